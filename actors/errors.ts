@@ -1,0 +1,51 @@
+import type { ErrorKind, JobFailure } from '../machines/types.ts';
+
+interface ProviderErrorFields {
+  readonly retryAfterMs?: number;
+  readonly unknownOutcome?: boolean;
+  readonly cause?: unknown;
+}
+
+/** A provider call failed. `kind` says what can be done about it; `unknownOutcome` whether it may have taken effect all the same.
+ *  Thrown by provider adapters only; messages bear no secrets. */
+export class ProviderError extends Error {
+  readonly kind: ErrorKind;
+  /** How long the provider asked to wait, ms; null when it said nothing. */
+  readonly retryAfterMs: number | null;
+  /** True only when the request was sent and its effect is not known (time-out, reset, 5xx on a write); false for a refused connection or a 4xx. */
+  readonly unknownOutcome: boolean;
+
+  constructor(kind: ErrorKind, message: string, fields: ProviderErrorFields = {}) {
+    super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
+    this.name = 'ProviderError';
+    this.kind = kind;
+    this.retryAfterMs = fields.retryAfterMs ?? null;
+    this.unknownOutcome = fields.unknownOutcome ?? false;
+  }
+}
+
+/** The command of this job is no longer waited for, or this process may no longer act on it. Nothing was sent; the job ends without an outcome. */
+export class Fenced extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'Fenced';
+  }
+}
+
+/** The record store, the job queue or the API server cannot be reached now. Repeating later is right; nothing is known to have happened. */
+export class Unreachable extends Error {
+  constructor(message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.name = 'Unreachable';
+  }
+}
+
+/** `error` as the data that a chart is told. An error that no adapter classified counts as unavailable with unknown outcome: the careful reading. */
+export function failureOf(error: unknown): JobFailure {
+  if (error instanceof ProviderError) {
+    const { kind, message, retryAfterMs, unknownOutcome } = error;
+    return { kind, message, retryAfterMs, unknownOutcome };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { kind: 'Unavailable', message, retryAfterMs: null, unknownOutcome: true };
+}

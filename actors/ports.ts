@@ -1,0 +1,414 @@
+import type { CreateIntent, JobName, ObjectRef } from '../machines/jobs.ts';
+import type { ActorId, Address, ObservedAddress, ObservedNode, ObservedPod, Port, ProviderID } from '../machines/types.ts';
+
+// ---------------------------------------------------------------- time
+
+/** Time and timers, so that nothing else in actors/ or machines/ has any. */
+export interface Clock {
+  /** Wall clock, ms since the epoch. May jump. */
+  now(): number;
+  /** Monotonic clock, ms; comparable within one process only. */
+  monotonic(): number;
+  /** Calls `run` once, `ms` from now at the earliest. Answers what cancels it. */
+  after(ms: number, run: () => void): () => void;
+}
+
+// ---------------------------------------------------------------- records: the state of every actor
+
+/** Data that survives JSON. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** What an actor waits for under one invoke id or send id: THE fence. An outcome or a timer with another command id is dropped. */
+export interface Waiting {
+  readonly commandId: string;
+  /** When a timer is due, ms since the epoch; absent for jobs and sends. */
+  readonly dueAt?: number;
+}
+
+/** The stored state of one actor. */
+export interface ActorRecord {
+  readonly chart: string;
+  readonly chartVersion: number;
+  readonly snapshot: { readonly value: Json; readonly context: Json };
+  readonly waiting: Readonly<Record<string, Waiting>>;
+  /** 1 for the first write, then one more each time. */
+  readonly version: number;
+  readonly term: number;
+}
+
+/** An effect that was decided and saved; stays in the outbox until it was dispatched. Dispatching one again is harmless. */
+export type Command = JobCommand | TimerCommand | SendCommand;
+
+export interface JobCommand {
+  readonly kind: 'job';
+  readonly id: string;
+  readonly actor: ActorId;
+  readonly invokeId: string;
+  /** The queue it runs on: the provider's name, or `kubernetes` for jobs that write to the API server only. */
+  readonly queue: string;
+  readonly job: JobName;
+  /** What people read in the job dashboard, e.g. `assign 203.0.113.7 → node-a`. */
+  readonly title: string;
+  readonly input: Json;
+  /** Lower runs first; 1 failover, 5 the rest, 9 housekeeping. */
+  readonly priority: number;
+  /** The command that this one takes the place of after a restart: its progress is taken over. */
+  readonly resumes?: string;
+}
+
+export interface TimerCommand {
+  readonly kind: 'timer';
+  readonly id: string;
+  readonly actor: ActorId;
+  readonly sendId: string;
+  readonly dueAt: number;
+}
+
+export interface SendCommand {
+  readonly kind: 'send';
+  readonly id: string;
+  readonly actor: ActorId;
+  readonly to: ActorId;
+  readonly event: Json;
+}
+
+/** `owner` holds `node` at `provider`; no node has more owners than `limit`. */
+export interface Claim {
+  readonly provider: string;
+  readonly node: string;
+  readonly owner: ActorId;
+  readonly limit: number;
+}
+
+/** One turn of one cell, saved all or nothing. */
+export interface CellWrite {
+  readonly cell: ActorId;
+  readonly term: number;
+  /** `record` null deletes; `expected` is the version that must be stored now, 0 for none. */
+  readonly records: readonly { readonly actor: ActorId; readonly expected: number; readonly record: ActorRecord | null }[];
+  readonly outbox: { readonly add: readonly Command[]; readonly clear: readonly string[] };
+  readonly claims: { readonly take: readonly Claim[]; readonly free: readonly Omit<Claim, 'limit'>[] };
+  /** Last handled send per sending actor. */
+  readonly seen: Readonly<Record<ActorId, string>>;
+  readonly journal: readonly JournalEntry[];
+}
+
+/** One transition, for people: kept in a capped list per cell. */
+export interface JournalEntry {
+  readonly actor: ActorId;
+  readonly at: number;
+  readonly event: string;
+  readonly from: Json;
+  readonly to: Json;
+  readonly note?: string;
+}
+
+export type SaveResult =
+  | { readonly kind: 'saved' }
+  /** Another process wrote since, or leads with a higher term. This process must load again. */
+  | { readonly kind: 'stale'; readonly what: 'version' | 'term' }
+  /** The store was emptied or replaced: nothing of ours is there. */
+  | { readonly kind: 'lost' }
+  /** Nothing was written: these nodes are taken. */
+  | { readonly kind: 'claimsFull'; readonly nodes: readonly string[] };
+
+/** All that is stored of one cell. */
+export interface StoredCell {
+  readonly records: Readonly<Record<ActorId, ActorRecord>>;
+  readonly outbox: readonly Command[];
+  readonly seen: Readonly<Record<ActorId, string>>;
+}
+
+/** Where records live. Every method throws `Unreachable` when the store does not answer in time. */
+export interface RecordStore {
+  /** Checks that the store may be used and is not going to drop keys. @throws Error with what to change, e.g. an evicting policy. */
+  check(): Promise<void>;
+  /** The term last opened and the identity of the running server; term null when nothing of ours is there. */
+  state(): Promise<{ readonly term: number | null; readonly runId: string }>;
+  /** Makes `term` the only one that may write. False when a higher one is there already. */
+  openTerm(term: number): Promise<boolean>;
+  cells(): Promise<readonly ActorId[]>;
+  load(cell: ActorId): Promise<StoredCell | null>;
+  /** One atomic call. */
+  save(write: CellWrite): Promise<SaveResult>;
+  /** Forgets a cell: records, outbox, journal. Claims are freed by its last write. False under a stale term. */
+  drop(cell: ActorId, term: number): Promise<boolean>;
+  /** Puts exactly these claims in the place of all stored ones of a provider. False under a stale term. */
+  resetClaims(provider: string, claims: readonly Claim[], term: number): Promise<boolean>;
+  /** What one actor waits for under `invokeId`, and the open term, read in one call. */
+  fence(cell: ActorId, actor: ActorId, invokeId: string): Promise<{ readonly commandId: string | null; readonly term: number | null }>;
+  /** The newest transitions of a cell, newest first. */
+  journal(cell: ActorId, limit: number): Promise<readonly JournalEntry[]>;
+  close(): Promise<void>;
+}
+
+// ---------------------------------------------------------------- queues: jobs, outcomes, timers
+
+export interface NewJob {
+  /** Never repeats; adding an id that is still kept is a no-op. */
+  readonly id: string;
+  readonly title: string;
+  readonly data: Json;
+  readonly delayMs?: number;
+  readonly priority?: number;
+}
+
+/** A job that this process runs now. */
+export interface ActiveJob {
+  readonly id: string;
+  readonly data: Json;
+  /** What the last try of this job left with `keep` or `again`; null at first. */
+  readonly progress: Json;
+  /** True when an earlier run of this job may have got anywhere before its process died. */
+  readonly rerun: boolean;
+  /** Stores progress at once, durably. */
+  keep(progress: Json): Promise<void>;
+  /** Monotonic time (ms) at which the lock was last known renewed, and how long it holds, ms. */
+  lock(): { readonly renewedAt: number; readonly durationMs: number };
+}
+
+export type JobStep = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number; readonly progress: Json };
+
+/** A durable queue. A job is one try: a handler that throws ends it as failed, and only its owner's chart tries again. */
+export interface JobQueue {
+  /** Resolves once stored. Throws `Unreachable`. */
+  add(jobs: readonly NewJob[]): Promise<void>;
+  /** Best effort; an active job goes on. */
+  remove(id: string): Promise<void>;
+  /** Progress of a job that is still kept, finished or not; null when it left none or is gone. */
+  progressOf(id: string): Promise<Json>;
+  /** Starts to run jobs, at most `concurrency` at once. A job whose process died runs again on some consumer. */
+  consume(run: (job: ActiveJob) => Promise<JobStep>, concurrency: number): Consumer;
+  counts(): Promise<Readonly<Record<'waiting' | 'active' | 'delayed' | 'failed', number>>>;
+}
+
+export interface Consumer {
+  /** Takes no more jobs and resolves once the running ones ended, at the latest after `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+export interface Queues {
+  queue(name: string): JobQueue;
+  close(): Promise<void>;
+}
+
+// ---------------------------------------------------------------- provider: the verbs of an issuer
+
+/** Why a call is made: failover may use the whole budget, the others leave it a reserve. */
+export type Purpose = 'failover' | 'create' | 'verify' | 'dns' | 'firewall';
+
+/** Asked by the HTTP client after the budget is paid: `read` asks the record store, `assertFresh` runs synchronously just before the send. Both throw `Fenced`. */
+export interface Fence {
+  read(): Promise<void>;
+  assertFresh(): void;
+}
+
+export interface Call {
+  readonly purpose: Purpose;
+  /** Absent for reads. */
+  readonly fence?: Fence;
+}
+
+/** A provider's handle on an action that goes on after the call returned. */
+export type ActionRef = string;
+
+export interface Firewall {
+  readonly id: string;
+  readonly name: string;
+  /** `tcp/80`, sorted. */
+  readonly ports: readonly string[];
+  readonly nodes: readonly ProviderID[];
+  /** True while changes are not applied everywhere. */
+  readonly pending: boolean;
+}
+
+export interface DNSRecordSet {
+  readonly zone: string;
+  readonly recordName: string;
+  readonly ttlSeconds: number;
+  readonly addresses: readonly Address[];
+}
+
+/** The verbs of an issuer. Every one may be repeated, ends within the call deadline, and throws `ProviderError` only (or `Fenced` before anything was sent). */
+export interface Provider {
+  readonly name: string;
+  readonly capabilities: {
+    readonly addresses: boolean;
+    readonly dns: boolean;
+    readonly firewalls: boolean;
+    readonly ipv6: boolean;
+    /** Addresses that one node can hold at most. */
+    readonly addressesPerNode: number;
+    /** What a node's providerID starts with, e.g. `digitalocean://`. */
+    readonly providerIDPrefix: string;
+  };
+  /** What the provider reports now. @throws NotFound */
+  findRoutedIP(address: Address, call: Call): Promise<ObservedAddress>;
+  /** All addresses of the token, complete or an error: a page that failed or came back cut is an error. */
+  listRoutedIPs(call: Call): Promise<readonly ObservedAddress[]>;
+  /** Whether the machine behind a node still exists. */
+  findNode(providerID: ProviderID, call: Call): Promise<'present' | 'gone'>;
+  /** A new address in the region, attached to nothing. NOT idempotent at the provider: callers record an intent first. @throws Invalid when a quota is reached. */
+  createRoutedIP(region: string, call: Call): Promise<Address>;
+  /** Deletes; an address that is gone counts as deleted. */
+  deleteRoutedIP(address: Address, call: Call): Promise<void>;
+  /** Points `address` at the node. Resolves when the provider accepted, not when traffic flows: poll findRoutedIP; the ref, when there is one, only hints when to look.
+   *  Already there counts as success (null). @throws NotFound | NodeInUse | InProgress | Invalid | … */
+  assignRoutedIP(address: Address, providerID: ProviderID, call: Call): Promise<ActionRef | null>;
+  /** How an action goes on; `unknown` when the provider does not know it (any more): then only the address itself tells. */
+  actionState(address: Address, action: ActionRef, call: Call): Promise<'running' | 'completed' | 'errored' | 'unknown'>;
+  /** Detaches. Only ever asked for by a person. */
+  unassignRoutedIP(address: Address, call: Call): Promise<void>;
+  /** The firewall of that name, or null. */
+  findRoutedIPFirewall(name: string, call: Call): Promise<Firewall | null>;
+  addRoutedIPFirewallPort(firewall: string, ports: readonly Port[], call: Call): Promise<void>;
+  addRoutedIPFirewallNode(firewall: string, nodes: readonly ProviderID[], call: Call): Promise<void>;
+  deleteRoutedIPFirewallPort(firewall: string, ports: readonly Port[], call: Call): Promise<void>;
+  deleteRoutedIPFirewallNode(firewall: string, nodes: readonly ProviderID[], call: Call): Promise<void>;
+  /** Makes the record set exactly these addresses, never empty. @throws Unsupported where the provider has no DNS */
+  ensureDNSRecordSet(set: DNSRecordSet, call: Call): Promise<void>;
+}
+
+/** The request budget of one token, shared by all replicas. */
+export interface Budget {
+  /** Takes one call out of the budget. Answers 0 when it may be sent now, else after how many ms to ask again. Throws `Unreachable`. */
+  pay(purpose: Purpose): Promise<number>;
+  /** What the provider said of its limit in a reply. */
+  observe(limits: { readonly remaining: number; readonly resetAtMs: number }): void;
+  /** Nobody sends for `ms`: the provider answered 429. */
+  close(ms: number): Promise<void>;
+}
+
+// ---------------------------------------------------------------- leadership
+
+/** Who decides. Only the leader runs cells; every replica runs provider jobs. */
+export interface Leadership {
+  /** Starts to contend. `acquired` and `lost` are called in turns; `lost` before another process can acquire. */
+  start(listener: { acquired(): void; lost(reason: string): void }): Promise<void>;
+  /** Highest term seen on the Lease, by whomever written. 0 for none. */
+  seenTerm(): number;
+  /** Writes `term` on the Lease, provided nobody wrote since. @throws Unreachable; Fenced when the lease is not ours (any more) */
+  writeTerm(term: number): Promise<void>;
+  /** Monotonic time (ms) at which the Lease was last seen renewed by its holder, and its duration, ms. */
+  lease(): { readonly renewedAt: number; readonly durationMs: number };
+  /** Gives the lease up, if held, so that another replica need not wait for its end. */
+  release(): Promise<void>;
+}
+
+// ---------------------------------------------------------------- the cluster
+
+/** A FloatingIPPool as the API server serves it; `spec` and `status` are not yet checked. */
+export interface PoolObject {
+  readonly ref: ObjectRef;
+  readonly generation: number;
+  readonly createdAt: number;
+  readonly deleting: boolean;
+  readonly spec: Json;
+  readonly status: Json;
+}
+
+/** The nodes and pods that a pool's selectors let through, as of now. `pods` null when the pool selects none.
+ *  `query` names the selectors that were watched: a fact gathered under other selectors than the pool's present ones is void. */
+export interface ClusterFact {
+  readonly query: string;
+  readonly nodes: readonly ObservedNode[];
+  readonly pods: readonly ObservedPod[] | null;
+}
+
+export interface ClusterListener {
+  poolObserved(pool: PoolObject): void;
+  poolGone(ref: ObjectRef): void;
+  /** Called only after every cache behind the query is synced. */
+  clusterObserved(pool: ObjectRef, fact: ClusterFact): void;
+}
+
+/** The watches. Facts only: lost, doubled or late ones do no harm. */
+export interface ClusterSource {
+  /** Starts watching; resolves when the pools and the caches of every pool with valid selectors are synced, and told. */
+  start(listener: ClusterListener): Promise<void>;
+  /** Tells everything again, as of now. */
+  resync(): void;
+  close(): Promise<void>;
+}
+
+/** A condition as Kubernetes defines it, without the time of the last transition, which the writer keeps. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface ClusterEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  /** What was done, for `events.k8s.io`: a verb such as `Assign`. */
+  readonly action: string;
+}
+
+/** What should be visible of a pool in the cluster. */
+export interface PoolProjection {
+  readonly ref: ObjectRef;
+  readonly generation: number;
+  /** All of status but conditions. */
+  readonly status: { readonly [key: string]: Json };
+  readonly conditions: readonly Condition[];
+  /** Node name → address, for the annotation. */
+  readonly annotated: Readonly<Record<string, Address>>;
+  /** Every address that is or was this pool's: the annotation is removed from other nodes that bear one of these. */
+  readonly addresses: readonly Address[];
+  readonly events: readonly ClusterEvent[];
+}
+
+/** Writes to the cluster. */
+export interface ClusterWriter {
+  /** Returns at once; written soon, latest wins, only what differs, again on conflict. */
+  project(projection: PoolProjection): void;
+  /** A pool is gone: its annotations are removed from the nodes. */
+  retract(ref: ObjectRef, addresses: readonly Address[]): void;
+  /** Resolves once the intent stands in the owner's status. @throws Unreachable */
+  recordIntent(owner: ObjectRef, intent: CreateIntent & { readonly region: string }): Promise<void>;
+  /** Resolves once `address` stands in the owner's `spec.ips`; answers the whole list. */
+  appendAddress(owner: ObjectRef, address: Address): Promise<readonly Address[]>;
+  /** Resolves when nothing is left to write, at the latest after `graceMs`. */
+  flush(graceMs: number): Promise<void>;
+}
+
+// ---------------------------------------------------------------- looking on
+
+/** One actor's part in a turn that was saved. */
+export interface Transition {
+  readonly actor: ActorId;
+  readonly chart: string;
+  readonly events: readonly string[];
+  readonly before: ActorRecord | null;
+  readonly after: ActorRecord | null;
+}
+
+/** A turn that was saved. Observers project it; nothing they do flows back. */
+export interface SavedTurn {
+  readonly cell: ActorId;
+  readonly term: number;
+  readonly at: number;
+  readonly transitions: readonly Transition[];
+}
+
+export interface Observer {
+  turnSaved(turn: SavedTurn): void;
+  /** This process leads no longer, or starts over: forget what was shown. */
+  reset?(): void;
+}
+
+/** Constant message, then fields. */
+export interface Log {
+  debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+/** Named places at which a crash is survivable. Tests end the process there; in production nobody listens. */
+export type KillPoint = 'beforeWrite' | 'afterWrite' | 'afterDispatch' | 'beforeSend' | 'beforeReplyRead' | 'afterReply';
+
+export type Probe = (point: KillPoint, about: string) => void;

@@ -1,0 +1,13 @@
+import ipaddr from 'ipaddr.js';
+import type { Address } from './types.ts';
+
+/** The canonical form of `text`, or null when it is no single IPv4 or IPv6 address.
+ *  Strict for IPv4: four decimal parts without leading zeros, since `010.1.1.1` means different hosts to different programs. */
+export function parseAddress(text: string): Address | null {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text).toString() === text ? (text as Address) : null;
+  if (!text.includes(':') || !ipaddr.IPv6.isValid(text) || text.includes('%')) return null;
+  return ipaddr.IPv6.parse(text).toRFC5952String() as Address;
+}
+
+/** 4 or 6. */
+export const familyOf = (address: Address): 4 | 6 => (address.includes(':') ? 6 : 4);

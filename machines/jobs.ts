@@ -1,0 +1,133 @@
+import type { Address, NodeRef, ObservedAddress, PortClaim, ProviderID } from './types.ts';
+
+/** The durable jobs that charts may invoke, by name: what each is given and what it answers.
+ *  A job is one try; its bodies are in actors/jobs/. Everything here survives JSON. */
+export interface JobContracts {
+  /** Read one address; waits while it is locked. Answers what the provider reports. */
+  readonly find: { readonly input: FindInput; readonly output: ObservedAddress };
+  /** Point the address at the node and confirm it: answers once the provider shows the node as holder and the address unlocked. */
+  readonly assign: { readonly input: AssignInput; readonly output: Confirmation };
+  /** List all addresses before a creation and record the intent in the owner's status. Answers the addresses that exist already. */
+  readonly intendCreate: { readonly input: IntendCreateInput; readonly output: CreateIntent };
+  /** Create one address, after the intent was recorded. */
+  readonly create: { readonly input: CreateInput; readonly output: Created };
+  /** After a creation with unknown outcome: the one new address, or none, or too many to tell. */
+  readonly reconcileCreate: { readonly input: CreateInput; readonly output: CreateFinding };
+  /** Write a new address into the owner's spec before it is used. */
+  readonly publish: { readonly input: PublishInput; readonly output: Published };
+  /** Add ports and nodes to a firewall; answers once the provider has applied them. */
+  readonly openFirewall: { readonly input: FirewallInput; readonly output: FirewallChange };
+  /** Remove from a firewall what we added and nobody claims. */
+  readonly prune: { readonly input: FirewallInput; readonly output: FirewallChange };
+  /** Give an address back to the provider, or leave it. */
+  readonly release: { readonly input: ReleaseInput; readonly output: Released };
+  /** Read all addresses of a token by list calls. */
+  readonly verifyAll: { readonly input: VerifyAllInput; readonly output: Verification };
+}
+
+export type JobName = keyof JobContracts;
+export type JobInput<N extends JobName> = JobContracts[N]['input'];
+export type JobOutput<N extends JobName> = JobContracts[N]['output'];
+
+export interface FindInput {
+  readonly provider: string;
+  readonly address: Address;
+}
+
+export interface AssignInput {
+  readonly provider: string;
+  readonly address: Address;
+  readonly node: NodeRef;
+  /** Not null when an earlier call may still take effect: read first, and send nothing before this time (ms since the epoch). */
+  readonly inDoubtUntil: number | null;
+}
+
+export interface Confirmation {
+  readonly providerID: ProviderID;
+}
+
+export interface IntendCreateInput {
+  readonly provider: string;
+  readonly owner: ObjectRef;
+  readonly region: string;
+}
+
+export interface CreateIntent {
+  readonly knownAddresses: readonly Address[];
+  /** When the list was complete, ms since the epoch. */
+  readonly listedAt: number;
+}
+
+export interface CreateInput {
+  readonly provider: string;
+  readonly owner: ObjectRef;
+  readonly region: string;
+  readonly intent: CreateIntent;
+  /** Earliest time at which a list can tell what became of the call, ms since the epoch; null before the first call. */
+  readonly inDoubtUntil: number | null;
+}
+
+export interface Created {
+  readonly address: Address;
+}
+
+export type CreateFinding =
+  | { readonly found: 'one'; readonly address: Address }
+  | { readonly found: 'none' }
+  | { readonly found: 'several'; readonly addresses: readonly Address[] };
+
+export interface PublishInput {
+  readonly provider: string;
+  readonly owner: ObjectRef;
+  readonly address: Address;
+}
+
+export interface Published {
+  readonly ips: readonly Address[];
+}
+
+export interface FirewallInput {
+  readonly provider: string;
+  readonly firewall: string;
+  /** The union of all claims: what must be open. */
+  readonly claims: readonly PortClaim[];
+  /** What we added ourselves earlier and may therefore remove. */
+  readonly owned: FirewallOwned;
+}
+
+export interface FirewallOwned {
+  readonly ports: readonly string[];
+  readonly nodes: readonly ProviderID[];
+}
+
+export interface FirewallChange {
+  readonly owned: FirewallOwned;
+  /** Why something that nobody claims was left in place; null when nothing was. */
+  readonly deferred: string | null;
+}
+
+export interface ReleaseInput {
+  readonly provider: string;
+  readonly address: Address;
+  readonly policy: 'Retain' | 'Delete';
+}
+
+export interface Released {
+  readonly deleted: boolean;
+}
+
+export interface VerifyAllInput {
+  readonly provider: string;
+}
+
+export interface Verification {
+  readonly addresses: readonly ObservedAddress[];
+}
+
+/** A Kubernetes object as jobs and projections name it. */
+export interface ObjectRef {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}

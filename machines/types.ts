@@ -1,0 +1,109 @@
+/** An IPv4 or IPv6 address in canonical text form. Made by `parseAddress` only. */
+export type Address = string & { readonly __brand: 'Address' };
+
+/** A node's cloud identity as Kubernetes spells it in `spec.providerID`, e.g. `digitalocean://3164444`. */
+export type ProviderID = string & { readonly __brand: 'ProviderID' };
+
+/** The actor that owns a record: `pool/<namespace>/<name>`, `pool/<namespace>/<name>/ip/<address>`, `firewall/<provider>/<name>`, `verify/<provider>`. */
+export type ActorId = string;
+
+/** A node that may hold an address: it matched the pool's rules when it was last observed. */
+export interface Candidate {
+  readonly name: string;
+  readonly providerID: ProviderID;
+  /** Empty when the node bears no region label. */
+  readonly region: string;
+  /** Creation of the Node object, ms since the epoch. */
+  readonly createdAt: number;
+}
+
+/** What is kept of a candidate once an address was granted to it. */
+export interface NodeRef {
+  readonly name: string;
+  readonly providerID: ProviderID;
+}
+
+/** What the provider reports about one address. The provider is the truth about where an address is. */
+export interface ObservedAddress {
+  readonly address: Address;
+  readonly region: string;
+  /** Holder, null while it is attached to nothing. */
+  readonly providerID: ProviderID | null;
+  /** True while an action of the provider is pending for the address. */
+  readonly locked: boolean;
+}
+
+/** What can be done about a failed call; every adapter classifies its errors into these once. */
+export type ErrorKind =
+  | 'NotFound'
+  | 'InProgress'
+  | 'NodeInUse'
+  | 'Conflict'
+  | 'RateLimited'
+  | 'Unauthorized'
+  | 'Invalid'
+  | 'Unavailable'
+  | 'Unsupported';
+
+/** Why a durable job failed, as data that survives JSON. */
+export interface JobFailure {
+  readonly kind: ErrorKind;
+  /** For people: what was tried, on what, what came back. Never a secret. */
+  readonly message: string;
+  /** The provider asked to wait this long, ms; null when it said nothing. */
+  readonly retryAfterMs: number | null;
+  /** True when the call may have taken effect although it failed (time-out, connection lost after the send, 5xx). */
+  readonly unknownOutcome: boolean;
+}
+
+/** One port that a Service needs open on the node that holds its address. */
+export interface Port {
+  readonly port: number;
+  readonly protocol: 'TCP' | 'UDP';
+}
+
+/** A port open on one node: what an address claims of a firewall. */
+export interface PortClaim extends Port {
+  readonly node: NodeRef;
+}
+
+/** A taint as far as matching reads it. */
+export interface Taint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+}
+
+/** A toleration as Kubernetes defines it: empty key with `Exists` tolerates all, empty effect means every effect, operator defaults to `Equal`. */
+export interface Toleration {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly value?: string;
+  readonly effect?: string;
+}
+
+/** A Node reduced to the fields that decide. */
+export interface ObservedNode {
+  readonly name: string;
+  readonly uid: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly Taint[];
+  readonly ready: boolean;
+  readonly deleting: boolean;
+  readonly unschedulable: boolean;
+  /** Empty until the cloud controller has set it. */
+  readonly providerID: string;
+  readonly region: string;
+  readonly createdAt: number;
+}
+
+/** A Pod reduced to the fields that decide. */
+export interface ObservedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Empty until scheduled. */
+  readonly nodeName: string;
+  /** Phase Running, condition Ready True, no deletionTimestamp. */
+  readonly serving: boolean;
+}
