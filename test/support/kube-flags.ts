@@ -1,0 +1,93 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Pki } from './kube-pki.ts';
+
+export interface Ports {
+  readonly api: number;
+  readonly etcd: number;
+  readonly peer: number;
+  readonly controllers: number;
+}
+
+const AUDIT_POLICY = 'apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n';
+
+/** Where the API server writes its audit log, one JSON object a line. */
+export const auditFile = (folder: string): string => join(folder, 'audit.log');
+
+export const etcdFlags = (folder: string, ports: Ports): readonly string[] => {
+  const clients = `http://127.0.0.1:${ports.etcd}`;
+  const peers = `http://127.0.0.1:${ports.peer}`;
+  return [
+    '--name=test',
+    `--data-dir=${join(folder, 'etcd')}`,
+    `--listen-client-urls=${clients}`,
+    `--advertise-client-urls=${clients}`,
+    `--listen-peer-urls=${peers}`,
+    `--initial-advertise-peer-urls=${peers}`,
+    `--initial-cluster=test=${peers}`,
+  ];
+};
+
+interface ApiServer {
+  readonly folder: string;
+  readonly ports: Ports;
+  readonly pki: Pki;
+  readonly audit: boolean;
+}
+
+/** Writes the audit policy when one is needed. */
+export const apiServerFlags = ({ folder, ports, pki, audit }: ApiServer): readonly string[] => {
+  const { crt, key } = pki.certificate('apiserver');
+  return [
+    `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    `--secure-port=${ports.api}`,
+    '--endpoint-reconciler-type=none',
+    `--cert-dir=${folder}`,
+    `--tls-cert-file=${crt}`,
+    `--tls-private-key-file=${key}`,
+    `--client-ca-file=${pki.ca}`,
+    '--service-account-issuer=https://localhost/',
+    '--api-audiences=https://localhost/',
+    `--service-account-key-file=${pki.serviceAccount.publicKey}`,
+    `--service-account-signing-key-file=${pki.serviceAccount.privateKey}`,
+    '--service-cluster-ip-range=10.0.0.0/24',
+    '--authorization-mode=RBAC',
+    // It would refuse every Pod, since nothing here creates the default ServiceAccounts.
+    '--disable-admission-plugins=ServiceAccount',
+    ...(audit ? auditFlags(folder) : []),
+  ];
+};
+
+const auditFlags = (folder: string): readonly string[] => {
+  const policy = join(folder, 'audit-policy.yaml');
+  writeFileSync(policy, AUDIT_POLICY);
+  return [`--audit-policy-file=${policy}`, `--audit-log-path=${auditFile(folder)}`, '--audit-log-mode=blocking'];
+};
+
+interface ControllerManager {
+  readonly folder: string;
+  readonly ports: Ports;
+  readonly pki: Pki;
+  readonly version: string;
+  readonly kubeconfig: string;
+  readonly controllers: readonly string[];
+}
+
+export const controllerFlags = ({ folder, ports, pki, version, kubeconfig, controllers }: ControllerManager): readonly string[] => {
+  const [, minor = 0] = version.split('.').map(Number);
+  return [
+    `--kubeconfig=${kubeconfig}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${ports.controllers}`,
+    // Before 1.24 there is a second, plain port, which listens on all interfaces unless it is 0; later the flag is gone.
+    ...(minor < 24 ? ['--port=0'] : []),
+    '--leader-elect=false',
+    `--cert-dir=${folder}`,
+    '--use-service-account-credentials=true',
+    `--service-account-private-key-file=${pki.serviceAccount.privateKey}`,
+    `--root-ca-file=${pki.ca}`,
+    `--controllers=${controllers.join(',')}`,
+  ];
+};

@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+
+/** A server process that writes its output to a file. */
+export interface ServerProcess {
+  readonly pid: number;
+  running(): boolean;
+  /** Last lines of the output, for error messages. */
+  logTail(): string;
+  /** Sends `signal`; for an ending one, `exited` tells when it is gone. */
+  signal(signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
+  readonly exited: Promise<void>;
+}
+
+/** The kernel closes the guard's standard input however this process ends; the guard then ends the server. */
+const GUARD = 'read -r word; [ "$word" = released ] || kill -KILL "$1"';
+
+const guard = (pid: number): ChildProcess => {
+  const shell = spawn('/bin/sh', ['-c', GUARD, 'guard', String(pid)], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  // A guard must neither keep the test process alive nor fail it.
+  shell.unref();
+  if (shell.stdin && 'unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref();
+  shell.stdin?.on('error', () => shell.kill());
+  return shell;
+};
+
+/** Starts `command`, which ends with this process even when that is killed. Output is appended to `log`.
+ *  @throws Error when the command cannot be started */
+export const startServer = async (command: string, args: readonly string[], log: string): Promise<ServerProcess> => {
+  const output = openSync(log, 'a');
+  const child = spawn(command, args, { stdio: ['ignore', output, output], detached: true });
+  closeSync(output);
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', (cause) => reject(new Error(`cannot start ${command}`, { cause })));
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${command} started without a process id`);
+  const leash = guard(pid);
+  // The number may be given to another process as soon as this one is gone.
+  void exited.then(() => leash.stdin?.end('released\n'));
+  return {
+    pid,
+    running: () => child.exitCode === null && child.signalCode === null,
+    logTail: () => readFileSync(log, 'utf8').trimEnd().split('\n').slice(-8).join('\n'),
+    signal: (signal) => void child.kill(signal),
+    exited,
+  };
+};
+
+/** Distinct ports of the loopback address that were free a moment ago. */
+export const freePorts = async (count: number): Promise<readonly number[]> => {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((resolve, reject) => {
+          server.once('error', reject);
+          server.listen(0, '127.0.0.1', () => {
+            const address = server.address();
+            if (address === null || typeof address === 'string') reject(new Error('a listening socket has no port'));
+            else resolve(address.port);
+          });
+        }),
+    ),
+  );
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+};

@@ -1,0 +1,226 @@
+import { execFileSync } from 'node:child_process';
+import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ApiClient, type ApiRequest, type ApiResponse, apiClient, writeKubeconfig } from './kube-client.ts';
+import { apiServerFlags, auditFile, controllerFlags, etcdFlags, type Ports } from './kube-flags.ts';
+import { createPki, type Pki } from './kube-pki.ts';
+import { freePorts, type ServerProcess, startServer } from './kube-process.ts';
+
+export interface ClusterOptions {
+  /** Controllers of kube-controller-manager to run; empty (default) starts none, and needs no such binary. */
+  readonly controllers?: readonly string[];
+  /** Record every request, for auditLog(). Default false. */
+  readonly audit?: boolean;
+}
+
+/** A real kube-apiserver with etcd, RBAC on, and no kubelet or scheduler: tests create Nodes and Pods with their status. */
+export interface Cluster {
+  readonly url: string;
+  /** Version of the server without the leading v, for example 1.20.2. */
+  readonly version: string;
+  /** Path of the administrator's kubeconfig. */
+  readonly kubeconfig: string;
+  /** One request as administrator, or as the bearer of `token`. Resolves with whatever status the server answers. */
+  send(path: string, options?: ApiRequest): Promise<ApiResponse>;
+  /** A token of the ServiceAccount, by the TokenRequest API; valid for an hour. */
+  tokenFor(namespace: string, serviceAccount: string): Promise<string>;
+  /** Path of a kubeconfig that bears `token`. */
+  kubeconfigFor(token: string): string;
+  /** Requests so far, oldest first. @throws Error unless the cluster was started with `audit` */
+  auditLog(): readonly AuditEvent[];
+  /** Ends the API server at once; what it stored stays. */
+  killApiServer(): Promise<void>;
+  /** Starts it again on the same port and waits until it is ready. */
+  startApiServer(): Promise<void>;
+  /** The API server keeps its connections and answers nothing, until resumed. */
+  pauseApiServer(): void;
+  resumeApiServer(): void;
+  /** Ends all processes and removes all files. May be called more than once. */
+  stop(): Promise<void>;
+}
+
+export interface AuditEvent {
+  readonly verb: string;
+  readonly requestURI: string;
+  readonly user: { readonly username: string };
+  readonly objectRef?: { readonly resource: string; readonly namespace?: string; readonly name?: string; readonly subresource?: string };
+  readonly responseStatus?: { readonly code: number };
+}
+
+/** Environment variable that names the folder with the binaries, as envtest has it. */
+export const ASSETS = 'KUBEBUILDER_ASSETS';
+
+const READY_DEADLINE_MS = 60_000;
+const POLL_MS = 50;
+
+/** Why no cluster can be started here, or null when one can. */
+export const clusterUnavailable = (): string | null => {
+  const folder = process.env[ASSETS];
+  if (!folder) return `${ASSETS} is not set; it must name a folder with kube-apiserver and etcd (setup-envtest prints one)`;
+  const missing = ['kube-apiserver', 'etcd'].filter((name) => !isExecutable(join(folder, name)));
+  return missing.length === 0 ? null : `${ASSETS} names ${folder}, which has no executable ${missing.join(' and no executable ')}`;
+};
+
+const isExecutable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const versionOf = (binary: string): string => {
+  const version = /v(\d+\.\d+\.\d+)/.exec(execFileSync(binary, ['--version'], { encoding: 'utf8' }))?.[1];
+  if (version === undefined) throw new Error(`${binary} --version names no version`);
+  return version;
+};
+
+/** Starts a cluster of its own on free ports of the loopback address. It ends with this process, even when that is killed.
+ *  @throws Error when KUBEBUILDER_ASSETS is unset or incomplete, or a server does not become ready; nothing stays behind then */
+export const startCluster = async (options: ClusterOptions = {}): Promise<Cluster> => {
+  const unavailable = clusterUnavailable();
+  if (unavailable !== null) throw new Error(unavailable);
+  const cluster = await RunningCluster.create(process.env[ASSETS] ?? '', options);
+  try {
+    await cluster.startAll();
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+  return cluster;
+};
+
+class RunningCluster implements Cluster {
+  readonly url: string;
+  readonly version: string;
+  readonly kubeconfig: string;
+  readonly #assets: string;
+  readonly #options: ClusterOptions;
+  readonly #folder: string;
+  readonly #ports: Ports;
+  readonly #pki: Pki;
+  readonly #client: ApiClient;
+  readonly #processes: ServerProcess[] = [];
+  #apiServer: ServerProcess | null = null;
+  #kubeconfigs = 0;
+
+  static async create(assets: string, options: ClusterOptions): Promise<RunningCluster> {
+    const [api = 0, etcd = 0, peer = 0, controllers = 0] = await freePorts(4);
+    return new RunningCluster(assets, options, { api, etcd, peer, controllers });
+  }
+
+  private constructor(assets: string, options: ClusterOptions, ports: Ports) {
+    this.#assets = assets;
+    this.#options = options;
+    this.#ports = ports;
+    this.#folder = mkdtempSync(join(tmpdir(), 'kube-'));
+    this.#pki = createPki(this.#folder);
+    this.url = `https://127.0.0.1:${ports.api}`;
+    this.version = versionOf(join(assets, 'kube-apiserver'));
+    this.#client = apiClient(this.url, this.#pki);
+    this.kubeconfig = this.#kubeconfigOf('admin');
+  }
+
+  async startAll(): Promise<void> {
+    await this.#start('etcd', etcdFlags(this.#folder, this.#ports));
+    await this.startApiServer();
+    const { controllers = [] } = this.#options;
+    if (controllers.length === 0) return;
+    const kubeconfig = this.#kubeconfigOf('controllerManager');
+    const flags = controllerFlags({
+      folder: this.#folder,
+      ports: this.#ports,
+      pki: this.#pki,
+      version: this.version,
+      kubeconfig,
+      controllers,
+    });
+    await this.#start('kube-controller-manager', flags);
+  }
+
+  send(path: string, options?: ApiRequest): Promise<ApiResponse> {
+    return this.#client.send(path, options);
+  }
+
+  async tokenFor(namespace: string, serviceAccount: string): Promise<string> {
+    const { status, body } = await this.send(`/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}/token`, {
+      method: 'POST',
+      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } },
+    });
+    if (status !== 201) throw new Error(`token of ${namespace}/${serviceAccount}: ${status} ${JSON.stringify(body)}`);
+    return body.status.token;
+  }
+
+  kubeconfigFor(token: string): string {
+    this.#kubeconfigs += 1;
+    return writeKubeconfig(join(this.#folder, `token-${this.#kubeconfigs}.kubeconfig`), this.url, this.#pki.ca, { token });
+  }
+
+  auditLog(): readonly AuditEvent[] {
+    if (!this.#options.audit) throw new Error('the cluster was started without `audit`');
+    return readFileSync(auditFile(this.#folder), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  }
+
+  async killApiServer(): Promise<void> {
+    if (this.#apiServer === null) throw new Error('the API server does not run');
+    this.#apiServer.signal('SIGKILL');
+    await this.#apiServer.exited;
+    this.#apiServer = null;
+  }
+
+  async startApiServer(): Promise<void> {
+    if (this.#apiServer !== null) throw new Error('the API server runs already');
+    this.#apiServer = await this.#start(
+      'kube-apiserver',
+      apiServerFlags({ folder: this.#folder, ports: this.#ports, pki: this.#pki, audit: this.#options.audit ?? false }),
+    );
+    await this.#ready(this.#apiServer);
+  }
+
+  pauseApiServer(): void {
+    this.#apiServer?.signal('SIGSTOP');
+  }
+
+  resumeApiServer(): void {
+    this.#apiServer?.signal('SIGCONT');
+  }
+
+  async stop(): Promise<void> {
+    this.#client.close();
+    // All that they stored goes too, so there is nothing to finish.
+    for (const server of this.#processes) server.signal('SIGKILL');
+    await Promise.all(this.#processes.map((server) => server.exited));
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #start(name: string, flags: readonly string[]): Promise<ServerProcess> {
+    const server = await startServer(join(this.#assets, name), flags, join(this.#folder, `${name}.log`));
+    this.#processes.push(server);
+    return server;
+  }
+
+  async #ready(server: ServerProcess): Promise<void> {
+    const deadline = performance.now() + READY_DEADLINE_MS;
+    while (performance.now() < deadline) {
+      if (!server.running()) throw new Error(`kube-apiserver ended:\n${server.logTail()}`);
+      // Refused connections are what waiting looks like here.
+      const answer = await this.send('/readyz').catch(() => null);
+      if (answer?.status === 200) return;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    throw new Error(`kube-apiserver is not ready after ${READY_DEADLINE_MS} ms:\n${server.logTail()}`);
+  }
+
+  #kubeconfigOf(name: 'admin' | 'controllerManager'): string {
+    const { crt, key } = this.#pki.certificate(name);
+    return writeKubeconfig(join(this.#folder, `${name}.kubeconfig`), this.url, this.#pki.ca, {
+      'client-certificate': crt,
+      'client-key': key,
+    });
+  }
+}
