@@ -1,0 +1,73 @@
+import { releaseDroplet } from './addresses.ts';
+import { defaultImage, defaultSize } from './catalogue.ts';
+import type { Cloud } from './cloud.ts';
+import type { Action, Droplet } from './model.ts';
+import { notFound, unprocessable } from './refusal.ts';
+
+export interface DropletWish {
+  readonly id?: number | undefined;
+  readonly name: string;
+  readonly region: string;
+  readonly tags?: readonly string[] | undefined;
+  readonly size?: string | undefined;
+  readonly image?: string | undefined;
+  /** Milliseconds until it is `active`; 0 by default. */
+  readonly bootMs?: number | undefined;
+}
+
+/** Puts a droplet into the account. */
+export function placeDroplet(cloud: Cloud, wish: DropletWish): Droplet {
+  const id = wish.id ?? cloud.nextId();
+  if (cloud.droplets.has(id)) throw unprocessable(`Droplet ${id} exists already.`);
+  const now = cloud.now();
+  const droplet: Droplet = {
+    id,
+    name: wish.name,
+    region: wish.region,
+    size: wish.size ?? defaultSize,
+    image: wish.image ?? defaultImage,
+    features: ['droplet_agent', 'private_networking'],
+    tags: wish.tags ?? [],
+    createdAt: now,
+    activeAt: now + (wish.bootMs ?? 0),
+    publicIPv4: `192.0.2.${1 + (id % 254)}`,
+    privateIPv4: `10.${(id >> 16) & 255}.${(id >> 8) & 255}.${id & 255}`,
+  };
+  cloud.regions.add(wish.region);
+  cloud.droplets.set(id, droplet);
+  return droplet;
+}
+
+/** Creates a droplet as the API does: it is `new` until its `create` action ends. */
+export function createDroplet(cloud: Cloud, wish: DropletWish): { droplet: Droplet; action: Action } {
+  if (!cloud.regions.has(wish.region)) throw unprocessable('You specified an invalid region for Droplet creation.');
+  const bootMs = cloud.nextActionMs();
+  const droplet = placeDroplet(cloud, { ...wish, bootMs });
+  const action: Action = {
+    id: cloud.nextId(),
+    type: 'create',
+    status: 'in-progress',
+    startedAt: droplet.createdAt,
+    dueAt: droplet.createdAt + bootMs,
+    completedAt: null,
+    resourceId: droplet.id,
+    resourceType: 'droplet',
+    region: droplet.region,
+    ip: null,
+    dropletId: droplet.id,
+    failing: false,
+  };
+  cloud.actions.set(action.id, action);
+  cloud.pendingActions.add(action);
+  return { droplet, action };
+}
+
+/** Destroys a droplet: its addresses lose their holder and its firewalls a member. */
+export function removeDroplet(cloud: Cloud, id: number): void {
+  if (!cloud.droplets.delete(id)) throw notFound();
+  releaseDroplet(cloud, id);
+  for (const firewall of cloud.firewalls.values()) {
+    firewall.dropletIds = firewall.dropletIds.filter((one) => one !== id);
+    firewall.pending = firewall.pending.filter((change) => change.dropletId !== id);
+  }
+}

@@ -1,0 +1,44 @@
+/** What a route answers; the server adds the rate-limit headers. */
+export interface Reply {
+  readonly status: number;
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+export const noContent: Reply = { status: 204 };
+
+export const ok = (body: Readonly<Record<string, unknown>>, status = 200): Reply => ({ status, body });
+
+export const maxPerPage = 200;
+export const defaultPerPage = 20;
+
+/** One page of a list, with `links.pages` holding only the links that make sense there and `meta.total`. */
+export function page(url: URL, key: string, items: readonly unknown[]): Reply {
+  const perPage = Math.min(maxPerPage, positive(url.searchParams.get('per_page')) ?? defaultPerPage);
+  const number = positive(url.searchParams.get('page')) ?? 1;
+  const last = Math.max(1, Math.ceil(items.length / perPage));
+  const link = (target: number): string => {
+    const next = new URL(url);
+    next.searchParams.set('page', String(target));
+    next.searchParams.set('per_page', String(perPage));
+    return next.toString();
+  };
+  const pages: Record<string, string> = {};
+  if (number > 1) {
+    pages.first = link(1);
+    pages.prev = link(number - 1);
+  }
+  if (number < last) {
+    pages.next = link(number + 1);
+    pages.last = link(last);
+  }
+  return ok({
+    [key]: items.slice((number - 1) * perPage, number * perPage),
+    links: Object.keys(pages).length === 0 ? {} : { pages },
+    meta: { total: items.length },
+  });
+}
+
+function positive(value: string | null): number | undefined {
+  const number = Number(value);
+  return value !== null && Number.isInteger(number) && number >= 1 ? number : undefined;
+}

@@ -1,0 +1,152 @@
+import { findAddress, heldBy, removeAddress, reserve, startAssignment, viewAt } from '../addresses.ts';
+import { fieldsOf, integer, text } from '../body.ts';
+import type { Cloud } from '../cloud.ts';
+import type { Action, ReservedIP } from '../model.ts';
+import { dropletPending, notFound, unprocessable } from '../refusal.ts';
+import { present, renderAction, renderReservedIP } from '../render.ts';
+import { noContent, ok, page, type Reply } from '../reply.ts';
+import { param, type Route, type RouteRequest } from '../router.ts';
+
+/** Reserved IPs have a second, deprecated set of paths with the old name; the rest is the same. */
+interface Naming {
+  readonly path: string;
+  readonly one: string;
+  readonly many: string;
+  readonly label: string;
+  readonly resourceType: string;
+}
+
+const reserved: Naming = {
+  path: '/v2/reserved_ips',
+  one: 'reserved_ip',
+  many: 'reserved_ips',
+  label: 'reserved IP',
+  resourceType: 'reserved_ip',
+};
+const floating: Naming = {
+  path: '/v2/floating_ips',
+  one: 'floating_ip',
+  many: 'floating_ips',
+  label: 'floating IP',
+  resourceType: 'floating_ip',
+};
+
+/** What a read shows of the address, or null if it did not exist at the time shown. */
+function shown(request: RouteRequest, address: ReservedIP): Record<string, unknown> | null {
+  const view = request.readAt === null ? present(address) : viewAt(request.cloud, address, request.readAt);
+  return view === null ? null : renderReservedIP(request.cloud, address, view);
+}
+
+function readable(request: RouteRequest): ReservedIP[] {
+  const { cloud } = request;
+  const all = request.readAt === null ? [...cloud.reservedIPs.values()] : [...cloud.reservedIPs.values(), ...cloud.deletedIPs];
+  return all.filter((address) => address.family === 4);
+}
+
+function list(request: RouteRequest, naming: Naming): Reply {
+  const items = readable(request)
+    .map((address) => shown(request, address))
+    .filter((item) => item !== null);
+  return page(request.url, naming.many, items);
+}
+
+function get(request: RouteRequest, naming: Naming): Reply {
+  const ip = param(request, 'ip');
+  for (const address of readable(request)) {
+    const body = address.ip === ip ? shown(request, address) : null;
+    if (body !== null) return ok({ [naming.one]: body });
+  }
+  throw notFound();
+}
+
+function create(request: RouteRequest, naming: Naming): Reply {
+  const { cloud } = request;
+  const fields = fieldsOf(request.body);
+  const dropletId = integer(fields, 'droplet_id');
+  const region = text(fields, 'region');
+  if (dropletId !== undefined && region !== undefined) {
+    throw unprocessable('Cannot specify Droplet and region, they are mutually exclusive.');
+  }
+  if (dropletId !== undefined) return createAssigned(request, naming, dropletId);
+  if (region === undefined) throw unprocessable('Must specify either a Droplet or a region.');
+  const address = reserve(cloud, region, 4, naming.label);
+  return ok({ [naming.one]: renderReservedIP(cloud, address, present(address)), links: {} }, 202);
+}
+
+function createAssigned(request: RouteRequest, naming: Naming, dropletId: number): Reply {
+  const { cloud } = request;
+  const droplet = cloud.droplets.get(dropletId);
+  if (droplet === undefined) throw notFound();
+  // Checked before reserving: a refused creation must leave no address behind.
+  if (heldBy(cloud, dropletId, 4) !== undefined) throw unprocessable(`Droplet already has a ${naming.label}.`);
+  if ([...cloud.pendingActions].some((action) => action.dropletId === dropletId)) throw dropletPending();
+  const address = reserve(cloud, droplet.region, 4, naming.label);
+  const action = startAssignment(cloud, address, dropletId, naming.label, request.bend);
+  const links = {
+    droplets: [{ id: dropletId, rel: 'droplet', href: `${request.url.origin}/v2/droplets/${dropletId}` }],
+    actions: [{ id: action.id, rel: 'assign_ip', href: `${request.url.origin}/v2/actions/${action.id}` }],
+  };
+  return ok({ [naming.one]: renderReservedIP(cloud, address, present(address)), links }, 202);
+}
+
+function destroy(request: RouteRequest, naming: Naming): Reply {
+  removeAddress(request.cloud, findAddress(request.cloud, param(request, 'ip'), 4), naming.label);
+  return noContent;
+}
+
+function withProject(action: Action, address: ReservedIP, naming: Naming): Record<string, unknown> {
+  return { ...renderAction(action, naming.resourceType), project_id: address.projectId };
+}
+
+function act(request: RouteRequest, naming: Naming): Reply {
+  const address = findAddress(request.cloud, param(request, 'ip'), 4);
+  const action = startAssignment(request.cloud, address, wantedHolder(request.body), naming.label, request.bend);
+  return ok({ action: withProject(action, address, naming) }, 201);
+}
+
+/** The droplet that an `assign` names, or null for `unassign`. */
+export function wantedHolder(body: unknown): number | null {
+  const fields = fieldsOf(body);
+  const type = text(fields, 'type');
+  if (type === 'unassign') return null;
+  if (type !== 'assign') throw unprocessable('The action type must be assign or unassign.');
+  const dropletId = integer(fields, 'droplet_id');
+  if (dropletId === undefined) throw unprocessable('droplet_id must be an integer.');
+  return dropletId;
+}
+
+function actionsOf(cloud: Cloud, address: ReservedIP): Action[] {
+  return address.actionIds
+    .map((id) => cloud.actions.get(id))
+    .filter((action) => action !== undefined)
+    .reverse();
+}
+
+function listActions(request: RouteRequest, naming: Naming): Reply {
+  const address = findAddress(request.cloud, param(request, 'ip'), 4);
+  const items = request.actionsHidden ? [] : actionsOf(request.cloud, address);
+  return page(
+    request.url,
+    'actions',
+    items.map((action) => renderAction(action, naming.resourceType)),
+  );
+}
+
+function getAction(request: RouteRequest, naming: Naming): Reply {
+  const address = findAddress(request.cloud, param(request, 'ip'), 4);
+  const action = request.cloud.actions.get(Number(param(request, 'id')));
+  if (request.actionsHidden || action === undefined || !address.actionIds.includes(action.id)) throw notFound();
+  return ok({ action: withProject(action, address, naming) });
+}
+
+const routesFor = (naming: Naming): Route[] => [
+  { method: 'GET', path: naming.path, handle: (request) => list(request, naming) },
+  { method: 'POST', path: naming.path, handle: (request) => create(request, naming) },
+  { method: 'GET', path: `${naming.path}/:ip`, handle: (request) => get(request, naming) },
+  { method: 'DELETE', path: `${naming.path}/:ip`, handle: (request) => destroy(request, naming) },
+  { method: 'GET', path: `${naming.path}/:ip/actions`, handle: (request) => listActions(request, naming) },
+  { method: 'POST', path: `${naming.path}/:ip/actions`, handle: (request) => act(request, naming) },
+  { method: 'GET', path: `${naming.path}/:ip/actions/:id`, handle: (request) => getAction(request, naming) },
+];
+
+export const reservedIPRoutes: readonly Route[] = [...routesFor(reserved), ...routesFor(floating)];

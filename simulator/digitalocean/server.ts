@@ -1,0 +1,178 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { moveByHand, placeAddress, settle } from './addresses.ts';
+import { createApi } from './api.ts';
+import { type CallLog, createCallLog } from './call-log.ts';
+import { defaultRegions } from './catalogue.ts';
+import { createCloud } from './cloud.ts';
+import { createControl } from './control.ts';
+import { type DropletWish, placeDroplet, removeDroplet } from './droplets.ts';
+import { createFaults, type Faults } from './faults.ts';
+import type { Action, Domain, Droplet, Firewall, HistoryEntry, ReservedIP } from './model.ts';
+import { type Duration, seededRandom } from './random.ts';
+import { createRateLimiter, type RateLimit } from './rate-limit.ts';
+import { createRouter } from './router.ts';
+import { accountRoutes } from './routes/account.ts';
+import { actionRoutes } from './routes/actions.ts';
+import { dropletRoutes } from './routes/droplets.ts';
+import { reservedIPRoutes } from './routes/reserved-ips.ts';
+
+export interface DigitalOceanOptions {
+  /** 0, the default, takes a free port. */
+  readonly port?: number;
+  /** The only token accepted; any that is not empty when omitted. */
+  readonly token?: string;
+  /** How long an action is `in-progress`, in milliseconds; 50 by default. */
+  readonly actionMs?: Duration;
+  /** How long a firewall change stays in `pending_changes`, in milliseconds; 50 by default. */
+  readonly firewallMs?: number;
+  /** Per token; 5000 an hour and 250 a minute by default, as the real API has it. */
+  readonly rateLimit?: RateLimit;
+  /** Three by default, as a new account has. */
+  readonly reservedIPQuota?: number;
+  /** 12 by default. */
+  readonly createsPerMinute?: number;
+  readonly regions?: readonly string[];
+  readonly seed?: number;
+  /** Milliseconds since the epoch; a virtual clock in tests. */
+  readonly now?: () => number;
+}
+
+/** The account as it is now, for tests in the same process. Reading it lets due actions end first. */
+export interface SimulatorState {
+  readonly droplets: ReadonlyMap<number, Readonly<Droplet>>;
+  readonly reservedIPs: ReadonlyMap<string, Readonly<ReservedIP>>;
+  readonly deletedIPs: readonly Readonly<ReservedIP>[];
+  readonly actions: ReadonlyMap<number, Readonly<Action>>;
+  readonly domains: ReadonlyMap<string, Readonly<Domain>>;
+  readonly firewalls: ReadonlyMap<string, Readonly<Firewall>>;
+  /** Who held the address when; also of a deleted one, empty for one that never was. */
+  readonly history: (ip: string) => readonly HistoryEntry[];
+}
+
+export interface DigitalOceanSimulator {
+  /** What DIGITALOCEAN_API_URL is set to; /v2 and /_control are below it. */
+  readonly url: string;
+  readonly port: number;
+  readonly state: SimulatorState;
+  readonly addDroplet: (wish: DropletWish) => Droplet;
+  readonly removeDroplet: (id: number) => void;
+  readonly addReservedIP: (wish: { ip?: string; region: string; dropletId?: number }) => ReservedIP;
+  /** By hand, as a person in the control panel: at once, and seen in the history as such. */
+  readonly moveReservedIP: (ip: string, dropletId: number | null) => void;
+  readonly setReservedIPQuota: (quota: number) => void;
+  readonly faults: Faults;
+  readonly calls: CallLog;
+  /** Connections are refused from now on, until `listenAgain`; the account stays as it is. */
+  readonly stopListening: () => Promise<void>;
+  readonly listenAgain: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** Starts a DigitalOcean API on loopback that follows the published description (repository digitalocean/openapi). */
+export async function startDigitalOcean(options: DigitalOceanOptions = {}): Promise<DigitalOceanSimulator> {
+  const now = options.now ?? preciseNow;
+  const seed = options.seed ?? 1;
+  const cloud = createCloud({
+    actionMs: options.actionMs ?? 50,
+    firewallMs: options.firewallMs ?? 50,
+    reservedIPQuota: options.reservedIPQuota ?? 3,
+    createsPerMinute: options.createsPerMinute ?? 12,
+    regions: options.regions ?? defaultRegions,
+    seed,
+    now,
+  });
+  const faults = createFaults();
+  const calls = createCallLog();
+  const api = createApi({
+    cloud,
+    faults,
+    log: calls,
+    route: createRouter([...reservedIPRoutes, ...actionRoutes, ...dropletRoutes, ...accountRoutes]),
+    limiter: createRateLimiter(options.rateLimit ?? { perHour: 5000, perMinute: 250 }, now),
+    accepts: (token) => (options.token === undefined ? token !== '' : token === options.token),
+    random: seededRandom(seed + 1),
+  });
+  const control = createControl({ cloud, faults, log: calls });
+  const server = createServer((request, response) => {
+    const handle = request.url?.startsWith('/_control/') ? control : api;
+    handle(request, response).catch(() => response.destroy());
+  });
+  const port = await listen(server, options.port ?? 0);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    state: liveState(cloud),
+    addDroplet: (wish) => placeDroplet(cloud, wish),
+    removeDroplet: (id) => {
+      settle(cloud);
+      removeDroplet(cloud, id);
+    },
+    addReservedIP: ({ ip, region, dropletId }) =>
+      placeAddress(cloud, { ip, region, family: ip?.includes(':') ? 6 : 4, dropletId: dropletId ?? null }),
+    moveReservedIP: (ip, dropletId) => moveByHand(cloud, ip, dropletId),
+    setReservedIPQuota: (quota) => {
+      cloud.reservedIPQuota = quota;
+    },
+    faults,
+    calls,
+    stopListening: () => stop(server),
+    listenAgain: async () => {
+      await listen(server, port);
+    },
+    close: () => stop(server),
+  };
+}
+
+/** With fractions, since a bench measures less than a millisecond. */
+const preciseNow = (): number => performance.timeOrigin + performance.now();
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function stop(server: Server): Promise<void> {
+  if (!server.listening) return Promise.resolve();
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+function liveState(cloud: ReturnType<typeof createCloud>): SimulatorState {
+  const current = <T>(value: T): T => {
+    settle(cloud);
+    return value;
+  };
+  return {
+    get droplets() {
+      return current(cloud.droplets);
+    },
+    get reservedIPs() {
+      return current(cloud.reservedIPs);
+    },
+    get deletedIPs() {
+      return current(cloud.deletedIPs);
+    },
+    get actions() {
+      return current(cloud.actions);
+    },
+    get domains() {
+      return current(cloud.domains);
+    },
+    get firewalls() {
+      return current(cloud.firewalls);
+    },
+    history: (ip) => {
+      settle(cloud);
+      const lives = [...cloud.deletedIPs, ...cloud.reservedIPs.values()].filter((address) => address.ip === ip);
+      return lives.flatMap((address) => address.history);
+    },
+  };
+}
