@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { delimiter, join } from 'node:path';
 import { libraryPath, unpackRedis } from './redis-unpack.mjs';
+import { ROOT } from './root.mjs';
 import { SetupError } from './setup-error.mjs';
 
 /**
@@ -107,7 +107,7 @@ const cacheFolder = (root) => join(root, '.cache/redis');
  * @returns {FoundRedis}
  * @throws SetupError when there is none; the message says what to do
  */
-export const findRedis = ({ root = join(dirname(fileURLToPath(import.meta.url)), '..') } = {}) => {
+export const findRedis = ({ root = ROOT } = {}) => {
   const folder = cacheFolder(root);
   const present = installed() ?? unpacked(folder);
   if (present !== null) return present;

@@ -1,0 +1,36 @@
+import { writeSync } from 'node:fs';
+import type { Reporter, SerializedError, TestModule } from 'vitest/node';
+
+export interface Totals {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/**
+ * Tests by result. A file that cannot be loaded and an error outside any test count as one failed test each: otherwise a
+ * run that broke before its tests would read as one in which nothing failed. A test that never ended counts as failed too.
+ */
+export const totalsOf = (modules: readonly TestModule[], unhandled: readonly unknown[]): Totals => {
+  const tests = modules.flatMap((module) => [...module.children.allTests()]);
+  const count = (...states: string[]): number => tests.filter((test) => states.includes(test.result().state)).length;
+  const broken = modules.filter((module) => module.errors().length > 0).length;
+  const suites = modules.flatMap((module) => [...module.children.allSuites()]).filter((suite) => suite.errors().length > 0).length;
+  return { passed: count('passed'), failed: count('failed', 'pending') + broken + suites + unhandled.length, skipped: count('skipped') };
+};
+
+/** `N passed, N failed` and, when there are any, `, N skipped`: what scripts read as the result of a run. */
+export const closingLine = ({ passed, failed, skipped }: Totals): string =>
+  `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+
+/** Prints the closing line as the very last line of the output, and makes a run in which no test ran a failure. */
+export default class ClosingLine implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
+    const totals = totalsOf(modules, unhandled);
+    process.once('exit', () => {
+      if (totals.failed > 0 || totals.passed === 0) process.exitCode = 1;
+      // Synchronous, and in the exit handler: nothing that vitest still prints comes after it.
+      writeSync(1, `${closingLine(totals)}\n`);
+    });
+  }
+}

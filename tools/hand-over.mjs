@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { endWithParent } from './leash.mjs';
+import { SetupError } from './setup-error.mjs';
+
+const MAJOR = 24;
+/** In a terminal Ctrl-C arrives twice: from the terminal and from npm. A second press by hand comes later than this. */
+const REPEAT_MS = 300;
+/** @type {readonly NodeJS.Signals[]} */
+const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+/**
+ * The Node that runs the project: the one in node_modules, else this one when it is new enough.
+ * @param {string} root The folder of the project.
+ * @throws SetupError
+ */
+export const nodeOf = (root) => {
+  const brought = join(root, 'node_modules/.bin/node');
+  if (existsSync(brought)) return brought;
+  if (Number(process.versions.node.split('.')[0]) >= MAJOR) return process.execPath;
+  throw new SetupError(
+    `This needs Node ${MAJOR}: here is ${process.versions.node}, and the project brings its own only for Linux on x64 and arm64 (this is ${process.platform} on ${process.arch}).\n` +
+      `  Install Node ${MAJOR} (https://nodejs.org) and run this again.`,
+  );
+};
+
+/**
+ * Runs `args` under the project's Node with this process's input and output, passes signals on, and resolves with its exit code
+ * (128 + the signal's number when a signal ended it). The child gets SIGTERM when this process dies without a word.
+ *
+ * @param {string} root
+ * @param {readonly string[]} args
+ * @param {Record<string, string>} env Added to this process's own.
+ * @returns {Promise<number>}
+ */
+export const handOver = (root, args, env) => {
+  const bin = join(root, 'node_modules/.bin');
+  const child = spawn(nodeOf(root), args, {
+    cwd: root,
+    env: { ...process.env, ...env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` },
+    stdio: 'inherit',
+    // Its own group, so that it hears of Ctrl-C once, from here.
+    detached: true,
+  });
+  const leash = child.pid === undefined ? null : endWithParent(child.pid, { signal: 'TERM' });
+  let last = { signal: '', at: 0 };
+  for (const signal of PASSED_ON) {
+    process.on(signal, () => {
+      const at = performance.now();
+      if (signal === last.signal && at - last.at < REPEAT_MS) return;
+      last = { signal, at };
+      child.kill(signal);
+    });
+  }
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', (code, signal) => {
+      leash?.release();
+      resolve(signal === null ? (code ?? 1) : 128 + constants.signals[signal]);
+    });
+  });
+};
