@@ -179,7 +179,7 @@ function resourceNumber(ip: string): number {
 export function removeAddress(cloud: Cloud, address: ReservedIP, label: string): void {
   if (address.pendingActionId !== null) throw addressPending(label);
   address.deletedAt = cloud.now();
-  if (address.dropletId !== null) hold(address, { at: address.deletedAt, dropletId: null, by: 'action', actionId: null });
+  if (address.dropletId !== null) hold(address, { at: address.deletedAt, dropletId: null, by: 'deleted', actionId: null });
   cloud.reservedIPs.delete(address.ip);
   cloud.deletedIPs.push(address);
 }

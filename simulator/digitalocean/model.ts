@@ -3,7 +3,7 @@ export interface HistoryEntry {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly dropletId: number | null;
-  readonly by: 'created' | 'action' | 'hand' | 'droplet removed';
+  readonly by: 'created' | 'action' | 'hand' | 'droplet removed' | 'deleted';
   /** The action that did it; null unless `by` is 'action'. */
   readonly actionId: number | null;
 }

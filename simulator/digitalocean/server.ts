@@ -12,10 +12,7 @@ import type { Action, Domain, Droplet, Firewall, HistoryEntry, ReservedIP } from
 import { type Duration, seededRandom } from './random.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { createRouter } from './router.ts';
-import { accountRoutes } from './routes/account.ts';
-import { actionRoutes } from './routes/actions.ts';
-import { dropletRoutes } from './routes/droplets.ts';
-import { reservedIPRoutes } from './routes/reserved-ips.ts';
+import { allRoutes } from './routes/all.ts';
 
 export interface DigitalOceanOptions {
   /** 0, the default, takes a free port. */
@@ -61,6 +58,7 @@ export interface DigitalOceanSimulator {
   /** By hand, as a person in the control panel: at once, and seen in the history as such. */
   readonly moveReservedIP: (ip: string, dropletId: number | null) => void;
   readonly setReservedIPQuota: (quota: number) => void;
+  readonly setFirewallMs: (ms: number) => void;
   readonly faults: Faults;
   readonly calls: CallLog;
   /** Connections are refused from now on, until `listenAgain`; the account stays as it is. */
@@ -88,7 +86,7 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
     cloud,
     faults,
     log: calls,
-    route: createRouter([...reservedIPRoutes, ...actionRoutes, ...dropletRoutes, ...accountRoutes]),
+    route: createRouter(allRoutes),
     limiter: createRateLimiter(options.rateLimit ?? { perHour: 5000, perMinute: 250 }, now),
     accepts: (token) => (options.token === undefined ? token !== '' : token === options.token),
     random: seededRandom(seed + 1),
@@ -113,6 +111,9 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
     moveReservedIP: (ip, dropletId) => moveByHand(cloud, ip, dropletId),
     setReservedIPQuota: (quota) => {
       cloud.reservedIPQuota = quota;
+    },
+    setFirewallMs: (ms) => {
+      cloud.firewallMs = ms;
     },
     faults,
     calls,
