@@ -1,0 +1,291 @@
+import { alreadyExists, badRequest, type Cause, conflict, forbidden, invalid, modified, notFound } from './errors.ts';
+import { inOrder } from './representation.ts';
+import { completeNew, kindCauses } from './kinds.ts';
+import { metaCauses, stampNew, stampUpdate, tidyMeta } from './meta.ts';
+import { copy, isObject, type Json, type JsonObject, type KubeObject, timestamp } from './objects.ts';
+import { applyPatchOf } from './patching.ts';
+import type { Registry } from './registry.ts';
+import { apiVersionOf, type Resource } from './resource.ts';
+import { type Entry, keyOf, type Store } from './store.ts';
+import { prepareNew, prepareUpdate, strategyOf } from './strategies.ts';
+import { fromStorage, toStorage } from './versions.ts';
+
+export interface WriteOptions {
+  subresource?: string | undefined;
+  dryRun?: boolean;
+  fieldValidation?: string | undefined;
+  fieldManager?: string | undefined;
+  force?: boolean;
+  /** Collects texts for the `Warning` headers of the reply. */
+  warnings?: string[];
+}
+
+export interface Written {
+  object: KubeObject;
+  created: boolean;
+}
+
+export interface Deletion {
+  gracePeriodSeconds?: number | undefined;
+  propagationPolicy?: string | undefined;
+  orphanDependents?: boolean | undefined;
+  preconditions?: { uid?: string; resourceVersion?: string } | undefined;
+  dryRun?: boolean;
+}
+
+/** The object as it is left, or null when it is gone at once. */
+export interface Deleted {
+  last: KubeObject;
+  gone: boolean;
+}
+
+/** What the API server does with objects, apart from HTTP: admission of writes, conflicts, finalizers, deletion. */
+export class Api {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly #now: () => number;
+  /** Told after each stored change of an object, so that controllers can follow. */
+  readonly #hooks: ((resource: Resource, object: KubeObject, gone: boolean) => void)[] = [];
+
+  constructor(store: Store, registry: Registry, now: () => number) {
+    this.store = store;
+    this.registry = registry;
+    this.#now = now;
+  }
+
+  onChange(hook: (resource: Resource, object: KubeObject, gone: boolean) => void): void {
+    this.#hooks.push(hook);
+  }
+
+  /** @throws ApiError 404. */
+  entry(resource: Resource, namespace: string | undefined, name: string): Entry {
+    const entry = this.store.get(resource.storage, keyOf(namespace, name));
+    if (!entry) throw notFound(resource, name);
+    return entry;
+  }
+
+  get(resource: Resource, namespace: string | undefined, name: string): KubeObject {
+    return fromStorage(resource, this.entry(resource, namespace, name).object);
+  }
+
+  /** @throws ApiError 400, 403, 404 (namespace), 409, 422. */
+  create(resource: Resource, namespace: string | undefined, body: Json, options: WriteOptions = {}): KubeObject {
+    const object = this.#accept(resource, namespace, body, options);
+    if (object.metadata.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
+    this.#requireNamespace(resource, namespace, object.metadata.name ?? '');
+    stampNew(object, this.#now());
+    prepareNew(resource, object);
+    completeNew(resource, object, this.store);
+    tidyMeta(object.metadata);
+    this.#check(resource, object, undefined, options);
+    const name = object.metadata.name ?? '';
+    const stored = toStorage(resource, object);
+    if (this.store.get(resource.storage, keyOf(namespace, name))) throw alreadyExists(resource, name);
+    return this.#save(resource, stored, options);
+  }
+
+  /** PUT. @throws ApiError 400, 404, 409, 422. */
+  update(resource: Resource, namespace: string | undefined, name: string, body: Json, options: WriteOptions = {}): Written {
+    const object = this.#accept(resource, namespace, body, options);
+    if (object.metadata.name !== name) {
+      const why = object.metadata.name
+        ? `the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`
+        : 'name must be provided';
+      throw badRequest(why);
+    }
+    const present = this.store.get(resource.storage, keyOf(namespace, name));
+    if (!present) {
+      if (options.subresource || !strategyOf(resource).createOnUpdate) throw notFound(resource, name);
+      delete object.metadata.resourceVersion;
+      return { object: this.create(resource, namespace, object, options), created: true };
+    }
+    return { object: this.#replace(resource, present, object, options), created: false };
+  }
+
+  /** PATCH by its content type; server-side apply creates what is missing. @throws ApiError 400, 404, 409, 415, 422. */
+  patch(
+    resource: Resource,
+    namespace: string | undefined,
+    name: string,
+    patch: { type: string; body: Json },
+    options: WriteOptions = {},
+  ): Written {
+    const present = this.store.get(resource.storage, keyOf(namespace, name));
+    const applying = patch.type.startsWith('application/apply-patch');
+    if (!present && !applying) throw notFound(resource, name);
+    const current = present ? fromStorage(resource, present.object) : undefined;
+    const result = applyPatchOf({ resource, current, namespace, name, now: this.#now() }, patch, options);
+    if (!present) return { object: this.create(resource, namespace, result, options), created: true };
+    const object = this.#accept(resource, namespace, result, options);
+    if (object.metadata.name !== name)
+      throw badRequest(`the name of the object (${object.metadata.name ?? ''}) does not match the name on the URL (${name})`);
+    return { object: this.#replace(resource, present, object, options), created: false };
+  }
+
+  /** @throws ApiError 404, 409 (precondition). */
+  remove(resource: Resource, namespace: string | undefined, name: string, deletion: Deletion = {}): Deleted {
+    const entry = this.entry(resource, namespace, name);
+    const { object } = entry;
+    this.#checkPreconditions(resource, object, deletion);
+    if (deletion.dryRun) return { last: fromStorage(resource, object), gone: !strategyOf(resource).returnsDeleted };
+    const finalizers = finalizersAfter(object, deletion);
+    const grace = graceOf(resource, object, deletion);
+    if (finalizers.length === 0 && grace === 0) return { last: this.#drop(resource, object), gone: true };
+    const marked = markDeleted(object, finalizers, grace, this.#now());
+    return { last: this.#save(resource, marked, {}), gone: false };
+  }
+
+  /** Removes an object without asking its finalizers; for the deletion of whole namespaces by the simulator's own controllers. */
+  drop(resource: Resource, object: KubeObject): void {
+    this.#drop(resource, object);
+  }
+
+  #drop(resource: Resource, object: KubeObject): KubeObject {
+    const entry = this.store.remove(resource.storage, keyOf(object.metadata.namespace, object.metadata.name ?? ''));
+    const last = entry?.object ?? object;
+    for (const hook of this.#hooks) hook(resource, last, true);
+    return fromStorage(resource, last);
+  }
+
+  #replace(resource: Resource, present: Entry, object: KubeObject, options: WriteOptions): KubeObject {
+    const name = object.metadata.name ?? '';
+    const old = fromStorage(resource, present.object);
+    this.#checkRevision(resource, object, old);
+    stampUpdate(object, old);
+    prepareUpdate(resource, object, old, options.subresource);
+    tidyMeta(object.metadata);
+    this.#check(resource, object, old, options);
+    checkNewFinalizers(resource, object, old);
+    const stored = toStorage(resource, object);
+    const finished = stored.metadata.deletionTimestamp !== undefined && !stored.metadata.finalizers?.length;
+    if (!finished || (stored.metadata.deletionGracePeriodSeconds ?? 0) > 0 || present.object.metadata.finalizers === undefined) {
+      return this.#save(resource, stored, options);
+    }
+    if (options.dryRun) return fromStorage(resource, stored);
+    this.store.put(resource.storage, stored);
+    return this.#drop(resource, this.entry(resource, object.metadata.namespace, name).object);
+  }
+
+  #save(resource: Resource, stored: KubeObject, options: WriteOptions): KubeObject {
+    if (options.dryRun) return fromStorage(resource, stored);
+    const before = this.store.revision;
+    const entry = this.store.put(resource.storage, inOrder(resource, stored));
+    if (this.store.revision !== before) for (const hook of this.#hooks) hook(resource, entry.object, false);
+    return fromStorage(resource, entry.object);
+  }
+
+  /** The body as an object of this resource, in this namespace, without fields its kind does not have. */
+  #accept(resource: Resource, namespace: string | undefined, body: Json, options: WriteOptions): KubeObject {
+    const object = asObject(resource, namespace, body);
+    resource.schema?.accept(object, options);
+    return object;
+  }
+
+  #check(resource: Resource, object: KubeObject, old: KubeObject | undefined, options: WriteOptions): void {
+    const causes: Cause[] = [...metaCauses(resource, object.metadata)];
+    causes.push(...(resource.schema?.validate(object, old, options) ?? kindCauses(resource, object, old)));
+    if (causes.length > 0) throw invalid(resource, object.metadata.name ?? '', causes);
+  }
+
+  #requireNamespace(resource: Resource, namespace: string | undefined, name: string): void {
+    if (!resource.namespaced || namespace === undefined) return;
+    const namespaces = this.registry.find('v1', 'namespaces');
+    if (!namespaces) return;
+    const { object } = this.entry(namespaces, undefined, namespace);
+    if (object.metadata.deletionTimestamp === undefined) return;
+    throw forbidden(resource, name, `unable to create new content in namespace ${namespace} because it is being terminated`);
+  }
+
+  #checkRevision(resource: Resource, object: KubeObject, old: KubeObject): void {
+    const name = object.metadata.name ?? '';
+    const { resourceVersion, uid } = object.metadata;
+    if (uid !== undefined && uid !== old.metadata.uid) {
+      throw conflict(resource, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`);
+    }
+    if (!resourceVersion || resourceVersion === '0') {
+      if (strategyOf(resource).unconditionalUpdate) return;
+      const message = 'Invalid value: 0: must be specified for an update';
+      throw invalid(resource, name, [{ reason: 'FieldValueInvalid', message, field: 'metadata.resourceVersion' }]);
+    }
+    if (resourceVersion !== old.metadata.resourceVersion) throw modified(resource, name);
+  }
+
+  #checkPreconditions(resource: Resource, object: KubeObject, { preconditions }: Deletion): void {
+    const { uid, resourceVersion, name = '' } = object.metadata;
+    if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
+      throw conflict(resource, name, `Precondition failed: UID in precondition: ${preconditions.uid}, UID in object meta: ${uid}`);
+    }
+    if (preconditions?.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
+      throw conflict(
+        resource,
+        name,
+        `Precondition failed: ResourceVersion in precondition: ${preconditions.resourceVersion}, ResourceVersion in object meta: ${resourceVersion}`,
+      );
+    }
+  }
+}
+
+const asObject = (resource: Resource, namespace: string | undefined, body: Json): KubeObject => {
+  if (!isObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${resource.kind})`);
+  const object = copy(body) as KubeObject;
+  if (!isObject(object.metadata)) object.metadata = {};
+  const wanted = apiVersionOf(resource);
+  object.apiVersion ??= wanted;
+  object.kind ??= resource.kind;
+  if (object.apiVersion !== wanted) {
+    throw badRequest(`the API version in the data (${object.apiVersion}) does not match the expected API version (${wanted})`);
+  }
+  if (object.kind !== resource.kind) {
+    const { group, version } = resource;
+    throw badRequest(
+      `${resource.kind} in version "${version}" cannot be handled as a ${resource.kind}: the object's kind is ${object.kind} in group "${group}"`,
+    );
+  }
+  if (!resource.namespaced) delete object.metadata.namespace;
+  else if (object.metadata.namespace && object.metadata.namespace !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  } else if (namespace !== undefined) object.metadata.namespace = namespace;
+  return object;
+};
+
+const finalizersAfter = (object: KubeObject, deletion: Deletion): string[] => {
+  const finalizers = (object.metadata.finalizers ?? []).filter((name) => name !== 'foregroundDeletion' && name !== 'orphan');
+  if (deletion.propagationPolicy === 'Foreground') return [...finalizers, 'foregroundDeletion'];
+  if (deletion.propagationPolicy === 'Orphan' || deletion.orphanDependents === true) return [...finalizers, 'orphan'];
+  return finalizers;
+};
+
+/** Seconds that the object stays after its deletion was asked for: only pods on a node have them. */
+const graceOf = (resource: Resource, object: KubeObject, deletion: Deletion): number => {
+  if (resource.storage !== 'pods') return 0;
+  const spec = object.spec;
+  if (!isObject(spec) || !spec.nodeName) return 0;
+  const phase = isObject(object.status) ? object.status.phase : undefined;
+  if (phase === 'Failed' || phase === 'Succeeded') return 0;
+  const own = spec.terminationGracePeriodSeconds;
+  return deletion.gracePeriodSeconds ?? (typeof own === 'number' ? own : 30);
+};
+
+const markDeleted = (object: KubeObject, finalizers: readonly string[], graceSeconds: number, now: number): KubeObject => {
+  const marked = copy<KubeObject>(object);
+  const meta = marked.metadata;
+  if (meta.deletionTimestamp === undefined) {
+    meta.deletionTimestamp = timestamp(now + graceSeconds * 1000);
+    meta.deletionGracePeriodSeconds = graceSeconds;
+    if (meta.generation) meta.generation += 1;
+  } else if (graceSeconds < (meta.deletionGracePeriodSeconds ?? 0)) meta.deletionGracePeriodSeconds = graceSeconds;
+  if (finalizers.length > 0) meta.finalizers = [...finalizers];
+  else delete meta.finalizers;
+  return marked;
+};
+
+const checkNewFinalizers = (resource: Resource, object: KubeObject, old: KubeObject): void => {
+  if (old.metadata.deletionTimestamp === undefined) return;
+  const added = (object.metadata.finalizers ?? []).filter((name) => !old.metadata.finalizers?.includes(name));
+  if (added.length === 0) return;
+  const list = added.map((name) => JSON.stringify(name)).join(', ');
+  const message = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
+  throw invalid(resource, object.metadata.name ?? '', [{ reason: 'FieldValueForbidden', message, field: 'metadata.finalizers' }]);
+};
+
+export type { JsonObject };

@@ -1,0 +1,53 @@
+import { aggregated, coreVersions, group, groupList, resourceList } from './discovery.ts';
+import type { JsonObject } from './objects.ts';
+import type { Registry } from './registry.ts';
+
+export interface ServerFacts {
+  registry: Registry;
+  version: string;
+  address: string;
+}
+
+export interface Document {
+  type: string;
+  body: JsonObject | string;
+}
+
+const json = (body: JsonObject | undefined): Document | undefined => body && { type: 'application/json', body };
+
+const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+const wantsAggregated = (accept: string | undefined): boolean =>
+  (accept ?? '').split(',').some((clause) => /g=apidiscovery\.k8s\.io/.test(clause) && /v=v2(;|$)/.test(clause.trim()));
+
+const versionInfo = (version: string): JsonObject => {
+  const [major = '1', minor = ''] = version.replace(/^v/, '').split('.');
+  return {
+    major,
+    minor,
+    gitVersion: version,
+    gitCommit: 'simulator',
+    gitTreeState: 'clean',
+    buildDate: '2026-01-01T00:00:00Z',
+    goVersion: 'none',
+    compiler: 'none',
+    platform: 'linux/amd64',
+  };
+};
+
+const PROBES = ['/healthz', '/readyz', '/livez'];
+
+/** What is served besides resources: health, version, discovery, OpenAPI. Undefined for an unknown path. */
+export const documentAt = (facts: ServerFacts, url: URL, accept: string | undefined): Document | undefined => {
+  const path = url.pathname.replace(/(?<=.)\/$/, '');
+  if (PROBES.includes(path)) return { type: 'text/plain; charset=utf-8', body: 'ok' };
+  if (path === '/version') return json(versionInfo(facts.version));
+  if (path === '/api' || path === '/apis') {
+    if (wantsAggregated(accept)) return { type: AGGREGATED, body: aggregated(facts.registry, path === '/api') };
+    return json(path === '/api' ? coreVersions(facts.address.replace(/^http:\/\//, '')) : groupList(facts.registry));
+  }
+  if (path === '/api/v1') return json(resourceList(facts.registry, 'v1'));
+  const [, root, name, version, ...beyond] = path.split('/');
+  if (root !== 'apis' || name === undefined || beyond.length > 0) return undefined;
+  return json(version === undefined ? group(facts.registry, name) : resourceList(facts.registry, `${name}/${version}`));
+};

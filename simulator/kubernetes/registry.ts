@@ -1,0 +1,57 @@
+import { builtins } from './builtins.ts';
+import { apiVersionOf, type Resource } from './resource.ts';
+
+/** The resources served now: the built-in ones and those of established custom resource definitions. */
+export class Registry {
+  readonly #byPath = new Map<string, Resource>();
+  /** Counts changes of what is served, so that derived documents know when they are stale. */
+  generation = 0;
+
+  constructor() {
+    for (const resource of builtins()) this.add(resource);
+  }
+
+  add(resource: Resource): void {
+    this.#byPath.set(`${apiVersionOf(resource)}/${resource.plural}`, resource);
+    this.generation += 1;
+  }
+
+  removeKind(group: string, plural: string): void {
+    for (const [path, resource] of this.#byPath) {
+      if (resource.custom && resource.group === group && resource.plural === plural) this.#byPath.delete(path);
+    }
+    this.generation += 1;
+  }
+
+  find(apiVersion: string, plural: string): Resource | undefined {
+    return this.#byPath.get(`${apiVersion}/${plural}`);
+  }
+
+  findKind(apiVersion: string, kind: string): Resource | undefined {
+    return this.all().find((resource) => resource.kind === kind && apiVersionOf(resource) === apiVersion);
+  }
+
+  all(): Resource[] {
+    return [...this.#byPath.values()];
+  }
+
+  inVersion(apiVersion: string): Resource[] {
+    return this.all().filter((resource) => apiVersionOf(resource) === apiVersion);
+  }
+
+  /** Group names with their versions, the core group as ''. */
+  groups(): Map<string, string[]> {
+    const groups = new Map<string, string[]>();
+    for (const { group, version } of this.#byPath.values()) {
+      const versions = groups.get(group) ?? [];
+      if (!versions.includes(version)) versions.push(version);
+      groups.set(group, versions);
+    }
+    return groups;
+  }
+
+  /** One resource per storage, in its storage version: what the clean-up of a namespace has to go through. */
+  storages(): Resource[] {
+    return this.all().filter((resource) => apiVersionOf(resource) === resource.storageVersion && resource.verbs.includes('list'));
+  }
+}

@@ -1,0 +1,173 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Api } from './api.ts';
+import { bootstrap } from './bootstrap.ts';
+import { control } from './control.ts';
+import { type CrdSource, DefinitionController, readDefinitions } from './definitions.ts';
+import { documentAt } from './documents.ts';
+import { ApiError, noSuchPath } from './errors.ts';
+import { Faults } from './faults.ts';
+import { type Handling, handle } from './handlers.ts';
+import { kubeconfigText } from './kubeconfig.ts';
+import { ObjectStore } from './object-store.ts';
+import { isObject } from './objects.ts';
+import { Registry } from './registry.ts';
+import { bodyOf, type LoggedRequest } from './requests.ts';
+import { targetOf } from './routes.ts';
+import { Store } from './store.ts';
+import { Watches } from './watching.ts';
+
+export interface KubernetesOptions {
+  /** 0, the default, takes a free one. Always on 127.0.0.1. */
+  port?: number;
+  /** Definitions to install: objects, or paths of YAML files. */
+  crds?: CrdSource;
+  /** What /version says, as `v1.34.2`. */
+  version?: string;
+  log?: (line: string) => void;
+  /** How many changes watches can resume over. */
+  historySize?: number;
+  bookmarkIntervalMs?: number;
+}
+
+export interface KubernetesSimulator {
+  url: string;
+  port: number;
+  /** The text of a kubeconfig for kubectl and client-node. */
+  kubeconfig(): string;
+  /** The objects, without HTTP; writes reach watches all the same. */
+  store: ObjectStore;
+  faults: Faults;
+  /** Every request answered or under way, oldest first. */
+  requests: LoggedRequest[];
+  /** Ends watches and stops listening. */
+  close(): Promise<void>;
+}
+
+/** Above this many the oldest requests are forgotten. */
+const LOGGED_REQUESTS = 100_000;
+
+interface Context extends Handling {
+  requests: LoggedRequest[];
+  version: string;
+  log: (line: string) => void;
+  url: () => string;
+}
+
+const sendJson = (response: ServerResponse, code: number, value: unknown, type = 'application/json'): void => {
+  response.writeHead(code, { 'content-type': type, 'cache-control': 'no-cache, private' });
+  response.end(typeof value === 'string' ? value : JSON.stringify(value));
+};
+
+const sendError = (context: Context, response: ServerResponse, error: unknown): void => {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  if (!(error instanceof ApiError))
+    context.log(`simulator failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  const refusal = error instanceof ApiError ? error : new ApiError(500, 'InternalError', `Internal error occurred: ${String(error)}`);
+  const retryAfter = refusal.code === 503 ? 1 : refusal.details?.retryAfterSeconds;
+  if (typeof retryAfter === 'number') response.setHeader('retry-after', retryAfter);
+  sendJson(response, refusal.code, refusal.status());
+};
+
+const answer = async (context: Context, request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> => {
+  const method = request.method ?? 'GET';
+  const body = await bodyOf(request);
+  if (url.pathname.startsWith('/_control/')) {
+    sendJson(response, 200, control(context, method, url.pathname.slice('/_control/'.length), body.value));
+    return;
+  }
+  const ms = context.faults.takeDelay(method, url.pathname);
+  if (ms > 0) await sleep(ms, undefined, { ref: false });
+  const target = targetOf(context.api.registry, url.pathname);
+  if (target) {
+    const userAgent = request.headers['user-agent'] ?? '';
+    handle(context, { method, target, query: url.searchParams, accept: request.headers.accept, body, userAgent, response });
+    return;
+  }
+  const document = documentAt(
+    { registry: context.api.registry, version: context.version, address: context.url() },
+    url,
+    request.headers.accept,
+  );
+  if (!document) throw noSuchPath();
+  sendJson(response, 200, document.body, document.type);
+};
+
+const broken = (context: Context, response: ServerResponse, path: string): boolean => {
+  const mode = path.startsWith('/_control/') ? undefined : context.faults.currentOutage();
+  if (mode === 'reset') response.destroy();
+  else if (mode === '503') {
+    sendError(context, response, new ApiError(503, 'ServiceUnavailable', 'the server is currently unable to handle the request', {}));
+  }
+  return mode !== undefined;
+};
+
+const serve = (context: Context, request: IncomingMessage, response: ServerResponse): void => {
+  const url = new URL(request.url ?? '/', 'http://localhost');
+  const logged: LoggedRequest = {
+    method: request.method ?? 'GET',
+    path: url.pathname,
+    query: url.search.slice(1),
+    userAgent: request.headers['user-agent'] ?? '',
+    at: Date.now(),
+    code: undefined,
+  };
+  if (!url.pathname.startsWith('/_control/')) {
+    context.requests.push(logged);
+    if (context.requests.length > LOGGED_REQUESTS) context.requests.splice(0, LOGGED_REQUESTS / 10);
+    response.on('close', () => {
+      logged.code = response.headersSent ? response.statusCode : 0;
+      context.log(`${logged.method} ${request.url} ${logged.code} ${Date.now() - logged.at} ms`);
+    });
+  }
+  if (broken(context, response, url.pathname)) return;
+  answer(context, request, response, url).catch((error: unknown) => sendError(context, response, error));
+};
+
+const listen = (server: Server, port: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+
+/** Starts a Kubernetes API server on loopback. Objects live in memory and end with it. */
+export const startKubernetes = async (options: KubernetesOptions = {}): Promise<KubernetesSimulator> => {
+  const { historySize = 10_000, bookmarkIntervalMs = 60_000, version = 'v1.34.2', log = () => undefined } = options;
+  const store = new Store(historySize);
+  const registry = new Registry();
+  const api = new Api(store, registry, Date.now);
+  const watches = new Watches();
+  const faults = new Faults(watches, store);
+  const requests: LoggedRequest[] = [];
+  let port = 0;
+  const url = (): string => `http://127.0.0.1:${port}`;
+  new DefinitionController(api).start();
+  bootstrap(api);
+  const definitions = registry.find('apiextensions.k8s.io/v1', 'customresourcedefinitions');
+  for (const definition of readDefinitions(options.crds ?? [])) {
+    if (definitions && isObject(definition)) api.create(definitions, undefined, definition);
+  }
+  const context: Context = { api, faults, watches, bookmarkIntervalMs, requests, version, log, url };
+  const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => serve(context, request, response));
+  port = await listen(server, options.port ?? 0);
+  return {
+    url: url(),
+    port,
+    kubeconfig: () => kubeconfigText(url()),
+    store: new ObjectStore(api),
+    faults,
+    requests,
+    close: async () => {
+      faults.clear();
+      faults.cutWatches();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+};
