@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { linkNode } from './link-node.mjs';
 import { adviceFor, lastLines, SetupError, say } from './setup-error.mjs';
 
 /** @typedef {{ version?: string, integrity?: string, optional?: boolean, link?: boolean }} LockEntry */
@@ -47,7 +48,15 @@ const npm = () => {
  */
 export const installDependencies = (root) => {
   const stale = staleness(root);
-  if (stale === null) return;
+  if (stale !== null) install(root, stale);
+  linkNode(root);
+};
+
+/**
+ * @param {string} root
+ * @param {string} stale
+ */
+const install = (root, stale) => {
   say(`installing the dependencies (npm ci), since ${stale}`);
   const { command, args } = npm();
   // No dependency needs its install script: what is compiled comes as a package of its own.
