@@ -1,24 +1,15 @@
 import { alreadyExists, badRequest, type Cause, conflict, forbidden, invalid, modified, notFound } from './errors.ts';
-import { inOrder } from './representation.ts';
 import { completeNew, kindCauses } from './kinds.ts';
 import { metaCauses, stampNew, stampUpdate, tidyMeta } from './meta.ts';
 import { copy, isObject, type Json, type JsonObject, type KubeObject, timestamp } from './objects.ts';
+import type { WriteOptions } from './options.ts';
 import { applyPatchOf } from './patching.ts';
 import type { Registry } from './registry.ts';
+import { inOrder } from './representation.ts';
 import { apiVersionOf, type Resource } from './resource.ts';
 import { type Entry, keyOf, type Store } from './store.ts';
 import { prepareNew, prepareUpdate, strategyOf } from './strategies.ts';
 import { fromStorage, toStorage } from './versions.ts';
-
-export interface WriteOptions {
-  subresource?: string | undefined;
-  dryRun?: boolean;
-  fieldValidation?: string | undefined;
-  fieldManager?: string | undefined;
-  force?: boolean;
-  /** Collects texts for the `Warning` headers of the reply. */
-  warnings?: string[];
-}
 
 export interface Written {
   object: KubeObject;

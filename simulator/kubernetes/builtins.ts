@@ -84,6 +84,7 @@ const resourceOf = (apiVersion: string, line: Line): Resource => {
     group,
     version: apiVersion.slice(slash + 1),
     kind: line.kind,
+    listKind: `${line.kind}List`,
     plural: line.plural,
     singular: line.kind.toLowerCase(),
     shortNames: line.short ?? [],

@@ -37,6 +37,7 @@ const resourceOf = (definition: KubeObject, version: JsonObject): Resource => {
     group,
     version: String(version.name),
     kind,
+    listKind: String(at(definition, 'spec', 'names', 'listKind') ?? `${kind}List`),
     plural,
     singular: String(at(definition, 'spec', 'names', 'singular') ?? kind.toLowerCase()),
     shortNames: stringsAt(definition, 'spec', 'names', 'shortNames'),

@@ -77,11 +77,14 @@ export const completeNew = (resource: Resource, object: KubeObject, store: Store
   if (resource.custom) return;
   switch (resource.kind) {
     case 'Pod':
-      return completePod(member(object, 'spec'));
+      completePod(member(object, 'spec'));
+      return;
     case 'Service':
-      return completeService(member(object, 'spec'), store);
+      completeService(member(object, 'spec'), store);
+      return;
     case 'Job':
-      return completeJob(object);
+      completeJob(object);
+      return;
     case 'Namespace':
       object.metadata.labels = { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name ?? '' };
       object.spec = { finalizers: ['kubernetes'] };

@@ -1,6 +1,7 @@
-import type { Api, Deletion, WriteOptions } from './api.ts';
+import type { Api, Deletion } from './api.ts';
 import { noSuchPath } from './errors.ts';
 import { copy, type Json, type KubeObject } from './objects.ts';
+import type { WriteOptions } from './options.ts';
 import type { Resource } from './resource.ts';
 import { allOf, fieldPredicate, labelPredicate } from './selectors.ts';
 import { fromStorage } from './versions.ts';

@@ -1,6 +1,6 @@
-import type { WriteOptions } from './api.ts';
 import { badRequest, modified, notFound, unsupportedMediaType } from './errors.ts';
 import { isObject, type Json, type JsonObject, type KubeObject } from './objects.ts';
+import type { WriteOptions } from './options.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
 import { apiVersionOf, type Resource } from './resource.ts';
 import { strategicPatch } from './strategic.ts';

@@ -28,6 +28,7 @@ export interface Resource {
   group: string;
   version: string;
   kind: string;
+  listKind: string;
   plural: string;
   singular: string;
   shortNames: readonly string[];

@@ -10,7 +10,7 @@ interface Requirement {
   values: readonly string[];
 }
 
-const KEY = String.raw`[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?`;
+const KEY = '[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?';
 const VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/;
 const SET = new RegExp(String.raw`^(${KEY})\s+(in|notin)\s*\(([^()]*)\)$`);
 const EQUALITY = new RegExp(String.raw`^(${KEY})\s*(==|=|!=|>|<)\s*(.*)$`);

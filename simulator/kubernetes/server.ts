@@ -3,12 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Api } from './api.ts';
 import { bootstrap } from './bootstrap.ts';
+import type { Handling } from './calls.ts';
 import { control } from './control.ts';
 import { type CrdSource, DefinitionController, readDefinitions } from './definitions.ts';
 import { documentAt } from './documents.ts';
 import { ApiError, noSuchPath } from './errors.ts';
 import { Faults } from './faults.ts';
-import { type Handling, handle } from './handlers.ts';
+import { handle } from './handlers.ts';
 import { kubeconfigText } from './kubeconfig.ts';
 import { ObjectStore } from './object-store.ts';
 import { isObject } from './objects.ts';
@@ -55,7 +56,18 @@ interface Context extends Handling {
   url: () => string;
 }
 
-const sendJson = (response: ServerResponse, code: number, value: unknown, type = 'application/json'): void => {
+const sendJson = (
+  response: ServerResponse,
+  code: number,
+  value: unknown,
+  type = 'application/json',
+  warnings: readonly string[] = [],
+): void => {
+  if (warnings.length > 0)
+    response.setHeader(
+      'warning',
+      warnings.map((warning) => `299 - ${JSON.stringify(warning)}`),
+    );
   response.writeHead(code, { 'content-type': type, 'cache-control': 'no-cache, private' });
   response.end(typeof value === 'string' ? value : JSON.stringify(value));
 };
@@ -85,7 +97,8 @@ const answer = async (context: Context, request: IncomingMessage, response: Serv
   const target = targetOf(context.api.registry, url.pathname);
   if (target) {
     const userAgent = request.headers['user-agent'] ?? '';
-    handle(context, { method, target, query: url.searchParams, accept: request.headers.accept, body, userAgent, response });
+    const reply = handle(context, { method, target, query: url.searchParams, accept: request.headers.accept, body, userAgent, response });
+    if (reply) sendJson(response, reply.code, reply.text, 'application/json', reply.warnings);
     return;
   }
   const document = documentAt(

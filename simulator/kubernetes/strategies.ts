@@ -70,23 +70,24 @@ const wishOf = (resource: Resource, object: KubeObject): JsonObject => {
   return resource.status || status === undefined ? rest : { ...rest, status };
 };
 
+const onlyStatus = (resource: Resource, object: KubeObject, old: KubeObject): void => {
+  const { status } = object;
+  // Built-in kinds let labels and annotations through here (kubelets use that); custom resources do not.
+  const metadata = resource.custom ? { ...old.metadata } : object.metadata;
+  for (const key of Object.keys(object)) delete object[key];
+  Object.assign(object, old, { metadata, status });
+  if (status === undefined) delete object.status;
+};
+
 /** Lets an update through the main path change everything but status, and one through `/status` nothing but status. */
 export const prepareUpdate = (resource: Resource, object: KubeObject, old: KubeObject, subresource: string | undefined): void => {
   if (subresource === 'status') {
-    for (const key of Object.keys(object)) {
-      if (!['apiVersion', 'kind', 'metadata', 'status'].includes(key)) delete object[key];
-    }
-    for (const [key, value] of Object.entries(old)) {
-      if (key !== 'status' && key !== 'metadata') object[key] = value;
-    }
-    // Built-in kinds let labels and annotations through here (kubelets use that); custom resources do not.
-    if (resource.custom) object.metadata = { ...old.metadata };
+    onlyStatus(resource, object, old);
     return;
   }
   if (resource.status) {
-    const status = old.status;
-    if (status === undefined) delete object.status;
-    else object.status = status;
+    if (old.status === undefined) delete object.status;
+    else object.status = old.status;
   }
   if (strategyOf(resource).generation && !equal(wishOf(resource, object), wishOf(resource, old))) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
