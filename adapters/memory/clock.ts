@@ -1,0 +1,120 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../actors/ports.ts';
+
+/** A clock of one process on a virtual clock. */
+export interface ProcessClock extends Clock {
+  /** The process ends: none of its timers fires any more. */
+  end(): void;
+}
+
+/** Time that passes only when told so. */
+export interface VirtualClock extends Clock {
+  /** Lets `ms` pass: runs what falls due, in order of time and then of creation, and after each timer waits until all promises are quiet. */
+  advance(ms: number): Promise<void>;
+  /** Goes from timer to timer until `condition` holds; resolves with the ms that passed. @throws Error when it does not hold within `maxMs`. */
+  runUntil(condition: () => boolean, maxMs: number): Promise<number>;
+  /** Waits until all promises are quiet and nothing is due now. */
+  settle(): Promise<void>;
+  /** The wall clock jumps by `ms`; timers and the monotonic clock do not. */
+  jump(ms: number): void;
+  /** The clock of one process, whose timers end with it. */
+  process(): ProcessClock;
+  /** How many timers wait. */
+  pending(): number;
+}
+
+interface Timer {
+  readonly dueAt: number;
+  readonly order: number;
+  readonly run: () => void;
+}
+
+/** The first timer by time, then by creation. Few wait at once, so a plain search is quick enough. */
+const firstOf = (timers: ReadonlySet<Timer>): Timer | null => {
+  let first: Timer | null = null;
+  for (const timer of timers) {
+    if (first === null || timer.dueAt < first.dueAt || (timer.dueAt === first.dueAt && timer.order < first.order)) first = timer;
+  }
+  return first;
+};
+
+/** A clock that starts at `startAt` (ms since the epoch; a fixed day unless given). */
+export const virtualClock = ({ startAt = Date.UTC(2026, 0, 1) }: { readonly startAt?: number } = {}): VirtualClock => {
+  const timers = new Set<Timer>();
+  let elapsed = 0;
+  let jumped = 0;
+  let created = 0;
+
+  const after = (ms: number, run: () => void): (() => void) => {
+    created += 1;
+    const timer = { dueAt: elapsed + Math.max(0, ms), order: created, run };
+    timers.add(timer);
+    return () => void timers.delete(timer);
+  };
+  const clock: Clock = { now: () => startAt + elapsed + jumped, monotonic: () => elapsed, after };
+
+  // A turn of the event loop comes only after every promise that can settle has settled.
+  const quiet = async (): Promise<void> => {
+    await nextTurn();
+  };
+  const runNext = async (until: number): Promise<boolean> => {
+    const timer = firstOf(timers);
+    if (timer === null || timer.dueAt > until) return false;
+    timers.delete(timer);
+    elapsed = Math.max(elapsed, timer.dueAt);
+    timer.run();
+    await quiet();
+    return true;
+  };
+  const advance = async (ms: number): Promise<void> => {
+    const until = elapsed + ms;
+    await quiet();
+    while (await runNext(until));
+    elapsed = until;
+  };
+
+  return {
+    ...clock,
+    advance,
+    settle: () => advance(0),
+    jump: (ms) => {
+      jumped += ms;
+    },
+    runUntil: async (condition, maxMs) => {
+      const start = elapsed;
+      await quiet();
+      while (!condition()) {
+        if (await runNext(start + maxMs)) continue;
+        elapsed = start + maxMs;
+        if (condition()) break;
+        throw new Error(`what was waited for did not happen within ${maxMs} ms of virtual time`);
+      }
+      return elapsed - start;
+    },
+    process: () => {
+      const own = new Set<() => void>();
+      let ended = false;
+      return {
+        ...clock,
+        after: (ms, run) => {
+          if (ended) return () => undefined;
+          const cancel = after(ms, () => {
+            own.delete(cancel);
+            run();
+          });
+          own.add(cancel);
+          return () => {
+            own.delete(cancel);
+            cancel();
+          };
+        },
+        end: () => {
+          ended = true;
+          for (const cancel of own) cancel();
+          own.clear();
+        },
+      };
+    },
+    pending: () => timers.size,
+  };
+};

@@ -1,0 +1,96 @@
+import type { ActiveJob, JobStep, Json, NewJob } from '../../actors/ports.ts';
+
+/** A process as the queues see it. */
+export interface JobProcess {
+  /** Its calls never settle any more. */
+  dead: boolean;
+}
+
+export interface ConsumerState {
+  readonly queue: string;
+  readonly process: JobProcess;
+  readonly run: (job: ActiveJob) => Promise<JobStep>;
+  readonly concurrency: number;
+  open: boolean;
+  /** Nothing that its handlers do is heard. */
+  dead: boolean;
+  active: number;
+  /** When its locks were renewed last, monotonic ms; null while they are renewed all the time. */
+  renewedAt: number | null;
+  idle: () => void;
+}
+
+export type JobState = 'waiting' | 'active' | 'delayed' | 'completed' | 'failed';
+
+/** One start of a job. One that is not its job's run any more is not heard. */
+export interface Run {
+  readonly consumer: ConsumerState;
+  /** How it ended while nobody could be told. */
+  ended: (() => void) | null;
+}
+
+export interface Job {
+  readonly id: string;
+  readonly queue: string;
+  readonly title: string;
+  readonly priority: number;
+  /** JSON text, as progress is. */
+  readonly data: string;
+  progress: string;
+  state: JobState;
+  runs: number;
+  failedReason: string | null;
+  /** An earlier run died on the way. */
+  rerun: boolean;
+  /** Order of arrival among the waiting ones. */
+  order: number;
+  run: Run | null;
+  cancelTimer: () => void;
+}
+
+/** A job as it is kept, for tests to look at. */
+export interface KeptJob {
+  readonly id: string;
+  readonly title: string;
+  readonly data: Json;
+  readonly progress: Json;
+  readonly state: JobState;
+  /** How often it was started. */
+  readonly runs: number;
+  readonly failedReason: string | null;
+}
+
+export const keptJob = ({ id, title, data, progress, state, runs, failedReason }: Job): KeptJob => ({
+  id,
+  title,
+  data: JSON.parse(data),
+  progress: JSON.parse(progress),
+  state,
+  runs,
+  failedReason,
+});
+
+export const newJob = (queue: string, { id, title, data, priority = 0 }: NewJob): Job => ({
+  id,
+  queue,
+  title,
+  priority,
+  data: JSON.stringify(data),
+  progress: 'null',
+  state: 'waiting',
+  runs: 0,
+  failedReason: null,
+  rerun: false,
+  order: 0,
+  run: null,
+  cancelTimer: () => undefined,
+});
+
+/** The waiting job that comes first: by priority, then by arrival. */
+export const nextOf = (jobs: Iterable<Job>): Job | null => {
+  let next: Job | null = null;
+  for (const job of jobs) {
+    if (next === null || job.priority < next.priority || (job.priority === next.priority && job.order < next.order)) next = job;
+  }
+  return next;
+};

@@ -1,0 +1,72 @@
+import { Unreachable } from '../../actors/errors.ts';
+import type { Clock, JobQueue, Queues } from '../../actors/ports.ts';
+import { type JobServer, jobServer } from './job-server.ts';
+import type { JobProcess, KeptJob } from './kept-jobs.ts';
+
+/** Durable queues in memory, with the accidents that real ones have. */
+export interface MemoryQueues extends Queues {
+  /** The consumers of this process die: their jobs run again, as a re-run, once the locks are over. What their handlers still do is not heard. */
+  crashConsumers(): void;
+  /** This process dies with its consumers: its calls never settle any more. Answers the handle of the process that comes after it. */
+  reopen(): MemoryQueues;
+  /** Another process on the same queues. */
+  connect(): MemoryQueues;
+  /** This process is stopped, as by SIGSTOP: its locks run out and its jobs run again elsewhere, while its own handlers go on and end unheard. */
+  stopRenewing(): void;
+  /** Everything is gone, as after FLUSHALL; running jobs go on and end unheard. */
+  wipe(): void;
+  /** From now on every call throws `Unreachable`; no job starts, and none ends before its end can be told. */
+  goDown(): void;
+  comeBack(): void;
+  /** Every kept job of a queue, in the order of creation. */
+  jobs(queue: string): readonly KeptJob[];
+}
+
+export interface MemoryQueuesOptions {
+  /** How long a lock holds after its last renewal. Default 5000. */
+  readonly lockDurationMs?: number;
+  /** How long a finished job is kept. Default one hour. */
+  readonly keepMs?: number;
+}
+
+/** Queues whose delays and locks run by `clock`; give them the clock of the world, not of one process. */
+export const memoryQueues = (clock: Clock, { lockDurationMs = 5_000, keepMs = 3_600_000 }: MemoryQueuesOptions = {}): MemoryQueues =>
+  handleOn(jobServer(clock, { lockDurationMs, keepMs }));
+
+const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
+
+const handleOn = (server: JobServer): MemoryQueues => {
+  const process: JobProcess = { dead: false };
+  const call = async <T>(run: () => T): Promise<T> => {
+    await Promise.resolve();
+    if (process.dead) return never();
+    if (server.isDown()) throw new Unreachable('memory queues: switched off');
+    const result = run();
+    // The reply comes later than the effect; a process that dies between them never sees it.
+    await Promise.resolve();
+    return process.dead ? never() : result;
+  };
+  const queue = (name: string): JobQueue => ({
+    add: (jobs) => call(() => server.add(name, jobs)),
+    remove: (id) => call(() => server.remove(name, id)),
+    progressOf: (id) => call(() => server.progressOf(name, id)),
+    counts: () => call(() => server.counts(name)),
+    consume: (run, concurrency) => server.consume({ queue: name, process, run, concurrency }),
+  });
+  return {
+    queue,
+    close: async () => server.stopRenewing(process),
+    crashConsumers: () => server.endConsumers(process),
+    stopRenewing: () => server.stopRenewing(process),
+    reopen: () => {
+      process.dead = true;
+      server.endConsumers(process);
+      return handleOn(server);
+    },
+    connect: () => handleOn(server),
+    wipe: server.wipe,
+    goDown: server.goDown,
+    comeBack: server.comeBack,
+    jobs: server.jobs,
+  };
+};

@@ -1,0 +1,136 @@
+import { Unreachable } from '../../actors/errors.ts';
+import type { RecordStore } from '../../actors/ports.ts';
+import type { ActorId } from '../../machines/types.ts';
+import { type CellData, cellOf, claimsOf, type StoreData, saveInto } from './store-data.ts';
+
+/** A record store in memory, with the accidents that a real one has. */
+export interface MemoryStore extends RecordStore {
+  /** This process dies: its calls never settle any more. Answers the handle of the process that comes after it. */
+  reopen(): MemoryStore;
+  /** Another process on the same store. */
+  connect(): MemoryStore;
+  /** Everything is gone, as after FLUSHALL. */
+  wipe(): void;
+  /** The server restarts: another run id. With a checkpoint it has lost every write made since. */
+  restart(checkpoint?: StoreCheckpoint): void;
+  checkpoint(): StoreCheckpoint;
+  /** From now on every call throws `Unreachable`. */
+  goDown(): void;
+  comeBack(): void;
+  /** The next `count` saves are carried out but answered by `Unreachable`. */
+  loseReplies(count: number): void;
+}
+
+export interface StoreCheckpoint {
+  readonly data: StoreData;
+}
+
+export interface MemoryStoreOptions {
+  /** How many transitions are kept per cell. Default 200. */
+  readonly journalLength?: number;
+}
+
+interface Server {
+  data: StoreData;
+  runs: number;
+  down: boolean;
+  repliesToLose: number;
+}
+
+const emptyData = (): StoreData => ({ term: null, cells: new Map(), claims: new Map() });
+
+/** An empty store. What is stored passes through JSON, so that nothing but data survives. */
+export const memoryStore = ({ journalLength = 200 }: MemoryStoreOptions = {}): MemoryStore =>
+  handleOn({ data: emptyData(), runs: 1, down: false, repliesToLose: 0 }, journalLength);
+
+const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
+
+const handleOn = (server: Server, journalLength: number): MemoryStore => {
+  let dead = false;
+  // `run` is synchronous: what one call does is atomic, as one Lua call is.
+  const call = async <T>(run: (data: StoreData) => T): Promise<T> => {
+    await Promise.resolve();
+    if (dead) return never();
+    if (server.down) throw new Unreachable('memory store: switched off');
+    const result = run(server.data);
+    // The reply comes later than the effect; a process that dies between them never sees it.
+    await Promise.resolve();
+    return dead ? never() : result;
+  };
+
+  return {
+    ...recordStore(call, server, journalLength),
+    reopen: () => {
+      dead = true;
+      return handleOn(server, journalLength);
+    },
+    connect: () => handleOn(server, journalLength),
+    wipe: () => {
+      server.data = emptyData();
+    },
+    restart: (checkpoint) => {
+      server.runs += 1;
+      if (checkpoint !== undefined) server.data = structuredClone(checkpoint.data);
+    },
+    checkpoint: () => ({ data: structuredClone(server.data) }),
+    goDown: () => {
+      server.down = true;
+    },
+    comeBack: () => {
+      server.down = false;
+    },
+    loseReplies: (count) => {
+      server.repliesToLose = count;
+    },
+  };
+};
+
+type CallStore = <T>(run: (data: StoreData) => T) => Promise<T>;
+
+const recordStore = (call: CallStore, server: Server, journalLength: number): RecordStore => ({
+  check: () => call(() => undefined),
+  state: () => call((data) => ({ term: data.term, runId: `run-${server.runs}` })),
+  openTerm: (term) =>
+    call((data) => {
+      if (data.term !== null && data.term > term) return false;
+      data.term = term;
+      return true;
+    }),
+  cells: () => call((data) => [...data.cells.keys()].sort()),
+  load: (cell) =>
+    call((data) => {
+      const stored = data.cells.get(cell);
+      return stored === undefined ? null : cellOf(stored);
+    }),
+  save: (write) =>
+    call((data) => {
+      const result = saveInto(data, write, journalLength);
+      if (server.repliesToLose === 0) return result;
+      server.repliesToLose -= 1;
+      throw new Unreachable(`memory store: the reply to the save of ${write.cell} is lost`);
+    }),
+  drop: (cell, term) =>
+    call((data) => {
+      if (data.term !== term) return false;
+      data.cells.delete(cell);
+      return true;
+    }),
+  resetClaims: (provider, claims, term) =>
+    call((data) => {
+      if (data.term !== term) return false;
+      data.claims.set(provider, claimsOf(claims.filter((claim) => claim.provider === provider)));
+      return true;
+    }),
+  fence: (cell, actor, invokeId) => call((data) => ({ commandId: waitingOf(data.cells.get(cell), actor, invokeId), term: data.term })),
+  journal: (cell, limit) =>
+    call((data) =>
+      (data.cells.get(cell)?.journal ?? [])
+        .slice(-limit)
+        .reverse()
+        .map((entry) => JSON.parse(entry)),
+    ),
+  close: async () => undefined,
+});
+
+const waitingOf = (cell: CellData | undefined, actor: ActorId, invokeId: string): string | null =>
+  cell?.records.get(actor)?.waiting[invokeId] ?? null;

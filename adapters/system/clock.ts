@@ -1,0 +1,22 @@
+import type { Clock } from '../../actors/ports.ts';
+
+/** The longest delay that a Node.js timer takes, ms; a longer one would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Time and timers of this machine. A timer keeps the process alive until it fires or is cancelled. */
+export const systemClock = (): Clock => ({
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after: (ms, run) => {
+    const dueAt = performance.now() + ms;
+    let timer: NodeJS.Timeout;
+    const wait = (): void => {
+      // Node.js may fire a timer up to a millisecond early; `after` promises not to.
+      const left = dueAt - performance.now();
+      if (left <= 0) run();
+      else timer = setTimeout(wait, Math.min(Math.ceil(left), LONGEST_TIMER_MS));
+    };
+    timer = setTimeout(wait, Math.min(Math.max(0, Math.ceil(ms)), LONGEST_TIMER_MS));
+    return () => clearTimeout(timer);
+  },
+});
