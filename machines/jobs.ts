@@ -30,6 +30,8 @@ export type JobInput<N extends JobName> = JobContracts[N]['input'];
 export type JobOutput<N extends JobName> = JobContracts[N]['output'];
 
 export interface FindInput {
+  /** Earliest time (ms since the epoch) at which the answer can be trusted; null for now. */
+  readonly notBefore: number | null;
   readonly provider: string;
   readonly address: Address;
 }

@@ -1,0 +1,42 @@
+import type { AnyStateMachine } from 'xstate';
+import type { JobName } from '../machines/jobs.ts';
+import type { ActorId } from '../machines/types.ts';
+
+/** A chart as the runtime needs it. */
+export interface Chart {
+  readonly name: string;
+  /** Raised when stored snapshots no longer fit; `migrate` then takes older ones over. */
+  readonly version: number;
+  readonly machine: AnyStateMachine;
+  /** The snapshot of an older version in today's form, or null: then the actor is rebuilt. */
+  readonly migrate?: (snapshot: StoredSnapshot, version: number) => StoredSnapshot | null;
+  /** Nodes at a provider that an actor in this context holds. */
+  readonly claims: (context: never) => { readonly provider: string; readonly nodes: readonly string[]; readonly limit: number };
+  /** What a job of this chart is called in dashboards, which queue it runs on, and how urgent it is. */
+  readonly job: (job: JobName, input: never) => { readonly title: string; readonly queue: string; readonly priority: number };
+}
+
+export interface StoredSnapshot {
+  readonly value: unknown;
+  readonly context: unknown;
+}
+
+export type Charts = Readonly<Record<string, Chart>>;
+
+/** `%` and `:` are encoded: BullMQ refuses ids with a colon, and IPv6 addresses are full of them. */
+const encode = (actor: ActorId): string => actor.replaceAll('%', '%25').replaceAll(':', '%3A');
+
+/** The id of a command: never repeats, because no actor writes one version twice within a term. */
+export const keyOf = (actor: ActorId, term: number, version: number, index: number): string =>
+  `${encode(actor)}.${term}.${version}.${index}`;
+
+/** Orders the command ids of one actor by age. */
+export function isNewer(id: string, than: string): boolean {
+  const parts = (text: string) => text.split('.').slice(-3).map(Number);
+  const [a, b] = [parts(id), parts(than)];
+  for (const index of [0, 1, 2]) {
+    const difference = (a[index] ?? 0) - (b[index] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return false;
+}

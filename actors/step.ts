@@ -1,0 +1,106 @@
+import { type AnyMachineSnapshot, initialTransition, type SpecialExecutableAction, transition } from 'xstate';
+import type { Effect } from '../machines/events.ts';
+import type { JobName } from '../machines/jobs.ts';
+import type { Chart, StoredSnapshot } from './charts.ts';
+
+/** An event as the runtime hands it to a chart. */
+export interface MachineEvent {
+  readonly type: string;
+  readonly at: number;
+  readonly [field: string]: unknown;
+}
+
+/** What one event made of one actor: the next snapshot, and the effects as data. Nothing was carried out. */
+export interface Step {
+  readonly snapshot: StoredSnapshot;
+  readonly done: boolean;
+  /** In order: what a later one starts again takes the place of an earlier one. */
+  readonly starts: readonly { readonly invokeId: string; readonly job: JobName; readonly input: unknown }[];
+  readonly delays: readonly { readonly sendId: string; readonly delayMs: number }[];
+  readonly cancels: readonly string[];
+  readonly effects: readonly Effect[];
+  /** Invoke ids of the states that are active now: any other job is no longer waited for. */
+  readonly invoking: ReadonlySet<string>;
+}
+
+/** The first snapshot of an actor. */
+export function begin(chart: Chart, input: unknown): Step {
+  const [snapshot, actions] = initialTransition(chart.machine, input);
+  return compiled(snapshot as AnyMachineSnapshot, actions as readonly ExecutableAction[]);
+}
+
+/** Same snapshot and event, same answer. */
+export function step(chart: Chart, stored: StoredSnapshot, event: MachineEvent): Step {
+  const before = chart.machine.resolveState({ value: stored.value, context: stored.context } as Parameters<
+    typeof chart.machine.resolveState
+  >[0]);
+  const [snapshot, actions] = transition(chart.machine, before, event);
+  return compiled(snapshot as AnyMachineSnapshot, actions as readonly ExecutableAction[]);
+}
+
+/** Whether a stored state exists in today's chart. XState accepts an unknown one in silence and fails later. */
+export function fits(chart: Chart, stored: StoredSnapshot): boolean {
+  try {
+    chart.machine.resolveState({ value: stored.value, context: stored.context } as Parameters<typeof chart.machine.resolveState>[0]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+type ExecutableAction = SpecialExecutableAction | { readonly type: string; readonly params: unknown };
+
+interface SpawnParams {
+  readonly id: string;
+  readonly src: string;
+  readonly input: unknown;
+}
+
+interface RaiseParams {
+  readonly id?: string;
+  readonly delay?: number;
+}
+
+function compiled(snapshot: AnyMachineSnapshot, actions: readonly ExecutableAction[]): Step {
+  const starts: { invokeId: string; job: JobName; input: unknown }[] = [];
+  const delays: { sendId: string; delayMs: number }[] = [];
+  const cancels: string[] = [];
+  const effects: Effect[] = [];
+  for (const action of actions) {
+    switch (action.type) {
+      case 'xstate.spawnChild': {
+        const { id, src, input } = action.params as SpawnParams;
+        starts.push({ invokeId: id, job: src as JobName, input });
+        break;
+      }
+      case 'xstate.raise': {
+        const { id, delay } = action.params as RaiseParams;
+        if (id !== undefined && delay !== undefined) delays.push({ sendId: id, delayMs: delay });
+        break;
+      }
+      case 'xstate.cancel':
+        cancels.push((action.params as { sendId: string }).sendId);
+        break;
+      case 'tell':
+      case 'spawn':
+      case 'claim':
+        effects.push({ type: action.type, params: action.params } as Effect);
+        break;
+      // A job that is left is found by `invoking`: after a restore this action does not say which one it stops.
+      case 'xstate.stopChild':
+        break;
+      default:
+        throw new Error(`the chart emits ${action.type}, which the runtime does not know`);
+    }
+  }
+  const invoking = new Set(snapshot._nodes.flatMap((node) => node.invoke.map(({ id }) => id)));
+  return {
+    snapshot: { value: snapshot.value, context: snapshot.context },
+    done: snapshot.status !== 'active',
+    starts,
+    delays,
+    cancels,
+    effects,
+    invoking,
+  };
+}

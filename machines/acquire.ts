@@ -1,0 +1,84 @@
+import { backoffMs } from './backoff.ts';
+import type { Decision } from './events.ts';
+import type { CreateFinding, CreateInput, CreateIntent, IntendCreateInput, PublishInput } from './jobs.ts';
+import { type Acquiring, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare, staff } from './pool.ts';
+import type { Address, JobFailure } from './types.ts';
+
+/** Creating addresses: the intent is recorded before the call, the address is published before it is used, and a call whose outcome is unknown
+ *  is looked up in a list before anything else is done. */
+
+type Next = Decision<PoolContext>;
+const acquiring = (context: PoolContext, change: Partial<Acquiring>): Next => ({
+  context: { ...context, acquiring: { ...context.acquiring, ...change } },
+  effects: [],
+});
+
+const providerOf = (context: PoolContext): string => context.spec?.provider ?? context.provider;
+
+export const intendInput = (context: PoolContext): IntendCreateInput => ({
+  provider: providerOf(context),
+  owner: context.ref,
+  region: context.spec?.region ?? '',
+});
+
+export function createInput(context: PoolContext): CreateInput {
+  const { intent, inDoubtUntil } = context.acquiring;
+  if (!intent) throw new Error(`pool ${context.id} creates an address without an intent`);
+  return { provider: providerOf(context), owner: context.ref, region: intent.region, intent, inDoubtUntil };
+}
+
+export function publishInput(context: PoolContext): PublishInput {
+  const { unpublished } = context.acquiring;
+  if (!unpublished) throw new Error(`pool ${context.id} publishes no address`);
+  return { provider: providerOf(context), owner: context.ref, address: unpublished };
+}
+
+export const intended = (context: PoolContext, output: CreateIntent): Next =>
+  acquiring(context, { intent: { ...output, region: context.spec?.region ?? '' }, inDoubtUntil: null });
+
+/** The address exists: it is ours, and has to be published before use. */
+export function obtained(context: PoolContext, address: Address): Next {
+  const created = context.created.includes(address) ? context.created : [...context.created, address];
+  return acquiring({ ...context, created }, { unpublished: address, inDoubtUntil: null, failure: null });
+}
+
+export const reuse = (context: PoolContext): Next => acquiring(context, { unpublished: spare(context) });
+
+/** The address stands in `spec.ips`: it may be used, even before that spec is observed. */
+export function published(context: PoolContext): Next {
+  const address = context.acquiring.unpublished;
+  const fresh = address && !context.spec?.ips.includes(address) ? [...context.acquiring.published, address] : context.acquiring.published;
+  const provided = address && context.provided ? { ...context.provided, [address]: newlyMade(address, context) } : context.provided;
+  return staff({ ...context, provided, acquiring: { ...NOT_ACQUIRING, published: fresh } });
+}
+
+/** Nobody has had time to attach a new address; one that is used again is read first. */
+const newlyMade = (address: Address, context: PoolContext) =>
+  context.provided?.[address] ?? {
+    address,
+    region: context.acquiring.intent?.region ?? '',
+    providerID: null,
+    locked: context.acquiring.intent === null,
+  };
+
+/** From now on a list is needed to tell what became of the call. */
+export const doubtCreation =
+  ({ callDeadlineMs }: PoolSettings) =>
+  (context: PoolContext, at: number): Next =>
+    acquiring(context, { inDoubtUntil: at + callDeadlineMs });
+
+/** Nothing new was found, one call deadline after the call: it never took effect, so another may be made. */
+export const nothingMade = (context: PoolContext): Next => acquiring(context, { intent: null, inDoubtUntil: null });
+
+/** Several new addresses: any of them may be someone else's. Nothing is created until a person has listed ours in `ips`. */
+export const unclear = (context: PoolContext, finding: CreateFinding): Next =>
+  acquiring(context, { intent: null, inDoubtUntil: null, unclear: finding.found === 'several' ? finding.addresses : [] });
+
+/** Waits after a failed step. A call that surely took no effect leaves no intent behind. */
+export const failAcquiring =
+  ({ backoff }: PoolSettings) =>
+  (context: PoolContext, failure: JobFailure, at: number): Next => {
+    const attempts = context.acquiring.attempts + 1;
+    const settled = !failure.unknownOutcome && context.acquiring.inDoubtUntil === null && context.acquiring.unpublished === null;
+    return acquiring(context, { failure, attempts, until: at + backoffMs(backoff, failure, attempts), ...(settled && { intent: null }) });
+  };

@@ -1,0 +1,40 @@
+import type { ErrorKind, JobFailure } from './types.ts';
+
+/** Waits between tries, ms; the last value repeats. The figures are FLIPOP's. */
+export interface BackoffTables {
+  readonly fast: readonly number[];
+  readonly slow: readonly number[];
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+/** 1, 1, 5, 5, 10, 10, 10 s, 60 s five times, 300 s; and 1, 5, 10 min. */
+export const FLIPOP_BACKOFF: BackoffTables = {
+  fast: [1, 1, 5, 5, 10, 10, 10, 60, 60, 60, 60, 60, 300].map((seconds) => seconds * SECOND),
+  slow: [MINUTE, 5 * MINUTE, 10 * MINUTE],
+};
+
+/** Which table a failure is retried by: fast for what mends itself (a pending event, a limit, an outage, an occupied node), slow for what a person has to mend. */
+export function tempoOf(kind: ErrorKind): keyof BackoffTables {
+  switch (kind) {
+    case 'InProgress':
+    case 'NodeInUse':
+    case 'RateLimited':
+    case 'Unavailable':
+      return 'fast';
+    case 'NotFound':
+    case 'Conflict':
+    case 'Unauthorized':
+    case 'Invalid':
+    case 'Unsupported':
+      return 'slow';
+  }
+}
+
+/** How long to wait before try `attempt` + 1, ms. `attempt` counts the failures so far, from 1. A provider that asked for longer gets longer. */
+export function backoffMs(tables: BackoffTables, failure: Pick<JobFailure, 'kind' | 'retryAfterMs'>, attempt: number): number {
+  const table = tables[tempoOf(failure.kind)];
+  const wait = table[Math.min(attempt, table.length) - 1] ?? 0;
+  return Math.max(wait, failure.retryAfterMs ?? 0);
+}

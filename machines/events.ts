@@ -1,0 +1,198 @@
+import type { ObjectRef } from './jobs.ts';
+import type { ActorId, Address, ErrorKind, NodeRef, ObservedAddress, ObservedNode, ObservedPod, ProviderID } from './types.ts';
+import type { ProviderRegistry } from './validate.ts';
+
+/** Every event bears the time at which the runtime took it, ms since the epoch: charts have no clock. */
+interface Timed {
+  readonly at: number;
+}
+
+/** Issued once for every record after it was loaded: whatever the state waits for is asked for again. */
+export interface Resume extends Timed {
+  readonly type: 'RESUME';
+}
+
+// ---- facts, from the world to a pool
+
+/** The pool's object as it is now. */
+export interface SpecObserved extends Timed {
+  readonly type: 'SPEC_OBSERVED';
+  readonly spec: unknown;
+  readonly generation: number;
+  readonly registry: ProviderRegistry;
+}
+
+/** The nodes and pods that the pool's selectors let through, as they are now. */
+export interface ClusterObserved extends Timed {
+  readonly type: 'CLUSTER_OBSERVED';
+  readonly query: string;
+  readonly nodes: readonly ObservedNode[];
+  readonly pods: readonly ObservedPod[] | null;
+}
+
+/** What the provider reports of all addresses of the token. */
+export interface ProviderObserved extends Timed {
+  readonly type: 'PROVIDER_OBSERVED';
+  readonly addresses: readonly ObservedAddress[];
+}
+
+/** Nodes that others hold at the provider; `#create` stands for the right to create. Replaces what was said before. */
+export interface ClaimsObserved extends Timed {
+  readonly type: 'CLAIMS_OBSERVED';
+  readonly fullNodes: readonly string[];
+}
+
+/** The pool's object is gone or going. */
+export interface Deleted extends Timed {
+  readonly type: 'DELETED';
+}
+
+// ---- facts, from the world or the pool to an address
+
+/** What the provider reports of this address; null when a complete list lacked it. */
+export interface AddressObserved extends Timed {
+  readonly type: 'ADDRESS_OBSERVED';
+  readonly observed: ObservedAddress | null;
+}
+
+/** Whether the node that was granted to the address may (still) hold one. */
+export interface NodeObserved extends Timed {
+  readonly type: 'NODE_OBSERVED';
+  readonly name: string;
+  readonly eligible: boolean;
+}
+
+/** How the address is to be exposed. A FloatingIPPool's addresses have no firewall. */
+export interface PolicyObserved extends Timed {
+  readonly type: 'POLICY_OBSERVED';
+  readonly policy: FirewallPolicy;
+}
+
+export interface FirewallPolicy {
+  /** Actor of the firewall to work on; null for none. */
+  readonly firewall: ActorId | null;
+  /** True: touch the firewall only after the assignment is confirmed. */
+  readonly postAllow: boolean;
+  /** `tcp/80`, sorted. */
+  readonly ports: readonly string[];
+}
+
+/** The credentials of the provider changed. */
+export interface SecretObserved extends Timed {
+  readonly type: 'SECRET_OBSERVED';
+}
+
+// ---- sends between cells and within one
+
+export interface NodeGranted extends Timed {
+  readonly type: 'NODE_GRANTED';
+  readonly node: NodeRef;
+  /** True while the pool spaces its assignments: a failed one gives its grant back. */
+  readonly spaced: boolean;
+}
+
+/** The address is no longer wanted: leave it where it is, or delete it. */
+export interface Retire extends Timed {
+  readonly type: 'RETIRE';
+  readonly policy: 'Retain' | 'Delete';
+}
+
+/** The address is known, unlocked, and wants a node. A grant that it had is given back. */
+export interface Ready extends Timed {
+  readonly type: 'READY';
+  readonly address: Address;
+  readonly holder: ProviderID | null;
+  readonly region: string;
+}
+
+/** The provider confirmed the address on the node. `moved` false when it sat there already. */
+export interface Assigned extends Timed {
+  readonly type: 'ASSIGNED';
+  readonly address: Address;
+  readonly node: NodeRef;
+  readonly moved: boolean;
+}
+
+export interface Failed extends Timed {
+  readonly type: 'FAILED';
+  readonly address: Address;
+  readonly kind: ErrorKind;
+  /** The node whose grant is given back; null when it is kept or there was none. */
+  readonly returned: NodeRef | null;
+  readonly holder: ProviderID | null;
+}
+
+/** The address is done with; its record goes. */
+export interface Gone extends Timed {
+  readonly type: 'GONE';
+  readonly address: Address;
+}
+
+/** The whole set of an address's claims on a firewall; empty gives all back. */
+export interface Claim extends Timed {
+  readonly type: 'CLAIM';
+  readonly claimant: ActorId;
+  readonly claimId: string;
+  readonly node: NodeRef | null;
+  readonly ports: readonly string[];
+  /** `open` is answered once everything claimed is open, `prune` once everything unclaimed is closed as well. */
+  readonly mode: 'open' | 'prune';
+}
+
+export interface Opened extends Timed {
+  readonly type: 'OPENED';
+  readonly claimId: string;
+}
+
+export interface Pruned extends Timed {
+  readonly type: 'PRUNED';
+  readonly claimId: string;
+}
+
+export interface Refused extends Timed {
+  readonly type: 'REFUSED';
+  readonly claimId: string;
+  readonly kind: ErrorKind;
+  readonly reason: string;
+}
+
+export type AddressEvent =
+  | AddressObserved
+  | NodeObserved
+  | PolicyObserved
+  | SecretObserved
+  | NodeGranted
+  | Retire
+  | Opened
+  | Pruned
+  | Refused
+  | Resume;
+
+export type PoolEvent =
+  | SpecObserved
+  | ClusterObserved
+  | ProviderObserved
+  | ClaimsObserved
+  | Deleted
+  | Ready
+  | Assigned
+  | Failed
+  | Gone
+  | Resume;
+
+export type FirewallEvent = Claim | Resume;
+
+/** What decisions ask of the runtime besides a new context. Data: a chart emits it, the runtime carries it out after the save. */
+export type Effect =
+  | { readonly type: 'tell'; readonly params: { readonly to: ActorId; readonly event: { readonly type: string } } }
+  | { readonly type: 'spawn'; readonly params: { readonly chart: 'ip'; readonly id: ActorId; readonly input: unknown } }
+  | { readonly type: 'claim'; readonly params: { readonly to: ActorId; readonly event: { readonly type: 'CLAIM' } } };
+
+/** A decision's answer: the next context and what is to be done. */
+export interface Decision<C> {
+  readonly context: C;
+  readonly effects: readonly Effect[];
+}
+
+/** The owner of a pool as its records name it. */
+export type PoolRef = ObjectRef;

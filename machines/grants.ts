@@ -1,0 +1,130 @@
+import type { Address, Candidate, NodeRef, ProviderID } from './types.ts';
+
+/** What the pool knows of one of its addresses. */
+export interface Member {
+  /** The address's place in line: lower goes first among equals. */
+  readonly rank: number;
+  /** True while the address waits for a node. */
+  readonly ready: boolean;
+  /** Who holds it at the provider, as far as known; null for nobody. */
+  readonly holder: ProviderID | null;
+  readonly region: string;
+  /** The node that was granted or holds it and is not given back. */
+  readonly node: NodeRef | null;
+  /** True once the provider confirmed the address on `node`. */
+  readonly confirmed: boolean;
+  /** Whether `node` was eligible when the address was last told. */
+  readonly eligible: boolean;
+  /** True from the moment the address is no longer wanted until it is released. */
+  readonly retiring: boolean;
+}
+
+export interface GrantInput {
+  readonly members: Readonly<Record<Address, Member>>;
+  /** Eligible nodes, the next one first. */
+  readonly candidates: readonly Candidate[];
+  /** Nodes that other pools hold. */
+  readonly fullNodes: readonly string[];
+  /** Node name → time (ms since the epoch) before which it is not tried again. */
+  readonly backOff: Readonly<Record<string, { readonly until: number }>>;
+  /** Providers' ids of nodes that hold an address which no member stands for: tried last. */
+  readonly occupied: readonly ProviderID[];
+  readonly coolOffMs: number;
+  readonly lastAssignmentAt: number | null;
+}
+
+export interface Grant {
+  readonly address: Address;
+  readonly node: Candidate;
+}
+
+export interface Grants {
+  readonly grants: readonly Grant[];
+  /** When time alone may allow another grant, ms since the epoch; null when only a fact can. */
+  readonly nextAt: number | null;
+}
+
+/** Who gets which node now. An address that already sits on a free eligible node keeps it, whatever else waits: no cloud call is needed for that.
+ *  The rest pair the heads of two lines: addresses (unattached first, then by rank) and nodes (unoccupied first, then in queue order; of the
+ *  address's region, not held by another pool, not in back-off). While a cool-off is set at most one grant is unconfirmed, and the next one comes
+ *  no sooner than the cool-off after the last confirmed assignment. Source: FLIPOP's assignment queue. */
+export function grants(input: GrantInput, at: number): Grants {
+  const taken = new Set(Object.values(input.members).flatMap((member) => (member.node ? [member.node.name] : [])));
+  const waiting = Object.entries(input.members)
+    .filter(([, member]) => member.ready && !member.retiring)
+    .map(([address, member]) => ({ address: address as Address, member }));
+  const kept = keepers(input, waiting, taken);
+  for (const { node } of kept) taken.add(node.name);
+  const keeping = new Set(kept.map(({ address }) => address));
+  const movers = waiting.filter(({ address }) => !keeping.has(address)).sort(inLine);
+  const paired = pairs(input, movers, taken, at);
+  return { grants: [...kept, ...paired.grants], nextAt: paired.nextAt };
+}
+
+interface Waiter {
+  readonly address: Address;
+  readonly member: Member;
+}
+
+const inLine = (a: Waiter, b: Waiter): number =>
+  Number(a.member.holder !== null) - Number(b.member.holder !== null) || a.member.rank - b.member.rank || (a.address < b.address ? -1 : 1);
+
+function keepers(input: GrantInput, waiting: readonly Waiter[], taken: ReadonlySet<string>): Grant[] {
+  const free = new Map(
+    input.candidates.filter(({ name }) => !taken.has(name) && !input.fullNodes.includes(name)).map((node) => [node.providerID, node]),
+  );
+  const kept: Grant[] = [];
+  for (const { address, member } of [...waiting].sort(inLine)) {
+    const node = member.holder === null ? undefined : free.get(member.holder);
+    if (!node) continue;
+    free.delete(node.providerID);
+    kept.push({ address, node });
+  }
+  return kept;
+}
+
+function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<string>, at: number): Grants {
+  const held = new Set(movers.flatMap(({ member }) => (member.holder ? [member.holder] : [])));
+  const full = new Set(input.fullNodes);
+  const occupied = new Set([...input.occupied, ...heldAside(input.members)]);
+  const free = input.candidates.filter(({ name, providerID }) => !taken.has(name) && !full.has(name) && !held.has(providerID));
+  const line = [
+    ...free.filter(({ providerID }) => !occupied.has(providerID)),
+    ...free.filter(({ providerID }) => occupied.has(providerID)),
+  ];
+  const later = line.flatMap(({ name }) => untilOf(input, name, at));
+  const open = line.filter(({ name }) => untilOf(input, name, at).length === 0);
+  const spacing = spacingOf(input, at);
+  const grants: Grant[] = [];
+  for (const { address, member } of movers) {
+    if (grants.length >= spacing.room) break;
+    const index = open.findIndex(({ region }) => !region || !member.region || region === member.region);
+    const node = open[index];
+    if (!node) continue;
+    open.splice(index, 1);
+    grants.push({ address, node });
+  }
+  if (grants.length === movers.length) return { grants, nextAt: null };
+  if (spacing.opensAt !== null && open.length > 0) return { grants, nextAt: spacing.opensAt };
+  return { grants, nextAt: later.length > 0 ? Math.min(...later) : null };
+}
+
+/** Holders of addresses that neither wait nor hold a node: they recover from an error, or are on their way out. */
+const heldAside = (members: GrantInput['members']): readonly ProviderID[] =>
+  Object.values(members).flatMap((member) => (member.holder && !member.node && (!member.ready || member.retiring) ? [member.holder] : []));
+
+const untilOf = (input: GrantInput, name: string, at: number): readonly number[] => {
+  const until = input.backOff[name]?.until ?? 0;
+  return until > at ? [until] : [];
+};
+
+/** How many grants the cool-off lets through now, and when it lets the next one through if time alone decides. */
+export function spacingOf(
+  input: Pick<GrantInput, 'members' | 'coolOffMs' | 'lastAssignmentAt'>,
+  at: number,
+): { room: number; opensAt: number | null } {
+  if (input.coolOffMs === 0) return { room: Number.POSITIVE_INFINITY, opensAt: null };
+  if (Object.values(input.members).some((member) => member.node && !member.confirmed)) return { room: 0, opensAt: null };
+  const opensAt = input.lastAssignmentAt === null ? 0 : Math.min(input.lastAssignmentAt, at) + input.coolOffMs;
+  return opensAt > at ? { room: 0, opensAt } : { room: 1, opensAt: null };
+}

@@ -1,0 +1,258 @@
+import { setup } from 'xstate';
+import { durable } from './durable.machine.ts';
+import type { Decision } from './events.ts';
+import type { AddressContext, AddressInput, AddressSettings, AnyAddressEvent } from './ip.ts';
+import * as ip from './ip.ts';
+
+/** One address, whoever owns it: Unassigned → Electing → FirewallOpening → Assigning → Pruning → Stable, plus CoolOff, and Released at the end.
+ *  An address without a firewall passes FirewallOpening and Pruning by without a stop. */
+export const ipMachine = (settings: AddressSettings) => {
+  const base = setup({
+    types: {} as { context: AddressContext; events: AnyAddressEvent; input: AddressInput },
+    actors: { find: durable('find'), assign: durable('assign'), release: durable('release') },
+    actions: {
+      tell: (_, _params: { to: string; event: { type: string } }) => {},
+      spawn: (_, _params: { chart: 'ip'; id: string; input: unknown }) => {},
+      claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
+    },
+    delays: { coolOff: ({ context, event }) => Math.max(0, (context.coolOffUntil ?? 0) - event.at) },
+  });
+
+  const decide = (decision: (context: AddressContext, event: AnyAddressEvent) => Decision<AddressContext>) =>
+    base.enqueueActions(({ context, event, enqueue }) => {
+      const decided = decision(context, event);
+      enqueue.assign(decided.context);
+      for (const effect of decided.effects) enqueue(effect);
+    });
+  const asks =
+    (claim: (context: AddressContext, event: AnyAddressEvent) => boolean) =>
+    ({ context, event }: { context: AddressContext; event: AnyAddressEvent }) =>
+      claim(context, event);
+
+  return base
+    .extend({
+      actions: {
+        learn: decide(ip.learn),
+        awaitNode: decide(ip.awaitNode),
+        elect: decide(ip.elect),
+        adopt: decide(ip.adopt),
+        confirm: decide(ip.confirm),
+        noteNode: decide(ip.noteNode),
+        notePolicy: decide(ip.notePolicy),
+        claimOpen: decide(ip.claimOpen),
+        claimPrune: decide(ip.claimPrune),
+        settle: decide(ip.settle),
+        doubt: decide(ip.doubt(settings)),
+        giveBack: decide(ip.giveBack),
+        forget: decide(ip.forget(settings)),
+        coolOffToFind: decide(ip.fail(settings, 'Unassigned', 'nothing')),
+        coolOffToOpen: decide(ip.fail(settings, 'FirewallOpening', 'grant')),
+        coolOffToAssign: decide(ip.fail(settings, 'Assigning', 'grant')),
+        coolOffForOthers: decide(ip.fail(settings, 'Assigning', 'nothing')),
+        coolOffToPrune: decide(ip.fail(settings, 'Pruning', 'grant')),
+        coolOffToRelease: decide(ip.fail(settings, 'Releasing', 'grant')),
+        retire: decide(ip.retire),
+        leave: decide(ip.leave),
+        sayGone: decide(ip.sayGone),
+      },
+      guards: {
+        isKnown: asks(ip.isKnown),
+        holdsAlready: asks(ip.holdsAlready),
+        holdsAlreadyAndManaged: asks((context) => ip.holdsAlready(context) && ip.isManaged(context)),
+        confirmedHere: asks(ip.confirmedHere),
+        unmanaged: asks((context) => !ip.isManaged(context)),
+        unmanagedAndDeleted: asks((context) => !ip.isManaged(context) && ip.isDeleted(context)),
+        unmanagedAndRetiring: asks((context) => !ip.isManaged(context) && ip.isRetiring(context)),
+        unmanagedAndConfirmed: asks((context) => !ip.isManaged(context) && ip.confirmedHere(context)),
+        opensFirst: asks(ip.opensFirst),
+        opensAfter: asks(({ policy }) => policy.firewall !== null && policy.postAllow),
+        isRetiring: asks(ip.isRetiring),
+        isDeleted: asks(ip.isDeleted),
+        nodeLost: asks((context) => !context.eligible),
+        nodeLostAndSettled: asks((context, event) => !context.eligible && ip.isSettled(context, event)),
+        losesNode: asks(ip.losesNode),
+        losesNodeAndMayMove: asks((context, event) => ip.losesNode(context, event) && ip.mayTryElsewhere(context)),
+        differs: asks(ip.differs),
+        reappears: asks(ip.reappears),
+        nodeInUse: asks(ip.failsAs('NodeInUse')),
+        notFound: asks(ip.failsAs('NotFound')),
+        spacedAndSettled: asks((context, event) => context.spaced && ip.isSettled(context, event)),
+        unauthorized: asks((context) => context.failure?.kind === 'Unauthorized'),
+        resumesOpening: asks((context) => context.resume === 'FirewallOpening' && context.eligible),
+        resumesAssigning: asks((context) => context.resume === 'Assigning' && context.eligible),
+        resumesPruning: asks((context) => context.resume === 'Pruning'),
+        resumesReleasing: asks((context) => context.resume === 'Releasing'),
+      },
+    })
+    .createMachine({
+      id: 'ip',
+      context: ({ input }) => ip.addressContext(input),
+      initial: 'Unassigned',
+      on: {
+        NODE_OBSERVED: { actions: 'noteNode' },
+        POLICY_OBSERVED: { actions: 'notePolicy' },
+        RETIRE: { target: '.Pruning', actions: ['retire', 'leave'] },
+      },
+      states: {
+        Unassigned: {
+          description:
+            'Serves through no eligible node. It may still be attached to the last one: nothing is detached without a successor.',
+          initial: 'Knowing',
+          states: {
+            Knowing: { always: [{ guard: 'isKnown', target: 'Waiting' }, { target: 'Finding' }] },
+            Finding: {
+              description: 'Reads the address at the provider.',
+              invoke: {
+                src: 'find',
+                id: 'find',
+                input: ({ context }) => ip.findInput(context),
+                onDone: { target: 'Waiting', actions: 'learn' },
+                onError: [
+                  { guard: 'notFound', target: '#ip.CoolOff', actions: 'forget' },
+                  { target: '#ip.CoolOff', actions: 'coolOffToFind' },
+                ],
+              },
+              on: { RESUME: { target: 'Finding', reenter: true } },
+            },
+            Waiting: {
+              description: 'Is known, and waits for the pool to grant a node.',
+              entry: 'awaitNode',
+              on: {
+                NODE_GRANTED: { target: '#ip.Electing', actions: 'elect' },
+                ADDRESS_OBSERVED: { guard: 'differs', target: 'Finding' },
+                RESUME: { target: 'Waiting', reenter: true },
+              },
+            },
+          },
+        },
+        Electing: {
+          description: 'Took the grant. Decides what is to be done first: nothing, when the address sits on that node already.',
+          always: [
+            { guard: 'holdsAlreadyAndManaged', target: 'FirewallOpening', actions: 'adopt' },
+            { guard: 'holdsAlready', target: 'Pruning', actions: 'adopt' },
+            { guard: 'opensFirst', target: 'FirewallOpening' },
+            { target: 'Assigning' },
+          ],
+        },
+        FirewallOpening: {
+          description: 'Claims its ports on the granted node. Additive only: the former holder keeps serving.',
+          entry: 'claimOpen',
+          always: [
+            { guard: 'unmanagedAndConfirmed', target: 'Pruning' },
+            { guard: 'unmanaged', target: 'Assigning' },
+          ],
+          on: {
+            OPENED: [{ guard: 'confirmedHere', target: 'Pruning' }, { target: 'Assigning' }],
+            REFUSED: { target: 'CoolOff', actions: 'coolOffToOpen' },
+            NODE_OBSERVED: [{ guard: 'losesNode', target: 'Unassigned', actions: 'noteNode' }, { actions: 'noteNode' }],
+            POLICY_OBSERVED: { target: 'FirewallOpening', reenter: true, actions: 'notePolicy' },
+            RESUME: { target: 'FirewallOpening', reenter: true },
+          },
+        },
+        Assigning: {
+          description:
+            'One assign is under way, until the provider shows the node as holder. Nothing interrupts it: the outcome is awaited.',
+          invoke: {
+            src: 'assign',
+            id: 'assign',
+            input: ({ context }) => ip.assignInput(context),
+            onDone: [
+              { guard: 'isRetiring', target: 'Pruning', actions: ['confirm', 'leave'] },
+              { guard: 'nodeLost', target: 'Unassigned', actions: 'confirm' },
+              { guard: 'opensAfter', target: 'FirewallOpening', actions: 'confirm' },
+              { target: 'Pruning', actions: 'confirm' },
+            ],
+            onError: [
+              { guard: 'isRetiring', target: 'Pruning', actions: 'leave' },
+              { guard: 'notFound', target: 'CoolOff', actions: 'forget' },
+              { guard: 'nodeInUse', target: 'Unassigned', actions: 'giveBack' },
+              { guard: 'nodeLostAndSettled', target: 'Unassigned', actions: 'giveBack' },
+              { guard: 'spacedAndSettled', target: 'CoolOff', actions: 'coolOffForOthers' },
+              { target: 'CoolOff', actions: 'coolOffToAssign' },
+            ],
+          },
+          on: {
+            RETIRE: { actions: 'retire' },
+            RESUME: { target: 'Assigning', reenter: true, actions: 'doubt' },
+          },
+        },
+        Pruning: {
+          description: 'Gives up what only the former holder needed. Nothing is removed before the address is confirmed on its node.',
+          entry: 'claimPrune',
+          always: [
+            { guard: 'unmanagedAndDeleted', target: 'Releasing' },
+            { guard: 'unmanagedAndRetiring', target: 'Released' },
+            { guard: 'unmanaged', target: 'Stable', actions: 'settle' },
+          ],
+          on: {
+            PRUNED: [
+              { guard: 'isDeleted', target: 'Releasing' },
+              { guard: 'isRetiring', target: 'Released' },
+              { target: 'Stable', actions: 'settle' },
+            ],
+            REFUSED: { target: 'CoolOff', actions: 'coolOffToPrune' },
+            NODE_OBSERVED: [{ guard: 'losesNode', target: 'Unassigned', actions: 'noteNode' }, { actions: 'noteNode' }],
+            POLICY_OBSERVED: { target: 'FirewallOpening', actions: 'notePolicy' },
+            RETIRE: { target: 'Pruning', reenter: true, actions: ['retire', 'leave'] },
+            RESUME: { target: 'Pruning', reenter: true },
+          },
+        },
+        Stable: {
+          description:
+            'The provider confirmed the address on the granted node, and that node is eligible. A better candidate changes nothing.',
+          initial: 'Holding',
+          on: {
+            NODE_OBSERVED: [{ guard: 'losesNode', target: 'Unassigned', actions: 'noteNode' }, { actions: 'noteNode' }],
+            POLICY_OBSERVED: { target: 'FirewallOpening', actions: 'notePolicy' },
+          },
+          states: {
+            Holding: {
+              description: 'Holds until a fact says otherwise.',
+              on: { ADDRESS_OBSERVED: { guard: 'differs', target: 'Checking' } },
+            },
+            Checking: {
+              description: 'A list showed the address elsewhere or not at all: one read decides.',
+              invoke: {
+                src: 'find',
+                id: 'find',
+                input: ({ context }) => ip.findInput(context),
+                onDone: [{ guard: 'differs', target: '#ip.Unassigned', actions: 'learn' }, { target: 'Holding' }],
+                onError: [{ guard: 'notFound', target: '#ip.CoolOff', actions: 'forget' }, { target: 'Holding' }],
+              },
+              on: { RESUME: { target: 'Checking', reenter: true } },
+            },
+          },
+        },
+        CoolOff: {
+          description: 'Waits after an error, then goes on where it was.',
+          after: {
+            coolOff: [
+              { guard: 'resumesOpening', target: 'FirewallOpening' },
+              { guard: 'resumesAssigning', target: 'Assigning' },
+              { guard: 'resumesPruning', target: 'Pruning' },
+              { guard: 'resumesReleasing', target: 'Releasing' },
+              { target: 'Unassigned' },
+            ],
+          },
+          on: {
+            NODE_OBSERVED: [{ guard: 'losesNodeAndMayMove', target: 'Unassigned', actions: 'noteNode' }, { actions: 'noteNode' }],
+            ADDRESS_OBSERVED: { guard: 'reappears', target: 'Unassigned', actions: 'learn' },
+            SECRET_OBSERVED: { guard: 'unauthorized', target: 'Unassigned' },
+            RESUME: { target: 'CoolOff', reenter: true },
+          },
+        },
+        Releasing: {
+          description: 'Gives an address that we created back to the provider.',
+          invoke: {
+            src: 'release',
+            id: 'release',
+            input: ({ context }) => ip.releaseInput(context),
+            onDone: 'Released',
+            onError: { target: 'CoolOff', actions: 'coolOffToRelease' },
+          },
+          on: { RETIRE: {}, RESUME: { target: 'Releasing', reenter: true } },
+        },
+        Released: { type: 'final', description: 'Is no longer wanted; its record goes.', entry: 'sayGone' },
+      },
+    });
+};

@@ -1,0 +1,309 @@
+import { type BackoffTables, backoffMs } from './backoff.ts';
+import type { AddressEvent, Decision, Effect, FirewallPolicy } from './events.ts';
+import type { AssignInput, Confirmation, FindInput, ReleaseInput } from './jobs.ts';
+import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, ProviderID } from './types.ts';
+
+/** What an address remembers: the least that decides. */
+export interface AddressContext {
+  readonly id: ActorId;
+  readonly pool: ActorId;
+  readonly provider: string;
+  readonly address: Address;
+  readonly origin: 'Found' | 'Created';
+  /** False until the provider was read, and again when what was read may be void. */
+  readonly known: boolean;
+  /** Who holds it at the provider, as last read or confirmed. */
+  readonly holder: ProviderID | null;
+  readonly region: string;
+  /** The node granted by the pool. */
+  readonly elected: NodeRef | null;
+  /** Whether `elected` may (still) hold an address, as last told by the pool. */
+  readonly eligible: boolean;
+  readonly spaced: boolean;
+  /** The node on which the provider confirmed the address; kept when that node no longer matches, as long as the address stays there. */
+  readonly assigned: NodeRef | null;
+  /** Former holders whose firewall rules are not pruned yet. */
+  readonly previous: readonly NodeRef[];
+  /** Counts elections. For people and the provider port, not a fence. */
+  readonly epoch: number;
+  /** Not null while an assign may still take effect although its outcome is unknown: nothing is sent before this time (ms since the epoch) and a read. */
+  readonly inDoubtUntil: number | null;
+  readonly policy: FirewallPolicy;
+  readonly failure: JobFailure | null;
+  /** Failures in a row. */
+  readonly attempts: number;
+  readonly coolOffUntil: number | null;
+  /** Where CoolOff goes on. */
+  readonly resume: ResumeState;
+  readonly retiring: 'Retain' | 'Delete' | null;
+}
+
+export type ResumeState = 'Unassigned' | 'FirewallOpening' | 'Assigning' | 'Pruning' | 'Releasing';
+
+export interface AddressInput {
+  readonly id: ActorId;
+  readonly pool: ActorId;
+  readonly provider: string;
+  readonly address: Address;
+  readonly origin: 'Found' | 'Created';
+  /** What the provider reported, null when nothing usable is known. */
+  readonly observed: ObservedAddress | null;
+  readonly remembered?: Remembered;
+}
+
+/** What a rebuild takes over from the owner's status. */
+export interface Remembered {
+  readonly epoch: number;
+  readonly inDoubtUntil: number | null;
+}
+
+/** Outcomes of the jobs that the chart invokes, as events. */
+export type AddressOutcome =
+  | { readonly type: 'xstate.done.actor.find'; readonly output: ObservedAddress; readonly at: number }
+  | { readonly type: 'xstate.done.actor.assign'; readonly output: Confirmation; readonly at: number }
+  | { readonly type: 'xstate.done.actor.release'; readonly output: unknown; readonly at: number }
+  | { readonly type: `xstate.error.actor.${'find' | 'assign' | 'release'}`; readonly error: JobFailure; readonly at: number };
+
+export type AnyAddressEvent = AddressEvent | AddressOutcome;
+
+/** Figures that an operator may set; the same for all addresses of a process. */
+export interface AddressSettings {
+  readonly backoff: BackoffTables;
+  /** How long a call may still take effect after it was sent, ms. */
+  readonly callDeadlineMs: number;
+}
+
+export const NO_FIREWALL: FirewallPolicy = { firewall: null, postAllow: false, ports: [] };
+
+export const addressContext = (input: AddressInput): AddressContext => ({
+  id: input.id,
+  pool: input.pool,
+  provider: input.provider,
+  address: input.address,
+  origin: input.origin,
+  known: input.observed !== null && !input.observed.locked,
+  holder: input.observed?.providerID ?? null,
+  region: input.observed?.region ?? '',
+  elected: null,
+  eligible: false,
+  spaced: false,
+  assigned: null,
+  previous: [],
+  epoch: input.remembered?.epoch ?? 0,
+  inDoubtUntil: input.remembered?.inDoubtUntil ?? null,
+  policy: NO_FIREWALL,
+  failure: null,
+  attempts: 0,
+  coolOffUntil: null,
+  resume: 'Unassigned',
+  retiring: null,
+});
+
+type Next = Decision<AddressContext>;
+const next = (context: AddressContext, ...effects: Effect[]): Next => ({ context, effects });
+const toPool = (context: AddressContext, event: { readonly type: string; readonly [field: string]: unknown }): Effect => ({
+  type: 'tell',
+  params: { to: context.pool, event: { ...event, address: context.address } as { type: string } },
+});
+
+// ---------------------------------------------------------------- what jobs are given
+
+export const findInput = ({ provider, address, inDoubtUntil }: AddressContext): FindInput => ({
+  provider,
+  address,
+  notBefore: inDoubtUntil,
+});
+
+export function assignInput({ provider, address, elected, inDoubtUntil }: AddressContext): AssignInput {
+  if (!elected) throw new Error(`address ${address} is assigned without a node`);
+  return { provider, address, node: elected, inDoubtUntil };
+}
+
+export const releaseInput = ({ provider, address, retiring }: AddressContext): ReleaseInput => ({
+  provider,
+  address,
+  policy: retiring ?? 'Retain',
+});
+
+// ---------------------------------------------------------------- guards: claims about the context and the event
+
+export const isKnown = ({ known, inDoubtUntil }: AddressContext): boolean => known && inDoubtUntil === null;
+
+/** The address sits on the granted node already, as the provider last said. */
+export const holdsAlready = ({ elected, holder, inDoubtUntil }: AddressContext): boolean =>
+  elected !== null && holder === elected.providerID && inDoubtUntil === null;
+
+export const confirmedHere = ({ elected, assigned }: AddressContext): boolean =>
+  elected !== null && assigned?.name === elected.name && assigned.providerID === elected.providerID;
+
+export const isManaged = ({ policy }: AddressContext): boolean => policy.firewall !== null;
+export const opensFirst = ({ policy }: AddressContext): boolean => policy.firewall !== null && !policy.postAllow;
+export const isRetiring = ({ retiring }: AddressContext): boolean => retiring !== null;
+export const isDeleted = ({ retiring, origin }: AddressContext): boolean => retiring === 'Delete' && origin === 'Created';
+
+/** The fact says that the granted node may no longer hold the address. */
+export const losesNode = (context: AddressContext, event: AnyAddressEvent): boolean =>
+  event.type === 'NODE_OBSERVED' && event.name === context.elected?.name && !event.eligible;
+
+/** A wait that another node may end: the cause lies neither with the address nor with the credentials, and nothing is in doubt. */
+export const mayTryElsewhere = (context: AddressContext): boolean =>
+  context.known && context.inDoubtUntil === null && context.failure?.kind !== 'Unauthorized' && context.failure?.kind !== 'NotFound';
+
+/** The fact differs from what we believe. A locked address is on its way: its next report counts. */
+export function differs(context: AddressContext, event: AnyAddressEvent): boolean {
+  if (event.type === 'ADDRESS_OBSERVED')
+    return event.observed === null || (!event.observed.locked && event.observed.providerID !== context.holder);
+  return event.type === 'xstate.done.actor.find' && event.output.providerID !== context.holder;
+}
+
+export const reappears = (context: AddressContext, event: AnyAddressEvent): boolean =>
+  event.type === 'ADDRESS_OBSERVED' && event.observed !== null && context.failure?.kind === 'NotFound';
+
+const failureIn = (event: AnyAddressEvent): JobFailure | null => {
+  if ('error' in event) return event.error;
+  return event.type === 'REFUSED' ? { kind: event.kind, message: event.reason, retryAfterMs: null, unknownOutcome: false } : null;
+};
+
+export const failsAs =
+  (...kinds: readonly JobFailure['kind'][]) =>
+  (_: AddressContext, event: AnyAddressEvent): boolean => {
+    const failure = failureIn(event);
+    return failure !== null && kinds.includes(failure.kind);
+  };
+
+export const isSettled = (_: AddressContext, event: AnyAddressEvent): boolean => failureIn(event)?.unknownOutcome === false;
+
+// ---------------------------------------------------------------- decisions: the next context, and what is told
+
+/** Takes over what the provider reports. */
+export function learn(context: AddressContext, event: AnyAddressEvent): Next {
+  const observed = event.type === 'xstate.done.actor.find' ? event.output : event.type === 'ADDRESS_OBSERVED' ? event.observed : null;
+  if (!observed) return next({ ...context, known: false });
+  const stays = context.assigned?.providerID === observed.providerID;
+  return next({
+    ...context,
+    known: true,
+    holder: observed.providerID,
+    region: observed.region || context.region,
+    assigned: stays ? context.assigned : null,
+    inDoubtUntil: null,
+    ...(context.failure?.kind === 'NotFound' && { failure: null, attempts: 0 }),
+  });
+}
+
+/** Waits for a node: any grant is given back. */
+export const awaitNode = (context: AddressContext): Next =>
+  next(
+    { ...context, elected: null, eligible: false, coolOffUntil: null },
+    toPool(context, { type: 'READY', holder: context.holder, region: context.region }),
+  );
+
+/** Takes the pool's grant. The former holder joins the nodes not yet pruned. */
+export function elect(context: AddressContext, event: AnyAddressEvent): Next {
+  if (event.type !== 'NODE_GRANTED') return next(context);
+  const former = context.assigned && context.assigned.name !== event.node.name ? [context.assigned] : [];
+  const previous = [...context.previous, ...former].filter(
+    (node, index, all) => node.name !== event.node.name && all.findIndex(({ name }) => name === node.name) === index,
+  );
+  return next({ ...context, elected: event.node, eligible: true, spaced: event.spaced, previous, epoch: context.epoch + 1 });
+}
+
+/** The address is on the granted node: the provider said so. */
+const confirmed = (context: AddressContext, moved: boolean): Next => {
+  const { elected } = context;
+  if (!elected) return next(context);
+  const held = { ...context, assigned: elected, holder: elected.providerID, known: true, inDoubtUntil: null, failure: null, attempts: 0 };
+  return next({ ...held, coolOffUntil: null }, toPool(context, { type: 'ASSIGNED', node: elected, moved }));
+};
+
+export const adopt = (context: AddressContext): Next => confirmed(context, false);
+export const confirm = (context: AddressContext): Next => confirmed(context, true);
+
+export const noteNode = (context: AddressContext, event: AnyAddressEvent): Next =>
+  next(event.type === 'NODE_OBSERVED' && event.name === context.elected?.name ? { ...context, eligible: event.eligible } : context);
+
+export const notePolicy = (context: AddressContext, event: AnyAddressEvent): Next =>
+  next(event.type === 'POLICY_OBSERVED' ? { ...context, policy: event.policy } : context);
+
+/** No firewall work is left: nothing that is not claimed is open for us. */
+export const settle = (context: AddressContext): Next => next({ ...context, previous: [], coolOffUntil: null });
+
+/** Marks the outcome of an assign that was under way as unknown: it may take effect until the call deadline has passed. */
+export const doubt =
+  ({ callDeadlineMs }: AddressSettings) =>
+  (context: AddressContext, event: AnyAddressEvent): Next =>
+    next({ ...context, inDoubtUntil: event.at + callDeadlineMs });
+
+export const retire = (context: AddressContext, event: AnyAddressEvent): Next =>
+  next({ ...context, retiring: event.type === 'RETIRE' ? event.policy : context.retiring });
+
+export const leave = (context: AddressContext): Next =>
+  next({ ...context, elected: null, eligible: false, inDoubtUntil: null, coolOffUntil: null });
+
+export const sayGone = (context: AddressContext): Next => next(context, toPool(context, { type: 'GONE' }));
+
+/** Starts a wait after a failure that goes on at `resume`. What is kept of the grant: all of it, unless the pool spaces its assignments,
+ *  when another address may use the turn; but never while the outcome is in doubt. */
+export const fail =
+  (settings: AddressSettings, resume: ResumeState, keeps: 'grant' | 'nothing') =>
+  (context: AddressContext, event: AnyAddressEvent): Next => {
+    const failure = failureIn(event);
+    if (!failure) return next(context);
+    const inDoubtUntil = failure.unknownOutcome && resume === 'Assigning' ? event.at + settings.callDeadlineMs : context.inDoubtUntil;
+    const returned = keeps === 'nothing' && inDoubtUntil === null ? context.elected : null;
+    const attempts = context.attempts + 1;
+    const failed: AddressContext = {
+      ...context,
+      failure,
+      attempts,
+      inDoubtUntil,
+      coolOffUntil: event.at + backoffMs(settings.backoff, failure, attempts),
+      resume: returned ? 'Unassigned' : resume,
+      ...(returned && { elected: null, eligible: false }),
+    };
+    return next(failed, toPool(context, { type: 'FAILED', kind: failure.kind, returned, holder: failed.holder }));
+  };
+
+/** The provider does not know the address: it holds no node, and nothing of what we knew stands. */
+export const forget =
+  (settings: AddressSettings) =>
+  (context: AddressContext, event: AnyAddressEvent): Next => {
+    const without: AddressContext = { ...context, known: false, holder: null, assigned: null, inDoubtUntil: null };
+    const failed = fail(settings, 'Unassigned', 'nothing')(without, event);
+    return next({ ...failed.context, elected: null, eligible: false }, ...failed.effects);
+  };
+
+/** Gives the grant back at once because the node cannot take the address. No wait: another node may. */
+export function giveBack(context: AddressContext, event: AnyAddressEvent): Next {
+  const failure = failureIn(event);
+  if (!failure) return next(context);
+  const told = toPool(context, { type: 'FAILED', kind: failure.kind, returned: context.elected, holder: context.holder });
+  return next({ ...context, failure, attempts: context.attempts + 1, elected: null, eligible: false }, told);
+}
+
+// ---------------------------------------------------------------- the firewall, when the address has one
+
+const claim =
+  (mode: 'open' | 'prune') =>
+  (context: AddressContext): Next => {
+    const { firewall, ports } = context.policy;
+    if (firewall === null) return next(context);
+    const leaving = context.retiring !== null;
+    const event = {
+      type: 'CLAIM' as const,
+      claimant: context.id,
+      node: leaving ? null : context.elected,
+      ports: leaving ? [] : ports,
+      mode,
+    };
+    return next(context, { type: 'claim', params: { to: firewall, event } });
+  };
+
+export const claimOpen = claim('open');
+export const claimPrune = claim('prune');
+
+/** Nodes at the provider that this address stands on or may come to stand on. No other address may be granted one of them. */
+export function claimedNodes(context: AddressContext): readonly string[] {
+  const names = [context.elected?.name, context.assigned?.name];
+  return [...new Set(names.filter((name) => name !== undefined))].sort();
+}

@@ -1,0 +1,73 @@
+import { parseSelector, type Requirement, selects } from './selector.ts';
+import type { Candidate, ObservedNode, ObservedPod, ProviderID, Taint, Toleration } from './types.ts';
+
+/** Which nodes of the cluster may hold an address: `spec.match` of a FloatingIPPool. */
+export interface Match {
+  readonly nodeLabel?: string;
+  readonly podLabel?: string;
+  readonly podNamespace?: string;
+  readonly tolerations?: readonly Toleration[];
+}
+
+/** Names what has to be watched for these rules: the same text for the same selectors. */
+export const queryOf = (match: Match): string =>
+  JSON.stringify([match.nodeLabel ?? '', match.podLabel ?? null, match.podNamespace ?? null]);
+
+/** Whether the rules ask for pods at all. */
+export const wantsPods = (match: Match): boolean => Boolean(match.podLabel) || Boolean(match.podNamespace);
+
+/** Kubernetes' rule: an empty key with `Exists` tolerates every taint, an empty effect means every effect, the operator defaults to `Equal`. */
+export function tolerates(toleration: Toleration, taint: Taint): boolean {
+  if (toleration.effect && toleration.effect !== taint.effect) return false;
+  const exists = toleration.operator === 'Exists';
+  if (!toleration.key) return exists;
+  if (toleration.key !== taint.key) return false;
+  return exists || (toleration.value ?? '') === (taint.value ?? '');
+}
+
+/** A match with its selectors parsed. */
+export interface Rules {
+  readonly match: Match;
+  readonly nodeLabel: readonly Requirement[];
+  readonly podLabel: readonly Requirement[];
+}
+
+/** @throws SyntaxError when a selector cannot be parsed */
+export const compile = (match: Match): Rules => ({
+  match,
+  nodeLabel: parseSelector(match.nodeLabel ?? ''),
+  podLabel: parseSelector(match.podLabel ?? ''),
+});
+
+/** Why a node may not hold an address, or null when it may. In the order in which a person would look. `serving` null when the rules ask for no pods. */
+export function ineligible(node: ObservedNode, rules: Rules, serving: ReadonlySet<string> | null): string | null {
+  if (node.deleting) return 'the Node is being deleted';
+  if (!node.ready) return 'the Node is not Ready';
+  if (!selects(rules.nodeLabel, node.labels)) return `its labels do not match ${rules.match.nodeLabel}`;
+  const taint = node.taints.find((candidate) => !(rules.match.tolerations ?? []).some((toleration) => tolerates(toleration, candidate)));
+  if (taint) return `its taint ${taint.key}:${taint.effect} is not tolerated`;
+  if (!node.providerID) return 'the Node has no spec.providerID yet';
+  if (serving && !serving.has(node.name)) return 'no matching Pod is Ready on it';
+  return null;
+}
+
+/** The matching nodes, sorted by name. Same answer for any order of the input. */
+export function matching(nodes: readonly ObservedNode[], pods: readonly ObservedPod[] | null, match: Match): readonly Candidate[] {
+  const rules = compile(match);
+  const serving = wantsPods(match) ? servingNodes(pods ?? [], rules) : null;
+  return nodes
+    .filter((node) => ineligible(node, rules, serving) === null)
+    .map(({ name, providerID, region, createdAt }) => ({ name, providerID: providerID as ProviderID, region, createdAt }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Names of the nodes on which at least one pod that the rules ask for is serving. */
+function servingNodes(pods: readonly ObservedPod[], { match, podLabel }: Rules): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const pod of pods) {
+    if (!pod.serving || !pod.nodeName) continue;
+    if (match.podNamespace && pod.namespace !== match.podNamespace) continue;
+    if (selects(podLabel, pod.labels)) names.add(pod.nodeName);
+  }
+  return names;
+}

@@ -1,0 +1,248 @@
+import { setup } from 'xstate';
+import * as acquire from './acquire.ts';
+import { durable } from './durable.machine.ts';
+import type { Decision, PoolEvent } from './events.ts';
+import type { Created, CreateFinding, CreateIntent, Published } from './jobs.ts';
+import type { PoolContext, PoolInput, PoolSettings } from './pool.ts';
+import * as pool from './pool.ts';
+import type { JobFailure } from './types.ts';
+
+type PoolOutcome =
+  | { readonly type: 'xstate.done.actor.intend'; readonly output: CreateIntent; readonly at: number }
+  | { readonly type: 'xstate.done.actor.create'; readonly output: Created; readonly at: number }
+  | { readonly type: 'xstate.done.actor.reconcile'; readonly output: CreateFinding; readonly at: number }
+  | { readonly type: 'xstate.done.actor.publish'; readonly output: Published; readonly at: number }
+  | {
+      readonly type: `xstate.error.actor.${'intend' | 'create' | 'reconcile' | 'publish'}`;
+      readonly error: JobFailure;
+      readonly at: number;
+    };
+
+export type AnyPoolEvent = PoolEvent | PoolOutcome;
+
+type OfType<T extends AnyPoolEvent['type']> = Extract<AnyPoolEvent, { type: T }>;
+
+/** A pool: owns a set of addresses and the nodes that may hold them. Decides nothing before its spec, its nodes and pods and the provider are
+ *  known; then grants nodes and creates missing addresses, side by side. */
+export const poolMachine = (settings: PoolSettings) => {
+  const base = setup({
+    types: {} as { context: PoolContext; events: AnyPoolEvent; input: PoolInput },
+    actors: {
+      intendCreate: durable('intendCreate'),
+      create: durable('create'),
+      reconcileCreate: durable('reconcileCreate'),
+      publish: durable('publish'),
+    },
+    actions: {
+      tell: (_, _params: { to: string; event: { type: string } }) => {},
+      spawn: (_, _params: { chart: 'ip'; id: string; input: unknown }) => {},
+      claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
+    },
+    delays: {
+      nextGrant: ({ context, event }) => Math.max(0, (context.grantAt ?? 0) - event.at),
+      coolOff: ({ context, event }) => Math.max(0, (context.acquiring.until ?? 0) - event.at),
+    },
+  });
+
+  /** An action that takes the decision's answer over, for events of one type only: others leave the context as it is. */
+  const on = <T extends AnyPoolEvent['type']>(type: T, decision: (context: PoolContext, event: OfType<T>) => Decision<PoolContext>) =>
+    base.enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== type) return;
+      const decided = decision(context, event as OfType<T>);
+      enqueue.assign(decided.context);
+      for (const effect of decided.effects) enqueue(effect);
+    });
+  const always = (decision: (context: PoolContext, at: number, event: AnyPoolEvent) => Decision<PoolContext>) =>
+    base.enqueueActions(({ context, event, enqueue }) => {
+      const decided = decision(context, event.at, event);
+      enqueue.assign(decided.context);
+      for (const effect of decided.effects) enqueue(effect);
+    });
+  const asks =
+    (claim: (context: PoolContext, event: AnyPoolEvent) => boolean) =>
+    ({ context, event }: { context: PoolContext; event: AnyPoolEvent }) =>
+      claim(context, event);
+  const failAcquiring = acquire.failAcquiring(settings);
+
+  return base
+    .extend({
+      actions: {
+        observeSpec: on('SPEC_OBSERVED', pool.observeSpec),
+        observeCluster: on('CLUSTER_OBSERVED', pool.observeCluster),
+        observeProvider: on('PROVIDER_OBSERVED', pool.observeProvider),
+        observeClaims: on('CLAIMS_OBSERVED', pool.observeClaims),
+        noteReady: on('READY', pool.onReady),
+        noteAssigned: on('ASSIGNED', pool.onAssigned),
+        noteFailed: on('FAILED', pool.onFailed(settings)),
+        noteGone: on('GONE', pool.onGone),
+        retireAll: always(pool.remove),
+        staff: always((context) => pool.staff(context)),
+        grant: always(pool.grant),
+        planGrant: always(pool.planGrant),
+        noteIntent: on('xstate.done.actor.intend', (context, { output }) => acquire.intended(context, output)),
+        noteCreated: on('xstate.done.actor.create', (context, { output }) => acquire.obtained(context, output.address)),
+        noteFound: on('xstate.done.actor.reconcile', (context, { output }) =>
+          output.found === 'one' ? acquire.obtained(context, output.address) : acquire.unclear(context, output),
+        ),
+        noteNothingMade: always(acquire.nothingMade),
+        notePublished: always(acquire.published),
+        reuse: always(acquire.reuse),
+        doubtCreation: always(acquire.doubtCreation(settings)),
+        failAcquiring: always((context, at, event) =>
+          'error' in event ? failAcquiring(context, event.error, at) : { context, effects: [] },
+        ),
+      },
+      guards: {
+        isInvalid: asks((context) => !pool.isValid(context)),
+        isValid: asks(pool.isValid),
+        isPrimed: asks(pool.isPrimed),
+        isEmpty: asks((context) => Object.keys(context.members).length === 0),
+        hasError: asks(({ error }) => error !== null),
+        canGrant: asks((context, event) => pool.isPrimed(context) && pool.decideGrants(context, event.at).grants.length > 0),
+        grantsLater: asks((context, event) => pool.decideGrants(context, event.at).nextAt !== null),
+        grantsNever: asks((context, event) => pool.decideGrants(context, event.at).nextAt === null),
+        grantsOtherwise: asks((context, event) => pool.decideGrants(context, event.at).nextAt !== context.grantAt),
+        lacksAddress: asks(pool.lacksAddress),
+        hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),
+        hasUnpublished: asks(({ acquiring }) => acquiring.unpublished !== null),
+        hasIntent: asks(({ acquiring }) => acquiring.intent !== null),
+        outcomeUnknown: asks((_, event) => 'error' in event && event.error.unknownOutcome),
+        foundNone: asks((_, event) => event.type === 'xstate.done.actor.reconcile' && event.output.found === 'none'),
+      },
+    })
+    .createMachine({
+      id: 'pool',
+      context: ({ input }) => pool.poolContext(input),
+      initial: 'Priming',
+      on: {
+        SPEC_OBSERVED: { actions: 'observeSpec' },
+        CLUSTER_OBSERVED: { actions: 'observeCluster' },
+        PROVIDER_OBSERVED: { actions: 'observeProvider' },
+        CLAIMS_OBSERVED: { actions: 'observeClaims' },
+        READY: { actions: 'noteReady' },
+        ASSIGNED: { actions: 'noteAssigned' },
+        FAILED: { actions: 'noteFailed' },
+        GONE: { actions: 'noteGone' },
+        DELETED: { target: '.Stopping', actions: 'retireAll' },
+      },
+      states: {
+        Priming: {
+          description:
+            'Waits until the spec is valid and its nodes, its pods and the provider were read. Nothing moves because a cache was empty.',
+          always: [
+            { guard: 'isPrimed', target: 'Serving', actions: 'staff' },
+            { guard: 'hasError', target: 'Invalid' },
+          ],
+        },
+        Invalid: {
+          description: 'The spec is not valid. What is assigned stays; a valid spec goes on.',
+          always: { guard: 'isValid', target: 'Priming' },
+        },
+        Serving: {
+          description: 'Grants nodes to addresses and creates the addresses that are missing.',
+          type: 'parallel',
+          always: { guard: 'isInvalid', target: 'Invalid' },
+          states: {
+            granting: {
+              initial: 'Open',
+              states: {
+                Open: {
+                  description: 'Grants as long as an address waits and a node can be had.',
+                  always: [
+                    { guard: 'canGrant', actions: 'grant' },
+                    { guard: 'grantsLater', target: 'Spacing', actions: 'planGrant' },
+                  ],
+                },
+                Spacing: {
+                  description: 'The next grant has its time: the cool-off after the last assignment, or the back-off of a node.',
+                  always: [
+                    { guard: 'canGrant', target: 'Open' },
+                    { guard: 'grantsNever', target: 'Open' },
+                    { guard: 'grantsOtherwise', target: 'Spacing', reenter: true, actions: 'planGrant' },
+                  ],
+                  after: { nextGrant: 'Open' },
+                  on: { RESUME: { target: 'Spacing', reenter: true } },
+                },
+              },
+            },
+            acquiring: {
+              initial: 'Complete',
+              states: {
+                Complete: {
+                  description: 'As many addresses as wanted, or waits for what is in the way.',
+                  always: [
+                    { guard: 'hasUnpublished', target: 'Publishing' },
+                    { guard: 'hasIntent', target: 'Reconciling' },
+                    { guard: 'hasSpare', target: 'Publishing', actions: 'reuse' },
+                    { guard: 'lacksAddress', target: 'Intending' },
+                  ],
+                },
+                Intending: {
+                  description: 'Lists the addresses that exist and records the intent to create one.',
+                  invoke: {
+                    src: 'intendCreate',
+                    id: 'intend',
+                    input: ({ context }) => acquire.intendInput(context),
+                    onDone: { target: 'Creating', actions: 'noteIntent' },
+                    onError: { target: 'CoolOff', actions: 'failAcquiring' },
+                  },
+                  on: { RESUME: { target: 'Intending', reenter: true } },
+                },
+                Creating: {
+                  description: 'One call creates one address.',
+                  invoke: {
+                    src: 'create',
+                    id: 'create',
+                    input: ({ context }) => acquire.createInput(context),
+                    onDone: { target: 'Publishing', actions: 'noteCreated' },
+                    onError: [
+                      { guard: 'outcomeUnknown', target: 'Reconciling', actions: 'doubtCreation' },
+                      { target: 'CoolOff', actions: 'failAcquiring' },
+                    ],
+                  },
+                  on: { RESUME: { target: 'Reconciling', actions: 'doubtCreation' } },
+                },
+                Reconciling: {
+                  description:
+                    'The outcome of a creation is unknown: a list tells which address is new. Never a second creation before that.',
+                  invoke: {
+                    src: 'reconcileCreate',
+                    id: 'reconcile',
+                    input: ({ context }) => acquire.createInput(context),
+                    onDone: [
+                      { guard: 'foundNone', target: 'Complete', actions: 'noteNothingMade' },
+                      { target: 'Complete', actions: 'noteFound' },
+                    ],
+                    onError: { target: 'CoolOff', actions: 'failAcquiring' },
+                  },
+                  on: { RESUME: { target: 'Reconciling', reenter: true } },
+                },
+                Publishing: {
+                  description: 'Writes the new address into spec.ips, before it is used.',
+                  invoke: {
+                    src: 'publish',
+                    id: 'publish',
+                    input: ({ context }) => acquire.publishInput(context),
+                    onDone: { target: 'Complete', actions: 'notePublished' },
+                    onError: { target: 'CoolOff', actions: 'failAcquiring' },
+                  },
+                  on: { RESUME: { target: 'Publishing', reenter: true } },
+                },
+                CoolOff: {
+                  description: 'Waits after an error; the addresses that exist keep working.',
+                  after: { coolOff: 'Complete' },
+                  on: { RESUME: { target: 'CoolOff', reenter: true } },
+                },
+              },
+            },
+          },
+        },
+        Stopping: {
+          description: 'The pool is deleted: its addresses are released where they are.',
+          always: { guard: 'isEmpty', target: 'Gone' },
+          on: { DELETED: {} },
+        },
+        Gone: { type: 'final', description: 'Nothing is left to do; the records go.' },
+      },
+    });
+};

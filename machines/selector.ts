@@ -1,0 +1,81 @@
+/** One condition on labels. `exists` and `missing` have no values. */
+export interface Requirement {
+  readonly key: string;
+  readonly operator: 'in' | 'notin' | 'exists' | 'missing';
+  readonly values: readonly string[];
+}
+
+export type Labels = Readonly<Record<string, string>>;
+
+const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const PREFIX = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const SET = /^(?<key>\S+)\s+(?<operator>in|notin)\s*\((?<values>[^()]*)\)$/;
+const EQUALITY = /^(?<key>[^\s=!]+)\s*(?<operator>==|=|!=)\s*(?<value>[^\s=!]*)$/;
+
+/** The requirements of a Kubernetes label selector in its text form, equality (`a=b`, `a==b`, `a!=b`) and set based (`a in (b,c)`, `a notin (b)`, `a`, `!a`).
+ *  Empty text selects everything. @throws SyntaxError naming the part that is wrong */
+export function parseSelector(text: string): readonly Requirement[] {
+  return split(text).map(requirement);
+}
+
+/** Whether labels meet every requirement. As in Kubernetes, `!=` and `notin` hold for a label that is absent. */
+export const selects = (requirements: readonly Requirement[], labels: Labels): boolean =>
+  requirements.every((requirement) => meets(requirement, Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined));
+
+function meets({ operator, values }: Requirement, value: string | undefined): boolean {
+  switch (operator) {
+    case 'in':
+      return value !== undefined && values.includes(value);
+    case 'notin':
+      return value === undefined || !values.includes(value);
+    case 'exists':
+      return value !== undefined;
+    case 'missing':
+      return value === undefined;
+  }
+}
+
+/** Splits at the commas outside parentheses. */
+function split(text: string): string[] {
+  if (text.trim() === '') return [];
+  const parts: string[] = [];
+  let depth = 0;
+  let part = '';
+  for (const char of text) {
+    if (char === '(') depth += 1;
+    if (char === ')') depth -= 1;
+    if (char === ',' && depth === 0) {
+      parts.push(part.trim());
+      part = '';
+    } else part += char;
+  }
+  if (depth !== 0) throw new SyntaxError(`unbalanced parentheses in "${text}"`);
+  return [...parts, part.trim()];
+}
+
+function requirement(part: string): Requirement {
+  const set = SET.exec(part)?.groups;
+  if (set) {
+    const values = (set.values ?? '').split(',').map((value) => value.trim());
+    return checked({ key: set.key ?? '', operator: set.operator === 'in' ? 'in' : 'notin', values }, part);
+  }
+  const equality = EQUALITY.exec(part)?.groups;
+  if (equality)
+    return checked(
+      { key: equality.key ?? '', operator: equality.operator === '!=' ? 'notin' : 'in', values: [equality.value ?? ''] },
+      part,
+    );
+  if (part.startsWith('!')) return checked({ key: part.slice(1).trim(), operator: 'missing', values: [] }, part);
+  return checked({ key: part, operator: 'exists', values: [] }, part);
+}
+
+function checked(found: Requirement, part: string): Requirement {
+  const slash = found.key.indexOf('/');
+  const name = found.key.slice(slash + 1);
+  if (!NAME.test(name) || (slash >= 0 && !PREFIX.test(found.key.slice(0, slash))))
+    throw new SyntaxError(`"${found.key}" is no label key, in "${part}"`);
+  for (const value of found.values) {
+    if (value !== '' && !NAME.test(value)) throw new SyntaxError(`"${value}" is no label value, in "${part}"`);
+  }
+  return found;
+}

@@ -1,0 +1,139 @@
+import { parseAddress } from './address.ts';
+import type { Match } from './match.ts';
+import { parseSelector } from './selector.ts';
+import type { Address, Toleration } from './types.ts';
+
+/** A FloatingIPPool's spec, checked, with defaults. */
+export interface PoolSpec {
+  readonly provider: string;
+  /** What the providerID of a node must start with. */
+  readonly providerIDPrefix: string;
+  readonly region: string;
+  /** How many addresses are wanted; `ips` beyond it are disabled. */
+  readonly desired: number;
+  readonly ips: readonly Address[];
+  readonly coolOffMs: number;
+  readonly match: Match;
+  /** Full name of the pool's DNS record, empty for none. */
+  readonly dns: string;
+}
+
+/** What a provider of the registry can do, and what keeps it from working at all. */
+export interface ProviderFacts {
+  readonly addresses: boolean;
+  readonly dns: boolean;
+  readonly ipv6: boolean;
+  readonly addressesPerNode: number;
+  readonly providerIDPrefix: string;
+  /** E.g. `set DIGITALOCEAN_ACCESS_TOKEN`; null when the provider is ready for use. */
+  readonly missing: string | null;
+}
+
+export type ProviderRegistry = Readonly<Record<string, ProviderFacts>>;
+
+export type CheckedSpec = { readonly spec: PoolSpec; readonly error: null } | { readonly spec: null; readonly error: string };
+
+/** Checks a spec as FLIPOP does, in its order and with its texts; what FLIPOP does not check (addresses, duplicates, credentials) comes after.
+ *  `raw` is whatever the API server let through: a server without our schema lets anything through. */
+export function checkPoolSpec(raw: unknown, registry: ProviderRegistry): CheckedSpec {
+  try {
+    return { spec: poolSpec(asRecord(raw, 'spec'), registry), error: null };
+  } catch (error) {
+    if (error instanceof InvalidSpec) return { spec: null, error: error.message };
+    throw error;
+  }
+}
+
+class InvalidSpec extends Error {}
+
+const refuse = (text: string): never => {
+  throw new InvalidSpec(text);
+};
+
+function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegistry): PoolSpec {
+  const provider = text(raw.provider, 'spec.provider');
+  const facts = registry[provider] ?? refuse(`unknown provider "${provider}"`);
+  if (!facts.addresses) refuse(`provider "${provider}" does not provide floating IPs`);
+  const listed = list(raw.ips, 'spec.ips').map((entry) => text(entry, 'spec.ips'));
+  const desiredIPs = number(raw.desiredIPs, 'spec.desiredIPs', Number.isSafeInteger);
+  if (listed.length === 0 && desiredIPs === 0) refuse('ips or desiredIPs must be provided');
+  const match = matchOf(asRecord(raw.match ?? {}, 'spec.match'));
+  const dns = dnsName(raw.dnsRecordSet, provider, registry);
+  const ips = listed.map((entry) => address(entry, facts));
+  const twice = ips.find((entry, index) => ips.indexOf(entry) !== index);
+  if (twice) refuse(`address ${twice} is listed twice in ips`);
+  if (facts.missing) refuse(`provider "${provider}" has no credentials: ${facts.missing}`);
+  const coolOffMs = number(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds', Number.isFinite) * 1000;
+  return {
+    provider,
+    providerIDPrefix: facts.providerIDPrefix,
+    region: text(raw.region, 'spec.region'),
+    desired: desiredIPs || ips.length,
+    ips,
+    coolOffMs,
+    match,
+    dns,
+  };
+}
+
+function matchOf(raw: Readonly<Record<string, unknown>>): Match {
+  const nodeLabel = text(raw.nodeLabel, 'spec.match.nodeLabel');
+  const podLabel = text(raw.podLabel, 'spec.match.podLabel');
+  const podNamespace = text(raw.podNamespace, 'spec.match.podNamespace');
+  parsable(nodeLabel, 'node');
+  parsable(podLabel, 'pod');
+  const tolerations = list(raw.tolerations, 'spec.match.tolerations').map(tolerationOf);
+  return { ...(nodeLabel && { nodeLabel }), ...(podLabel && { podLabel }), ...(podNamespace && { podNamespace }), tolerations };
+}
+
+function tolerationOf(entry: unknown): Toleration {
+  const raw = asRecord(entry, 'spec.match.tolerations');
+  const field = (name: 'key' | 'operator' | 'value' | 'effect') => text(raw[name], `spec.match.tolerations.${name}`);
+  return { key: field('key'), operator: field('operator'), value: field('value'), effect: field('effect') };
+}
+
+function parsable(selector: string, kind: 'node' | 'pod'): void {
+  try {
+    parseSelector(selector);
+  } catch (error) {
+    refuse(`Error parsing ${kind} selector: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function dnsName(raw: unknown, ipProvider: string, registry: ProviderRegistry): string {
+  if (raw === undefined || raw === null) return '';
+  const set = asRecord(raw, 'spec.dnsRecordSet');
+  const zone = text(set.zone, 'spec.dnsRecordSet.zone');
+  const recordName = text(set.recordName, 'spec.dnsRecordSet.recordName');
+  const provider = text(set.provider, 'spec.dnsRecordSet.provider') || ipProvider;
+  if (!registry[provider]?.dns) refuse('FloatingIPPool dns referenced provider without dns capability');
+  if (!zone || !recordName) refuse('invalid dnsRecordSet specification');
+  if (recordName === '@') return zone;
+  return recordName === zone || recordName.endsWith(`.${zone}`) ? recordName : `${recordName}.${zone}`;
+}
+
+function address(entry: string, facts: ProviderFacts): Address {
+  const parsed = parseAddress(entry) ?? refuse(`"${entry}" in ips is no IP address`);
+  if (parsed.includes(':') && !facts.ipv6) refuse(`address ${parsed} in ips is IPv6, which this provider's addresses do not support`);
+  return parsed;
+}
+
+function asRecord(value: unknown, field: string): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Readonly<Record<string, unknown>>;
+  return refuse(`${field} must be an object`);
+}
+
+function list(value: unknown, field: string): readonly unknown[] {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? value : refuse(`${field} must be a list`);
+}
+
+function text(value: unknown, field: string): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : refuse(`${field} must be a string`);
+}
+
+function number(value: unknown, field: string, fits: (value: number) => boolean): number {
+  if (value === undefined || value === null) return 0;
+  return typeof value === 'number' && value >= 0 && fits(value) ? value : refuse(`${field} must be a number, 0 or more`);
+}
