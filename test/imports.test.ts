@@ -1,0 +1,126 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { importViolations, purityViolations } from './support/conventions.ts';
+import { filesOf } from './support/files.ts';
+import { ruleFor } from './support/import-table.ts';
+import { factsOf } from './support/source-facts.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const LINES = 400;
+
+const sources = filesOf(ROOT).filter(({ path }) => /\.(ts|mts|mjs|js)$/.test(path));
+
+describe('the import table', () => {
+  test('is checked on every folder that the architecture names, and sees their imports', () => {
+    const folders = new Set(sources.map(({ path }) => path.split('/')[0]));
+    for (const folder of ['machines', 'actors', 'adapters', 'simulator', 'tools', 'test']) expect(folders).toContain(folder);
+    const imports = sources.flatMap(({ text }) => factsOf(text).imports);
+    expect(imports).toContain('xstate');
+    expect(imports.filter((specifier) => specifier.startsWith('.')).length).toBeGreaterThan(50);
+  });
+
+  test('holds', () => {
+    expect(sources.flatMap(({ path, text }) => importViolations(path, text))).toEqual([]);
+  });
+
+  // Each row is a file that must be refused: a rule that catches nothing would otherwise go unseen.
+  test.each([
+    ['machines/ip.machine.ts', "import { after } from '../actors/ports.ts'"],
+    ['machines/ip.machine.ts', "import { createHash } from 'node:crypto'"],
+    ['machines/ip.machine.ts', "import { createHash } from 'crypto'"],
+    ['machines/ip.machine.ts', "import parse from 'ipaddr.js'"],
+    ['machines/grants.ts', "import { assign } from 'xstate'"],
+    ['machines/grants.ts', "import { assign } from 'xstate/actions'"],
+    ['machines/grants.ts', "import type { IpMachine } from './ip.machine.ts'"],
+    ['machines/grants.ts', "import { isEqual } from 'lodash'"],
+    ['actors/cell.ts', "import { store } from '../adapters/redis/store.ts'"],
+    ['actors/cell.ts', "import type { Queue } from 'bullmq'"],
+    ['actors/cell.ts', "type Queue = import('bullmq').Queue"],
+    ['actors/jobs/assign.ts', "const { Redis } = await import('ioredis')"],
+    ['actors/jobs/assign.ts', "export { KubeConfig } from '@kubernetes/client-node'"],
+    ['actors/jobs/assign.ts', 'const name = "./x.ts"; await import(name)'],
+    ['adapters/redis/store.ts', "import { Queue } from 'bullmq'"],
+    ['adapters/redis/store.ts', "import { keep } from '../memory/store.ts'"],
+    ['adapters/redis/store.ts', "import { cell } from '../../actors/cell.ts'"],
+    ['adapters/redis/store.ts', "import { elect } from '../../machines/grants.ts'"],
+    ['adapters/redis/store.ts', "import { ip } from '../../machines/ip.machine.ts'"],
+    ['adapters/telemetry/logs.ts', "import axios from 'axios'"],
+    ['crds/generated/pool.ts', "import { Address } from '../../machines/types.ts'"],
+    ['simulator/kubernetes/api.ts', "import { match } from '../../machines/match.ts'"],
+    ['simulator/kubernetes/api.ts', "import { retry } from '../../adapters/kubernetes/retry.ts'"],
+    ['demo/main.ts', "import { cell } from '../actors/cell.ts'"],
+    ['demo/main.ts', "import { main } from '../main.ts'"],
+    ['demo/main.ts', "import { startRedis } from '../tools/redis.mjs'"],
+    ['tools/generate-types.ts', "import { cell } from '../actors/cell.ts'"],
+    ['tools/generate-types.ts', "import { createMachine } from 'xstate'"],
+    ['tools/generate-diagram.ts', "import { cell } from '../actors/cell.ts'"],
+    ['dashboard/page.js', "import { elect } from '../machines/grants.ts'"],
+    ['bin/routedip-operator.mjs', "import { main } from '../main.ts'"],
+    ['test/e2e/run.ts', "import { main } from '../../main.ts'"],
+    ['bench/main.ts', "import { main } from '../main.ts'"],
+    ['main.ts', "import { main } from './main.ts'"],
+  ])('refuses in %s: %s', (path, text) => {
+    const violations = importViolations(path, text);
+    expect(violations).toHaveLength(1);
+    expect(violations[0]).toContain(path);
+    expect(violations[0]).toContain(ruleFor(path)?.name);
+    expect(violations[0]).toContain(ruleFor(path)?.instead);
+  });
+
+  test('refuses a file in a folder that the architecture does not know', () => {
+    expect(importViolations('utils/strings.ts', '')).toEqual([expect.stringContaining('no rule of test/support/import-table.ts')]);
+    expect(importViolations('index.ts', '')).toHaveLength(1);
+  });
+
+  test.each([
+    ['machines/ip.machine.ts', "import { setup } from 'xstate'; import type { Address } from './types.ts'"],
+    ['machines/address.ts', "import ipaddr from 'ipaddr.js'"],
+    ['actors/step.ts', "import { transition } from 'xstate'; import { ip } from '../machines/ip.machine.ts'"],
+    [
+      'adapters/redis/store.ts',
+      "import { Redis } from 'ioredis'; import type { Store } from '../../actors/ports.ts'; import { key } from './key.ts'",
+    ],
+    ['main.ts', "import { store } from './adapters/redis/store.ts'"],
+  ])('allows in %s: %s', (path, text) => {
+    expect(importViolations(path, text)).toEqual([]);
+  });
+});
+
+describe('machines and actors', () => {
+  test('take no clock, timer, chance, output or surroundings but by argument or port', () => {
+    expect(sources.flatMap(({ path, text }) => purityViolations(path, text))).toEqual([]);
+  });
+
+  test.each([
+    ['machines/grants.ts', 'export const now = () => Date.now()'],
+    ['machines/grants.ts', 'export const now = () => new Date()'],
+    ['machines/grants.ts', 'export const dice = Math.random'],
+    ['machines/grants.ts', 'const { random } = Math; export const dice = random'],
+    ['machines/grants.ts', "export const dice = Math['random']()"],
+    ['machines/grants.ts', 'console.log(1)'],
+    ['machines/grants.ts', 'export const home = process.env.HOME'],
+    ['machines/grants.ts', 'export const elect = async () => 1'],
+    ['actors/mailbox.ts', 'setTimeout(() => {}, 5)'],
+    ['actors/mailbox.ts', 'const later = setInterval; later(() => {}, 5)'],
+    ['actors/mailbox.ts', 'export const at = performance.now()'],
+    ['actors/mailbox.ts', 'globalThis.setTimeout(() => {}, 5)'],
+    ['actors/mailbox.ts', 'export const id = crypto.randomUUID()'],
+  ])('%s is refused with: %s', (path, text) => {
+    expect(purityViolations(path, text)).toEqual([expect.stringContaining(path)]);
+  });
+
+  test.each([
+    ['machines/grants.ts', 'export const later = (now: number) => new Date(now + 5).toISOString() + Math.max(1, 2)'],
+    ['actors/mailbox.ts', 'export const run = async (process: () => Promise<void>) => { await process() }'],
+    ['actors/ports.ts', 'export interface Timers { setTimeout(ms: number): void }'],
+    ['adapters/system/clock.ts', 'export const now = () => Date.now()'],
+  ])('%s is accepted with: %s', (path, text) => {
+    expect(purityViolations(path, text)).toEqual([]);
+  });
+});
+
+test(`no source file is longer than ${LINES} lines`, () => {
+  expect(sources.length).toBeGreaterThan(50);
+  const long = sources.map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 })).filter(({ lines }) => lines > LINES);
+  expect(long.filter(({ path }) => !path.includes('/generated/'))).toEqual([]);
+});

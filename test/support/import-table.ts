@@ -1,0 +1,131 @@
+/**
+ * Who may import what, as docs/architecture.md says it. Data, so that a change to the architecture is a change of this file.
+ *
+ * `what` lists patterns of what a file may name: a path from the root of the project (`machines/types.ts`), a package with its subpath
+ * (`npm:xstate/graph`), or a module of Node (`node:fs`). Of the rules the first whose `files` match a file is the one that holds for it.
+ */
+export interface ImportRule {
+  readonly files: RegExp;
+  readonly name: string;
+  readonly what: readonly RegExp[];
+  /** Exceptions from `what`. */
+  readonly never?: readonly RegExp[];
+  /** Why, and what an author who needs the import can do instead. */
+  readonly instead: string;
+}
+
+/** Libraries without I/O, clock or state that decisions may use. A new one is added here after a look at its source. */
+export const PURE_LIBRARIES: readonly string[] = ['ipaddr.js'];
+
+/** What each adapter is an adapter for. An adapter without an entry uses Node alone. */
+export const SDKS: Readonly<Record<string, readonly string[]>> = {
+  bullmq: ['bullmq', 'ioredis'],
+  cloudflare: ['undici'],
+  digitalocean: ['digitalocean-js', 'axios'],
+  kubernetes: ['@kubernetes/client-node', 'undici'],
+  redis: ['ioredis'],
+  telemetry: ['pino', 'prom-client'],
+};
+
+const packages = (names: readonly string[]): RegExp[] => names.map((name) => new RegExp(`^npm:${RegExp.escape(name)}(/|$)`));
+const OWN_MAIN = /^main\.ts$/;
+
+const adapter = (folder: string): ImportRule => ({
+  name: `adapters/${folder}`,
+  files: new RegExp(`^adapters/${RegExp.escape(folder)}/`),
+  what: [
+    new RegExp(`^adapters/${RegExp.escape(folder)}/`),
+    /^node:/,
+    ...packages(SDKS[folder] ?? []),
+    /^actors\/(ports|errors)(\.ts$|\/)/,
+    /^machines\/(types|events|address|jobs)\.ts$/,
+    /^crds\/generated\//,
+  ],
+  instead:
+    'An adapter knows its own system and the ports, so that it can be replaced alone. Ask for what is missing through a port in actors/ports.ts ' +
+    'and let main.ts pass it in; a value that both sides need belongs into machines/types.ts. A package is added to SDKS here when it is this system’s own client.',
+});
+
+const FIXED: readonly ImportRule[] = [
+  {
+    name: 'machines/*.machine.ts',
+    files: /^machines\/.*\.machine\.ts$/,
+    what: [/^npm:xstate(\/|$)/, /^machines\//],
+    instead:
+      'A chart is a pure value. Declare a job in machines/jobs.ts and write its body in actors/jobs/; let the outside reach the chart as an event; ' +
+      'move what is computed into a decision beside it.',
+  },
+  {
+    name: 'machines/* decisions and types',
+    files: /^machines\//,
+    what: [/^machines\//, ...packages(PURE_LIBRARIES)],
+    never: [/\.machine\.ts$/],
+    instead:
+      'A decision outlives the engine: it takes everything as arguments, time too as a number. Pass the value in, move the code to actors/ or an adapter, ' +
+      'or add a library to PURE_LIBRARIES here when it is pure.',
+  },
+  {
+    name: 'actors/*',
+    files: /^actors\//,
+    what: [/^npm:xstate(\/|$)/, /^machines\//, /^actors\//],
+    instead:
+      'The runtime knows ports, not products. Put the need into actors/ports.ts, write it in an adapter, and let main.ts pass it in.',
+  },
+  {
+    name: 'crds/generated',
+    files: /^crds\/generated\//,
+    what: [/^crds\/generated\//],
+    instead: 'These types come from the YAML alone: change tools/generate-types.ts.',
+  },
+  {
+    name: 'simulator/*',
+    files: /^simulator\//,
+    what: [/^simulator\//, /^crds\//, /^npm:/, /^node:/],
+    instead:
+      'The simulator stands for the outside world. What it shares with the operator it would also get wrong together with it: write it again here.',
+  },
+  {
+    name: 'dashboard/*',
+    files: /^dashboard\//,
+    what: [/^dashboard\//],
+    instead: 'The page is served to browsers: it gets JSON over HTTP. Serve what it needs from the adapter that serves the page.',
+  },
+  {
+    name: 'demo/*',
+    files: /^demo\//,
+    what: [/^demo\//, /^simulator\//, /^npm:/, /^node:/],
+    instead: 'The demo shows the operator as users run it, as a process. Start main.ts and look at what it does from outside.',
+  },
+  {
+    name: 'the diagram generator',
+    files: /^tools\/generate-(diagram|states)[^/]*\.ts$/,
+    what: [/^tools\//, /^machines\//, /^npm:/, /^node:/],
+    instead: 'It draws the charts: it needs them and xstate, nothing of what runs them.',
+  },
+  {
+    name: 'tools/*',
+    files: /^tools\//,
+    what: [/^tools\//, /^simulator\//, /^crds\//, /^npm:/, /^node:/],
+    never: packages(['xstate']),
+    instead: 'Tools build and check the project. What runs the operator goes through main.ts, as a process.',
+  },
+  {
+    name: 'bin/*',
+    files: /^bin\//,
+    what: [/^node:/],
+    instead: 'It must start under any Node to say which one is needed: it loads the operator by a computed path.',
+  },
+  {
+    name: 'main.ts, test/*, bench/*',
+    files: /^(main\.ts$|test\/|bench\/|[^/]+\.config\.ts$)/,
+    what: [/./],
+    never: [OWN_MAIN],
+    instead: 'main.ts is run, not imported.',
+  },
+];
+
+/** @param path from the root of the project, with forward slashes */
+export const ruleFor = (path: string): ImportRule | null => {
+  const folder = /^adapters\/([^/]+)\//.exec(path)?.[1];
+  return folder === undefined ? (FIXED.find(({ files }) => files.test(path)) ?? null) : adapter(folder);
+};
