@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { basename, join } from 'node:path';
 
 /** A server process that writes its output to a file. */
 export interface ServerProcess {
@@ -13,11 +14,11 @@ export interface ServerProcess {
   readonly exited: Promise<void>;
 }
 
-/** The kernel closes the guard's standard input however this process ends; the guard then ends the server. */
-const GUARD = 'read -r word; [ "$word" = released ] || kill -KILL "$1"';
+/** The kernel closes the guard's standard input however this process ends; the guard then ends the server and removes its folder. */
+const GUARD = 'read -r word; [ "$word" = released ] && exit; kill -KILL "$1"; rm -rf -- "$2"';
 
-const guard = (pid: number): ChildProcess => {
-  const shell = spawn('/bin/sh', ['-c', GUARD, 'guard', String(pid)], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+const guard = (pid: number, folder: string): ChildProcess => {
+  const shell = spawn('/bin/sh', ['-c', GUARD, 'guard', String(pid), folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
   // A guard must neither keep the test process alive nor fail it.
   shell.unref();
   if (shell.stdin && 'unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref();
@@ -25,9 +26,10 @@ const guard = (pid: number): ChildProcess => {
   return shell;
 };
 
-/** Starts `command`, which ends with this process even when that is killed. Output is appended to `log`.
+/** Starts `command`, which ends with this process even when that is killed; `folder` is removed then. Output goes to a file in `folder`.
  *  @throws Error when the command cannot be started */
-export const startServer = async (command: string, args: readonly string[], log: string): Promise<ServerProcess> => {
+export const startServer = async (command: string, args: readonly string[], folder: string): Promise<ServerProcess> => {
+  const log = join(folder, `${basename(command)}.log`);
   const output = openSync(log, 'a');
   const child = spawn(command, args, { stdio: ['ignore', output, output], detached: true });
   closeSync(output);
@@ -38,7 +40,7 @@ export const startServer = async (command: string, args: readonly string[], log:
   });
   const { pid } = child;
   if (pid === undefined) throw new Error(`${command} started without a process id`);
-  const leash = guard(pid);
+  const leash = guard(pid, folder);
   // The number may be given to another process as soon as this one is gone.
   void exited.then(() => leash.stdin?.end('released\n'));
   return {

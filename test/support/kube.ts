@@ -199,7 +199,7 @@ class RunningCluster implements Cluster {
   }
 
   async #start(name: string, flags: readonly string[]): Promise<ServerProcess> {
-    const server = await startServer(join(this.#assets, name), flags, join(this.#folder, `${name}.log`));
+    const server = await startServer(join(this.#assets, name), flags, this.#folder);
     this.#processes.push(server);
     return server;
   }

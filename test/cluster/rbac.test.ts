@@ -1,0 +1,210 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Cluster, startCluster } from '../support/kube.ts';
+import { apply, applyFile, installCrds, type KubeObject, objectsIn } from '../support/kube-apply.ts';
+import type { ApiRequest } from '../support/kube-client.ts';
+
+const deploy = (file: string): string => join(import.meta.dirname, '../../deploy', file);
+const OPERATOR = 'routedip-operator';
+const LEASE = 'floating-ip-pool-controller-leader-election';
+
+const POOLS = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/default/floatingippools';
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces';
+
+const POOL: KubeObject = {
+  apiVersion: 'flipop.digitalocean.com/v1alpha1',
+  kind: 'FloatingIPPool',
+  metadata: { name: 'ingress-pool', namespace: 'default' },
+  spec: { provider: 'digitalocean', region: 'nyc3', desiredIPs: 1 },
+};
+
+const lease = (name: string): unknown => ({ metadata: { name }, spec: { holderIdentity: 'someone' } });
+
+let cluster: Cluster;
+let token: string;
+
+const asOperator = async (method: NonNullable<ApiRequest['method']>, path: string, body?: unknown): Promise<number> => {
+  const { status } = await cluster.send(path, { method, token, ...(body === undefined ? {} : { body }) });
+  return status;
+};
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  await installCrds(cluster);
+  await applyFile(cluster, deploy('namespace.yaml'));
+  await applyFile(cluster, deploy('rbac.yaml'));
+  for (const object of [POOL, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-a' } }]) {
+    expect((await apply(cluster, object)).status).toBe(201);
+  }
+  token = await cluster.tokenFor(OPERATOR, OPERATOR);
+});
+
+afterAll(() => cluster?.stop());
+
+describe('the operator with the shipped roles', () => {
+  test.each([
+    ['list pools', 'GET', '/apis/flipop.digitalocean.com/v1alpha1/floatingippools'],
+    ['watch pools', 'GET', '/apis/flipop.digitalocean.com/v1alpha1/floatingippools?watch=true&timeoutSeconds=1'],
+    ['read a pool', 'GET', `${POOLS}/ingress-pool`],
+    ['list nodes', 'GET', '/api/v1/nodes'],
+    ['watch nodes', 'GET', '/api/v1/nodes?watch=true&timeoutSeconds=1'],
+    ['read a node', 'GET', '/api/v1/nodes/node-a'],
+    ['list pods of all namespaces', 'GET', '/api/v1/pods'],
+    ['watch pods of one namespace', 'GET', '/api/v1/namespaces/ingress/pods?watch=true&timeoutSeconds=1'],
+    ['read the UID of the cluster', 'GET', '/api/v1/namespaces/kube-system'],
+    ['discover what is served', 'GET', '/apis'],
+  ] as const)('may %s', async (_, method, path) => {
+    expect(await asOperator(method, path)).toBe(200);
+  });
+
+  test('may write addresses and status of a pool', async () => {
+    expect(await asOperator('PATCH', `${POOLS}/ingress-pool`, { spec: { ips: ['1.2.3.4'] } })).toBe(200);
+    expect(await asOperator('PATCH', `${POOLS}/ingress-pool/status`, { status: { activeIPs: 1 } })).toBe(200);
+    const { body } = await cluster.send(`${POOLS}/ingress-pool`);
+    expect(body).toMatchObject({ spec: { ips: ['1.2.3.4'] }, status: { activeIPs: 1 } });
+    expect(await asOperator('PUT', `${POOLS}/ingress-pool/status`, body)).toBe(200);
+  });
+
+  test('may set and remove the annotation of a node', async () => {
+    const annotation = 'flipop.digitalocean.com/ipv4-reserved-ip';
+    for (const address of ['1.2.3.4', null]) {
+      expect(await asOperator('PATCH', '/api/v1/nodes/node-a', { metadata: { annotations: { [annotation]: address } } })).toBe(200);
+    }
+  });
+
+  test('may write Events, about pools in their namespace and about nodes', async () => {
+    const event = (name: string, namespace: string, regarding: unknown): unknown => ({
+      metadata: { name, namespace },
+      eventTime: '2026-01-02T03:04:05.000000Z',
+      type: 'Normal',
+      reason: 'Assigned',
+      action: 'Assign',
+      note: 'assigned',
+      reportingController: OPERATOR,
+      reportingInstance: 'test',
+      regarding,
+    });
+    const events = (namespace: string): string => `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
+    const pool = { apiVersion: POOL.apiVersion, kind: POOL.kind, name: 'ingress-pool', namespace: 'default' };
+    expect(await asOperator('POST', events('default'), event('pool.1', 'default', pool))).toBe(201);
+    const node = { apiVersion: 'v1', kind: 'Node', name: 'node-a' };
+    expect(await asOperator('POST', events('kube-system'), event('node.1', 'kube-system', node))).toBe(201);
+    expect(await asOperator('PATCH', `${events('default')}/pool.1`, { note: 'assigned again' })).toBe(200);
+    expect(
+      await asOperator('POST', '/api/v1/namespaces/default/events', {
+        metadata: { name: 'pool.2' },
+        involvedObject: pool,
+        reason: 'Assigned',
+      }),
+    ).toBe(201);
+  });
+
+  test('may take, renew and watch its lease', async () => {
+    const leases = `${LEASES}/${OPERATOR}/leases`;
+    const only = `fieldSelector=metadata.name%3D${LEASE}`;
+    expect(await asOperator('POST', leases, lease(LEASE))).toBe(201);
+    expect(await asOperator('GET', `${leases}/${LEASE}`)).toBe(200);
+    expect(await asOperator('PATCH', `${leases}/${LEASE}`, { spec: { holderIdentity: 'another' } })).toBe(200);
+    const { body } = await cluster.send(`${leases}/${LEASE}`, { token });
+    expect(await asOperator('PUT', `${leases}/${LEASE}`, { ...body, spec: { holderIdentity: 'a third' } })).toBe(200);
+    expect(await asOperator('GET', `${leases}?${only}`)).toBe(200);
+    expect(await asOperator('GET', `${leases}?${only}&watch=true&timeoutSeconds=1`)).toBe(200);
+  });
+
+  test.each([
+    ['create a pool', 'POST', POOLS, POOL],
+    ['delete a pool', 'DELETE', `${POOLS}/ingress-pool`, undefined],
+    ['delete a node', 'DELETE', '/api/v1/nodes/node-a', undefined],
+    ['write the status of a node', 'PATCH', '/api/v1/nodes/node-a/status', { status: {} }],
+    ['create a pod', 'POST', '/api/v1/namespaces/default/pods', { metadata: { name: 'x' } }],
+    ['list secrets', 'GET', '/api/v1/secrets', undefined],
+    ['list secrets of its own namespace', 'GET', `/api/v1/namespaces/${OPERATOR}/secrets`, undefined],
+    ['read another namespace', 'GET', '/api/v1/namespaces/default', undefined],
+    ['list namespaces', 'GET', '/api/v1/namespaces', undefined],
+    ['read another lease', 'GET', `${LEASES}/${OPERATOR}/leases/other`, undefined],
+    ['list all leases', 'GET', `${LEASES}/${OPERATOR}/leases`, undefined],
+    ['write a lease elsewhere', 'POST', `${LEASES}/kube-system/leases`, lease(LEASE)],
+    ['change CRDs', 'DELETE', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/floatingippools.flipop.digitalocean.com', undefined],
+  ] as const)('may not %s', async (_, method, path, body) => {
+    expect(await asOperator(method, path, body)).toBe(403);
+  });
+
+  test('may do nothing that is not meant, of all that the server has', async () => {
+    const resources = await resourcesOf(cluster);
+    expect(resources.length).toBeGreaterThan(50);
+    const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
+    const allowed: string[] = [];
+    for (const { group, resource, subresource } of resources) {
+      const answers = await Promise.all(verbs.map((verb) => mayOperator({ group, resource, subresource, verb, namespace: OPERATOR })));
+      verbs.forEach((verb, index) => {
+        if (answers[index]) allowed.push(`${verb} ${[group, resource, subresource].filter((part) => part !== '').join('/')}`);
+      });
+    }
+    const pools = 'flipop.digitalocean.com/floatingippools';
+    const expected = [
+      ...['get', 'list', 'watch', 'update', 'patch'].map((verb) => `${verb} ${pools}`),
+      ...['update', 'patch'].map((verb) => `${verb} ${pools}/status`),
+      ...['get', 'list', 'watch', 'patch'].map((verb) => `${verb} nodes`),
+      ...['get', 'list', 'watch'].map((verb) => `${verb} pods`),
+      ...['create', 'patch'].flatMap((verb) => [`${verb} events`, `${verb} events.k8s.io/events`]),
+      'create coordination.k8s.io/leases',
+      // Every authenticated user may ask what it may do.
+      'create authorization.k8s.io/selfsubjectaccessreviews',
+      'create authorization.k8s.io/selfsubjectrulesreviews',
+    ];
+    const selfReview = 'create authentication.k8s.io/selfsubjectreviews';
+    expect(allowed.filter((each) => each !== selfReview).sort()).toEqual(expected.sort());
+  });
+
+  test('has no wildcard in its roles', () => {
+    const roles = objectsIn(deploy('rbac.yaml')).filter(({ kind }) => kind.endsWith('Role'));
+    expect(roles).toHaveLength(2);
+    expect(JSON.stringify(roles)).not.toContain('*');
+  });
+});
+
+describe('the shipped deployment', () => {
+  test('is accepted by the server as it is written', async () => {
+    const [deployment] = objectsIn(deploy('operator.yaml'));
+    if (!deployment) throw new Error('operator.yaml is empty');
+    const { status, body } = await apply(cluster, deployment);
+    expect(status).toBe(201);
+    expect(body.spec.template.spec.serviceAccountName).toBe(OPERATOR);
+    // What the server does not know it drops.
+    expect(body.spec.template.spec).toMatchObject((deployment as { spec?: { template: { spec: object } } }).spec?.template.spec ?? {});
+  });
+});
+
+interface Resource {
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+}
+
+const mayOperator = async (attributes: Resource & { verb: string; namespace: string }): Promise<boolean> => {
+  const { body } = await cluster.send('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+    method: 'POST',
+    token,
+    body: { spec: { resourceAttributes: attributes } },
+  });
+  return body.status.allowed;
+};
+
+/** Every resource and subresource in every served group and version. */
+const resourcesOf = async (server: Cluster): Promise<readonly Resource[]> => {
+  const { body } = await server.send('/apis');
+  const groups: readonly { name: string; versions: readonly { groupVersion: string }[] }[] = body.groups;
+  const roots = [
+    { group: '', path: '/api/v1' },
+    ...groups.flatMap(({ name, versions }) => versions.map(({ groupVersion }) => ({ group: name, path: `/apis/${groupVersion}` }))),
+  ];
+  const found = new Map<string, Resource>();
+  for (const { group, path } of roots) {
+    const list: readonly { name: string }[] = (await server.send(path)).body.resources;
+    for (const { name } of list) {
+      const [resource = '', subresource = ''] = name.split('/');
+      found.set(`${group}/${name}`, { group, resource, subresource });
+    }
+  }
+  return [...found.values()];
+};

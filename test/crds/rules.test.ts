@@ -1,0 +1,43 @@
+import { parse } from '@marcbachmann/cel-js';
+import { describe, expect, test } from 'vitest';
+import { RULES } from '../../crds/generated/floatingippool.ts';
+
+/** The verdict of the CEL rule with this message on `self`. Whole numbers in CEL are bigint here. */
+const verdict = (message: (typeof RULES)[number]['message'], self: Record<string, unknown>): unknown => {
+  const found = RULES.find((rule) => rule.message === message);
+  if (!found) throw new Error(`no rule says "${message}"`);
+  return parse(found.rule)({ self });
+};
+
+describe('the rule on the size of a pool', () => {
+  const message = 'ips or desiredIPs must be provided';
+
+  test.each([
+    [{ ips: ['1.2.3.4'] }],
+    [{ desiredIPs: 1n }],
+    [{ ips: [], desiredIPs: 3n }],
+    [{ ips: ['1.2.3.4'], desiredIPs: 0n }],
+    [{ ips: ['1.2.3.4'], desiredIPs: 3n }],
+  ])('accepts %o', (spec) => expect(verdict(message, spec)).toBe(true));
+
+  test.each([[{}], [{ ips: [] }], [{ desiredIPs: 0n }], [{ ips: [], desiredIPs: 0n }]])('refuses %o', (spec) =>
+    expect(verdict(message, spec)).toBe(false),
+  );
+});
+
+describe('the rule on the DNS record set', () => {
+  const message = 'invalid dnsRecordSet specification';
+
+  test.each([
+    [{ zone: 'example.com', recordName: 'hello' }],
+    [{ zone: 'example.com', recordName: '@', ttl: 30n, provider: 'digitalocean' }],
+  ])('accepts %o', (dns) => expect(verdict(message, dns)).toBe(true));
+
+  test.each([
+    [{}],
+    [{ zone: 'example.com' }],
+    [{ recordName: 'hello' }],
+    [{ zone: '', recordName: 'hello' }],
+    [{ zone: 'a.b', recordName: '' }],
+  ])('refuses %o', (dns) => expect(verdict(message, dns)).toBe(false));
+});
