@@ -4,6 +4,7 @@ import type { Api } from './api.ts';
 import { allVerbs } from './builtins.ts';
 import { at, copy, isObject, type Json, type JsonObject, type KubeObject, timestamp } from './objects.ts';
 import type { Column, Resource } from './resource.ts';
+import { customSchema } from './schema/custom.ts';
 
 /** Definitions as objects, or as paths of YAML files that may hold several. */
 export type CrdSource = readonly (object | string | URL)[];
@@ -26,6 +27,11 @@ const columnsAt = (version: JsonObject): Column[] | undefined => {
   return Array.isArray(columns) ? (columns as unknown as Column[]) : undefined;
 };
 
+const fieldsAt = (version: JsonObject): string[] => {
+  const fields = version.selectableFields;
+  return (Array.isArray(fields) ? fields : []).map((field) => String(at(field, 'jsonPath')).replace(/^\./, ''));
+};
+
 const resourceOf = (definition: KubeObject, version: JsonObject): Resource => {
   const group = String(at(definition, 'spec', 'group'));
   const kind = String(at(definition, 'spec', 'names', 'kind'));
@@ -33,9 +39,11 @@ const resourceOf = (definition: KubeObject, version: JsonObject): Resource => {
   const versions = at(definition, 'spec', 'versions');
   const stored = (Array.isArray(versions) ? versions : []).find((candidate) => at(candidate, 'storage') === true);
   const columns = columnsAt(version);
+  const schema = at(version, 'schema', 'openAPIV3Schema');
+  const name = String(version.name);
   return {
     group,
-    version: String(version.name),
+    version: name,
     kind,
     listKind: String(at(definition, 'spec', 'names', 'listKind') ?? `${kind}List`),
     plural,
@@ -49,6 +57,8 @@ const resourceOf = (definition: KubeObject, version: JsonObject): Resource => {
     storageVersion: `${group}/${String(at(stored, 'name'))}`,
     custom: true,
     ...(columns ? { columns } : {}),
+    ...(isObject(schema) ? { schema: customSchema({ kind, version: name }, schema) } : {}),
+    selectableFields: fieldsAt(version),
   };
 };
 
