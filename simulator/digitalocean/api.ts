@@ -117,7 +117,9 @@ function statusAnswer(exchange: Exchange, effect: Effect<'status'>): Answer {
     request_id: exchange.call.requestId,
   };
   const body = effect.body ?? standard;
-  return { status: effect.code, headers: effect.headers ?? {}, text: typeof body === 'string' ? body : JSON.stringify(body) };
+  // A real 429 shows that nothing is left.
+  const spent = effect.code === 429 ? { 'ratelimit-remaining': '0' } : {};
+  return { status: effect.code, headers: { ...spent, ...effect.headers }, text: typeof body === 'string' ? body : JSON.stringify(body) };
 }
 
 const standardIds: Readonly<Record<number, string>> = {

@@ -1,0 +1,29 @@
+import type { Provider } from '../../actors/ports.ts';
+import { type AddressAPI, addressVerbs } from './addresses.ts';
+import { dnsVerbs } from './dns.ts';
+import { firewallVerbs } from './firewalls.ts';
+import { createRequestLayer, type RequestLayerOptions } from './gaps.ts';
+import { providerIDPrefix } from './read.ts';
+
+export interface DigitalOceanOptions extends RequestLayerOptions {
+  /** `reserved_ips` by default; `floating_ips` uses the deprecated paths of the same addresses. */
+  readonly addressAPI?: AddressAPI | undefined;
+}
+
+export interface DigitalOceanProvider extends Provider {
+  /** Closes idle connections. */
+  close(): void;
+}
+
+/** The provider port over the DigitalOcean API, for one token. Several may live in one process. */
+export function createDigitalOceanProvider(options: DigitalOceanOptions): DigitalOceanProvider {
+  const layer = createRequestLayer(options);
+  return {
+    name: 'digitalocean',
+    capabilities: { addresses: true, dns: true, firewalls: true, ipv6: false, addressesPerNode: 1, providerIDPrefix },
+    ...addressVerbs(layer, options.addressAPI ?? 'reserved_ips'),
+    ...firewallVerbs(layer),
+    ...dnsVerbs(layer),
+    close: () => layer.close(),
+  };
+}

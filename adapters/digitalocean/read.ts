@@ -1,0 +1,80 @@
+import { ProviderError } from '../../actors/errors.ts';
+import { parseAddress } from '../../machines/address.ts';
+import type { ObservedAddress, ProviderID } from '../../machines/types.ts';
+
+/** Readers of the API's answers: each returns what it is named for or throws, since an answer that lacks it cannot be trusted. */
+type Fields = Readonly<Record<string, unknown>>;
+
+export const providerIDPrefix = 'digitalocean://';
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const unreadable = (what: string): ProviderError => new ProviderError('Unavailable', `the answer bears no readable ${what}`);
+
+export function fields(value: unknown, what: string): Fields {
+  if (!isFields(value)) throw unreadable(what);
+  return value;
+}
+
+export function items(value: unknown, what: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw unreadable(what);
+  return value;
+}
+
+export function integer(value: unknown, what: string): number {
+  if (typeof value !== 'number' || !Number.isInteger(value)) throw unreadable(what);
+  return value;
+}
+
+export function text(value: unknown, what: string): string {
+  if (typeof value !== 'string') throw unreadable(what);
+  return value;
+}
+
+export const providerIDOf = (dropletId: number): ProviderID => `${providerIDPrefix}${dropletId}` as ProviderID;
+
+/** The droplet's number. @throws ProviderError Invalid for a node of another provider. */
+export function dropletIdOf(providerID: ProviderID): number {
+  const digits = providerID.startsWith(providerIDPrefix) ? providerID.slice(providerIDPrefix.length) : '';
+  if (!/^\d{1,15}$/.test(digits)) throw new ProviderError('Invalid', `${providerID} is no droplet`);
+  return Number(digits);
+}
+
+/** A reserved or floating IP. `locked` is missing in some older answers; then nothing is pending. */
+export function observedAddress(value: unknown): ObservedAddress {
+  const found = fields(value, 'address');
+  const address = parseAddress(text(found.ip, 'address'));
+  if (address === null) throw unreadable('address');
+  const droplet = found.droplet;
+  return {
+    address,
+    region: text(fields(found.region, 'region').slug, 'region'),
+    providerID: droplet === null || droplet === undefined ? null : providerIDOf(integer(fields(droplet, 'droplet').id, 'droplet id')),
+    locked: found.locked === true,
+  };
+}
+
+export interface ObservedAction {
+  readonly id: string;
+  readonly status: string;
+}
+
+export function observedAction(value: unknown): ObservedAction {
+  const found = fields(value, 'action');
+  return { id: String(integer(found.id, 'action id')), status: text(found.status, 'action status') };
+}
+
+export interface ObservedDroplet {
+  readonly region: string;
+  /** Its own and, while it holds one, the reserved IP's. */
+  readonly publicAddresses: readonly string[];
+}
+
+export function observedDroplet(value: unknown): ObservedDroplet {
+  const found = fields(value, 'droplet');
+  const networks = items(fields(found.networks, 'networks').v4, 'networks').map((network) => fields(network, 'network'));
+  return {
+    region: text(fields(found.region, 'region').slug, 'region'),
+    publicAddresses: networks.filter((network) => network.type === 'public').map((network) => text(network.ip_address, 'address')),
+  };
+}

@@ -1,0 +1,75 @@
+import { expect } from 'vitest';
+import type { Address, ProviderID } from '../../machines/types.ts';
+import type { FaultSpec } from '../../simulator/digitalocean/faults.ts';
+import { describeProvider, type NextCall, type ProviderHarness } from '../contracts/provider.ts';
+import { secret, startTestBed } from './digitalocean-support.ts';
+
+const faultFor: Readonly<Record<Exclude<NextCall, 'refusedConnection'>, FaultSpec>> = {
+  lostAnswer: { kind: 'resetAfter', times: 1 },
+  lostRequest: { kind: 'resetBefore', times: 1 },
+  rateLimited: { kind: 'status', code: 429, headers: { 'retry-after': '7' }, times: 1 },
+  pendingEvent: { kind: 'pendingEvent', times: 1 },
+  unauthorized: { kind: 'status', code: 401, times: 1 },
+  unavailable: { kind: 'status', code: 503, times: 1 },
+  partialList: { kind: 'truncatePages', how: 'missingRest', times: 1 },
+};
+
+const dropletOf = (providerID: ProviderID): number => Number(providerID.slice('digitalocean://'.length));
+const nodeOf = (dropletId: number): ProviderID => `digitalocean://${dropletId}` as ProviderID;
+
+async function harness(addressAPI: 'reserved_ips' | 'floating_ips'): Promise<ProviderHarness> {
+  const { simulator, provider, close } = await startTestBed({ addressAPI });
+  const post = async (path: string, body: unknown): Promise<void> => {
+    const headers = { authorization: `Bearer ${secret}` };
+    const reply = await fetch(simulator.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    expect(reply.status).toBeLessThan(300);
+    simulator.calls.clear();
+  };
+  return {
+    provider,
+    regions: ['nyc3', 'fra1'],
+    addNode: (region) => nodeOf(simulator.addDroplet({ name: 'node', region }).id),
+    removeNode: (providerID) => simulator.removeDroplet(dropletOf(providerID)),
+    addAddress: (region, holder) =>
+      simulator.addReservedIP({ region, ...(holder === undefined ? {} : { dropletId: dropletOf(holder) }) }).ip as Address,
+    inspect: (address) => {
+      const found = simulator.state.reservedIPs.get(address);
+      if (found === undefined) return null;
+      const { region, dropletId, pendingActionId } = found;
+      return { address, region, providerID: dropletId === null ? null : nodeOf(dropletId), locked: pendingActionId !== null };
+    },
+    addresses: () => [...simulator.state.reservedIPs.keys()] as Address[],
+    setQuota: (addresses) => simulator.setReservedIPQuota(addresses),
+    settle: async () => {
+      const pending = () => [...simulator.state.actions.values()].filter((action) => action.status === 'in-progress').length;
+      await expect.poll(pending).toBe(0);
+      const changes = () => [...simulator.state.firewalls.values()].flatMap((one) => one.pending).filter((one) => one.dueAt > Date.now());
+      await expect.poll(() => changes().length).toBe(0);
+    },
+    befall: async (next) => {
+      if (next === 'refusedConnection') await simulator.stopListening();
+      else simulator.faults.add(faultFor[next]);
+    },
+    heal: () => simulator.listenAgain(),
+    writes: () => simulator.calls.select({ writes: true }).length,
+    addFirewall: (name, ports, nodes) => {
+      const rules = ports.map((port) => {
+        const [protocol, number] = port.split('/');
+        return { protocol, ports: number, sources: { addresses: ['0.0.0.0/0', '::/0'] } };
+      });
+      const foreign = { protocol: 'tcp', ports: '9100', sources: { addresses: ['10.0.0.0/8'] } };
+      return post('/v2/firewalls', { name, inbound_rules: [...rules, foreign], droplet_ids: nodes.map(dropletOf) });
+    },
+    addZone: (zone) => post('/v2/domains', { name: zone }),
+    addRecord: (zone, record) => post(`/v2/domains/${zone}/records`, { type: 'A', ...record }),
+    records: (zone, name) =>
+      [...(simulator.state.domains.get(zone)?.records.values() ?? [])]
+        .filter((record) => record.type === 'A' && record.name === name)
+        .map(({ data, ttl }) => ({ data, ttl }))
+        .sort((a, b) => a.data.localeCompare(b.data)),
+    close,
+  };
+}
+
+describeProvider('DigitalOcean', () => harness('reserved_ips'));
+describeProvider('DigitalOcean by the old paths', () => harness('floating_ips'));
