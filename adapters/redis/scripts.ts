@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto';
+import type { LuaScript } from './link.ts';
+
+const lua = (text: string): LuaScript => ({ text, sha: createHash('sha1').update(text).digest('hex') });
+
+/** KEYS meta. ARGV term. 1 when the term is open now, 0 when a higher one is. */
+export const OPEN_TERM = lua(`
+local open = redis.call('HGET', KEYS[1], 'term')
+if open and tonumber(open) > tonumber(ARGV[1]) then return 0 end
+redis.call('HSET', KEYS[1], 'term', ARGV[1], 'format', '1')
+return 1
+`);
+
+/** One write of one cell, all or nothing: looks first, changes after nothing can refuse any more.
+ *  KEYS meta, cells, records, heads, outbox, seen, journal, then the claims of each provider.
+ *  ARGV term, cell, length of the journal, then seven lists, each with its length in front:
+ *  records (actor, expected version, version, waiting, record; version 0 deletes), commands to add (id, command), commands to clear (id),
+ *  sends (sender, id), journal entries, claims to free (key, node, owner), claims to take (key, node, owner, limit).
+ *  A head is "<version> <waiting>", so that neither the version check nor the fence reads the record itself. */
+export const SAVE = lua(`
+local meta, cells, records, heads, outbox, seen, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local at = 3
+local function list(width)
+  at = at + 1
+  local first, count = at + 1, tonumber(ARGV[at])
+  at = at + count * width
+  return first, first + (count - 1) * width
+end
+local recordFirst, recordLast = list(5)
+local addFirst, addLast = list(2)
+local clearFirst, clearLast = list(1)
+local sendFirst, sendLast = list(2)
+local entryFirst, entryLast = list(1)
+local freeFirst, freeLast = list(3)
+local takeFirst, takeLast = list(4)
+
+local term = redis.call('HGET', meta, 'term')
+if not term then return {'lost'} end
+if term ~= ARGV[1] then return {'staleTerm'} end
+for i = recordFirst, recordLast, 5 do
+  local head = redis.call('HGET', heads, ARGV[i])
+  local version = head and string.match(head, '^%d+') or '0'
+  if version ~= ARGV[i + 1] then return {'staleVersion'} end
+end
+
+local claims = {}
+local function claimsOf(key, node)
+  local id = key .. ' ' .. node
+  local claim = claims[id]
+  if not claim then
+    local stored = redis.call('HGET', KEYS[7 + tonumber(key)], node)
+    claim = {key = key, node = node, owners = stored and cjson.decode(stored) or {}}
+    claims[id] = claim
+  end
+  return claim
+end
+local function indexOf(owners, owner)
+  for i = 1, #owners do if owners[i] == owner then return i end end
+  return nil
+end
+for i = freeFirst, freeLast, 3 do
+  local claim = claimsOf(ARGV[i], ARGV[i + 1])
+  local index = indexOf(claim.owners, ARGV[i + 2])
+  if index then table.remove(claim.owners, index) end
+end
+local full = {'claimsFull'}
+for i = takeFirst, takeLast, 4 do
+  local claim = claimsOf(ARGV[i], ARGV[i + 1])
+  if not indexOf(claim.owners, ARGV[i + 2]) then
+    if #claim.owners >= tonumber(ARGV[i + 3]) then full[#full + 1] = ARGV[i + 1]
+    else claim.owners[#claim.owners + 1] = ARGV[i + 2] end
+  end
+end
+if #full > 1 then return full end
+
+for _, claim in pairs(claims) do
+  local key = KEYS[7 + tonumber(claim.key)]
+  if #claim.owners == 0 then redis.call('HDEL', key, claim.node)
+  else redis.call('HSET', key, claim.node, cjson.encode(claim.owners)) end
+end
+for i = recordFirst, recordLast, 5 do
+  if ARGV[i + 2] == '0' then
+    redis.call('HDEL', records, ARGV[i])
+    redis.call('HDEL', heads, ARGV[i])
+  else
+    redis.call('HSET', records, ARGV[i], ARGV[i + 4])
+    redis.call('HSET', heads, ARGV[i], ARGV[i + 2] .. ' ' .. ARGV[i + 3])
+  end
+end
+redis.call('HSETNX', cells, ARGV[2], '0')
+for i = clearFirst, clearLast do redis.call('HDEL', outbox, ARGV[i]) end
+for i = addFirst, addLast, 2 do
+  local number = redis.call('HINCRBY', cells, ARGV[2], 1)
+  redis.call('HSETNX', outbox, ARGV[i], number .. ' ' .. ARGV[i + 1])
+end
+for i = sendFirst, sendLast, 2 do redis.call('HSET', seen, ARGV[i], ARGV[i + 1]) end
+for i = entryFirst, entryLast do redis.call('LPUSH', journal, ARGV[i]) end
+if entryLast >= entryFirst then redis.call('LTRIM', journal, 0, tonumber(ARGV[3]) - 1) end
+return {'saved'}
+`);
+
+/** KEYS cells, records, outbox, seen. ARGV cell. All that is stored of the cell, or nothing. */
+export const LOAD = lua(`
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return nil end
+return {redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4])}
+`);
+
+/** KEYS meta, cells, then every key of the cell. ARGV term, cell. */
+export const DROP = lua(`
+if redis.call('HGET', KEYS[1], 'term') ~= ARGV[1] then return 0 end
+redis.call('HDEL', KEYS[2], ARGV[2])
+for i = 3, #KEYS do redis.call('DEL', KEYS[i]) end
+return 1
+`);
+
+/** KEYS meta, claims of the provider. ARGV term, then node and owners in turns. */
+export const RESET_CLAIMS = lua(`
+if redis.call('HGET', KEYS[1], 'term') ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[2])
+for i = 2, #ARGV, 2 do redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1]) end
+return 1
+`);
+
+/** KEYS meta, heads. ARGV actor. The open term and the actor's head. */
+export const FENCE = lua(`
+return {redis.call('HGET', KEYS[1], 'term'), redis.call('HGET', KEYS[2], ARGV[1])}
+`);
+
+/** KEYS budget. ARGV capacity per minute, per hour, creations per minute; calls of each to leave; 1 for a creation.
+ *  Buckets fill all the time by the server's clock. Takes one call and answers 0, or answers the ms to wait and takes nothing. */
+export const PAY = lua(`
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local stored = redis.call('HMGET', KEYS[1], 'at', 'closedUntil', 'minute', 'hour', 'create')
+local closedUntil = tonumber(stored[2] or '0')
+local elapsed = math.max(0, now - tonumber(stored[1] or now))
+local wait = math.max(0, closedUntil - now)
+local buckets = {
+  {name = 'minute', capacity = tonumber(ARGV[1]), ms = 60000, leave = tonumber(ARGV[4]), taken = true},
+  {name = 'hour', capacity = tonumber(ARGV[2]), ms = 3600000, leave = tonumber(ARGV[5]), taken = true},
+  {name = 'create', capacity = tonumber(ARGV[3]), ms = 60000, leave = 0, taken = ARGV[6] == '1'},
+}
+for i, bucket in ipairs(buckets) do
+  local left = tonumber(stored[i + 2] or bucket.capacity)
+  bucket.left = math.min(bucket.capacity, left + elapsed * bucket.capacity / bucket.ms)
+  local missing = 1 + bucket.leave - bucket.left
+  if bucket.taken and missing > 0 then wait = math.max(wait, math.ceil(missing * bucket.ms / bucket.capacity)) end
+end
+local fields = {'at', tostring(now)}
+for _, bucket in ipairs(buckets) do
+  local left = bucket.left
+  if wait == 0 and bucket.taken then left = left - 1 end
+  fields[#fields + 1] = bucket.name
+  fields[#fields + 1] = string.format('%.6f', left)
+end
+redis.call('HSET', KEYS[1], unpack(fields))
+redis.call('PEXPIRE', KEYS[1], 7200000)
+return wait
+`);
+
+/** KEYS budget. ARGV ms. Closes it for that long, never shorter than it is closed already. */
+export const CLOSE = lua(`
+local time = redis.call('TIME')
+local untilMs = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + tonumber(ARGV[1])
+local closedUntil = tonumber(redis.call('HGET', KEYS[1], 'closedUntil') or '0')
+if untilMs > closedUntil then redis.call('HSET', KEYS[1], 'closedUntil', string.format('%.0f', untilMs)) end
+redis.call('PEXPIRE', KEYS[1], math.max(7200000, tonumber(ARGV[1])))
+return 1
+`);
+
+/** KEYS budget. ARGV calls that the provider says are left, capacity per hour. Lowers what is left in the hour, never raises it. */
+export const OBSERVE = lua(`
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local stored = redis.call('HMGET', KEYS[1], 'at', 'hour')
+local capacity = tonumber(ARGV[2])
+local elapsed = math.max(0, now - tonumber(stored[1] or now))
+local left = math.min(capacity, tonumber(stored[2] or capacity) + elapsed * capacity / 3600000)
+local remaining = tonumber(ARGV[1])
+if remaining >= left then return 0 end
+-- What fills up until the next call counts from the stored time on, for every bucket: so it is taken off here.
+redis.call('HSET', KEYS[1], 'hour', string.format('%.6f', remaining - elapsed * capacity / 3600000))
+if not stored[1] then redis.call('HSET', KEYS[1], 'at', tostring(now)) end
+redis.call('PEXPIRE', KEYS[1], 7200000)
+return 1
+`);

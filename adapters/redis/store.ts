@@ -1,0 +1,151 @@
+import type {
+  ActorRecord,
+  CellWrite,
+  Claim,
+  Command,
+  JournalEntry,
+  RecordStore,
+  SaveResult,
+  StoredCell,
+  Waiting,
+} from '../../actors/ports.ts';
+import type { ActorId } from '../../machines/types.ts';
+import type { RedisLink } from './link.ts';
+import { DROP, FENCE, LOAD, OPEN_TERM, RESET_CLAIMS, SAVE } from './scripts.ts';
+import { checkServer, runIdOf } from './server-info.ts';
+
+export interface RedisStoreOptions {
+  /** Closed with the store. */
+  readonly link: RedisLink;
+  /** In front of every key, in braces: `{…}`, so that all keys share one slot of a cluster, as one atomic call needs. */
+  readonly prefix: string;
+  /** How many transitions are kept per cell. Default 200. */
+  readonly journalLength?: number;
+  /** Told by `check` what is unwise but works, e.g. that a crash of Redis loses writes. */
+  readonly onWarning?: (message: string) => void;
+}
+
+/** Records in Redis. One Lua call per save; the `meta` key stands for all of it: without it the store was emptied. */
+export const redisStore = ({ link, prefix, journalLength = 200, onWarning }: RedisStoreOptions): RecordStore => {
+  if (!/^\{[^{}]+\}$/.test(prefix)) throw new Error(`the key prefix ${prefix} should be a name in braces, such as {routedip}`);
+  const meta = `${prefix}:meta`;
+  const cells = `${prefix}:cells`;
+  const claimsKey = (provider: string): string => `${prefix}:claims:${provider}`;
+  const keysOf = (cell: ActorId) => ({
+    records: `${prefix}:cell:${cell}:records`,
+    heads: `${prefix}:cell:${cell}:heads`,
+    outbox: `${prefix}:cell:${cell}:outbox`,
+    seen: `${prefix}:cell:${cell}:seen`,
+    journal: `${prefix}:cell:${cell}:journal`,
+  });
+
+  return {
+    check: () => checkServer(link, onWarning ?? (() => undefined)),
+    state: () =>
+      link.call('state', async (redis) => {
+        const [info, term] = await Promise.all([redis.info('server'), redis.hget(meta, 'term')]);
+        return { term: term === null ? null : Number(term), runId: runIdOf(info) };
+      }),
+    openTerm: async (term) => (await link.script(`open term ${term}`, OPEN_TERM, [meta], [term])) === 1,
+    cells: () => link.call('cells', async (redis) => (await redis.hkeys(cells)).sort()),
+    load: async (cell) => {
+      const { records, outbox, seen } = keysOf(cell);
+      const reply = await link.script(`load ${cell}`, LOAD, [cells, records, outbox, seen], [cell]);
+      return reply === null ? null : storedCell(reply as CellReply);
+    },
+    save: async (write) => {
+      const { records, heads, outbox, seen, journal } = keysOf(write.cell);
+      const providers = [...new Set([...write.claims.free, ...write.claims.take].map(({ provider }) => provider))];
+      const keys = [meta, cells, records, heads, outbox, seen, journal, ...providers.map(claimsKey)];
+      const reply = await link.script(`save ${write.cell}`, SAVE, keys, saveArgs(write, providers, journalLength));
+      return saveResult(reply as [string, ...string[]]);
+    },
+    drop: async (cell, term) =>
+      (await link.script(`drop ${cell}`, DROP, [meta, cells, ...Object.values(keysOf(cell))], [term, cell])) === 1,
+    resetClaims: async (provider, claims, term) => {
+      const args = [term, ...ownersByNode(claims.filter((claim) => claim.provider === provider))];
+      return (await link.script(`reset claims of ${provider}`, RESET_CLAIMS, [meta, claimsKey(provider)], args)) === 1;
+    },
+    fence: async (cell, actor, invokeId) => {
+      const reply = await link.script(`fence of ${actor}`, FENCE, [meta, keysOf(cell).heads], [actor]);
+      const [term, head] = reply as [string | null, string | null];
+      return { commandId: waitingOf(head)[invokeId]?.commandId ?? null, term: term === null ? null : Number(term) };
+    },
+    journal: (cell, limit) =>
+      link.call(`journal of ${cell}`, async (redis) => {
+        const entries = limit < 1 ? [] : await redis.lrange(keysOf(cell).journal, 0, limit - 1);
+        return entries.map((entry) => JSON.parse(entry) as JournalEntry);
+      }),
+    close: () => link.close(),
+  };
+};
+
+/** Fields and values in turns, as HGETALL inside a script answers them. */
+type CellReply = readonly [records: readonly string[], outbox: readonly string[], seen: readonly string[]];
+
+const pairs = (flat: readonly string[]): [string, string][] =>
+  flat.flatMap((field, index) => (index % 2 === 0 ? [[field, flat[index + 1] ?? ''] as [string, string]] : []));
+
+const storedCell = ([records, outbox, seen]: CellReply): StoredCell => ({
+  records: Object.fromEntries(pairs(records).map(([actor, json]) => [actor, JSON.parse(json) as ActorRecord])),
+  outbox: pairs(outbox)
+    .map(([, numbered]) => split(numbered))
+    .sort(([a], [b]) => Number(a) - Number(b))
+    .map(([, json]) => JSON.parse(json) as Command),
+  seen: Object.fromEntries(pairs(seen)),
+});
+
+/** `<number> <JSON>` in its two parts. */
+const split = (numbered: string): [string, string] => {
+  const space = numbered.indexOf(' ');
+  return [numbered.slice(0, space), numbered.slice(space + 1)];
+};
+
+const waitingOf = (head: string | null): Readonly<Record<string, Waiting>> => (head === null ? {} : JSON.parse(split(head)[1]));
+
+type Args = (string | number)[];
+
+const listOf = <T>(items: readonly T[], fields: (item: T) => Args): Args => [items.length, ...items.flatMap(fields)];
+
+const saveArgs = (write: CellWrite, providers: readonly string[], journalLength: number): Args => {
+  const key = (provider: string): number => providers.indexOf(provider) + 1;
+  return [
+    write.term,
+    write.cell,
+    journalLength,
+    ...listOf(write.records, ({ actor, expected, record }) =>
+      record === null
+        ? [actor, expected, 0, '', '']
+        : [actor, expected, record.version, JSON.stringify(record.waiting), JSON.stringify(record)],
+    ),
+    ...listOf(write.outbox.add, (command) => [command.id, JSON.stringify(command)]),
+    ...listOf(write.outbox.clear, (id) => [id]),
+    ...listOf(Object.entries(write.seen), ([sender, id]) => [sender, id]),
+    ...listOf(write.journal, (entry) => [JSON.stringify(entry)]),
+    ...listOf(write.claims.free, ({ provider, node, owner }) => [key(provider), node, owner]),
+    ...listOf(write.claims.take, ({ provider, node, owner, limit }) => [key(provider), node, owner, limit]),
+  ];
+};
+
+const saveResult = ([kind, ...nodes]: readonly [string, ...string[]]): SaveResult => {
+  switch (kind) {
+    case 'saved':
+      return { kind: 'saved' };
+    case 'lost':
+      return { kind: 'lost' };
+    case 'staleTerm':
+      return { kind: 'stale', what: 'term' };
+    case 'staleVersion':
+      return { kind: 'stale', what: 'version' };
+    case 'claimsFull':
+      return { kind: 'claimsFull', nodes: [...new Set(nodes)].sort() };
+    default:
+      throw new Error(`the save script answered ${kind}`);
+  }
+};
+
+const ownersByNode = (claims: readonly Claim[]): string[] => {
+  const owners = new Map<string, Set<ActorId>>();
+  for (const { node, owner } of claims) owners.set(node, (owners.get(node) ?? new Set()).add(owner));
+  return [...owners].flatMap(([node, names]) => [node, JSON.stringify([...names])]);
+};
