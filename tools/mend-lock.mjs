@@ -25,7 +25,8 @@ const platformOf = (name) => {
   const os = SYSTEMS.filter((each) => words.includes(each));
   const cpu = PROCESSORS.filter((each) => words.includes(each));
   const libc = words.flatMap((word) => LIBRARIES[word] ?? []);
-  return { ...(os.length > 0 ? { os } : {}), ...(cpu.length > 0 ? { cpu } : {}), ...(libc.length > 0 ? { libc } : {}) };
+  const some = (/** @type {string[]} */ found) => (found.length > 0 ? found : undefined);
+  return { os: some(os), cpu: some(cpu), libc: some(libc) };
 };
 
 /**
@@ -53,7 +54,10 @@ const stub = (name, version, { dev, devOptional }) => {
   if (!/^\d+\.\d+\.\d+/.test(version))
     throw new Error(`${name} is wanted as ${version}, not one version: run npm install where the registry serves it`);
   if (platform.os === undefined && platform.cpu === undefined) throw new Error(`the name ${name} tells no platform`);
-  return { version, ...(dev ? { dev } : {}), ...(devOptional ? { devOptional } : {}), optional: true, ...platform };
+  const { os, cpu, libc } = platform;
+  // The order in which npm itself writes the fields, so that its next install changes nothing here.
+  const fields = { version, cpu, dev, devOptional, libc, optional: true, os };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 };
 
 /**
