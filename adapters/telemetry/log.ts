@@ -1,0 +1,39 @@
+import { type DestinationStream, pino } from 'pino';
+import type { Log } from '../../actors/ports.ts';
+import type { Redaction } from './redaction.ts';
+
+interface LogOptions {
+  /** True shows the debug lines too. */
+  readonly debug: boolean;
+  /** Everything printed passes through it: messages, fields, stacks. */
+  readonly redaction: Redaction;
+  /** Where lines go, each written at once; standard output when absent. */
+  readonly destination?: DestinationStream;
+}
+
+/** Keys that every line bears already: a field of that name would be there twice. */
+const RESERVED: ReadonlySet<string> = new Set(['level', 'time', 'msg']);
+
+/** A log of JSON lines: level as a word, ISO time, the fields, the message. Lines are written before the call returns, so none is lost when the process ends. */
+export function createLog({ debug, redaction, destination }: LogOptions): Log {
+  const logger = pino(
+    {
+      level: debug ? 'debug' : 'info',
+      // Neither pid nor hostname: in a cluster both are known from the Pod, and alone they are noise.
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    destination ?? pino.destination({ dest: 1, sync: true }),
+  );
+  const print =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
+      if (logger.isLevelEnabled(level)) logger[level](unreserved(redaction.plain(fields)), redaction.hide(message));
+    };
+  return { debug: print('debug'), info: print('info'), warn: print('warn'), error: print('error') };
+}
+
+function unreserved(fields: unknown): object {
+  return Object.fromEntries(Object.entries(fields ?? {}).map(([key, value]) => [RESERVED.has(key) ? `${key}_` : key, value]));
+}

@@ -1,0 +1,74 @@
+/** Takes known secrets out of everything that people get to read. */
+export interface Redaction {
+  /** `text` with every known secret replaced, as it is, URL-encoded, base64 or inside JSON. */
+  hide(text: string): string;
+  /** `value` as plain data with every string in it hidden: errors with stack, cause and fields, at most 8 levels deep, cycles cut. */
+  plain(value: unknown): unknown;
+  /** One more secret to keep, from now on. Empty ones are ignored. */
+  add(secret: string): void;
+}
+
+const PLACEHOLDER = '[redacted]';
+const DEEPEST = 8;
+
+/** The spellings in which a secret shows up: Redis URLs encode it, HTTP basic authentication wraps it, JSON escapes it. */
+function spellings(secret: string): readonly string[] {
+  const encoded = encodeURIComponent(secret);
+  return [secret, encoded, encoded.toLowerCase(), JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('base64')];
+}
+
+/** A redaction that knows `secrets`. */
+export function redaction(secrets: readonly string[] = []): Redaction {
+  const known = new Set<string>();
+  let longestFirst: readonly string[] = [];
+
+  const add = (secret: string): void => {
+    if (secret === '') return;
+    for (const spelling of spellings(secret)) known.add(spelling);
+    // A secret may contain another one: replacing the shorter first would leave the rest of the longer to be read.
+    longestFirst = [...known].sort((a, b) => b.length - a.length);
+  };
+  const hide = (text: string): string => longestFirst.reduce((left, secret) => left.replaceAll(secret, PLACEHOLDER), text);
+  const plain = (value: unknown): unknown => walk(value, hide, []);
+
+  for (const secret of secrets) add(secret);
+  return { hide, plain, add };
+}
+
+function walk(value: unknown, hide: (text: string) => string, above: readonly object[]): unknown {
+  if (typeof value === 'string') return hide(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? hiddenNumber(value, hide) : String(value);
+  if (typeof value === 'bigint' || typeof value === 'symbol') return hide(String(value));
+  if (typeof value === 'function') return '[function]';
+  if (typeof value !== 'object' || value === null) return value;
+  if (above.includes(value)) return '[circular]';
+  if (above.length >= DEEPEST) return '[deeper]';
+  return walkObject(value, hide, [...above, value]);
+}
+
+/** A secret of digits alone must not slip through as a number. */
+function hiddenNumber(value: number, hide: (text: string) => string): number | string {
+  const hidden = hide(String(value));
+  return hidden === PLACEHOLDER ? hidden : value;
+}
+
+function walkObject(value: object, hide: (text: string) => string, above: readonly object[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => walk(item, hide, above));
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
+  if (value instanceof Map) return walk(Object.fromEntries(value), hide, above);
+  if (value instanceof Set) return walk([...value], hide, above);
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+  const fields = value instanceof Error ? { ...errorFields(value), ...value } : value;
+  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [hide(key), walk(field, hide, above)]));
+}
+
+/** What spreading an error leaves out: these are not enumerable. */
+function errorFields(error: Error): Record<string, unknown> {
+  return {
+    type: error.name,
+    message: error.message,
+    stack: error.stack,
+    ...(error.cause !== undefined && { cause: error.cause }),
+    ...(error instanceof AggregateError && { errors: error.errors }),
+  };
+}

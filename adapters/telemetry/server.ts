@@ -1,0 +1,112 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { BindAddress } from './bind-address.ts';
+
+/** Null while all is well, else what is missing, for people: `unreachable since 12 s (connect ECONNREFUSED)`. */
+export type Check = () => string | null | Promise<string | null>;
+
+interface TelemetryServerOptions {
+  readonly bind: BindAddress;
+  /** The text for /metrics. */
+  readonly scrape: () => Promise<{ readonly contentType: string; readonly body: string }>;
+  /** By name: what has to be there before this process is ready. */
+  readonly checks: Readonly<Record<string, Check>>;
+  /** Why this process cannot go on and has to be restarted; null while it can. */
+  readonly fatal: () => string | null;
+  /** Takes secrets out of what is answered. */
+  readonly hide: (text: string) => string;
+  /** A check that takes longer counts as failed, ms. */
+  readonly checkDeadlineMs?: number;
+}
+
+export interface TelemetryServer {
+  /** `http://127.0.0.1:8080`, with the port that is really listened on. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Serves /metrics, /healthz and /readyz. Resolves once it listens. @throws Error that names the address when it cannot be listened on */
+export async function startTelemetryServer(options: TelemetryServerOptions): Promise<TelemetryServer> {
+  const server = createServer((request, response) => {
+    const path = (request.url ?? '/').split('?')[0];
+    const answer = request.method === 'GET' || request.method === 'HEAD' ? routes[path ?? '/'] : undefined;
+    if (answer) answer(options, response).catch((error) => reply(response, 500, `${options.hide(String(error))}\n`));
+    else reply(response, 404, 'There are /metrics, /healthz and /readyz.\n');
+  });
+  await listen(server, options.bind);
+  return { url: urlOf(server), close: () => close(server) };
+}
+
+type Route = (options: TelemetryServerOptions, response: ServerResponse) => Promise<void>;
+
+const routes: Readonly<Record<string, Route>> = {
+  '/metrics': async ({ scrape }, response) => {
+    const { contentType, body } = await scrape();
+    reply(response, 200, body, contentType);
+  },
+  '/healthz': async ({ fatal, hide }, response) => {
+    const reason = fatal();
+    if (reason === null) reply(response, 200, 'ok\n');
+    else reply(response, 500, `${hide(reason)}\n`);
+  },
+  '/readyz': async ({ checks, hide, checkDeadlineMs = 2_000 }, response) => {
+    const results = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => ({ name, problem: await problemOf(check, checkDeadlineMs) })),
+    );
+    const missing = results.filter(({ problem }) => problem !== null);
+    const lines = missing.map(({ name, problem }) => `${name}: ${oneLine(problem ?? '')}\n`);
+    reply(response, missing.length === 0 ? 200 : 503, hide(lines.join('')) || 'ok\n');
+  },
+};
+
+/** What `check` says; an error or silence is a problem as well. */
+async function problemOf(check: Check, deadlineMs: number): Promise<string | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<string>((resolve) => {
+    timer = setTimeout(resolve, deadlineMs, `no answer within ${deadlineMs} ms`);
+  });
+  try {
+    return await Promise.race([Promise.resolve().then(check), silence]);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ');
+
+function reply(response: ServerResponse, status: number, body: string, contentType = 'text/plain; charset=utf-8'): void {
+  response.writeHead(status, { 'Content-Type': contentType, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });
+  response.end(body);
+}
+
+function listen(server: Server, bind: BindAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, bind)));
+    server.listen(bind, resolve);
+  });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there already; stop it or choose another address',
+  EACCES: 'this user may not listen on that port; choose one above 1023',
+  EADDRNOTAVAIL: 'this machine has no such address',
+};
+
+function listenError(error: NodeJS.ErrnoException, { host = '', port }: BindAddress): Error {
+  return new Error(`cannot listen on ${host}:${port}: ${REASONS[error.code ?? ''] ?? error.message}`, { cause: error });
+}
+
+function urlOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  const local = address === '::' || address === '0.0.0.0' ? '127.0.0.1' : address;
+  return `http://${family === 'IPv6' && local.includes(':') ? `[${local}]` : local}:${port}`;
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,63 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { Json, Observer, Transition } from '../../actors/ports.ts';
+import type { AssignmentEnd } from './pool-metrics.ts';
+
+interface TurnMetricsOptions {
+  readonly registry: Registry;
+  /** Wall clock, ms since the epoch. */
+  readonly now: () => number;
+  /** Told when the assignment of a pool's address came to its end. */
+  readonly assignmentEnded: (end: AssignmentEnd) => void;
+}
+
+/** Counts saved turns and the transitions in them, and how long a turn took from its event to the end of its write. */
+export function turnMetrics({ registry, now, assignmentEnded }: TurnMetricsOptions): Observer {
+  const registers = [registry];
+  const turns = new Counter({ name: 'routedip_turns_total', help: 'Turns that were saved.', registers });
+  const transitions = new Counter({
+    name: 'routedip_transitions_total',
+    help: 'Transitions into a state, by chart.',
+    labelNames: ['chart', 'to'] as const,
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'routedip_turn_duration_seconds',
+    help: 'From the time of the event to the end of the write.',
+    buckets: [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+    registers,
+  });
+
+  return {
+    turnSaved: (turn) => {
+      turns.inc();
+      duration.observe(Math.max(0, now() - turn.at) / 1000);
+      for (const transition of turn.transitions) {
+        const to = statePath(transition.after?.snapshot.value ?? 'gone');
+        const from = statePath(transition.before?.snapshot.value ?? '');
+        if (to !== from) transitions.inc({ chart: transition.chart, to });
+        const end = assignmentEnd(transition);
+        if (end) assignmentEnded(end);
+      }
+    },
+  };
+}
+
+/** A state value on one line: `Unassigned.Waiting`, parallel regions in order with `|` between. */
+export function statePath(value: Json): string {
+  if (typeof value === 'string') return value;
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return '';
+  return Object.entries(value)
+    .map(([state, inner]) => [state, statePath(inner)].filter((part) => part !== '').join('.'))
+    .sort()
+    .join('|');
+}
+
+const ADDRESS_OF_POOL = /^pool\/([^/]+)\/([^/]+)\/ip\/(.+)$/;
+
+/** How the assignment of a pool's address ended in this turn; null when none did. */
+function assignmentEnd({ actor, events }: Transition): AssignmentEnd | null {
+  const [, namespace, name, ip] = ADDRESS_OF_POOL.exec(actor) ?? [];
+  if (!namespace || !name || !ip) return null;
+  if (events.includes('xstate.done.actor.assign')) return { namespace, name, ip, outcome: 'success' };
+  return events.includes('xstate.error.actor.assign') ? { namespace, name, ip, outcome: 'error' } : null;
+}

@@ -1,0 +1,119 @@
+import { Writable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { createLog } from '../../adapters/telemetry/log.ts';
+import { redaction } from '../../adapters/telemetry/redaction.ts';
+
+const TOKEN = 'dop_v1_"quoted"/and+more';
+const PASSWORD = 'p@ss wörd';
+
+function logInto(lines: string[], options: { debug?: boolean; secrets?: readonly string[] } = {}) {
+  const destination = new Writable({
+    write: (chunk, _encoding, done) => {
+      lines.push(String(chunk));
+      done();
+    },
+  });
+  return createLog({ debug: options.debug ?? false, redaction: redaction(options.secrets ?? [TOKEN, PASSWORD]), destination });
+}
+
+const only = (lines: readonly string[]): Record<string, unknown> => {
+  expect(lines).toHaveLength(1);
+  return JSON.parse(lines[0] ?? '') as Record<string, unknown>;
+};
+
+describe('the log', () => {
+  test('prints one JSON line with level, ISO time, fields and message', () => {
+    const lines: string[] = [];
+    logInto(lines).info('assigned', { address: '203.0.113.7', node: 'node-a', epoch: 3 });
+    const line = only(lines);
+    expect(line).toMatchObject({ level: 'info', msg: 'assigned', address: '203.0.113.7', node: 'node-a', epoch: 3 });
+    expect(line.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  test('shows debug lines only when asked to', () => {
+    const quiet: string[] = [];
+    logInto(quiet).debug('turn saved');
+    const chatty: string[] = [];
+    logInto(chatty, { debug: true }).debug('turn saved');
+    expect(quiet).toHaveLength(0);
+    expect(only(chatty)).toMatchObject({ level: 'debug', msg: 'turn saved' });
+  });
+
+  test('keeps fields that are named as the keys of every line', () => {
+    const lines: string[] = [];
+    logInto(lines).warn('odd', { level: 9, time: 'noon', msg: 'hello' });
+    expect(only(lines)).toMatchObject({ level: 'warn', msg: 'odd', level_: 9, time_: 'noon', msg_: 'hello' });
+  });
+
+  test('writes errors with their stack, cause and own fields', () => {
+    const lines: string[] = [];
+    const cause = new Error('connect ECONNREFUSED');
+    logInto(lines).error('call failed', { error: Object.assign(new Error('assign: no answer', { cause }), { kind: 'Unavailable' }) });
+    const { error } = only(lines) as { error: Record<string, unknown> };
+    expect(error).toMatchObject({
+      type: 'Error',
+      message: 'assign: no answer',
+      kind: 'Unavailable',
+      cause: { message: 'connect ECONNREFUSED' },
+    });
+    expect(error.stack).toContain('telemetry-log.test.ts');
+  });
+});
+
+describe('a known secret', () => {
+  const carriers: Record<string, (secret: string) => readonly [string, Record<string, unknown>]> = {
+    'in the message': (secret) => [`token ${secret} was refused`, {}],
+    'as a field': (secret) => ['x', { token: secret }],
+    'as a key': (secret) => ['x', { [secret]: 1 }],
+    'deep in data': (secret) => ['x', { request: { headers: [{ authorization: `Bearer ${secret}` }] } }],
+    'in an error': (secret) => ['x', { error: new Error(`GET with ${secret}`) }],
+    'in the cause of an error': (secret) => ['x', { error: new Error('failed', { cause: new Error(secret) }) }],
+    'in an own field of an error': (secret) => ['x', { error: Object.assign(new Error('failed'), { config: { token: secret } }) }],
+    'in one of several errors': (secret) => ['x', { error: new AggregateError([new Error(secret)], 'all failed') }],
+    'URL-encoded': (secret) => ['x', { url: `redis://:${encodeURIComponent(secret)}@redis:6379` }],
+    'in JSON in a string': (secret) => ['x', { body: JSON.stringify({ secret }) }],
+    'in base64': (secret) => ['x', { header: Buffer.from(secret).toString('base64') }],
+    'in a map and a set': (secret) => ['x', { map: new Map([[secret, new Set([secret])]]) }],
+  };
+
+  for (const [where, carry] of Object.entries(carriers)) {
+    for (const secret of [TOKEN, PASSWORD]) {
+      test(`${where} is not printed: ${secret.slice(0, 4)}…`, () => {
+        const [message, fields] = carry(secret);
+        const premise: string[] = [];
+        logInto(premise, { secrets: [] }).error(message, fields);
+        const spelled = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('base64')];
+        const shows = (line: string | undefined) =>
+          spelled.some((s) => line?.includes(s) || line?.includes(JSON.stringify(s).slice(1, -1)));
+        expect(shows(premise[0]), 'without redaction it is there').toBe(true);
+
+        const lines: string[] = [];
+        logInto(lines).error(message, fields);
+        expect(shows(lines[0])).toBe(false);
+        expect(lines[0]).toContain('[redacted]');
+      });
+    }
+  }
+
+  test('that contains another one leaves no rest to be read', () => {
+    const { hide } = redaction(['abcd', 'abcd-and-the-rest']);
+    expect(hide('key abcd-and-the-rest')).toBe('key [redacted]');
+  });
+
+  test('of digits alone is hidden in numbers too', () => {
+    expect(redaction(['12345678']).plain({ pin: 12345678, port: 6379 })).toEqual({ pin: '[redacted]', port: 6379 });
+  });
+
+  test('that was learned later is hidden from then on, and an empty one changes nothing', () => {
+    const secrets = redaction(['']);
+    expect(secrets.hide('late')).toBe('late');
+    secrets.add('late');
+    expect(secrets.hide('late')).toBe('[redacted]');
+  });
+
+  test('does not keep data with cycles from being printed', () => {
+    const knot: Record<string, unknown> = { name: 'knot' };
+    knot.self = knot;
+    expect(redaction().plain(knot)).toEqual({ name: 'knot', self: '[circular]' });
+  });
+});

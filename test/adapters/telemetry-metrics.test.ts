@@ -1,0 +1,207 @@
+import { describe, expect, test } from 'vitest';
+import { Fenced, ProviderError } from '../../actors/errors.ts';
+import type { ActorRecord, Provider, SavedTurn } from '../../actors/ports.ts';
+import { instrumentProviders } from '../../adapters/telemetry/instrument-provider.ts';
+import { createMetrics } from '../../adapters/telemetry/metrics.ts';
+import type { PoolMetricsView } from '../../adapters/telemetry/pool-metrics.ts';
+import { statePath } from '../../adapters/telemetry/turn-metrics.ts';
+import type { Address } from '../../machines/types.ts';
+
+const NOW = 1_000_000;
+
+function metrics(sources: Partial<Parameters<typeof createMetrics>[0]> = {}) {
+  const created = createMetrics({
+    version: '1.2.3',
+    now: () => NOW,
+    queues: async () => ({}),
+    leadership: () => ({ leading: true, term: 7 }),
+    ...sources,
+  });
+  const lines = async (): Promise<readonly string[]> => (await created.scrape()).body.split('\n').filter((line) => !line.startsWith('#'));
+  const of = async (name: string): Promise<readonly string[]> =>
+    (await lines()).filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+  return { ...created, of };
+}
+
+const pool = (change: Partial<PoolMetricsView> = {}): PoolMetricsView => ({
+  namespace: 'default',
+  name: 'ingress',
+  provider: 'digitalocean',
+  dns: 'in.example.com',
+  desired: 3,
+  acquired: 2,
+  assignableNodes: 4,
+  ips: {
+    '203.0.113.1': { state: 'active', nodeName: 'node-a', providerID: 'digitalocean://1' },
+    '203.0.113.2': { state: 'unassigned' },
+  },
+  ...change,
+});
+
+const P = 'flipop_floatingippoolcontroller_';
+
+describe('the series of a pool', () => {
+  test('have the names, labels and values of FLIPOP', async () => {
+    const { pools, of } = metrics();
+    pools.show(pool());
+    const labels = 'namespace="default",name="ingress",ip="203.0.113.1",provider="digitalocean",dns="in.example.com"';
+    expect(await of(`${P}ip_state`)).toContain(`${P}ip_state{${labels},state="active"} 1`);
+    expect(await of(`${P}ip_node`)).toEqual([`${P}ip_node{${labels},provider_id="digitalocean://1",node="node-a"} 1`]);
+    expect(await of(`${P}ip_assignments`)).toContain(`${P}ip_assignments{${labels}} 0`);
+    expect(await of(`${P}ip_assignment_errors`)).toContain(`${P}ip_assignment_errors{${labels}} 0`);
+    const ofPool = 'namespace="default",name="ingress",provider="digitalocean",dns="in.example.com"';
+    expect(await of(`${P}unfulfilled_ips`)).toEqual([`${P}unfulfilled_ips{${ofPool}} 1`]);
+    expect(await of(`${P}node_status`)).toEqual([
+      `${P}node_status{${ofPool},status="available"} 4`,
+      `${P}node_status{${ofPool},status="assigned"} 1`,
+    ]);
+  });
+
+  test('show a new state in the place of the old one', async () => {
+    const { pools, of } = metrics();
+    pools.show(pool());
+    await of(`${P}ip_state`);
+    pools.show(pool({ ips: { '203.0.113.1': { state: 'error' } } }));
+    const states = await of(`${P}ip_state`);
+    expect(states).toHaveLength(1);
+    expect(states[0]).toContain('ip="203.0.113.1"');
+    expect(states[0]).toContain('state="error"');
+  });
+
+  test('go with the pool, and count from zero when one of that name comes again', async () => {
+    const { pools, of } = metrics();
+    pools.show(pool());
+    pools.count({ namespace: 'default', name: 'ingress', ip: '203.0.113.1', outcome: 'success' });
+    expect((await of(`${P}ip_assignments`))[0]).toMatch(/ 1$/);
+    pools.forget('default', 'ingress');
+    for (const name of ['ip_state', 'ip_node', 'ip_assignments', 'node_status', 'unfulfilled_ips']) expect(await of(P + name)).toEqual([]);
+    pools.show(pool());
+    expect((await of(`${P}ip_assignments`))[0]).toMatch(/ 0$/);
+  });
+
+  test('keep their counts when the process stops leading and starts again', async () => {
+    const { pools, observer, of } = metrics();
+    pools.show(pool());
+    pools.count({ namespace: 'default', name: 'ingress', ip: '203.0.113.1', outcome: 'error' });
+    observer.reset?.();
+    expect(await of(`${P}ip_state`)).toEqual([]);
+    pools.show(pool());
+    expect((await of(`${P}ip_assignment_errors`))[0]).toMatch(/ 1$/);
+  });
+});
+
+const record = (value: ActorRecord['snapshot']['value']): ActorRecord => ({
+  chart: 'ip',
+  chartVersion: 1,
+  snapshot: { value, context: {} },
+  waiting: {},
+  version: 1,
+  term: 7,
+});
+
+const turn = (events: readonly string[], before: string, after: string): SavedTurn => ({
+  cell: 'pool/default/ingress',
+  term: 7,
+  at: NOW - 3,
+  transitions: [
+    { actor: 'pool/default/ingress/ip/203.0.113.1', chart: 'ip', events, before: record(before), after: record(after) },
+    { actor: 'pool/default/ingress', chart: 'pool', events: ['CLUSTER_OBSERVED'], before: record('Serving'), after: record('Serving') },
+  ],
+});
+
+describe('a saved turn', () => {
+  test('is counted and timed, and its transitions by chart and state', async () => {
+    const { observer, of } = metrics();
+    observer.turnSaved(turn(['NODE_GRANTED'], 'Unassigned', 'Assigning'));
+    expect(await of('routedip_turns_total')).toEqual(['routedip_turns_total 1']);
+    expect(await of('routedip_transitions_total')).toEqual(['routedip_transitions_total{chart="ip",to="Assigning"} 1']);
+    expect(await of('routedip_turn_duration_seconds_sum')).toEqual(['routedip_turn_duration_seconds_sum 0.003']);
+  });
+
+  test('counts the assignments that ended in it', async () => {
+    const { observer, pools, of } = metrics();
+    pools.show(pool());
+    observer.turnSaved(turn(['NODE_GRANTED'], 'Unassigned', 'Assigning'));
+    observer.turnSaved(turn(['xstate.error.actor.assign'], 'Assigning', 'CoolOff'));
+    observer.turnSaved(turn(['xstate.done.actor.assign'], 'Assigning', 'Stable'));
+    expect((await of(`${P}ip_assignments`))[0]).toMatch(/203\.0\.113\.1.* 1$/);
+    expect((await of(`${P}ip_assignment_errors`))[0]).toMatch(/203\.0\.113\.1.* 1$/);
+  });
+
+  test('names nested and parallel states on one line', () => {
+    expect(statePath({ Unassigned: 'Waiting' })).toBe('Unassigned.Waiting');
+    expect(statePath({ Work: { b: 'Two', a: {} } })).toBe('Work.a|b.Two');
+  });
+});
+
+describe('the process', () => {
+  test('shows its queues, its leadership and what it is', async () => {
+    const { of } = metrics({ queues: async () => ({ digitalocean: { waiting: 2, active: 1 } }) });
+    expect(await of('routedip_queue_jobs')).toEqual([
+      'routedip_queue_jobs{queue="digitalocean",state="waiting"} 2',
+      'routedip_queue_jobs{queue="digitalocean",state="active"} 1',
+    ]);
+    expect(await of('routedip_leader')).toEqual(['routedip_leader 1']);
+    expect(await of('routedip_term')).toEqual(['routedip_term 7']);
+    expect(await of('routedip_build_info')).toEqual([`routedip_build_info{version="1.2.3",node="${process.version}"} 1`]);
+    expect(await of('process_resident_memory_bytes')).toHaveLength(1);
+  });
+
+  test('is scraped while Redis is away, without queue figures', async () => {
+    const { of } = metrics({ queues: () => Promise.reject(new Error('connect ECONNREFUSED')) });
+    expect(await of('routedip_queue_jobs')).toEqual([]);
+    expect(await of('routedip_leader')).toHaveLength(1);
+  });
+});
+
+describe('a provider', () => {
+  const call = { purpose: 'failover' } as const;
+  const provider = (assign: Provider['assignRoutedIP']): Provider =>
+    ({
+      name: 'digitalocean',
+      assignRoutedIP: assign,
+      findRoutedIP: async () => Promise.reject(new Error('unused')),
+    }) as unknown as Provider;
+  const assign = (p: Provider) => p.assignRoutedIP('203.0.113.1' as Address, 'digitalocean://1' as never, call);
+
+  test('answers through the decorator, and its calls are counted under the names that FLIPOP gave them', async () => {
+    const { registry, of } = metrics();
+    const owner = { kind: 'FloatingIPPool', namespace: 'default', name: 'ingress' };
+    const counted = instrumentProviders(registry)(
+      provider(async () => 'action-1'),
+      owner,
+    );
+    expect(await assign(counted)).toBe('action-1');
+    const labels = 'provider="digitalocean",call="AssignIP",kind="FloatingIPPool",namespace="default",name="ingress"';
+    expect(await of('flipop_providers_calls_total')).toEqual([`flipop_providers_calls_total{${labels},outcome="success"} 1`]);
+    expect(await of('flipop_providers_call_duration_seconds_count')).toEqual([`flipop_providers_call_duration_seconds_count{${labels}} 1`]);
+  });
+
+  const outcomes: Record<string, { error: Error; outcome: string | null }> = {
+    'that failed as an error': { error: new ProviderError('Unavailable', 'assign: 503'), outcome: 'error' },
+    'that is under way as a success': { error: new ProviderError('InProgress', 'assign: pending event'), outcome: 'success' },
+    'that was fenced not at all': { error: new Fenced('command is not waited for'), outcome: null },
+  };
+  for (const [title, { error, outcome }] of Object.entries(outcomes)) {
+    test(`counts a call ${title}`, async () => {
+      const { registry, of } = metrics();
+      const counted = instrumentProviders(registry)(provider(() => Promise.reject(error)));
+      await expect(assign(counted)).rejects.toBe(error);
+      const lines = await of('flipop_providers_calls_total');
+      expect(lines).toHaveLength(outcome === null ? 0 : 1);
+      if (outcome) expect(lines[0]).toContain(`outcome="${outcome}"`);
+    });
+  }
+
+  test('keeps `this` for methods that need it', async () => {
+    class Counting {
+      readonly name = 'digitalocean';
+      readonly ref = 'action-2';
+      assignRoutedIP(): Promise<string> {
+        return Promise.resolve(this.ref);
+      }
+    }
+    const counted = instrumentProviders(metrics().registry)(new Counting() as unknown as Provider);
+    expect(await assign(counted)).toBe('action-2');
+  });
+});

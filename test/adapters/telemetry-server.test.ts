@@ -1,0 +1,107 @@
+import { createServer } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { parseBindAddress } from '../../adapters/telemetry/bind-address.ts';
+import { startTelemetryServer, type TelemetryServer } from '../../adapters/telemetry/server.ts';
+
+type Options = Parameters<typeof startTelemetryServer>[0];
+const open: TelemetryServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((server) => server.close()));
+});
+
+async function serve(
+  change: Partial<Options> = {},
+): Promise<(path: string, init?: RequestInit) => Promise<{ status: number; body: string }>> {
+  const server = await startTelemetryServer({
+    bind: { host: '127.0.0.1', port: 0 },
+    scrape: async () => ({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' }),
+    checks: {},
+    fatal: () => null,
+    hide: (text) => text.replaceAll('s3cret', '***'),
+    ...change,
+  });
+  open.push(server);
+  return async (path, init) => {
+    const response = await fetch(server.url + path, init);
+    return { status: response.status, body: await response.text() };
+  };
+}
+
+describe('/healthz', () => {
+  test('is ok while the process can go on', async () => {
+    const get = await serve();
+    expect(await get('/healthz')).toEqual({ status: 200, body: 'ok\n' });
+  });
+
+  test('says why the process has to be restarted', async () => {
+    const get = await serve({ fatal: () => 'Redis evicts keys (s3cret)' });
+    expect(await get('/healthz')).toEqual({ status: 500, body: 'Redis evicts keys (***)\n' });
+  });
+});
+
+describe('/readyz', () => {
+  test('is ok when nothing is missing', async () => {
+    const get = await serve({ checks: { redis: () => null, kubernetes: async () => null } });
+    expect(await get('/readyz?verbose')).toEqual({ status: 200, body: 'ok\n' });
+  });
+
+  test('has a line for each thing that is missing, in one answer, without secrets', async () => {
+    const get = await serve({
+      checks: {
+        redis: () => 'unreachable since 12 s (connect ECONNREFUSED)',
+        token: () => 'fine but s3cret\nshown',
+        leases: () => null,
+        kubernetes: () => Promise.reject(new Error('caches not synced: nodes')),
+      },
+    });
+    expect(await get('/readyz')).toEqual({
+      status: 503,
+      body: 'redis: unreachable since 12 s (connect ECONNREFUSED)\ntoken: fine but *** shown\nkubernetes: caches not synced: nodes\n',
+    });
+  });
+
+  test('does not wait for a check that hangs', async () => {
+    const get = await serve({ checks: { redis: () => new Promise(() => {}) }, checkDeadlineMs: 20 });
+    expect(await get('/readyz')).toEqual({ status: 503, body: 'redis: no answer within 20 ms\n' });
+  });
+});
+
+describe('the listener', () => {
+  test('serves the metrics and nothing that it does not know', async () => {
+    const get = await serve();
+    expect(await get('/metrics')).toEqual({ status: 200, body: 'up 1\n' });
+    expect((await get('/')).status).toBe(404);
+    expect((await get('/metrics', { method: 'POST' })).status).toBe(404);
+  });
+
+  test('answers a failed scrape with the reason', async () => {
+    const get = await serve({ scrape: () => Promise.reject(new Error('broken s3cret')) });
+    expect(await get('/metrics')).toEqual({ status: 500, body: 'Error: broken ***\n' });
+  });
+
+  test('names the address when its port is taken', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen({ host: '127.0.0.1', port: 0 }, resolve));
+    const { port } = other.address() as { port: number };
+    await expect(serve({ bind: { host: '127.0.0.1', port } })).rejects.toThrow(
+      `cannot listen on 127.0.0.1:${port}: another process listens there already`,
+    );
+    await new Promise((resolve) => other.close(resolve));
+  });
+});
+
+describe('an address to listen on', () => {
+  test('is written as Go programs write it', () => {
+    expect(parseBindAddress(':8080')).toEqual({ port: 8080 });
+    expect(parseBindAddress('127.0.0.1:0')).toEqual({ host: '127.0.0.1', port: 0 });
+    expect(parseBindAddress('localhost:80')).toEqual({ host: 'localhost', port: 80 });
+    expect(parseBindAddress('[::1]:8080')).toEqual({ host: '::1', port: 8080 });
+  });
+
+  for (const text of ['', '8080', 'host', ':port', ':70000', '::1:8080', 'a b:80', '[::1]']) {
+    test(`is not "${text}"`, () => {
+      expect(() => parseBindAddress(text)).toThrow(`"${text}" is no address to listen on`);
+    });
+  }
+});
