@@ -165,7 +165,7 @@ export interface IPStatus {
 export type IPState = 'active' | 'in-progress' | 'error' | 'no-match' | 'unassigned' | 'disabled';
 
 /** State of the address's state machine. */
-export type MachineState = 'Unassigned' | 'Electing' | 'FirewallOpening' | 'Assigning' | 'Pruning' | 'Stable' | 'CoolOff' | 'Released';
+export type MachineState = 'Unassigned' | 'Electing' | 'FirewallOpening' | 'Assigning' | 'Pruning' | 'Stable' | 'CoolOff' | 'Releasing' | 'Released';
 
 /** Found when a user listed the address, Created when the operator created it. */
 export type AddressOrigin = 'Found' | 'Created';

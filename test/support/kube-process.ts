@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
+import { endWithParent } from '../../tools/leash.mjs';
 
 /** A server process that writes its output to a file. */
 export interface ServerProcess {
@@ -13,18 +14,6 @@ export interface ServerProcess {
   signal(signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
   readonly exited: Promise<void>;
 }
-
-/** The kernel closes the guard's standard input however this process ends; the guard then ends the server and removes its folder. */
-const GUARD = 'read -r word; [ "$word" = released ] && exit; kill -KILL "$1"; rm -rf -- "$2"';
-
-const guard = (pid: number, folder: string): ChildProcess => {
-  const shell = spawn('/bin/sh', ['-c', GUARD, 'guard', String(pid), folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
-  // A guard must neither keep the test process alive nor fail it.
-  shell.unref();
-  if (shell.stdin && 'unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref();
-  shell.stdin?.on('error', () => shell.kill());
-  return shell;
-};
 
 /** Starts `command`, which ends with this process even when that is killed; `folder` is removed then. Output goes to a file in `folder`.
  *  @throws Error when the command cannot be started */
@@ -40,9 +29,9 @@ export const startServer = async (command: string, args: readonly string[], fold
   });
   const { pid } = child;
   if (pid === undefined) throw new Error(`${command} started without a process id`);
-  const leash = guard(pid, folder);
+  const leash = endWithParent(pid, { folder });
   // The number may be given to another process as soon as this one is gone.
-  void exited.then(() => leash.stdin?.end('released\n'));
+  void exited.then(() => leash.release());
   return {
     pid,
     running: () => child.exitCode === null && child.signalCode === null,
