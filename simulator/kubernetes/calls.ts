@@ -4,10 +4,10 @@ import { badRequest } from './errors.ts';
 import type { Faults } from './faults.ts';
 import type { Json, KubeObject } from './objects.ts';
 import type { WriteOptions } from './options.ts';
+import { tableText } from './printing/tables.ts';
 import { formOf, metadataOnly } from './representation.ts';
 import type { Body } from './requests.ts';
 import type { Target } from './routes.ts';
-import { tableText } from './tables.ts';
 import type { Watches } from './watching.ts';
 
 export interface Handling {

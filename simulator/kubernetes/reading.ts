@@ -3,9 +3,9 @@ import { ApiError, expired } from './errors.ts';
 import { truncate } from './faults.ts';
 import { listMeta, listPage, type Page } from './listing.ts';
 import type { KubeObject } from './objects.ts';
+import { tableText } from './printing/tables.ts';
 import { type Form, formOf, itemTextOf, metadataOnly } from './representation.ts';
 import { apiVersionOf, type Resource } from './resource.ts';
-import { tableText } from './tables.ts';
 import { fromStorage } from './versions.ts';
 import { WatchStream } from './watching.ts';
 

@@ -3,11 +3,11 @@ import type { Api } from './api.ts';
 import { type ApiError, badRequest, expired } from './errors.ts';
 import { selectionOf } from './listing.ts';
 import type { JsonObject } from './objects.ts';
+import { tableText } from './printing/tables.ts';
 import { type Form, metadataOnly, textOf } from './representation.ts';
 import { apiVersionOf, type Resource } from './resource.ts';
 import type { Predicate } from './selectors.ts';
 import type { Change, Entry } from './store.ts';
-import { tableText } from './tables.ts';
 import { fromStorage } from './versions.ts';
 
 export interface WatchRequest {

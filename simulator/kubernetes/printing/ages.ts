@@ -1,9 +1,4 @@
-import { at, type Json, type KubeObject } from './objects.ts';
-import type { Column, Resource } from './resource.ts';
-
-export interface PrintedColumn extends Column {
-  cell(object: KubeObject): Json;
-}
+import type { Json } from '../objects.ts';
 
 const twoUnits = (large: number, unit: string, small: number, smallUnit: string): string =>
   small === 0 ? `${large}${unit}` : `${large}${unit}${small}${smallUnit}`;
@@ -38,10 +33,3 @@ export const age = (ms: number): string => {
 };
 
 export const since = (time: Json | undefined): string => (typeof time === 'string' ? age(Date.now() - Date.parse(time)) : '<unknown>');
-
-const NAME: PrintedColumn = { name: 'Name', type: 'string', format: 'name', cell: (object) => object.metadata.name ?? '' };
-const AGE: PrintedColumn = { name: 'Age', type: 'string', cell: (object) => since(object.metadata.creationTimestamp) };
-
-/** The columns of a resource, in the order they are printed. */
-export const columnsOf = (_resource: Resource): readonly PrintedColumn[] => [NAME, AGE];
-export { at };

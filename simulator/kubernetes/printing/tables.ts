@@ -1,6 +1,6 @@
+import type { JsonObject, KubeObject } from '../objects.ts';
+import type { Resource } from '../resource.ts';
 import { columnsOf } from './columns.ts';
-import type { JsonObject, KubeObject } from './objects.ts';
-import type { Resource } from './resource.ts';
 
 export interface TableOptions {
   /** None, Metadata or Object: how much of each object rides along with its row. */
