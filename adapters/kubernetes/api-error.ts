@@ -1,0 +1,72 @@
+import { Unreachable } from '../../actors/errors.ts';
+
+/** What can be done about a refusal of the API server. */
+export type ApiErrorKind = 'NotFound' | 'Conflict' | 'Gone' | 'Forbidden' | 'Unauthorized' | 'Invalid';
+
+/** The API server answered and refused. Repeating the same request helps only for `Conflict` and `Gone` (after reading again), and for
+ *  `Forbidden` and `Unauthorized` once somebody has mended the permissions. */
+export class ApiError extends Error {
+  readonly kind: ApiErrorKind;
+  readonly status: number;
+
+  constructor(kind: ApiErrorKind, status: number, message: string) {
+    super(message);
+    this.name = 'ApiError';
+    this.kind = kind;
+    this.status = status;
+  }
+}
+
+/** The API server could not be reached, was too busy, or did not answer in time. */
+export class ServerUnreachable extends Unreachable {
+  /** How long the server asked to wait, ms; null when it said nothing. */
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, options: { readonly cause?: unknown; readonly retryAfterMs?: number | null } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ServerUnreachable';
+    this.retryAfterMs = options.retryAfterMs ?? null;
+  }
+}
+
+export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.kind === 'NotFound';
+export const isConflict = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Conflict';
+export const isGone = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Gone';
+export const isForbidden = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Forbidden';
+/** The request itself is wrong: repeating it changes nothing. */
+export const isInvalid = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Invalid';
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** What a request was about, as people and RBAC name it. */
+export interface Target {
+  readonly verb: string;
+  readonly path: string;
+}
+
+const KINDS: Readonly<Record<number, ApiErrorKind>> = {
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  410: 'Gone',
+};
+
+const PATH =
+  /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/(?<namespace>[^/]+)(?=\/))?\/(?<plural>[^/]+)(?:\/[^/]+(?:\/(?<sub>[^/]+))?)?$/;
+
+/** `patch nodes`, `list pods in namespace web`: the words of an RBAC rule. */
+export const deedOf = ({ verb, path }: Target): string => {
+  const { namespace, plural, sub } = PATH.exec(path)?.groups ?? {};
+  const resource = sub === undefined ? (plural ?? path) : `${plural}/${sub}`;
+  return `${verb} ${resource}${namespace === undefined ? '' : ` in namespace ${decodeURIComponent(namespace)}`}`;
+};
+
+/** The error for an answer with `status` ≥ 400. 5xx, 408 and 429 mean that the server cannot now: they count as unreachable. */
+export const refusal = (target: Target, status: number, serverMessage: string, retryAfterMs: number | null = null): Error => {
+  const text = `${deedOf(target)}: ${status}${serverMessage === '' ? '' : ` ${serverMessage}`}`;
+  if (status >= 500 || status === 429 || status === 408) return new ServerUnreachable(text, { retryAfterMs });
+  const kind = KINDS[status] ?? 'Invalid';
+  if (kind === 'Forbidden') return new ApiError(kind, status, `the ServiceAccount may not ${deedOf(target)}: ${serverMessage}`);
+  return new ApiError(kind, status, text);
+};

@@ -1,0 +1,164 @@
+import { HttpMethod, RequestContext, Watch } from '@kubernetes/client-node';
+import { request as send } from 'undici';
+import { ApiError, messageOf, refusal, ServerUnreachable, type Target } from './api-error.ts';
+import type { KeptConfig } from './kube-config.ts';
+
+export const MERGE_PATCH = 'application/merge-patch+json';
+export const JSON_PATCH = 'application/json-patch+json';
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface Request {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below the server's address, e.g. `/api/v1/nodes`. */
+  readonly path: string;
+  readonly query?: Query;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Default `application/json`. */
+  readonly contentType?: string;
+}
+
+export interface WatchHandlers {
+  /** The server began to answer. */
+  opened(): void;
+  event(type: string, object: unknown): void;
+  /** Called once; `error` null when the server closed the watch in the ordinary way. */
+  done(error: Error | null): void;
+}
+
+export interface WatchOptions {
+  readonly path: string;
+  readonly query: Query;
+  /** The server begins to answer within this, ms. */
+  readonly connectMs: number;
+  /** Asked before each wait: after how long a silence, ms, the connection counts as dead. */
+  quietMs(): number;
+}
+
+/** The API server, as raw JSON: objects arrive as the server wrote them, and can be dropped as soon as they are read. */
+export interface Connection {
+  /** The answer's body. @throws ServerUnreachable | ApiError */
+  send(request: Request): Promise<unknown>;
+  /** Starts a watch; answers what ends it without a `done`. Never throws. */
+  watch(options: WatchOptions, handlers: WatchHandlers): () => void;
+  close(): Promise<void>;
+}
+
+const DEFAULT_DEADLINE_MS = 15_000;
+
+const VERBS = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' } as const;
+
+const targetOf = ({ method, path }: Request): Target => ({
+  // Names of objects come at odd positions of a path, counted from the group; a get of a collection is a list.
+  verb:
+    method === 'GET' ? (/^\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/[^/]+)?\/[^/]+$/.test(path) ? 'list' : 'get') : VERBS[method],
+  path,
+});
+
+const messageIn = (text: string): string => {
+  try {
+    const { message } = JSON.parse(text) as { readonly message?: unknown };
+    return typeof message === 'string' ? message : text.slice(0, 200);
+  } catch {
+    return text.slice(0, 200);
+  }
+};
+
+/** Retry-After in seconds, the only form that the API server uses. */
+const retryAfterMsOf = (header: string | string[] | undefined): number | null => {
+  const seconds = Number(header);
+  return header === undefined || !Number.isFinite(seconds) ? null : seconds * 1000;
+};
+
+const urlOf = (server: string, path: string, query: Query = {}): URL => {
+  const url = new URL(server.replace(/\/$/, '') + path);
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(key, String(value));
+  return url;
+};
+
+/** A connection that ends each call of `send` after `deadlineMs`. */
+export const connect = (config: KeptConfig, { deadlineMs = DEFAULT_DEADLINE_MS }: { readonly deadlineMs?: number } = {}): Connection => {
+  const server = config.getCurrentCluster()?.server ?? '';
+  return {
+    send: (request) => sendOne(config, server, request, deadlineMs),
+    watch: (options, handlers) => startWatch(config, options, handlers),
+    close: () => config.close(),
+  };
+};
+
+const sendOne = async (config: KeptConfig, server: string, request: Request, deadlineMs: number): Promise<unknown> => {
+  const target = targetOf(request);
+  const answer = await exchange(config, urlOf(server, request.path, request.query), request, deadlineMs).catch((cause: unknown) => {
+    throw new ServerUnreachable(`${target.verb} ${request.path}: no answer from ${server}: ${messageOf(cause)}`, { cause });
+  });
+  if (answer.status >= 400) throw refusal(target, answer.status, messageIn(answer.text), answer.retryAfterMs);
+  try {
+    return JSON.parse(answer.text);
+  } catch (cause) {
+    throw new ServerUnreachable(`${target.verb} ${request.path}: the answer is no JSON`, { cause });
+  }
+};
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfterMs: number | null;
+}
+
+const exchange = async (config: KeptConfig, url: URL, { method, body, contentType }: Request, deadlineMs: number): Promise<Answer> => {
+  const context = new RequestContext(url.toString(), HttpMethod.GET);
+  await config.applySecurityAuthentication(context);
+  const dispatcher = context.getDispatcher();
+  const answer = await send(url, {
+    method,
+    headers: {
+      ...context.getHeaders(),
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': contentType ?? 'application/json' }),
+    },
+    body: body === undefined ? null : JSON.stringify(body),
+    signal: AbortSignal.timeout(deadlineMs),
+    ...(dispatcher === undefined ? {} : { dispatcher }),
+  });
+  return { status: answer.statusCode, text: await answer.body.text(), retryAfterMs: retryAfterMsOf(answer.headers['retry-after']) };
+};
+
+const watchError = (path: string, error: unknown): Error => {
+  if (error instanceof ApiError || error instanceof ServerUnreachable) return error;
+  const status = (error as { readonly statusCode?: unknown }).statusCode;
+  if (typeof status === 'number') return refusal({ verb: 'watch', path }, status, messageOf(error));
+  return new ServerUnreachable(`watch ${path}: ${messageOf(error)}`, { cause: error });
+};
+
+const startWatch = (config: KeptConfig, options: WatchOptions, handlers: WatchHandlers): (() => void) => {
+  const watch = new Watch(config);
+  let ended = false;
+  let waits = 0;
+  // The library reads its limit each time it waits: first for the answer, then for every piece of it.
+  const limitMs = (): number => {
+    waits += 1;
+    if (waits === 1) return options.connectMs;
+    if (waits === 2 && !ended) handlers.opened();
+    return options.quietMs();
+  };
+  Object.defineProperty(watch, 'requestTimeoutMs', { get: limitMs });
+  let abort = (): void => undefined;
+  const finish = (error: unknown): void => {
+    if (ended) return;
+    ended = true;
+    handlers.done(error === null || error === undefined ? null : watchError(options.path, error));
+  };
+  const take = (type: string, object: unknown): void => {
+    // Lines that were read before the end may still be handed over after it.
+    if (!ended) handlers.event(type, object);
+  };
+  watch.watch(options.path, { ...options.query }, take, finish).then((controller) => {
+    if (ended) controller.abort();
+    else abort = () => controller.abort();
+  }, finish);
+  return () => {
+    ended = true;
+    abort();
+  };
+};

@@ -1,0 +1,86 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
+import { Agent, type Dispatcher } from 'undici';
+
+type AgentOptions = Parameters<KubeConfig['createDispatcherOptions']>[1];
+type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
+
+/** An idle connection is closed after this, ms: sooner than a Go server does (90 s and more), so that a request never meets a closing one. */
+const KEEP_ALIVE_MS = 60_000;
+
+/** Set in every Pod. */
+const IN_CLUSTER_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
+
+/** A KubeConfig that keeps its connections. The library makes a new dispatcher, and so a new TLS connection, for every request; this one
+ *  keeps the dispatcher until the certificates change, as they do with credential plugins. */
+export class KeptConfig extends KubeConfig {
+  #kept: Dispatcher | null = null;
+  #keptFor = '';
+  #own: { readonly connect: object } | null = null;
+
+  override createDispatcherOptions(
+    cluster: Parameters<KubeConfig['createDispatcherOptions']>[0],
+    options: AgentOptions,
+  ): DispatcherOptions {
+    const made = super.createDispatcherOptions(cluster, options);
+    const fingerprint = JSON.stringify(made);
+    if (fingerprint === this.#keptFor && this.#kept !== null) return { type: 'none' };
+    this.#keptFor = fingerprint;
+    this.#own = made.type === 'agent' ? { connect: made.connect } : made.type === 'none' ? { connect: {} } : null;
+    // A plain agent is made below, with time limits that suit watches; the library makes those for proxies.
+    return this.#own === null ? made : { type: 'none' };
+  }
+
+  override async applySecurityAuthentication(context: RequestContext): Promise<void> {
+    await super.applySecurityAuthentication(context);
+    const made = context.getDispatcher() ?? this.#ownAgent();
+    if (made !== null) this.#replace(made);
+    if (this.#kept !== null) context.setDispatcher(this.#kept);
+  }
+
+  /** Closes idle connections now and the others when their requests end. */
+  async close(): Promise<void> {
+    const kept = this.#kept;
+    this.#kept = null;
+    await kept?.destroy();
+  }
+
+  #ownAgent(): Dispatcher | null {
+    const own = this.#own;
+    this.#own = null;
+    if (own === null) return null;
+    // No time limits of its own: requests have deadlines, and a watch may be silent for minutes. HTTP/1.1, so that one watch that
+    // stalls does not hold up the others.
+    return new Agent({ connect: own.connect, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 0, bodyTimeout: 0 });
+  }
+
+  #replace(made: Dispatcher): void {
+    const former = this.#kept;
+    this.#kept = made;
+    // Requests under way finish on the former connections; whoever waits for them is told by the request itself.
+    former?.close().catch(() => undefined);
+  }
+}
+
+/** The configuration named by `path`, else by KUBECONFIG, else ~/.kube/config, else the Pod's own. @throws Error when it names no server */
+export const loadConfig = (path?: string): KeptConfig => {
+  const config = new KeptConfig();
+  if (path === undefined) config.loadFromDefault();
+  else config.loadFromFile(path);
+  const cluster = config.getCurrentCluster();
+  if (cluster === null)
+    throw new Error(`${path ?? 'the kubeconfig'} names no cluster for its current context "${config.getCurrentContext()}"`);
+  if (cluster.server.startsWith('http://') && !cluster.skipTLSVerify) {
+    // The library refuses plain HTTP otherwise, although there is no TLS to verify.
+    config.clusters = config.clusters.map((one) => (one === cluster ? { ...one, skipTLSVerify: true } : one));
+  }
+  return config;
+};
+
+/** The namespace that the operator itself lives in: the Pod's, else that of the kubeconfig's context, else `default`. */
+export const ownNamespace = (config: KubeConfig, podFile = IN_CLUSTER_NAMESPACE): string => {
+  const ofContext = config.getContextObject(config.getCurrentContext())?.namespace;
+  if (ofContext !== undefined && ofContext !== '') return ofContext.trim();
+  const ofPod = existsSync(podFile) ? readFileSync(podFile, 'utf8').trim() : '';
+  return ofPod === '' ? 'default' : ofPod;
+};

@@ -1,0 +1,77 @@
+import type { Trimmed } from './trim.ts';
+
+export interface MirrorListener<T> {
+  set(value: T): void;
+  gone(value: T): void;
+}
+
+/** A copy of what the API server has, in the order of keys, that tells what changes in it. */
+export class Mirror<T> {
+  readonly #entries: Trimmed<T>[] = [];
+  readonly #same: (before: T, after: T) => boolean;
+  readonly #listener: MirrorListener<T>;
+  #values: readonly T[] | null = [];
+
+  /** `same` says which changes are kept without being told. */
+  constructor(same: (before: T, after: T) => boolean, listener: MirrorListener<T>) {
+    this.#same = same;
+    this.#listener = listener;
+  }
+
+  get(key: string): T | null {
+    return this.#find(key)?.value ?? null;
+  }
+
+  /** All values as of now. The same array until something changes, and never changed itself. */
+  values(): readonly T[] {
+    this.#values ??= this.#entries.map(({ value }) => value);
+    return this.#values;
+  }
+
+  /** Makes the copy equal to a complete list. */
+  replace(entries: readonly Trimmed<T>[]): void {
+    const present = new Set(entries.map(({ key }) => key));
+    const vanished = this.#entries.filter(({ key }) => !present.has(key));
+    for (const { key } of vanished) this.delete(key);
+    for (const entry of entries) this.set(entry);
+  }
+
+  set(entry: Trimmed<T>): void {
+    const before = this.#find(entry.key);
+    // Deleted and made again while nobody looked: for everything that was known of the first one, it is gone.
+    const remade = before !== null && before.uid !== entry.uid;
+    if (remade) this.delete(entry.key);
+    const place = this.#place(entry.key);
+    const known = before !== null && !remade;
+    this.#entries.splice(place, known ? 1 : 0, entry);
+    this.#values = null;
+    if (known && this.#same(before.value, entry.value)) return;
+    this.#listener.set(entry.value);
+  }
+
+  delete(key: string): void {
+    const before = this.#find(key);
+    if (before === null) return;
+    this.#entries.splice(this.#place(key), 1);
+    this.#values = null;
+    this.#listener.gone(before.value);
+  }
+
+  #find(key: string): Trimmed<T> | null {
+    const entry = this.#entries[this.#place(key)];
+    return entry?.key === key ? entry : null;
+  }
+
+  /** Where `key` is, or would be. */
+  #place(key: string): number {
+    let low = 0;
+    let high = this.#entries.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const found = this.#entries[middle];
+      if (found !== undefined && found.key < key) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

@@ -1,0 +1,254 @@
+import type { Clock, Log } from '../../actors/ports.ts';
+import { isGone, isInvalid, isNotFound, messageOf, refusal, ServerUnreachable } from './api-error.ts';
+import { type Backoff, type BackoffTable, backoff, type Random } from './backoff.ts';
+import type { Connection, WatchHandlers } from './connection.ts';
+import { Mirror, type MirrorListener } from './mirror.ts';
+import { listAll } from './pages.ts';
+import type { WatchQuery } from './selection.ts';
+import { revisionOf, type Trimmed } from './trim.ts';
+
+export interface ReflectorTimings {
+  /** How long a watch is asked to last, seconds; up to a fifth less by chance, so that many do not end together. */
+  readonly watchSeconds: number;
+  /** The server begins to answer a watch within this, ms. */
+  readonly connectMs: number;
+  /** A watch counts as dead when nothing came for its duration and this, ms. */
+  readonly quietMarginMs: number;
+  /** The same once the server was seen to send bookmarks, which it does every minute: sooner. */
+  readonly quietWithBookmarksMs: number;
+  readonly backoff: BackoffTable;
+  /** When to ask again for a resource that is not served, ms. */
+  readonly absentMs: number;
+}
+
+export const TIMINGS: ReflectorTimings = {
+  watchSeconds: 300,
+  connectMs: 15_000,
+  quietMarginMs: 30_000,
+  quietWithBookmarksMs: 150_000,
+  backoff: { firstMs: 200, factor: 2, maxMs: 10_000 },
+  absentMs: 3_000,
+};
+
+/** What a reflector needs of the world. */
+export interface Surroundings {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly timings: ReflectorTimings;
+}
+
+/** What is reflected. */
+export interface Subject<T> {
+  readonly query: WatchQuery;
+  trim(object: unknown): Trimmed<T> | null;
+  /** Whether a change from one to the other is not worth telling. */
+  same(before: T, after: T): boolean;
+}
+
+export interface ReflectorListener<T> extends MirrorListener<T> {
+  /** The first complete list is in the cache, and told. */
+  synced(): void;
+  /** A try failed, or (null) it works again. The cache stays as it was. */
+  troubled(error: Error | null): void;
+}
+
+/** A watch that lived this long worked, ms: the next failure is a new one. */
+const WORKED_MS = 1_000;
+
+/** After so many failures in a row the revision itself is doubted (a server restored from a backup knows it no more) and a list is made. */
+const DOUBTED_AFTER = 5;
+
+/** Keeps a cache equal to what the API server has under one query: a complete list, then a watch from there; after an expired watch a
+ *  new list, compared with the cache by uid, so that what vanished or was made anew meanwhile is told. A list that fails or comes in part
+ *  changes nothing. An empty one is asked for twice. Goes on until stopped, whatever happens. */
+export class Reflector<T> {
+  readonly #world: Surroundings;
+  readonly #subject: Subject<T>;
+  readonly #listener: ReflectorListener<T>;
+  readonly #mirror: Mirror<T>;
+  readonly #backoff: Backoff;
+  /** Where the watch goes on; null when a list is needed. */
+  #revision: string | null = null;
+  #synced = false;
+  #stopped = false;
+  #bookmarks = false;
+  #trouble: Error | null = null;
+  #wake: () => void = () => undefined;
+
+  constructor(world: Surroundings, subject: Subject<T>, listener: ReflectorListener<T>) {
+    this.#world = world;
+    this.#subject = subject;
+    this.#listener = listener;
+    this.#backoff = backoff(world.timings.backoff, world.random);
+    this.#mirror = new Mirror<T>(subject.same, {
+      set: (value) => this.#tell(() => listener.set(value)),
+      gone: (value) => this.#tell(() => listener.gone(value)),
+    });
+  }
+
+  get synced(): boolean {
+    return this.#synced;
+  }
+
+  /** What the last try failed with; null while it works. */
+  get trouble(): Error | null {
+    return this.#trouble;
+  }
+
+  get(key: string): T | null {
+    return this.#mirror.get(key);
+  }
+
+  values(): readonly T[] {
+    return this.#mirror.values();
+  }
+
+  start(): void {
+    this.#run().catch((error: unknown) => {
+      this.#world.log.error('reflector ended', { path: this.#subject.query.path, error: messageOf(error) });
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#wake();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        if (this.#revision === null) await this.#list();
+        await this.#watch();
+      } catch (error) {
+        await this.#recover(error instanceof Error ? error : new Error(String(error)));
+      }
+    }
+  }
+
+  async #recover(error: Error): Promise<void> {
+    if (this.#stopped) return;
+    // A refusal says nothing about what happened since; only a list does.
+    if (!(error instanceof ServerUnreachable) || this.#backoff.failures() >= DOUBTED_AFTER) this.#revision = null;
+    if (!isGone(error)) this.#tellTrouble(error);
+    const asked = error instanceof ServerUnreachable ? error.retryAfterMs : null;
+    await this.#pause(isNotFound(error) ? this.#world.timings.absentMs : this.#backoff.next(asked));
+  }
+
+  async #list(): Promise<void> {
+    const { connection } = this.#world;
+    const { query, trim } = this.#subject;
+    let listed = await listAll(connection, query, trim);
+    if (listed.entries.length === 0) {
+      // Servers have been seen to answer with an empty list while they recover; believed by mistake it means that everything is gone.
+      await this.#pause(this.#world.timings.backoff.firstMs);
+      if (!this.#stopped) listed = await listAll(connection, query, trim);
+    }
+    if (this.#stopped) return;
+    this.#mirror.replace(listed.entries);
+    this.#revision = listed.resourceVersion;
+    this.#tellTrouble(null);
+    if (this.#synced) return;
+    this.#synced = true;
+    this.#tell(() => this.#listener.synced());
+  }
+
+  #watch(): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
+    const { connection, timings, random } = this.#world;
+    const { path, labelSelector } = this.#subject.query;
+    const timeoutSeconds = Math.max(1, Math.round(timings.watchSeconds * (1 - random() / 5)));
+    const query = {
+      resourceVersion: this.#revision ?? undefined,
+      allowWatchBookmarks: true,
+      timeoutSeconds,
+      labelSelector: labelSelector === '' ? undefined : labelSelector,
+    };
+    const wholeMs = timeoutSeconds * 1000 + timings.quietMarginMs;
+    const quietMs = (): number => (this.#bookmarks ? Math.min(wholeMs, timings.quietWithBookmarksMs) : wholeMs);
+    return new Promise<void>((resolve, reject) => {
+      const handlers = this.#handlers(resolve, (error) => {
+        end();
+        reject(error);
+      });
+      const end = connection.watch({ path, query, connectMs: timings.connectMs, quietMs }, handlers);
+      this.#wake = () => {
+        end();
+        resolve();
+      };
+    });
+  }
+
+  #handlers(ended: () => void, failed: (error: Error) => void): WatchHandlers {
+    const { clock } = this.#world;
+    const startedAt = clock.monotonic();
+    return {
+      opened: () => this.#tellTrouble(null),
+      event: (type, object) => {
+        const failure = this.#take(type, object);
+        if (failure !== null) failed(failure);
+      },
+      done: (error) => {
+        const worked = clock.monotonic() - startedAt >= WORKED_MS;
+        if (worked) this.#backoff.reset();
+        if (error !== null) failed(error);
+        else if (worked) ended();
+        // It ended as soon as it began. No failure, but not to be repeated without a pause either.
+        else this.#pause(this.#backoff.next()).then(ended, failed);
+      },
+    };
+  }
+
+  /** Takes one event of the watch; answers what ends it. */
+  #take(type: string, object: unknown): Error | null {
+    if (type === 'ERROR') {
+      const { code = 500, message = '' } = object as { readonly code?: number; readonly message?: string };
+      return refusal({ verb: 'watch', path: this.#subject.query.path }, code, message);
+    }
+    const revision = revisionOf(object);
+    if (type === 'BOOKMARK') this.#bookmarks = true;
+    else this.#change(type, object);
+    if (revision !== '') this.#revision = revision;
+    return null;
+  }
+
+  #change(type: string, object: unknown): void {
+    const entry = this.#subject.trim(object);
+    if (entry === null) return;
+    if (type === 'DELETED') this.#mirror.delete(entry.key);
+    else if (type === 'ADDED' || type === 'MODIFIED') this.#mirror.set(entry);
+  }
+
+  #tellTrouble(error: Error | null): void {
+    if (error === null && this.#trouble === null) return;
+    const { path, labelSelector } = this.#subject.query;
+    if (error === null) this.#world.log.info('watch restored', { path, labelSelector });
+    // A selector that the server cannot parse is the user's; the pool's status says it.
+    else if (error.message !== this.#trouble?.message && !isInvalid(error)) {
+      this.#world.log.warn('watch interrupted', { path, labelSelector, error: error.message });
+    }
+    this.#trouble = error;
+    this.#tell(() => this.#listener.troubled(error));
+  }
+
+  /** Nothing that a listener does may end the loop. */
+  #tell(say: () => void): void {
+    try {
+      say();
+    } catch (error) {
+      this.#world.log.error('a listener failed', { path: this.#subject.query.path, error: messageOf(error) });
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = this.#world.clock.after(ms, resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,130 @@
+import type { Json, PoolObject } from '../../actors/ports.ts';
+import { KIND } from '../../crds/generated/floatingippool.ts';
+import type { ObservedNode, ObservedPod, Taint } from '../../machines/types.ts';
+import type { Intern } from './intern.ts';
+
+/** FLIPOP's annotation with the IPv4 address that a node holds; users and other programs read it. */
+export const IPV4_ANNOTATION = 'flipop.digitalocean.com/ipv4-reserved-ip';
+export const IPV6_ANNOTATION = 'flipop.digitalocean.com/ipv6-reserved-ip';
+
+/** A Node as the adapter keeps it: what decides, and our annotations, which only the writer reads. */
+export interface SeenNode {
+  readonly node: ObservedNode;
+  readonly ipv4: string | null;
+  readonly ipv6: string | null;
+}
+
+/** A FloatingIPPool as the adapter keeps it. */
+export interface SeenPool {
+  readonly pool: PoolObject;
+  readonly resourceVersion: string;
+}
+
+/** An object reduced to what is kept of it. */
+export interface Trimmed<T> {
+  /** Namespace and name; the order of keys is the API server's own. */
+  readonly key: string;
+  readonly uid: string;
+  readonly value: T;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const fields = (value: unknown): Fields => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {});
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+interface Meta {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly createdAt: number;
+  readonly deleting: boolean;
+  readonly labels: Fields;
+  readonly annotations: Fields;
+  readonly resourceVersion: string;
+  readonly generation: number;
+}
+
+/** Null for what bears no name: not an object of the API. */
+const metaOf = (object: unknown): Meta | null => {
+  const meta = fields(fields(object).metadata);
+  const name = text(meta.name);
+  if (name === '') return null;
+  return {
+    name,
+    namespace: text(meta.namespace),
+    uid: text(meta.uid),
+    createdAt: Date.parse(text(meta.creationTimestamp)) || 0,
+    deleting: meta.deletionTimestamp !== undefined && meta.deletionTimestamp !== null,
+    labels: fields(meta.labels),
+    annotations: fields(meta.annotations),
+    resourceVersion: text(meta.resourceVersion),
+    generation: typeof meta.generation === 'number' ? meta.generation : 0,
+  };
+};
+
+/** What a watch resumes from after this object; empty when it bears none. */
+export const revisionOf = (object: unknown): string => text(fields(fields(object).metadata).resourceVersion);
+
+export const keyOf = (namespace: string, name: string): string => (namespace === '' ? name : `${namespace}/${name}`);
+
+const conditionHolds = (status: Fields, type: string): boolean =>
+  list(status.conditions).some((condition) => fields(condition).type === type && fields(condition).status === 'True');
+
+const taintOf = (value: unknown, { text: one }: Intern): Taint => {
+  const taint = fields(value);
+  const base = { key: one(text(taint.key)), effect: one(text(taint.effect)) };
+  return typeof taint.value === 'string' ? { ...base, value: one(taint.value) } : base;
+};
+
+/** The label that names a node's region, and its name before Kubernetes 1.17. */
+const REGION_LABELS = ['topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/region'];
+
+const regionOf = (labels: Fields): string => REGION_LABELS.map((label) => text(labels[label])).find((region) => region !== '') ?? '';
+
+/** A Node with the labels under `keys` only. */
+export const trimNode = (object: unknown, keys: readonly string[], shared: Intern): Trimmed<SeenNode> | null => {
+  const meta = metaOf(object);
+  if (meta === null) return null;
+  const spec = fields(fields(object).spec);
+  const node: ObservedNode = {
+    name: shared.text(meta.name),
+    uid: meta.uid,
+    labels: shared.labels(meta.labels, keys),
+    taints: list(spec.taints).map((taint) => taintOf(taint, shared)),
+    ready: conditionHolds(fields(fields(object).status), 'Ready'),
+    deleting: meta.deleting,
+    unschedulable: spec.unschedulable === true,
+    providerID: text(spec.providerID),
+    region: shared.text(regionOf(meta.labels)),
+    createdAt: meta.createdAt,
+  };
+  const { [IPV4_ANNOTATION]: ipv4, [IPV6_ANNOTATION]: ipv6 } = meta.annotations;
+  return { key: node.name, uid: meta.uid, value: { node, ipv4: text(ipv4) || null, ipv6: text(ipv6) || null } };
+};
+
+/** A Pod with the labels under `keys` only. */
+export const trimPod = (object: unknown, keys: readonly string[], shared: Intern): Trimmed<ObservedPod> | null => {
+  const meta = metaOf(object);
+  if (meta === null) return null;
+  const status = fields(fields(object).status);
+  const value: ObservedPod = {
+    namespace: shared.text(meta.namespace),
+    name: meta.name,
+    labels: shared.labels(meta.labels, keys),
+    nodeName: shared.text(text(fields(fields(object).spec).nodeName)),
+    serving: status.phase === 'Running' && conditionHolds(status, 'Ready') && !meta.deleting,
+  };
+  return { key: keyOf(meta.namespace, meta.name), uid: meta.uid, value };
+};
+
+/** A FloatingIPPool whole but for its other metadata. */
+export const trimPool = (object: unknown): Trimmed<SeenPool> | null => {
+  const meta = metaOf(object);
+  if (meta === null) return null;
+  const { namespace, name, uid, generation, createdAt, deleting } = meta;
+  const { spec = null, status = null } = fields(object) as { readonly spec?: Json; readonly status?: Json };
+  const pool: PoolObject = { ref: { kind: KIND, namespace, name, uid }, generation, createdAt, deleting, spec, status };
+  return { key: keyOf(namespace, name), uid, value: { pool, resourceVersion: meta.resourceVersion } };
+};

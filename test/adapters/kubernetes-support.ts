@@ -1,0 +1,159 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { ClusterFact, ClusterListener, Log, PoolObject } from '../../actors/ports.ts';
+import { type Connection, connect } from '../../adapters/kubernetes/connection.ts';
+import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
+import { type ReflectorTimings, TIMINGS } from '../../adapters/kubernetes/reflector.ts';
+import { KubernetesSource, type SourceOptions } from '../../adapters/kubernetes/source.ts';
+import { systemClock } from '../../adapters/system/clock.ts';
+import { API_VERSION, KIND } from '../../crds/generated/floatingippool.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import { queryOf } from '../../machines/match.ts';
+import { type NodeSpec, nodeObject, type PodSpec, podObject } from '../../simulator/kubernetes/cluster.ts';
+import type { Json } from '../../simulator/kubernetes/objects.ts';
+import { type KubernetesOptions, type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
+
+export const CRD = 'crds/floatingippools.yaml';
+
+/** What was logged, one text a line. */
+export interface RecordedLog extends Log {
+  readonly lines: string[];
+}
+
+export const recordedLog = (): RecordedLog => {
+  const lines: string[] = [];
+  const take =
+    (level: string) =>
+    (message: string, fields: Readonly<Record<string, unknown>> = {}): void => {
+      lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
+    };
+  return { lines, debug: take('debug'), info: take('info'), warn: take('warn'), error: take('error') };
+};
+
+/** Short enough that a test need not wait for what takes seconds in production. */
+export const QUICK: ReflectorTimings = {
+  ...TIMINGS,
+  backoff: { firstMs: 20, factor: 2, maxMs: 100 },
+  absentMs: 50,
+};
+
+/** A simulated API server that ends with the test, with FloatingIPPools installed unless told otherwise. */
+export const simulated = async (options: KubernetesOptions = {}): Promise<KubernetesSimulator> => {
+  const simulator = await startKubernetes({ crds: [CRD], ...options });
+  onTestFinished(() => simulator.close());
+  return simulator;
+};
+
+/** A connection to the server that `kubeconfig` (its text) names. */
+export const connected = (kubeconfig: string, deadlineMs = 2_000): Connection => {
+  const folder = mkdtempSync(join(tmpdir(), 'kubeconfig-'));
+  const path = join(folder, 'config');
+  writeFileSync(path, kubeconfig);
+  const connection = connect(loadConfig(path), { deadlineMs });
+  onTestFinished(async () => {
+    await connection.close();
+    rmSync(folder, { recursive: true });
+  });
+  return connection;
+};
+
+/** Keeps all that a source tells. */
+export class Recorder implements ClusterListener {
+  readonly told: string[] = [];
+  readonly facts = new Map<string, ClusterFact>();
+  readonly pools = new Map<string, PoolObject>();
+
+  poolObserved(pool: PoolObject): void {
+    this.told.push(`observed ${pool.ref.name} ${pool.ref.uid}`);
+    this.pools.set(pool.ref.name, pool);
+  }
+
+  poolGone(ref: ObjectRef): void {
+    this.told.push(`gone ${ref.name} ${ref.uid}`);
+    this.pools.delete(ref.name);
+  }
+
+  clusterObserved(pool: ObjectRef, fact: ClusterFact): void {
+    this.told.push(`fact ${pool.name}`);
+    this.facts.set(pool.name, fact);
+  }
+
+  /** `name` for a ready node, `!name` for another one; null before the first fact. */
+  nodes(pool = 'pool'): readonly string[] | null {
+    return this.facts.get(pool)?.nodes.map(({ name, ready }) => `${ready ? '' : '!'}${name}`) ?? null;
+  }
+
+  /** `namespace/name` for a serving pod, `!namespace/name` for another one. */
+  pods(pool = 'pool'): readonly string[] | null {
+    return this.facts.get(pool)?.pods?.map(({ namespace, name, serving }) => `${serving ? '' : '!'}${namespace}/${name}`) ?? null;
+  }
+
+  count(prefix: string): number {
+    return this.told.filter((line) => line.startsWith(prefix)).length;
+  }
+}
+
+/** A source on `connection`, not yet started, that ends with the test. */
+export const sourceOn = (connection: Connection, options: Partial<SourceOptions> = {}): KubernetesSource => {
+  const source = new KubernetesSource({
+    connection,
+    clock: systemClock(),
+    random: () => 0.5,
+    log: recordedLog(),
+    timings: QUICK,
+    queryOf,
+    ...options,
+  });
+  onTestFinished(() => source.close());
+  return source;
+};
+
+export const poolObject = (name: string, spec: { readonly [key: string]: Json }, namespace = 'default'): Json => ({
+  apiVersion: API_VERSION,
+  kind: KIND,
+  metadata: { name, namespace },
+  spec: { provider: 'digitalocean', region: 'nyc3', ips: ['203.0.113.7'], ...spec },
+});
+
+export const poolRef = (name: string, namespace = 'default'): { apiVersion: string; kind: string; name: string; namespace: string } => ({
+  apiVersion: API_VERSION,
+  kind: KIND,
+  name,
+  namespace,
+});
+
+export const nodeRef = (name: string): { apiVersion: string; kind: string; name: string } => ({ apiVersion: 'v1', kind: 'Node', name });
+
+export const podRef = (name: string, namespace = 'default'): { apiVersion: string; kind: string; name: string; namespace: string } => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  name,
+  namespace,
+});
+
+export const addNode = (simulator: KubernetesSimulator, name: string, spec: Partial<NodeSpec> = {}): void => {
+  simulator.store.create(nodeObject({ name, dropletID: 1, region: 'nyc3', ...spec }) as Json);
+};
+
+/** Sets the Ready condition of a node. */
+export const setReady = (simulator: KubernetesSimulator, name: string, ready: boolean): void => {
+  const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False', reason: 'Test', message: '' }];
+  simulator.store.patch(nodeRef(name), { status: { conditions } }, { subresource: 'status' });
+};
+
+/** A pod on a node, with the status that a kubelet gives it. */
+export const addPod = (simulator: KubernetesSimulator, spec: PodSpec): void => {
+  simulator.store.create(podObject(spec) as Json);
+  const conditions = [{ type: 'Ready', status: (spec.ready ?? true) ? 'True' : 'False' }];
+  simulator.store.patch(
+    podRef(spec.name, spec.namespace),
+    { status: { phase: spec.phase ?? 'Running', conditions } },
+    { subresource: 'status' },
+  );
+};
+
+export const deletePod = (simulator: KubernetesSimulator, name: string, namespace = 'default'): void => {
+  simulator.store.delete(podRef(name, namespace), { gracePeriodSeconds: 0 });
+};
