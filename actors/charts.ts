@@ -40,3 +40,9 @@ export function isNewer(id: string, than: string): boolean {
   }
   return false;
 }
+
+/** The cell whose mailbox an actor shares: a pool's addresses share the pool's. */
+export function cellOf(actor: ActorId): ActorId {
+  const at = actor.indexOf('/ip/');
+  return at < 0 ? actor : actor.slice(0, at);
+}

@@ -24,11 +24,15 @@ export class ProviderError extends Error {
   }
 }
 
-/** The command of this job is no longer waited for, or this process may no longer act on it. Nothing was sent; the job ends without an outcome. */
+/** This process may not send for this command. Nothing was sent. */
 export class Fenced extends Error {
-  constructor(message: string) {
+  /** `superseded`: the command is no longer waited for, for good. `stale`: what this process knows is too old to tell; looking again may help. */
+  readonly why: 'superseded' | 'stale';
+
+  constructor(message: string, why: Fenced['why'] = 'superseded') {
     super(message);
     this.name = 'Fenced';
+    this.why = why;
   }
 }
 

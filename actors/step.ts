@@ -16,6 +16,7 @@ export interface Step {
   readonly done: boolean;
   /** In order: what a later one starts again takes the place of an earlier one. */
   readonly starts: readonly { readonly invokeId: string; readonly job: JobName; readonly input: unknown }[];
+  /** To be set after `cancels` were forgotten. */
   readonly delays: readonly { readonly sendId: string; readonly delayMs: number }[];
   readonly cancels: readonly string[];
   readonly effects: readonly Effect[];
@@ -63,7 +64,7 @@ interface RaiseParams {
 
 function compiled(snapshot: AnyMachineSnapshot, actions: readonly ExecutableAction[]): Step {
   const starts: { invokeId: string; job: JobName; input: unknown }[] = [];
-  const delays: { sendId: string; delayMs: number }[] = [];
+  let delays: { sendId: string; delayMs: number }[] = [];
   const cancels: string[] = [];
   const effects: Effect[] = [];
   for (const action of actions) {
@@ -78,9 +79,12 @@ function compiled(snapshot: AnyMachineSnapshot, actions: readonly ExecutableActi
         if (id !== undefined && delay !== undefined) delays.push({ sendId: id, delayMs: delay });
         break;
       }
-      case 'xstate.cancel':
-        cancels.push((action.params as { sendId: string }).sendId);
+      case 'xstate.cancel': {
+        const { sendId } = action.params as { sendId: string };
+        cancels.push(sendId);
+        delays = delays.filter((delay) => delay.sendId !== sendId);
         break;
+      }
       case 'tell':
       case 'spawn':
       case 'claim':

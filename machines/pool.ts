@@ -84,6 +84,8 @@ export interface PoolInput {
 export interface RememberedPool {
   readonly lastAssignmentAt: number | null;
   readonly intent: Acquiring['intent'];
+  /** Time (ms since the epoch) until which a creation that was under way may still take effect. */
+  readonly inDoubtUntil: number;
   readonly created: readonly Address[];
   readonly addresses: PoolContext['remembered'];
 }
@@ -123,7 +125,7 @@ export const poolContext = ({ id, ref, remembered }: PoolInput): PoolContext => 
   provided: null,
   occupied: [],
   lastAssignmentAt: remembered?.lastAssignmentAt ?? null,
-  acquiring: { ...NOT_ACQUIRING, intent: remembered?.intent ?? null },
+  acquiring: { ...NOT_ACQUIRING, ...(remembered?.intent && { intent: remembered.intent, inDoubtUntil: remembered.inDoubtUntil }) },
   created: remembered?.created ?? [],
   remembered: remembered?.addresses ?? {},
   grantAt: null,

@@ -1,0 +1,262 @@
+import type { ActorId } from '../machines/types.ts';
+import type { Charts } from './charts.ts';
+import { Unreachable } from './errors.ts';
+import type { ActorRecord, CellWrite, Clock, Command, Log, Observer, Probe, RecordStore, SaveResult, StoredCell } from './ports.ts';
+import { type CellState, type Envelope, runTurn, type TurnResult } from './turn.ts';
+
+/** Why a cell stopped: its leader has to look at the store again. */
+export type Halt = 'stale' | 'lost' | 'unreachable';
+
+export interface CellPorts {
+  readonly charts: Charts;
+  readonly store: RecordStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly probe: Probe;
+  readonly observers: readonly Observer[];
+  /** The term under which this cell writes. */
+  readonly term: () => number;
+  /** Hands saved commands on; answers the ids of the jobs and timers that were stored. Never throws; a send is reported by `arrived` later. */
+  readonly dispatch: (commands: readonly Command[]) => Promise<readonly string[]>;
+  /** Best effort: these jobs and timers are no longer waited for. */
+  readonly discard: (obsolete: TurnResult['obsolete'], records: ReadonlyMap<ActorId, ActorRecord>) => void;
+  /** Claims changed hands. */
+  readonly claimsChanged: (claims: CellWrite['claims']) => void;
+  /** The cell takes no more turns until it is opened again. */
+  readonly halted: (cell: ActorId, why: Halt) => void;
+}
+
+interface Pending {
+  readonly envelope: Envelope;
+  readonly handled: () => void;
+  readonly refused: (error: Error) => void;
+}
+
+/** How many waiting events one write may answer. */
+const EVENTS_PER_TURN = 32;
+
+/** A pool and its addresses, or one other actor: one mailbox, one turn at a time. A turn is saved whole before anything of it is carried out. */
+export class Cell {
+  readonly id: ActorId;
+  readonly #ports: CellPorts;
+  #state: CellState;
+  #outbox = new Map<string, Command>();
+  /** Dispatched, but still in the stored outbox. */
+  #toClear = new Set<string>();
+  #mailbox: Pending[] = [];
+  #running = false;
+  #halted: Halt | null = null;
+  #fullNodes: ReadonlySet<string> = new Set();
+  #idle: (() => void)[] = [];
+
+  constructor(id: ActorId, stored: StoredCell | null, ports: CellPorts) {
+    this.id = id;
+    this.#ports = ports;
+    this.#state = { id, records: new Map(Object.entries(stored?.records ?? {})), seen: stored?.seen ?? {} };
+    for (const command of stored?.outbox ?? []) this.#outbox.set(command.id, command);
+  }
+
+  get records(): ReadonlyMap<ActorId, ActorRecord> {
+    return this.#state.records;
+  }
+
+  get halt(): Halt | null {
+    return this.#halted;
+  }
+
+  /** Nodes that this cell was told are taken by others. */
+  get fullNodes(): ReadonlySet<string> {
+    return this.#fullNodes;
+  }
+
+  /** Resolves once the turn that heard the event is saved, or the event was found void. Rejects when the cell is halted before. */
+  send(envelope: Envelope): Promise<void> {
+    if (this.#halted) return Promise.reject(new Unreachable(`${this.id} is halted: ${this.#halted}`));
+    if (envelope.event.type === 'CLAIMS_OBSERVED') this.#fullNodes = new Set(envelope.event.fullNodes as readonly string[]);
+    return new Promise((handled, refused) => {
+      this.#dropSuperseded(envelope);
+      this.#mailbox.push({ envelope, handled, refused });
+      void this.#run();
+    });
+  }
+
+  /** Creates an actor in this cell. */
+  async spawn(chart: string, id: ActorId, input: unknown): Promise<void> {
+    await this.send({ to: id, event: { type: 'init' }, begin: { chart, input } });
+  }
+
+  /** Resolves when the mailbox is empty and nothing runs. */
+  quiet(): Promise<void> {
+    if (!this.#running) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Tries again to dispatch what could not be dispatched. */
+  async sweep(): Promise<void> {
+    if (this.#outbox.size > 0 && !this.#halted) await this.#dispatch([...this.#outbox.values()]);
+  }
+
+  /** Takes no more turns; what waits is refused. */
+  stop(why: Halt): void {
+    if (this.#halted) return;
+    this.#halted = why;
+    const refused = this.#mailbox;
+    this.#mailbox = [];
+    for (const pending of refused) pending.refused(new Unreachable(`${this.id} is halted: ${why}`));
+  }
+
+  /** A fact about the whole replaces one of its kind that nobody has heard yet. */
+  #dropSuperseded({ to, event }: Envelope): void {
+    if (!WHOLE_FACTS.has(event.type)) return;
+    const kept: Pending[] = [];
+    for (const pending of this.#mailbox) {
+      if (pending.envelope.to === to && pending.envelope.event.type === event.type) pending.handled();
+      else kept.push(pending);
+    }
+    this.#mailbox = kept;
+  }
+
+  /** A send of this cell was handled by its receiver: its outbox entry goes with the next write. */
+  arrived(id: string): void {
+    if (this.#outbox.delete(id)) this.#toClear.add(id);
+  }
+
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    try {
+      while (this.#mailbox.length > 0 && !this.#halted) {
+        const pending = this.#mailbox.splice(0, EVENTS_PER_TURN);
+        await this.#turn(pending).catch((error) => this.#fail(error, pending));
+      }
+    } finally {
+      this.#running = false;
+      for (const resolve of this.#idle.splice(0)) resolve();
+    }
+  }
+
+  async #turn(pending: readonly Pending[]): Promise<void> {
+    const clear = [...this.#toClear];
+    const context = { charts: this.#ports.charts, term: this.#ports.term(), now: this.#ports.clock.now(), clear };
+    const result = runTurn(
+      this.#state,
+      pending.map(({ envelope }) => envelope),
+      context,
+    );
+    for (const { envelope, error } of result.faults) {
+      this.#ports.log.error('an event was dropped: its handling threw', {
+        actor: envelope.to,
+        event: envelope.event.type,
+        error: String(error),
+        stack: error instanceof Error ? error.stack : undefined,
+      });
+    }
+    const saved = result.write ? await this.#save(result.write) : SAVED;
+    if (saved.kind === 'claimsFull') {
+      this.#retryWithout(saved.nodes, pending);
+      return;
+    }
+    if (saved.kind !== 'saved') {
+      this.#giveUp(saved.kind === 'lost' ? 'lost' : 'stale', pending);
+      return;
+    }
+    this.#adopt(result, clear);
+    for (const { handled } of pending) handled();
+    if (result.write) await this.#dispatch(result.write.outbox.add);
+  }
+
+  #adopt(result: TurnResult, cleared: readonly string[]): void {
+    this.#state = result.next;
+    if (!result.write) return;
+    for (const id of cleared) this.#toClear.delete(id);
+    for (const command of result.write.outbox.add) this.#outbox.set(command.id, command);
+    for (const { commandId } of result.obsolete) {
+      if (this.#outbox.delete(commandId)) this.#toClear.add(commandId);
+    }
+    this.#ports.probe('afterWrite', this.id);
+    if (result.write.claims.take.length + result.write.claims.free.length > 0) this.#ports.claimsChanged(result.write.claims);
+    if (result.obsolete.length > 0) this.#ports.discard(result.obsolete, this.#state.records);
+    const turn = { cell: this.id, term: result.write.term, at: this.#ports.clock.now(), transitions: result.transitions };
+    for (const observer of this.#ports.observers) this.#observe(observer, turn);
+  }
+
+  #observe(observer: Observer, turn: Parameters<Observer['turnSaved']>[0]): void {
+    try {
+      observer.turnSaved(turn);
+    } catch (error) {
+      this.#ports.log.error('an observer threw', { error: String(error) });
+    }
+  }
+
+  /** Another pool holds these nodes: the pool hears of it first, then the same events again. Nothing of the refused turn was carried out. */
+  #retryWithout(nodes: readonly string[], pending: readonly Pending[]): void {
+    this.#fullNodes = new Set([...this.#fullNodes, ...nodes]);
+    const told: Pending = {
+      envelope: { to: this.id, event: { type: 'CLAIMS_OBSERVED', fullNodes: [...this.#fullNodes].sort() } },
+      handled: () => {},
+      refused: () => {},
+    };
+    this.#mailbox.unshift(told, ...pending);
+  }
+
+  #fail(error: unknown, pending: readonly Pending[]): void {
+    this.#ports.log.error('a turn failed', {
+      cell: this.id,
+      error: String(error),
+      stack: error instanceof Error ? error.stack : undefined,
+    });
+    this.#giveUp('stale', pending);
+  }
+
+  #giveUp(why: Halt, pending: readonly Pending[]): void {
+    this.#mailbox.unshift(...pending);
+    this.stop(why);
+    this.#ports.halted(this.id, why);
+  }
+
+  /** Saves; when the store does not answer, finds out what became of the write before it is repeated: the same ids make it harmless. */
+  async #save(write: CellWrite): Promise<SaveResult> {
+    this.#ports.probe('beforeWrite', this.id);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#ports.store.save(write);
+      } catch (error) {
+        if (!(error instanceof Unreachable)) throw error;
+        this.#ports.log.warn('a turn could not be saved yet', { cell: this.id, attempt, error: error.message });
+        await new Promise<void>((resolve) => this.#ports.clock.after(Math.min(100 * attempt, 1000), resolve));
+        if (this.#halted) return { kind: 'stale', what: 'term' };
+        if (await this.#stands(write)) return SAVED;
+      }
+    }
+  }
+
+  /** Whether a write whose answer was lost stands in the store. */
+  async #stands(write: CellWrite): Promise<boolean> {
+    try {
+      const stored = await this.#ports.store.load(write.cell);
+      return (
+        write.records.length > 0 &&
+        write.records.every(({ actor, record }) => {
+          const now = stored?.records[actor];
+          return record === null ? now === undefined : now?.version === record.version && now.term === record.term;
+        })
+      );
+    } catch {
+      return false;
+    }
+  }
+
+  async #dispatch(commands: readonly Command[]): Promise<void> {
+    const live = commands.filter((command) => this.#outbox.has(command.id));
+    if (live.length === 0) return;
+    for (const id of await this.#ports.dispatch(live)) {
+      if (this.#outbox.delete(id)) this.#toClear.add(id);
+    }
+    this.#ports.probe('afterDispatch', this.id);
+  }
+}
+
+/** Facts that replace each other: only the newest counts. */
+const WHOLE_FACTS: ReadonlySet<string> = new Set(['CLUSTER_OBSERVED', 'SPEC_OBSERVED', 'PROVIDER_OBSERVED', 'CLAIMS_OBSERVED']);
+
+const SAVED: SaveResult = { kind: 'saved' };

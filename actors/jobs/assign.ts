@@ -1,0 +1,85 @@
+import type { ObservedAddress } from '../../machines/types.ts';
+import { ProviderError } from '../errors.ts';
+import type { Json } from '../ports.ts';
+import { again, done, type JobBody, type JobContext, type JobResult, pollStep, write } from './body.ts';
+
+/** Where an assign stands. `sentAt` null while nothing of this job was sent. */
+interface Progress {
+  readonly sentAt: number | null;
+  readonly action: string | null;
+  readonly polls: number;
+  readonly startedAt: number;
+}
+
+/** AssignRoutedIP, then FindRoutedIP until the provider shows the node as holder and the address unlocked. The address is the truth; an action only
+ *  tells when it failed. Reads first when an earlier call may have got through. */
+export const assign: JobBody<'assign'> = async (context) => {
+  const { input, clock, settings } = context;
+  const progress = readProgress(context.progress) ?? { sentAt: null, action: null, polls: 0, startedAt: clock.now() };
+  if (clock.now() - progress.startedAt > settings.assignTimeoutMs) {
+    context.reader.forget(input.address);
+    throw timedOut(context, progress);
+  }
+  if (progress.sentAt !== null) return confirm(context, progress);
+  const looksFirst = input.inDoubtUntil !== null || context.rerun || context.progress !== null;
+  return looksFirst ? resume(context, progress) : send(context, progress);
+};
+
+async function send(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
+  const { input, provider, clock, settings } = context;
+  const action = await provider.assignRoutedIP(input.address, input.node.providerID, write(context, 'failover'));
+  const sent = { ...progress, sentAt: clock.now(), action };
+  // Kept at once: whoever goes on after a crash confirms instead of sending again. Should it fail, `again` keeps it too, or the run counts as cut off.
+  await context.keep(asJson(sent)).catch(() => undefined);
+  return again(pollStep(settings.pollSteps, 0), asJson(sent));
+}
+
+/** An earlier call may have taken effect, or may still: what the address says decides. */
+async function resume(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
+  const { input, provider, clock, settings } = context;
+  const observed = await provider.findRoutedIP(input.address, { purpose: 'failover' });
+  if (isThere(context, observed)) return done({ providerID: input.node.providerID });
+  if (observed.locked) return again(pollStep(settings.pollSteps, progress.polls), asJson({ ...progress, polls: progress.polls + 1 }));
+  const wait = (input.inDoubtUntil ?? 0) - clock.now();
+  if (wait > 0) return again(Math.min(wait, 2000), asJson({ ...progress, startedAt: clock.now() }));
+  return send(context, progress);
+}
+
+async function confirm(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
+  const { input, provider, reader, settings } = context;
+  const observed = await reader.read(input.address, progress.sentAt ?? 0, 'failover');
+  if (isThere(context, observed)) {
+    reader.forget(input.address);
+    return done({ providerID: input.node.providerID });
+  }
+  const polls = progress.polls + 1;
+  if (!observed.locked && progress.action !== null && polls > 2) {
+    const state = await provider.actionState(input.address, progress.action, { purpose: 'failover' });
+    if (state === 'errored') {
+      reader.forget(input.address);
+      throw new ProviderError(
+        'Unavailable',
+        `assign ${input.address} to ${input.node.name}: the provider's action ${progress.action} ended in an error`,
+      );
+    }
+  }
+  return again(pollStep(settings.pollSteps, polls), asJson({ ...progress, polls }));
+}
+
+const isThere = ({ input }: JobContext<'assign'>, observed: ObservedAddress): boolean =>
+  observed.providerID === input.node.providerID && !observed.locked;
+
+const timedOut = ({ input, settings }: JobContext<'assign'>, progress: Progress): ProviderError =>
+  new ProviderError(
+    'Unavailable',
+    `assign ${input.address} to ${input.node.name}: not confirmed within ${settings.assignTimeoutMs / 1000} s`,
+    {
+      unknownOutcome: progress.sentAt !== null,
+    },
+  );
+
+const asJson = (progress: Progress): Json => ({ ...progress });
+
+function readProgress(progress: Json): Progress | null {
+  return progress === null ? null : (progress as unknown as Progress);
+}

@@ -1,0 +1,23 @@
+import { assign } from './assign.ts';
+import { done, type JobBodies, write } from './body.ts';
+import { create, intendCreate, reconcileCreate } from './create.ts';
+import { find } from './find.ts';
+import { openFirewall, prune } from './firewall.ts';
+
+/** Every durable job that a chart can name. */
+export const jobBodies: JobBodies = {
+  find,
+  assign,
+  intendCreate,
+  create,
+  reconcileCreate,
+  openFirewall,
+  prune,
+  publish: async ({ input, writer }) => done({ ips: await writer.appendAddress(input.owner, input.address) }),
+  release: async (context) => {
+    if (context.input.policy === 'Retain') return done({ deleted: false });
+    await context.provider.deleteRoutedIP(context.input.address, write(context, 'failover'));
+    return done({ deleted: true });
+  },
+  verifyAll: async ({ provider }) => done({ addresses: await provider.listRoutedIPs({ purpose: 'verify' }) }),
+};

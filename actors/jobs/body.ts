@@ -1,0 +1,55 @@
+import type { JobInput, JobName, JobOutput } from '../../machines/jobs.ts';
+import type { Clock, ClusterWriter, Fence, Json, Provider, Purpose } from '../ports.ts';
+import type { AddressReader } from './reader.ts';
+
+/** Figures of the jobs; all in ms. */
+export interface JobSettings {
+  /** When to look again after an assign was accepted: counted from the acceptance, the last step repeats. */
+  readonly pollSteps: readonly number[];
+  /** How long an assign, a confirmation or a lock may take before the job gives up. */
+  readonly assignTimeoutMs: number;
+  readonly findTimeoutMs: number;
+  /** How long a call may still take effect after it was sent. */
+  readonly callDeadlineMs: number;
+}
+
+/** Every 200 ms until 1.2 s, then 500, 1000, 2000 ms …: short actions are seen at once, long ones cost few calls. */
+export const POLL_STEPS: readonly number[] = [200, 200, 200, 200, 200, 200, 500, 1000, 2000];
+
+export interface JobContext<N extends JobName> {
+  readonly input: JobInput<N>;
+  /** What the last try left; null at first. */
+  readonly progress: Json;
+  /** An earlier run may have got anywhere before its process died. */
+  readonly rerun: boolean;
+  /** Stores progress durably before anything else happens. */
+  readonly keep: (progress: Json) => Promise<void>;
+  readonly provider: Provider;
+  readonly reader: AddressReader;
+  readonly writer: ClusterWriter;
+  readonly fence: Fence;
+  readonly clock: Clock;
+  readonly settings: JobSettings;
+}
+
+export type JobResult<N extends JobName> =
+  | { readonly kind: 'done'; readonly output: JobOutput<N> }
+  | { readonly kind: 'again'; readonly afterMs: number; readonly progress: Json };
+
+/** One try of a job: at most one call that changes anything. Throws ProviderError, Fenced or Unreachable. */
+export type JobBody<N extends JobName> = (context: JobContext<N>) => Promise<JobResult<N>>;
+
+export type JobBodies = { readonly [N in JobName]: JobBody<N> };
+
+export const done = <T>(output: T): { readonly kind: 'done'; readonly output: T } => ({ kind: 'done', output });
+export const again = (afterMs: number, progress: Json): { readonly kind: 'again'; readonly afterMs: number; readonly progress: Json } => ({
+  kind: 'again',
+  afterMs: Math.max(0, Math.ceil(afterMs)),
+  progress,
+});
+
+/** A call for `purpose` that changes something: fenced. */
+export const write = (context: { readonly fence: Fence }, purpose: Purpose) => ({ purpose, fence: context.fence });
+
+/** How long to wait before poll number `polls` + 1. */
+export const pollStep = (steps: readonly number[], polls: number): number => steps[Math.min(polls, steps.length - 1)] ?? 1000;

@@ -1,0 +1,56 @@
+import type { CreateInput } from '../../machines/jobs.ts';
+import type { ObservedAddress } from '../../machines/types.ts';
+import { ProviderError } from '../errors.ts';
+import { again, done, type JobBody, write } from './body.ts';
+
+/** Lists the addresses that exist, then records them in the owner's status: after this, a lost answer can be looked up. */
+export const intendCreate: JobBody<'intendCreate'> = async ({ input, provider, writer, clock }) => {
+  const all = await provider.listRoutedIPs({ purpose: 'create' });
+  const intent = { knownAddresses: all.map(({ address }) => address).sort(), listedAt: clock.now() };
+  await writer.recordIntent(input.owner, { ...intent, region: input.region });
+  return done(intent);
+};
+
+/** CreateRoutedIP, once. A run that may have sent it before does not send it again. */
+export const create: JobBody<'create'> = async (context) => {
+  if (context.rerun || context.progress !== null) {
+    const fresh = await news(context);
+    const [only] = fresh;
+    if (only && fresh.length === 1) return done({ address: only.address });
+    throw unknown(context.input);
+  }
+  await context.keep({ calledAt: context.clock.now() });
+  try {
+    return done({ address: await context.provider.createRoutedIP(context.input.region, write(context, 'create')) });
+  } catch (error) {
+    // Nothing was sent: the next run need not look for what it might have made.
+    if (error instanceof ProviderError && error.kind === 'RateLimited') return again(error.retryAfterMs ?? 1000, null);
+    throw error;
+  }
+};
+
+/** Looks for the one address that is new since the intent, not before the call can have no more effect. */
+export const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
+  const { input, clock } = context;
+  const wait = (input.inDoubtUntil ?? 0) - clock.now();
+  const fresh = await news(context);
+  const [only] = fresh;
+  if (only && fresh.length === 1) return done({ found: 'one', address: only.address });
+  if (fresh.length > 1) return done({ found: 'several', addresses: fresh.map(({ address }) => address) });
+  return wait > 0 ? again(wait, null) : done({ found: 'none' });
+};
+
+/** Addresses of the region that appeared since the intent and are attached to nothing: nobody else has had a use for them. */
+async function news({
+  input,
+  provider,
+}: Pick<Parameters<JobBody<'create'>>[0], 'input' | 'provider'>): Promise<readonly ObservedAddress[]> {
+  const known = new Set<string>(input.intent.knownAddresses);
+  const all = await provider.listRoutedIPs({ purpose: 'create' });
+  return all.filter(
+    ({ address, region, providerID }) => !known.has(address) && providerID === null && (!input.region || region === input.region),
+  );
+}
+
+const unknown = (input: CreateInput): Error =>
+  new Error(`create an address in ${input.region}: an earlier try was cut off, its outcome is not known`);

@@ -1,0 +1,25 @@
+import { ProviderError } from '../errors.ts';
+import { again, done, type JobBody, pollStep } from './body.ts';
+
+interface Progress {
+  readonly startedAt: number;
+  readonly polls: number;
+}
+
+/** FindRoutedIP once the answer can be trusted: not before `notBefore`, and not while the address is locked. */
+export const find: JobBody<'find'> = async ({ input, progress, provider, reader, clock, settings }) => {
+  const now = clock.now();
+  const { startedAt, polls } = (progress as unknown as Progress | null) ?? { startedAt: Math.max(now, input.notBefore ?? 0), polls: 0 };
+  if (input.notBefore !== null && now < input.notBefore) return again(input.notBefore - now, { startedAt, polls });
+  const observed =
+    polls === 0 ? await provider.findRoutedIP(input.address, { purpose: 'failover' }) : await reader.read(input.address, now, 'failover');
+  if (!observed.locked) {
+    reader.forget(input.address);
+    return done(observed);
+  }
+  if (now - startedAt > settings.findTimeoutMs) {
+    reader.forget(input.address);
+    throw new ProviderError('InProgress', `find ${input.address}: still locked by another action after ${settings.findTimeoutMs / 1000} s`);
+  }
+  return again(pollStep(settings.pollSteps, polls), { startedAt, polls: polls + 1 });
+};

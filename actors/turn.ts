@@ -1,0 +1,319 @@
+import type { Effect } from '../machines/events.ts';
+import type { ActorId } from '../machines/types.ts';
+import { type Chart, type Charts, cellOf, isNewer, keyOf } from './charts.ts';
+import type {
+  ActorRecord,
+  CellWrite,
+  Command,
+  JobCommand,
+  JournalEntry,
+  Json,
+  SendCommand,
+  TimerCommand,
+  Transition,
+  Waiting,
+} from './ports.ts';
+import { begin, type MachineEvent, type Step, step } from './step.ts';
+
+/** An event on its way to an actor of a cell. */
+export interface Envelope {
+  readonly to: ActorId;
+  readonly event: { readonly type: string; readonly [field: string]: unknown };
+  /** Heard only while the actor waits for this command under this key. */
+  readonly fence?: { readonly key: string; readonly commandId: string };
+  /** Creates the actor instead of telling it something; does nothing when it exists. */
+  readonly begin?: { readonly chart: string; readonly input: unknown };
+  /** Heard only once: a send with an id not newer than the last one of its sender is dropped. */
+  readonly sender?: { readonly actor: ActorId; readonly id: string };
+}
+
+/** What a cell holds in memory between turns: exactly what is stored. */
+export interface CellState {
+  readonly id: ActorId;
+  readonly records: ReadonlyMap<ActorId, ActorRecord>;
+  readonly seen: Readonly<Record<ActorId, string>>;
+}
+
+export interface TurnContext {
+  readonly charts: Charts;
+  readonly term: number;
+  readonly now: number;
+  /** Commands that were dispatched since the last write: their outbox entries go with this one. */
+  readonly clear: readonly string[];
+}
+
+export interface TurnResult {
+  /** Null when nothing changed: there is nothing to save. */
+  readonly write: CellWrite | null;
+  readonly next: CellState;
+  readonly transitions: readonly Transition[];
+  /** Jobs and timers that are no longer waited for. */
+  readonly obsolete: readonly { readonly key: string; readonly commandId: string; readonly actor: ActorId }[];
+  /** Events whose handling threw: bugs, told to people; the other events of the turn stand. */
+  readonly faults: readonly { readonly envelope: Envelope; readonly error: unknown }[];
+}
+
+/** Once so many actors have changed, what is left of a turn goes through the outbox and becomes the next turns. */
+const ACTORS_PER_WRITE = 64;
+
+/** One turn: runs events and every send inside the cell in memory until quiet. Nothing is carried out. */
+export function runTurn(state: CellState, envelopes: readonly Envelope[], context: TurnContext): TurnResult {
+  const turn = new Turn(state, context);
+  for (const envelope of envelopes) turn.handle(envelope);
+  return turn.result();
+}
+
+/** One actor's part of a turn. */
+interface Draft {
+  readonly stored: ActorRecord | null;
+  readonly chart: Chart;
+  snapshot: { value: unknown; context: unknown };
+  waiting: Map<string, Waiting>;
+  readonly commands: Map<string, JobCommand | TimerCommand>;
+  /** Commands whose outcome was heard in this turn. */
+  readonly consumed: Set<string>;
+  readonly events: string[];
+  readonly journal: JournalEntry[];
+  index: number;
+  done: boolean;
+}
+
+class Turn {
+  readonly #state: CellState;
+  readonly #context: TurnContext;
+  readonly #drafts = new Map<ActorId, Draft>();
+  readonly #sends: SendCommand[] = [];
+  readonly #faults: { envelope: Envelope; error: unknown }[] = [];
+  readonly #seen: Record<ActorId, string> = {};
+
+  constructor(state: CellState, context: TurnContext) {
+    this.#state = state;
+    this.#context = context;
+  }
+
+  handle(first: Envelope): void {
+    const queue = [first];
+    for (let envelope = queue.shift(); envelope; envelope = queue.shift()) {
+      try {
+        queue.push(...this.#deliver(envelope));
+      } catch (error) {
+        this.#faults.push({ envelope, error });
+      }
+    }
+  }
+
+  /** Runs one event; answers the sends that stay inside the cell. */
+  #deliver(envelope: Envelope): readonly Envelope[] {
+    const { to, event, fence, sender } = envelope;
+    if (sender) {
+      const last = this.#seen[sender.actor] ?? this.#state.seen[sender.actor];
+      if (last !== undefined && !isNewer(sender.id, last)) return [];
+      this.#seen[sender.actor] = sender.id;
+    }
+    if (envelope.begin) return this.#spawn({ id: to, ...envelope.begin });
+    const draft = this.#draft(to);
+    if (!draft || draft.done) return [];
+    if (fence) {
+      if (draft.waiting.get(fence.key)?.commandId !== fence.commandId) return [];
+      draft.waiting.delete(fence.key);
+      draft.consumed.add(fence.commandId);
+    }
+    const timed: MachineEvent = { ...event, at: this.#context.now };
+    const before = draft.snapshot.value;
+    const stepped = step(draft.chart, draft.snapshot, timed);
+    draft.events.push(event.type);
+    const inside = this.#apply(to, draft, stepped, event.type === 'RESUME');
+    if (JSON.stringify(before) !== JSON.stringify(draft.snapshot.value)) {
+      draft.journal.push({ actor: to, at: timed.at, event: event.type, from: before as Json, to: draft.snapshot.value as Json });
+    }
+    return inside;
+  }
+
+  #draft(actor: ActorId): Draft | null {
+    const open = this.#drafts.get(actor);
+    if (open) return open;
+    const stored = this.#state.records.get(actor);
+    const chart = stored && this.#context.charts[stored.chart];
+    if (!stored || !chart) return null;
+    const draft: Draft = {
+      stored,
+      chart,
+      snapshot: stored.snapshot,
+      waiting: new Map(Object.entries(stored.waiting)),
+      commands: new Map(),
+      consumed: new Set(),
+      events: [],
+      journal: [],
+      index: 0,
+      done: false,
+    };
+    this.#drafts.set(actor, draft);
+    return draft;
+  }
+
+  #apply(actor: ActorId, draft: Draft, stepped: Step, resuming: boolean): readonly Envelope[] {
+    const waited = new Map(draft.waiting);
+    draft.snapshot = stepped.snapshot;
+    draft.done = stepped.done;
+    for (const sendId of stepped.cancels) this.#forget(draft, sendId);
+    for (const key of [...draft.waiting.keys()]) {
+      if (isJobKey(draft, key) && !stepped.invoking.has(key)) this.#forget(draft, key);
+    }
+    for (const { sendId, delayMs } of stepped.delays) {
+      const rest = resuming ? waited.get(sendId)?.dueAt : undefined;
+      const dueAt = Math.min(this.#context.now + delayMs, rest ?? Number.POSITIVE_INFINITY);
+      this.#await(actor, draft, sendId, (id) => ({ kind: 'timer', id, actor, sendId, dueAt: Math.max(dueAt, this.#context.now) }));
+    }
+    for (const { invokeId, job, input } of stepped.starts) {
+      if (!stepped.invoking.has(invokeId)) continue;
+      const described = draft.chart.job(job, input as never);
+      const resumes = resuming ? waited.get(invokeId)?.commandId : undefined;
+      this.#await(actor, draft, invokeId, (id) => ({
+        kind: 'job',
+        id,
+        actor,
+        invokeId,
+        job,
+        ...described,
+        input: input as Json,
+        ...(resumes !== undefined && { resumes }),
+      }));
+    }
+    return stepped.effects.flatMap((effect) => this.#carry(actor, draft, effect));
+  }
+
+  #forget(draft: Draft, key: string): void {
+    draft.waiting.delete(key);
+    draft.commands.delete(key);
+  }
+
+  #nextId(actor: ActorId, draft: Draft): string {
+    const id = keyOf(actor, this.#context.term, (draft.stored?.version ?? 0) + 1, draft.index);
+    draft.index += 1;
+    return id;
+  }
+
+  #await(actor: ActorId, draft: Draft, key: string, make: (id: string) => JobCommand | TimerCommand): void {
+    const command = make(this.#nextId(actor, draft));
+    draft.commands.set(key, command);
+    draft.waiting.set(key, command.kind === 'timer' ? { commandId: command.id, dueAt: command.dueAt } : { commandId: command.id });
+  }
+
+  #carry(actor: ActorId, draft: Draft, effect: Effect): readonly Envelope[] {
+    switch (effect.type) {
+      case 'spawn':
+        return this.#spawn(effect.params);
+      case 'tell': {
+        const { to, event } = effect.params;
+        const inside = cellOf(to) === this.#state.id && this.#drafts.size < ACTORS_PER_WRITE;
+        if (inside) return [{ to, event }];
+        this.#sends.push({ kind: 'send', id: this.#nextId(actor, draft), actor, to, event: event as unknown as Json });
+        return [];
+      }
+      case 'claim': {
+        const id = this.#nextId(actor, draft);
+        const event = { ...effect.params.event, claimId: id };
+        draft.waiting.set('claim', { commandId: id });
+        this.#sends.push({ kind: 'send', id, actor, to: effect.params.to, event: event as unknown as Json });
+        return [];
+      }
+    }
+  }
+
+  #spawn({ chart: name, id, input }: { chart: string; id: ActorId; input: unknown }): readonly Envelope[] {
+    const chart = this.#context.charts[name];
+    if (!chart) throw new Error(`no chart named ${name}`);
+    const former = this.#drafts.get(id);
+    if (former ? !former.done : this.#state.records.has(id)) return [];
+    const begun = begin(chart, input);
+    const draft: Draft = {
+      stored: former?.stored ?? null,
+      chart,
+      snapshot: begun.snapshot,
+      waiting: new Map(),
+      commands: new Map(),
+      consumed: new Set(),
+      events: ['init'],
+      journal: [{ actor: id, at: this.#context.now, event: 'init', from: null, to: begun.snapshot.value as Json }],
+      index: 0,
+      done: false,
+    };
+    this.#drafts.set(id, draft);
+    return this.#apply(id, draft, begun, false);
+  }
+
+  result(): TurnResult {
+    const changed = [...this.#drafts].filter(([, draft]) => isChanged(draft));
+    const records = new Map(this.#state.records);
+    const transitions: Transition[] = [];
+    const claims = { take: [] as CellWrite['claims']['take'][number][], free: [] as CellWrite['claims']['free'][number][] };
+    for (const [actor, draft] of changed) {
+      const after = draft.done ? null : this.#record(draft);
+      if (after) records.set(actor, after);
+      else records.delete(actor);
+      transitions.push({ actor, chart: draft.chart.name, events: draft.events, before: draft.stored, after });
+      const diff = claimsDiff(actor, draft, after);
+      claims.take.push(...diff.take);
+      claims.free.push(...diff.free);
+    }
+    const seen = { ...this.#state.seen, ...this.#seen };
+    const next: CellState = { id: this.#state.id, records, seen };
+    const nothing = changed.length === 0 && this.#sends.length === 0 && Object.keys(this.#seen).length === 0;
+    const jobs: Command[] = changed.flatMap(([, draft]) => (draft.done ? [] : [...draft.commands.values()]));
+    const write: CellWrite = {
+      cell: this.#state.id,
+      term: this.#context.term,
+      records: changed.map(([actor, draft]) => ({ actor, expected: draft.stored?.version ?? 0, record: records.get(actor) ?? null })),
+      outbox: { add: [...jobs, ...this.#sends], clear: this.#context.clear },
+      claims,
+      seen: this.#seen,
+      journal: changed.flatMap(([, draft]) => draft.journal),
+    };
+    return { write: nothing ? null : write, next, transitions, obsolete: changed.flatMap(obsoleteOf), faults: this.#faults };
+  }
+
+  #record(draft: Draft): ActorRecord {
+    return {
+      chart: draft.chart.name,
+      chartVersion: draft.chart.version,
+      snapshot: draft.snapshot as ActorRecord['snapshot'],
+      waiting: Object.fromEntries(draft.waiting),
+      version: (draft.stored?.version ?? 0) + 1,
+      term: this.#context.term,
+    };
+  }
+}
+
+/** Timers have a due time, claims their own key; everything else that is waited for is a job. */
+const isJobKey = (draft: Draft, key: string): boolean => key !== 'claim' && draft.waiting.get(key)?.dueAt === undefined;
+
+function isChanged(draft: Draft): boolean {
+  const { stored } = draft;
+  if (!stored || draft.done || draft.commands.size > 0) return true;
+  const waiting = Object.entries(stored.waiting);
+  if (waiting.length !== draft.waiting.size || waiting.some(([key, { commandId }]) => draft.waiting.get(key)?.commandId !== commandId))
+    return true;
+  return JSON.stringify(stored.snapshot) !== JSON.stringify(draft.snapshot);
+}
+
+function claimsDiff(actor: ActorId, draft: Draft, after: ActorRecord | null) {
+  const claimed = (context: unknown) => {
+    const { provider, nodes, limit } = draft.chart.claims(context as never);
+    return nodes.map((node) => ({ provider, node, owner: actor, limit }));
+  };
+  const old = draft.stored ? claimed(draft.stored.snapshot.context) : [];
+  const now = after ? claimed(after.snapshot.context) : [];
+  const has = (list: typeof old, claim: (typeof old)[number]) =>
+    list.some(({ provider, node }) => provider === claim.provider && node === claim.node);
+  return {
+    take: now.filter((claim) => !has(old, claim)),
+    free: old.filter((claim) => !has(now, claim)).map(({ provider, node, owner }) => ({ provider, node, owner })),
+  };
+}
+
+function obsoleteOf([actor, draft]: [ActorId, Draft]): TurnResult['obsolete'] {
+  const kept = new Set([...draft.waiting.values()].map(({ commandId }) => commandId));
+  return Object.entries(draft.stored?.waiting ?? {})
+    .filter(([key, { commandId }]) => key !== 'claim' && !kept.has(commandId) && !draft.consumed.has(commandId))
+    .map(([key, { commandId }]) => ({ key, commandId, actor }));
+}

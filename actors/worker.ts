@@ -1,0 +1,180 @@
+import type { JobName } from '../machines/jobs.ts';
+import type { JobFailure } from '../machines/types.ts';
+import { cellOf } from './charts.ts';
+import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
+import { jobBodies } from './jobs/bodies.ts';
+import type { JobBody, JobContext, JobResult, JobSettings } from './jobs/body.ts';
+import { type AddressReader, addressReader } from './jobs/reader.ts';
+import type {
+  ActiveJob,
+  Clock,
+  ClusterWriter,
+  Consumer,
+  Fence,
+  JobCommand,
+  JobStep,
+  Json,
+  Leadership,
+  Log,
+  NewJob,
+  Probe,
+  Provider,
+  Queues,
+  RecordStore,
+} from './ports.ts';
+
+/** The queue on which outcomes wait for the leader. */
+export const OUTCOMES = 'outcomes';
+export const TIMERS = 'timers';
+
+export interface WorkerPorts {
+  readonly queues: Queues;
+  readonly store: RecordStore;
+  readonly writer: ClusterWriter;
+  readonly leadership: Pick<Leadership, 'lease' | 'seenTerm'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly probe: Probe;
+  readonly settings: JobSettings;
+}
+
+/** What a job's data holds. */
+export interface JobData {
+  readonly actor: string;
+  readonly invokeId: string;
+  readonly commandId: string;
+  readonly term: number;
+  readonly job: JobName;
+  readonly input: Json;
+  readonly resumes: string | null;
+}
+
+/** What the leader is told of a job that ended. */
+export interface OutcomeData {
+  readonly actor: string;
+  readonly invokeId: string;
+  readonly commandId: string;
+  readonly outcome: { readonly output: Json } | { readonly error: JobFailure };
+}
+
+export const jobOf = (command: JobCommand, term: number): NewJob => ({
+  id: command.id,
+  title: command.title,
+  priority: command.priority,
+  data: {
+    actor: command.actor,
+    invokeId: command.invokeId,
+    commandId: command.id,
+    term,
+    job: command.job,
+    input: command.input,
+    resumes: command.resumes ?? null,
+  },
+});
+
+/** Runs the jobs of one provider on this replica. A job completes only after its outcome is queued. */
+export function consumeJobs(queue: string, provider: Provider, ports: WorkerPorts, concurrency: number): Consumer {
+  const reader = addressReader(provider, ports.clock);
+  return ports.queues.queue(queue).consume((active) => runJob(queue, active, provider, reader, ports), concurrency);
+}
+
+async function runJob(queue: string, active: ActiveJob, provider: Provider, reader: AddressReader, ports: WorkerPorts): Promise<JobStep> {
+  const data = active.data as unknown as JobData;
+  const progress = active.progress ?? (data.resumes ? await ports.queues.queue(queue).progressOf(data.resumes) : null);
+  try {
+    const result = await tryJob(data, { active, progress, provider, reader, ports });
+    if (result.kind === 'again') return result;
+    await report(data, { output: result.output as unknown as Json }, ports);
+  } catch (error) {
+    if (error instanceof Fenced) {
+      ports.log.info('a job was not sent', { job: data.job, actor: data.actor, reason: error.message });
+      return error.why === 'stale' ? { kind: 'again', afterMs: 250, progress: active.progress } : { kind: 'done' };
+    }
+    if (error instanceof Unreachable) return { kind: 'again', afterMs: 500, progress: active.progress };
+    const limited = rateLimited(error, active);
+    if (limited) return limited;
+    const failure = failureOf(error);
+    ports.log.warn('a job failed', {
+      job: data.job,
+      actor: data.actor,
+      kind: failure.kind,
+      error: failure.message,
+      unknownOutcome: failure.unknownOutcome,
+    });
+    await report(data, { error: failure }, ports);
+  }
+  return { kind: 'done' };
+}
+
+interface Run {
+  readonly active: ActiveJob;
+  readonly progress: Json;
+  readonly provider: Provider;
+  readonly reader: AddressReader;
+  readonly ports: WorkerPorts;
+}
+
+function tryJob(data: JobData, { active, progress, provider, reader, ports }: Run): Promise<JobResult<JobName>> {
+  const context: JobContext<JobName> = {
+    input: data.input as never,
+    progress,
+    rerun: active.rerun,
+    keep: (kept) => active.keep(kept),
+    provider,
+    reader,
+    writer: ports.writer,
+    fence: fenceOf(data, active, ports),
+    clock: ports.clock,
+    settings: ports.settings,
+  };
+  return (jobBodies[data.job] as JobBody<JobName>)(context);
+}
+
+/** 429, or our own budget: nothing was sent. The job waits without spending a try. */
+function rateLimited(error: unknown, active: ActiveJob): JobStep | null {
+  if (!(error instanceof ProviderError) || error.kind !== 'RateLimited' || error.unknownOutcome) return null;
+  return { kind: 'again', afterMs: Math.max(50, error.retryAfterMs ?? 1000), progress: active.progress };
+}
+
+async function report(data: JobData, outcome: OutcomeData['outcome'], { queues, clock, log }: WorkerPorts): Promise<void> {
+  const job: NewJob = {
+    id: `${data.commandId}.outcome`,
+    title: `${'error' in outcome ? `failed (${outcome.error.kind})` : 'done'}: ${data.job} ${data.actor}`,
+    data: { actor: data.actor, invokeId: data.invokeId, commandId: data.commandId, outcome: outcome as unknown as Json },
+  };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await queues.queue(OUTCOMES).add([job]);
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+      log.warn('an outcome could not be queued yet', { job: data.job, actor: data.actor, attempt, error: error.message });
+      await new Promise<void>((resolve) => clock.after(Math.min(200 * attempt, 2000), resolve));
+    }
+  }
+}
+
+/** Whether this process may still send for this command. `read` asks the store; `assertFresh` checks, without a pause before the send, that
+ *  what was read, the job's lock and the leader's Lease are all younger than they last. */
+function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, probe }: WorkerPorts): Fence {
+  let readAt = Number.NEGATIVE_INFINITY;
+  const about = `${data.job} ${data.actor}`;
+  return {
+    async read() {
+      const started = clock.monotonic();
+      const { commandId, term } = await store.fence(cellOf(data.actor), data.actor, data.invokeId);
+      if (commandId !== data.commandId) throw new Fenced(`${about}: another command is waited for`);
+      if (term !== data.term) throw new Fenced(`${about}: decided under term ${data.term}, now ${term ?? 'none'} holds`);
+      readAt = started;
+    },
+    assertFresh() {
+      const now = clock.monotonic();
+      const lock = active.lock();
+      const lease = leadership.lease();
+      if (now - readAt > lock.durationMs) throw new Fenced(`${about}: what was read is too old`, 'stale');
+      if (now - lock.renewedAt > lock.durationMs) throw new Fenced(`${about}: the job's lock ran out`, 'stale');
+      if (now - lease.renewedAt > lease.durationMs) throw new Fenced(`${about}: no leader renewed its lease`, 'stale');
+      if (leadership.seenTerm() > data.term) throw new Fenced(`${about}: term ${leadership.seenTerm()} was seen`);
+      probe('beforeSend', about);
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { parseAddress } from './address.ts';
+import type { RememberedPool } from './pool.ts';
+import type { Address } from './types.ts';
+
+/** What a pool's status remembers of it, for the case that the records are lost. Whatever cannot be read is left out: the provider tells the rest.
+ *  `now` and `callDeadlineMs`: a call that was under way when the records were lost may still take effect until then. */
+export function rememberedPool(status: unknown, now: number, callDeadlineMs: number): RememberedPool {
+  const fields = record(status);
+  const ips = Object.entries(record(fields.ips)).flatMap(([text, entry]) => {
+    const address = parseAddress(text);
+    return address ? [{ address, entry: record(entry) }] : [];
+  });
+  return {
+    lastAssignmentAt: time(fields.lastAssignmentTime),
+    intent: intentOf(fields.pendingCreate),
+    inDoubtUntil: now + callDeadlineMs,
+    created: ips.filter(({ entry }) => entry.origin === 'Created').map(({ address }) => address),
+    addresses: Object.fromEntries(
+      ips.map(({ address, entry }) => [
+        address,
+        { epoch: typeof entry.epoch === 'number' ? entry.epoch : 0, inDoubtUntil: mayBeUnderWay(entry) ? now + callDeadlineMs : null },
+      ]),
+    ),
+  };
+}
+
+const mayBeUnderWay = (entry: Readonly<Record<string, unknown>>): boolean => entry.inDoubt === true || entry.machineState === 'Assigning';
+
+/** The highest term that a status bears; 0 for none. */
+export function termIn(status: unknown): number {
+  const { term } = record(status);
+  return typeof term === 'number' && Number.isSafeInteger(term) ? term : 0;
+}
+
+function intentOf(value: unknown): RememberedPool['intent'] {
+  const fields = record(value);
+  const listedAt = time(fields.startedAt);
+  if (!Array.isArray(fields.knownAddresses) || listedAt === null) return null;
+  const known = fields.knownAddresses.flatMap((text): Address[] => {
+    const address = typeof text === 'string' ? parseAddress(text) : null;
+    return address ? [address] : [];
+  });
+  return { knownAddresses: known, listedAt, region: typeof fields.region === 'string' ? fields.region : '' };
+}
+
+function time(value: unknown): number | null {
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(ms) ? null : ms;
+}
+
+const record = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : {};

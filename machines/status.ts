@@ -1,0 +1,230 @@
+import type { AddressContext } from './ip.ts';
+import type { PoolContext } from './pool.ts';
+import { isPrimed, listed, wanted } from './pool.ts';
+import type { Address, JobFailure } from './types.ts';
+
+/** FLIPOP's names for what an address is doing. */
+export type IPState = 'active' | 'in-progress' | 'error' | 'no-match' | 'unassigned' | 'disabled';
+
+/** One address as its record shows it. */
+export interface AddressView {
+  readonly state: string;
+  readonly context: AddressContext;
+}
+
+export interface PoolView {
+  readonly state: string;
+  readonly context: PoolContext;
+  readonly addresses: Readonly<Record<Address, AddressView>>;
+  readonly term: number;
+}
+
+export interface IPStatus {
+  readonly state: IPState;
+  readonly nodeName?: string;
+  readonly providerID?: string;
+  readonly error?: string;
+  readonly machineState?: string;
+  readonly origin?: string;
+  readonly electedNode?: string;
+  readonly previousNodes?: readonly string[];
+  readonly epoch?: number;
+  readonly coolOffUntil?: string;
+  readonly inDoubt?: boolean;
+}
+
+export interface PoolStatus {
+  readonly ips: Readonly<Record<Address, IPStatus>>;
+  readonly assignableNodes: readonly string[];
+  readonly nodeErrors: readonly string[];
+  readonly activeIPs: number;
+  readonly error?: string;
+  readonly observedGeneration: number;
+  readonly lastAssignmentTime?: string;
+  readonly term: number;
+  readonly pendingCreate?: { readonly region?: string; readonly knownAddresses: readonly Address[]; readonly startedAt: string };
+}
+
+const stamp = (ms: number): string => new Date(ms).toISOString();
+
+/** Everything of a pool's status but its conditions: FLIPOP's fields, and what a rebuild needs when the records are lost. */
+export function poolStatus(view: PoolView): PoolStatus {
+  const { context } = view;
+  const goal = new Set<string>(wanted(context));
+  const ips = Object.fromEntries(
+    listed(context).map((address) => [address, goal.has(address) ? ipStatus(view.addresses[address]) : { state: 'disabled' as const }]),
+  );
+  const error = poolError(context);
+  const { intent } = context.acquiring;
+  return {
+    ips,
+    assignableNodes: assignable(context),
+    nodeErrors: Object.keys(context.backOff).sort(),
+    activeIPs: Object.values(ips).filter(({ state }) => state === 'active').length,
+    ...(error !== null && { error }),
+    observedGeneration: context.generation,
+    ...(context.lastAssignmentAt !== null && { lastAssignmentTime: stamp(context.lastAssignmentAt) }),
+    term: view.term,
+    ...(intent && {
+      pendingCreate: {
+        ...(intent.region && { region: intent.region }),
+        knownAddresses: intent.knownAddresses,
+        startedAt: stamp(intent.listedAt),
+      },
+    }),
+  };
+}
+
+/** Nodes that could take an address now, in the order in which they would. */
+export function assignable(context: PoolContext): readonly string[] {
+  const taken = new Set([...Object.values(context.members).flatMap(({ node }) => (node ? [node.name] : [])), ...context.fullNodes]);
+  return context.candidates.map(({ name }) => name).filter((name) => !taken.has(name) && !context.backOff[name]);
+}
+
+function ipStatus(view: AddressView | undefined): IPStatus {
+  if (!view) return { state: 'in-progress' };
+  const { context, state } = view;
+  return {
+    state: ipState(view),
+    ...(context.assigned && { nodeName: context.assigned.name }),
+    ...(context.holder && { providerID: context.holder }),
+    ...(context.failure && state !== 'Stable' && { error: context.failure.message }),
+    machineState: state,
+    origin: context.origin,
+    ...(context.elected && state !== 'Stable' && { electedNode: context.elected.name }),
+    ...(context.previous.length > 0 && { previousNodes: context.previous.map(({ name }) => name).sort() }),
+    ...(context.epoch > 0 && { epoch: context.epoch }),
+    ...(context.coolOffUntil !== null && state === 'CoolOff' && { coolOffUntil: stamp(context.coolOffUntil) }),
+    ...(context.inDoubtUntil !== null && { inDoubt: true }),
+  };
+}
+
+export function ipState({ state, context }: AddressView): IPState {
+  switch (state) {
+    case 'Stable':
+      return 'active';
+    case 'CoolOff':
+      return 'error';
+    case 'Unassigned':
+      if (!context.known) return 'in-progress';
+      return context.assigned ? 'no-match' : 'unassigned';
+    default:
+      return 'in-progress';
+  }
+}
+
+/** What keeps the whole pool from working, in FLIPOP's words where it has some; null for nothing. */
+export function poolError({ error, acquiring }: PoolContext): string | null {
+  if (error !== null) return error;
+  if (acquiring.unclear.length > 0) {
+    return `creating new ip with provider: its outcome is unknown, and ${acquiring.unclear.join(', ')} are new: list the one that belongs to this pool in spec.ips, and delete the others`;
+  }
+  return acquiring.failure ? `creating new ip with provider: ${acquiring.failure.message}` : null;
+}
+
+// ---------------------------------------------------------------- conditions
+
+export interface PoolCondition {
+  readonly type: 'Ready' | 'Progressing' | 'Degraded';
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Ready: every wanted address is active. Progressing: something is under way that ends by itself. Degraded: something is wrong and stays so until the
+ *  world changes. Each says why in one of the documented reasons. */
+export function poolConditions(view: PoolView): readonly PoolCondition[] {
+  const { context } = view;
+  const goal = wanted(context);
+  const desired = context.spec?.desired ?? 0;
+  const active = goal.filter((address) => view.addresses[address]?.state === 'Stable').length;
+  const problem = problemOf(view);
+  const busy = busyOf(view);
+  const ready = context.error === null && desired > 0 && active === desired;
+  const count = `${active} of ${desired} addresses are active`;
+  return [
+    {
+      type: 'Ready',
+      status: ready ? 'True' : 'False',
+      reason: ready ? 'AllActive' : (problem?.reason ?? busy?.reason ?? 'Waiting'),
+      message: problem && !ready ? `${count}: ${problem.message}` : count,
+    },
+    {
+      type: 'Progressing',
+      status: busy ? 'True' : 'False',
+      reason: busy?.reason ?? 'Idle',
+      message: busy?.message ?? 'nothing is under way',
+    },
+    { type: 'Degraded', status: problem ? 'True' : 'False', reason: problem?.reason ?? 'AsExpected', message: problem?.message ?? '' },
+  ];
+}
+
+interface Finding {
+  readonly reason: string;
+  readonly message: string;
+}
+
+function problemOf(view: PoolView): Finding | null {
+  const { context } = view;
+  if (context.error !== null) return { reason: 'InvalidSpec', message: context.error };
+  if (context.acquiring.unclear.length > 0) return { reason: 'CreateUnknown', message: poolError(context) ?? '' };
+  if (context.acquiring.failure) return { reason: 'CreateFailed', message: poolError(context) ?? '' };
+  for (const address of wanted(context)) {
+    const shown = view.addresses[address];
+    if (shown?.state === 'CoolOff' && shown.context.failure) {
+      return { reason: failureReason(shown.context.failure), message: `${address}: ${shown.context.failure.message}` };
+    }
+  }
+  const waiting = wanted(context).filter(
+    (address) => view.addresses[address]?.state === 'Unassigned' && view.addresses[address]?.context.known,
+  );
+  if (isPrimed(context) && waiting.length > 0 && context.grantAt === null && !inTurn(context)) {
+    return { reason: 'NoEligibleNode', message: `no eligible node is free for ${waiting.join(', ')}` };
+  }
+  return null;
+}
+
+/** Waiting only because another assignment of this pool has to be confirmed first. */
+const inTurn = (context: PoolContext): boolean =>
+  (context.spec?.coolOffMs ?? 0) > 0 && Object.values(context.members).some(({ node, confirmed }) => node && !confirmed);
+
+/** The reason of a condition or an Event for a failure: one word for each thing that can be done about it. */
+export function failureReason({ kind }: Pick<JobFailure, 'kind'>): string {
+  switch (kind) {
+    case 'NotFound':
+      return 'AddressNotFound';
+    case 'NodeInUse':
+      return 'NodeInUse';
+    case 'Unauthorized':
+      return 'Unauthorized';
+    case 'RateLimited':
+      return 'RateLimited';
+    case 'InProgress':
+    case 'Conflict':
+    case 'Invalid':
+    case 'Unavailable':
+    case 'Unsupported':
+      return 'AssignFailed';
+  }
+}
+
+function busyOf(view: PoolView): Finding | null {
+  const { context } = view;
+  if (view.state === 'Priming') return { reason: 'Priming', message: 'reading the nodes, the pods and the provider' };
+  if (context.acquiring.intent || context.acquiring.unpublished) return { reason: 'Creating', message: 'creating an address' };
+  const moving = wanted(context).filter((address) => isMoving(view.addresses[address]));
+  if (moving.length > 0) return { reason: 'Assigning', message: `assigning ${moving.join(', ')}` };
+  if (context.grantAt !== null) return { reason: 'Spacing', message: `the next assignment comes at ${stamp(context.grantAt)}` };
+  return null;
+}
+
+const isMoving = (view: AddressView | undefined): boolean =>
+  view !== undefined && ['Electing', 'FirewallOpening', 'Assigning', 'Pruning'].includes(view.state);
+
+/** Node name → address, for the annotation: addresses that serve, on the node where they are confirmed. */
+export const annotations = (view: PoolView): Readonly<Record<string, Address>> =>
+  Object.fromEntries(
+    Object.values(view.addresses).flatMap(({ state, context }) =>
+      state === 'Stable' && context.assigned ? [[context.assigned.name, context.address]] : [],
+    ),
+  );
