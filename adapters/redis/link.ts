@@ -1,18 +1,10 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { Unreachable } from '../../actors/errors.ts';
+import { failFastClient, type RedisAddress, targetOf } from './client.ts';
 
-/** Our calls rely on the plain shape of replies. */
-export type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
-
-export interface RedisLinkOptions {
-  /** `redis://`, `rediss://` (TLS) or `unix://`; may bear user, password and database. */
-  readonly url?: string;
-  /** What a URL cannot say, e.g. sentinels or TLS certificates. */
-  readonly options?: ConnectionOptions;
+export interface RedisLinkOptions extends RedisAddress {
   /** A call that was not answered by then throws `Unreachable`, ms. Default 2000. */
   readonly commandTimeoutMs?: number;
-  /** Shown by CLIENT LIST. */
-  readonly name?: string;
   /** Told once per trouble of the connection, as text for people, without secrets. The link goes on trying by itself. */
   readonly onTrouble?: (message: string) => void;
 }
@@ -35,25 +27,16 @@ export interface LuaScript {
   readonly text: string;
 }
 
-/** The longest pause between two tries to connect, ms; ioredis's own 5 s would make short outages long. */
-const LONGEST_RETRY_MS = 1_000;
-
 /** Replies that say "not now" or "not you": the server is there, yet cannot be used. All others are defects of ours. */
 const UNUSABLE = /^(LOADING|READONLY|OOM|MISCONF|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|NOAUTH|WRONGPASS|NOPERM|NOMASTERLINK)\b/;
 
-export const redisLink = ({ url, options = {}, commandTimeoutMs = 2_000, name, onTrouble }: RedisLinkOptions): RedisLink => {
-  const redis = connect({
-    ...addressOf(url),
-    ...failFast(commandTimeoutMs),
-    ...(name === undefined ? {} : { connectionName: name }),
-    ...options,
-  });
-  const target = targetOf(redis.options);
+export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: RedisLinkOptions): RedisLink => {
+  const redis = failFastClient(address, commandTimeoutMs);
+  const target = targetOf(redis);
   const listeners = new Set<(connected: boolean) => void>();
   const tell = (connected: boolean): void => listeners.forEach((listener) => void listener(connected));
 
   let lastTrouble = '';
-  // Without a listener an error event would end the process.
   redis.on('error', (error: Error) => {
     const message = `Redis at ${target}: ${error.message}`;
     if (message !== lastTrouble) onTrouble?.(message);
@@ -96,50 +79,6 @@ export const redisLink = ({ url, options = {}, commandTimeoutMs = 2_000, name, o
       redis.disconnect();
     },
   };
-};
-
-const connect = (options: ConnectionOptions): Redis => new Redis(options);
-
-const failFast = (commandTimeoutMs: number): ConnectionOptions => ({
-  enableOfflineQueue: false,
-  maxRetriesPerRequest: 1,
-  // A write whose reply was lost must not be sent again behind our back: it would be answered as stale.
-  autoResendUnfulfilledCommands: false,
-  commandTimeout: commandTimeoutMs,
-  connectTimeout: commandTimeoutMs,
-  // A connection that is silent for this long while something was asked is dead, whatever TCP thinks.
-  socketTimeout: 2 * commandTimeoutMs,
-  retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RETRY_MS),
-  // After a failover the old master answers so; connecting again finds the new one.
-  reconnectOnError: (error) => error.message.startsWith('READONLY'),
-});
-
-/** What a URL says, as options. The URL itself never appears in a message: it may bear a password. */
-const addressOf = (url: string | undefined): ConnectionOptions => {
-  if (url === undefined) return {};
-  const parsed = URL.parse(url);
-  if (parsed === null || !['redis:', 'rediss:', 'unix:'].includes(parsed.protocol)) {
-    throw new Error('the Redis URL is not valid; it should read like redis://:password@host:6379/0, rediss:// for TLS, or unix:///path');
-  }
-  const login = {
-    ...(parsed.username === '' ? {} : { username: decodeURIComponent(parsed.username) }),
-    ...(parsed.password === '' ? {} : { password: decodeURIComponent(parsed.password) }),
-  };
-  if (parsed.protocol === 'unix:') return { ...login, path: parsed.pathname };
-  const db = Number(parsed.pathname.slice(1));
-  if (!Number.isInteger(db)) throw new Error('the path of the Redis URL is not a number of a database');
-  return {
-    ...login,
-    host: parsed.hostname.replace(/^\[|\]$/g, '') || '127.0.0.1',
-    port: Number(parsed.port || 6379),
-    ...(parsed.pathname.length > 1 ? { db } : {}),
-    ...(parsed.protocol === 'rediss:' ? { tls: {} } : {}),
-  };
-};
-
-const targetOf = ({ path, host, port, sentinels, name }: RedisOptions): string => {
-  if (sentinels !== undefined && sentinels !== null) return `sentinel master ${name ?? ''}`;
-  return path ?? `${host ?? '127.0.0.1'}:${port ?? 6379}`;
 };
 
 const untilReady = (redis: Redis): Promise<void> =>

@@ -1,0 +1,60 @@
+import type { Budget, Purpose } from '../../actors/ports.ts';
+import type { RedisLink } from './link.ts';
+import { CLOSE, OBSERVE, PAY } from './scripts.ts';
+
+export interface RedisBudgetOptions {
+  readonly link: RedisLink;
+  /** In front of the key, in braces. */
+  readonly prefix: string;
+  /** Names the token without telling it: all who use one token share one budget. */
+  readonly tokenHash: string;
+  /** Calls per minute. Default 250, as DigitalOcean allows. */
+  readonly perMinute?: number;
+  /** Calls per hour. Default 5000, as DigitalOcean allows. */
+  readonly perHour?: number;
+  /** Creations per minute. Default 12. */
+  readonly createsPerMinute?: number;
+  /** The share of both buckets that a purpose leaves to others, 0 to 1. Default: failover and firewall nothing, create a tenth, verify and dns 0.3. */
+  readonly reserve?: Readonly<Partial<Record<Purpose, number>>>;
+}
+
+const RESERVE: Readonly<Record<Purpose, number>> = { failover: 0, firewall: 0, create: 0.1, verify: 0.3, dns: 0.3 };
+
+/** The longest that a reply saying "nothing left" closes the budget, ms: its reset time is by the provider's clock, which may be wrong. */
+const LONGEST_CLOSE_MS = 60_000;
+
+/** The budget of one token for all replicas: buckets that fill all the time by the clock of the Redis server. */
+export const redisBudget = ({
+  link,
+  prefix,
+  tokenHash,
+  perMinute = 250,
+  perHour = 5_000,
+  createsPerMinute = 12,
+  reserve = {},
+}: RedisBudgetOptions): Budget => {
+  const key = `${prefix}:budget:${tokenHash}`;
+  const reserves = { ...RESERVE, ...reserve };
+  const close = async (ms: number): Promise<void> => {
+    await link.script('close the budget', CLOSE, [key], [Math.ceil(ms)]);
+  };
+  return {
+    pay: async (purpose) => {
+      const share = reserves[purpose];
+      const left = [Math.floor(perMinute * share), Math.floor(perHour * share)];
+      return Number(
+        await link.script(`pay for ${purpose}`, PAY, [key], [perMinute, perHour, createsPerMinute, ...left, purpose === 'create' ? 1 : 0]),
+      );
+    },
+    observe: ({ remaining, resetAtMs }) => {
+      const told = async (): Promise<void> => {
+        await link.script('observe the budget', OBSERVE, [key], [remaining, perHour]);
+        const wait = Math.min(resetAtMs - Date.now(), LONGEST_CLOSE_MS);
+        if (remaining <= 0 && wait > 0) await close(wait);
+      };
+      // A correction that is lost costs nothing: the next reply brings another.
+      told().catch(() => undefined);
+    },
+    close,
+  };
+};
