@@ -13,6 +13,8 @@ export interface RedisLinkOptions extends RedisAddress {
 export interface RedisLink {
   /** Where it leads, for messages: host and port only. */
   readonly target: string;
+  /** For libraries that bring commands of their own; to be used inside `call`. */
+  readonly redis: Redis;
   /** What `run` answers. @throws Unreachable with what was tried; Error for a reply that only a defect of ours explains. */
   call<T>(what: string, run: (redis: Redis) => Promise<T>): Promise<T>;
   /** Runs a Lua script by its hash. Its keys must share one hash tag. */
@@ -60,6 +62,7 @@ export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: R
   };
   return {
     target,
+    redis,
     call,
     script: (what, { sha, text }, keys, args) =>
       call(what, async (client) => {

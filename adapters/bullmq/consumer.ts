@@ -1,0 +1,123 @@
+import { DelayedError, type Queue, Worker, type WorkerOptions } from 'bullmq';
+import { Fenced } from '../../actors/errors.ts';
+import type { ActiveJob, Clock, Consumer, JobStep, Json } from '../../actors/ports.ts';
+import type { BullJob, JobData } from './job-data.ts';
+
+type Time = Pick<Clock, 'now' | 'monotonic'>;
+
+/** A worker that knows since when its locks hold. BullMQ renews them by itself at half of their time. */
+class RenewingWorker extends Worker<JobData, null> {
+  /** Token of a run → monotonic time at which its last successful renewal was sent. */
+  readonly renewed = new Map<string, number>();
+  #time: Time;
+  #renews = true;
+
+  constructor(name: string, options: WorkerOptions, time: Time) {
+    // The handler comes with `start`: it needs the worker itself.
+    super(name, async () => null, { ...options, autorun: false });
+    this.#time = time;
+  }
+
+  start(handle: (job: BullJob, token: string) => Promise<null>): void {
+    this.processFn = async (job, token = '') => {
+      // BullMQ's own time of the fetch, taken before it was sent.
+      const age = Math.max(0, this.#time.now() - (job.processedOn ?? 0));
+      this.renewed.set(token, this.#time.monotonic() - age);
+      try {
+        return await handle(job, token);
+      } finally {
+        this.renewed.delete(token);
+      }
+    };
+    this.run().catch((error: unknown) => this.emit('error', error instanceof Error ? error : new Error(String(error))));
+  }
+
+  override async extendJobLocks(jobIds: string[], tokens: string[], duration: number): Promise<string[]> {
+    if (!this.#renews) return jobIds;
+    // The time of sending, not of the reply: a process that was stopped meanwhile would think its lock younger than it is.
+    const sentAt = this.#time.monotonic();
+    const lost = new Set(await super.extendJobLocks(jobIds, tokens, duration));
+    for (const [index, token] of tokens.entries()) {
+      if (!lost.has(jobIds[index] ?? '') && this.renewed.has(token)) this.renewed.set(token, sentAt);
+    }
+    return [...lost];
+  }
+
+  /** The locks run out, so that others take the jobs over. */
+  stopRenewing(): void {
+    this.#renews = false;
+  }
+}
+
+export interface ConsumerOptions {
+  /** For calls that must not wait. */
+  readonly queue: Queue<JobData, null>;
+  readonly worker: WorkerOptions & { readonly lockDuration: number };
+  readonly time: Time;
+  /** Runs a call on the fail-fast connection. @throws Unreachable */
+  readonly call: <T>(what: string, run: () => Promise<T>) => Promise<T>;
+  readonly onTrouble: (message: string) => void;
+}
+
+/** Runs the jobs of a queue until closed. An outage of Redis does not end it. */
+export const consumeQueue = (
+  run: (job: ActiveJob) => Promise<JobStep>,
+  { queue, worker: options, time, call, onTrouble }: ConsumerOptions,
+): Consumer => {
+  const worker = new RenewingWorker(queue.name, options, time);
+  // Without a listener an error event would end the process.
+  worker.on('error', (error) => onTrouble(`queue ${queue.name}: ${error.message}`));
+
+  const activeJob = (job: BullJob, id: string, token: string): ActiveJob => {
+    const lock = () => ({ renewedAt: worker.renewed.get(token) ?? Number.NEGATIVE_INFINITY, durationMs: options.lockDuration });
+    return {
+      id,
+      data: job.data.input,
+      progress: job.data.progress,
+      rerun: job.attemptsStarted > job.data.starts + 1,
+      lock,
+      keep: (progress) => {
+        const { renewedAt, durationMs } = lock();
+        if (time.monotonic() - renewedAt >= durationMs) throw new Fenced(`job ${id}: its lock ran out`);
+        return keep(job, progress);
+      },
+    };
+  };
+  const keep = async (job: BullJob, progress: Json): Promise<void> => {
+    const kept = await call(`queue ${queue.name}: keep the progress of ${job.id}`, async () => {
+      try {
+        await queue.getBackend().updateData(job, { ...job.data, progress });
+        return true;
+      } catch (error) {
+        if (error instanceof Error && error.message.startsWith('Missing key')) return false;
+        throw error;
+      }
+    });
+    if (!kept) throw new Fenced(`job ${job.id} is gone`);
+  };
+  worker.start(async (job, token) => {
+    const id = job.id ?? '';
+    const step = await run(activeJob(job, id, token));
+    if (step.kind === 'done') return null;
+    const data: JobData = { input: job.data.input, progress: step.progress, starts: job.attemptsStarted };
+    // One call for both, refused when the lock is not ours any more; unlike a retry it spends no attempt.
+    await worker.getBackend().moveToDelayed(id, time.now(), Math.ceil(step.afterMs), token, {
+      skipAttempt: true,
+      fieldsToUpdate: { data: JSON.stringify(data) },
+    });
+    throw new DelayedError();
+  });
+
+  return {
+    close: async (graceMs) => {
+      const closed = worker.close();
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, graceMs);
+      });
+      await Promise.race([closed, late]);
+      clearTimeout(timer);
+      worker.stopRenewing();
+    },
+  };
+};
