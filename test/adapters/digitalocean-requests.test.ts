@@ -1,6 +1,8 @@
 import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { inspect } from 'node:util';
+import type { AxiosInstance } from 'axios';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
 import type { Call, KillPoint } from '../../actors/ports.ts';
@@ -107,7 +109,7 @@ describe('the request budget', () => {
 
 describe('the deadline', () => {
   test('ends a write that hangs, with unknown outcome', async () => {
-    const { provider, simulator, address, node } = await testBed({ deadlineMs: 80 });
+    const { provider, simulator, address, node } = await testBed({ deadlineMs: 400 });
     const fault = simulator.faults.add({ kind: 'hang', applied: true });
     const error = await failure(provider.assignRoutedIP(address, node, failover));
     expect(error).toMatchObject({ kind: 'Unavailable', unknownOutcome: true });
@@ -129,7 +131,7 @@ describe('the deadline', () => {
     silent.on('connection', (socket) => sockets.add(socket));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const provider = createDigitalOceanProvider({ token: secret, url, budget: recordingBudget(), log: recordingLog(), deadlineMs: 80 });
+    const provider = createDigitalOceanProvider({ token: secret, url, budget: recordingBudget(), log: recordingLog(), deadlineMs: 400 });
     closing.push(() => provider.close());
     const error = await failure(provider.assignRoutedIP('203.0.113.1' as Address, 'digitalocean://1' as ProviderID, failover));
     for (const socket of sockets) socket.destroy();
@@ -234,7 +236,7 @@ describe('secrets', () => {
   test('never show in errors or logs, whatever fails', async () => {
     const log = recordingLog();
     const broken = { ...recordingBudget(), close: () => Promise.reject(new Unreachable('the store is away')) };
-    const { provider, simulator, address, node } = await testBed({ deadlineMs: 200, log }, {}, broken);
+    const { provider, simulator, address, node } = await testBed({ deadlineMs: 400, log }, {}, broken);
     const errors: unknown[] = [];
     const faults = [
       { kind: 'status', code: 401 },
@@ -279,6 +281,25 @@ describe('several tokens in one process', () => {
       expect(simulator.calls.all()).toHaveLength(10);
       expect(new Set(simulator.calls.all().map((call) => call.status))).toEqual(new Set([200]));
     }
+  });
+});
+
+describe('digitalocean-js as others in the process use it', () => {
+  const require = createRequire(import.meta.url);
+  const shared = () => (require('digitalocean-js/src/lib/axios-instance.js') as { instance: AxiosInstance }).instance;
+
+  test('is not touched when a provider is made', async () => {
+    const library = require('digitalocean-js') as typeof import('digitalocean-js');
+    new library.DigitalOcean('token-of-another', 'http://127.0.0.1:9/v2');
+    const before = shared();
+    await testBed();
+    expect(shared()).toBe(before);
+    expect(before.defaults.baseURL).toBe('http://127.0.0.1:9/v2');
+  });
+
+  test('is not replaced by a copy of ours', async () => {
+    await testBed();
+    expect(shared().defaults.adapter).not.toBeTypeOf('function');
   });
 });
 
