@@ -63,11 +63,24 @@ function ruleFor({ port, protocol }: Port) {
   return { protocol: protocol.toLowerCase(), ports: String(port), sources };
 }
 
-/** By name: the API keeps names of firewalls unique in an account. The library reads the first page only. */
+const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** By name, which the API keeps unique in an account; or by id, which spares the list. */
 async function find(layer: RequestLayer, name: string): Promise<FoundFirewall | null> {
+  if (idPattern.test(name)) return await findById(layer, name);
+  // The library reads the first page only.
   const listed = await layer.listAll('/firewalls', 'firewalls');
-  const found = listed.map((item) => fields(item, 'firewall')).find((item) => item.name === name || item.id === name);
+  const found = listed.map((item) => fields(item, 'firewall')).find((item) => item.name === name);
   return found === undefined ? null : read(found);
+}
+
+async function findById(layer: RequestLayer, id: string): Promise<FoundFirewall | null> {
+  try {
+    return read(fields(await layer.services.firewalls.getExistingFirewall(id), 'firewall'));
+  } catch (error) {
+    if (error instanceof ProviderError && error.kind === 'NotFound') return null;
+    throw error;
+  }
 }
 
 async function writable(layer: RequestLayer, name: string): Promise<FoundFirewall> {

@@ -368,6 +368,17 @@ export function describeProvider(name: string, setup: () => Promise<ProviderHarn
         expect(await provider.findRoutedIPFirewall('front', call)).toMatchObject({ ports: ['tcp/22', 'udp/443'], nodes: [b] });
       });
 
+      test('are written to by the id that finding them told', async () => {
+        const { a, b } = pair();
+        await world.addFirewall('front', ['tcp/22'], [a]);
+        const id = (await provider.findRoutedIPFirewall('front', call))?.id ?? '';
+        await provider.addRoutedIPFirewallPort(id, [web], call);
+        await provider.addRoutedIPFirewallNode(id, [b], call);
+        await provider.deleteRoutedIPFirewallNode(id, [a], call);
+        await world.settle();
+        expect(await provider.findRoutedIPFirewall('front', call)).toMatchObject({ id, ports: ['tcp/22', 'tcp/80'], nodes: [b] });
+      });
+
       test('are not written to when there is nothing to change', async () => {
         const { a, b } = pair();
         await world.addFirewall('front', ['tcp/80'], [a]);
