@@ -1,5 +1,5 @@
 import { alreadyExists, badRequest, type Cause, conflict, forbidden, invalid, modified, notFound } from './errors.ts';
-import { completeNew, kindCauses } from './kinds.ts';
+import { completeNew } from './kinds.ts';
 import { metaCauses, stampNew, stampUpdate, tidyMeta } from './meta.ts';
 import { copy, isObject, type Json, type JsonObject, type KubeObject, timestamp } from './objects.ts';
 import type { WriteOptions } from './options.ts';
@@ -174,7 +174,7 @@ export class Api {
 
   #check(resource: Resource, object: KubeObject, old: KubeObject | undefined, options: WriteOptions): void {
     const causes: Cause[] = [...metaCauses(resource, object.metadata)];
-    causes.push(...(resource.schema?.validate(object, old, options) ?? kindCauses(resource, object, old)));
+    causes.push(...(resource.schema?.validate(object, old, options) ?? []));
     if (causes.length > 0) throw invalid(resource, object.metadata.name ?? '', causes);
   }
 

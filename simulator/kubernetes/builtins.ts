@@ -1,4 +1,5 @@
 import type { Resource } from './resource.ts';
+import { builtinSchema } from './schema/builtin.ts';
 
 const ALL_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const;
 
@@ -80,7 +81,7 @@ const TABLE: Readonly<Record<string, readonly Line[]>> = {
 const resourceOf = (apiVersion: string, line: Line): Resource => {
   const slash = apiVersion.indexOf('/');
   const group = slash < 0 ? '' : apiVersion.slice(0, slash);
-  return {
+  const resource: Resource = {
     group,
     version: apiVersion.slice(slash + 1),
     kind: line.kind,
@@ -96,6 +97,8 @@ const resourceOf = (apiVersion: string, line: Line): Resource => {
     storageVersion: line.storageVersion ?? apiVersion,
     custom: false,
   };
+  const schema = builtinSchema(resource);
+  return schema ? { ...resource, schema } : resource;
 };
 
 export const builtins = (): Resource[] =>

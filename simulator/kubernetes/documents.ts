@@ -1,9 +1,11 @@
 import { aggregated, coreVersions, group, groupList, resourceList } from './discovery.ts';
 import type { JsonObject } from './objects.ts';
+import type { OpenApi } from './openapi.ts';
 import type { Registry } from './registry.ts';
 
 export interface ServerFacts {
   registry: Registry;
+  openApi: OpenApi;
   version: string;
   address: string;
 }
@@ -35,6 +37,11 @@ const versionInfo = (version: string): JsonObject => {
   };
 };
 
+const openApiDocument = (openApi: OpenApi, key: string): Document | undefined => {
+  const body = openApi.document(key);
+  return body === undefined ? undefined : { type: 'application/json', body };
+};
+
 const PROBES = ['/healthz', '/readyz', '/livez'];
 
 /** What is served besides resources: health, version, discovery, OpenAPI. Undefined for an unknown path. */
@@ -42,6 +49,8 @@ export const documentAt = (facts: ServerFacts, url: URL, accept: string | undefi
   const path = url.pathname.replace(/(?<=.)\/$/, '');
   if (PROBES.includes(path)) return { type: 'text/plain; charset=utf-8', body: 'ok' };
   if (path === '/version') return json(versionInfo(facts.version));
+  if (path === '/openapi/v3') return json(facts.openApi.index());
+  if (path.startsWith('/openapi/v3/')) return openApiDocument(facts.openApi, path.slice('/openapi/v3/'.length));
   if (path === '/api' || path === '/apis') {
     if (wantsAggregated(accept)) return { type: AGGREGATED, body: aggregated(facts.registry, path === '/api') };
     return json(path === '/api' ? coreVersions(facts.address.replace(/^http:\/\//, '')) : groupList(facts.registry));

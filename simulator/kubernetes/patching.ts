@@ -27,7 +27,7 @@ export const applyPatchOf = (target: PatchTarget, patch: { type: string; body: J
     case 'application/strategic-merge-patch+json':
       if (resource.custom)
         throw unsupportedMediaType(['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']);
-      return guarded(target, current, strategicPatch(resource.kind, current, requireObject(patch.body)));
+      return guarded(target, current, strategicPatch(resource.schema?.structure(), current, requireObject(patch.body)));
     case 'application/json-patch+json':
       return guarded(target, current, jsonPatch(current, patch.body));
     default:
@@ -62,5 +62,5 @@ const applied = ({ resource, current, name }: PatchTarget, body: Json): Json => 
   const meta = isObject(wanted.metadata) ? wanted.metadata : {};
   const named = { ...wanted, metadata: { ...meta, name } };
   if (!current) return named;
-  return resource.custom ? mergePatch(current, named) : strategicPatch(resource.kind, current, named);
+  return resource.custom ? mergePatch(current, named) : strategicPatch(resource.schema?.structure(), current, named);
 };

@@ -1,5 +1,6 @@
 import type { Cause } from './errors.ts';
-import type { JsonObject, KubeObject } from './objects.ts';
+import type { KubeObject } from './objects.ts';
+import type { Schema } from './schema/schema.ts';
 
 /** A column of the tables that `kubectl get` prints. `priority` 0 is always shown, 1 with `-o wide`. */
 export interface Column {
@@ -14,8 +15,8 @@ export interface Column {
 
 /** What a custom resource's version says of its objects: pruning, defaults and validation. */
 export interface ObjectSchema {
-  /** The document that `kubectl explain` shows. */
-  openAPI: JsonObject;
+  /** The schema itself, which merging and `kubectl explain` go by. */
+  structure(): Schema;
   /** Removes unknown fields from `object` and fills in defaults.
    *  @throws ApiError 400 when there are unknown fields and `fieldValidation` is Strict. */
   accept(object: KubeObject, options: { fieldValidation?: string | undefined; warnings?: string[] }): void;

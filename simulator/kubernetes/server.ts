@@ -6,13 +6,14 @@ import { bootstrap } from './bootstrap.ts';
 import type { Handling } from './calls.ts';
 import { control } from './control.ts';
 import { type CrdSource, DefinitionController, readDefinitions } from './definitions.ts';
-import { documentAt } from './documents.ts';
+import { documentAt, type ServerFacts } from './documents.ts';
 import { ApiError, noSuchPath } from './errors.ts';
 import { Faults } from './faults.ts';
 import { handle } from './handlers.ts';
 import { kubeconfigText } from './kubeconfig.ts';
 import { ObjectStore } from './object-store.ts';
 import { isObject } from './objects.ts';
+import { OpenApi } from './openapi.ts';
 import { Registry } from './registry.ts';
 import { bodyOf, type LoggedRequest } from './requests.ts';
 import { targetOf } from './routes.ts';
@@ -51,9 +52,8 @@ const LOGGED_REQUESTS = 100_000;
 
 interface Context extends Handling {
   requests: LoggedRequest[];
-  version: string;
   log: (line: string) => void;
-  url: () => string;
+  facts: () => ServerFacts;
 }
 
 const sendJson = (
@@ -101,11 +101,7 @@ const answer = async (context: Context, request: IncomingMessage, response: Serv
     if (reply) sendJson(response, reply.code, reply.text, 'application/json', reply.warnings);
     return;
   }
-  const document = documentAt(
-    { registry: context.api.registry, version: context.version, address: context.url() },
-    url,
-    request.headers.accept,
-  );
+  const document = documentAt(context.facts(), url, request.headers.accept);
   if (!document) throw noSuchPath();
   sendJson(response, 200, document.body, document.type);
 };
@@ -164,7 +160,9 @@ export const startKubernetes = async (options: KubernetesOptions = {}): Promise<
   for (const definition of readDefinitions(options.crds ?? [])) {
     if (definitions && isObject(definition)) api.create(definitions, undefined, definition);
   }
-  const context: Context = { api, faults, watches, bookmarkIntervalMs, requests, version, log, url };
+  const openApi = new OpenApi(registry, version);
+  const facts = (): ServerFacts => ({ registry, openApi, version, address: url() });
+  const context: Context = { api, faults, watches, bookmarkIntervalMs, requests, log, facts };
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => serve(context, request, response));
   port = await listen(server, options.port ?? 0);
   return {

@@ -1,8 +1,10 @@
-import { badRequest, type Cause } from '../errors.ts';
+import { type ApiError, badRequest, type Cause } from '../errors.ts';
 import type { JsonObject } from '../objects.ts';
 import type { ObjectSchema } from '../resource.ts';
+import { resolvedSchema } from './builtin-schemas.ts';
 import { celCauses } from './cel.ts';
 import { listCauses } from './lists.ts';
+import { modelOf } from './models.ts';
 import { fillDefaults, prune } from './pruning.ts';
 import type { Schema } from './schema.ts';
 import { valueCauses } from './values.ts';
@@ -18,23 +20,31 @@ const NOT_CHECKED: Cause = {
 
 const unknownFields = (paths: readonly string[]): string => paths.map((path) => `unknown field ${JSON.stringify(path)}`).join(', ');
 
+export const unknownFieldsError = (kind: string, version: string, paths: readonly string[]): ApiError =>
+  badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${unknownFields(paths)}`);
+
+export const warnOfUnknown = (paths: readonly string[], options: { fieldValidation?: string | undefined; warnings?: string[] }): void => {
+  if (options.fieldValidation === 'Warn') for (const path of paths) options.warnings?.push(unknownFields([path]));
+};
+
+const metaSchema = (): Schema => {
+  const model = modelOf('V1ObjectMeta');
+  return model ? resolvedSchema(model) : { 'x-kubernetes-preserve-unknown-fields': true };
+};
+
 /** What the schema of a custom resource's version does to its objects. `openAPIV3Schema` is taken as it stands in the definition. */
 export const customSchema = (names: { kind: string; version: string }, openAPIV3Schema: JsonObject): ObjectSchema => {
   const schema = openAPIV3Schema as Schema;
   // Metadata is the API server's own; a definition may only restrict name and generateName, which nobody here does.
   const { metadata: _metadata, ...properties } = schema.properties ?? {};
   const checked: Schema = { ...schema, properties };
+  const known: Schema = { ...schema, properties: { ...properties, metadata: metaSchema() } };
   return {
-    openAPI: openAPIV3Schema,
-    accept: (object, { fieldValidation, warnings }) => {
-      const unknown = prune(object, checked);
-      if (unknown.length > 0 && fieldValidation === 'Strict') {
-        const { kind, version } = names;
-        throw badRequest(
-          `${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${unknownFields(unknown)}`,
-        );
-      }
-      if (unknown.length > 0 && fieldValidation === 'Warn') for (const path of unknown) warnings?.push(unknownFields([path]));
+    structure: () => schema,
+    accept: (object, options) => {
+      const unknown = prune(object, known);
+      if (unknown.length > 0 && options.fieldValidation === 'Strict') throw unknownFieldsError(names.kind, names.version, unknown);
+      warnOfUnknown(unknown, options);
       fillDefaults(object, checked);
     },
     validate: (object, old) => {

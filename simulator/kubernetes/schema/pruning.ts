@@ -1,14 +1,15 @@
 import { copy, isObject, type Json, type JsonObject } from '../objects.ts';
 import { child, isEmbedded, preservesUnknown, propertyOf, type Schema } from './schema.ts';
 
-const TYPE_FIELDS = ['apiVersion', 'kind', 'metadata'];
+const TYPE_FIELDS = ['apiVersion', 'kind'];
+const EMBEDDED_FIELDS = [...TYPE_FIELDS, 'metadata'];
 
 const pruneObject = (value: JsonObject, schema: Schema, path: string, root: boolean): string[] => {
   const unknown: string[] = [];
   for (const key of Object.keys(value)) {
     const here = child(path, key);
     const property = propertyOf(schema, key);
-    if ((root || isEmbedded(schema)) && TYPE_FIELDS.includes(key)) continue;
+    if ((root && TYPE_FIELDS.includes(key)) || (isEmbedded(schema) && EMBEDDED_FIELDS.includes(key))) continue;
     if (property) unknown.push(...pruneValue(value[key], property, here));
     else if (!preservesUnknown(schema) && schema.additionalProperties !== true) {
       unknown.push(here);

@@ -1,0 +1,47 @@
+/** How the lists of built-in types are merged by a strategic merge patch and by server-side apply: by the keys named, the first of which is the patch's; none for a set of plain values.
+ *  Lists not named are replaced. Source: the Kubernetes API reference, `patchStrategy`, `patchMergeKey`, `listMapKey`. */
+export const MERGE_KEYS: Readonly<Record<string, readonly string[]>> = {
+  'V1ObjectMeta.finalizers': [],
+  'V1ObjectMeta.ownerReferences': ['uid'],
+  'V1PodSpec.containers': ['name'],
+  'V1PodSpec.initContainers': ['name'],
+  'V1PodSpec.ephemeralContainers': ['name'],
+  'V1PodSpec.volumes': ['name'],
+  'V1PodSpec.imagePullSecrets': ['name'],
+  'V1PodSpec.hostAliases': ['ip'],
+  'V1PodSpec.topologySpreadConstraints': ['topologyKey', 'whenUnsatisfiable'],
+  'V1PodSpec.resourceClaims': ['name'],
+  'V1PodSpec.schedulingGates': ['name'],
+  'V1Container.env': ['name'],
+  'V1Container.ports': ['containerPort', 'protocol'],
+  'V1Container.volumeMounts': ['mountPath'],
+  'V1Container.volumeDevices': ['devicePath'],
+  'V1EphemeralContainer.env': ['name'],
+  'V1EphemeralContainer.ports': ['containerPort', 'protocol'],
+  'V1EphemeralContainer.volumeMounts': ['mountPath'],
+  'V1PodStatus.conditions': ['type'],
+  'V1PodStatus.podIPs': ['ip'],
+  'V1PodStatus.hostIPs': ['ip'],
+  'V1NodeSpec.podCIDRs': [],
+  'V1NodeStatus.conditions': ['type'],
+  'V1NodeStatus.addresses': ['type'],
+  'V1ServiceSpec.ports': ['port', 'protocol'],
+  'V1ServiceStatus.conditions': ['type'],
+  'V1ServiceAccount.secrets': ['name'],
+  'V1NamespaceStatus.conditions': ['type'],
+  'V1JobStatus.conditions': ['type'],
+  'V1DeploymentStatus.conditions': ['type'],
+  'V1ReplicaSetStatus.conditions': ['type'],
+  'V1StatefulSetStatus.conditions': ['type'],
+  'V1DaemonSetStatus.conditions': ['type'],
+  'V1PersistentVolumeClaimStatus.conditions': ['type'],
+  'V1PodDisruptionBudgetStatus.conditions': ['type'],
+  'V1MutatingWebhookConfiguration.webhooks': ['name'],
+  'V1ValidatingWebhookConfiguration.webhooks': ['name'],
+};
+
+/** Lists that are sets or maps for server-side apply alone; a strategic merge patch replaces them. */
+export const APPLY_KEYS: Readonly<Record<string, readonly string[]>> = {
+  'V1CustomResourceDefinitionStatus.conditions': ['type'],
+  'V1CustomResourceDefinitionSpec.versions': ['name'],
+};
