@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import type { Address, ProviderID } from '../../machines/types.ts';
 import type { FaultSpec } from '../../simulator/digitalocean/faults.ts';
-import { describeProvider, type NextCall, type ProviderHarness } from '../contracts/provider.ts';
+import { describeProvider } from '../contracts/provider.ts';
+import type { NextCall, ProviderHarness } from '../contracts/provider-harness.ts';
 import { secret, startTestBed } from './digitalocean-support.ts';
 
 const faultFor: Readonly<Record<Exclude<NextCall, 'refusedConnection'>, FaultSpec>> = {

@@ -8,7 +8,7 @@ import { Unreachable } from '../../actors/errors.ts';
 import type { Call, KillPoint } from '../../actors/ports.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
 import type { Address, ProviderID } from '../../machines/types.ts';
-import { failure } from '../contracts/provider.ts';
+import { failure } from '../contracts/provider-harness.ts';
 import { recordingBudget, recordingLog, secret, startTestBed, type TestBed } from './digitalocean-support.ts';
 
 const read: Call = { purpose: 'verify' };

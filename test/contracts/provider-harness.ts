@@ -1,0 +1,84 @@
+import { expect } from 'vitest';
+import { ProviderError } from '../../actors/errors.ts';
+import type { Call, Provider } from '../../actors/ports.ts';
+import type { Address, ErrorKind, ObservedAddress, ProviderID } from '../../machines/types.ts';
+
+/** What befalls the next call, or the next that it can befall, once. */
+export type NextCall =
+  /** The effect takes place, but the answer is lost. */
+  | 'lostAnswer'
+  /** The request is lost on its way after it was sent. */
+  | 'lostRequest'
+  /** No connection comes about: nothing was sent. Lasts until `heal`. */
+  | 'refusedConnection'
+  /** 429 with 7 s to wait. */
+  | 'rateLimited'
+  /** The provider is busy with an earlier change of the address or the node. */
+  | 'pendingEvent'
+  | 'unauthorized'
+  | 'unavailable'
+  /** A list comes back without its end. */
+  | 'partialList';
+
+/** The world behind a provider, as a test arranges and inspects it: not through the provider. */
+export interface ProviderHarness {
+  readonly provider: Provider;
+  /** A region that exists, and another one. */
+  readonly regions: readonly [string, string];
+  addNode(region: string): ProviderID;
+  removeNode(providerID: ProviderID): void;
+  addAddress(region: string, holder?: ProviderID): Address;
+  /** What the provider's own state says of the address now. */
+  inspect(address: Address): ObservedAddress | null;
+  addresses(): readonly Address[];
+  /** No more addresses than these can be created. */
+  setQuota(addresses: number): void;
+  /** Resolves once every accepted change shows. */
+  settle(): Promise<void>;
+  befall(next: NextCall): Promise<void>;
+  /** Ends what `befall` left in force. */
+  heal(): Promise<void>;
+  /** Calls that wanted to change something and reached the provider, so far. */
+  writes(): number;
+  /** A firewall with these open ports (`tcp/80`), and one rule that is not ours. */
+  addFirewall(name: string, ports: readonly string[], nodes: readonly ProviderID[]): Promise<void>;
+  addZone(zone: string): Promise<void>;
+  addRecord(zone: string, record: { readonly name: string; readonly data: string; readonly ttl: number }): Promise<void>;
+  /** A records of the name (relative to the zone), sorted by data. */
+  records(zone: string, name: string): readonly { readonly data: string; readonly ttl: number }[];
+  close(): Promise<void>;
+}
+
+/** What a test of the suite finds set up: read anew by each test. */
+export interface Stage {
+  readonly world: ProviderHarness;
+  readonly provider: Provider;
+  /** A region, and another one. */
+  readonly here: string;
+  readonly elsewhere: string;
+  /** Two nodes and an unattached address in one region. */
+  pair(): { a: ProviderID; b: ProviderID; address: Address };
+}
+
+export const read: Call = { purpose: 'verify' };
+export const failover: Call = { purpose: 'failover' };
+export const creation: Call = { purpose: 'create' };
+
+/** An address that no account has. */
+export const nowhere = '203.0.113.250' as Address;
+
+/** The error a promise ends with. Fails when there is none or when it is no ProviderError. */
+export async function failure(promise: Promise<unknown>): Promise<ProviderError> {
+  const error: unknown = await promise.then(
+    () => 'no error',
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(ProviderError);
+  return error as ProviderError;
+}
+
+export async function expectKind(promise: Promise<unknown>, kind: ErrorKind): Promise<ProviderError> {
+  const error = await failure(promise);
+  expect(error.kind, error.message).toBe(kind);
+  return error;
+}
