@@ -121,8 +121,11 @@ export class Api {
     if (deletion.dryRun) return { last: fromStorage(resource, object), gone: !strategyOf(resource).returnsDeleted };
     const finalizers = finalizersAfter(object, deletion);
     const grace = graceOf(resource, object, deletion);
-    if (finalizers.length === 0 && grace === 0) return { last: this.#drop(resource, object), gone: true };
+    // A namespace stays until a controller has emptied it.
+    if (finalizers.length === 0 && grace === 0 && resource.storage !== 'namespaces')
+      return { last: this.#drop(resource, object), gone: true };
     const marked = markDeleted(object, finalizers, grace, this.#now());
+    if (resource.storage === 'namespaces') marked.status = { phase: 'Terminating' };
     return { last: this.#save(resource, marked, {}), gone: false };
   }
 

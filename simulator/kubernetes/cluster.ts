@@ -37,6 +37,7 @@ const readyCondition = (ready: boolean, reason: string): JsonObject => ({
   status: ready ? 'True' : 'False',
   reason,
   message: ready ? 'kubelet is posting ready status' : 'kubelet stopped',
+  lastHeartbeatTime: timestamp(Date.now()),
   lastTransitionTime: timestamp(Date.now()),
 });
 
@@ -152,8 +153,11 @@ const podRef = (spec: Pick<PodSpec, 'name' | 'namespace'>): ClientRef => ({
   namespace: spec.namespace ?? 'default',
 });
 
+const IMAGE = 'registry.example/app:1.0';
+
 const podStatus = (ready: boolean, phase: string): JsonObject => ({
   phase,
+  containerStatuses: [{ name: 'main', ready, restartCount: 0, image: IMAGE, imageID: '', started: ready }],
   conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: timestamp(Date.now()) }],
 });
 
@@ -164,7 +168,7 @@ export const podObject = (spec: PodSpec): JsonObject =>
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name: spec.name, namespace: spec.namespace ?? 'default', labels: spec.labels ?? {} },
-      spec: { nodeName: spec.node, containers: [{ name: 'main', image: 'registry.example/app:1.0' }], automountServiceAccountToken: false },
+      spec: { nodeName: spec.node, containers: [{ name: 'main', image: IMAGE }], automountServiceAccountToken: false },
     },
     spec.bytes,
   );

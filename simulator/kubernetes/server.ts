@@ -5,6 +5,7 @@ import { Api } from './api.ts';
 import { bootstrap } from './bootstrap.ts';
 import type { Handling } from './calls.ts';
 import { control } from './control.ts';
+import { BackgroundControllers } from './controllers.ts';
 import { type CrdSource, DefinitionController, readDefinitions } from './definitions.ts';
 import { documentAt, type ServerFacts } from './documents.ts';
 import { ApiError, noSuchPath } from './errors.ts';
@@ -155,6 +156,7 @@ export const startKubernetes = async (options: KubernetesOptions = {}): Promise<
   let port = 0;
   const url = (): string => `http://127.0.0.1:${port}`;
   new DefinitionController(api).start();
+  new BackgroundControllers(api, log).start();
   bootstrap(api);
   const definitions = registry.find('apiextensions.k8s.io/v1', 'customresourcedefinitions');
   for (const definition of readDefinitions(options.crds ?? [])) {

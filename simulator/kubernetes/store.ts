@@ -117,7 +117,7 @@ export class Store {
     const previous = this.get(storage, key);
     if (!previous) return undefined;
     this.#collection(storage).delete(key);
-    this.#sorted.delete(storage);
+    this.#replaceSorted(storage, previous);
     this.#revision += 1;
     const last = { ...previous.object, metadata: { ...previous.object.metadata, resourceVersion: String(this.#revision) } };
     const entry = new Entry(last, this.#revision);
@@ -162,13 +162,12 @@ export class Store {
     return collection;
   }
 
-  /** Sorting thousands of keys after every write would dominate a list; a changed object keeps its place. */
-  #replaceSorted(storage: string, previous: Entry, entry: Entry): void {
+  /** Sorting thousands of keys after every write would dominate a list: a changed object keeps its place, a removed one leaves it. */
+  #replaceSorted(storage: string, previous: Entry, ...replacement: Entry[]): void {
     const sorted = this.#sorted.get(storage);
-    if (!sorted) return;
-    const place = sorted.indexOf(previous);
-    if (place < 0) this.#sorted.delete(storage);
-    else this.#sorted.set(storage, sorted.with(place, entry));
+    const place = sorted?.indexOf(previous) ?? -1;
+    if (sorted && place >= 0) this.#sorted.set(storage, sorted.toSpliced(place, 1, ...replacement));
+    else this.#sorted.delete(storage);
   }
 
   #record(change: Change): void {
