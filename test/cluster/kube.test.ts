@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -9,9 +9,18 @@ import { ASSETS, type Cluster, clusterUnavailable, startCluster } from '../suppo
 import { createNamespace, pathOf } from '../support/kube-apply.ts';
 import { waitFor } from '../support/wait-for.ts';
 
+/** Empty when the process is gone. */
+const commandOf = (pid: number): string => (existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '');
+
+/** All its threads' children. */
+const childrenOf = (pid: number): readonly number[] =>
+  readdirSync(`/proc/${pid}/task`)
+    .flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').trim().split(' '))
+    .filter((each) => each !== '')
+    .map(Number);
+
 /** Those of `pids` that run and name `folder` in their command line: the servers and their guards. */
-const running = (folder: string, pids: readonly number[]): readonly number[] =>
-  pids.filter((pid) => existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder));
+const running = (folder: string, pids: readonly number[]): readonly number[] => pids.filter((pid) => commandOf(pid).includes(folder));
 
 describe('a test cluster', () => {
   let cluster: Cluster;
@@ -42,8 +51,28 @@ describe('a test cluster', () => {
     await cluster.send('/api/v1/namespaces/default/serviceaccounts', { method: 'POST', body: account });
     const token = await cluster.tokenFor('default', 'nobody');
     expect((await cluster.send('/api/v1/nodes', { token })).status).toBe(403);
-    const seen = cluster.auditLog().filter(({ user }) => user.username === 'system:serviceaccount:default:nobody');
-    expect(seen.map(({ verb, responseStatus }) => [verb, responseStatus?.code])).toEqual([['list', 403]]);
+    const seen = (): readonly unknown[] =>
+      cluster
+        .auditLog()
+        .filter(({ user }) => user.username === 'system:serviceaccount:default:nobody')
+        .map(({ verb, responseStatus }) => [verb, responseStatus?.code]);
+    // The entry is written when the answer has been sent.
+    await waitFor('the request is in the audit log', () => seen().length > 0);
+    expect(seen()).toEqual([['list', 403]]);
+  });
+
+  test('answers after a pause what it was asked in it', async () => {
+    const apiServer = childrenOf(process.pid).filter(
+      (pid) => commandOf(pid).includes('kube-apiserver\0') && commandOf(pid).includes(cluster.url.slice(-5)),
+    );
+    expect(apiServer).toHaveLength(1);
+    const isStopped = (): boolean => apiServer.every((pid) => /\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')));
+    cluster.pauseApiServer();
+    await waitFor('the server is stopped', isStopped);
+    const answer = cluster.send('/version');
+    cluster.resumeApiServer();
+    expect((await answer).status).toBe(200);
+    expect(isStopped()).toBe(false);
   });
 });
 
@@ -81,7 +110,7 @@ describe('a process that is killed', () => {
   test('takes its cluster with it', async () => {
     const [kubeconfig] = (await once(createInterface(child.stdout), 'line')) as [string];
     const folder = dirname(kubeconfig);
-    const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ').map(Number);
+    const children = childrenOf(child.pid ?? 0);
     expect(running(folder, children)).toHaveLength(4);
     child.kill('SIGKILL');
     await waitFor('servers and guards have ended', () => running(folder, children).length === 0);
