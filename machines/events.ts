@@ -20,6 +20,8 @@ export interface SpecObserved extends Timed {
   readonly spec: unknown;
   readonly generation: number;
   readonly registry: ProviderRegistry;
+  /** Addresses of the spec that an older pool lists too, by that pool's name: the older one keeps them. */
+  readonly conflicts: Readonly<Record<Address, string>>;
 }
 
 /** The nodes and pods that the pool's selectors let through, as they are now. */

@@ -26,6 +26,8 @@ export interface PoolContext {
   readonly spec: PoolSpec | null;
   /** Why the present spec is not valid; null when it is. */
   readonly error: string | null;
+  /** Addresses of the spec that belong to an older pool, by its name. */
+  readonly conflicts: Readonly<Record<Address, string>>;
   /** The selectors under which `candidates` were found; null before the first fact. */
   readonly query: string | null;
   /** Eligible nodes, the next one first. */
@@ -115,6 +117,7 @@ export const poolContext = ({ id, ref, remembered }: PoolInput): PoolContext => 
   generation: 0,
   spec: null,
   error: null,
+  conflicts: {},
   query: null,
   candidates: [],
   members: {},
@@ -154,7 +157,10 @@ export const isPrimed = (context: PoolContext): boolean =>
 export const listed = ({ spec, acquiring }: PoolContext): readonly Address[] =>
   spec ? [...spec.ips, ...acquiring.published.filter((address) => !spec.ips.includes(address))] : [];
 
-export const wanted = (context: PoolContext): readonly Address[] => listed(context).slice(0, context.spec?.desired ?? 0);
+export const wanted = (context: PoolContext): readonly Address[] =>
+  listed(context)
+    .slice(0, context.spec?.desired ?? 0)
+    .filter((address) => context.conflicts[address] === undefined);
 
 export const lacksAddress = (context: PoolContext): boolean =>
   listed(context).length < (context.spec?.desired ?? 0) &&
@@ -173,11 +179,19 @@ const memberless = (context: PoolContext, address: Address): boolean => context.
 export function observeSpec(context: PoolContext, event: SpecObserved): Next {
   if (event.generation < context.generation) return next(context);
   const checked = checkPoolSpec(event.spec, event.registry);
-  if (!checked.spec) return next({ ...context, generation: event.generation, error: checked.error });
+  const { conflicts } = event;
+  if (!checked.spec) return next({ ...context, generation: event.generation, conflicts, error: checked.error });
   const { spec } = checked;
   const published = context.acquiring.published.filter((address) => !spec.ips.includes(address));
   const unclear = context.acquiring.unclear.some((address) => spec.ips.includes(address)) ? [] : context.acquiring.unclear;
-  return staff({ ...context, generation: event.generation, spec, error: null, acquiring: { ...context.acquiring, published, unclear } });
+  return staff({
+    ...context,
+    generation: event.generation,
+    spec,
+    conflicts,
+    error: null,
+    acquiring: { ...context.acquiring, published, unclear },
+  });
 }
 
 /** Puts the matching nodes in line: those known keep their places, new ones join by name. Tells each address whose node changed. */

@@ -52,7 +52,7 @@ export function poolStatus(view: PoolView): PoolStatus {
   const { context } = view;
   const goal = new Set<string>(wanted(context));
   const ips = Object.fromEntries(
-    listed(context).map((address) => [address, goal.has(address) ? ipStatus(view.addresses[address]) : { state: 'disabled' as const }]),
+    listed(context).map((address) => [address, goal.has(address) ? ipStatus(view.addresses[address]) : unstaffed(context, address)]),
   );
   const error = poolError(context);
   const { intent } = context.acquiring;
@@ -80,6 +80,13 @@ export function assignable(context: PoolContext): readonly string[] {
   const taken = new Set([...Object.values(context.members).flatMap(({ node }) => (node ? [node.name] : [])), ...context.fullNodes]);
   return context.candidates.map(({ name }) => name).filter((name) => !taken.has(name) && !context.backOff[name]);
 }
+
+const unstaffed = (context: PoolContext, address: Address): IPStatus => {
+  const owner = context.conflicts[address];
+  return owner === undefined
+    ? { state: 'disabled' }
+    : { state: 'error', error: `the older pool ${owner} lists ${address} too, and keeps it` };
+};
 
 function ipStatus(view: AddressView | undefined): IPStatus {
   if (!view) return { state: 'in-progress' };
@@ -169,6 +176,8 @@ function problemOf(view: PoolView): Finding | null {
   if (context.error !== null) return { reason: 'InvalidSpec', message: context.error };
   if (context.acquiring.unclear.length > 0) return { reason: 'CreateUnknown', message: poolError(context) ?? '' };
   if (context.acquiring.failure) return { reason: 'CreateFailed', message: poolError(context) ?? '' };
+  const [contested] = Object.keys(context.conflicts) as Address[];
+  if (contested) return { reason: 'AddressConflict', message: unstaffed(context, contested).error ?? '' };
   for (const address of wanted(context)) {
     const shown = view.addresses[address];
     if (shown?.state === 'CoolOff' && shown.context.failure) {

@@ -1,0 +1,80 @@
+import type { AnyStateMachine } from 'xstate';
+import { ipMachine } from '../machines/ip.machine.ts';
+import { type AddressContext, type AddressSettings, claimedNodes } from '../machines/ip.ts';
+import type { JobInput, JobName } from '../machines/jobs.ts';
+import { poolMachine } from '../machines/pool.machine.ts';
+import { claimedByPool, type PoolContext } from '../machines/pool.ts';
+import { verificationMachine } from '../machines/verification.machine.ts';
+import type { VerificationSettings } from '../machines/verification.ts';
+import type { Chart, Charts } from './charts.ts';
+
+/** Every chart that the runtime can run, under the figures of this process. */
+export function charts(settings: AddressSettings & VerificationSettings, limitOf: (provider: string) => number): Charts {
+  const job: Chart['job'] = (name: JobName, input: never) => describe(name, input);
+  const none = () => ({ provider: '', nodes: [], limit: 1 });
+  const pool: Chart = {
+    name: 'pool',
+    version: 1,
+    machine: poolMachine(settings) as unknown as AnyStateMachine,
+    claims: (context: PoolContext) => ({
+      provider: context.provider || (context.spec?.provider ?? ''),
+      nodes: claimedByPool(context),
+      limit: 1,
+    }),
+    job,
+  };
+  const ip: Chart = {
+    name: 'ip',
+    version: 1,
+    machine: ipMachine(settings) as unknown as AnyStateMachine,
+    claims: (context: AddressContext) => ({ provider: context.provider, nodes: claimedNodes(context), limit: limitOf(context.provider) }),
+    job,
+  };
+  const verification: Chart = {
+    name: 'verification',
+    version: 1,
+    machine: verificationMachine(settings) as unknown as AnyStateMachine,
+    claims: none,
+    job,
+  };
+  return { pool, ip, verification };
+}
+
+const FAILOVER = 1;
+const USUAL = 5;
+const HOUSEKEEPING = 9;
+
+type Described = ReturnType<Chart['job']>;
+
+/** Titles are what people read in the job dashboard: verb, object, target. */
+function describe(name: JobName, input: unknown): Described {
+  const given = input as JobInput<JobName>;
+  const on = (title: string, priority: number): Described => ({ title, queue: given.provider, priority });
+  switch (name) {
+    case 'assign': {
+      const { address, node } = input as JobInput<'assign'>;
+      return on(`assign ${address} → ${node.name}`, FAILOVER);
+    }
+    case 'find':
+      return on(`find ${(input as JobInput<'find'>).address}`, FAILOVER);
+    case 'intendCreate':
+      return on(`intend to create for ${ownerOf(input as JobInput<'intendCreate'>)}`, USUAL);
+    case 'create':
+      return on(`create in ${(input as JobInput<'create'>).region} for ${ownerOf(input as JobInput<'create'>)}`, USUAL);
+    case 'reconcileCreate':
+      return on(`look for the address created for ${ownerOf(input as JobInput<'reconcileCreate'>)}`, USUAL);
+    case 'publish':
+      return on(`publish ${(input as JobInput<'publish'>).address} in ${ownerOf(input as JobInput<'publish'>)}`, USUAL);
+    case 'openFirewall':
+      return on(`open firewall ${(input as JobInput<'openFirewall'>).firewall}`, FAILOVER);
+    case 'prune':
+      return on(`prune firewall ${(input as JobInput<'prune'>).firewall}`, USUAL);
+    case 'release':
+      return on(`release ${(input as JobInput<'release'>).address}`, USUAL);
+    case 'verifyAll':
+      return on(`verify all addresses of ${given.provider}`, HOUSEKEEPING);
+  }
+}
+
+const ownerOf = ({ owner }: { readonly owner: { readonly namespace: string; readonly name: string } }): string =>
+  `${owner.namespace}/${owner.name}`;

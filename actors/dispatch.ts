@@ -1,0 +1,89 @@
+import type { ActorId } from '../machines/types.ts';
+import { Unreachable } from './errors.ts';
+import type { ActorRecord, Command, JobCommand, Json, Log, NewJob, Queues, SendCommand, TimerCommand } from './ports.ts';
+import type { Envelope, TurnResult } from './turn.ts';
+import { jobOf, TIMERS } from './worker.ts';
+
+/** What a timer's job holds. */
+export interface TimerData {
+  readonly actor: string;
+  readonly sendId: string;
+  readonly commandId: string;
+}
+
+export interface DispatchPorts {
+  readonly queues: Queues;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly term: () => number;
+  /** Resolves once the receiver's turn is saved. */
+  readonly deliver: (envelope: Envelope) => Promise<void>;
+  /** A send was handled: its sender may forget it. */
+  readonly arrived: (sender: ActorId, id: string) => void;
+}
+
+/** Hands saved commands to the queues and to other cells. Adding a job that is there already is a no-op, so that handing over twice is harmless.
+ *  Answers the ids of jobs and timers that are stored now; what failed stays in the outbox and is swept. */
+export async function dispatch(commands: readonly Command[], ports: DispatchPorts): Promise<readonly string[]> {
+  for (const command of commands) if (command.kind === 'send') send(command, ports);
+  const queues = new Map<string, NewJob[]>();
+  for (const command of commands) {
+    if (command.kind === 'send') continue;
+    const queue = command.kind === 'timer' ? TIMERS : command.queue;
+    queues.set(queue, [
+      ...(queues.get(queue) ?? []),
+      command.kind === 'timer' ? timerOf(command, ports.now()) : jobOf(command as JobCommand, ports.term()),
+    ]);
+  }
+  const stored = await Promise.all([...queues].map(([queue, jobs]) => add(queue, jobs, ports)));
+  return stored.flat();
+}
+
+async function add(queue: string, jobs: readonly NewJob[], { queues, log }: DispatchPorts): Promise<readonly string[]> {
+  try {
+    await queues.queue(queue).add(jobs);
+    return jobs.map(({ id }) => id);
+  } catch (error) {
+    log.warn('jobs could not be queued yet', { queue, jobs: jobs.length, error: String(error) });
+    return [];
+  }
+}
+
+const timerOf = ({ id, actor, sendId, dueAt }: TimerCommand, now: number): NewJob => ({
+  id,
+  title: `timer ${sendId} of ${actor}`,
+  data: { actor, sendId, commandId: id } satisfies { [key: string]: Json },
+  delayMs: Math.max(0, dueAt - now),
+});
+
+function send(command: SendCommand, { deliver, arrived, log }: DispatchPorts): void {
+  const event = command.event as { readonly type: string; readonly [field: string]: unknown };
+  deliver({ to: command.to, event, sender: { actor: command.actor, id: command.id } }).then(
+    () => arrived(command.actor, command.id),
+    (error) => {
+      if (!(error instanceof Unreachable)) log.error('a send failed', { from: command.actor, to: command.to, error: String(error) });
+    },
+  );
+}
+
+/** Best effort: a job or timer that nobody waits for is fenced anyway. */
+export function discard(
+  obsolete: TurnResult['obsolete'],
+  records: ReadonlyMap<ActorId, ActorRecord>,
+  { queues }: Pick<DispatchPorts, 'queues'>,
+): void {
+  for (const { key, commandId, actor } of obsolete) {
+    const isTimer = key.startsWith('xstate.after.');
+    const queue = isTimer ? TIMERS : queueOf(records.get(actor));
+    if (queue)
+      void queues
+        .queue(queue)
+        .remove(commandId)
+        .catch(() => undefined);
+  }
+}
+
+const queueOf = (record: ActorRecord | undefined): string | null => {
+  const provider = (record?.snapshot.context as { readonly provider?: unknown } | undefined)?.provider;
+  return typeof provider === 'string' && provider !== '' ? provider : null;
+};

@@ -1,0 +1,416 @@
+import type { AddressContext } from '../machines/ip.ts';
+import type { Verification } from '../machines/jobs.ts';
+import { rememberedPool } from '../machines/rebuild.ts';
+import type { ActorId, ObservedAddress } from '../machines/types.ts';
+import type { ProviderFacts, ProviderRegistry } from '../machines/validate.ts';
+import { Cell, type CellPorts, type Halt } from './cell.ts';
+import { type Charts, cellOf } from './charts.ts';
+import { discard, dispatch, type TimerData } from './dispatch.ts';
+import { Unreachable } from './errors.ts';
+import { type ObservedPools, providerOf } from './pools.ts';
+import type {
+  ActiveJob,
+  ActorRecord,
+  CellWrite,
+  Clock,
+  Command,
+  Consumer,
+  JobStep,
+  Log,
+  Observer,
+  PoolObject,
+  Probe,
+  Provider,
+  Queues,
+  RecordStore,
+} from './ports.ts';
+import type { Settings } from './settings.ts';
+import { loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
+import type { Envelope } from './turn.ts';
+import { OUTCOMES, type OutcomeData, TIMERS } from './worker.ts';
+
+/** A provider by its name: what it can do, and the means to call it, null without credentials. */
+export interface KnownProvider {
+  readonly facts: ProviderFacts;
+  readonly provider: Provider | null;
+}
+
+export interface LeaderPorts {
+  readonly charts: Charts;
+  readonly store: RecordStore;
+  readonly queues: Queues;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly probe: Probe;
+  readonly observers: readonly Observer[];
+  readonly providers: Readonly<Record<string, KnownProvider>>;
+  readonly pools: ObservedPools;
+  readonly settings: Settings;
+}
+
+/** How many outcomes and timers are handed to cells at once. */
+const OUTCOMES_AT_ONCE = 256;
+
+/** One term of leadership: owns the cells, tells them the facts, consumes outcomes and timers. Ends for good when it halts or is closed. */
+export class Leader {
+  readonly term: number;
+  readonly #ports: LeaderPorts;
+  readonly #halted: (why: Halt) => void;
+  readonly #cells = new Map<ActorId, Cell>();
+  /** Pools that were told everything; before, facts only wait in `pools`. */
+  readonly #started = new Set<ActorId>();
+  readonly #truth = new Map<string, readonly ObservedAddress[]>();
+  readonly #reading = new Set<string>();
+  /** Record versions that stood when a verification was issued. */
+  readonly #issued = new Map<string, ReadonlyMap<ActorId, number>>();
+  readonly #consumers: Consumer[] = [];
+  readonly #timers = new Set<() => void>();
+  #closed = false;
+
+  constructor(term: number, ports: LeaderPorts, halted: (why: Halt) => void) {
+    this.term = term;
+    this.#ports = ports;
+    this.#halted = halted;
+  }
+
+  get cells(): ReadonlyMap<ActorId, Cell> {
+    return this.#cells;
+  }
+
+  recordsOf(cell: ActorId): ReadonlyMap<ActorId, ActorRecord> | null {
+    return this.#cells.get(cell)?.records ?? null;
+  }
+
+  /** Takes over what is stored, or what this process remembers; from then on facts, outcomes and timers are heard. @throws Unreachable */
+  async open(memory: Memory | null): Promise<void> {
+    const stored = memory ? await restoreCells(memory, this.#ports, this.term) : await loadCells(this.#ports, this.term);
+    for (const [id, cell] of stored) this.#cells.set(id, new Cell(id, cell, this.#cellPorts()));
+    await resetClaims(stored, this.#ports, this.term);
+    for (const id of this.#cells.keys()) {
+      if (id.startsWith('pool/') && !this.#ports.pools.all.has(id)) this.#orphan(id);
+      if (id.startsWith('verify/')) this.#tell(id, { type: 'RESUME' });
+    }
+    for (const pool of this.#ports.pools.all.values()) this.observePool(pool);
+    this.#consumers.push(
+      this.#ports.queues.queue(OUTCOMES).consume((job) => this.#heardOutcome(job), OUTCOMES_AT_ONCE),
+      this.#ports.queues.queue(TIMERS).consume((job) => this.#heardTimer(job), OUTCOMES_AT_ONCE),
+    );
+    this.#every(this.#ports.settings.sweepEveryMs, () => {
+      for (const cell of this.#cells.values()) void cell.sweep();
+    });
+  }
+
+  /** Stops. Nothing is heard any more; what was saved is with the next leader. */
+  async close(why: Halt, graceMs: number): Promise<void> {
+    this.#closed = true;
+    for (const cancel of this.#timers) cancel();
+    for (const cell of this.#cells.values()) cell.stop(why);
+    await Promise.all(this.#consumers.map((consumer) => consumer.close(graceMs)));
+    await Promise.all([...this.#cells.values()].map((cell) => cell.quiet()));
+  }
+
+  memory(): Memory {
+    return new Map([...this.#cells].map(([id, cell]) => [id, cell.records]));
+  }
+
+  // ---------------------------------------------------------------- facts
+
+  observePool(pool: PoolObject): void {
+    const id = cellId(pool);
+    const cell = this.#cells.get(id);
+    if (!cell) {
+      this.#introduce(id, pool);
+      return;
+    }
+    if (uidOf(cell) !== null && uidOf(cell) !== pool.ref.uid) {
+      // Another pool of the same name: it is introduced once the former one is gone.
+      this.#tell(id, { type: 'DELETED' });
+      return;
+    }
+    if (this.#started.has(id)) this.#tellSpec(id, pool);
+    else this.#startWhenRead(id, pool);
+  }
+
+  poolGone(id: ActorId): void {
+    if (this.#cells.has(id)) this.#tell(id, { type: 'DELETED' });
+  }
+
+  observeCluster(id: ActorId): void {
+    const fact = this.#ports.pools.fact(id);
+    if (fact && this.#started.has(id)) this.#tell(id, { type: 'CLUSTER_OBSERVED', ...fact });
+  }
+
+  #introduce(id: ActorId, pool: PoolObject): void {
+    const cell = new Cell(id, null, this.#cellPorts());
+    this.#cells.set(id, cell);
+    const remembered = rememberedPool(pool.status, this.#ports.clock.now(), this.#ports.settings.callDeadlineMs);
+    cell.spawn('pool', id, { id, ref: pool.ref, remembered }).catch(ignoreHalt);
+    // Safe before the provider is read: a new pool does nothing until it is primed. An invalid one says so at once.
+    this.#tellSpec(id, pool);
+    this.#startWhenRead(id, pool);
+  }
+
+  /** A stored pool whose object went while nobody led. */
+  #orphan(id: ActorId): void {
+    this.#tell(id, { type: 'RESUME' });
+    this.#tell(id, { type: 'DELETED' });
+    for (const actor of this.#cells.get(id)?.records.keys() ?? []) if (actor !== id) this.#tell(actor, { type: 'RESUME' });
+  }
+
+  #startWhenRead(id: ActorId, pool: PoolObject): void {
+    const name = providerOf(pool);
+    const provider = this.#ports.providers[name]?.provider ?? null;
+    // A pool without a usable provider has nothing to wait for: its status says what is wrong.
+    if (!provider) {
+      this.#tellSpec(id, pool);
+      return;
+    }
+    const truth = this.#truth.get(name);
+    if (truth) this.#start(id, pool, truth);
+    else void this.#read(name, provider);
+  }
+
+  /** Everything a pool has to know, in an order in which nothing is decided on what is out of date. */
+  #start(id: ActorId, pool: PoolObject, truth: readonly ObservedAddress[]): void {
+    const cell = this.#cells.get(id);
+    if (!cell || this.#started.has(id)) return;
+    this.#started.add(id);
+    this.#tellAddresses(cell, truth, null);
+    this.#tell(id, { type: 'CLAIMS_OBSERVED', fullNodes: [] });
+    this.#tellSpec(id, pool);
+    this.#tell(id, { type: 'PROVIDER_OBSERVED', addresses: truth });
+    for (const actor of cell.records.keys()) this.#tell(actor, { type: 'RESUME' });
+    this.observeCluster(id);
+  }
+
+  #tellSpec(id: ActorId, { spec, generation }: PoolObject): void {
+    this.#tell(id, { type: 'SPEC_OBSERVED', spec, generation, registry: this.#registry(), conflicts: this.#ports.pools.conflicts(id) });
+    // Tolerations are no part of the selectors: the same nodes may match differently now.
+    this.observeCluster(id);
+  }
+
+  #registry(): ProviderRegistry {
+    return Object.fromEntries(Object.entries(this.#ports.providers).map(([name, { facts }]) => [name, facts]));
+  }
+
+  // ---------------------------------------------------------------- the provider
+
+  /** Reads all addresses of a provider until it works, then starts its pools; looks once more when a call of an earlier leader can have no more effect. */
+  async #read(name: string, provider: Provider): Promise<void> {
+    if (this.#reading.has(name)) return;
+    this.#reading.add(name);
+    for (let attempt = 1; !this.#closed; attempt += 1) {
+      try {
+        this.#truth.set(name, await provider.listRoutedIPs({ purpose: 'failover' }));
+        break;
+      } catch (error) {
+        this.#ports.log.warn('the addresses of a provider could not be read yet; nothing is decided before', {
+          provider: name,
+          attempt,
+          error: String(error),
+        });
+        await this.#pause(Math.min(1000 * attempt, 10_000));
+      }
+    }
+    if (this.#closed) return;
+    const truth = this.#truth.get(name) ?? [];
+    for (const [id, pool] of this.#ports.pools.all) if (providerOf(pool) === name) this.#start(id, pool, truth);
+    this.#verifyRegularly(name);
+    // What the first list said is good for the pools that stood then; a later pool wants a new one.
+    this.#truth.delete(name);
+    this.#reading.delete(name);
+    const versions = this.#versions();
+    this.#after(this.#ports.settings.callDeadlineMs, () => void this.#lookAgain(name, provider, versions));
+  }
+
+  async #lookAgain(name: string, provider: Provider, versions: ReadonlyMap<ActorId, number>): Promise<void> {
+    try {
+      this.#handOn(name, await provider.listRoutedIPs({ purpose: 'verify' }), versions);
+    } catch (error) {
+      this.#ports.log.info('the second look at a provider failed; the next verification makes up for it', {
+        provider: name,
+        error: String(error),
+      });
+    }
+  }
+
+  #verifyRegularly(name: string): void {
+    const id = `verify/${name}`;
+    if (this.#cells.has(id)) return;
+    const cell = new Cell(id, null, this.#cellPorts());
+    this.#cells.set(id, cell);
+    cell.spawn('verification', id, { id, provider: name }).catch(ignoreHalt);
+  }
+
+  #versions(): ReadonlyMap<ActorId, number> {
+    return new Map([...this.#cells.values()].flatMap((cell) => [...cell.records].map(([actor, { version }]) => [actor, version] as const)));
+  }
+
+  /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for. */
+  #handOn(name: string, addresses: readonly ObservedAddress[], versions: ReadonlyMap<ActorId, number>): void {
+    for (const [id, cell] of this.#cells) {
+      const pool = this.#ports.pools.all.get(id);
+      if (!pool || providerOf(pool) !== name || !this.#started.has(id)) continue;
+      this.#tellAddresses(cell, addresses, versions);
+      this.#tell(id, { type: 'PROVIDER_OBSERVED', addresses });
+    }
+  }
+
+  #tellAddresses(cell: Cell, addresses: readonly ObservedAddress[], versions: ReadonlyMap<ActorId, number> | null): void {
+    const truth = new Map(addresses.map((observed) => [observed.address, observed]));
+    for (const [actor, record] of cell.records) {
+      if (record.chart !== 'ip') continue;
+      if (
+        versions &&
+        (versions.get(actor) !== record.version || Object.keys(record.waiting).some((key) => !key.startsWith('xstate.after.')))
+      )
+        continue;
+      const context = record.snapshot.context as unknown as AddressContext;
+      const observed = truth.get(context.address) ?? null;
+      if (observed && observed.providerID === context.holder && context.failure?.kind !== 'NotFound') continue;
+      this.#tell(actor, { type: 'ADDRESS_OBSERVED', observed });
+    }
+  }
+
+  // ---------------------------------------------------------------- cells
+
+  #cellPorts(): CellPorts {
+    const { charts, store, clock, log, probe, observers, queues } = this.#ports;
+    return {
+      charts,
+      store,
+      clock,
+      log,
+      probe,
+      observers: [
+        ...observers,
+        {
+          turnSaved: ({ cell, transitions }) =>
+            this.#dropIfGone(
+              cell,
+              transitions.some(({ actor, after }) => actor === cell && after === null),
+            ),
+        },
+      ],
+      term: () => this.term,
+      dispatch: (commands) => this.#dispatch(commands),
+      discard: (obsolete, records) => discard(obsolete, records, { queues }),
+      claimsChanged: (claims) => this.#claimsChanged(claims),
+      halted: (cell, why) => {
+        log.warn('a cell halted', { cell, why });
+        if (!this.#closed) this.#halted(why);
+      },
+    };
+  }
+
+  #dispatch(commands: readonly Command[]): Promise<readonly string[]> {
+    for (const command of commands)
+      if (command.kind === 'job' && command.job === 'verifyAll') this.#issued.set(command.id, this.#versions());
+    return dispatch(commands, {
+      queues: this.#ports.queues,
+      log: this.#ports.log,
+      now: () => this.#ports.clock.now(),
+      term: () => this.term,
+      deliver: (envelope) => this.deliver(envelope),
+      arrived: (sender, id) => this.#cells.get(cellOf(sender))?.arrived(id),
+    });
+  }
+
+  /** Resolves once the turn that heard it is saved; at once for an actor that is not there. */
+  async deliver(envelope: Envelope): Promise<void> {
+    await this.#cells.get(cellOf(envelope.to))?.send(envelope);
+  }
+
+  #tell(to: ActorId, event: Envelope['event']): void {
+    this.deliver({ to, event }).catch(ignoreHalt);
+  }
+
+  #dropIfGone(id: ActorId, gone: boolean): void {
+    if (!gone) return;
+    this.#cells.delete(id);
+    this.#started.delete(id);
+    void this.#ports.store
+      .drop(id, this.term)
+      .catch((error) => this.#ports.log.warn('records of a deleted pool remain', { cell: id, error: String(error) }));
+    const successor = this.#ports.pools.all.get(id);
+    if (successor) this.#introduce(id, successor);
+  }
+
+  /** A claim was freed: pools of that provider that were told the node is taken hear that it is not any more. */
+  #claimsChanged({ free }: CellWrite['claims']): void {
+    const freed = new Set(free.map(({ node }) => node));
+    if (freed.size === 0) return;
+    for (const [id, cell] of this.#cells) {
+      if (![...cell.fullNodes].some((node) => freed.has(node))) continue;
+      this.#tell(id, { type: 'CLAIMS_OBSERVED', fullNodes: [...cell.fullNodes].filter((node) => !freed.has(node)).sort() });
+    }
+  }
+
+  // ---------------------------------------------------------------- outcomes and timers
+
+  async #heardOutcome(job: ActiveJob): Promise<JobStep> {
+    const { actor, invokeId, commandId, outcome } = job.data as unknown as OutcomeData;
+    const event =
+      'error' in outcome
+        ? { type: `xstate.error.actor.${invokeId}`, error: outcome.error }
+        : { type: `xstate.done.actor.${invokeId}`, output: outcome.output };
+    const awaited = this.recordsOf(cellOf(actor))?.get(actor)?.waiting[invokeId]?.commandId === commandId;
+    const step = await this.#hear({ to: actor, event, fence: { key: invokeId, commandId } });
+    const versions = this.#issued.get(commandId);
+    this.#issued.delete(commandId);
+    if (step.kind === 'done' && awaited && versions && 'output' in outcome) {
+      this.#handOn(actor.slice('verify/'.length), (outcome.output as unknown as Verification).addresses, versions);
+    }
+    return step;
+  }
+
+  #heardTimer(job: ActiveJob): Promise<JobStep> {
+    const { actor, sendId, commandId } = job.data as unknown as TimerData;
+    return this.#hear({ to: actor, event: { type: sendId }, fence: { key: sendId, commandId } });
+  }
+
+  /** The job of an outcome or a timer ends only after the turn that heard it is saved. */
+  async #hear(envelope: Envelope): Promise<JobStep> {
+    if (this.#closed) return { kind: 'again', afterMs: 100, progress: null };
+    try {
+      await this.deliver(envelope);
+      return { kind: 'done' };
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+      return { kind: 'again', afterMs: 250, progress: null };
+    }
+  }
+
+  // ---------------------------------------------------------------- time
+
+  #after(ms: number, run: () => void): void {
+    const cancel = this.#ports.clock.after(ms, () => {
+      this.#timers.delete(cancel);
+      if (!this.#closed) run();
+    });
+    this.#timers.add(cancel);
+  }
+
+  #every(ms: number, run: () => void): void {
+    this.#after(ms, () => {
+      run();
+      this.#every(ms, run);
+    });
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#ports.clock.after(ms, resolve));
+  }
+}
+
+const cellId = ({ ref }: PoolObject): ActorId => `pool/${ref.namespace}/${ref.name}`;
+
+const uidOf = (cell: Cell): string | null => {
+  const context = cell.records.get(cell.id)?.snapshot.context as { readonly ref?: { readonly uid?: string } } | undefined;
+  return context?.ref?.uid ?? null;
+};
+
+/** A halted cell refuses; whoever leads next tells every fact again. */
+const ignoreHalt = (error: unknown): void => {
+  if (!(error instanceof Unreachable)) throw error;
+};

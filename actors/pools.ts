@@ -1,0 +1,79 @@
+import { parseAddress } from '../machines/address.ts';
+import type { ObjectRef } from '../machines/jobs.ts';
+import type { ActorId, Address } from '../machines/types.ts';
+import type { ClusterFact, PoolObject } from './ports.ts';
+
+export const poolActor = ({ namespace, name }: Pick<ObjectRef, 'namespace' | 'name'>): ActorId => `pool/${namespace}/${name}`;
+
+/** The pools and their facts as last observed, whoever leads: a new leader starts from here. */
+export class ObservedPools {
+  readonly #pools = new Map<ActorId, PoolObject>();
+  readonly #facts = new Map<ActorId, ClusterFact>();
+  #conflicts = new Map<ActorId, Readonly<Record<Address, string>>>();
+
+  get all(): ReadonlyMap<ActorId, PoolObject> {
+    return this.#pools;
+  }
+
+  fact(pool: ActorId): ClusterFact | null {
+    return this.#facts.get(pool) ?? null;
+  }
+
+  conflicts(pool: ActorId): Readonly<Record<Address, string>> {
+    return this.#conflicts.get(pool) ?? {};
+  }
+
+  /** Answers the other pools whose conflicts changed by it. */
+  put(pool: PoolObject): readonly ActorId[] {
+    const id = poolActor(pool.ref);
+    if (this.#pools.get(id)?.ref.uid !== pool.ref.uid) this.#facts.delete(id);
+    this.#pools.set(id, pool);
+    return this.#settle().filter((other) => other !== id);
+  }
+
+  /** Forgets a pool, unless another one bears its name by now. */
+  remove(ref: ObjectRef): readonly ActorId[] {
+    const id = poolActor(ref);
+    if (this.#pools.get(id)?.ref.uid !== ref.uid) return [];
+    this.#pools.delete(id);
+    this.#facts.delete(id);
+    return this.#settle();
+  }
+
+  putFact(ref: ObjectRef, fact: ClusterFact): void {
+    this.#facts.set(poolActor(ref), fact);
+  }
+
+  /** Of several pools that list one address the oldest has it; of two of the same age the one whose uid sorts first. */
+  #settle(): ActorId[] {
+    const owners = new Map<Address, PoolObject>();
+    for (const pool of [...this.#pools.values()].sort(byAge)) {
+      for (const address of addressesOf(pool)) if (!owners.has(address)) owners.set(address, pool);
+    }
+    const conflicts = new Map<ActorId, Record<Address, string>>();
+    for (const [id, pool] of this.#pools) {
+      const lost = addressesOf(pool).flatMap((address) => {
+        const owner = owners.get(address);
+        return owner && owner !== pool ? [[address, `${owner.ref.namespace}/${owner.ref.name}`] as const] : [];
+      });
+      if (lost.length > 0) conflicts.set(id, Object.fromEntries(lost));
+    }
+    const changed = [...this.#pools.keys()].filter((id) => JSON.stringify(conflicts.get(id)) !== JSON.stringify(this.#conflicts.get(id)));
+    this.#conflicts = conflicts;
+    return changed;
+  }
+}
+
+const byAge = (a: PoolObject, b: PoolObject): number => a.createdAt - b.createdAt || (a.ref.uid < b.ref.uid ? -1 : 1);
+
+function addressesOf({ spec }: PoolObject): readonly Address[] {
+  const { ips } = (spec ?? {}) as { readonly ips?: unknown };
+  if (!Array.isArray(ips)) return [];
+  return ips.flatMap((text: unknown) => (typeof text === 'string' ? (parseAddress(text) ?? []) : []));
+}
+
+/** The provider that a pool names, valid or not. */
+export const providerOf = ({ spec }: PoolObject): string => {
+  const { provider } = (spec ?? {}) as { readonly provider?: unknown };
+  return typeof provider === 'string' ? provider : '';
+};

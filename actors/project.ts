@@ -1,0 +1,141 @@
+import type { AddressContext } from '../machines/ip.ts';
+import type { PoolContext } from '../machines/pool.ts';
+import { annotations, failureReason, poolConditions, poolError, poolStatus } from '../machines/status.ts';
+import type { ActorId, Address } from '../machines/types.ts';
+import type { ActorRecord, Clock, ClusterEvent, ClusterWriter, Json, Observer, SavedTurn, Transition } from './ports.ts';
+import { poolView, stateOf } from './view.ts';
+
+/** Turns of one moment are shown as one. */
+const COALESCE_MS = 10;
+
+export interface ProjectorPorts {
+  readonly writer: ClusterWriter;
+  readonly clock: Clock;
+  readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
+}
+
+/** Shows pools in the cluster: status, conditions, node annotations, Events. After the save, off the path of a failover. */
+export function projector({ writer, clock, recordsOf }: ProjectorPorts): Observer & { readonly show: (cell: ActorId) => void } {
+  const events = new Map<ActorId, ClusterEvent[]>();
+  const due = new Set<ActorId>();
+  const formerly = new Map<ActorId, Set<Address>>();
+
+  const show = (cell: ActorId) => {
+    due.delete(cell);
+    const records = recordsOf(cell);
+    const view = records && poolView(cell, records);
+    // Before anything is known of a pool, what its status says is the only memory there is.
+    if (!view || (view.context.spec === null && view.context.error === null) || view.state === 'Priming') return;
+    const addresses = formerly.get(cell) ?? new Set<Address>();
+    for (const address of Object.keys(poolStatus(view).ips) as Address[]) addresses.add(address);
+    formerly.set(cell, addresses);
+    const told = events.get(cell) ?? [];
+    events.delete(cell);
+    writer.project({
+      ref: view.context.ref,
+      generation: view.context.generation,
+      status: poolStatus(view) as unknown as { [key: string]: Json },
+      conditions: poolConditions(view),
+      annotated: annotations(view),
+      addresses: [...addresses],
+      events: told,
+    });
+  };
+
+  const schedule = (cell: ActorId) => {
+    if (due.has(cell)) return;
+    due.add(cell);
+    clock.after(COALESCE_MS, () => show(cell));
+  };
+
+  return {
+    show,
+    reset: () => {
+      events.clear();
+      formerly.clear();
+    },
+    turnSaved: (turn: SavedTurn) => {
+      if (!turn.cell.startsWith('pool/')) return;
+      const gone = turn.transitions.find(({ actor, after }) => actor === turn.cell && after === null);
+      if (gone) {
+        const context = gone.before?.snapshot.context as unknown as PoolContext | undefined;
+        if (context) writer.retract(context.ref, [...(formerly.get(turn.cell) ?? []), ...(Object.keys(context.members) as Address[])]);
+        formerly.delete(turn.cell);
+        return;
+      }
+      events.set(turn.cell, [...(events.get(turn.cell) ?? []), ...turn.transitions.flatMap(eventsOf)]);
+      schedule(turn.cell);
+    },
+  };
+}
+
+/** What people should hear of one actor's part in a turn. */
+export function eventsOf({ chart, before, after }: Transition): readonly ClusterEvent[] {
+  if (!after) return [];
+  if (chart === 'ip') return addressEvents(before?.snapshot.context as never, after.snapshot.context as never, after);
+  return chart === 'pool' ? poolEvents(before?.snapshot.context as never, after.snapshot.context as never) : [];
+}
+
+function addressEvents(before: AddressContext | undefined, after: AddressContext, record: ActorRecord): readonly ClusterEvent[] {
+  return [assignedEvent(before, after), electedEvent(before, after), failedEvent(before, after, record), driftEvent(before, after)].filter(
+    (event) => event !== null,
+  );
+}
+
+function assignedEvent(before: AddressContext | undefined, { address, assigned }: AddressContext): ClusterEvent | null {
+  if (!assigned || assigned.name === before?.assigned?.name) return null;
+  const from = before?.assigned ? `, from ${before.assigned.name}` : '';
+  return { type: 'Normal', reason: 'Assigned', action: 'Assign', message: `${address} is on ${assigned.name}${from}` };
+}
+
+function electedEvent(before: AddressContext | undefined, { address, assigned, elected, epoch }: AddressContext): ClusterEvent | null {
+  if (!elected || elected.name === assigned?.name || before?.epoch === epoch) return null;
+  return { type: 'Normal', reason: 'NodeElected', action: 'Elect', message: `${elected.name} is to take ${address}` };
+}
+
+function failedEvent(before: AddressContext | undefined, after: AddressContext, record: ActorRecord): ClusterEvent | null {
+  const { address, failure, attempts, coolOffUntil } = after;
+  if (!failure || attempts === before?.attempts) return null;
+  const waits = coolOffUntil !== null && stateOf(record.snapshot.value) === 'CoolOff';
+  const wait = waits ? `; next try at ${new Date(coolOffUntil).toISOString()}` : '';
+  return { type: 'Warning', reason: failureReason(failure), action: 'Assign', message: `${address}: ${failure.message}${wait}` };
+}
+
+function driftEvent(before: AddressContext | undefined, { address, assigned, holder, failure }: AddressContext): ClusterEvent | null {
+  if (!before?.assigned || before.holder !== before.assigned.providerID || holder === before.holder || assigned || failure) return null;
+  const now = holder ? `on ${holder}` : 'attached to nothing';
+  return {
+    type: 'Warning',
+    reason: 'DriftDetected',
+    action: 'Verify',
+    message: `${address} is ${now} at the provider, not on ${before.assigned.name}`,
+  };
+}
+
+function poolEvents(before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] {
+  const events: ClusterEvent[] = [];
+  if (after.error !== null && after.error !== before?.error) {
+    events.push({ type: 'Warning', reason: 'InvalidSpec', action: 'Validate', message: after.error });
+  }
+  for (const [address, owner] of Object.entries(after.conflicts)) {
+    if (before?.conflicts[address as Address] === owner) continue;
+    events.push({
+      type: 'Warning',
+      reason: 'AddressConflict',
+      action: 'Validate',
+      message: `the older pool ${owner} lists ${address} too, and keeps it`,
+    });
+  }
+  const created = after.created.filter((address) => !before?.created.includes(address));
+  if (before)
+    for (const address of created)
+      events.push({ type: 'Normal', reason: 'AddressCreated', action: 'Create', message: `${address} was created` });
+  const { failure, attempts, unclear } = after.acquiring;
+  if (failure && attempts !== before?.acquiring.attempts) {
+    events.push({ type: 'Warning', reason: 'CreateFailed', action: 'Create', message: poolError(after) ?? failure.message });
+  }
+  if (unclear.length > 0 && before?.acquiring.unclear.length === 0) {
+    events.push({ type: 'Warning', reason: 'CreateUnknown', action: 'Create', message: poolError(after) ?? '' });
+  }
+  return events;
+}

@@ -1,0 +1,31 @@
+import { type BackoffTables, FLIPOP_BACKOFF } from '../machines/backoff.ts';
+import type { JobSettings } from './jobs/body.ts';
+import { POLL_STEPS } from './jobs/body.ts';
+
+/** Every figure that an operator may set; all in ms. The same on every replica. */
+export interface Settings extends JobSettings {
+  readonly backoff: BackoffTables;
+  /** From one verification of all addresses of a token to the next. */
+  readonly verifyEveryMs: number;
+  /** How often every fact is told again. */
+  readonly resyncEveryMs: number;
+  /** How often what could not be dispatched is tried again. */
+  readonly sweepEveryMs: number;
+  /** Jobs of one provider that run at once in this process: a hanging call holds a place. */
+  readonly jobsAtOnce: number;
+  /** How long running jobs may go on after a shutdown was asked for. */
+  readonly shutdownGraceMs: number;
+}
+
+export const DEFAULT_SETTINGS: Settings = {
+  backoff: FLIPOP_BACKOFF,
+  pollSteps: POLL_STEPS,
+  assignTimeoutMs: 120_000,
+  findTimeoutMs: 60_000,
+  callDeadlineMs: 15_000,
+  verifyEveryMs: 300_000,
+  resyncEveryMs: 60_000,
+  sweepEveryMs: 5_000,
+  jobsAtOnce: 200,
+  shutdownGraceMs: 20_000,
+};

@@ -1,0 +1,247 @@
+import { termIn } from '../machines/rebuild.ts';
+import type { ActorId } from '../machines/types.ts';
+import type { Halt } from './cell.ts';
+import type { Charts } from './charts.ts';
+import { type KnownProvider, Leader } from './leader.ts';
+import { ObservedPools, poolActor } from './pools.ts';
+import type {
+  ActorRecord,
+  Clock,
+  ClusterListener,
+  ClusterSource,
+  ClusterWriter,
+  Consumer,
+  Leadership,
+  Log,
+  Observer,
+  Probe,
+  Queues,
+  RecordStore,
+} from './ports.ts';
+import { projector } from './project.ts';
+import type { Settings } from './settings.ts';
+import type { Memory } from './takeover.ts';
+import { consumeJobs } from './worker.ts';
+
+export interface SupervisorPorts {
+  readonly charts: Charts;
+  readonly store: RecordStore;
+  readonly queues: Queues;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly probe: Probe;
+  readonly leadership: Leadership;
+  readonly source: ClusterSource;
+  readonly writer: ClusterWriter;
+  readonly providers: Readonly<Record<string, KnownProvider>>;
+  readonly observers: readonly Observer[];
+  readonly settings: Settings;
+}
+
+/** What stands between this process and its work; null for nothing. */
+export interface Hindrances {
+  readonly caches: string | null;
+  readonly store: string | null;
+  readonly leadership: string | null;
+}
+
+/** How often the store is asked whether it is still the same and still holds what we wrote. */
+const STORE_CHECK_MS = 1000;
+
+/** One process: runs jobs always, and cells while it leads. Starts over, under a new term, whenever the store was lost or written by another. */
+export class Supervisor {
+  readonly #ports: SupervisorPorts;
+  readonly #pools = new ObservedPools();
+  readonly #workers: Consumer[] = [];
+  readonly #projector: ReturnType<typeof projector>;
+  #leader: Leader | null = null;
+  #holdsLease = false;
+  #stopping = false;
+  /** Counts changes of leadership: an opening that is overtaken gives up. */
+  #round = 0;
+  #opening: Promise<void> = Promise.resolve();
+  #synced = false;
+  #runId: string | null = null;
+  #storeError: string | null = 'not asked yet';
+
+  constructor(ports: SupervisorPorts) {
+    this.#ports = ports;
+    this.#projector = projector({ writer: ports.writer, clock: ports.clock, recordsOf: (cell) => this.#leader?.recordsOf(cell) ?? null });
+  }
+
+  /** Resolves once everything runs that can run; what is not there yet (the store, the API server) is waited for in the background. */
+  async start(): Promise<void> {
+    for (const [name, { provider }] of Object.entries(this.#ports.providers)) {
+      if (provider) this.#workers.push(consumeJobs(name, provider, this.#ports, this.#ports.settings.jobsAtOnce));
+    }
+    this.#every(STORE_CHECK_MS, () => void this.#checkStore());
+    this.#every(this.#ports.settings.resyncEveryMs, () => this.#ports.source.resync());
+    await this.#ports.source.start(this.#listener());
+    this.#synced = true;
+    await this.#ports.leadership.start({
+      acquired: () => {
+        this.#holdsLease = true;
+        this.#lead(null);
+      },
+      lost: (reason) => {
+        this.#ports.log.warn('leads no longer', { reason });
+        this.#holdsLease = false;
+        this.#stepDown();
+      },
+    });
+  }
+
+  /** Lets running jobs end, hands the lease over, shows what is still to be shown. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#round += 1;
+    const { settings } = this.#ports;
+    // Jobs first: an assign that is under way ends, and its outcome is heard while the leader still stands.
+    await Promise.all(this.#workers.map((worker) => worker.close(settings.shutdownGraceMs)));
+    await this.#opening.catch(() => undefined);
+    await this.#leader?.close('stale', settings.shutdownGraceMs);
+    await this.#ports.leadership
+      .release()
+      .catch((error) => this.#ports.log.warn('the lease could not be released', { error: String(error) }));
+    await this.#ports.source.close();
+    await this.#ports.writer.flush(2000);
+  }
+
+  hindrances(): Hindrances {
+    return {
+      caches: this.#synced ? null : 'the caches are not synced yet',
+      store: this.#storeError,
+      leadership: !this.#holdsLease || this.#leader ? null : 'leads, but has not taken the records over yet',
+    };
+  }
+
+  get leading(): boolean {
+    return this.#leader !== null;
+  }
+
+  get term(): number {
+    return this.#leader?.term ?? 0;
+  }
+
+  /** Every record in memory, by cell; empty while another process leads. */
+  records(): ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>> {
+    return this.#leader?.memory() ?? new Map();
+  }
+
+  #listener(): ClusterListener {
+    return {
+      poolObserved: (pool) => {
+        const others = this.#pools.put(pool);
+        this.#leader?.observePool(pool);
+        this.#observeAgain(others);
+      },
+      poolGone: (ref) => {
+        const others = this.#pools.remove(ref);
+        if (!this.#pools.all.has(poolActor(ref))) this.#leader?.poolGone(poolActor(ref));
+        this.#observeAgain(others);
+      },
+      clusterObserved: (ref, fact) => {
+        this.#pools.putFact(ref, fact);
+        this.#leader?.observeCluster(poolActor(ref));
+      },
+    };
+  }
+
+  #observeAgain(ids: readonly ActorId[]): void {
+    for (const id of ids) {
+      const pool = this.#pools.all.get(id);
+      if (pool) this.#leader?.observePool(pool);
+    }
+  }
+
+  // ---------------------------------------------------------------- leading
+
+  /** Opens a term, again and again until it works or the lease is gone. */
+  #lead(memory: Memory | null): void {
+    this.#round += 1;
+    const round = this.#round;
+    this.#opening = this.#opening.catch(() => undefined).then(() => this.#open(round, memory));
+  }
+
+  async #open(round: number, memory: Memory | null): Promise<void> {
+    await this.#leader?.close('stale', 1000);
+    this.#leader = null;
+    for (let attempt = 1; this.#isCurrent(round); attempt += 1) {
+      try {
+        await this.#openOnce(memory, round);
+        return;
+      } catch (error) {
+        this.#ports.log.warn('the records could not be taken over yet', { attempt, error: String(error) });
+        await new Promise<void>((resolve) => this.#ports.clock.after(Math.min(500 * attempt, 5000), resolve));
+      }
+    }
+  }
+
+  async #openOnce(memory: Memory | null, round: number): Promise<void> {
+    const { store, leadership, log } = this.#ports;
+    await store.check();
+    const { term: stored, runId } = await store.state();
+    const shown = [...this.#pools.all.values()].map(({ status }) => termIn(status));
+    const term = Math.max(leadership.seenTerm(), stored ?? 0, ...shown) + 1;
+    await leadership.writeTerm(term);
+    if (!(await store.openTerm(term))) throw new Error(`the store holds a higher term than ${term}`);
+    this.#runId = runId;
+    const leader = new Leader(term, { ...this.#ports, pools: this.#pools, observers: [...this.#ports.observers, this.#projector] }, (why) =>
+      this.#halted(leader, why),
+    );
+    for (const observer of [...this.#ports.observers, this.#projector]) observer.reset?.();
+    // From here on facts reach it; what it may not hear yet it asks for when it opens.
+    this.#leader = leader;
+    try {
+      await leader.open(memory);
+    } catch (error) {
+      this.#leader = null;
+      await leader.close('stale', 0);
+      throw error;
+    }
+    if (!this.#isCurrent(round)) return;
+    log.info('leads', { term, cells: leader.cells.size, from: memory ? 'memory' : 'store' });
+    for (const cell of leader.cells.keys()) this.#projector.show(cell);
+  }
+
+  #isCurrent = (round: number): boolean => round === this.#round && this.#holdsLease && !this.#stopping;
+
+  #halted(leader: Leader, why: Halt): void {
+    if (leader !== this.#leader || !this.#holdsLease || this.#stopping) return;
+    this.#lead(why === 'lost' ? leader.memory() : null);
+  }
+
+  #stepDown(): void {
+    this.#round += 1;
+    const leader = this.#leader;
+    this.#leader = null;
+    for (const observer of [...this.#ports.observers, this.#projector]) observer.reset?.();
+    this.#opening = this.#opening.catch(() => undefined).then(() => leader?.close('stale', 1000));
+  }
+
+  /** Finds out when the store is away, was emptied, or is another server than before: an acknowledged write may be gone then. */
+  async #checkStore(): Promise<void> {
+    try {
+      const { term, runId } = await this.#ports.store.state();
+      this.#storeError = null;
+      const leader = this.#leader;
+      if (!leader || !this.#holdsLease || this.#runId === null) return;
+      if (term !== null && term > leader.term) this.#lead(null);
+      else if (term === null || runId !== this.#runId) {
+        this.#ports.log.warn(term === null ? 'the store was emptied' : 'the store is another server than before', { runId });
+        this.#runId = null;
+        this.#lead(leader.memory());
+      }
+    } catch (error) {
+      this.#storeError = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #every(ms: number, run: () => void): void {
+    this.#ports.clock.after(ms, () => {
+      if (this.#stopping) return;
+      run();
+      this.#every(ms, run);
+    });
+  }
+}

@@ -1,0 +1,102 @@
+import type { ActorId } from '../machines/types.ts';
+import type { Charts } from './charts.ts';
+import { Unreachable } from './errors.ts';
+import type { ActorRecord, CellWrite, Claim, Log, RecordStore, StoredCell } from './ports.ts';
+import { fits } from './step.ts';
+
+/** Records by cell, as an earlier term of this process left them. */
+export type Memory = ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>>;
+
+export interface TakeoverPorts {
+  readonly charts: Charts;
+  readonly store: RecordStore;
+  readonly log: Log;
+  readonly providers: Readonly<Record<string, unknown>>;
+}
+
+/** What the store holds, in today's form. A cell that cannot be brought into it is dropped, and rebuilt from the status and the provider. */
+export async function loadCells(ports: TakeoverPorts, term: number): Promise<ReadonlyMap<ActorId, StoredCell>> {
+  const cells = new Map<ActorId, StoredCell>();
+  for (const id of await ports.store.cells()) {
+    const stored = await ports.store.load(id);
+    if (!stored) continue;
+    const read = usable(id, stored, ports.charts);
+    if ('cell' in read) {
+      cells.set(id, read.cell);
+      continue;
+    }
+    ports.log.warn('stored records are set aside and rebuilt from the status and the provider', { cell: id, why: read.why });
+    await ports.store.drop(id, term);
+  }
+  return cells;
+}
+
+function usable(id: ActorId, stored: StoredCell, charts: Charts): { readonly cell: StoredCell } | { readonly why: string } {
+  if (!stored.records[id]) return { why: 'its first record is missing' };
+  const records: Record<ActorId, ActorRecord> = {};
+  for (const [actor, record] of Object.entries(stored.records)) {
+    const read = migrated(record, charts);
+    if ('why' in read) return { why: `${actor}: ${read.why}` };
+    records[actor] = read.record;
+  }
+  return { cell: { ...stored, records } };
+}
+
+function migrated(record: ActorRecord, charts: Charts): { readonly record: ActorRecord } | { readonly why: string } {
+  const chart = charts[record.chart];
+  if (!chart) return { why: `no chart is named ${record.chart}` };
+  const snapshot =
+    record.chartVersion === chart.version ? record.snapshot : (chart.migrate?.(record.snapshot, record.chartVersion) ?? null);
+  if (!snapshot) return { why: `${record.chart} is at version ${record.chartVersion}, this program knows ${chart.version}` };
+  if (!fits(chart, snapshot)) return { why: `${record.chart} has no state ${JSON.stringify(snapshot.value)}` };
+  return { record: { ...record, chartVersion: chart.version, snapshot: snapshot as ActorRecord['snapshot'] } };
+}
+
+/** Writes what this process remembers over whatever the store kept of it: the store was emptied, or went back in time. */
+export async function restoreCells(memory: Memory, { store }: TakeoverPorts, term: number): Promise<ReadonlyMap<ActorId, StoredCell>> {
+  const cells = new Map<ActorId, StoredCell>();
+  for (const [cell, records] of memory) if (records.has(cell)) cells.set(cell, await restore(cell, records, store, term));
+  return cells;
+}
+
+async function restore(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>, store: RecordStore, term: number): Promise<StoredCell> {
+  const stored = await store.load(cell);
+  const versionOf = (actor: ActorId): number => stored?.records[actor]?.version ?? 0;
+  const newer = Object.fromEntries(
+    [...records].map(([actor, record]) => [actor, { ...record, version: Math.max(record.version, versionOf(actor)) + 1, term }]),
+  );
+  const gone = Object.keys(stored?.records ?? {}).filter((actor) => !records.has(actor));
+  const write: CellWrite = {
+    cell,
+    term,
+    records: [
+      ...Object.entries(newer).map(([actor, record]) => ({ actor, expected: versionOf(actor), record })),
+      ...gone.map((actor) => ({ actor, expected: versionOf(actor), record: null })),
+    ],
+    outbox: { add: [], clear: stored?.outbox.map(({ id }) => id) ?? [] },
+    claims: { take: [], free: [] },
+    seen: {},
+    journal: [],
+  };
+  const saved = await store.save(write);
+  if (saved.kind !== 'saved') throw new Unreachable(`${cell} could not be written again: ${saved.kind}`);
+  return { records: newer, outbox: [], seen: stored?.seen ?? {} };
+}
+
+/** Puts the claims that the records imply in the place of the stored ones, before anything is elected. */
+export async function resetClaims(
+  cells: ReadonlyMap<ActorId, StoredCell>,
+  { charts, store, providers }: TakeoverPorts,
+  term: number,
+): Promise<void> {
+  const claims = new Map<string, Claim[]>(Object.keys(providers).map((name) => [name, []]));
+  for (const { records } of cells.values()) {
+    for (const [actor, record] of Object.entries(records)) {
+      const claimed = charts[record.chart]?.claims(record.snapshot.context as never);
+      if (!claimed?.provider) continue;
+      const { provider, nodes, limit } = claimed;
+      claims.set(provider, [...(claims.get(provider) ?? []), ...nodes.map((node) => ({ provider, node, owner: actor, limit }))]);
+    }
+  }
+  for (const [provider, held] of claims) await store.resetClaims(provider, held, term);
+}

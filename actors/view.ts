@@ -1,0 +1,23 @@
+import type { AddressContext } from '../machines/ip.ts';
+import type { PoolContext } from '../machines/pool.ts';
+import type { AddressView, PoolView } from '../machines/status.ts';
+import type { ActorId, Address } from '../machines/types.ts';
+import type { ActorRecord } from './ports.ts';
+
+/** The name of the outermost active state: `Stable` for `{ Stable: 'Holding' }`. */
+export const stateOf = (value: unknown): string => (typeof value === 'string' ? value : (Object.keys((value ?? {}) as object)[0] ?? ''));
+
+/** A pool's cell as decisions about status read it; null while it has no pool. */
+export function poolView(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>): PoolView | null {
+  const pool = records.get(cell);
+  if (pool?.chart !== 'pool') return null;
+  const addresses: Record<Address, AddressView> = {};
+  let { term } = pool;
+  for (const record of records.values()) {
+    term = Math.max(term, record.term);
+    if (record.chart !== 'ip') continue;
+    const context = record.snapshot.context as unknown as AddressContext;
+    addresses[context.address] = { state: stateOf(record.snapshot.value), context };
+  }
+  return { state: stateOf(pool.snapshot.value), context: pool.snapshot.context as unknown as PoolContext, addresses, term };
+}
