@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { RULES } from '../../crds/generated/floatingippool.ts';
-import { generatedFiles, staleFiles } from '../../tools/generate-types.ts';
+import { typeFiles } from '../../tools/generate-types.ts';
+import { staleFiles } from '../../tools/generated-files.ts';
 import { type CustomResourceDefinition, printTypes, type Schema } from '../../tools/print-types.ts';
 
 const crds = join(import.meta.dirname, '../../crds');
@@ -19,12 +20,12 @@ const crdWith = (schema: Schema): CustomResourceDefinition => ({
 
 describe('the types generated from the CRDs', () => {
   test('are those on disk', () => {
-    expect(generatedFiles().map(({ path }) => path)).toContain(join(crds, 'generated/floatingippool.ts'));
-    expect(staleFiles(generatedFiles())).toEqual([]);
+    expect(typeFiles().map(({ path }) => path)).toContain(join(crds, 'generated/floatingippool.ts'));
+    expect(staleFiles(typeFiles())).toEqual([]);
   });
 
   test('are found stale when the YAML says something else', () => {
-    const changed = generatedFiles().map((file) => ({ ...file, text: file.text.replace('desiredIPs', 'wantedIPs') }));
+    const changed = typeFiles().map((file) => ({ ...file, text: file.text.replace('desiredIPs', 'wantedIPs') }));
     expect(staleFiles(changed)).toHaveLength(changed.length);
   });
 
@@ -33,7 +34,7 @@ describe('the types generated from the CRDs', () => {
   });
 
   test('come out the same each time', () => {
-    expect(generatedFiles()).toEqual(generatedFiles());
+    expect(typeFiles()).toEqual(typeFiles());
   });
 
   test('carry every CEL message of the YAML', () => {
