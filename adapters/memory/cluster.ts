@@ -1,0 +1,246 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Unreachable } from '../../actors/errors.ts';
+import type { ClusterListener, ClusterSource, ClusterWriter, Condition, Json, PoolObject, PoolProjection } from '../../actors/ports.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address, ObservedNode, ObservedPod } from '../../machines/types.ts';
+
+/** The selectors of a pool. */
+export interface MatchSelectors {
+  readonly nodeLabel?: string;
+  readonly podLabel?: string;
+  readonly podNamespace?: string;
+}
+
+export interface MemoryClusterOptions {
+  /** The name of a pool's selectors that its facts bear: the pool machine's own function. */
+  queryOf(match: MatchSelectors): string;
+}
+
+/** The cluster as one process watches and writes it. */
+export interface ProcessCluster extends ClusterSource, ClusterWriter {
+  /** The process dies: it is told nothing more and writes nothing more. */
+  end(): void;
+}
+
+/** Pools, nodes and pods in memory. Selectors are left to the pool: facts bear all nodes, and all pods when the pool selects any. */
+export interface MemoryCluster {
+  process(): ProcessCluster;
+  /** Creates or changes a pool; a changed spec is another generation. Answers its reference. */
+  setPool(pool: { readonly namespace?: string; readonly name: string; readonly spec: Json }): ObjectRef;
+  markDeleting(ref: ObjectRef): void;
+  removePool(ref: ObjectRef): void;
+  setNode(...nodes: readonly ObservedNode[]): void;
+  removeNode(name: string): void;
+  setPod(...pods: readonly ObservedPod[]): void;
+  removePod(namespace: string, name: string): void;
+  pool(ref: ObjectRef): PoolObject | null;
+  /** Every projection that was written, oldest first. */
+  readonly projections: readonly PoolProjection[];
+  conditions(ref: ObjectRef): readonly Condition[];
+  /** Node → address, as annotated. */
+  annotations(): Readonly<Record<string, Address>>;
+  /** Writes fail until `mendWrites`: projections wait, the others throw `Unreachable`. */
+  failWrites(): void;
+  mendWrites(): void;
+}
+
+interface Listening {
+  readonly tell: (what: (listener: ClusterListener) => void) => void;
+  readonly write: () => void;
+}
+
+type Fields = { readonly [key: string]: Json };
+
+const fieldsOf = (json: Json | undefined): Fields =>
+  typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Fields) : {};
+
+const keyOf = ({ namespace, name }: Pick<ObjectRef, 'namespace' | 'name'>): string => `${namespace}/${name}`;
+
+export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster => {
+  const pools = new Map<string, PoolObject>();
+  const nodes = new Map<string, ObservedNode>();
+  const pods = new Map<string, ObservedPod>();
+  const annotated = new Map<string, Address>();
+  const conditions = new Map<string, readonly Condition[]>();
+  const projections: PoolProjection[] = [];
+  const processes = new Set<Listening>();
+  let created = 0;
+  let failing = false;
+
+  // ---- facts
+
+  const tellAll = (what: (listener: ClusterListener) => void): void => {
+    for (const { tell } of processes) tell(what);
+  };
+  const factOf = ({ spec }: PoolObject) => {
+    const match = fieldsOf(fieldsOf(spec).match) as MatchSelectors;
+    const wantsPods = Boolean(match.podLabel) || Boolean(match.podNamespace);
+    return { query: queryOf(match), nodes: [...nodes.values()], pods: wantsPods ? [...pods.values()] : null };
+  };
+  const tellFacts = (listener: ClusterListener): void => {
+    for (const pool of pools.values()) listener.clusterObserved(pool.ref, factOf(pool));
+  };
+  const tellPool = (pool: PoolObject): void => {
+    tellAll((listener) => {
+      listener.poolObserved(pool);
+      listener.clusterObserved(pool.ref, factOf(pool));
+    });
+  };
+  const store = (pool: PoolObject): void => void pools.set(keyOf(pool.ref), pool);
+  /** The pool of this very object; one that was deleted and made again is another. */
+  const stored = (ref: ObjectRef): PoolObject | null => {
+    const pool = pools.get(keyOf(ref));
+    return pool !== undefined && pool.ref.uid === ref.uid ? pool : null;
+  };
+
+  // ---- writes
+
+  const write = (projection: PoolProjection): void => {
+    const pool = stored(projection.ref);
+    if (pool === null) return;
+    projections.push(projection);
+    // A change of status alone is no news to the watches.
+    store({ ...pool, status: structuredClone(projection.status) as Json });
+    conditions.set(keyOf(pool.ref), projection.conditions);
+    unannotate(projection.addresses, projection.annotated);
+    for (const [node, address] of Object.entries(projection.annotated)) if (nodes.has(node)) annotated.set(node, address);
+  };
+  const unannotate = (addresses: readonly Address[], except: Readonly<Record<string, Address>>): void => {
+    for (const [node, address] of annotated) if (addresses.includes(address) && except[node] !== address) annotated.delete(node);
+  };
+  const changed = (ref: ObjectRef, change: (pool: PoolObject) => PoolObject): PoolObject => {
+    if (failing) throw new Unreachable('memory cluster: writes fail');
+    const pool = stored(ref);
+    if (pool === null) throw new Unreachable(`memory cluster: ${keyOf(ref)} is gone`);
+    const next = change(pool);
+    store(next);
+    if (next.generation !== pool.generation) queueMicrotask(() => tellPool(next));
+    return next;
+  };
+
+  const process = (): ProcessCluster => {
+    const waiting = new Map<string, () => void>();
+    let listener: ClusterListener | null = null;
+    let ended = false;
+    const writeWaiting = (): void => {
+      if (failing || ended) return;
+      const all = [...waiting.values()];
+      waiting.clear();
+      for (const each of all) each();
+    };
+    const soon = (key: string, run: () => void): void => {
+      waiting.set(key, run);
+      queueMicrotask(writeWaiting);
+    };
+    const whileAlive = async <T>(run: () => T): Promise<T> => {
+      await Promise.resolve();
+      if (ended) return new Promise(() => undefined);
+      const result = run();
+      await Promise.resolve();
+      return ended ? new Promise(() => undefined) : result;
+    };
+    const self: Listening = {
+      tell: (what) => {
+        if (listener !== null && !ended) what(listener);
+      },
+      write: writeWaiting,
+    };
+    processes.add(self);
+    const end = (): void => {
+      ended = true;
+      processes.delete(self);
+    };
+    return {
+      start: (told) =>
+        whileAlive(() => {
+          listener = told;
+          for (const pool of pools.values()) told.poolObserved(pool);
+          tellFacts(told);
+        }),
+      resync: () => {
+        self.tell((told) => {
+          for (const pool of pools.values()) told.poolObserved(pool);
+          tellFacts(told);
+        });
+      },
+      close: async () => {
+        listener = null;
+      },
+      project: (projection) => soon(keyOf(projection.ref), () => write(projection)),
+      retract: (ref, addresses) => soon(keyOf(ref), () => unannotate(addresses, {})),
+      recordIntent: (owner, { region, knownAddresses, listedAt }) =>
+        whileAlive(() => {
+          const pendingCreate = { region, knownAddresses, startedAt: new Date(listedAt).toISOString() };
+          changed(owner, (pool) => ({ ...pool, status: { ...fieldsOf(pool.status), pendingCreate } }));
+        }),
+      appendAddress: (owner, address) =>
+        whileAlive(() => {
+          const next = changed(owner, (pool) => {
+            const spec = fieldsOf(pool.spec);
+            const ips = Array.isArray(spec.ips) ? spec.ips : [];
+            return ips.includes(address) ? pool : { ...pool, generation: pool.generation + 1, spec: { ...spec, ips: [...ips, address] } };
+          });
+          return fieldsOf(next.spec).ips as unknown as readonly Address[];
+        }),
+      flush: async () => writeWaiting(),
+      end,
+    };
+  };
+
+  return {
+    process,
+    setPool: ({ namespace = 'default', name, spec }) => {
+      const before = pools.get(keyOf({ namespace, name }));
+      if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before.ref;
+      if (before === undefined) created += 1;
+      const ref = before?.ref ?? { kind: 'FloatingIPPool', namespace, name, uid: `uid-${created}` };
+      const pool: PoolObject =
+        before === undefined
+          ? { ref, generation: 1, createdAt: Date.UTC(2026, 0, 1) + created, deleting: false, spec, status: {} }
+          : { ...before, generation: before.generation + 1, spec };
+      store(pool);
+      tellPool(pool);
+      return ref;
+    },
+    markDeleting: (ref) => {
+      const pool = stored(ref);
+      if (pool === null) return;
+      const deleting = { ...pool, deleting: true };
+      store(deleting);
+      tellPool(deleting);
+    },
+    removePool: (ref) => {
+      if (stored(ref) === null) return;
+      pools.delete(keyOf(ref));
+      tellAll((listener) => listener.poolGone(ref));
+    },
+    setNode: (...added) => {
+      for (const node of added) nodes.set(node.name, node);
+      tellAll(tellFacts);
+    },
+    removeNode: (name) => {
+      nodes.delete(name);
+      annotated.delete(name);
+      tellAll(tellFacts);
+    },
+    setPod: (...added) => {
+      for (const pod of added) pods.set(keyOf(pod), pod);
+      tellAll(tellFacts);
+    },
+    removePod: (namespace, name) => {
+      pods.delete(keyOf({ namespace, name }));
+      tellAll(tellFacts);
+    },
+    pool: stored,
+    projections,
+    conditions: (ref) => conditions.get(keyOf(ref)) ?? [],
+    annotations: () => Object.fromEntries(annotated),
+    failWrites: () => {
+      failing = true;
+    },
+    mendWrites: () => {
+      failing = false;
+      for (const { write: writeNow } of processes) writeNow();
+    },
+  };
+};

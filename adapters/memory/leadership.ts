@@ -1,0 +1,140 @@
+import { Fenced, Unreachable } from '../../actors/errors.ts';
+import type { Clock, Leadership } from '../../actors/ports.ts';
+
+export interface MemoryLeaseOptions {
+  /** How long the lease holds after its last renewal. Default 15000. */
+  readonly durationMs?: number;
+  /** When a holder that cannot renew gives up. Default 10000. */
+  readonly renewDeadlineMs?: number;
+  /** How often it is renewed or contended for. Default 2000. */
+  readonly retryMs?: number;
+}
+
+/** One lease that several processes contend for. */
+export interface MemoryLease {
+  contender(name: string): MemoryContender;
+  /** Who holds it by what is written on it; that may be a process that died. */
+  holder(): string | null;
+  term(): number;
+  /** Somebody deletes the Lease object: holder and term are gone. */
+  delete(): void;
+}
+
+export interface MemoryContender extends Leadership {
+  /** This process neither reads nor writes the lease any more. */
+  cut(): void;
+  mend(): void;
+  /** This process dies: it tells nobody, and what it holds runs out. */
+  end(): void;
+}
+
+interface Lease {
+  holder: string | null;
+  /** Monotonic ms. */
+  renewedAt: number;
+  term: number;
+}
+
+interface Contender {
+  readonly isCut: () => boolean;
+  readonly see: () => void;
+}
+
+/** A lease in memory, on the clock that all its contenders share. */
+export const memoryLease = (
+  clock: Clock,
+  { durationMs = 15_000, renewDeadlineMs = 10_000, retryMs = 2_000 }: MemoryLeaseOptions = {},
+): MemoryLease => {
+  const lease: Lease = { holder: null, renewedAt: 0, term: 0 };
+  const contenders = new Set<Contender>();
+  /** As a watch would tell it. */
+  const tellAll = (): void => {
+    for (const each of contenders) if (!each.isCut()) each.see();
+  };
+  const isFree = (): boolean => lease.holder === null || clock.monotonic() - lease.renewedAt >= durationMs;
+
+  const contender = (name: string): MemoryContender => {
+    let cut = false;
+    let ended = false;
+    let contends = false;
+    let leads = false;
+    let renewedAt = Number.NEGATIVE_INFINITY;
+    let highest = 0;
+    let told: { acquired(): void; lost(reason: string): void } = { acquired: () => undefined, lost: () => undefined };
+    let cancel = (): void => undefined;
+
+    const see = (): void => {
+      highest = Math.max(highest, lease.term);
+      if (lease.holder !== null) renewedAt = lease.renewedAt;
+    };
+    const self: Contender = { isCut: () => cut || ended, see };
+    const lose = (reason: string): void => {
+      if (!leads) return;
+      leads = false;
+      told.lost(reason);
+    };
+    const renew = (): void => {
+      if (leads && lease.holder !== name) lose(`the lease is held by ${lease.holder ?? 'nobody'}`);
+      else if (leads || isFree()) {
+        lease.holder = name;
+        lease.renewedAt = clock.monotonic();
+        tellAll();
+        if (leads) return;
+        leads = true;
+        told.acquired();
+      } else see();
+    };
+    const tick = (): void => {
+      if (ended || !contends) return;
+      if (!cut) renew();
+      // Before it runs out, and so before anybody else can have it.
+      else if (clock.monotonic() - renewedAt >= renewDeadlineMs) lose(`the lease could not be renewed for ${renewDeadlineMs} ms`);
+      cancel = clock.after(retryMs, tick);
+    };
+    return {
+      start: async (listener) => {
+        told = listener;
+        contends = true;
+        contenders.add(self);
+        tick();
+      },
+      seenTerm: () => highest,
+      writeTerm: async (term) => {
+        await Promise.resolve();
+        if (ended) return new Promise(() => undefined);
+        if (cut) throw new Unreachable(`lease: ${name} is cut off`);
+        if (!leads || lease.holder !== name) throw new Fenced(`lease: it is held by ${lease.holder ?? 'nobody'}`);
+        lease.term = term;
+        tellAll();
+      },
+      lease: () => ({ renewedAt, durationMs }),
+      release: async () => {
+        cancel();
+        contends = false;
+        contenders.delete(self);
+        if (!cut && leads && lease.holder === name) lease.holder = null;
+        lose('released');
+      },
+      cut: () => {
+        cut = true;
+      },
+      mend: () => {
+        cut = false;
+      },
+      end: () => {
+        cancel();
+        ended = true;
+        contenders.delete(self);
+      },
+    };
+  };
+  return {
+    contender,
+    holder: () => lease.holder,
+    term: () => lease.term,
+    delete: () => {
+      lease.holder = null;
+      lease.term = 0;
+    },
+  };
+};

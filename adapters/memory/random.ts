@@ -1,0 +1,17 @@
+/** Answers 0 ≤ n < 1; the same seed gives the same numbers. Good enough to spread tests, for nothing else. */
+export const seededRandom = (seed: number): (() => number) => {
+  let state = seed >>> 0;
+  return () => {
+    // A Weyl sequence, stirred by two multiplications.
+    state = (state + 0x9e3779b9) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+  };
+};
+
+/** Milliseconds: always the same, or anything from the first to the second. */
+export type Duration = number | readonly [from: number, to: number];
+
+export const durationOf = (duration: Duration, random: () => number): number =>
+  typeof duration === 'number' ? duration : Math.round(duration[0] + random() * (duration[1] - duration[0]));
