@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock, ClusterEvent, Log } from '../../actors/ports.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import { isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
+import { type BackoffTable, backoff, type Random } from './backoff.ts';
+import { type Connection, MERGE_PATCH } from './connection.ts';
+import { coreEventsApi, type EventApi, eventsApi, type Report } from './event-body.ts';
+import { Lane } from './lane.ts';
+
+export interface EventWriterOptions {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Names this process, e.g. its Pod. */
+  readonly instance: string;
+  readonly backoff: BackoffTable;
+}
+
+/** The same thing said again within this time is a repetition, ms. */
+const SERIES_MS = 10 * 60_000;
+
+/** Repetitions are counted in the Event no more often than this, ms. */
+const COUNT_EVERY_MS = 60_000;
+
+/** So many different Events are remembered, and so many may wait to be written. */
+const MOST = 1_000;
+
+interface Told {
+  report: Report;
+  /** When it was last written, ms since the epoch. */
+  writtenAt: number;
+  /** Whether it waits to be written. */
+  queued: boolean;
+  /** Whether the server has it. */
+  created: boolean;
+}
+
+/** Reports Events, one after another. What is said again is counted instead of reported anew. Events are for people: one that the server refuses is
+ *  logged and dropped. */
+export class EventWriter {
+  readonly #options: EventWriterOptions;
+  readonly #told = new Map<string, Told>();
+  readonly #lane: Lane;
+  #queue: Told[] = [];
+  #api: EventApi = eventsApi;
+
+  constructor(options: EventWriterOptions) {
+    this.#options = options;
+    this.#lane = new Lane({
+      clock: options.clock,
+      pace: { intervalMs: 100, burst: 50, impatienceMs: 1_000 },
+      backoff: backoff(options.backoff, options.random),
+      run: () => this.#drain(),
+      failed: (error, retryInMs) => options.log.warn('events wait', { error: messageOf(error), retryInMs: Math.round(retryInMs) }),
+    });
+  }
+
+  report(about: ObjectRef, event: ClusterEvent): void {
+    const now = this.#options.clock.now();
+    const key = JSON.stringify([about.uid, event.type, event.reason, event.message]);
+    const before = this.#told.get(key);
+    if (before !== undefined && now - before.report.lastAt < SERIES_MS) {
+      before.report = { ...before.report, lastAt: now, count: before.report.count + 1 };
+      if (now - before.writtenAt >= COUNT_EVERY_MS) this.#enqueue(before);
+      return;
+    }
+    const { instance } = this.#options;
+    const name = `${about.name}.${randomBytes(8).toString('hex')}`;
+    const told = {
+      report: { name, about, event, instance, firstAt: now, lastAt: now, count: 1 },
+      writtenAt: now,
+      queued: false,
+      created: false,
+    };
+    // The newest is last, so that the oldest is forgotten first.
+    this.#told.delete(key);
+    this.#told.set(key, told);
+    const oldest = this.#told.keys().next().value;
+    if (this.#told.size > MOST && oldest !== undefined) this.#told.delete(oldest);
+    this.#enqueue(told);
+  }
+
+  whenIdle(): Promise<void> {
+    return this.#lane.whenIdle();
+  }
+
+  stop(): void {
+    this.#lane.stop();
+  }
+
+  #enqueue(told: Told): void {
+    if (told.queued) return;
+    told.queued = true;
+    this.#queue.push(told);
+    if (this.#queue.length > MOST) {
+      const dropped = this.#queue.shift();
+      if (dropped !== undefined) dropped.queued = false;
+      this.#options.log.warn('an event was dropped', { reason: dropped?.report.event.reason });
+    }
+    this.#lane.request();
+  }
+
+  async #drain(): Promise<void> {
+    for (let told = this.#queue[0]; told !== undefined; told = this.#queue[0]) {
+      try {
+        await this.#write(told);
+      } catch (error) {
+        if (error instanceof ServerUnreachable) throw error;
+        const { about, event } = told.report;
+        this.#options.log.warn('an event was refused', { namespace: about.namespace, reason: event.reason, error: messageOf(error) });
+      }
+      told.queued = false;
+      told.writtenAt = this.#options.clock.now();
+      this.#queue = this.#queue.filter((other) => other !== told);
+    }
+  }
+
+  async #write(told: Told): Promise<void> {
+    const { connection } = this.#options;
+    const { report } = told;
+    const path = this.#api.path(report.about.namespace);
+    try {
+      if (told.created) {
+        await connection.send({
+          method: 'PATCH',
+          path: `${path}/${report.name}`,
+          contentType: MERGE_PATCH,
+          body: this.#api.repetition(report),
+        });
+      } else await connection.send({ method: 'POST', path, body: this.#api.body(report) });
+      told.created = true;
+    } catch (error) {
+      if (!isNotFound(error) || this.#api === coreEventsApi || (await this.#served())) throw error;
+      this.#api = coreEventsApi;
+      await this.#write(told);
+    }
+  }
+
+  /** Whether the server has the newer API at all; else the namespace is what was not found. */
+  async #served(): Promise<boolean> {
+    try {
+      await this.#options.connection.send({ method: 'GET', path: '/apis/events.k8s.io/v1' });
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import type { Clock, Json } from '../../actors/ports.ts';
+import { familyOf } from '../../machines/address.ts';
+import type { Address } from '../../machines/types.ts';
+import { ApiError, isNotFound } from './api-error.ts';
+import { type Connection, JSON_PATCH, MERGE_PATCH } from './connection.ts';
+import { isObject } from './difference.ts';
+import { nodePath } from './selection.ts';
+import type { Seen } from './source.ts';
+import { IPV4_ANNOTATION, IPV6_ANNOTATION, type SeenNode } from './trim.ts';
+
+/** What the nodes of one pool should bear. */
+export interface Wanted {
+  /** Node name → address. */
+  readonly annotated: Readonly<Record<string, Address>>;
+  /** Every address that is or was the pool's. */
+  readonly addresses: readonly Address[];
+}
+
+/** For so long our own write counts more than what the watch has shown, ms. */
+const WATCH_LAG_MS = 10_000;
+
+/** Annotations are written to so many nodes at once. */
+const PARALLEL = 8;
+
+/** That `node` bears `address`, or may. */
+interface Bearing {
+  readonly node: string;
+  readonly address: Address;
+}
+
+const annotationOf = (address: Address): string => (familyOf(address) === 4 ? IPV4_ANNOTATION : IPV6_ANNOTATION);
+
+const borneBy = (seen: SeenNode, address: Address): string | null => (familyOf(address) === 4 ? seen.ipv4 : seen.ipv6);
+
+/** A JSON pointer to the annotation (RFC 6901). */
+const pointerTo = (annotation: string): string => `/metadata/annotations/${annotation.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+
+/** Keeps the annotations of one pool's nodes right. It remembers which nodes bear one, since a node that no longer matches the pool's selector is
+ *  seen no more. */
+export class PoolAnnotations {
+  readonly #connection: Connection;
+  readonly #clock: Clock;
+  readonly #seen: Seen;
+  readonly #bearings = new Map<string, Bearing>();
+  /** When a bearing was last written, or found, by monotonic ms. */
+  readonly #written = new Map<string, number>();
+
+  constructor(connection: Connection, clock: Clock, seen: Seen) {
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#seen = seen;
+  }
+
+  /** After a restart: who bore an address by the status that is found. */
+  learn(status: Json): void {
+    const ips = isObject(status) && isObject(status.ips) ? status.ips : {};
+    for (const [address, entry] of Object.entries(ips)) {
+      if (isObject(entry) && typeof entry.nodeName === 'string') this.#add({ node: entry.nodeName, address: address as Address });
+    }
+  }
+
+  /** Writes what differs. Every node is tried, whatever happens to another one. @throws AggregateError of all that failed; it may be repeated */
+  async write(wanted: Wanted): Promise<void> {
+    const nodes = new Map<string, SeenNode>();
+    for (const seen of this.#seen.nodes()) nodes.set(seen.node.name, seen);
+    this.#notice(nodes, wanted);
+    const due = [...this.#bearings.values()].flatMap((bearing) => {
+      const act = this.#due(bearing, wanted, nodes.get(bearing.node) ?? null);
+      return act === null ? [] : [act];
+    });
+    await inParallel(due);
+  }
+
+  /** Adds all that is to be, or seems to be, annotated. */
+  #notice(nodes: ReadonlyMap<string, SeenNode>, { annotated, addresses }: Wanted): void {
+    const ours = new Set<string>(addresses);
+    for (const { node, ipv4, ipv6 } of nodes.values()) {
+      for (const address of [ipv4, ipv6])
+        if (address !== null && ours.has(address)) this.#add({ node: node.name, address: address as Address });
+    }
+    for (const [node, address] of Object.entries(annotated)) this.#add({ node, address });
+  }
+
+  #due(bearing: Bearing, { annotated }: Wanted, seen: SeenNode | null): (() => Promise<void>) | null {
+    const { node, address } = bearing;
+    const key = keyOf(bearing);
+    const writtenAt = this.#written.get(key);
+    const lagging = writtenAt !== undefined && this.#clock.monotonic() - writtenAt < WATCH_LAG_MS;
+    const borne = seen === null ? null : borneBy(seen, address) === address;
+    if (annotated[node] === address) {
+      const right = borne === null ? writtenAt !== undefined : borne || lagging;
+      return right ? null : () => this.#set(bearing);
+    }
+    if (borne === false && !lagging) {
+      this.#forget(key);
+      return null;
+    }
+    return () => this.#remove(bearing);
+  }
+
+  async #set(bearing: Bearing): Promise<void> {
+    const { node, address } = bearing;
+    const body = { metadata: { annotations: { [annotationOf(address)]: address } } };
+    try {
+      await this.#connection.send({ method: 'PATCH', path: nodePath(node), contentType: MERGE_PATCH, body });
+    } catch (error) {
+      // A node that is gone bears nothing and needs nothing.
+      if (!isNotFound(error)) throw error;
+    }
+    this.#written.set(keyOf(bearing), this.#clock.monotonic());
+  }
+
+  async #remove(bearing: Bearing): Promise<void> {
+    const { node, address } = bearing;
+    const path = pointerTo(annotationOf(address));
+    // Only while it is still this address: another pool may have written its own meanwhile.
+    const body = [
+      { op: 'test', path, value: address },
+      { op: 'remove', path },
+    ];
+    try {
+      await this.#connection.send({ method: 'PATCH', path: nodePath(node), contentType: JSON_PATCH, body });
+    } catch (error) {
+      if (!isNotFound(error) && !isFailedTest(error)) throw error;
+    }
+    this.#forget(keyOf(bearing));
+  }
+
+  #add(bearing: Bearing): void {
+    this.#bearings.set(keyOf(bearing), bearing);
+  }
+
+  #forget(key: string): void {
+    this.#bearings.delete(key);
+    this.#written.delete(key);
+  }
+}
+
+const keyOf = ({ node, address }: Bearing): string => `${node} ${address}`;
+
+/** The API server answers a JSON patch whose test fails, or whose path is not there, with 422. */
+const isFailedTest = (error: unknown): boolean => error instanceof ApiError && error.status === 422;
+
+const inParallel = async (acts: readonly (() => Promise<void>)[]): Promise<void> => {
+  const errors: unknown[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let act = acts[next++]; act !== undefined; act = acts[next++]) {
+      try {
+        await act();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, acts.length) }, worker));
+  if (errors.length > 0) throw new AggregateError(errors, `${errors.length} of ${acts.length} annotations could not be written`);
+};

@@ -1,0 +1,260 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Json } from '../../actors/ports.ts';
+import { deedOf, refusal } from '../../adapters/kubernetes/api-error.ts';
+import { backoff } from '../../adapters/kubernetes/backoff.ts';
+import { difference } from '../../adapters/kubernetes/difference.ts';
+import { intern } from '../../adapters/kubernetes/intern.ts';
+import { Lane } from '../../adapters/kubernetes/lane.ts';
+import { keysOf, selectionOf } from '../../adapters/kubernetes/selection.ts';
+import { trimNode, trimPod } from '../../adapters/kubernetes/trim.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
+
+const isObject = (value: unknown): value is Record<string, Json> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** RFC 7396, as the server applies it. */
+const merged = (target: Json | undefined, patch: Json | undefined): Json | undefined => {
+  if (patch === undefined) return target;
+  if (!isObject(patch)) return patch;
+  const result: Record<string, Json> = isObject(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else result[key] = merged(result[key], value) ?? null;
+  }
+  return result;
+};
+
+describe('the difference of two statuses', () => {
+  const leaf = fc.oneof(fc.string({ maxLength: 2 }), fc.integer({ min: 0, max: 2 }), fc.boolean());
+  const { status } = fc.letrec<{ status: Json }>((tie) => ({
+    status: fc.oneof(
+      { maxDepth: 3 },
+      leaf,
+      fc.array(leaf, { maxLength: 2 }),
+      fc.dictionary(fc.constantFrom('a', 'b', 'c'), tie('status'), { maxKeys: 3 }),
+    ),
+  }));
+  const object = fc.dictionary(fc.constantFrom('a', 'b', 'c'), status, { maxKeys: 3 });
+
+  test('is a merge patch that turns the one into the other, and nothing for equal ones', () => {
+    fc.assert(
+      fc.property(object, object, (present, desired) => {
+        const patch = difference({ present, sent: undefined, answered: undefined }, desired);
+        expect(merged(present, patch)).toEqual(desired);
+        expect(difference({ present: desired, sent: undefined, answered: undefined }, desired)).toBeUndefined();
+      }),
+    );
+  });
+
+  test('names only what differs', () => {
+    const present = { ips: { x: { state: 'active', nodeName: 'a' }, y: { state: 'error' } }, error: 'old' };
+    const desired = { ips: { x: { state: 'active', nodeName: 'b' }, y: { state: 'error' } } };
+    expect(difference({ present, sent: undefined, answered: undefined }, desired)).toEqual({ ips: { x: { nodeName: 'b' } }, error: null });
+  });
+
+  test('does not repeat what the server would not take, until it or the wish changes', () => {
+    const known = { present: { a: 1 }, sent: { a: 1, b: 2 }, answered: { a: 1 } };
+    expect(difference(known, { a: 1, b: 2 })).toBeUndefined();
+    expect(difference(known, { a: 1, b: 3 })).toEqual({ b: 3 });
+    expect(difference({ ...known, present: { a: 1, b: 9 } }, { a: 1, b: 2 })).toEqual({ b: 2 });
+    expect(difference({ ...known, present: { a: 7 } }, { a: 1, b: 2 })).toEqual({ a: 1 });
+  });
+});
+
+describe('a lane', () => {
+  const pace = { intervalMs: 250, burst: 2, impatienceMs: 1_000 };
+  const laneOf = (run: () => Promise<void>) => {
+    const clock = virtualClock();
+    const failures: number[] = [];
+    const lane = new Lane({
+      clock,
+      pace,
+      backoff: backoff({ firstMs: 4_000, factor: 2, maxMs: 60_000 }, () => 1),
+      run,
+      failed: (_error, retryInMs) => void failures.push(retryInMs),
+    });
+    return { clock, lane, failures };
+  };
+
+  test('runs at once, a few times in a row, then at its pace', async () => {
+    const at: number[] = [];
+    const { clock, lane } = laneOf(async () => void at.push(clock.monotonic()));
+    for (let round = 0; round < 5; round += 1) {
+      lane.request();
+      await clock.settle();
+      lane.request();
+    }
+    await clock.advance(2_000);
+    expect(at.slice(0, 3)).toEqual([0, 0, 250]);
+    expect(lane.idle).toBe(true);
+  });
+
+  test('makes requests that come during a run into one more run', async () => {
+    let runs = 0;
+    const { clock, lane } = laneOf(
+      () =>
+        new Promise((resolve) => {
+          runs += 1;
+          clock.after(100, resolve);
+        }),
+    );
+    lane.request();
+    await clock.advance(50);
+    lane.request();
+    lane.request();
+    await clock.advance(2_000);
+    expect(runs).toBe(2);
+  });
+
+  test('tries again after a failure, sooner when something new is wanted, and is idle only when done', async () => {
+    const at: number[] = [];
+    let broken = true;
+    const { clock, lane, failures } = laneOf(async () => {
+      at.push(clock.monotonic());
+      if (broken) throw new Error('no');
+    });
+    lane.request();
+    await clock.settle();
+    lane.request();
+    await clock.advance(5_000);
+    expect(at).toEqual([0, 1_000]);
+    expect(failures).toEqual([4_000, 8_000]);
+    expect(lane.idle).toBe(false);
+    let idle = false;
+    const told = lane.whenIdle().then(() => {
+      idle = true;
+    });
+    broken = false;
+    await clock.advance(4_000);
+    await told;
+    expect(at).toEqual([0, 1_000, 9_000]);
+    expect(idle).toBe(true);
+  });
+
+  test('that was stopped runs no more', async () => {
+    const runs: number[] = [];
+    const { clock, lane } = laneOf(async () => void runs.push(1));
+    lane.request();
+    lane.stop();
+    await clock.advance(5_000);
+    expect(runs).toEqual([]);
+    await lane.whenIdle();
+  });
+});
+
+describe('back-off', () => {
+  test('grows to its limit, spreads by chance, starts anew, and waits as long as it was asked to', () => {
+    const table = { firstMs: 100, factor: 2, maxMs: 1_000 };
+    const full = backoff(table, () => 1);
+    expect([1, 2, 3, 4, 5, 6].map(() => full.next())).toEqual([100, 200, 400, 800, 1_000, 1_000]);
+    full.reset();
+    expect(full.next()).toBe(100);
+    expect(full.next(5_000)).toBe(5_000);
+    expect(backoff(table, () => 0).next()).toBe(50);
+  });
+});
+
+describe('an error of the API server', () => {
+  test('names what was tried in the words of RBAC', () => {
+    expect(deedOf({ verb: 'patch', path: '/api/v1/nodes/a' })).toBe('patch nodes');
+    expect(deedOf({ verb: 'list', path: '/api/v1/namespaces/web/pods' })).toBe('list pods in namespace web');
+    expect(deedOf({ verb: 'get', path: '/api/v1/namespaces/kube-system' })).toBe('get namespaces');
+    expect(deedOf({ verb: 'patch', path: '/apis/flipop.digitalocean.com/v1alpha1/namespaces/web/floatingippools/x/status' })).toBe(
+      'patch floatingippools/status in namespace web',
+    );
+    expect(refusal({ verb: 'patch', path: '/api/v1/nodes/a' }, 403, 'because').message).toBe(
+      'the ServiceAccount may not patch nodes: because',
+    );
+  });
+
+  test('is told apart by what can be done about it', () => {
+    const target = { verb: 'get', path: '/api/v1/nodes/a' };
+    expect(refusal(target, 429, 'slow down', 3_000)).toMatchObject({ name: 'ServerUnreachable', retryAfterMs: 3_000 });
+    expect(refusal(target, 503, '')).toMatchObject({ name: 'ServerUnreachable' });
+    const kinds = [401, 403, 404, 409, 410, 400, 422].map((status) => (refusal(target, status, '') as { kind?: string }).kind);
+    expect(kinds).toEqual(['Unauthorized', 'Forbidden', 'NotFound', 'Conflict', 'Gone', 'Invalid', 'Invalid']);
+  });
+});
+
+describe('what is kept of an object', () => {
+  test('is little of a node: the labels that a selector names, no foreign annotations', () => {
+    const node = {
+      metadata: {
+        name: 'a',
+        uid: 'u',
+        creationTimestamp: '2026-01-01T00:00:00Z',
+        labels: { color: 'blue', size: 'l', 'failure-domain.beta.kubernetes.io/region': 'ams3' },
+        annotations: { 'flipop.digitalocean.com/ipv4-reserved-ip': '203.0.113.7', other: 'x' },
+      },
+      spec: { unschedulable: true, taints: [{ key: 'k', effect: 'NoSchedule', timeAdded: 'now' }], podCIDR: '10.0.0.0/24' },
+      status: { conditions: [{ type: 'Ready', status: 'Unknown' }], images: [] },
+    };
+    expect(trimNode(node, ['color', 'missing'], intern())).toEqual({
+      key: 'a',
+      uid: 'u',
+      value: {
+        node: {
+          name: 'a',
+          uid: 'u',
+          labels: { color: 'blue' },
+          taints: [{ key: 'k', effect: 'NoSchedule' }],
+          ready: false,
+          deleting: false,
+          unschedulable: true,
+          providerID: '',
+          region: 'ams3',
+          createdAt: Date.UTC(2026, 0, 1),
+        },
+        ipv4: '203.0.113.7',
+        ipv6: null,
+      },
+    });
+  });
+
+  test.each([
+    ['runs and is ready', { phase: 'Running', ready: 'True' }, undefined, true],
+    ['is not ready', { phase: 'Running', ready: 'False' }, undefined, false],
+    ['has ended', { phase: 'Succeeded', ready: 'True' }, undefined, false],
+    ['is being deleted', { phase: 'Running', ready: 'True' }, '2026-01-01T00:00:00Z', false],
+  ])('says of a pod that %s whether it serves', (_what, { phase, ready }, deletionTimestamp, serving) => {
+    const pod = {
+      metadata: { name: 'p', namespace: 'web', uid: 'u', labels: { app: 'x' }, ...(deletionTimestamp && { deletionTimestamp }) },
+      spec: { nodeName: 'a' },
+      status: { phase, conditions: [{ type: 'Ready', status: ready }] },
+    };
+    expect(trimPod(pod, ['app'], intern())?.value).toEqual({ namespace: 'web', name: 'p', labels: { app: 'x' }, nodeName: 'a', serving });
+  });
+
+  test('of labels is one object for all that bear the same', () => {
+    const shared = intern();
+    expect(shared.labels({ app: 'x', other: '1' }, ['app'])).toBe(shared.labels({ app: 'x', other: '2' }, ['app']));
+  });
+});
+
+describe('the selectors of a pool', () => {
+  test('name the label keys that are worth keeping', () => {
+    expect(keysOf('a=b, c!=d,e in (f,g),!h,i notin (j), example.com/k , l==m, n>5')).toEqual([
+      'a',
+      'c',
+      'e',
+      'example.com/k',
+      'h',
+      'i',
+      'l',
+      'n',
+    ]);
+    expect(keysOf('')).toEqual([]);
+  });
+
+  test('ask for pods when a pod label or a namespace is given', () => {
+    expect(selectionOf({ match: {} })?.pods).toBeNull();
+    expect(selectionOf(null)).toMatchObject({ nodes: { path: '/api/v1/nodes', labelSelector: '' }, pods: null });
+    expect(selectionOf({ match: { podNamespace: 'web' } })?.pods).toEqual({ path: '/api/v1/namespaces/web/pods', labelSelector: '' });
+    expect(selectionOf({ match: { podLabel: 'a=b' } })?.pods).toEqual({ path: '/api/v1/pods', labelSelector: 'a=b' });
+  });
+
+  test('of a wrong type, or that name no possible namespace, ask for nothing', () => {
+    expect(selectionOf({ match: { nodeLabel: 7 } })).toBeNull();
+    expect(selectionOf({ match: { podNamespace: '../nodes' } })).toBeNull();
+  });
+});
