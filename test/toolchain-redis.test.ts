@@ -4,15 +4,10 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { isRunning } from './support/processes.ts';
 import { startTestRedis, type TestRedis } from './support/redis.ts';
 
 const within = { timeout: 10_000, interval: 20 };
-
-/** Whether a process of that number runs; a dead one that nobody has waited for yet does not count. */
-const runs = async (pid: number): Promise<boolean> => {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
-  return stat !== null && !/\) Z /.test(stat);
-};
 
 describe('a private Redis', () => {
   let redis: TestRedis;
@@ -70,9 +65,9 @@ test('a private Redis ends with the process that started it, even when that is k
   const parent = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(parent.stdout, 'data')) as [Buffer];
   const { pid, dir } = JSON.parse(line.toString()) as { pid: number; dir: string };
-  expect(await runs(pid)).toBe(true);
+  expect(isRunning(pid)).toBe(true);
   expect(existsSync(dir)).toBe(true);
   parent.kill('SIGKILL');
-  await vi.waitFor(async () => expect(await runs(pid)).toBe(false), within);
+  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), within);
   await vi.waitFor(() => expect(existsSync(dir)).toBe(false), within);
 });

@@ -7,7 +7,7 @@ import { SetupError } from './setup-error.mjs';
 
 const MAJOR = 24;
 /** In a terminal Ctrl-C arrives twice: from the terminal and from npm. A second press by hand comes later than this. */
-const REPEAT_MS = 300;
+const REPEAT_MS = 1_000;
 /** @type {readonly NodeJS.Signals[]} */
 const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 

@@ -61,6 +61,12 @@ const isReady = async (found, port, pid) => {
   return said.startsWith('+PONG') && (found.image !== null || said.includes(`process_id:${pid}\r\n`));
 };
 
+/** The files it leaves in the folder must belong to the user who removes them. */
+const asUser = () => {
+  const [user, group] = [process.getuid?.(), process.getgid?.()];
+  return user === undefined || group === undefined ? [] : ['--user', `${user}:${group}`];
+};
+
 /** @param {number} port */
 const containerName = (port) => `routedip-redis-${process.pid}-${port}`;
 
@@ -72,8 +78,18 @@ const commandLine = (found, { port, dir, settings }) => {
   const all = ['--port', String(port), ...settings];
   if (found.image === null) return ['--bind', '127.0.0.1', '--dir', dir, ...all];
   // In a container it must listen on the container's own address; of the host only loopback is published.
-  const container = ['run', '--rm', '--name', containerName(port), '--publish', `127.0.0.1:${port}:${port}`, '--volume', `${dir}:/data`];
-  return [...container, found.image, 'valkey-server', '--bind', '0.0.0.0', '--protected-mode', 'no', '--dir', '/data', ...all];
+  const container = [
+    'run',
+    '--rm',
+    '--name',
+    containerName(port),
+    ...asUser(),
+    '--publish',
+    `127.0.0.1:${port}:${port}`,
+    '--volume',
+    `${dir}:/data`,
+  ];
+  return [...container, found.image, 'valkey-server', '--bind', '0.0.0.0', '--protected-mode', 'no', ...all];
 };
 
 /**
@@ -93,7 +109,9 @@ const start = (found, place) => {
   };
   child.stdout.on('data', keep);
   child.stderr.on('data', keep);
-  const leash = child.pid === undefined ? null : endWithParent(child.pid, { folder: place.removeDir ? place.dir : undefined });
+  // A docker client that is killed leaves its container behind; SIGTERM it passes on.
+  const signal = found.image === null ? 'KILL' : 'TERM';
+  const leash = child.pid === undefined ? null : endWithParent(child.pid, { signal, folder: place.removeDir ? place.dir : undefined });
   /** @type {Promise<void>} */
   const ended = new Promise((resolve) => {
     const end = (/** @type {string} */ word) => {

@@ -21,7 +21,7 @@ export { findRedis };
  * @typedef {object} PrivateRedis
  * @property {string} url redis://127.0.0.1:<port>
  * @property {number} port
- * @property {number} pid Of the server that runs now: another one after restart().
+ * @property {number} pid Of the server that runs now (of the docker client when it runs in docker): another one after restart().
  * @property {string} dir
  * @property {() => Promise<void>} stop Ends it, and removes its folder unless `dir` was given. May be repeated.
  * @property {(signal?: NodeJS.Signals) => Promise<void>} kill Sends a signal (default SIGKILL); resolves once the server has ended, or

@@ -112,7 +112,7 @@ const FIXED: readonly ImportRule[] = [
   {
     name: 'bin/*',
     files: /^bin\//,
-    what: [/^node:/],
+    what: [/^node:/, /^a computed name$/],
     instead: 'It must start under any Node to say which one is needed: it loads the operator by a computed path.',
   },
   {

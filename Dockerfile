@@ -1,0 +1,27 @@
+# The operator as it runs in a cluster: compiled JavaScript and its dependencies on Node 24, as a user without a name, on a root file system
+# that may be read-only. Nothing is written but to standard output.
+FROM docker.io/library/node:24-bookworm-slim AS build
+WORKDIR /src
+# First what changes seldom, so that the installed dependencies stay in the layer cache.
+COPY package.json package-lock.json .npmrc ./
+COPY tools ./tools
+RUN npm ci --ignore-scripts
+COPY . .
+# npm keeps the compiler, which a library names as an optional companion.
+RUN npm run build && npm prune --omit=dev --ignore-scripts && rm -rf node_modules/typescript node_modules/@typescript node_modules/.bin/tsc
+
+FROM docker.io/library/node:24-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /src/package.json /src/LICENSE ./
+COPY --from=build /src/node_modules ./node_modules
+COPY --from=build /src/bin ./bin
+COPY --from=build /src/dist ./dist
+# A number, so that Kubernetes can see that it is not root.
+USER 65532:65532
+# Metrics and probes.
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8080/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/bin/routedip-operator.mjs"]
+CMD ["run", "--metrics-bind-addr", ":8080"]

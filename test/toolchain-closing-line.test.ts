@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '..');
+
+const suites: Readonly<Record<string, string>> = {
+  'passes.test.ts': "test('one', () => {}); test('two', () => {});",
+  'fails.test.ts': "test('wrong', () => { expect(1).toBe(2) }); test.skip('later', () => {});",
+  'breaks.test.ts': "import './is-not-there.ts'; test('never seen', () => {});",
+  'throws.test.ts':
+    "test('fine', () => {}); setTimeout(() => { throw new Error('outside of any test') }, 0); test('waits', () => new Promise((done) => setTimeout(done, 100)));",
+};
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'routedip-closing-'));
+  for (const [name, text] of Object.entries(suites)) writeFileSync(join(folder, name), text);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The exit code and the last line of a run of vitest as `npm test` does it, over some of the files above. */
+const run = (...filters: string[]): { readonly status: number | null; readonly last: string | undefined } => {
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  const reporters = ['--reporter=default', `--reporter=${join(ROOT, 'tools/closing-line.ts')}`];
+  const { status, stdout } = spawnSync(process.execPath, [vitest, 'run', '--root', folder, '--globals', ...reporters, ...filters], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return { status, last: stdout.trimEnd().split('\n').at(-1) };
+};
+
+describe('the closing line of a test run', () => {
+  test('counts the tests', () => {
+    expect(run('passes')).toEqual({ status: 0, last: '2 passed, 0 failed' });
+  });
+
+  test('counts failed and skipped ones too, and the run fails', () => {
+    expect(run('passes', 'fails')).toEqual({ status: 1, last: '2 passed, 1 failed, 1 skipped' });
+  });
+
+  test('counts a file that cannot be loaded as failed', () => {
+    expect(run('passes', 'breaks')).toEqual({ status: 1, last: '2 passed, 1 failed' });
+  });
+
+  test('counts an error outside any test as failed', () => {
+    expect(run('throws')).toEqual({ status: 1, last: '2 passed, 1 failed' });
+  });
+
+  test('makes a run without any test a failure', () => {
+    expect(run('passes', '-t', 'no such name')).toEqual({ status: 1, last: '0 passed, 0 failed, 2 skipped' });
+    expect(run('no-such-file')).toEqual({ status: 1, last: '0 passed, 0 failed' });
+  });
+});
