@@ -88,6 +88,8 @@ const commandLine = (found, { port, dir, settings }) => {
     `127.0.0.1:${port}:${port}`,
     '--volume',
     `${dir}:/data`,
+    '--workdir',
+    '/data',
   ];
   return [...container, found.image, 'valkey-server', '--bind', '0.0.0.0', '--protected-mode', 'no', ...all];
 };
