@@ -20,6 +20,7 @@ export const PURE_LIBRARIES: readonly string[] = ['ipaddr.js'];
 /** What each adapter is an adapter for. An adapter without an entry uses Node alone. */
 export const SDKS: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['bullmq', 'ioredis'],
+  cli: ['commander'],
   cloudflare: ['undici'],
   digitalocean: ['digitalocean-js', 'axios'],
   kubernetes: ['@kubernetes/client-node', 'undici'],
