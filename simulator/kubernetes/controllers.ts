@@ -14,16 +14,22 @@ const placeOf = (resource: Resource, object: KubeObject): Place => ({
   name: object.metadata.name ?? '',
 });
 
+interface BackgroundOptions {
+  log: (line: string) => void;
+  /** How long a deleted pod lives on, as if a kubelet stopped it, in milliseconds. Absent: until it is deleted by force. */
+  podTerminationMs?: number | undefined;
+}
+
 /** What a controller manager does in the background and every client counts on: emptying deleted namespaces, and deleting what belongs to a deleted owner. */
 export class BackgroundControllers {
   readonly #api: Api;
-  readonly #log: (line: string) => void;
+  readonly #options: BackgroundOptions;
   /** The objects that name an owner, by its uid; kept as places since objects change. */
   readonly #dependents = new Map<string, Map<string, Place>>();
 
-  constructor(api: Api, log: (line: string) => void) {
+  constructor(api: Api, options: BackgroundOptions) {
     this.#api = api;
-    this.#log = log;
+    this.#options = options;
   }
 
   start(): void {
@@ -36,13 +42,15 @@ export class BackgroundControllers {
 
   /** A client sees the reply to its own request before the consequences. */
   #later(work: () => void): void {
-    setImmediate(() => {
-      try {
-        work();
-      } catch (error) {
-        this.#log(`background controller: ${error instanceof Error ? error.message : String(error)}`);
-      }
-    });
+    setImmediate(() => this.#safely(work));
+  }
+
+  #safely(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#options.log(`background controller: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   #index(resource: Resource, object: KubeObject, gone: boolean): void {
@@ -97,9 +105,22 @@ export class BackgroundControllers {
     const object = this.#find(place);
     if (!object || object.metadata.uid !== seen.metadata.uid) return;
     if (resource.storage === 'namespaces') this.#emptyNamespace(place.name);
+    if (resource.storage === 'pods') this.#stopPod(place, object);
     const finalizers = object.metadata.finalizers ?? [];
     if (finalizers.includes('orphan')) this.#orphan(place, object);
     else if (finalizers.includes('foregroundDeletion')) this.#deleteDependentsFirst(place, object);
+  }
+
+  /** A pod that was deleted gracefully waits for its kubelet; here it is told how long that takes. */
+  #stopPod(place: Place, object: KubeObject): void {
+    const { podTerminationMs } = this.#options;
+    if (podTerminationMs === undefined || object.metadata.deletionGracePeriodSeconds === 0) return;
+    const ms = Math.min(podTerminationMs, (object.metadata.deletionGracePeriodSeconds ?? 0) * 1000);
+    const stop = (): void => {
+      if (this.#find(place)?.metadata.uid !== object.metadata.uid) return;
+      this.#api.remove(place.resource, place.namespace, place.name, { gracePeriodSeconds: 0 });
+    };
+    setTimeout(() => this.#safely(stop), ms).unref();
   }
 
   #orphan(place: Place, object: KubeObject): void {

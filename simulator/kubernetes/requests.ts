@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { parse } from 'yaml';
 import { badRequest, unsupportedMediaType } from './errors.ts';
 import type { Json } from './objects.ts';
+import { decodeProtobuf } from './protobuf/decode.ts';
 
 export interface LoggedRequest {
   method: string;
@@ -14,10 +15,10 @@ export interface LoggedRequest {
   code: number | undefined;
 }
 
-const readAll = async (request: IncomingMessage): Promise<string> => {
+const readAll = async (request: IncomingMessage): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 };
 
 export interface Body {
@@ -25,17 +26,21 @@ export interface Body {
   value: Json | undefined;
 }
 
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+
 const READABLE = ['application/json', 'application/yaml'];
 
-/** The parsed body with its content type; undefined when there is none. @throws ApiError 400 for broken JSON, 415 for protobuf and the like. */
+/** The parsed body with its content type; undefined when there is none. @throws ApiError 400 for a broken body, 415 for one of another form. */
 export const bodyOf = async (request: IncomingMessage): Promise<Body> => {
-  const text = await readAll(request);
+  const bytes = await readAll(request);
   const type = request.headers['content-type'] ?? 'application/json';
-  if (text === '') return { type, value: undefined };
+  if (bytes.length === 0) return { type, value: undefined };
   const bare = type.split(';')[0]?.trim() ?? '';
+  if (bare === PROTOBUF) return { type, value: decodeProtobuf(bytes) };
   if (!READABLE.includes(bare) && !bare.endsWith('+json') && !bare.endsWith('+yaml')) {
     throw unsupportedMediaType(['application/json', 'application/yaml']);
   }
+  const text = bytes.toString('utf8');
   try {
     return { type, value: (bare.endsWith('yaml') ? parse(text) : JSON.parse(text)) as Json };
   } catch (error) {

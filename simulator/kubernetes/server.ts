@@ -32,6 +32,8 @@ export interface KubernetesOptions {
   /** How many changes watches can resume over. */
   historySize?: number;
   bookmarkIntervalMs?: number;
+  /** How long a deleted pod lives on, as if kubelets ran. Absent: until it is deleted by force, as on an API server alone. */
+  podTerminationMs?: number;
 }
 
 export interface KubernetesSimulator {
@@ -156,7 +158,7 @@ export const startKubernetes = async (options: KubernetesOptions = {}): Promise<
   let port = 0;
   const url = (): string => `http://127.0.0.1:${port}`;
   new DefinitionController(api).start();
-  new BackgroundControllers(api, log).start();
+  new BackgroundControllers(api, { log, podTerminationMs: options.podTerminationMs }).start();
   bootstrap(api);
   const definitions = registry.find('apiextensions.k8s.io/v1', 'customresourcedefinitions');
   for (const definition of readDefinitions(options.crds ?? [])) {

@@ -6,8 +6,9 @@ type Action = (handling: Handling, call: Call) => JsonObject;
 
 const SUCCESS: JsonObject = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
-const evict: Action = ({ api }, { target: { resource, namespace, name = '' } }) => {
-  api.remove(resource, namespace, name);
+const evict: Action = ({ api }, { target: { resource, namespace, name = '' }, body }) => {
+  const grace = at(body.value, 'deleteOptions', 'gracePeriodSeconds');
+  api.remove(resource, namespace, name, typeof grace === 'number' ? { gracePeriodSeconds: grace } : {});
   return SUCCESS;
 };
 
