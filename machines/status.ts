@@ -162,7 +162,12 @@ export function poolConditions(view: PoolView): readonly PoolCondition[] {
       reason: busy?.reason ?? 'Idle',
       message: busy?.message ?? 'nothing is under way',
     },
-    { type: 'Degraded', status: problem ? 'True' : 'False', reason: problem?.reason ?? 'AsExpected', message: problem?.message ?? '' },
+    {
+      type: 'Degraded',
+      status: problem ? 'True' : 'False',
+      reason: problem?.reason ?? 'AsExpected',
+      message: problem?.message ?? 'nothing is wrong',
+    },
   ];
 }
 
