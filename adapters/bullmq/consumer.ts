@@ -76,10 +76,10 @@ export const consumeQueue = (
       progress: job.data.progress,
       rerun: job.attemptsStarted > job.data.starts + 1,
       lock,
-      keep: (progress) => {
+      keep: async (progress) => {
         const { renewedAt, durationMs } = lock();
         if (time.monotonic() - renewedAt >= durationMs) throw new Fenced(`job ${id}: its lock ran out`);
-        return keep(job, progress);
+        await keep(job, progress);
       },
     };
   };

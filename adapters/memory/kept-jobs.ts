@@ -94,3 +94,9 @@ export const nextOf = (jobs: Iterable<Job>): Job | null => {
   }
   return next;
 };
+
+/** As strict as the queue that production uses. @throws Error */
+export const assertJobId = (id: string): void => {
+  if (id === '' || id.includes(':') || /^\d+$/.test(id))
+    throw new Error(`job id ${JSON.stringify(id)} should be no integer and bear no colon`);
+};

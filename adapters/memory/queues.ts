@@ -1,7 +1,7 @@
 import { Unreachable } from '../../actors/errors.ts';
 import type { Clock, JobQueue, Queues } from '../../actors/ports.ts';
 import { type JobServer, jobServer } from './job-server.ts';
-import type { JobProcess, KeptJob } from './kept-jobs.ts';
+import { assertJobId, type JobProcess, type KeptJob } from './kept-jobs.ts';
 
 /** Durable queues in memory, with the accidents that real ones have. */
 export interface MemoryQueues extends Queues {
@@ -47,7 +47,10 @@ const handleOn = (server: JobServer): MemoryQueues => {
     return process.dead ? never() : result;
   };
   const queue = (name: string): JobQueue => ({
-    add: (jobs) => call(() => server.add(name, jobs)),
+    add: async (jobs) => {
+      for (const { id } of jobs) assertJobId(id);
+      await call(() => server.add(name, jobs));
+    },
     remove: (id) => call(() => server.remove(name, id)),
     progressOf: (id) => call(() => server.progressOf(name, id)),
     counts: () => call(() => server.counts(name)),

@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import { bullQueues } from '../../adapters/bullmq/queues.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
+import { type MemoryQueues, memoryQueues } from '../../adapters/memory/queues.ts';
+import { patientClient } from '../../adapters/redis/client.ts';
+import { redisLink } from '../../adapters/redis/link.ts';
+import { systemClock } from '../../adapters/system/clock.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { describeQueues } from './queues.ts';
+import type { DoomedProcess } from './queues-harness.ts';
+
+const doomedInMemory = (process: MemoryQueues, queue: string, advance: () => Promise<void>): DoomedProcess => {
+  const kept = new Set<string>();
+  process.queue(queue).consume(async ({ id, keep }) => {
+    await keep('half way');
+    kept.add(id);
+    return new Promise(() => undefined);
+  }, 10);
+  return {
+    kept: async (id) => {
+      for (let tries = 0; !kept.has(id); tries++) {
+        if (tries > 1_000) throw new Error(`the doomed process never ran ${id}`);
+        await advance();
+      }
+    },
+    kill: async () => void process.reopen(),
+  };
+};
+
+describeQueues('in memory', async () => {
+  const clock = virtualClock();
+  const queues = memoryQueues(clock, { lockDurationMs: 5_000 });
+  return {
+    queues,
+    lockDurationMs: 5_000,
+    noticedMs: 100,
+    another: () => queues.connect(),
+    now: clock.monotonic,
+    until: async (what, holds, maxMs = 5_000) => {
+      await clock.settle();
+      for (let passed = 0; !(await holds()); passed += 10) {
+        if (passed > maxMs) throw new Error(`not within ${maxMs} ms: ${what}`);
+        await clock.advance(10);
+      }
+    },
+    pass: clock.advance,
+    startDoomed: async (queue) => doomedInMemory(queues.connect(), queue, () => clock.advance(10)),
+    wipe: async () => queues.wipe(),
+    goDown: async () => queues.goDown(),
+    comeBack: async () => queues.comeBack(),
+    close: () => queues.close(),
+  };
+});
+
+let redis: TestRedis;
+const children = new Set<ChildProcess>();
+beforeAll(async () => {
+  redis = await startTestRedis({ aof: true });
+});
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await redis.stop();
+});
+
+const lockDurationMs = 1_500;
+const prefix = '{queues}';
+
+const spawnDoomed = async (queue: string): Promise<DoomedProcess> => {
+  const script = join(import.meta.dirname, 'doomed-consumer.ts');
+  const child = spawn(process.execPath, [script, redis.url, prefix, queue, String(lockDurationMs)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.add(child);
+  let said = '';
+  child.stdout.on('data', (data: Buffer) => {
+    said += data.toString();
+  });
+  return {
+    kept: (id) => waitFor(`the doomed process keeps progress of ${id}`, () => said.includes(`kept ${id}\n`), 15_000),
+    kill: async () => {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      children.delete(child);
+    },
+  };
+};
+
+describeQueues('over BullMQ', async () => {
+  const clock = systemClock();
+  const closing: (() => Promise<void>)[] = [];
+  const open = () => {
+    const link = redisLink({ url: redis.url, commandTimeoutMs: 1_000 });
+    const queues = bullQueues({
+      link,
+      connectPatient: () => patientClient({ url: redis.url }),
+      prefix,
+      clock,
+      lockDurationMs,
+      stalledIntervalMs: 300,
+    });
+    closing.push(queues.close, link.close);
+    return queues;
+  };
+  return {
+    queues: open(),
+    lockDurationMs,
+    noticedMs: 6_000,
+    another: open,
+    now: clock.monotonic,
+    until: (what, holds, maxMs = 5_000) => waitFor(what, holds, maxMs),
+    pass: (ms) => new Promise((resolve) => void clock.after(ms, resolve)),
+    startDoomed: spawnDoomed,
+    wipe: redis.flushAll,
+    goDown: redis.crash,
+    comeBack: redis.restart,
+    close: async () => {
+      for (const close of closing) await close();
+    },
+  };
+});

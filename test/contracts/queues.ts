@@ -1,0 +1,267 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { JobQueue } from '../../actors/ports.ts';
+import { describeAccidents } from './queues-accidents.ts';
+import { done, gate, idle, job, type QueueStage, type QueuesHarness, Recorder } from './queues-harness.ts';
+
+/** The suite that every implementation of the durable queues passes. */
+export const describeQueues = (name: string, setup: () => Promise<QueuesHarness>): void => {
+  describe(`the queues ${name}`, () => {
+    let world: QueuesHarness;
+    let queueName: string;
+    let queue: JobQueue;
+    beforeEach(async () => {
+      world = await setup();
+      queueName = `queue-${randomUUID()}`;
+      queue = world.queues.queue(queueName);
+    });
+    afterEach(() => world.close());
+
+    const stage: QueueStage = {
+      get world() {
+        return world;
+      },
+      get queue() {
+        return queue;
+      },
+      get queueName() {
+        return queueName;
+      },
+      another: () => world.another().queue(queueName),
+    };
+
+    describeOrder(stage);
+    describeSteps(stage);
+    describeKeeping(stage);
+    describeAccidents(stage);
+  });
+};
+
+const describeOrder = (stage: QueueStage): void => {
+  describe('a job', () => {
+    test('is run by some process with the data it was given', async () => {
+      const recorder = new Recorder(stage);
+      stage.another().consume(recorder.run, 10);
+      await stage.queue.add([job('pool/default/web/ip/2001%3Adb8.3.1.0', { data: { node: 'node-ä', list: [], nothing: null } })]);
+      await recorder.sees(1);
+      expect(recorder.runs[0]?.job).toMatchObject({
+        id: 'pool/default/web/ip/2001%3Adb8.3.1.0',
+        data: { node: 'node-ä', list: [], nothing: null },
+        progress: null,
+        rerun: false,
+      });
+      await idle(stage);
+    });
+
+    test('is refused when its id is none, an integer or bears a colon', async () => {
+      for (const id of ['', '7', 'a:b']) await expect(stage.queue.add([job(id)]), id).rejects.toThrow('id');
+      await stage.queue.add([job('7.a')]);
+      expect(await stage.queue.counts()).toMatchObject({ waiting: 1 });
+    });
+
+    test('is there once however often its id is added, also after it ran', async () => {
+      await stage.queue.add([job('a.1'), job('a.1')]);
+      await stage.another().add([job('a.1', { data: 'other' })]);
+      const recorder = new Recorder(stage);
+      stage.queue.consume(recorder.run, 10);
+      await recorder.sees(1);
+      await idle(stage);
+      await stage.queue.add([job('a.1'), job('a.2')]);
+      await recorder.sees(2);
+      expect(recorder.ids).toEqual(['a.1', 'a.2']);
+      expect(recorder.runs[0]?.job.data).toEqual({ id: 'a.1' });
+    });
+
+    test('of lower priority number runs first, and of equal ones the earlier', async () => {
+      const priorities = { low: 9, first: 1, usual: 5, second: 1 };
+      for (const [id, priority] of Object.entries(priorities)) await stage.queue.add([job(id, { priority })]);
+      const recorder = new Recorder(stage);
+      stage.queue.consume(recorder.run, 1);
+      await recorder.sees(4);
+      expect(recorder.ids).toEqual(['first', 'second', 'usual', 'low']);
+    });
+
+    test('with a delay runs when it is due and not before', async () => {
+      const recorder = new Recorder(stage);
+      stage.queue.consume(recorder.run, 10);
+      const added = stage.world.now();
+      const delays = { late: 240, soon: 80, middle: 160 };
+      await stage.queue.add(Object.entries(delays).map(([id, delayMs]) => job(id, { delayMs })));
+      expect(await stage.queue.counts()).toMatchObject({ delayed: 3 });
+      await recorder.sees(3);
+      expect(recorder.ids).toEqual(['soon', 'middle', 'late']);
+      // BullMQ counts in whole milliseconds of the wall clock.
+      for (const { id, at } of recorder.runs) expect(at - added).toBeGreaterThanOrEqual(delays[id as keyof typeof delays] - 2);
+    });
+
+    test('waits while as many run as the consumer takes', async () => {
+      const held = gate();
+      const recorder = new Recorder(stage, async () => {
+        await held.opened;
+        return done;
+      });
+      stage.queue.consume(recorder.run, 2);
+      await stage.queue.add([job('a.1'), job('a.2'), job('a.3')]);
+      await recorder.sees(2);
+      await stage.world.until('one waits', async () => (await stage.queue.counts()).waiting === 1);
+      expect(await stage.queue.counts()).toMatchObject({ waiting: 1, active: 2 });
+      held.open();
+      await recorder.sees(3);
+    });
+
+    test('that is removed does not run; one that is unknown is no error', async () => {
+      const recorder = new Recorder(stage);
+      await stage.queue.add([job('gone.1'), job('gone.2', { delayMs: 50 }), job('stays', { delayMs: 150 })]);
+      for (const id of ['gone.1', 'gone.2', 'unknown']) await stage.queue.remove(id);
+      stage.queue.consume(recorder.run, 1);
+      await recorder.sees(1);
+      expect(recorder.ids).toEqual(['stays']);
+    });
+
+    test('that runs already goes on although it is removed', async () => {
+      const held = gate();
+      const recorder = new Recorder(stage, async () => {
+        await held.opened;
+        return done;
+      });
+      stage.queue.consume(recorder.run, 1);
+      await stage.queue.add([job('a.1')]);
+      await recorder.sees(1);
+      await stage.queue.remove('a.1');
+      held.open();
+      await idle(stage);
+      await stage.queue.add([job('a.2')]);
+      await recorder.sees(2);
+    });
+  });
+};
+
+const describeSteps = (stage: QueueStage): void => {
+  describe('a step', () => {
+    test('that asks for another run gets it later, with its progress, as often as it likes', async () => {
+      const recorder = new Recorder(stage, ({ progress }) =>
+        progress === 5 ? done : { kind: 'again', afterMs: 40, progress: typeof progress === 'number' ? progress + 1 : 1 },
+      );
+      stage.queue.consume(recorder.run, 10);
+      await stage.queue.add([job('poll', { priority: 5 })]);
+      await recorder.sees(6);
+      await idle(stage);
+      expect(recorder.runs.map(({ job: { progress } }) => progress)).toEqual([null, 1, 2, 3, 4, 5]);
+      expect(recorder.runs.every(({ job: { rerun } }) => !rerun)).toBe(true);
+      const times = recorder.runs.map(({ at }) => at);
+      for (const [index, at] of times.slice(1).entries()) expect(at - (times[index] ?? at)).toBeGreaterThanOrEqual(38);
+      expect(await stage.queue.counts()).toMatchObject({ failed: 0 });
+    });
+
+    test('that asks for another run at once keeps the data of the job', async () => {
+      const recorder = new Recorder(stage, ({ progress }) =>
+        progress === null ? { kind: 'again', afterMs: 0, progress: { step: 2 } } : done,
+      );
+      stage.queue.consume(recorder.run, 1);
+      await stage.queue.add([job('a.1', { data: { node: 'node-a' } })]);
+      await recorder.sees(2);
+      expect(recorder.runs[1]?.job).toMatchObject({ data: { node: 'node-a' }, progress: { step: 2 } });
+    });
+
+    test('that throws fails the job, which is not tried again', async () => {
+      const recorder = new Recorder(stage, ({ id }) => {
+        if (id === 'bad') throw new Error('no');
+        return done;
+      });
+      stage.queue.consume(recorder.run, 1);
+      await stage.queue.add([job('bad'), job('good', { delayMs: 60 })]);
+      await recorder.sees(2);
+      await idle(stage);
+      expect(recorder.ids).toEqual(['bad', 'good']);
+      expect(await stage.queue.counts()).toMatchObject({ failed: 1 });
+    });
+
+    test('may go on for longer than a lock holds: it is renewed, and nobody else runs the job', async () => {
+      const held = gate();
+      const recorder = new Recorder(stage, async () => {
+        await held.opened;
+        return done;
+      });
+      stage.queue.consume(recorder.run, 1);
+      stage.another().consume(recorder.run, 1);
+      await stage.queue.add([job('a.1')]);
+      await recorder.sees(1);
+      const running = recorder.runs[0]?.job;
+      if (running === undefined) throw new Error('no run');
+      const first = running.lock();
+      expect(first.durationMs).toBe(stage.world.lockDurationMs);
+      expect(first.renewedAt).toBeLessThanOrEqual(stage.world.now());
+      await stage.world.pass(stage.world.lockDurationMs * 2);
+      expect(running.lock().renewedAt).toBeGreaterThan(first.renewedAt);
+      expect(stage.world.now() - running.lock().renewedAt).toBeLessThan(stage.world.lockDurationMs);
+      expect(recorder.runs).toHaveLength(1);
+      held.open();
+      await idle(stage);
+    });
+  });
+};
+
+const describeKeeping = (stage: QueueStage): void => {
+  describe('progress', () => {
+    test('is kept at once, for others to see, while the job runs and after it ended', async () => {
+      const held = gate();
+      const kept = gate();
+      const recorder = new Recorder(stage, async ({ keep }) => {
+        await keep({ action: 36804636 });
+        kept.open();
+        await held.opened;
+        return done;
+      });
+      stage.queue.consume(recorder.run, 1);
+      await stage.queue.add([job('a.1')]);
+      await recorder.sees(1);
+      await kept.opened;
+      expect(await stage.another().progressOf('a.1')).toEqual({ action: 36804636 });
+      held.open();
+      await idle(stage);
+      expect(await stage.another().progressOf('a.1')).toEqual({ action: 36804636 });
+    });
+
+    test('of a job that left none, or is unknown, is null', async () => {
+      await stage.queue.add([job('a.1', { delayMs: 60_000 })]);
+      expect(await stage.queue.progressOf('a.1')).toBeNull();
+      expect(await stage.queue.progressOf('unknown')).toBeNull();
+    });
+  });
+
+  describe('a consumer that closes', () => {
+    test('ends the jobs that it runs and takes no more', async () => {
+      const held = gate();
+      const recorder = new Recorder(stage, async () => {
+        await held.opened;
+        return done;
+      });
+      const consumer = stage.queue.consume(recorder.run, 1);
+      await stage.queue.add([job('a.1'), job('a.2')]);
+      await recorder.sees(1);
+      const closed = consumer.close(60_000);
+      held.open();
+      await closed;
+      expect(recorder.ids).toEqual(['a.1']);
+      expect(await stage.queue.counts()).toMatchObject({ waiting: 1, active: 0, failed: 0 });
+      const next = new Recorder(stage);
+      stage.another().consume(next.run, 1);
+      await next.sees(1);
+      expect(next.runs[0]?.job).toMatchObject({ id: 'a.2', rerun: false });
+    });
+
+    test('leaves a job that does not end in time to others, as a re-run', async () => {
+      const recorder = new Recorder(stage, () => new Promise(() => undefined));
+      const consumer = stage.queue.consume(recorder.run, 1);
+      await stage.queue.add([job('a.1')]);
+      await recorder.sees(1);
+      const closed = consumer.close(50);
+      await stage.world.pass(60);
+      await closed;
+      const next = new Recorder(stage);
+      stage.another().consume(next.run, 1);
+      await next.sees(1, stage.world.lockDurationMs + stage.world.noticedMs);
+      expect(next.runs[0]?.job.rerun).toBe(true);
+    });
+  });
+};
