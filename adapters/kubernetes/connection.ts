@@ -17,6 +17,8 @@ export interface Request {
   readonly body?: unknown;
   /** Default `application/json`. */
   readonly contentType?: string;
+  /** When to give up, ms; default that of the connection. */
+  readonly deadlineMs?: number;
 }
 
 export interface WatchHandlers {
@@ -81,15 +83,15 @@ const urlOf = (server: string, path: string, query: Query = {}): URL => {
 export const connect = (config: KeptConfig, { deadlineMs = DEFAULT_DEADLINE_MS }: { readonly deadlineMs?: number } = {}): Connection => {
   const server = config.getCurrentCluster()?.server ?? '';
   return {
-    send: (request) => sendOne(config, server, request, deadlineMs),
+    send: (request) => sendOne(config, server, { deadlineMs, ...request }),
     watch: (options, handlers) => startWatch(config, options, handlers),
     close: () => config.close(),
   };
 };
 
-const sendOne = async (config: KeptConfig, server: string, request: Request, deadlineMs: number): Promise<unknown> => {
+const sendOne = async (config: KeptConfig, server: string, request: Request): Promise<unknown> => {
   const target = targetOf(request);
-  const answer = await exchange(config, urlOf(server, request.path, request.query), request, deadlineMs).catch((cause: unknown) => {
+  const answer = await exchange(config, urlOf(server, request.path, request.query), request).catch((cause: unknown) => {
     throw new ServerUnreachable(`${target.verb} ${request.path}: no answer from ${server}: ${messageOf(cause)}`, { cause });
   });
   if (answer.status >= 400) throw refusal(target, answer.status, messageIn(answer.text), answer.retryAfterMs);
@@ -106,7 +108,8 @@ interface Answer {
   readonly retryAfterMs: number | null;
 }
 
-const exchange = async (config: KeptConfig, url: URL, { method, body, contentType }: Request, deadlineMs: number): Promise<Answer> => {
+const exchange = async (config: KeptConfig, url: URL, request: Request): Promise<Answer> => {
+  const { method, body, contentType, deadlineMs = DEFAULT_DEADLINE_MS } = request;
   const context = new RequestContext(url.toString(), HttpMethod.GET);
   await config.applySecurityAuthentication(context);
   const dispatcher = context.getDispatcher();

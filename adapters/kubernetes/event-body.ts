@@ -1,6 +1,7 @@
 import type { ClusterEvent } from '../../actors/ports.ts';
 import { API_VERSION } from '../../crds/generated/floatingippool.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import { microTime, wholeSeconds } from './kube-time.ts';
 
 export const REPORTER = 'routedip-operator';
 
@@ -26,10 +27,6 @@ export interface EventApi {
   /** A merge patch that tells of repetitions. */
   repetition(report: Report): unknown;
 }
-
-/** MicroTime, as `events.k8s.io` and Leases have it. */
-export const microTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '000Z');
-const time = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
 const clip = (text: string): string => (text.length <= NOTE_LIMIT ? text : `${text.slice(0, NOTE_LIMIT - 1)}…`);
 
@@ -64,9 +61,9 @@ export const coreEventsApi: EventApi = {
     type: event.type,
     message: clip(event.message),
     involvedObject: regarding(about),
-    firstTimestamp: time(firstAt),
-    lastTimestamp: time(lastAt),
+    firstTimestamp: wholeSeconds(firstAt),
+    lastTimestamp: wholeSeconds(lastAt),
     count,
   }),
-  repetition: ({ count, lastAt }) => ({ count, lastTimestamp: time(lastAt) }),
+  repetition: ({ count, lastAt }) => ({ count, lastTimestamp: wholeSeconds(lastAt) }),
 };

@@ -1,13 +1,11 @@
 import type { Condition, Json } from '../../actors/ports.ts';
 import { isObject, type JsonObject } from './difference.ts';
+import { wholeSeconds } from './kube-time.ts';
 
 const conditionsIn = (status: Json | undefined): readonly JsonObject[] => {
   const list = isObject(status) ? status.conditions : undefined;
   return Array.isArray(list) ? list.filter(isObject) : [];
 };
-
-/** Kubernetes' own form of a time: whole seconds. */
-const stamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
 /** The conditions as they are to stand in status: the time of the last transition is kept while a condition's status stays, and conditions of
  *  other types, which others wrote, stay. `statuses` are searched in order for the former ones. */
@@ -20,7 +18,7 @@ export const conditionsOf = (
   const former = statuses.flatMap(conditionsIn);
   const own = conditions.map(({ type, status, reason, message }) => {
     const before = former.find((condition) => condition.type === type && condition.status === status);
-    const lastTransitionTime = before?.lastTransitionTime ?? stamp(now);
+    const lastTransitionTime = before?.lastTransitionTime ?? wholeSeconds(now);
     return { type, status, reason, message, observedGeneration: generation, lastTransitionTime };
   });
   const foreign = conditionsIn(statuses.at(-1)).filter((condition) => !conditions.some(({ type }) => type === condition.type));

@@ -1,0 +1,41 @@
+import { isConflict, isNotFound } from './api-error.ts';
+import type { Connection } from './connection.ts';
+import { LEASE_NAME, type Lease, newLease } from './lease.ts';
+
+/** The Lease on the server. Each write is based on the version that it was made from. */
+export interface LeaseClient {
+  /** Null when there is none. @throws ServerUnreachable | ApiError */
+  read(): Promise<Lease | null>;
+  /** The Lease as stored, or null when somebody else wrote since or it is gone. `lease` without a version is created.
+   *  @throws ServerUnreachable | ApiError */
+  write(lease: Lease): Promise<Lease | null>;
+  /** One that does not exist yet. */
+  fresh(): Lease;
+}
+
+export const leaseClient = (connection: Connection, namespace: string, deadlineMs: number): LeaseClient => {
+  const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
+  const path = `${collection}/${LEASE_NAME}`;
+  return {
+    fresh: () => newLease(namespace),
+    read: async () => {
+      try {
+        return (await connection.send({ method: 'GET', path, deadlineMs })) as Lease;
+      } catch (error) {
+        if (isNotFound(error)) return null;
+        throw error;
+      }
+    },
+    write: async (lease) => {
+      const exists = lease.metadata.resourceVersion !== undefined;
+      const place = exists ? ({ method: 'PUT', path } as const) : ({ method: 'POST', path: collection } as const);
+      try {
+        return (await connection.send({ ...place, body: lease, deadlineMs })) as Lease;
+      } catch (error) {
+        // 409 of a create: somebody else created it. 404 of an update: somebody deleted it; of a create: there is no such namespace.
+        if (isConflict(error) || (exists && isNotFound(error))) return null;
+        throw error;
+      }
+    },
+  };
+};

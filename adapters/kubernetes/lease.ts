@@ -1,0 +1,66 @@
+import { microTime } from './kube-time.ts';
+
+/** FLIPOP's name, so that the two never run the same pools at once. */
+export const LEASE_NAME = 'floating-ip-pool-controller-leader-election';
+
+/** Bears the term of the newest leader. */
+export const TERM_ANNOTATION = 'routedip.io/term';
+
+export interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+}
+
+/** A Lease as the server has it. What is not read is kept, since it is written back whole. */
+export interface Lease {
+  readonly metadata: { readonly resourceVersion?: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec?: LeaseSpec;
+}
+
+export const holderOf = ({ spec }: Lease): string => spec?.holderIdentity ?? '';
+
+/** 0 for none. */
+export const termOf = ({ metadata }: Lease): number => {
+  const term = Number(metadata.annotations?.[TERM_ANNOTATION]);
+  return Number.isSafeInteger(term) && term > 0 ? term : 0;
+};
+
+/** How long the holder may lead after a renewal, ms. */
+export const durationMsOf = ({ spec }: Lease, otherwiseMs: number): number =>
+  spec?.leaseDurationSeconds === undefined ? otherwiseMs : spec.leaseDurationSeconds * 1000;
+
+/** The first Lease of its name. */
+export const newLease = (namespace: string): Lease & { readonly apiVersion: string; readonly kind: string } => ({
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name: LEASE_NAME, namespace } as Lease['metadata'],
+});
+
+const withSpec = (lease: Lease, change: LeaseSpec): Lease => ({ ...lease, spec: { ...lease.spec, ...change } });
+
+/** Held by `identity` from now on. A holder that takes it again counts as no transition. */
+export const takenBy = (lease: Lease, identity: string, durationMs: number, now: number): Lease => {
+  const same = holderOf(lease) === identity;
+  const transitions = lease.spec?.leaseTransitions ?? 0;
+  return withSpec(lease, {
+    holderIdentity: identity,
+    leaseDurationSeconds: Math.ceil(durationMs / 1000),
+    acquireTime: same ? (lease.spec?.acquireTime ?? microTime(now)) : microTime(now),
+    renewTime: microTime(now),
+    leaseTransitions: same || lease.spec === undefined ? transitions : transitions + 1,
+  });
+};
+
+export const renewed = (lease: Lease, now: number): Lease => withSpec(lease, { renewTime: microTime(now) });
+
+/** Held by nobody: others may take it at once. The short duration is for clients that look at the time alone. */
+export const givenUp = (lease: Lease, now: number): Lease =>
+  withSpec(lease, { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: microTime(now), renewTime: microTime(now) });
+
+export const withTerm = (lease: Lease, term: number): Lease => ({
+  ...lease,
+  metadata: { ...lease.metadata, annotations: { ...lease.metadata.annotations, [TERM_ANNOTATION]: String(term) } },
+});

@@ -1,0 +1,356 @@
+import { describe, expect, test } from 'vitest';
+import { Fenced } from '../../actors/errors.ts';
+import { refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
+import type { Connection, Request } from '../../adapters/kubernetes/connection.ts';
+import { LeaseElection } from '../../adapters/kubernetes/leadership.ts';
+import { kubernetesLeadership } from '../../adapters/kubernetes/leadership-factory.ts';
+import { LEASE_NAME, type Lease } from '../../adapters/kubernetes/lease.ts';
+import { LoneLeadership } from '../../adapters/kubernetes/lone-leadership.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
+import { systemClock } from '../../adapters/system/clock.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { connected, recordedLog, simulated } from './kubernetes-support.ts';
+
+/** One Lease on a server without time or network of its own. */
+class LeaseServer {
+  lease: Lease | null = null;
+  #revision = 0;
+  readonly writes: Lease[] = [];
+
+  /** A client's way to it, that can be cut. */
+  path(): Connection & { cut: boolean } {
+    const way = {
+      cut: false,
+      send: async (request: Request): Promise<unknown> => {
+        if (way.cut) throw new ServerUnreachable('cut');
+        return this.#answer(request);
+      },
+      watch: () => () => undefined,
+      close: async () => undefined,
+    };
+    return way;
+  }
+
+  /** Changes the Lease as somebody with kubectl does. */
+  edit(change: (lease: Lease) => Lease): void {
+    if (this.lease !== null) this.#store(change(this.lease));
+  }
+
+  #answer({ method, path, body }: Request): Lease {
+    if (method === 'GET') {
+      if (this.lease === null) throw refusal({ verb: 'get', path }, 404, 'not found');
+      return structuredClone(this.lease);
+    }
+    const sent = body as Lease;
+    const version = sent.metadata.resourceVersion;
+    const wanted = method === 'POST' ? undefined : version;
+    if (this.lease?.metadata.resourceVersion !== wanted)
+      throw refusal({ verb: 'update', path }, this.lease === null ? 404 : 409, 'conflict');
+    this.#store(sent);
+    this.writes.push(sent);
+    return structuredClone(this.lease as Lease);
+  }
+
+  #store(lease: Lease): void {
+    this.#revision += 1;
+    this.lease = { ...structuredClone(lease), metadata: { ...lease.metadata, resourceVersion: String(this.#revision) } };
+  }
+}
+
+const electing = () => {
+  const clock = virtualClock();
+  const server = new LeaseServer();
+  const told: string[] = [];
+  const candidate = (name: string, lone = false) => {
+    const connection = server.path();
+    const options = { connection, namespace: 'operator', clock, random: () => 0, log: recordedLog(), name };
+    const leadership = lone ? new LoneLeadership(options) : new LeaseElection(options);
+    const listener = {
+      acquired: () => void told.push(`${name} acquired`),
+      lost: (reason: string) => void told.push(`${name} lost: ${reason}`),
+    };
+    return { leadership, connection, start: () => leadership.start(listener), log: options.log };
+  };
+  return { clock, server, told, candidate };
+};
+
+describe('leader election', () => {
+  test('gives the lease to one of two, and writes it as client-go does', async () => {
+    const { clock, server, told, candidate } = electing();
+    await candidate('one').start();
+    await candidate('two').start();
+    await clock.advance(60_000);
+    expect(told).toEqual(['one acquired']);
+    expect(server.lease?.spec).toEqual({
+      holderIdentity: expect.stringMatching(/^one_[0-9a-f-]{36}$/),
+      leaseDurationSeconds: 15,
+      acquireTime: '2026-01-01T00:00:00.000000Z',
+      renewTime: '2026-01-01T00:01:00.000000Z',
+      leaseTransitions: 0,
+    });
+    expect(server.lease?.metadata).toMatchObject({ name: LEASE_NAME, namespace: 'operator' });
+  });
+
+  test('tells a leader that cannot renew to stop before another one starts', async () => {
+    const { clock, told, candidate, server } = electing();
+    const one = candidate('one');
+    await one.start();
+    await candidate('two').start();
+    await clock.advance(20_000);
+    one.connection.cut = true;
+    const lostAfter = await clock.runUntil(() => told.length === 2, 30_000);
+    expect(told[1]).toBe('one lost: the lease could not be renewed for 10000 ms');
+    expect(lostAfter).toBeLessThanOrEqual(10_000);
+    const takenAfter = lostAfter + (await clock.runUntil(() => told.length === 3, 30_000));
+    expect(told[2]).toBe('two acquired');
+    expect(takenAfter).toBeGreaterThanOrEqual(13_000);
+    expect(takenAfter).toBeLessThanOrEqual(19_000);
+    expect(server.lease?.spec?.leaseTransitions).toBe(1);
+    one.connection.cut = false;
+    await clock.advance(60_000);
+    expect(told).toHaveLength(3);
+  });
+
+  test('counts the time of a foreign lease from what it saw itself, whatever the clocks say', async () => {
+    const { clock, told, candidate, server } = electing();
+    const one = candidate('one');
+    await one.start();
+    one.connection.cut = true;
+    server.edit((lease) => ({ ...lease, spec: { ...lease.spec, renewTime: '2020-01-01T00:00:00.000000Z' } }));
+    await candidate('two').start();
+    clock.jump(3_600_000);
+    await clock.advance(14_000);
+    expect(told.filter((line) => line.startsWith('two'))).toEqual([]);
+    await clock.advance(4_000);
+    expect(told.at(-1)).toBe('two acquired');
+  });
+
+  test('goes on after a short outage without anybody losing anything', async () => {
+    const { clock, told, candidate } = electing();
+    const one = candidate('one');
+    const two = candidate('two');
+    await one.start();
+    await two.start();
+    await clock.advance(10_000);
+    one.connection.cut = true;
+    two.connection.cut = true;
+    await clock.advance(7_000);
+    one.connection.cut = false;
+    two.connection.cut = false;
+    await clock.advance(60_000);
+    expect(told).toEqual(['one acquired']);
+  });
+
+  test('hands over at once when the leader stops', async () => {
+    const { clock, told, candidate, server } = electing();
+    const one = candidate('one');
+    await one.start();
+    await candidate('two').start();
+    await clock.advance(5_000);
+    await one.leadership.release();
+    expect(told).toEqual(['one acquired', 'one lost: released']);
+    expect(server.lease?.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
+    const after = await clock.runUntil(() => told.length === 3, 10_000);
+    expect(told[2]).toBe('two acquired');
+    expect(after).toBeLessThanOrEqual(2_400);
+    expect(server.lease?.spec?.leaseDurationSeconds).toBe(15);
+  });
+
+  test('tells a leader whose Lease was taken or deleted', async () => {
+    const { clock, told, candidate, server } = electing();
+    await candidate('one').start();
+    server.edit((lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: 'thief' } }));
+    await clock.advance(2_000);
+    expect(told).toEqual(['one acquired', 'one lost: thief holds the Lease']);
+    await clock.advance(20_000);
+    expect(told[2]).toBe('one acquired');
+    server.lease = null;
+    await clock.advance(2_000);
+    expect(told[3]).toBe('one lost: the Lease was deleted');
+    await clock.advance(2_000);
+    expect(told[4]).toBe('one acquired');
+  });
+
+  test('keeps leading when somebody only annotates the Lease, and keeps the annotation', async () => {
+    const { clock, told, candidate, server } = electing();
+    await candidate('one').start();
+    server.edit((lease) => ({ ...lease, metadata: { ...lease.metadata, annotations: { note: 'x' } } }));
+    await clock.advance(30_000);
+    expect(told).toEqual(['one acquired']);
+    expect(server.lease?.metadata.annotations).toEqual({ note: 'x' });
+  });
+
+  test('makes a process that starts anew another holder', async () => {
+    const { candidate } = electing();
+    const identities = [candidate('one'), candidate('one')].map(({ leadership }) => (leadership as LeaseElection).identity);
+    expect(new Set(identities).size).toBe(2);
+  });
+});
+
+describe('the term', () => {
+  test('is written by the leader on the Lease and seen by every replica', async () => {
+    const { clock, candidate, server } = electing();
+    const one = candidate('one');
+    const two = candidate('two');
+    await one.start();
+    await two.start();
+    expect(one.leadership.seenTerm()).toBe(0);
+    await one.leadership.writeTerm(7);
+    expect(one.leadership.seenTerm()).toBe(7);
+    expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '7' });
+    await clock.advance(2_500);
+    expect(two.leadership.seenTerm()).toBe(7);
+    await clock.advance(30_000);
+    expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '7' });
+  });
+
+  test('is refused to one who does not lead, or who was overtaken', async () => {
+    const { clock, candidate, server, told } = electing();
+    const one = candidate('one');
+    const two = candidate('two');
+    await one.start();
+    await two.start();
+    await expect(two.leadership.writeTerm(8)).rejects.toBeInstanceOf(Fenced);
+    server.edit((lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: 'thief' } }));
+    await expect(one.leadership.writeTerm(8)).rejects.toBeInstanceOf(Fenced);
+    expect(told).toEqual(['one acquired', 'one lost: thief holds the Lease']);
+    await clock.settle();
+    expect(server.lease?.metadata.annotations).toBeUndefined();
+  });
+
+  test('is refused when the server is away', async () => {
+    const { candidate } = electing();
+    const one = candidate('one');
+    await one.start();
+    one.connection.cut = true;
+    await expect(one.leadership.writeTerm(1)).rejects.toMatchObject({ name: 'ServerUnreachable' });
+  });
+});
+
+describe('the freshness of the lease', () => {
+  const ageOf = ({ clock, leadership }: { clock: { monotonic(): number }; leadership: { lease(): { renewedAt: number } } }): number =>
+    clock.monotonic() - leadership.lease().renewedAt;
+
+  test('is never younger than the last renewal, on every replica', async () => {
+    const { clock, candidate } = electing();
+    const one = candidate('one');
+    const two = candidate('two');
+    await one.start();
+    await two.start();
+    await clock.advance(20_000);
+    expect(ageOf({ clock, leadership: one.leadership })).toBeLessThanOrEqual(2_400);
+    expect(ageOf({ clock, leadership: two.leadership })).toBeLessThanOrEqual(4_800);
+    one.connection.cut = true;
+    const cutAt = clock.monotonic();
+    await clock.advance(9_000);
+    expect(two.leadership.lease().renewedAt).toBeLessThanOrEqual(cutAt);
+    expect(two.leadership.lease().durationMs).toBe(15_000);
+    expect(ageOf({ clock, leadership: two.leadership })).toBeGreaterThanOrEqual(9_000);
+  });
+
+  test('is unknown before a renewal was seen, and after the lease was given up', async () => {
+    const { clock, candidate } = electing();
+    const one = candidate('one');
+    await one.start();
+    const two = candidate('two');
+    await two.start();
+    expect(two.leadership.lease().renewedAt).toBe(Number.NEGATIVE_INFINITY);
+    await clock.advance(5_000);
+    expect(two.leadership.lease().renewedAt).toBeGreaterThan(Number.NEGATIVE_INFINITY);
+    const three = candidate('three');
+    await one.leadership.release();
+    three.connection.cut = true;
+    two.connection.cut = false;
+    await two.leadership.release();
+    const four = candidate('four');
+    await three.start();
+    expect(three.leadership.lease().renewedAt).toBe(Number.NEGATIVE_INFINITY);
+    await four.start();
+    expect(clock.monotonic() - four.leadership.lease().renewedAt).toBe(0);
+  });
+});
+
+describe('a lone process', () => {
+  test('leads at once, says so, and writes its term without holding the Lease', async () => {
+    const { clock, told, candidate, server } = electing();
+    const lone = candidate('lone', true);
+    await lone.start();
+    expect(told).toEqual(['lone acquired']);
+    expect(lone.log.lines).toEqual([expect.stringContaining('leading without an election')]);
+    await lone.leadership.writeTerm(3);
+    expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '3' });
+    expect(server.lease?.spec).toBeUndefined();
+    expect(lone.leadership.lease().renewedAt).toBe(clock.monotonic());
+    const later = candidate('later', true);
+    await later.start();
+    expect(later.leadership.seenTerm()).toBe(3);
+  });
+
+  test('writes beside a holder that renews, but not against a higher term', async () => {
+    const { clock, candidate, server } = electing();
+    const one = candidate('one');
+    await one.start();
+    const lone = candidate('lone', true);
+    await lone.start();
+    await clock.advance(5_000);
+    await lone.leadership.writeTerm(3);
+    expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '3' });
+    await clock.advance(5_000);
+    await one.leadership.writeTerm(9);
+    await expect(lone.leadership.writeTerm(4)).rejects.toBeInstanceOf(Fenced);
+  });
+
+  test('waits for the server to read the term first', async () => {
+    const { clock, told, candidate } = electing();
+    const lone = candidate('lone', true);
+    lone.connection.cut = true;
+    await lone.start();
+    expect(told).toEqual([]);
+    lone.connection.cut = false;
+    await clock.advance(2_000);
+    expect(told).toEqual(['lone acquired']);
+  });
+});
+
+describe('leadership over HTTP', () => {
+  test('changes hands between two processes on one API server', async () => {
+    const simulator = await simulated();
+    const told: string[] = [];
+    const replica = (name: string) => {
+      const leadership = kubernetesLeadership({
+        connection: connected(simulator.kubeconfig()),
+        clock: systemClock(),
+        log: recordedLog(),
+        namespace: 'default',
+        elect: true,
+        leaseDurationMs: 1_000,
+        renewDeadlineMs: 600,
+        retryPeriodMs: 100,
+        name,
+      });
+      return {
+        leadership,
+        start: () => leadership.start({ acquired: () => void told.push(`${name} acquired`), lost: () => void told.push(`${name} lost`) }),
+      };
+    };
+    const one = replica('one');
+    const two = replica('two');
+    await one.start();
+    await two.start();
+    await one.leadership.writeTerm(1);
+    await waitFor('the term is seen', () => two.leadership.seenTerm() === 1);
+    await one.leadership.release();
+    await waitFor('the hand-over', () => told.length === 3);
+    expect(told).toEqual(['one acquired', 'one lost', 'two acquired']);
+    await two.leadership.writeTerm(2);
+    await two.leadership.release();
+  });
+
+  test('refuses timings under which two could lead', () => {
+    const settings = { connection: new LeaseServer().path(), clock: systemClock(), log: recordedLog(), namespace: 'default', elect: true };
+    expect(() => kubernetesLeadership({ ...settings, leaseDurationMs: 10_000, renewDeadlineMs: 10_000 })).toThrow(
+      'longer than the renew deadline',
+    );
+    expect(() => kubernetesLeadership({ ...settings, retryPeriodMs: 9_000 })).toThrow('retry periods');
+  });
+});
