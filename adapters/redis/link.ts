@@ -38,6 +38,8 @@ export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: R
   const listeners = new Set<(connected: boolean) => void>();
   const tell = (connected: boolean): void => listeners.forEach((listener) => void listener(connected));
 
+  /** Scripts that this connection has sent. */
+  const known = new Set<string>();
   let lastTrouble = '';
   redis.on('error', (error: Error) => {
     const message = `Redis at ${target}: ${error.message}`;
@@ -48,7 +50,10 @@ export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: R
     lastTrouble = '';
     tell(true);
   });
-  redis.on('close', () => tell(false));
+  redis.on('close', () => {
+    known.clear();
+    tell(false);
+  });
 
   const call = async <T>(what: string, run: (client: Redis) => Promise<T>): Promise<T> => {
     try {
@@ -66,6 +71,11 @@ export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: R
     call,
     script: (what, { sha, text }, keys, args) =>
       call(what, async (client) => {
+        // The first use brings the text along, so that even then the order of calls is the order of effects.
+        if (!known.has(sha)) {
+          known.add(sha);
+          return client.eval(text, keys.length, ...keys, ...args);
+        }
         try {
           return await client.evalsha(sha, keys.length, ...keys, ...args);
         } catch (error) {

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect } from 'vitest';
+import { type MemoryBudget, memoryBudget } from '../../adapters/memory/budget.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
+import { redisBudget } from '../../adapters/redis/budget.ts';
+import { type RedisLink, redisLink } from '../../adapters/redis/link.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { describeBudget } from './budget.ts';
+
+describeBudget('in memory', async () => {
+  const clock = virtualClock();
+  let budget: MemoryBudget | null = null;
+  return {
+    replica: (limits) => {
+      budget ??= memoryBudget(clock, limits);
+      return budget;
+    },
+    now: clock.now,
+    pass: clock.advance,
+    goDown: async () => budget?.goDown(),
+    close: async () => undefined,
+  };
+});
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startTestRedis();
+});
+afterAll(() => redis.stop());
+
+describeBudget('in Redis', async () => {
+  await redis.restart();
+  await redis.flushAll();
+  const links: RedisLink[] = [];
+  return {
+    replica: (limits) => {
+      const link = redisLink({ url: redis.url, commandTimeoutMs: 500 });
+      links.push(link);
+      return redisBudget({ link, prefix: '{budget}', tokenHash: 'abcdef', ...limits });
+    },
+    now: Date.now,
+    // Time passes on the server, which has no virtual clock: it alone can tell when it is over.
+    pass: async (ms) => {
+      const timeOfServer = async () => Number(((await redis.command('TIME')) as string[])[0]) * 1_000;
+      const end = (await timeOfServer()) + ms;
+      await expect.poll(timeOfServer, { timeout: ms + 5_000, interval: 50 }).toBeGreaterThan(end);
+    },
+    goDown: redis.crash,
+    close: async () => {
+      for (const link of links) await link.close();
+    },
+  };
+});

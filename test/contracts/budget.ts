@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Unreachable } from '../../actors/errors.ts';
+import type { Budget, Purpose } from '../../actors/ports.ts';
+
+export interface BudgetLimits {
+  readonly perMinute: number;
+  readonly perHour: number;
+  readonly createsPerMinute: number;
+}
+
+export interface BudgetHarness {
+  /** A replica's view of the budget of one token. */
+  replica(limits: BudgetLimits): Budget;
+  /** Wall clock, ms since the epoch. */
+  now(): number;
+  pass(ms: number): Promise<void>;
+  goDown(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Pays until refused, at most `most` times. Answers how often it was let. */
+const spend = async (budget: Budget, purpose: Purpose, most = 1_000): Promise<number> => {
+  for (let paid = 0; paid < most; paid++) if ((await budget.pay(purpose)) > 0) return paid;
+  return most;
+};
+
+// So few an hour that nothing fills up while a test runs.
+const tight: BudgetLimits = { perMinute: 1_000, perHour: 20, createsPerMinute: 1_000 };
+
+/** The suite that every implementation of the budget passes. */
+export const describeBudget = (name: string, setup: () => Promise<BudgetHarness>): void => {
+  describe(`the budget ${name}`, () => {
+    let world: BudgetHarness;
+    beforeEach(async () => {
+      world = await setup();
+    });
+    afterEach(() => world.close());
+
+    test('is shared by all replicas', async () => {
+      const [one, two] = [world.replica(tight), world.replica(tight)];
+      expect(await spend(one, 'failover', 15)).toBe(15);
+      expect(await spend(two, 'failover')).toBe(5);
+      expect(await one.pay('failover')).toBeGreaterThan(0);
+    });
+
+    test('leaves failover a reserve that reading and DNS do not touch', async () => {
+      const budget = world.replica(tight);
+      expect(await spend(budget, 'verify')).toBe(14);
+      expect(await spend(budget, 'dns')).toBe(0);
+      expect(await spend(budget, 'failover')).toBe(6);
+    });
+
+    test('says after how long to ask again: when it has filled up by one', async () => {
+      const budget = world.replica({ perMinute: 600, perHour: 100_000, createsPerMinute: 1 });
+      const paid = await spend(budget, 'failover', 5_000);
+      expect(paid).toBeGreaterThanOrEqual(600);
+      const wait = await budget.pay('failover');
+      expect(wait).toBeGreaterThan(0);
+      expect(wait).toBeLessThanOrEqual(100);
+      await world.pass(wait + 1);
+      expect(await budget.pay('failover')).toBe(0);
+    });
+
+    test('lets so many creations a minute and no more, whatever else is left', async () => {
+      const budget = world.replica({ perMinute: 1_000, perHour: 1_000, createsPerMinute: 2 });
+      expect(await spend(budget, 'create')).toBe(2);
+      const wait = await budget.pay('create');
+      expect(wait).toBeGreaterThan(25_000);
+      expect(wait).toBeLessThanOrEqual(30_000);
+      expect(await budget.pay('failover')).toBe(0);
+    });
+
+    test('takes nothing when it refuses', async () => {
+      const budget = world.replica({ perMinute: 1_000, perHour: 20, createsPerMinute: 1 });
+      expect(await spend(budget, 'create')).toBe(1);
+      for (let times = 0; times < 30; times++) expect(await budget.pay('create')).toBeGreaterThan(0);
+      expect(await spend(budget, 'failover')).toBe(19);
+    });
+
+    test('closed by one replica is closed for all, until the time is over', async () => {
+      const [one, two] = [world.replica(tight), world.replica(tight)];
+      await one.close(300);
+      await one.close(50);
+      const wait = await two.pay('failover');
+      expect(wait).toBeGreaterThan(100);
+      expect(wait).toBeLessThanOrEqual(300);
+      await world.pass(wait + 5);
+      expect(await two.pay('failover')).toBe(0);
+    });
+
+    test('believes the provider when it says that less is left, and not when it says more', async () => {
+      const budget = world.replica(tight);
+      const resetAtMs = world.now() + 3_600_000;
+      expect(await spend(budget, 'failover', 10)).toBe(10);
+      budget.observe({ remaining: 5_000, resetAtMs });
+      budget.observe({ remaining: 3, resetAtMs });
+      expect(await spend(budget, 'failover')).toBe(3);
+    });
+
+    test('waits when the provider says that nothing is left, though not longer than a minute', async () => {
+      const budget = world.replica(tight);
+      budget.observe({ remaining: 0, resetAtMs: world.now() + 3_600_000 });
+      // The next call tells at the latest: it stands behind the observation.
+      await expect.poll(() => budget.pay('failover')).toBeGreaterThan(30_000);
+      expect(await budget.pay('failover')).toBeLessThanOrEqual(180_000);
+    });
+
+    test('throws Unreachable when it cannot be asked', async () => {
+      const budget = world.replica(tight);
+      expect(await budget.pay('failover')).toBe(0);
+      await world.goDown();
+      await expect(budget.pay('failover')).rejects.toBeInstanceOf(Unreachable);
+      await expect(budget.close(10)).rejects.toBeInstanceOf(Unreachable);
+      // Nobody waits for an observation.
+      budget.observe({ remaining: 1, resetAtMs: world.now() });
+    });
+  });
+};

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { virtualClock } from '../../adapters/memory/clock.ts';
+import { systemClock } from '../../adapters/system/clock.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { describeClock } from './clock.ts';
+
+describeClock('of this machine', () => ({ clock: systemClock(), until: (holds, maxMs) => waitFor('the timers ran', holds, maxMs) }));
+
+describeClock('of tests', () => {
+  const clock = virtualClock();
+  return { clock, until: async (holds, maxMs) => void (await clock.runUntil(holds, maxMs)) };
+});
+
+test('the clock of this machine waits for longer than one timer of Node can', () => {
+  const cancel = systemClock().after(2 ** 31, () => expect.unreachable('a timer of 25 days ran at once'));
+  // Node runs a timer that is too long after 1 ms.
+  return waitFor('a later timer ran', () => performance.now() > 0).then(() =>
+    new Promise<void>((resolve) => setTimeout(resolve, 10)).then(cancel),
+  );
+});
+
+describe('the clock of tests', () => {
+  test('waits for all promises of a timer before it runs the next', async () => {
+    const clock = virtualClock();
+    const ran: string[] = [];
+    clock.after(10, async () => {
+      for (let turn = 0; turn < 50; turn++) await Promise.resolve();
+      ran.push(`first at ${clock.monotonic()}`);
+    });
+    clock.after(10, () => ran.push(`second at ${clock.monotonic()}`));
+    await clock.advance(20);
+    expect(ran).toEqual(['first at 10', 'second at 10']);
+  });
+
+  test('fails when what is waited for does not happen, and has waited as long as it was told', async () => {
+    const clock = virtualClock();
+    await expect(clock.runUntil(() => false, 500)).rejects.toThrow('500 ms');
+    expect(clock.monotonic()).toBe(500);
+  });
+
+  test('lets the wall clock jump alone', async () => {
+    const clock = virtualClock({ startAt: 1_000_000 });
+    let ran = false;
+    clock.after(10, () => {
+      ran = true;
+    });
+    clock.jump(3_600_000);
+    await clock.settle();
+    expect({ now: clock.now(), monotonic: clock.monotonic(), ran }).toEqual({ now: 4_600_000, monotonic: 0, ran: false });
+  });
+
+  test('runs no timer of a process that ended, and all those of another', async () => {
+    const clock = virtualClock();
+    const [dies, lives] = [clock.process(), clock.process()];
+    const ran: string[] = [];
+    dies.after(10, () => ran.push('of the dead'));
+    lives.after(10, () => ran.push('of the living'));
+    dies.end();
+    dies.after(1, () => ran.push('of the dead'));
+    await clock.advance(20);
+    expect(ran).toEqual(['of the living']);
+    expect(clock.pending()).toBe(0);
+  });
+});
