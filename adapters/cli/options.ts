@@ -1,0 +1,158 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration, parseDurations } from './duration.ts';
+
+/** What the command line and the environment ask for. Durations in ms; absent ones keep their defaults. */
+export interface Options {
+  readonly kubeconfig?: string;
+  readonly metricsBindAddr: string;
+  readonly debug: boolean;
+  readonly controllers?: readonly string[];
+  readonly leaderElect: boolean;
+  readonly namespace?: string;
+  readonly redisPrefix?: string;
+  readonly dashboardBindAddr?: string;
+  readonly jobsWritable: boolean;
+  readonly inspect?: string;
+  readonly inspectViewerUrl?: string;
+  readonly digitaloceanAddressApi: 'reserved_ips' | 'floating_ips';
+  readonly rateLimitPerMinute?: number;
+  readonly rateLimitPerHour?: number;
+  readonly backoffFast?: readonly number[];
+  readonly backoffSlow?: readonly number[];
+  readonly pollSteps?: readonly number[];
+  readonly verifyInterval?: number;
+  readonly resyncInterval?: number;
+  readonly callDeadline?: number;
+  readonly leaseDuration: number;
+  readonly renewDeadline: number;
+  readonly retryPeriod: number;
+  readonly lockDuration?: number;
+}
+
+/** Secrets come from the environment only: command lines can be read by every user of the machine. */
+export interface Environment {
+  readonly redisUrl: string;
+  readonly digitaloceanToken: string | null;
+  readonly digitaloceanUrl: string | null;
+  readonly dashboardToken: string | null;
+}
+
+const FOOTER = `
+Environment:
+  DIGITALOCEAN_ACCESS_TOKEN   token for the provider "digitalocean"; without it its pools say so in their status
+  DIGITALOCEAN_API_URL        another API than https://api.digitalocean.com
+  KUBECONFIG                  used when --kubeconfig is absent; in a Pod its ServiceAccount
+  REDIS_URL                   records and jobs, redis://[:password@]host:port[/db] or rediss://…  (default redis://127.0.0.1:6379)
+  ROUTEDIP_DASHBOARD_TOKEN    asked of browsers when a dashboard does not listen on loopback
+
+Exit codes: 0 stopped as asked, 1 cannot run (the message says why), 2 wrong use.`;
+
+export interface Parsed {
+  readonly options: Options;
+  readonly environment: Environment;
+}
+
+/** Reads `routedip-operator run …`. Ends the process for --help, --version (0) and wrong use (2); answers null when it has. */
+export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv, version: string): Promise<Parsed | null> {
+  return new Promise((resolve) => {
+    const program = new Command('routedip-operator')
+      .description('Keeps routable IP addresses on the right nodes and Services.')
+      .version(version);
+    program.exitOverride((error) => {
+      process.exitCode = error.exitCode === 0 ? 0 : 2;
+      resolve(null);
+    });
+    program.addHelpText('after', FOOTER);
+    const run = program
+      .command('run', { isDefault: true })
+      .description('Operates the FloatingIPPools of a cluster.')
+      .exitOverride(refuse(resolve));
+    for (const option of flags()) run.addOption(option);
+    run.addHelpText('after', FOOTER);
+    run.action((options: Options) => resolve({ options, environment: environment(env) }));
+    try {
+      program.parse([...argv], { from: 'user' });
+    } catch {
+      // exitOverride has said it all.
+    }
+  });
+}
+
+const refuse =
+  (resolve: (parsed: null) => void) =>
+  (error: { readonly exitCode: number }): void => {
+    process.exitCode = error.exitCode === 0 ? 0 : 2;
+    resolve(null);
+  };
+
+function flags(): Option[] {
+  const duration = (name: string, text: string) => new Option(`${name} <duration>`, text).argParser(checked(parseDuration));
+  const table = (name: string, text: string) => new Option(`${name} <durations>`, text).argParser(checked(parseDurations));
+  const count = (name: string, text: string) => new Option(`${name} <n>`, text).argParser(checked(positive));
+  return [
+    new Option('--kubeconfig <file>', 'configuration of the cluster to operate (default: KUBECONFIG, else the Pod’s own)'),
+    new Option('--metrics-bind-addr <address>', 'where /metrics, /healthz and /readyz are served').default(':8080'),
+    new Option('--debug', 'log more').default(false),
+    new Option('--controllers <names>', 'comma-separated: flipop (default: those whose CRDs are served)').argParser((text: string) =>
+      text.split(','),
+    ),
+    new Option('--leader-elect [yes]', 'contend for the Lease; =false for a lone process')
+      .default(true)
+      .argParser((text: string) => text !== 'false'),
+    new Option('--namespace <name>', 'namespace of the Lease (default: the operator’s own)'),
+    new Option('--redis-prefix <name>', 'in front of all keys (default: the UID of the namespace kube-system)'),
+    new Option('--dashboard-bind-addr <address>', 'serve the dashboard and the job dashboard, e.g. 127.0.0.1:8081 (default: off)'),
+    new Option('--jobs-writable', 'let the job dashboard retry and remove jobs').default(false),
+    new Option('--inspect [address]', 'serve the Stately inspector (default address 127.0.0.1:8082)').preset('127.0.0.1:8082'),
+    new Option('--inspect-viewer-url <url>', 'another viewer than https://stately.ai/inspect'),
+    new Option('--digitalocean-address-api <paths>', 'which of the twin paths is used')
+      .choices(['reserved_ips', 'floating_ips'])
+      .default('reserved_ips'),
+    count('--rate-limit-per-minute', 'calls per minute and token (default 250)'),
+    count('--rate-limit-per-hour', 'calls per hour and token (default 5000)'),
+    table('--backoff-fast', 'waits between tries after what mends itself (default 1s,1s,5s,5s,10s,10s,10s,1m,1m,1m,1m,1m,5m)'),
+    table('--backoff-slow', 'waits between tries after what a person mends (default 1m,5m,10m)'),
+    table('--poll-steps', 'waits between looks at a running assignment (default six times 200ms, then 500ms,1s,2s)'),
+    duration('--verify-interval', 'from one verification of all addresses to the next (default 5m)'),
+    duration('--resync-interval', 'how often everything observed is looked at again (default 1m)'),
+    duration('--call-deadline', 'longest call to a provider (default 15s)'),
+    duration('--leader-elect-lease-duration', 'how long the Lease holds').default(15_000, '15s'),
+    duration('--leader-elect-renew-deadline', 'how long the leader tries to renew').default(10_000, '10s'),
+    duration('--leader-elect-retry-period', 'how often the Lease is looked at').default(2_000, '2s'),
+    duration('--lock-duration', 'how long a job is held by a process that died (default 5s)'),
+  ].map(renamed);
+}
+
+/** Long flags as Kubernetes components name them, short names in the program. */
+function renamed(option: Option): Option {
+  const attribute = {
+    '--leader-elect-lease-duration': 'leaseDuration',
+    '--leader-elect-renew-deadline': 'renewDeadline',
+    '--leader-elect-retry-period': 'retryPeriod',
+  }[option.long ?? ''];
+  if (attribute) option.attributeName = () => attribute;
+  return option;
+}
+
+const checked =
+  <T>(parse: (text: string) => T) =>
+  (text: string): T => {
+    try {
+      return parse(text);
+    } catch (error) {
+      throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+    }
+  };
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new Error(`"${text}" is no number above 0`);
+  return value;
+}
+
+const environment = (env: NodeJS.ProcessEnv): Environment => ({
+  redisUrl: env.REDIS_URL || 'redis://127.0.0.1:6379',
+  digitaloceanToken: env.DIGITALOCEAN_ACCESS_TOKEN || null,
+  digitaloceanUrl: env.DIGITALOCEAN_API_URL || null,
+  dashboardToken: env.ROUTEDIP_DASHBOARD_TOKEN || null,
+});

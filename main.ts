@@ -1,0 +1,329 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { charts } from './actors/catalogue.ts';
+import type { Charts } from './actors/charts.ts';
+import type { KnownProvider } from './actors/leader.ts';
+import type { Clock, Log, Observer, Queues } from './actors/ports.ts';
+import { DEFAULT_SETTINGS, type Settings } from './actors/settings.ts';
+import { Supervisor } from './actors/supervisor.ts';
+import { poolView } from './actors/view.ts';
+import { OUTCOMES, TIMERS } from './actors/worker.ts';
+import { bullQueues } from './adapters/bullmq/queues.ts';
+import { type Environment, type Options, parseCommandLine } from './adapters/cli/options.ts';
+import { createDigitalOceanProvider } from './adapters/digitalocean/provider.ts';
+import { type Connection, connect } from './adapters/kubernetes/connection.ts';
+import { clusterUid } from './adapters/kubernetes/identity.ts';
+import { loadConfig, ownNamespace } from './adapters/kubernetes/kube-config.ts';
+import { LeaseElection } from './adapters/kubernetes/leadership.ts';
+import { TIMINGS } from './adapters/kubernetes/reflector.ts';
+import { KubernetesSource } from './adapters/kubernetes/source.ts';
+import { KubernetesWriter } from './adapters/kubernetes/writer.ts';
+import { redisBudget } from './adapters/redis/budget.ts';
+import { patientClient } from './adapters/redis/client.ts';
+import { type RedisLink, redisLink } from './adapters/redis/link.ts';
+import { redisStore } from './adapters/redis/store.ts';
+import { systemClock } from './adapters/system/clock.ts';
+import { parseBindAddress } from './adapters/telemetry/bind-address.ts';
+import { instrumentProviders } from './adapters/telemetry/instrument-provider.ts';
+import { createLog } from './adapters/telemetry/log.ts';
+import { createMetrics, type Metrics } from './adapters/telemetry/metrics.ts';
+import { type Redaction, redaction } from './adapters/telemetry/redaction.ts';
+import { type Check, startTelemetryServer } from './adapters/telemetry/server.ts';
+import { queryOf } from './machines/match.ts';
+import { poolStatus } from './machines/status.ts';
+import type { ProviderFacts } from './machines/validate.ts';
+
+const VERSION = (
+  JSON.parse(readFileSync(new URL(import.meta.url.endsWith('.ts') ? './package.json' : '../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  }
+).version;
+
+/** Runs the command line. Resolves with the exit code once the operator was stopped, or could not start. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const parsed = await parseCommandLine(argv, process.env, VERSION);
+  if (!parsed) return Number(process.exitCode ?? 0);
+  const { options, environment } = parsed;
+  const secrets = redaction(
+    [environment.digitaloceanToken, environment.dashboardToken, passwordOf(environment.redisUrl)].filter((text) => text !== null),
+  );
+  const log = createLog({ debug: options.debug, redaction: secrets });
+  const stopped = stopSignal(log);
+  try {
+    const operator = await start(options, environment, log, secrets, stopped.requested);
+    await stopped.requested;
+    log.info('stops');
+    await operator.stop();
+    return 0;
+  } catch (error) {
+    if (error instanceof StoppedEarly) return 0;
+    log.error('cannot run', { error: error instanceof Error ? error.message : String(error) });
+    return 1;
+  } finally {
+    stopped.forget();
+  }
+}
+
+class StoppedEarly extends Error {}
+
+/** The first SIGTERM or SIGINT asks for a clean stop; the second one ends the process at once. */
+function stopSignal(log: Log): { readonly requested: Promise<void>; readonly forget: () => void } {
+  let asked = false;
+  let resolve = (): void => undefined;
+  const requested = new Promise<void>((done) => {
+    resolve = done;
+  });
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (asked) process.exit(1);
+    asked = true;
+    log.info('was asked to stop; a second signal ends it at once', { signal });
+    resolve();
+  };
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  return { requested, forget: () => void process.off('SIGTERM', onSignal).off('SIGINT', onSignal) };
+}
+
+interface Running {
+  readonly stop: () => Promise<void>;
+}
+
+async function start(options: Options, environment: Environment, log: Log, secrets: Redaction, stopping: Promise<void>): Promise<Running> {
+  const clock = systemClock();
+  const waitingFor: { what: string | null } = { what: 'starting' };
+  const parts: { supervisor?: Supervisor; queues?: Queues } = {};
+  const metrics = createMetrics({
+    version: VERSION,
+    now: () => clock.now(),
+    queues: () => queueCounts(parts.queues),
+    leadership: () => ({ leading: parts.supervisor?.leading ?? false, term: parts.supervisor?.term ?? 0 }),
+  });
+  const server = await startTelemetryServer({
+    bind: parseBindAddress(options.metricsBindAddr),
+    scrape: () => metrics.scrape(),
+    checks: readiness(waitingFor, () => parts.supervisor ?? null),
+    fatal: () => null,
+    hide: (text) => secrets.hide(text),
+  });
+  log.info('serves metrics and probes', { url: server.url });
+
+  const config = loadConfig(options.kubeconfig);
+  const connection = connect(config);
+  const prefix = await redisPrefix(options, connection, { clock, log, waitingFor, stopping });
+  const link = redisLink({
+    url: environment.redisUrl,
+    name: 'routedip',
+    onTrouble: (message) => log.warn('trouble with Redis', { message }),
+  });
+  const queues = bullQueues({
+    link: { redis: link.redis, call: (what, run) => link.call(what, run) },
+    connectPatient: () => patientClient({ url: environment.redisUrl, name: 'routedip-jobs' }),
+    prefix,
+    clock,
+    onTrouble: (message) => log.warn('trouble with the job queues', { message }),
+    ...(options.lockDuration !== undefined && { lockDurationMs: options.lockDuration }),
+  });
+  const settings = settingsOf(options);
+  const leadership = new LeaseElection({
+    connection,
+    clock,
+    log,
+    random: Math.random,
+    name: hostname(),
+    namespace: options.namespace ?? ownNamespace(config),
+    timings: { durationMs: options.leaseDuration, renewDeadlineMs: options.renewDeadline, retryMs: options.retryPeriod },
+  });
+  const known = providers(options, environment, { log, link, prefix, metrics, settings });
+  const catalogue = charts(settings, (name) => known[name]?.facts.addressesPerNode ?? 1);
+  const source = new KubernetesSource({
+    connection,
+    clock,
+    log,
+    random: Math.random,
+    timings: TIMINGS,
+    queryOf,
+    served: (served) => {
+      waitingFor.what = served ? null : 'the FloatingIPPool CRD is not served: install crds/floatingippools.yaml';
+      if (!served) log.warn('FloatingIPPools are not served by this cluster: install the CRD; looks again every few seconds');
+    },
+  });
+  const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname() });
+  const views = await dashboards(options, environment, { log, clock, secrets, charts: catalogue, parts, queues });
+  const supervisor = new Supervisor({
+    charts: catalogue,
+    store: redisStore({ link, prefix, onWarning: (message) => log.warn('Redis is not set up for safety', { message }) }),
+    queues,
+    clock,
+    log,
+    probe: () => undefined,
+    leadership,
+    source,
+    writer,
+    providers: known,
+    observers: [metrics.observer, poolMetricsObserver(metrics, () => parts.supervisor ?? null), ...views.observers],
+    settings,
+  });
+  Object.assign(parts, { supervisor, queues });
+  waitingFor.what = null;
+  await Promise.race([supervisor.start(), stopping]);
+  return {
+    stop: async () => {
+      await supervisor.stop();
+      await views.close();
+      await queues.close();
+      await link.close();
+      for (const { provider } of Object.values(known)) (provider as { close?: () => void } | null)?.close?.();
+      await connection.close();
+      await server.close();
+    },
+  };
+}
+
+/** Names this cluster's keys in a Redis that several clusters may share. Waits for the API server as long as it takes. */
+async function redisPrefix(
+  options: Options,
+  connection: Connection,
+  { clock, log, waitingFor, stopping }: { clock: Clock; log: Log; waitingFor: { what: string | null }; stopping: Promise<void> },
+): Promise<string> {
+  if (options.redisPrefix) return `{${options.redisPrefix}}`;
+  let isStopping = false;
+  void stopping.then(() => {
+    isStopping = true;
+  });
+  for (let attempt = 1; !isStopping; attempt += 1) {
+    try {
+      return `{${await clusterUid(connection)}}`;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      waitingFor.what = message;
+      log.warn('the API server cannot be used yet', { attempt, error: message });
+      await Promise.race([stopping, new Promise<void>((resolve) => clock.after(Math.min(500 * attempt, 10_000), resolve))]);
+    }
+  }
+  throw new StoppedEarly('stopped before the API server answered');
+}
+
+function settingsOf(options: Options): Settings {
+  return {
+    ...DEFAULT_SETTINGS,
+    backoff: { fast: options.backoffFast ?? DEFAULT_SETTINGS.backoff.fast, slow: options.backoffSlow ?? DEFAULT_SETTINGS.backoff.slow },
+    pollSteps: options.pollSteps ?? DEFAULT_SETTINGS.pollSteps,
+    verifyEveryMs: options.verifyInterval ?? DEFAULT_SETTINGS.verifyEveryMs,
+    resyncEveryMs: options.resyncInterval ?? DEFAULT_SETTINGS.resyncEveryMs,
+    callDeadlineMs: options.callDeadline ?? DEFAULT_SETTINGS.callDeadlineMs,
+  };
+}
+
+/** The registry of providers. One without credentials stands in it too: its pools say in their status what is missing. */
+function providers(
+  options: Options,
+  environment: Environment,
+  { log, link, prefix, metrics, settings }: { log: Log; link: RedisLink; prefix: string; metrics: Metrics; settings: Settings },
+): Readonly<Record<string, KnownProvider>> {
+  const facts: ProviderFacts = {
+    addresses: true,
+    dns: true,
+    ipv6: false,
+    addressesPerNode: 1,
+    providerIDPrefix: 'digitalocean://',
+    missing: null,
+  };
+  const cloudflare: KnownProvider = {
+    provider: null,
+    facts: { ...facts, addresses: false, addressesPerNode: 0, providerIDPrefix: '' },
+  };
+  const token = environment.digitaloceanToken;
+  if (token === null) {
+    if (options.controllers?.includes('flipop'))
+      throw new Error('the controller "flipop" was asked for, but DIGITALOCEAN_ACCESS_TOKEN is not set');
+    return { digitalocean: { facts: { ...facts, missing: 'set DIGITALOCEAN_ACCESS_TOKEN for the operator' }, provider: null }, cloudflare };
+  }
+  const budget = redisBudget({
+    link,
+    prefix,
+    tokenHash: createHash('sha256').update(token).digest('hex').slice(0, 16),
+    ...(options.rateLimitPerMinute !== undefined && {
+      perMinute: options.rateLimitPerMinute,
+      createsPerMinute: Math.max(12, options.rateLimitPerMinute / 10),
+    }),
+    ...(options.rateLimitPerHour !== undefined && { perHour: options.rateLimitPerHour }),
+  });
+  const provider = createDigitalOceanProvider({
+    token,
+    url: environment.digitaloceanUrl ?? undefined,
+    budget,
+    log,
+    deadlineMs: settings.callDeadlineMs,
+    addressAPI: options.digitaloceanAddressApi,
+  });
+  return {
+    digitalocean: { facts, provider: Object.assign(instrumentProviders(metrics.registry)(provider), { close: () => provider.close() }) },
+    cloudflare,
+  };
+}
+
+const queueCounts = async (queues: Queues | undefined): Promise<Readonly<Record<string, Readonly<Record<string, number>>>>> => {
+  if (!queues) return {};
+  const names = ['digitalocean', OUTCOMES, TIMERS];
+  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await queues.queue(name).counts()] as const)));
+};
+
+function readiness(waitingFor: { what: string | null }, supervisor: () => Supervisor | null): Readonly<Record<string, Check>> {
+  const hindrance = (name: 'caches' | 'store' | 'leadership') => () => supervisor()?.hindrances()[name] ?? null;
+  return {
+    kubernetes: () => waitingFor.what ?? hindrance('caches')(),
+    redis: hindrance('store'),
+    leadership: hindrance('leadership'),
+  };
+}
+
+/** Shows pools in the FLIPOP series as their records stand. */
+function poolMetricsObserver({ pools }: Metrics, supervisor: () => Supervisor | null): Observer {
+  return {
+    turnSaved: ({ cell }) => {
+      const records = supervisor()?.records().get(cell);
+      const view = records && poolView(cell, records);
+      if (!cell.startsWith('pool/')) return;
+      const [, namespace = '', name = ''] = cell.split('/');
+      if (!view) {
+        pools.forget(namespace, name);
+        return;
+      }
+      const status = poolStatus(view);
+      pools.show({
+        namespace,
+        name,
+        provider: view.context.spec?.provider ?? '',
+        dns: view.context.spec?.dns ?? '',
+        desired: view.context.spec?.desired ?? 0,
+        acquired: Object.keys(status.ips).length,
+        assignableNodes: status.assignableNodes.length,
+        ips: status.ips,
+      });
+    },
+  };
+}
+
+interface Views {
+  readonly observers: readonly Observer[];
+  readonly close: () => Promise<void>;
+}
+
+/** The pages for people, each loaded only when it is asked for. */
+async function dashboards(
+  options: Options,
+  environment: Environment,
+  context: { log: Log; clock: Clock; secrets: Redaction; charts: Charts; parts: { supervisor?: Supervisor }; queues: Queues },
+): Promise<Views> {
+  void options;
+  void environment;
+  void context;
+  return { observers: [], close: async () => undefined };
+}
+
+const passwordOf = (url: string): string | null => {
+  const password = URL.parse(url)?.password;
+  return password ? decodeURIComponent(password) : null;
+};
+
+if (import.meta.main) process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,175 @@
+import { charts } from '../../actors/catalogue.ts';
+import type { Json, KillPoint, Log } from '../../actors/ports.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../../actors/settings.ts';
+import { Supervisor } from '../../actors/supervisor.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
+import { type MemoryCluster, memoryCluster, type ProcessCluster } from '../../adapters/memory/cluster.ts';
+import { type MemoryContender, memoryLease } from '../../adapters/memory/leadership.ts';
+import { type MemoryProvider, type MemoryProviderOptions, memoryProvider } from '../../adapters/memory/provider.ts';
+import { memoryQueues } from '../../adapters/memory/queues.ts';
+import { memoryStore } from '../../adapters/memory/store.ts';
+import { queryOf } from '../../machines/match.ts';
+import type { Address, ObservedNode, ObservedPod, ProviderID } from '../../machines/types.ts';
+import type { ProviderFacts } from '../../machines/validate.ts';
+
+export const PROVIDER = 'digitalocean';
+const PREFIX = 'digitalocean://';
+
+/** A Ready node that may hold an address, named as given; say what is different. */
+export const node = (name: string, change: Partial<ObservedNode> = {}): ObservedNode => ({
+  name,
+  uid: `uid-${name}`,
+  labels: { pool: 'work' },
+  taints: [],
+  ready: true,
+  deleting: false,
+  unschedulable: false,
+  providerID: `${PREFIX}${name}`,
+  region: 'nyc3',
+  createdAt: 0,
+  ...change,
+});
+
+export const pod = (name: string, nodeName: string, change: Partial<ObservedPod> = {}): ObservedPod => ({
+  namespace: 'ingress',
+  name,
+  labels: { app: 'nginx' },
+  nodeName,
+  serving: true,
+  ...change,
+});
+
+export const providerIDOf = (name: string): ProviderID => `${PREFIX}${name}` as ProviderID;
+
+const FACTS: ProviderFacts = { addresses: true, dns: true, ipv6: false, addressesPerNode: 1, providerIDPrefix: PREFIX, missing: null };
+
+export interface WorldOptions {
+  readonly settings?: Partial<Settings>;
+  readonly provider?: Omit<MemoryProviderOptions, 'name' | 'providerIDPrefix'>;
+  readonly facts?: Partial<ProviderFacts>;
+}
+
+/** Told at each kill point of a process; answers true to end the process there. */
+export type Killer = (point: KillPoint, about: string) => boolean;
+
+/** One operator process in the world. */
+export interface OperatorProcess {
+  readonly supervisor: Supervisor;
+  readonly lease: MemoryContender;
+  readonly cluster: ProcessCluster;
+  /** Ends it without a word, as SIGKILL does. */
+  kill(): void;
+  /** Stops it as SIGTERM does. */
+  stop(): Promise<void>;
+  readonly dead: boolean;
+}
+
+/** Everything outside the operator, in memory, on one virtual clock; and operator processes that run, die and come again in it. */
+export class World {
+  readonly clock = virtualClock();
+  readonly store = memoryStore();
+  readonly queues = memoryQueues(this.clock);
+  readonly lease = memoryLease(this.clock);
+  readonly cluster: MemoryCluster = memoryCluster({ queryOf });
+  readonly provider: MemoryProvider;
+  readonly settings: Settings;
+  readonly facts: ProviderFacts;
+  /** Warnings and errors of all processes, for assertions and for reading. */
+  readonly log: { level: string; message: string; fields: unknown }[] = [];
+  #processes = 0;
+
+  constructor({ settings = {}, provider = {}, facts = {} }: WorldOptions = {}) {
+    this.settings = { ...DEFAULT_SETTINGS, ...settings };
+    this.facts = { ...FACTS, ...facts };
+    this.provider = memoryProvider(this.clock, { actionMs: 300, callMs: 10, ...provider, name: PROVIDER, providerIDPrefix: PREFIX });
+  }
+
+  /** Starts a process; resolves when it has started, not when it leads. */
+  async start(kills: Killer = () => false): Promise<OperatorProcess> {
+    this.#processes += 1;
+    const clock = this.clock.process();
+    const store = this.store.connect();
+    const queues = this.queues.connect();
+    const lease = this.lease.contender(`process-${this.#processes}`);
+    const cluster = this.cluster.process();
+    const state = { dead: false };
+    const end = () => {
+      if (state.dead) return;
+      state.dead = true;
+      clock.end();
+      lease.end();
+      cluster.end();
+      provider.end();
+      store.reopen();
+      queues.reopen();
+    };
+    const probe = (point: KillPoint, about: string) => {
+      if (state.dead || !kills(point, about)) return;
+      end();
+      throw new Error(`killed ${point} ${about}`);
+    };
+    const provider = this.provider.process({ probe });
+    const supervisor = new Supervisor({
+      charts: charts(this.settings, () => this.facts.addressesPerNode),
+      store,
+      queues,
+      clock,
+      log: this.#logOf(() => state.dead),
+      probe,
+      leadership: lease,
+      source: cluster,
+      writer: cluster,
+      providers: { [PROVIDER]: { facts: this.facts, provider } },
+      observers: [],
+      settings: this.settings,
+    });
+    await supervisor.start();
+    return {
+      supervisor,
+      lease,
+      cluster,
+      kill: end,
+      stop: async () => {
+        await supervisor.stop();
+        end();
+      },
+      get dead() {
+        return state.dead;
+      },
+    };
+  }
+
+  #logOf(isDead: () => boolean): Log {
+    const write = (level: string) => (message: string, fields?: unknown) => {
+      if (!isDead()) this.log.push({ level, message, fields });
+    };
+    return { debug: () => {}, info: write('info'), warn: write('warn'), error: write('error') };
+  }
+
+  /** Adds an address to the account, on a node or on nothing. */
+  address(address: string, nodeName: string | null = null): Address {
+    this.provider.cloud.addAddress(address as Address, 'nyc3', nodeName === null ? null : providerIDOf(nodeName));
+    return address as Address;
+  }
+
+  /** Nodes in the cluster with the machines behind them. */
+  nodes(...nodes: readonly ObservedNode[]): void {
+    this.provider.cloud.addNode(...nodes.map(({ providerID }) => providerID as ProviderID));
+    this.cluster.setNode(...nodes);
+  }
+
+  pool(name: string, spec: { readonly [field: string]: Json }) {
+    return this.cluster.setPool({ name, spec: { provider: PROVIDER, region: 'nyc3', match: { nodeLabel: 'pool=work' }, ...spec } });
+  }
+
+  /** Node name that holds the address at the provider; null for none. */
+  holderOf(address: string): string | null {
+    const held = this.provider.cloud.find(address as Address).providerID;
+    return held === null ? null : held.slice(PREFIX.length);
+  }
+
+  /** Errors that handling threw: a run that logs one is broken, whatever the end looks like. */
+  faults(): readonly unknown[] {
+    return this.log.filter(({ level }) => level === 'error');
+  }
+}
