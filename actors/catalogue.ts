@@ -1,4 +1,5 @@
 import type { AnyStateMachine } from 'xstate';
+import { firewallMachine } from '../machines/firewall.machine.ts';
 import { ipMachine } from '../machines/ip.machine.ts';
 import { type AddressContext, type AddressSettings, claimedNodes } from '../machines/ip.ts';
 import type { JobInput, JobName } from '../machines/jobs.ts';
@@ -37,7 +38,8 @@ export function charts(settings: AddressSettings & VerificationSettings, limitOf
     claims: none,
     job,
   };
-  return { pool, ip, verification };
+  const firewall: Chart = { name: 'firewall', version: 1, machine: firewallMachine() as unknown as AnyStateMachine, claims: none, job };
+  return { pool, ip, firewall, verification };
 }
 
 const FAILOVER = 1;

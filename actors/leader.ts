@@ -88,7 +88,7 @@ export class Leader {
     await resetClaims(stored, this.#ports, this.term);
     for (const id of this.#cells.keys()) {
       if (id.startsWith('pool/') && !this.#ports.pools.all.has(id)) this.#orphan(id);
-      if (id.startsWith('verify/')) this.#tell(id, { type: 'RESUME' });
+      if (id.startsWith('verify/') || id.startsWith('firewall/')) this.#tell(id, { type: 'RESUME' });
     }
     for (const pool of this.#ports.pools.all.values()) this.observePool(pool);
     this.#consumers.push(
@@ -318,7 +318,17 @@ export class Leader {
 
   /** Resolves once the turn that heard it is saved; at once for an actor that is not there. */
   async deliver(envelope: Envelope): Promise<void> {
-    await this.#cells.get(cellOf(envelope.to))?.send(envelope);
+    const id = cellOf(envelope.to);
+    if (id.startsWith('firewall/') && !this.#cells.has(id)) this.#openFirewall(id);
+    await this.#cells.get(id)?.send(envelope);
+  }
+
+  /** A firewall's cell begins with the first claim on it. */
+  #openFirewall(id: ActorId): void {
+    const [, provider = '', ...name] = id.split('/');
+    const cell = new Cell(id, null, this.#cellPorts());
+    this.#cells.set(id, cell);
+    cell.spawn('firewall', id, { id, provider, firewall: name.join('/') }).catch(ignoreHalt);
   }
 
   #tell(to: ActorId, event: Envelope['event']): void {

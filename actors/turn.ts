@@ -104,7 +104,8 @@ class Turn {
 
   /** Runs one event; answers the sends that stay inside the cell. */
   #deliver(envelope: Envelope): readonly Envelope[] {
-    const { to, event, fence, sender } = envelope;
+    const { to, event, sender } = envelope;
+    const fence = envelope.fence ?? claimFence(event);
     if (sender) {
       const last = this.#seen[sender.actor] ?? this.#state.seen[sender.actor];
       if (last !== undefined && !isNewer(sender.id, last)) return [];
@@ -283,6 +284,10 @@ class Turn {
     };
   }
 }
+
+/** An answer of a firewall is fenced like an outcome: by the claim that it answers. */
+const claimFence = ({ type, claimId }: Envelope['event']): Envelope['fence'] =>
+  type !== 'CLAIM' && typeof claimId === 'string' ? { key: 'claim', commandId: claimId } : undefined;
 
 /** Timers have a due time, claims their own key; everything else that is waited for is a job. */
 const isJobKey = (draft: Draft, key: string): boolean => key !== 'claim' && draft.waiting.get(key)?.dueAt === undefined;

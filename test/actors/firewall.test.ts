@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { charts } from '../../actors/catalogue.ts';
+import { Leader } from '../../actors/leader.ts';
+import { ObservedPools } from '../../actors/pools.ts';
+import { stateOf } from '../../actors/view.ts';
+import { consumeJobs } from '../../actors/worker.ts';
+import type { FirewallPolicy } from '../../machines/events.ts';
+import { node, PROVIDER, World } from '../support/world.ts';
+
+const A = '203.0.113.7';
+const POOL = 'pool/default/ingress';
+const ADDRESS = `${POOL}/ip/${A}`;
+
+/** A pool with one address on node a and a spare node b, run by a leader that a test can talk to. */
+async function managed(policy: Partial<FirewallPolicy>) {
+  const world = new World();
+  world.nodes(node('a'), node('b'));
+  world.address(A);
+  world.provider.cloud.addFirewall('edge', ['tcp/22']);
+  const pools = new ObservedPools();
+  const lease = world.lease.contender('one');
+  await lease.start({ acquired: () => {}, lost: () => {} });
+  await world.store.openTerm(1);
+  const log = {
+    debug: () => {},
+    info: () => {},
+    warn: () => {},
+    error: (...said: unknown[]) => world.log.push({ level: 'error', message: String(said[0]), fields: said[1] }),
+  };
+  const base = { store: world.store, queues: world.queues, clock: world.clock, log, probe: () => {}, settings: world.settings };
+  const providers = { [PROVIDER]: { facts: world.facts, provider: world.provider } };
+  const leader = new Leader(1, { ...base, charts: charts(world.settings, () => 1), observers: [], providers, pools }, () => {});
+  const writer = world.cluster.process();
+  consumeJobs(
+    PROVIDER,
+    world.provider,
+    { ...base, writer, leadership: { lease: () => ({ renewedAt: world.clock.monotonic(), durationMs: 15_000 }), seenTerm: () => 1 } },
+    10,
+  );
+  world.pool('ingress', { ips: [A] });
+  await writer.start({
+    poolObserved: (pool) => void pools.put(pool),
+    poolGone: () => {},
+    clusterObserved: (ref, fact) => {
+      pools.putFact(ref, fact);
+      leader.observeCluster(POOL);
+    },
+  });
+  await leader.open(null);
+  const state = () => stateOf(leader.recordsOf(POOL)?.get(ADDRESS)?.snapshot.value);
+  const tell = (change: Partial<FirewallPolicy>) =>
+    leader.deliver({
+      to: ADDRESS,
+      event: {
+        type: 'POLICY_OBSERVED',
+        policy: { firewall: `firewall/${PROVIDER}/edge`, postAllow: false, ports: ['tcp/80'], ...policy, ...change },
+      },
+    });
+  await world.clock.runUntil(() => state() === 'Stable', 10_000);
+  await tell({});
+  await world.clock.runUntil(
+    () => state() === 'Stable' && Object.keys(leader.recordsOf(POOL)?.get(ADDRESS)?.waiting ?? {}).length === 0,
+    10_000,
+  );
+  const since = world.provider.writes().length;
+  return {
+    world,
+    tell,
+    state,
+    writes: () =>
+      world.provider
+        .writes()
+        .slice(since)
+        .map(({ verb }) => verb),
+    firewall: () => world.provider.cloud.findFirewall('edge'),
+  };
+}
+
+describe('an address with a firewall', () => {
+  test('opens its port on the node that holds it, without moving', async () => {
+    const { world, firewall } = await managed({});
+    expect(firewall()).toMatchObject({ ports: ['tcp/22', 'tcp/80'], nodes: ['digitalocean://a'] });
+    expect(world.holderOf(A)).toBe('a');
+    expect(world.faults()).toEqual([]);
+  });
+
+  test('opens the firewall before it is assigned, and prunes the former node after it is confirmed', async () => {
+    const { world, state, writes, firewall } = await managed({});
+    world.cluster.setNode(node('a', { ready: false }));
+    await world.clock.runUntil(() => world.holderOf(A) === 'b' && state() === 'Stable', 20_000);
+    expect(writes()).toEqual(['addRoutedIPFirewallNode', 'assignRoutedIP', 'deleteRoutedIPFirewallNode']);
+    expect(firewall()).toMatchObject({ ports: ['tcp/22', 'tcp/80'], nodes: ['digitalocean://b'] });
+  });
+
+  test('touches the firewall only after the assignment when the policy says so', async () => {
+    const { world, state, writes } = await managed({ postAllow: true });
+    world.cluster.setNode(node('a', { ready: false }));
+    await world.clock.runUntil(() => world.holderOf(A) === 'b' && state() === 'Stable', 20_000);
+    expect(writes()).toEqual(['assignRoutedIP', 'addRoutedIPFirewallNode', 'deleteRoutedIPFirewallNode']);
+  });
+
+  test('closes a port that it needs no more, and leaves rules that others made', async () => {
+    const { world, tell, state, firewall } = await managed({});
+    await tell({ ports: ['tcp/443'] });
+    await world.clock.runUntil(() => state() === 'Stable', 20_000);
+    expect(firewall()?.ports).toEqual(['tcp/22', 'tcp/443']);
+  });
+
+  test('waits with the old holder serving while the firewall does not exist', async () => {
+    const { world, tell, state } = await managed({});
+    await tell({ firewall: `firewall/${PROVIDER}/missing` });
+    await world.clock.runUntil(() => state() === 'CoolOff', 20_000);
+    expect(world.holderOf(A)).toBe('a');
+  });
+});
