@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 import { parse } from 'yaml';
 import { FLIPOP_BACKOFF } from '../machines/backoff.ts';
+import { firewallMachine } from '../machines/firewall.machine.ts';
 import { ipMachine } from '../machines/ip.machine.ts';
 import { poolMachine } from '../machines/pool.machine.ts';
 import { verificationMachine } from '../machines/verification.machine.ts';
@@ -19,6 +20,7 @@ const SETTINGS = { backoff: FLIPOP_BACKOFF, callDeadlineMs: 15_000, verifyEveryM
 const MACHINES: readonly { readonly file: string; readonly machine: AnyStateMachine }[] = [
   { file: 'machines/ip.machine.ts', machine: ipMachine(SETTINGS) },
   { file: 'machines/pool.machine.ts', machine: poolMachine(SETTINGS) },
+  { file: 'machines/firewall.machine.ts', machine: firewallMachine() },
   { file: 'machines/verification.machine.ts', machine: verificationMachine(SETTINGS) },
 ];
 
