@@ -88,9 +88,11 @@ const requester = (
     : new HttpAgent({ keepAlive: true, maxSockets: 16 });
   const send = (method: string, path: string, type: string, body?: Json): Promise<Reply> =>
     new Promise((resolve, reject) => {
+      const text = body === undefined ? undefined : JSON.stringify(body);
       const headers = {
         accept: 'application/json',
-        ...(body === undefined ? {} : { 'content-type': type }),
+        // Named, since Node sends the body of a DELETE without any framing otherwise.
+        ...(text === undefined ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(text) }),
         ...(connection.token === undefined ? {} : { authorization: `Bearer ${connection.token}` }),
       };
       const request = (secure ? httpsRequest : httpRequest)(new URL(path, connection.url), { method, headers, agent }, (response) => {
@@ -100,7 +102,7 @@ const requester = (
         response.on('end', () => resolve({ code: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
       });
       request.on('error', reject);
-      request.end(body === undefined ? undefined : JSON.stringify(body));
+      request.end(text);
     });
   return { send, close: () => agent.destroy() };
 };

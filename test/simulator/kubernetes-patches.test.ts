@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import { at, type JsonObject } from '../../simulator/kubernetes/objects.ts';
+import {
+  CONFIG_MAPS,
+  configMap,
+  JSON_PATCH,
+  MERGE,
+  NODES,
+  node,
+  PODS,
+  POOLS,
+  pod,
+  pool,
+  STRATEGIC,
+  startCluster,
+} from './kubernetes-support.ts';
+
+describe('a merge patch', () => {
+  test('sets, replaces and removes, and leaves the rest', async () => {
+    const cluster = await startCluster();
+    await cluster.make(CONFIG_MAPS, configMap('a', { kept: '1', changed: '1', removed: '1' }));
+    const { body } = await cluster.send('PATCH', `${CONFIG_MAPS}/a`, { data: { changed: '2', removed: null, added: '3' } }, MERGE);
+    expect(body.data).toEqual({ kept: '1', changed: '2', added: '3' });
+  });
+
+  test('that names an older resourceVersion is a conflict', async () => {
+    const cluster = await startCluster();
+    const { metadata } = await cluster.make(CONFIG_MAPS, configMap('a'));
+    await cluster.send('PATCH', `${CONFIG_MAPS}/a`, { data: { key: '1' } }, MERGE);
+    const stale = { metadata: { resourceVersion: metadata.resourceVersion ?? '' }, data: { key: '2' } };
+    const { code, body } = await cluster.send('PATCH', `${CONFIG_MAPS}/a`, stale, MERGE);
+    expect(code).toBe(409);
+    expect(body.reason).toBe('Conflict');
+  });
+
+  test('of nothing is not found', async () => {
+    const cluster = await startCluster();
+    const { code, body } = await cluster.send('PATCH', `${CONFIG_MAPS}/none`, {}, MERGE);
+    expect(code).toBe(404);
+    expect(body.message).toBe('configmaps "none" not found');
+  });
+});
+
+describe('a JSON patch', () => {
+  test('adds, replaces and removes by path', async () => {
+    const cluster = await startCluster();
+    await cluster.make(POOLS, pool('x', { provider: 'digitalocean', ips: ['192.0.2.1'] }));
+    const patch = [
+      { op: 'test', path: '/spec/provider', value: 'digitalocean' },
+      { op: 'add', path: '/spec/ips/-', value: '192.0.2.2' },
+      { op: 'add', path: '/spec/region', value: 'nyc3' },
+    ];
+    const { body } = await cluster.send('PATCH', `${POOLS}/x`, patch, JSON_PATCH);
+    expect(body.spec).toEqual({ provider: 'digitalocean', ips: ['192.0.2.1', '192.0.2.2'], region: 'nyc3' });
+  });
+
+  test('whose test fails changes nothing', async () => {
+    const cluster = await startCluster();
+    await cluster.make(POOLS, pool('x'));
+    const patch = [
+      { op: 'replace', path: '/spec/desiredIPs', value: 9 },
+      { op: 'test', path: '/spec/provider', value: 'other' },
+    ];
+    expect((await cluster.send('PATCH', `${POOLS}/x`, patch, JSON_PATCH)).code).toBe(422);
+    expect(at((await cluster.send('GET', `${POOLS}/x`)).body, 'spec', 'desiredIPs')).toBe(2);
+  });
+});
+
+describe('a strategic merge patch', () => {
+  test('merges conditions by type', async () => {
+    const cluster = await startCluster();
+    const conditions = [
+      { type: 'Ready', status: 'True', reason: 'KubeletReady' },
+      { type: 'DiskPressure', status: 'False' },
+    ];
+    await cluster.make(NODES, node('a', { status: { conditions } }));
+    const patch = { status: { conditions: [{ type: 'Ready', status: 'False' }] } };
+    const { body } = await cluster.send('PATCH', `${NODES}/a/status`, patch, STRATEGIC);
+    expect(at(body, 'status', 'conditions')).toEqual([
+      { type: 'Ready', status: 'False', reason: 'KubeletReady' },
+      { type: 'DiskPressure', status: 'False' },
+    ]);
+  });
+
+  test('replaces lists without a merge key, as taints', async () => {
+    const cluster = await startCluster();
+    await cluster.make(NODES, node('a', { spec: { taints: [{ key: 'old', effect: 'NoSchedule' }] } }));
+    const patch = { spec: { taints: [{ key: 'new', effect: 'NoExecute' }] } };
+    const { body } = await cluster.send('PATCH', `${NODES}/a`, patch, STRATEGIC);
+    expect(at(body, 'spec', 'taints')).toEqual([{ key: 'new', effect: 'NoExecute' }]);
+  });
+
+  test('deletes, orders and replaces by its directives', async () => {
+    const cluster = await startCluster();
+    const env = [
+      { name: 'A', value: '1' },
+      { name: 'B', value: '2' },
+      { name: 'C', value: '3' },
+    ];
+    const made: JsonObject = { ...pod('p', 'a'), spec: { containers: [{ name: 'main', image: 'i:1', env }] } };
+    await cluster.make(PODS, made);
+    const container = { name: 'main', '$setElementOrder/env': [{ name: 'C' }, { name: 'A' }], env: [{ name: 'B', $patch: 'delete' }] };
+    const { body } = await cluster.send('PATCH', `${PODS}/p`, { spec: { containers: [container] } }, STRATEGIC);
+    expect(at(body, 'spec', 'containers', 0, 'env')).toEqual([
+      { name: 'C', value: '3' },
+      { name: 'A', value: '1' },
+    ]);
+    const labels = { metadata: { labels: { $patch: 'replace', only: 'this' } } };
+    const replaced = await cluster.send('PATCH', `${PODS}/p`, labels, STRATEGIC);
+    expect(at(replaced.body, 'metadata', 'labels')).toEqual({ only: 'this' });
+  });
+
+  test('adds and removes finalizers one by one', async () => {
+    const cluster = await startCluster();
+    await cluster.make(CONFIG_MAPS, configMap('a', {}, { finalizers: ['example.com/a', 'example.com/b'] }));
+    const patch = { metadata: { '$deleteFromPrimitiveList/finalizers': ['example.com/a'], finalizers: ['example.com/c'] } };
+    const { body } = await cluster.send('PATCH', `${CONFIG_MAPS}/a`, patch, STRATEGIC);
+    expect(at(body, 'metadata', 'finalizers')).toEqual(['example.com/b', 'example.com/c']);
+  });
+
+  test('is refused for custom resources, with the types that are taken', async () => {
+    const cluster = await startCluster();
+    await cluster.make(POOLS, pool('x'));
+    const { code, body } = await cluster.send('PATCH', `${POOLS}/x`, {}, STRATEGIC);
+    expect(code).toBe(415);
+    expect(body.reason).toBe('UnsupportedMediaType');
+    expect(body.message).toContain('application/merge-patch+json');
+  });
+});
