@@ -1,19 +1,16 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { ActionRef, Clock, DNSRecordSet, Firewall } from '../../actors/ports.ts';
-import type { Address, ObservedAddress, Port, ProviderID } from '../../machines/types.ts';
+import type { ActionRef, Clock } from '../../actors/ports.ts';
+import type { Address, ObservedAddress, ProviderID } from '../../machines/types.ts';
 import { type Duration, durationOf } from './random.ts';
+import { MemoryServices, type ServicesSettings } from './services.ts';
 
-export interface CloudSettings {
+export interface CloudSettings extends ServicesSettings {
   /** How long an action goes on; the address is locked meanwhile and moves at the end. Default 0: done at once. */
   readonly actionMs?: Duration;
-  /** How long a firewall change stays pending. Default 0. */
-  readonly firewallMs?: Duration;
   /** Addresses that one node can hold. Default 1. */
   readonly addressesPerNode?: number;
   /** Addresses that the account may have. Default 100. */
   readonly quota?: number;
-  /** Needed only where a duration is a range. */
-  readonly random?: () => number;
 }
 
 /** Somebody held an address from `at` (virtual ms) on; null from when nobody did. */
@@ -35,25 +32,16 @@ interface PendingAction {
   readonly to: ProviderID | null;
 }
 
-interface CloudFirewall {
-  readonly ports: Set<string>;
-  readonly nodes: Set<ProviderID>;
-  pendingUntil: number;
-}
-
 const notFound = (what: string): ProviderError => new ProviderError('NotFound', `${what}: not found`);
 
-const portName = ({ port, protocol }: Port): string => `${protocol.toLowerCase()}/${port}`;
-
 /** A cloud account in memory: every method is one request that arrived. @throws ProviderError as a real one answers. */
-export class MemoryCloud {
+export class MemoryCloud extends MemoryServices {
   readonly #clock: Clock;
-  readonly #settings: Required<CloudSettings>;
+  readonly #settings: Required<Omit<CloudSettings, 'firewallMs'>>;
   readonly #addresses = new Map<Address, HeldAddress>();
-  readonly #nodes = new Set<ProviderID>();
+  /** Node → region; null for one that takes addresses of any. */
+  readonly #nodes = new Map<ProviderID, string | null>();
   readonly #actions = new Map<ActionRef, 'running' | 'completed' | 'errored'>();
-  readonly #firewalls = new Map<string, CloudFirewall>();
-  readonly #records = new Map<string, DNSRecordSet>();
   /** Kept after a deletion too. */
   readonly #histories = new Map<Address, Holding[]>();
   #created = 0;
@@ -62,16 +50,22 @@ export class MemoryCloud {
   #knowsActions = true;
   #quota: number;
 
-  constructor(clock: Clock, { actionMs = 0, firewallMs = 0, addressesPerNode = 1, quota = 100, random = () => 0 }: CloudSettings) {
+  constructor(clock: Clock, { actionMs = 0, addressesPerNode = 1, quota = 100, random = () => 0, ...services }: CloudSettings) {
+    super(clock, { ...services, random });
     this.#clock = clock;
-    this.#settings = { actionMs, firewallMs, addressesPerNode, quota, random };
+    this.#settings = { actionMs, addressesPerNode, quota, random };
     this.#quota = quota;
   }
 
   // ---- what the test sets up and looks at
 
   addNode(...nodes: readonly ProviderID[]): void {
-    for (const node of nodes) this.#nodes.add(node);
+    for (const node of nodes) this.#nodes.set(node, null);
+  }
+
+  /** A node that takes addresses of its region only. */
+  addNodeIn(region: string, node: ProviderID): void {
+    this.#nodes.set(node, region);
   }
 
   /** The machine is gone; its addresses are held by nobody. */
@@ -121,10 +115,6 @@ export class MemoryCloud {
     this.#knowsActions = false;
   }
 
-  addFirewall(name: string, ports: readonly string[] = [], nodes: readonly ProviderID[] = []): void {
-    this.#firewalls.set(name, { ports: new Set(ports), nodes: new Set(nodes), pendingUntil: 0 });
-  }
-
   /** All addresses, by address. */
   addresses(): readonly ObservedAddress[] {
     return this.list();
@@ -133,10 +123,6 @@ export class MemoryCloud {
   /** Who held the address when, oldest first; of a deleted one too. */
   history(address: Address): readonly Holding[] {
     return this.#histories.get(address) ?? [];
-  }
-
-  records(): readonly DNSRecordSet[] {
-    return [...this.#records.values()];
   }
 
   // ---- requests
@@ -149,7 +135,7 @@ export class MemoryCloud {
     return [...this.#addresses.values()].map((held) => this.#observed(held)).sort((a, b) => (a.address < b.address ? -1 : 1));
   }
 
-  hasNode(node: ProviderID): boolean {
+  override hasNode(node: ProviderID): boolean {
     return this.#nodes.has(node);
   }
 
@@ -175,6 +161,9 @@ export class MemoryCloud {
   assign(address: Address, node: ProviderID): ActionRef | null {
     const held = this.#held(address);
     if (!this.#nodes.has(node)) throw notFound(`assign ${address} to ${node}: node`);
+    const region = this.#nodes.get(node) ?? held.region;
+    if (region !== held.region)
+      throw new ProviderError('Invalid', `assign ${address} to ${node}: it is in ${held.region}, the node in ${region}`);
     this.#refuseLocked(held, 'assign');
     if (held.providerID === node) return null;
     const others = [...this.#addresses.values()].filter(
@@ -194,42 +183,6 @@ export class MemoryCloud {
 
   actionState(action: ActionRef): 'running' | 'completed' | 'errored' | 'unknown' {
     return this.#knowsActions ? (this.#actions.get(action) ?? 'unknown') : 'unknown';
-  }
-
-  findFirewall(name: string): Firewall | null {
-    const firewall = this.#firewalls.get(name);
-    if (firewall === undefined) return null;
-    const { ports, nodes, pendingUntil } = firewall;
-    return {
-      id: `firewall-${name}`,
-      name,
-      ports: [...ports].sort(),
-      nodes: [...nodes].sort(),
-      pending: this.#clock.monotonic() < pendingUntil,
-    };
-  }
-
-  openPorts(firewall: string, ports: readonly Port[]): void {
-    this.#change(firewall, ({ ports: open }) => ports.forEach((port) => void open.add(portName(port))));
-  }
-
-  closePorts(firewall: string, ports: readonly Port[]): void {
-    this.#change(firewall, ({ ports: open }) => ports.forEach((port) => void open.delete(portName(port))));
-  }
-
-  coverNodes(firewall: string, nodes: readonly ProviderID[]): void {
-    for (const node of nodes) if (!this.#nodes.has(node)) throw notFound(`firewall ${firewall}: node ${node}`);
-    this.#change(firewall, ({ nodes: covered }) => nodes.forEach((node) => void covered.add(node)));
-  }
-
-  uncoverNodes(firewall: string, nodes: readonly ProviderID[]): void {
-    this.#change(firewall, ({ nodes: covered }) => nodes.forEach((node) => void covered.delete(node)));
-  }
-
-  setRecords(set: DNSRecordSet): void {
-    if (set.addresses.length === 0)
-      throw new ProviderError('Invalid', `records of ${set.recordName}.${set.zone}: a record set is never empty`);
-    this.#records.set(`${set.recordName}.${set.zone}`, set);
   }
 
   // ---- within
@@ -272,12 +225,5 @@ export class MemoryCloud {
     if (ms === 0) end();
     else this.#clock.after(ms, end);
     return action;
-  }
-
-  #change(name: string, change: (firewall: CloudFirewall) => void): void {
-    const firewall = this.#firewalls.get(name);
-    if (firewall === undefined) throw notFound(`firewall ${name}`);
-    change(firewall);
-    firewall.pendingUntil = this.#clock.monotonic() + durationOf(this.#settings.firewallMs, this.#settings.random);
   }
 }

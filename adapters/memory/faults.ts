@@ -3,8 +3,10 @@ import type { ErrorKind } from '../../machines/types.ts';
 
 /** What goes wrong with a call. */
 export type Fault =
-  /** Answered by an error; without effect. */
+  /** Answered by an error; without effect. `Unavailable` leaves a write in doubt, as a 503 does. */
   | { readonly kind: 'refuse'; readonly error: ErrorKind; readonly message?: string; readonly retryAfterMs?: number }
+  /** No connection comes about: nothing was sent, and the caller knows it. */
+  | { readonly kind: 'noConnection' }
   /** The connection breaks before the request arrived: no effect, which the caller cannot know. */
   | { readonly kind: 'loseRequest' }
   /** The connection breaks after the request arrived: it takes effect, which the caller cannot know. */
@@ -13,17 +15,17 @@ export type Fault =
   | { readonly kind: 'hang'; readonly effectAfterMs?: number };
 
 export interface Faults<Verb extends string> {
-  /** The next `times` calls of a verb meet this fault; later ones queue behind earlier ones. */
-  next(verb: Verb, fault: Fault, times?: number): void;
-  /** Every call of a verb meets this fault until `clear`. */
-  always(verb: Verb, fault: Fault): void;
+  /** The next `times` calls of a verb, or of `any`, meet this fault; later ones queue behind earlier ones. */
+  next(verb: Verb | 'any', fault: Fault, times?: number): void;
+  /** Every call of a verb, or of `any`, meets this fault until `clear`. */
+  always(verb: Verb | 'any', fault: Fault): void;
   clear(): void;
   take(verb: Verb): Fault | null;
 }
 
 export const faultPlan = <Verb extends string>(): Faults<Verb> => {
-  const planned = new Map<Verb, Fault[]>();
-  const constant = new Map<Verb, Fault>();
+  const planned = new Map<Verb | 'any', Fault[]>();
+  const constant = new Map<Verb | 'any', Fault>();
   return {
     next: (verb, fault, times = 1) => {
       planned.set(verb, [...(planned.get(verb) ?? []), ...Array.from({ length: times }, () => fault)]);
@@ -33,12 +35,25 @@ export const faultPlan = <Verb extends string>(): Faults<Verb> => {
       planned.clear();
       constant.clear();
     },
-    take: (verb) => planned.get(verb)?.shift() ?? constant.get(verb) ?? null,
+    take: (verb) => planned.get(verb)?.shift() ?? planned.get('any')?.shift() ?? constant.get(verb) ?? constant.get('any') ?? null,
   };
 };
 
-export const refusal = (about: string, { error, message, retryAfterMs }: Extract<Fault, { kind: 'refuse' }>): ProviderError =>
-  new ProviderError(error, message ?? `${about}: refused by plan`, retryAfterMs === undefined ? {} : { retryAfterMs });
-
-export const unknownOutcome = (about: string, what: string): ProviderError =>
-  new ProviderError('Unavailable', `${about}: ${what}`, { unknownOutcome: true });
+/** What a fault looks like to the caller of `about`; only a write can leave a doubt. */
+export const faultError = (about: string, fault: Fault, isWrite: boolean): ProviderError => {
+  const unknown = { unknownOutcome: isWrite };
+  switch (fault.kind) {
+    case 'refuse': {
+      const retryAfter = fault.retryAfterMs === undefined ? {} : { retryAfterMs: fault.retryAfterMs };
+      const doubt = fault.error === 'Unavailable' ? unknown : {};
+      return new ProviderError(fault.error, fault.message ?? `${about}: refused by plan`, { ...retryAfter, ...doubt });
+    }
+    case 'noConnection':
+      return new ProviderError('Unavailable', `${about}: connection refused`);
+    case 'loseRequest':
+    case 'loseReply':
+      return new ProviderError('Unavailable', `${about}: connection reset`, unknown);
+    case 'hang':
+      return new ProviderError('Unavailable', `${about}: no answer within the deadline`, unknown);
+  }
+};

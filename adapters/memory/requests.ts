@@ -1,0 +1,144 @@
+import { Fenced, ProviderError } from '../../actors/errors.ts';
+import type { Budget, Call, Clock, Fence, Probe, Provider, Purpose } from '../../actors/ports.ts';
+import { type Fault, type Faults, faultError } from './faults.ts';
+import { type Duration, durationOf } from './random.ts';
+
+/** The calls of a provider by name. */
+export type Verb = Exclude<keyof Provider, 'name' | 'capabilities'>;
+
+/** One call, in the order in which the requests were sent. */
+export interface LoggedCall {
+  /** Virtual ms at which it was sent, or refused to be sent. */
+  readonly at: number;
+  readonly verb: Verb;
+  readonly args: readonly unknown[];
+  readonly purpose: Purpose;
+  /** How it ended: `ok`, `unchanged` when there was nothing to change, the kind of the error, `lost` or `hung` without an answer;
+   *  `sent` while it goes on, `fenced` before it was sent, `noConnection` instead of being sent. */
+  result: string;
+}
+
+export interface ProcessOptions {
+  /** Told at each point of a call at which the process may die. */
+  readonly probe?: Probe;
+  readonly budget?: Budget;
+}
+
+/** What all processes share on the way to the provider. */
+export interface Wire {
+  readonly clock: Clock;
+  readonly faults: Faults<Verb>;
+  readonly calls: LoggedCall[];
+  readonly callMs: Duration;
+  readonly deadlineMs: number;
+  readonly random: () => number;
+}
+
+/** Sends one request: `arrive` is what it does at the provider. */
+export type Send = <T>(verb: Verb, args: readonly unknown[], call: Call, arrive: () => T) => Promise<T>;
+
+const READS: ReadonlySet<Verb> = new Set<Verb>(['findRoutedIP', 'listRoutedIPs', 'findNode', 'actionState', 'findRoutedIPFirewall']);
+
+/** How a write ends for which a real provider is sent none. */
+const NOT_SENT: ReadonlySet<string> = new Set(['fenced', 'noConnection', 'unchanged']);
+
+export const isSentWrite = ({ verb, result }: LoggedCall): boolean => !READS.has(verb) && !NOT_SENT.has(result);
+
+/** The way to the provider for one process. Once it died its calls never settle; what was sent arrives all the same. */
+export const requests = (wire: Wire, { probe = () => undefined, budget }: ProcessOptions): { readonly send: Send; end(): void } => {
+  const { clock, faults, calls } = wire;
+  let dead = false;
+  const unlessDead = (): Promise<void> => (dead ? new Promise(() => undefined) : Promise.resolve());
+  const reach = (point: Parameters<Probe>[0], about: string): Promise<void> => {
+    probe(point, about);
+    return unlessDead();
+  };
+  const pay = async (purpose: Purpose): Promise<void> => {
+    if (budget === undefined) return;
+    for (let wait = await budget.pay(purpose); wait > 0; wait = await budget.pay(purpose)) await sleep(clock, wait);
+  };
+  const passFence = async (fence: Fence | undefined, about: string): Promise<void> => {
+    await fence?.read();
+    await reach('beforeSend', about);
+  };
+  const send: Send = async (verb, args, { purpose, fence }, arrive) => {
+    const about = `${verb} ${args.filter((arg) => typeof arg === 'string').join(' ')}`;
+    const log = (result: string): LoggedCall => {
+      const entry = { at: clock.monotonic(), verb, args, purpose, result };
+      calls.push(entry);
+      return entry;
+    };
+    await pay(purpose);
+    try {
+      await passFence(fence, about);
+      // Between this and the sending there is no await: what was fresh is fresh.
+      fence?.assertFresh();
+    } catch (error) {
+      if (error instanceof Fenced) log('fenced');
+      throw error;
+    }
+    const fault = faults.take(verb);
+    const entry = log('sent');
+    const answer = await settled(exchange(wire, fault, (met) => faultError(about, met, !READS.has(verb)), arrive));
+    entry.result = resultOf(fault, answer);
+    await reach('beforeReplyRead', about);
+    await reach('afterReply', about);
+    if (answer.kind === 'error') throw answer.error;
+    return answer.value;
+  };
+  return {
+    send,
+    end: () => {
+      dead = true;
+    },
+  };
+};
+
+const sleep = (clock: Clock, ms: number): Promise<void> =>
+  ms > 0 ? new Promise((resolve) => void clock.after(ms, resolve)) : Promise.resolve();
+
+/** The request on its way: what arrives, when, and what comes back. */
+const exchange = async <T>(
+  { clock, callMs, deadlineMs, random }: Wire,
+  fault: Fault | null,
+  failed: (fault: Fault) => ProviderError,
+  arrive: () => T,
+): Promise<T> => {
+  const half = durationOf(callMs, random) / 2;
+  if (fault?.kind === 'hang') {
+    if (fault.effectAfterMs !== undefined) clock.after(fault.effectAfterMs, () => arriveUnheard(arrive));
+    await sleep(clock, deadlineMs);
+    throw failed(fault);
+  }
+  if (half > 0) await sleep(clock, half);
+  if (fault?.kind === 'loseReply') arriveUnheard(arrive);
+  if (fault !== null) throw failed(fault);
+  const answer = arrive();
+  if (half > 0) await sleep(clock, half);
+  return answer;
+};
+
+/** Refused or not, nobody hears of it. */
+const arriveUnheard = (arrive: () => unknown): void => {
+  try {
+    arrive();
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+  }
+};
+
+type Answer<T> = { readonly kind: 'value'; readonly value: T } | { readonly kind: 'error'; readonly error: unknown };
+
+const settled = <T>(promise: Promise<T>): Promise<Answer<T>> =>
+  promise.then(
+    (value) => ({ kind: 'value', value }),
+    (error: unknown) => ({ kind: 'error', error }),
+  );
+
+const resultOf = (fault: Fault | null, answer: Answer<unknown>): string => {
+  if (fault?.kind === 'hang') return 'hung';
+  if (fault?.kind === 'noConnection') return 'noConnection';
+  if (fault?.kind === 'loseRequest' || fault?.kind === 'loseReply') return 'lost';
+  if (answer.kind === 'value') return answer.value === 'unchanged' ? 'unchanged' : 'ok';
+  return answer.error instanceof ProviderError ? answer.error.kind : String(answer.error);
+};
