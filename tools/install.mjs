@@ -35,6 +35,9 @@ export const staleness = (root) => {
   return null;
 };
 
+/** npm waits minutes in all before it gives up a registry that cannot be reached; a short fault is over in seconds. */
+const RETRIES = ['--fetch-retries=3', '--fetch-retry-mintimeout=500', '--fetch-retry-maxtimeout=4000'];
+
 /** npm as the caller runs it, else the one on PATH. Under npm, `node` on PATH may be the one inside node_modules that the install replaces. */
 const npm = () => {
   const { npm_execpath: cli, npm_node_execpath: node } = process.env;
@@ -60,7 +63,7 @@ const install = (root, stale) => {
   say(`installing the dependencies (npm ci), since ${stale}`);
   const { command, args } = npm();
   // No dependency needs its install script: what is compiled comes as a package of its own.
-  const done = spawnSync(command, [...args, 'ci', '--ignore-scripts', '--no-progress', '--loglevel=error'], {
+  const done = spawnSync(command, [...args, 'ci', '--ignore-scripts', '--no-progress', '--loglevel=error', ...RETRIES], {
     cwd: root,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
