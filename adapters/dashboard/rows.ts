@@ -1,0 +1,70 @@
+import type { ActorRecord, Json } from '../../actors/ports.ts';
+
+/** One actor as the table shows it. */
+export interface Row {
+  readonly actor: string;
+  readonly chart: string;
+  /** What it is about: the address, the pool, the firewall. */
+  readonly name: string;
+  /** `namespace/name` of the pool, empty outside of one. */
+  readonly pool: string;
+  /** `Unassigned.Waiting`; parallel regions in order with `|` between. */
+  readonly state: string;
+  /** Name of the node that was granted, else of the one that is confirmed. */
+  readonly node: string;
+  /** When the state was entered, ms since the epoch; null when that was before this process looked. */
+  readonly since: number | null;
+  readonly waiting: readonly { readonly id: string; readonly commandId: string; readonly dueAt: number | null }[];
+  /** What went wrong last: a kind of error, empty when all is well. */
+  readonly reason: string;
+  readonly message: string;
+  /** Failures in a row. */
+  readonly attempts: number;
+  readonly version: number;
+}
+
+/** What a record shows of its actor. Reads contexts by the names that charts use and leaves empty what a chart does not have. */
+export function rowOf(actor: string, record: ActorRecord, since: number | null): Row {
+  const context = fieldsOf(record.snapshot.context);
+  const failure = failureOf(context);
+  return {
+    actor,
+    chart: record.chart,
+    name: textOf(context.address) || lastSegment(actor),
+    pool: /^pool\/([^/]+\/[^/]+)/.exec(actor)?.[1] ?? '',
+    state: statePath(record.snapshot.value),
+    node: textOf(fieldsOf(context.elected).name) || textOf(fieldsOf(context.assigned).name),
+    since,
+    waiting: Object.entries(record.waiting).map(([id, { commandId, dueAt }]) => ({ id, commandId, dueAt: dueAt ?? null })),
+    reason: failure.reason,
+    message: failure.message,
+    attempts: typeof context.attempts === 'number' ? context.attempts : 0,
+    version: record.version,
+  };
+}
+
+/** A state value on one line. */
+export function statePath(value: Json): string {
+  if (typeof value === 'string') return value;
+  return Object.entries(fieldsOf(value))
+    .map(([state, inner]) => [state, statePath(inner ?? null)].filter((part) => part !== '').join('.'))
+    .sort()
+    .join('|');
+}
+
+function failureOf(context: Fields): { readonly reason: string; readonly message: string } {
+  const acquiring = fieldsOf(context.acquiring);
+  for (const failure of [fieldsOf(context.failure), fieldsOf(acquiring.failure)]) {
+    if (textOf(failure.kind) !== '') return { reason: textOf(failure.kind), message: textOf(failure.message) };
+  }
+  const error = textOf(context.error);
+  return error === '' ? { reason: '', message: '' } : { reason: 'Invalid', message: error };
+}
+
+type Fields = Readonly<Record<string, Json | undefined>>;
+
+const isFields = (value: Json | undefined): value is { readonly [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const fieldsOf = (value: Json | undefined): Fields => (isFields(value) ? value : {});
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+const lastSegment = (actor: string): string => actor.slice(actor.lastIndexOf('/') + 1);

@@ -1,0 +1,122 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ActorRecord, JournalEntry, Observer } from '../../actors/ports.ts';
+import { SECURITY_HEADERS, serveAsset } from './assets.ts';
+import { chartDefinition, type MachineLike } from './definition.ts';
+import { createFeed, type Feed, type LeadershipView } from './feed.ts';
+import { rowOf } from './rows.ts';
+
+interface DashboardOptions {
+  /** Loopback unless `access` asks for a token. */
+  readonly bind: { readonly host?: string; readonly port: number };
+  /** Decides about each request; answers itself and returns false when it refuses. */
+  readonly access: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** The folder with index.html, ending in a slash. */
+  readonly pageFolder: URL;
+  /** Machines by the chart name that records bear. */
+  readonly machines: Readonly<Record<string, MachineLike>>;
+  /** The records that this process runs; empty while it does not lead. */
+  readonly records: () => readonly { readonly actor: string; readonly record: ActorRecord }[];
+  /** The newest transitions of an actor, newest first. */
+  readonly journal: (actor: string, limit: number) => Promise<readonly JournalEntry[]>;
+  readonly leadership: () => LeadershipView;
+  /** Other pages by the text of the link, e.g. `{ Jobs: 'http://127.0.0.1:8081/jobs' }`. */
+  readonly links: Readonly<Record<string, string>>;
+  readonly version: string;
+  /** Wall clock, ms since the epoch. */
+  readonly now: () => number;
+  /** Takes secrets out of what is answered. */
+  readonly hide: (text: string) => string;
+}
+
+export interface Dashboard {
+  readonly url: string;
+  readonly observer: Required<Observer>;
+  close(): Promise<void>;
+}
+
+const JOURNAL_LIMIT = 50;
+
+/** Serves the page and its JSON: /api/about, /api/actors, /api/actor?id=, /api/charts/<name>, /api/journal?actor=, /api/stream, /healthz.
+ *  Reads only; nothing here changes anything. @throws Error that names the address when it cannot be listened on */
+export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
+  const feed = createFeed(options);
+  const server = createServer((request, response) => {
+    if (!options.access(request, response)) return;
+    answer(options, feed, request, response).catch((error) => {
+      if (response.headersSent) response.destroy();
+      else json(options, response, 500, { error: error instanceof Error ? error.message : String(error) });
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    const { host = '', port } = options.bind;
+    server.once('error', (error) => reject(new Error(`dashboard: cannot listen on ${host}:${port}: ${error.message}`, { cause: error })));
+    server.listen(options.bind, resolve);
+  });
+  return { url: urlOf(server), observer: feed.observer, close: () => close(server, feed) };
+}
+
+async function answer(options: DashboardOptions, feed: Feed, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://dashboard');
+  if (request.method !== 'GET' && request.method !== 'HEAD') return json(options, response, 405, { error: 'This page only looks on.' });
+  if (pathname === '/healthz') return json(options, response, 200, { ok: true });
+  if (pathname === '/api/stream') return stream(feed, response);
+  if (pathname.startsWith('/api/')) return answerJson(options, feed, pathname, searchParams, response);
+  if (!(await serveAsset(pathname, options.pageFolder, response))) json(options, response, 404, { error: `There is no ${pathname}.` });
+}
+
+async function answerJson(
+  options: DashboardOptions,
+  feed: Feed,
+  path: string,
+  query: URLSearchParams,
+  response: ServerResponse,
+): Promise<void> {
+  const found = await lookUp(options, feed, path, query);
+  if (found === null) json(options, response, 404, { error: `Nothing of that name: ${path}${query.size > 0 ? `?${query}` : ''}` });
+  else json(options, response, 200, found);
+}
+
+/** The data behind `path`; null when there is none. */
+async function lookUp(options: DashboardOptions, feed: Feed, path: string, query: URLSearchParams): Promise<object | null> {
+  const { machines, records, journal, leadership, links, version, now } = options;
+  if (path === '/api/about') return { version, links, charts: Object.keys(machines), ...leadership(), now: now() };
+  if (path === '/api/actors') return { ...leadership(), now: now(), actors: feed.rows() };
+  if (path === '/api/journal') return { entries: await journal(query.get('actor') ?? '', JOURNAL_LIMIT) };
+  if (path === '/api/actor') {
+    const found = records().find(({ actor }) => actor === query.get('id'));
+    return found ? { row: rowOf(found.actor, found.record, feed.since(found.actor)), record: found.record } : null;
+  }
+  const [, name = ''] = /^\/api\/charts\/([^/]+)$/.exec(path) ?? [];
+  const machine = Object.hasOwn(machines, name) ? machines[name] : undefined;
+  return machine ? chartDefinition(name, machine) : null;
+}
+
+function stream(feed: Feed, response: ServerResponse): void {
+  response.writeHead(200, {
+    ...SECURITY_HEADERS,
+    'Content-Type': 'text/event-stream',
+    'Cache-Control': 'no-store',
+    'X-Accel-Buffering': 'no',
+  });
+  feed.attach(response);
+}
+
+function json({ hide }: DashboardOptions, response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { ...SECURITY_HEADERS, 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+  response.end(`${hide(JSON.stringify(body))}\n`);
+}
+
+function urlOf(server: Server): string {
+  const { address, port } = server.address() as AddressInfo;
+  const host = address === '::' || address === '0.0.0.0' ? '127.0.0.1' : address;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function close(server: Server, feed: Feed): Promise<void> {
+  feed.close();
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,71 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BindAddress } from './bind-address.ts';
+
+const COOKIE = 'routedip-token';
+const LOOPBACK = /^(localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/;
+
+/** Decides about requests to what people look at: the dashboards and the inspector. Answers and returns false when it refuses. */
+export type Access = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** Access for a server on `bind`. With a token, it must come as `Authorization: Bearer`, as `?token=` (which becomes a cookie) or as that cookie.
+ *  Without one, the server must be on loopback and be asked for by a loopback name: a page on the internet that resolves to 127.0.0.1 gets nothing.
+ *  @throws Error when another interface is bound without a token */
+export function accessTo(bind: BindAddress, token: string | null): Access {
+  if (token !== null && token !== '') return withToken(token);
+  if (!isLoopback(bind.host ?? '')) {
+    throw new Error(`${bind.host ?? ''}:${bind.port} is reachable from other machines: set a token, or bind 127.0.0.1:${bind.port}`);
+  }
+  return (request, response) =>
+    isLoopback(hostName(request)) || refuse(response, 403, 'Open this page as http://127.0.0.1 or http://localhost.');
+}
+
+export const isLoopback = (host: string): boolean => LOOPBACK.test(host);
+
+const hostName = ({ headers }: IncomingMessage): string => (headers.host ?? '').replace(/:\d+$/, '');
+
+function withToken(token: string): Access {
+  return (request, response) => {
+    const url = new URL(request.url ?? '/', 'http://access');
+    const asked = url.searchParams.get('token');
+    if (asked !== null && same(asked, token) && wantsPage(request)) return moveToCookie(url, token, response);
+    const shown = [asked, bearerOf(request), cookieOf(request)];
+    return shown.some((candidate) => candidate !== null && same(candidate, token)) || refuse(response, 401, 'Add ?token=… to the address.');
+  };
+}
+
+/** A browser that opens an address; scripts that ask for data keep their `?token=`. */
+const wantsPage = ({ headers }: IncomingMessage): boolean => (headers.accept ?? '').includes('text/html');
+
+/** The token leaves the address bar, so that it stands in no history, no referrer and no screenshot. */
+function moveToCookie(url: URL, token: string, response: ServerResponse): false {
+  url.searchParams.delete('token');
+  response.writeHead(303, {
+    Location: url.pathname + url.search,
+    'Set-Cookie': `${COOKIE}=${encodeURIComponent(token)}; HttpOnly; SameSite=Strict; Path=/`,
+    'Cache-Control': 'no-store',
+  });
+  response.end();
+  return false;
+}
+
+const bearerOf = ({ headers }: IncomingMessage): string | null => /^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1] ?? null;
+
+function cookieOf({ headers }: IncomingMessage): string | null {
+  const pair = (headers.cookie ?? '').split('; ').find((cookie) => cookie.startsWith(`${COOKIE}=`));
+  try {
+    return pair ? decodeURIComponent(pair.slice(COOKIE.length + 1)) : null;
+  } catch {
+    return null; // not a cookie of ours
+  }
+}
+
+/** Takes the same time for every wrong token. */
+const same = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+function refuse(response: ServerResponse, status: number, message: string): false {
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' });
+  response.end(`${message}\n`);
+  return false;
+}

@@ -1,0 +1,51 @@
+// Which rows are listed, and in which order. Pure, so that it is tested without a browser.
+
+import { toneOf } from './text.js';
+
+/** @typedef {import('./types.js').Row} Row */
+/** @typedef {'addresses' | 'pools' | 'others'} Kind */
+/** @typedef {'state' | 'name' | 'node' | 'since'} SortKey */
+/** @typedef {{ kind: Kind, text: string, pool: string, state: string, sort: SortKey, descending: boolean }} View */
+
+const TONES = ['trouble', 'busy', 'wait', 'ok', 'done'];
+
+/** @param {Row} row @returns {Kind} */
+export function kindOf({ chart }) {
+  if (chart === 'ip') return 'addresses';
+  return chart === 'pool' ? 'pools' : 'others';
+}
+
+/** The outermost state, by which rows are counted.
+ * @param {Row} row */
+export const outerState = ({ state }) => state.split(/[.|]/)[0] ?? '';
+
+/** @param {Iterable<Row>} rows @param {View} view @returns {Row[]} */
+export function listed(rows, view) {
+  return counted(rows, view)
+    .filter((row) => view.state === '' || outerState(row) === view.state)
+    .sort((a, b) => (view.descending ? compare(b, a, view.sort) : compare(a, b, view.sort)) || byName(a, b));
+}
+
+/** What every filter but that of the state lets through: the chips count these.
+ * @param {Iterable<Row>} rows @param {View} view @returns {Row[]} */
+export function counted(rows, view) {
+  const words = view.text.toLowerCase().split(/\s+/).filter(Boolean);
+  return [...rows].filter(
+    (row) => kindOf(row) === view.kind && (view.pool === '' || row.pool === view.pool) && words.every((word) => textOf(row).includes(word)),
+  );
+}
+
+/** @param {Row} row */
+const textOf = ({ name, pool, state, node, reason, message }) => [name, pool, state, node, reason, message].join(' ').toLowerCase();
+
+/** @param {Row} a @param {Row} b @param {SortKey} key */
+function compare(a, b, key) {
+  if (key === 'state')
+    return TONES.indexOf(toneOf(a.state, a.reason)) - TONES.indexOf(toneOf(b.state, b.reason)) || a.state.localeCompare(b.state);
+  if (key === 'node') return a.node.localeCompare(b.node, undefined, { numeric: true });
+  if (key === 'since') return (b.since ?? 0) - (a.since ?? 0);
+  return byName(a, b);
+}
+
+/** @param {Row} a @param {Row} b */
+const byName = (a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }) || a.actor.localeCompare(b.actor);

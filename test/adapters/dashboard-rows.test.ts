@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import type { ActorRecord, Json } from '../../actors/ports.ts';
+import { rowOf } from '../../adapters/dashboard/rows.ts';
+
+const ADDRESS = 'pool/default/ingress/ip/203.0.113.7';
+
+const record = (value: Json, context: { readonly [key: string]: Json }, change: Partial<ActorRecord> = {}): ActorRecord => ({
+  chart: 'ip',
+  chartVersion: 1,
+  snapshot: { value, context },
+  waiting: {},
+  version: 4,
+  term: 7,
+  ...change,
+});
+
+describe('the row of an address', () => {
+  test('shows where it is, what it waits for and why', () => {
+    const context = {
+      address: '203.0.113.7',
+      elected: { name: 'node-b', providerID: 'digitalocean://2' },
+      assigned: { name: 'node-a', providerID: 'digitalocean://1' },
+      failure: { kind: 'RateLimited', message: 'assign: 429' },
+      attempts: 3,
+    };
+    const waiting = { 'xstate.after.coolOff.ip.CoolOff': { commandId: 'c.1', dueAt: 5_000 }, assign: { commandId: 'c.2' } };
+    expect(rowOf(ADDRESS, record('CoolOff', context, { waiting }), 1_000)).toEqual({
+      actor: ADDRESS,
+      chart: 'ip',
+      name: '203.0.113.7',
+      pool: 'default/ingress',
+      state: 'CoolOff',
+      node: 'node-b',
+      since: 1_000,
+      waiting: [
+        { id: 'xstate.after.coolOff.ip.CoolOff', commandId: 'c.1', dueAt: 5_000 },
+        { id: 'assign', commandId: 'c.2', dueAt: null },
+      ],
+      reason: 'RateLimited',
+      message: 'assign: 429',
+      attempts: 3,
+      version: 4,
+    });
+  });
+
+  test('names the node that holds it when none is granted', () => {
+    const context = { address: '203.0.113.7', elected: null, assigned: { name: 'node-a', providerID: 'digitalocean://1' } };
+    expect(rowOf(ADDRESS, record({ Unassigned: 'Waiting' }, context), null)).toMatchObject({ node: 'node-a', state: 'Unassigned.Waiting' });
+  });
+});
+
+describe('the row of another actor', () => {
+  test('shows the error of a pool, and its parallel states in a fixed order', () => {
+    const row = rowOf(
+      'pool/default/ingress',
+      record({ Serving: { granting: 'Open', acquiring: 'CoolOff' } }, { error: 'unknown provider "x"' }),
+      null,
+    );
+    expect(row).toMatchObject({ name: 'ingress', pool: 'default/ingress', reason: 'Invalid', message: 'unknown provider "x"' });
+    expect(row.state).toBe('Serving.acquiring.CoolOff|granting.Open');
+  });
+
+  test('shows why a pool cannot create an address', () => {
+    const context = { error: null, acquiring: { failure: { kind: 'Invalid', message: 'quota reached' } } };
+    expect(rowOf('pool/default/ingress', record('Serving', context), null)).toMatchObject({ reason: 'Invalid', message: 'quota reached' });
+  });
+
+  test('leaves empty what its context does not have, whatever the context is', () => {
+    for (const context of [null, 'text', 7, [], {}] as Json[]) {
+      const row = rowOf('verify/digitalocean', record('Waiting', {}, { snapshot: { value: 'Waiting', context } }), null);
+      expect(row).toMatchObject({ name: 'digitalocean', pool: '', node: '', reason: '', attempts: 0 });
+    }
+  });
+});
