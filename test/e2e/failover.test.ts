@@ -1,0 +1,3 @@
+import { failoverScenarios } from './failover.scenario.ts';
+
+failoverScenarios();

@@ -1,0 +1,147 @@
+import { type DigitalOceanOptions, type DigitalOceanSimulator, startDigitalOcean } from '../../simulator/digitalocean/server.ts';
+import { addNode, addPod, removeNode, setNodeReady } from '../../simulator/kubernetes/cluster.ts';
+import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
+import { type Operator, type OperatorOptions, startOperator } from '../support/operator.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import type { Pool, Target } from './target.ts';
+
+const GROUP = 'flipop.digitalocean.com/v1alpha1';
+const NAMESPACE_OF_LEASE = 'routedip-operator';
+
+export interface StageOptions {
+  readonly cloud?: DigitalOceanOptions;
+  /** Keep what Redis acknowledged over a crash. Default false. */
+  readonly aof?: boolean;
+}
+
+/** What one scenario plays on: nodes, a cloud account, a Redis and operator processes of its own, on a target that may be shared. */
+export interface Stage {
+  readonly target: Target;
+  readonly cloud: DigitalOceanSimulator;
+  readonly redis: TestRedis;
+  /** Adds Ready nodes with a droplet and a serving ingress pod each. */
+  nodes(...names: readonly string[]): Promise<void>;
+  notReady(name: string): Promise<void>;
+  ready(name: string): Promise<void>;
+  deleteNode(name: string): Promise<void>;
+  pool(name: string, spec: JsonObject): Promise<void>;
+  editPool(name: string, spec: JsonObject): Promise<void>;
+  deletePool(name: string): Promise<void>;
+  getPool(name: string): Promise<Pool>;
+  /** Node that holds the address by the pool's status, while it is active; null otherwise. */
+  activeOn(pool: string, address: string): Promise<string | null>;
+  /** Node name on whose droplet the address is at the provider; null for none of ours. */
+  heldBy(address: string): string | null;
+  annotation(node: string): Promise<string | null>;
+  /** Assigns that reached the provider, oldest first. */
+  assigns(address?: string): readonly { readonly address: string; readonly node: string | null }[];
+  start(options?: Partial<OperatorOptions>): Promise<Operator>;
+  until(what: string, holds: () => boolean | Promise<boolean>, deadlineMs?: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openStage(target: Target, { cloud: cloudOptions = {}, aof = false }: StageOptions = {}): Promise<Stage> {
+  const cloud = await startDigitalOcean({
+    actionMs: 150,
+    reservedIPQuota: 50,
+    rateLimit: { perHour: 100_000, perMinute: 6_000 },
+    ...cloudOptions,
+  });
+  const redis = await startTestRedis({ aof });
+  const droplets = new Map<string, number>();
+  const pools = new Set<string>();
+  const operators: Operator[] = [];
+  const poolRef = (name: string) => ({ apiVersion: GROUP, kind: 'FloatingIPPool', namespace: 'default', name });
+  const nodeNamed = (droplet: number | null | undefined) => [...droplets].find(([, id]) => id === droplet)?.[0] ?? null;
+  const getPool = async (name: string) => (await target.client.get(poolRef(name))) as unknown as Pool;
+  const stage: Stage = {
+    target,
+    cloud,
+    redis,
+    nodes: async (...names) => {
+      for (const name of names) {
+        const { id } = cloud.addDroplet({ name, region: 'nyc3' });
+        droplets.set(name, id);
+        await addNode(target.client, { name, dropletID: id, region: 'nyc3', labels: { pool: 'work' } });
+        await addPod(target.client, { name: `ingress-${name}`, namespace: 'default', node: name, labels: { app: 'ingress' } });
+      }
+    },
+    notReady: async (name) => void (await setNodeReady(target.client, name, false)),
+    ready: async (name) => void (await setNodeReady(target.client, name, true)),
+    deleteNode: (name) => removeNode(target.client, name),
+    pool: async (name, spec) => {
+      pools.add(name);
+      await target.client.create({
+        apiVersion: GROUP,
+        kind: 'FloatingIPPool',
+        metadata: { name, namespace: 'default' },
+        spec: { ...DEFAULTS, ...spec },
+      });
+    },
+    editPool: async (name, spec) => void (await target.client.patch(poolRef(name), { spec })),
+    deletePool: async (name) => {
+      pools.delete(name);
+      await target.client.delete(poolRef(name));
+    },
+    getPool,
+    activeOn: async (pool, address) => {
+      const status = (await getPool(pool)).status?.ips?.[address];
+      return status?.state === 'active' ? (status.nodeName ?? null) : null;
+    },
+    heldBy: (address) => nodeNamed(cloud.state.reservedIPs.get(address)?.dropletId),
+    annotation: async (node) => {
+      const { metadata } = await target.client.get({ apiVersion: 'v1', kind: 'Node', name: node });
+      return ((metadata.annotations ?? {}) as Record<string, string>)['flipop.digitalocean.com/ipv4-reserved-ip'] ?? null;
+    },
+    assigns: (address) =>
+      cloud.calls
+        .select({ writes: true })
+        .filter(({ path, body }) => path.endsWith('/actions') && (body as { type?: string } | null)?.type === 'assign')
+        .map(({ path, body }) => ({ address: path.split('/')[3] ?? '', node: nodeNamed((body as { droplet_id?: number }).droplet_id) }))
+        .filter((call) => address === undefined || call.address === address),
+    start: async (options = {}) => {
+      const operator = startOperator({
+        kubeconfig: target.operatorKubeconfig,
+        redisUrl: redis.url,
+        digitaloceanUrl: cloud.url,
+        ...options,
+        flags: [`--namespace=${NAMESPACE_OF_LEASE}`, ...(options.flags ?? [])],
+      });
+      operators.push(operator);
+      return operator;
+    },
+    until: async (what, holds, deadlineMs = 20_000) => {
+      try {
+        await waitFor(what, holds, deadlineMs);
+      } catch (cause) {
+        throw new Error(`${what}: not within ${deadlineMs} ms\n${operators.map(lastWords).join('\n')}`, { cause });
+      }
+    },
+    close: async () => {
+      for (const operator of operators) {
+        operator.kill('SIGCONT');
+        operator.kill('SIGKILL');
+      }
+      await Promise.all(operators.map(({ exited }) => exited));
+      for (const pool of pools) await target.client.delete(poolRef(pool)).catch(() => undefined);
+      for (const name of droplets.keys()) {
+        await removeNode(target.client, name).catch(() => undefined);
+        await target.client.delete({ apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: `ingress-${name}` }).catch(() => undefined);
+      }
+      await redis.stop();
+      await cloud.close();
+    },
+  };
+  return stage;
+}
+
+/** The end of an operator's log, for whoever reads why a scenario failed. */
+const lastWords = ({ pid, log, noise }: Operator): string =>
+  [`operator ${pid}:`, ...log.slice(-20).map((line) => JSON.stringify(line)), ...noise.slice(-20)].join('\n  ');
+
+const DEFAULTS: JsonObject = {
+  provider: 'digitalocean',
+  region: 'nyc3',
+  match: { nodeLabel: 'pool=work', podNamespace: 'default', podLabel: 'app=ingress' },
+};

@@ -1,0 +1,84 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { FloatingIPPoolSpec, FloatingIPPoolStatus } from '../../crds/generated/floatingippool.ts';
+import { connectionOf, type KubeClient, kubeClient } from '../../simulator/kubernetes/client.ts';
+import { type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
+import { type Cluster, startCluster } from '../support/kube.ts';
+import { applyFile, installCrds } from '../support/kube-apply.ts';
+
+const REPOSITORY = join(import.meta.dirname, '../..');
+const CRD = join(REPOSITORY, 'crds/floatingippools.yaml');
+const DEPLOY = ['namespace.yaml', 'rbac.yaml'].map((name) => join(REPOSITORY, 'deploy', name));
+
+/** A Kubernetes API that scenarios run against: the simulator, or a real API server when TEST_TARGET is `cluster`. */
+export interface Target {
+  readonly kind: 'simulator' | 'cluster';
+  /** The operator's own kubeconfig: on a real server that of its ServiceAccount, under the roles that are shipped. */
+  readonly operatorKubeconfig: string;
+  /** The administrator's. */
+  readonly adminKubeconfig: string;
+  readonly client: KubeClient;
+  readonly simulator: KubernetesSimulator | null;
+  readonly cluster: Cluster | null;
+  /** The API server stops answering, and answers again. */
+  outage(): Promise<void>;
+  endOutage(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Pool {
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly generation: number };
+  readonly spec: FloatingIPPoolSpec;
+  readonly status?: FloatingIPPoolStatus;
+}
+
+export const openTarget = (): Promise<Target> => (process.env.TEST_TARGET === 'cluster' ? openCluster() : openSimulator());
+
+async function openSimulator(): Promise<Target> {
+  const simulator = await startKubernetes({ crds: [CRD] });
+  const folder = mkdtempSync(join(tmpdir(), 'routedip-e2e-'));
+  const kubeconfig = join(folder, 'kubeconfig');
+  writeFileSync(kubeconfig, simulator.kubeconfig(), { mode: 0o600 });
+  const client = kubeClient(connectionOf(simulator.kubeconfig()));
+  for (const file of DEPLOY)
+    for (const object of parseAllDocuments(readFileSync(file, 'utf8'))) await client.create(object.toJS()).catch(() => undefined);
+  return {
+    kind: 'simulator',
+    operatorKubeconfig: kubeconfig,
+    adminKubeconfig: kubeconfig,
+    client,
+    simulator,
+    cluster: null,
+    outage: async () => simulator.faults.outage('reset'),
+    endOutage: async () => simulator.faults.endOutage(),
+    close: async () => {
+      client.close();
+      await simulator.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function openCluster(): Promise<Target> {
+  const cluster = await startCluster();
+  await installCrds(cluster);
+  for (const file of DEPLOY) await applyFile(cluster, file);
+  const token = await cluster.tokenFor('routedip-operator', 'routedip-operator');
+  const client = kubeClient(connectionOf(readFileSync(cluster.kubeconfig, 'utf8')));
+  return {
+    kind: 'cluster',
+    operatorKubeconfig: cluster.kubeconfigFor(token),
+    adminKubeconfig: cluster.kubeconfig,
+    client,
+    simulator: null,
+    cluster,
+    outage: () => cluster.killApiServer(),
+    endOutage: () => cluster.startApiServer(),
+    close: async () => {
+      client.close();
+      await cluster.stop();
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { waitFor } from './wait-for.ts';
+
+const BIN = new URL('../../bin/routedip-operator.mjs', import.meta.url).pathname;
+
+export interface OperatorOptions {
+  readonly kubeconfig: string;
+  readonly redisUrl: string;
+  readonly digitaloceanUrl: string;
+  /** Null starts it without one. */
+  readonly token?: string | null;
+  readonly flags?: readonly string[];
+  /** Node flags, e.g. `--import` of a module that kills the process at a named point. */
+  readonly nodeFlags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** The operator as a process of its own, started as production starts it. */
+export interface Operator {
+  readonly pid: number;
+  /** What it has logged, oldest first. */
+  readonly log: readonly LogLine[];
+  /** What it printed that was no log line: nothing, unless something is wrong. */
+  readonly noise: readonly string[];
+  metrics(path?: string): Promise<{ readonly status: number; readonly text: string }>;
+  /** Resolves once /readyz says so. */
+  ready(deadlineMs?: number): Promise<void>;
+  kill(signal: NodeJS.Signals): void;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+  readonly exited: Promise<number | null>;
+}
+
+/** Figures short enough for a test; the production tables are proven on the virtual clock. */
+export const TEST_FLAGS: readonly string[] = [
+  '--backoff-fast=100ms,100ms,300ms,500ms',
+  '--backoff-slow=500ms,1s',
+  '--call-deadline=1500ms',
+  '--verify-interval=2s',
+  '--resync-interval=5s',
+  '--rate-limit-per-minute=6000',
+  '--rate-limit-per-hour=100000',
+  '--lock-duration=1500ms',
+  '--leader-elect-lease-duration=3s',
+  '--leader-elect-renew-deadline=2s',
+  '--leader-elect-retry-period=500ms',
+];
+
+export function startOperator({
+  kubeconfig,
+  redisUrl,
+  digitaloceanUrl,
+  token = 'test-token-0123456789',
+  flags = [],
+  nodeFlags = [],
+  env = {},
+}: OperatorOptions): Operator {
+  const log: LogLine[] = [];
+  const noise: string[] = [];
+  const { DIGITALOCEAN_ACCESS_TOKEN: _, ...inherited } = process.env;
+  const child = spawn(process.execPath, [...nodeFlags, BIN, 'run', '--metrics-bind-addr=127.0.0.1:0', ...TEST_FLAGS, ...flags], {
+    env: {
+      ...inherited,
+      KUBECONFIG: kubeconfig,
+      REDIS_URL: redisUrl,
+      DIGITALOCEAN_API_URL: digitaloceanUrl,
+      ...(token !== null && { DIGITALOCEAN_ACCESS_TOKEN: token }),
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', (line) => keep(line, log, noise));
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  const url = () => log.find(({ msg }) => msg === 'serves metrics and probes')?.url as string | undefined;
+  const get = async (path: string) => {
+    await waitFor('the operator serves metrics', () => url() !== undefined || hasEnded(child), 10_000);
+    const response = await fetch(`${url()}${path}`);
+    return { status: response.status, text: await response.text() };
+  };
+  return {
+    pid: child.pid ?? -1,
+    log,
+    noise,
+    metrics: (path = '/metrics') => get(path),
+    ready: (deadlineMs = 15_000) => waitFor('the operator is ready', async () => (await get('/readyz')).status === 200, deadlineMs),
+    kill: (signal) => void child.kill(signal),
+    stop: async () => {
+      if (!hasEnded(child)) child.kill('SIGTERM');
+      return exited;
+    },
+    exited,
+  };
+}
+
+const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
+
+function keep(line: string, log: LogLine[], noise: string[]): void {
+  try {
+    log.push(JSON.parse(line) as LogLine);
+  } catch {
+    noise.push(line);
+  }
+}
