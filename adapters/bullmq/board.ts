@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { FastifyAdapter } from '@bull-board/fastify';
+import { type FastifyInstance, fastify } from 'fastify';
+import type { BullQueues } from './queues.ts';
+
+export interface BoardOptions {
+  readonly queues: Pick<BullQueues, 'bull'>;
+  /** The names of the queues that are shown. */
+  readonly names: readonly string[];
+  /** Where the board is, e.g. `/jobs`: begins with a slash and does not end with one. */
+  readonly path: string;
+  /** Lets people retry, remove and add jobs. Default false: looking only. */
+  readonly writable?: boolean;
+}
+
+/** The job dashboard for a server of Node's own. */
+export interface Board {
+  /** Answers a request whose path begins with the board's. */
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  close(): Promise<void>;
+}
+
+// The page asks for its fonts at a server of others, who would learn of everyone who looks at it; the fonts at hand do as well.
+const FOREIGN_LINK = /<link\b[^>]*\bhref="https?:\/\/[^>]*>/g;
+
+/** Nothing is loaded from anywhere else, whatever a later version of the page asks for. */
+const POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'";
+
+// No id of ours bears a colon: the page has decoded the one of an IPv6 address once too often.
+const isJobRequest = (params: unknown): params is { jobId: string } =>
+  typeof params === 'object' && params !== null && 'jobId' in params && typeof params.jobId === 'string';
+
+/** Shows the queues under a path of `app`, by bull-board. It asks Redis only while somebody looks. */
+export const mountBoard = async (app: FastifyInstance, { queues, names, path, writable = false }: BoardOptions): Promise<void> => {
+  const serverAdapter = new FastifyAdapter().setBasePath(path);
+  createBullBoard({
+    queues: names.map((name) => new BullMQAdapter(queues.bull(name), { readOnlyMode: !writable, allowRetries: writable })),
+    serverAdapter,
+    options: { uiConfig: { boardTitle: 'RoutedIP jobs' } },
+  });
+  await app.register(
+    async (scope) => {
+      scope.addHook('onRequest', async (request, reply) => {
+        if (writable || request.method === 'GET' || request.method === 'HEAD') return;
+        await reply.code(405).send({ error: 'This page only looks on.' });
+      });
+      scope.addHook('preHandler', async (request) => {
+        const { params } = request;
+        if (isJobRequest(params)) params.jobId = params.jobId.replaceAll(':', '%3A');
+      });
+      scope.addHook('onSend', async (_request, reply, payload) => {
+        const isPage = String(reply.getHeader('content-type')).startsWith('text/html') && typeof payload === 'string';
+        void reply
+          .header('content-security-policy', POLICY)
+          .header('x-content-type-options', 'nosniff')
+          .header('referrer-policy', 'no-referrer');
+        return isPage ? payload.replaceAll(FOREIGN_LINK, '') : payload;
+      });
+      await scope.register(serverAdapter.registerPlugin());
+    },
+    { prefix: path },
+  );
+};
+
+export const createBoard = async (options: BoardOptions): Promise<Board> => {
+  // Ids of jobs are longer than the hundred letters that Fastify takes.
+  const app = fastify({ logger: false, routerOptions: { maxParamLength: 2_000 } });
+  await mountBoard(app, options);
+  await app.ready();
+  return { handle: (request, response) => app.routing(request, response), close: () => app.close() };
+};
