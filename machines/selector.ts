@@ -9,6 +9,7 @@ export type Labels = Readonly<Record<string, string>>;
 
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const PREFIX = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const PREFIX_LENGTH = 253;
 const SET = /^(?<key>\S+)\s+(?<operator>in|notin)\s*\((?<values>[^()]*)\)$/;
 const EQUALITY = /^(?<key>[^\s=!]+)\s*(?<operator>==|=|!=)\s*(?<value>[^\s=!]*)$/;
 
@@ -57,6 +58,8 @@ function requirement(part: string): Requirement {
   const set = SET.exec(part)?.groups;
   if (set) {
     const values = (set.values ?? '').split(',').map((value) => value.trim());
+    // The API server refuses an empty set: a watch by such a selector would never come up.
+    if (values.length === 1 && values[0] === '') throw new SyntaxError(`no values are given, in "${part}"`);
     return checked({ key: set.key ?? '', operator: set.operator === 'in' ? 'in' : 'notin', values }, part);
   }
   const equality = EQUALITY.exec(part)?.groups;
@@ -69,10 +72,12 @@ function requirement(part: string): Requirement {
   return checked({ key: part, operator: 'exists', values: [] }, part);
 }
 
+const isPrefix = (text: string): boolean => text.length <= PREFIX_LENGTH && PREFIX.test(text);
+
 function checked(found: Requirement, part: string): Requirement {
   const slash = found.key.indexOf('/');
   const name = found.key.slice(slash + 1);
-  if (!NAME.test(name) || (slash >= 0 && !PREFIX.test(found.key.slice(0, slash))))
+  if (!NAME.test(name) || (slash >= 0 && !isPrefix(found.key.slice(0, slash))))
     throw new SyntaxError(`"${found.key}" is no label key, in "${part}"`);
   for (const value of found.values) {
     if (value !== '' && !NAME.test(value)) throw new SyntaxError(`"${value}" is no label value, in "${part}"`);
