@@ -2,20 +2,21 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { charts } from './actors/catalogue.ts';
-import type { Charts } from './actors/charts.ts';
+import { type Charts, cellOf } from './actors/charts.ts';
 import type { KnownProvider } from './actors/leader.ts';
-import type { Clock, Log, Observer, Queues } from './actors/ports.ts';
+import type { Clock, Log, Observer, Queues, RecordStore } from './actors/ports.ts';
 import { DEFAULT_SETTINGS, type Settings } from './actors/settings.ts';
 import { Supervisor } from './actors/supervisor.ts';
 import { poolView } from './actors/view.ts';
 import { OUTCOMES, TIMERS } from './actors/worker.ts';
-import { bullQueues } from './adapters/bullmq/queues.ts';
+import { type BullQueues, bullQueues } from './adapters/bullmq/queues.ts';
 import { type Environment, type Options, parseCommandLine } from './adapters/cli/options.ts';
 import { createDigitalOceanProvider } from './adapters/digitalocean/provider.ts';
 import { type Connection, connect } from './adapters/kubernetes/connection.ts';
 import { clusterUid } from './adapters/kubernetes/identity.ts';
 import { loadConfig, ownNamespace } from './adapters/kubernetes/kube-config.ts';
 import { LeaseElection } from './adapters/kubernetes/leadership.ts';
+import { LoneLeadership } from './adapters/kubernetes/lone-leadership.ts';
 import { TIMINGS } from './adapters/kubernetes/reflector.ts';
 import { KubernetesSource } from './adapters/kubernetes/source.ts';
 import { KubernetesWriter } from './adapters/kubernetes/writer.ts';
@@ -24,6 +25,7 @@ import { patientClient } from './adapters/redis/client.ts';
 import { type RedisLink, redisLink } from './adapters/redis/link.ts';
 import { redisStore } from './adapters/redis/store.ts';
 import { systemClock } from './adapters/system/clock.ts';
+import { accessTo } from './adapters/telemetry/access.ts';
 import { parseBindAddress } from './adapters/telemetry/bind-address.ts';
 import { instrumentProviders } from './adapters/telemetry/instrument-provider.ts';
 import { createLog } from './adapters/telemetry/log.ts';
@@ -39,6 +41,9 @@ const VERSION = (
     version: string;
   }
 ).version;
+
+/** Every queue that this program uses. */
+const QUEUES: readonly string[] = ['digitalocean', OUTCOMES, TIMERS];
 
 /** Runs the command line. Resolves with the exit code once the operator was stopped, or could not start. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -124,7 +129,7 @@ async function start(options: Options, environment: Environment, log: Log, secre
     ...(options.lockDuration !== undefined && { lockDurationMs: options.lockDuration }),
   });
   const settings = settingsOf(options);
-  const leadership = new LeaseElection({
+  const leadership = new (options.leaderElect ? LeaseElection : LoneLeadership)({
     connection,
     clock,
     log,
@@ -148,10 +153,19 @@ async function start(options: Options, environment: Environment, log: Log, secre
     },
   });
   const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname() });
-  const views = await dashboards(options, environment, { log, clock, secrets, charts: catalogue, parts, queues });
+  const store = redisStore({ link, prefix, onWarning: (message) => log.warn('Redis is not set up for safety', { message }) });
+  const views = await dashboards(options, environment, {
+    log,
+    clock,
+    secrets,
+    charts: catalogue,
+    queues,
+    store,
+    supervisor: () => parts.supervisor ?? null,
+  });
   const supervisor = new Supervisor({
     charts: catalogue,
-    store: redisStore({ link, prefix, onWarning: (message) => log.warn('Redis is not set up for safety', { message }) }),
+    store,
     queues,
     clock,
     log,
@@ -264,8 +278,7 @@ function providers(
 
 const queueCounts = async (queues: Queues | undefined): Promise<Readonly<Record<string, Readonly<Record<string, number>>>>> => {
   if (!queues) return {};
-  const names = ['digitalocean', OUTCOMES, TIMERS];
-  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await queues.queue(name).counts()] as const)));
+  return Object.fromEntries(await Promise.all(QUEUES.map(async (name) => [name, await queues.queue(name).counts()] as const)));
 };
 
 function readiness(waitingFor: { what: string | null }, supervisor: () => Supervisor | null): Readonly<Record<string, Check>> {
@@ -309,16 +322,52 @@ interface Views {
   readonly close: () => Promise<void>;
 }
 
-/** The pages for people, each loaded only when it is asked for. */
-async function dashboards(
-  options: Options,
-  environment: Environment,
-  context: { log: Log; clock: Clock; secrets: Redaction; charts: Charts; parts: { supervisor?: Supervisor }; queues: Queues },
-): Promise<Views> {
-  void options;
-  void environment;
-  void context;
-  return { observers: [], close: async () => undefined };
+interface ViewContext {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly secrets: Redaction;
+  readonly charts: Charts;
+  readonly queues: BullQueues;
+  readonly store: RecordStore;
+  readonly supervisor: () => Supervisor | null;
+}
+
+/** The pages for people. Each is loaded only when it is asked for: an operator without them stays lean. */
+async function dashboards(options: Options, { dashboardToken }: Environment, context: ViewContext): Promise<Views> {
+  const { log, clock, secrets, charts: catalogue, queues, store, supervisor } = context;
+  const machines = Object.fromEntries(Object.entries(catalogue).map(([name, { machine }]) => [name, machine]));
+  const records = () =>
+    [...(supervisor()?.records().values() ?? [])].flatMap((cell) => [...cell].map(([actor, record]) => ({ actor, record })));
+  const views: { readonly observer: Observer; readonly close: () => Promise<void> }[] = [];
+  if (options.dashboardBindAddr) {
+    const bind = parseBindAddress(options.dashboardBindAddr);
+    const [{ startDashboard }, { createBoard }] = await Promise.all([
+      import('./adapters/dashboard/server.ts'),
+      import('./adapters/bullmq/board.ts'),
+    ]);
+    const board = await createBoard({ queues, names: QUEUES, path: '/jobs', writable: options.jobsWritable });
+    const dashboard = await startDashboard({
+      bind,
+      access: accessTo(bind, dashboardToken),
+      pageFolder: new URL(import.meta.url.endsWith('.ts') ? './dashboard/' : '../dashboard/', import.meta.url),
+      machines,
+      records,
+      journal: (actor, limit) =>
+        store.journal(cellOf(actor), 200).then((entries) => entries.filter((entry) => entry.actor === actor).slice(0, limit)),
+      leadership: () => ({ leading: supervisor()?.leading ?? false, term: supervisor()?.term ?? 0, leader: null }),
+      links: { Jobs: '/jobs' },
+      mounts: { '/jobs': (request, response) => board.handle(request, response) },
+      version: VERSION,
+      now: () => clock.now(),
+      hide: (text) => secrets.hide(text),
+    });
+    log.info('serves the dashboard', { url: dashboard.url, jobs: `${dashboard.url}/jobs` });
+    views.push({ observer: dashboard.observer, close: async () => void (await Promise.all([dashboard.close(), board.close()])) });
+  }
+  return {
+    observers: views.map(({ observer }) => observer),
+    close: async () => void (await Promise.all(views.map(({ close }) => close()))),
+  };
 }
 
 const passwordOf = (url: string): string | null => {

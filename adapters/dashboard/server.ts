@@ -22,6 +22,8 @@ interface DashboardOptions {
   readonly leadership: () => LeadershipView;
   /** Other pages by the text of the link, e.g. `{ Jobs: 'http://127.0.0.1:8081/jobs' }`. */
   readonly links: Readonly<Record<string, string>>;
+  /** Other pages that this server answers for, by the first part of their path, e.g. `/jobs`. */
+  readonly mounts?: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>>;
   readonly version: string;
   /** Wall clock, ms since the epoch. */
   readonly now: () => number;
@@ -43,6 +45,11 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const feed = createFeed(options);
   const server = createServer((request, response) => {
     if (!options.access(request, response)) return;
+    const mounted = options.mounts?.[/^\/[^/?]*/.exec(request.url ?? '/')?.[0] ?? '/'];
+    if (mounted) {
+      mounted(request, response);
+      return;
+    }
     answer(options, feed, request, response).catch((error) => {
       if (response.headersSent) response.destroy();
       else json(options, response, 500, { error: error instanceof Error ? error.message : String(error) });
