@@ -1,0 +1,161 @@
+/// <reference lib="dom" />
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { launchChromium } from './chromium.ts';
+import { addressActor, addressAt, startWorld, type World } from './world.ts';
+
+const ADDRESSES = 1000;
+
+let browser: Browser;
+let world: World;
+let page: Page;
+/** Whatever the browser complained about, and whatever it asked of others than the dashboard. */
+let complaints: string[];
+
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser?.close());
+
+beforeEach(async () => {
+  world = await startWorld();
+  for (let index = 0; index < ADDRESSES; index += 1) {
+    const pool = index % 10 === 3 ? 'edge/public' : 'default/ingress';
+    world.put('ip', addressActor(index, pool), {
+      to: { Stable: { Address: 'Held', Records: 'Clean' } },
+      context: { address: addressAt(index), assigned: { name: `node-${index}`, providerID: `digitalocean://${index}` } },
+    });
+  }
+  complaints = [];
+  page = await browser.newPage({ viewport: { width: 1500, height: 950 } });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  page.on('request', (request) => request.url().startsWith(world.url) || complaints.push(`asked for ${request.url()}`));
+});
+
+afterEach(async () => {
+  await page.close();
+  await world.dashboard.close();
+});
+
+const first = addressActor(0);
+const show = async (actor = first): Promise<void> => {
+  await page.goto(`${world.url}/#${encodeURIComponent(actor)}`);
+  await page.waitForSelector('.state.leaf.live');
+};
+// biome-ignore lint/performance/useDomNodeTextContent: what counts is what a person sees, line by line
+const textOf = (selector: string): Promise<string> => page.locator(selector).innerText();
+const live = (): Promise<string[]> =>
+  page.locator('.state.leaf.live').evaluateAll((boxes) => boxes.map((box) => box.getAttribute('data-id') ?? '').sort());
+
+describe('the page in a browser', () => {
+  test('lists a thousand addresses, of which only those in sight are in the page, and loads nothing from elsewhere', async () => {
+    await show();
+    expect(await textOf('#chips')).toContain(`All ${ADDRESSES}`);
+    const drawn = await page.locator('.row').count();
+    expect(drawn).toBeGreaterThan(10);
+    expect(drawn).toBeLessThan(60);
+    await page.locator('#rows').evaluate((rows) => rows.scrollTo(0, rows.scrollHeight));
+    await page.waitForSelector(`[data-actor="${addressActor(ADDRESSES - 1)}"]`);
+    expect(complaints).toEqual([]);
+  });
+
+  test('draws the chart from its definition, with every live state marked', async () => {
+    await show();
+    expect(await live()).toEqual(['sample.Stable.Address.Held', 'sample.Stable.Records.Clean']);
+    expect(await page.locator('.state').count()).toBe(14);
+    for (const label of ['GRANTED', 'assign done', 'assign failed', 'after coolOff', 'LOST', 'RETIRE']) {
+      expect(await page.locator(`.edge.label text:text-is("${label}")`).count(), label).toBeGreaterThan(0);
+    }
+  });
+
+  test('follows a turn: live state, the arrows taken, what is waited for, why, and the journal', async () => {
+    await show();
+    world.turn({ [first]: { event: 'LOST', to: { Unassigned: 'Waiting' } } });
+    world.turn({ [first]: { event: 'GRANTED', to: 'Assigning', waiting: { assign: { commandId: 'command-1' } } } });
+    await page.waitForSelector('[data-id="sample.Assigning"].live');
+    const arrows = () => page.locator('.edge.last:not(.label)').evaluateAll((edges) => edges.map((edge) => edge.getAttribute('data-id')));
+    expect((await arrows()).sort()).toEqual(['sample.Electing → sample.Assigning', 'sample.Unassigned.Waiting → sample.Electing']);
+    expect(await textOf('#waiting')).toContain('job assign');
+
+    const failure = { kind: 'RateLimited', message: 'assign: 429' };
+    const waiting = { 'xstate.after.coolOff.sample.CoolOff': { commandId: 'command-2', dueAt: Date.now() + 50_000 } };
+    world.turn({
+      [first]: { event: 'xstate.error.actor.assign', to: 'CoolOff', waiting, context: { address: addressAt(0), failure, attempts: 2 } },
+    });
+    await page.waitForSelector('[data-id="sample.CoolOff"].live.trouble');
+    expect(await textOf('#title')).toContain('RateLimited: assign: 429');
+    expect(await textOf('#waiting')).toMatch(/coolOff in \d+ s/);
+    const row = await textOf(`[data-actor="${first}"]`);
+    for (const part of [addressAt(0), 'default/ingress', 'CoolOff', 'RateLimited', '2 failed']) expect(row).toContain(part);
+    expect(await textOf('#journal')).toMatch(/assign failed\s+Assigning → CoolOff[\s\S]+GRANTED\s+Unassigned\.Waiting → Assigning/);
+    expect(await textOf('#context')).toContain('429');
+    // Trouble comes first.
+    expect(await page.locator('.row').first().getAttribute('data-actor')).toBe(first);
+    expect(complaints).toEqual([]);
+  });
+
+  test('filters by text, pool and state', async () => {
+    await show();
+    world.turn({ [addressActor(7)]: { event: 'LOST', to: { Unassigned: 'Waiting' } } });
+    const chips = page.locator('#chips');
+    await chips.getByText('Unassigned 1').click();
+    await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
+    await chips.getByText('All').click();
+    await page.selectOption('#pool', 'edge/public');
+    await page.waitForFunction(() => document.querySelector('#chips')?.textContent?.includes('All 100'));
+    await page.fill('#search', addressAt(13));
+    await page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
+    expect(await textOf('.row >> nth=0')).toContain(addressAt(13));
+    await page.fill('#search', 'no such thing');
+    expect(await textOf('#empty')).toBe('Nothing matches the filter.');
+  });
+
+  test('shows another address when it is chosen, by mouse and by keyboard', async () => {
+    await show();
+    await page.locator('.row').nth(3).click();
+    await page.waitForFunction((address) => document.querySelector('#title strong')?.textContent === address, addressAt(3));
+    await page.locator('#rows').press('ArrowDown');
+    await page.waitForFunction((address) => document.querySelector('#title strong')?.textContent === address, addressAt(4));
+    expect(await page.locator('.row[aria-selected="true"]').count()).toBe(1);
+  });
+
+  test('says that this replica is not the leader', async () => {
+    world.leadership = { leading: false, term: 8, leader: 'pod-b' };
+    await page.goto(world.url);
+    await page.waitForSelector('#notice:not([hidden])');
+    expect(await textOf('#notice')).toBe('This replica is not the leader: it runs no actors. The leader is pod-b.');
+    expect(await page.locator('.row').count()).toBe(0);
+  });
+
+  test('says that the connection is lost and as of when it shows things, and comes back by itself', async () => {
+    await show();
+    const { port } = new URL(world.url);
+    await world.dashboard.close();
+    await page.waitForSelector('#notice:not([hidden])');
+    expect(await textOf('#notice')).toMatch(
+      /^No connection to the operator for \d+ s\. What you see is as of \d\d:\d\d:\d\d\. Trying again…$/,
+    );
+    expect(await page.locator('.row').count()).toBeGreaterThan(10);
+
+    const next = await startWorld({ bind: { host: '127.0.0.1', port: Number(port) } });
+    next.put('ip', first, { to: 'CoolOff', context: { address: addressAt(0) } });
+    await page.waitForSelector('#notice', { state: 'hidden' });
+    await page.waitForSelector('[data-id="sample.CoolOff"].live');
+    expect(await textOf('#chips')).toContain('All 1');
+    await next.dashboard.close();
+  });
+
+  test('can be read in the dark and in the light', async () => {
+    const ground = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await show();
+    const dark = await ground();
+    await page.click('#theme');
+    const light = await ground();
+    expect(light).not.toBe(dark);
+    await page.reload();
+    await page.waitForSelector('.state.leaf.live');
+    expect(await ground()).toBe(light);
+  });
+});
