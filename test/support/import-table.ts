@@ -19,7 +19,8 @@ export const PURE_LIBRARIES: readonly string[] = ['ipaddr.js'];
 
 /** What each adapter is an adapter for. An adapter without an entry uses Node alone. */
 export const SDKS: Readonly<Record<string, readonly string[]>> = {
-  bullmq: ['bullmq', 'ioredis'],
+  // With the pages that show its queues.
+  bullmq: ['bullmq', 'ioredis', '@bull-board/api', '@bull-board/fastify', 'fastify'],
   cli: ['commander'],
   cloudflare: ['undici'],
   digitalocean: ['digitalocean-js', 'axios'],
