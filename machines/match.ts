@@ -16,13 +16,14 @@ export const queryOf = (match: Match): string =>
 /** Whether the rules ask for pods at all. */
 export const wantsPods = (match: Match): boolean => Boolean(match.podLabel) || Boolean(match.podNamespace);
 
-/** Kubernetes' rule: an empty key with `Exists` tolerates every taint, an empty effect means every effect, the operator defaults to `Equal`. */
+/** Kubernetes' rule: an empty key with `Exists` tolerates every taint, an empty effect means every effect, the operator defaults to `Equal`;
+ *  an operator that is neither tolerates nothing. */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false;
   const exists = toleration.operator === 'Exists';
   if (!toleration.key) return exists;
   if (toleration.key !== taint.key) return false;
-  return exists || (toleration.value ?? '') === (taint.value ?? '');
+  return exists || ((toleration.operator || 'Equal') === 'Equal' && (toleration.value ?? '') === (taint.value ?? ''));
 }
 
 /** A match with its selectors parsed. */

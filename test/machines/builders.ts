@@ -1,9 +1,9 @@
 import type { AddressContext } from '../../machines/ip.ts';
-import type { JobFailure } from '../../machines/types.ts';
 import type {
   Address,
   Candidate,
   ErrorKind,
+  JobFailure,
   NodeRef,
   ObservedAddress,
   ObservedNode,
@@ -57,13 +57,33 @@ class NodeBuilder implements ObservedNode {
     return new NodeBuilder(this.name, { ...this, ...change });
   }
 
-  notReady = (): NodeBuilder => this.#with({ ready: false });
-  goingAway = (): NodeBuilder => this.#with({ deleting: true });
-  cordoned = (): NodeBuilder => this.#with({ unschedulable: true });
-  labelled = (labels: ObservedNode['labels']): NodeBuilder => this.#with({ labels });
-  tainted = (...taints: readonly Taint[]): NodeBuilder => this.#with({ taints });
-  in = (region: string): NodeBuilder => this.#with({ region });
-  withProviderID = (providerID: string): NodeBuilder => this.#with({ providerID });
+  notReady(): NodeBuilder {
+    return this.#with({ ready: false });
+  }
+
+  goingAway(): NodeBuilder {
+    return this.#with({ deleting: true });
+  }
+
+  cordoned(): NodeBuilder {
+    return this.#with({ unschedulable: true });
+  }
+
+  labelled(labels: ObservedNode['labels']): NodeBuilder {
+    return this.#with({ labels });
+  }
+
+  tainted(...taints: readonly Taint[]): NodeBuilder {
+    return this.#with({ taints });
+  }
+
+  in(region: string): NodeBuilder {
+    return this.#with({ region });
+  }
+
+  withProviderID(providerID: string): NodeBuilder {
+    return this.#with({ providerID });
+  }
 
   get candidate(): Candidate {
     return { name: this.name, providerID: this.providerID as ProviderID, region: this.region, createdAt: this.createdAt };
