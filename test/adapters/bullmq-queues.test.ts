@@ -1,0 +1,114 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Unreachable } from '../../actors/errors.ts';
+import { type BullQueues, bullQueues } from '../../adapters/bullmq/queues.ts';
+import { patientClient } from '../../adapters/redis/client.ts';
+import { type RedisLink, redisLink } from '../../adapters/redis/link.ts';
+import { systemClock } from '../../adapters/system/clock.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+describe('queues over BullMQ', () => {
+  let redis: TestRedis;
+  let link: RedisLink;
+  let queues: BullQueues;
+  beforeAll(async () => {
+    redis = await startTestRedis({ aof: true });
+  });
+  beforeEach(async () => {
+    await redis.flushAll();
+    link = redisLink({ url: redis.url, name: 'calls' });
+    queues = bullQueues({
+      link,
+      connectPatient: () => patientClient({ url: redis.url, name: 'work' }),
+      prefix: '{bull}',
+      clock: systemClock(),
+      lockDurationMs: 1_000,
+      stalledIntervalMs: 200,
+    });
+  });
+  afterEach(async () => {
+    await queues.close();
+    await link.close();
+  });
+  afterAll(() => redis.stop());
+
+  test('tell within two seconds that a frozen server cannot be reached', async () => {
+    const queue = queues.queue('digitalocean');
+    await queue.add([{ id: 'a.1', title: 'first', data: null }]);
+    await redis.freeze();
+    const start = performance.now();
+    await expect(queue.add([{ id: 'a.2', title: 'second', data: null }])).rejects.toBeInstanceOf(Unreachable);
+    const took = performance.now() - start;
+    await redis.thaw();
+    expect(took).toBeGreaterThan(1_900);
+    expect(took).toBeLessThan(2_600);
+  });
+
+  test('go on after a server was frozen for longer than a lock', async () => {
+    const ran: string[] = [];
+    const queue = queues.queue('digitalocean');
+    queue.consume(async ({ id }) => {
+      ran.push(id);
+      return { kind: 'done' };
+    }, 10);
+    await queue.add([{ id: 'a.1', title: 'before', data: null }]);
+    await waitFor('the first job ran', () => ran.includes('a.1'));
+    await redis.freeze();
+    await expect(queue.add([{ id: 'a.2', title: 'meanwhile', data: null }])).rejects.toBeInstanceOf(Unreachable);
+    await redis.thaw();
+    await waitFor('jobs are taken again', () =>
+      queue.add([{ id: 'a.3', title: 'after', data: null }]).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await waitFor('the later job ran', () => ran.includes('a.3'));
+  });
+
+  test('use one connection for calls, one for the work of all consumers, and one for each to wait on', async () => {
+    for (const name of ['digitalocean', 'outcomes', 'timers']) queues.queue(name).consume(async () => ({ kind: 'done' }), 100);
+    const names = async (): Promise<string[]> => {
+      const list = String(await redis.command('CLIENT', 'LIST'));
+      return [...list.matchAll(/ name=(\S+)/g)].map(([, name]) => name ?? '').sort();
+    };
+    const waiting = ['digitalocean', 'outcomes', 'timers'].map((name) => `{bull}:${Buffer.from(name).toString('base64')}`).sort();
+    await waitFor('all are connected', async () => (await names()).length >= 5);
+    expect(await names()).toEqual(['calls', 'work', ...waiting].sort());
+  });
+
+  test('show what a job is in words, and keep it for an hour after it ended', async () => {
+    const queue = queues.queue('digitalocean');
+    queue.consume(async () => ({ kind: 'done' }), 1);
+    await queue.add([{ id: 'a.1', title: 'assign 203.0.113.7 → node-a', data: { address: '203.0.113.7' }, priority: 1 }]);
+    await waitFor('it ended', async () => (await queues.bull('digitalocean').getJobCounts('completed')).completed === 1);
+    const job = await queues.bull('digitalocean').getJob('a.1');
+    expect(job?.name).toBe('assign 203.0.113.7 → node-a');
+    expect(job?.opts).toMatchObject({ attempts: 1, removeOnComplete: { age: 3_600 } });
+  });
+
+  test('put every key under the prefix, in one slot of a cluster', async () => {
+    const queue = queues.queue('digitalocean');
+    queue.consume(async () => ({ kind: 'done' }), 1);
+    await queue.add([
+      { id: 'a.1', title: 'now', data: null, priority: 1 },
+      { id: 'a.2', title: 'later', data: null, delayMs: 60_000 },
+    ]);
+    await waitFor('it ended', async () => (await queue.counts()).waiting === 0);
+    const keys = (await redis.command('KEYS', '*')) as string[];
+    expect(keys.length).toBeGreaterThan(3);
+    expect(keys.filter((key) => !key.startsWith('{bull}:'))).toEqual([]);
+  });
+
+  test('do not hinder a process from ending that cannot reach its server', async () => {
+    await redis.crash();
+    const closing = bullQueues({
+      link,
+      connectPatient: () => patientClient({ url: redis.url }),
+      prefix: '{bull}',
+      clock: systemClock(),
+    });
+    closing.queue('digitalocean').consume(async () => ({ kind: 'done' }), 1);
+    await closing.close();
+    await redis.restart();
+  });
+});

@@ -1,0 +1,204 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Unreachable } from '../../actors/errors.ts';
+import type { CellWrite } from '../../actors/ports.ts';
+import { type RedisLink, type RedisLinkOptions, redisLink } from '../../adapters/redis/link.ts';
+import { EvictingPolicy } from '../../adapters/redis/server-info.ts';
+import { redisStore } from '../../adapters/redis/store.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const PASSWORD = 'correct-horse-battery';
+
+let redis: TestRedis;
+const links: RedisLink[] = [];
+const open = (options: Partial<RedisLinkOptions> = {}): RedisLink => {
+  const link = redisLink({ url: redis.url, commandTimeoutMs: 400, ...options });
+  links.push(link);
+  return link;
+};
+const storeOn = (link: RedisLink, onWarning?: (message: string) => void) =>
+  redisStore({ link, prefix: '{links}', ...(onWarning === undefined ? {} : { onWarning }) });
+
+const write = (expected: number): CellWrite => ({
+  cell: 'pool/default/web',
+  term: 1,
+  records: [
+    {
+      actor: 'pool/default/web',
+      expected,
+      record: { chart: 'pool', chartVersion: 1, snapshot: { value: 'Ready', context: {} }, waiting: {}, version: expected + 1, term: 1 },
+    },
+  ],
+  outbox: { add: [], clear: [] },
+  claims: { take: [{ provider: 'digitalocean', node: 'node-a', owner: 'x', limit: 1 }], free: [] },
+  seen: {},
+  journal: [],
+});
+
+const messageOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'no error',
+    (error: unknown) => {
+      expect(error).toBeInstanceOf(Unreachable);
+      return (error as Unreachable).message;
+    },
+  );
+
+beforeAll(async () => {
+  redis = await startTestRedis({ aof: true });
+});
+beforeEach(() => redis.flushAll());
+afterAll(async () => {
+  for (const link of links) await link.close();
+  await redis.stop();
+});
+
+describe('a Redis that may drop keys', () => {
+  test('is refused, with what to change', async () => {
+    const store = storeOn(open());
+    await redis.configSet('maxmemory-policy', 'allkeys-lru');
+    const refused = await store.check().then(
+      () => null,
+      (error: unknown) => error,
+    );
+    await redis.configSet('maxmemory-policy', 'noeviction');
+    expect(refused).toBeInstanceOf(EvictingPolicy);
+    expect((refused as EvictingPolicy).message).toContain('maxmemory-policy noeviction');
+    expect((refused as EvictingPolicy).policy).toBe('allkeys-lru');
+    await store.check();
+  });
+
+  test('because it keeps no append-only file is warned about', async () => {
+    const warnings: string[] = [];
+    const store = storeOn(open(), (message) => warnings.push(message));
+    await store.check();
+    expect(warnings).toEqual([]);
+    await redis.configSet('appendonly', 'no');
+    await store.check();
+    await redis.configSet('appendonly', 'yes');
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain('appendonly yes');
+  });
+
+  test('is recognised where CONFIG is forbidden, as managed servers do', async () => {
+    await redis.command('ACL', 'SETUSER', 'tenant', 'on', `>${PASSWORD}`, '~*', '&*', '+@all', '-config', '-acl');
+    const link = open({ url: redis.url.replace('redis://', `redis://tenant:${PASSWORD}@`) });
+    await expect(link.call('config', (client) => client.config('GET', 'maxmemory-policy'))).rejects.toThrow('NOPERM');
+    const store = storeOn(link);
+    await store.check();
+    await redis.configSet('maxmemory-policy', 'volatile-ttl');
+    await expect(store.check()).rejects.toBeInstanceOf(EvictingPolicy);
+    await redis.configSet('maxmemory-policy', 'noeviction');
+  });
+});
+
+describe('a secret', () => {
+  test('appears in no error and in no trouble when the password is wrong', async () => {
+    const troubles: string[] = [];
+    const link = open({
+      url: redis.url.replace('redis://', `redis://nobody:${PASSWORD}@`),
+      onTrouble: (message) => troubles.push(message),
+    });
+    const message = await messageOf(storeOn(link).state());
+    await waitFor('trouble is told', () => troubles.length > 0);
+    expect(troubles.join()).toContain('WRONGPASS');
+    for (const text of [message, ...troubles]) expect(text).not.toContain(PASSWORD);
+  });
+
+  test('does not appear when the URL is not valid either', () => {
+    for (const url of [
+      `http://:${PASSWORD}@host`,
+      `${PASSWORD}@host:6379`,
+      `redis://:${PASSWORD}@host:port`,
+      `redis://:${PASSWORD}@host/first`,
+    ]) {
+      let message = '';
+      try {
+        open({ url });
+      } catch (error) {
+        message = String(error) + JSON.stringify(error);
+      }
+      expect(message, url).toContain('Redis URL');
+      expect(message).not.toContain(PASSWORD);
+    }
+  });
+});
+
+describe('a call', () => {
+  test('of save is one command to the server', async () => {
+    const store = storeOn(open());
+    await store.openTerm(1);
+    await store.save(write(0));
+    const monitor = await new Redis(redis.url).monitor();
+    const seen: string[] = [];
+    monitor.on('monitor', (_time: string, args: string[], source: string) => {
+      if (source !== 'lua') seen.push(args[0] ?? '');
+    });
+    expect(await store.save(write(1))).toEqual({ kind: 'saved' });
+    await redis.command('ECHO', 'end');
+    await waitFor('the end is seen', () => seen.includes('ECHO'));
+    monitor.disconnect();
+    // ECHO's own connection introduces itself.
+    const introductions = ['hello', 'client', 'info', 'select'];
+    expect(seen.filter((name) => !introductions.includes(name.toLowerCase()))).toEqual(['evalsha', 'ECHO']);
+  });
+
+  test('works after the server forgot its scripts', async () => {
+    const store = storeOn(open());
+    await store.openTerm(1);
+    expect(await store.save(write(0))).toEqual({ kind: 'saved' });
+    await redis.command('SCRIPT', 'FLUSH');
+    expect(await store.save(write(1))).toEqual({ kind: 'saved' });
+  });
+
+  test('to a server that froze is given up in time, and what it asked for may still happen', async () => {
+    const store = storeOn(open());
+    await store.openTerm(1);
+    await store.save(write(0));
+    await redis.freeze();
+    const start = performance.now();
+    await messageOf(store.save(write(1)));
+    expect(performance.now() - start).toBeLessThan(1_500);
+    await redis.thaw();
+    await waitFor(
+      'the late write arrived',
+      async () => (await store.load('pool/default/web').catch(() => null))?.records['pool/default/web']?.version === 2,
+    );
+    expect(await store.save(write(1))).toEqual({ kind: 'stale', what: 'version' });
+  });
+
+  test('to a server that is full is Unreachable and writes nothing', async () => {
+    const store = storeOn(open());
+    await store.openTerm(1);
+    await store.save(write(0));
+    await redis.configSet('maxmemory', '1');
+    expect(await messageOf(store.save(write(1)))).toContain('OOM');
+    await redis.configSet('maxmemory', '0');
+    expect(await store.save(write(1))).toEqual({ kind: 'saved' });
+  });
+
+  test('is no Unreachable when only a defect explains the answer', async () => {
+    await redis.command('SET', '{links}:cells', 'no hash');
+    const error: unknown = await storeOn(open())
+      .cells()
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(Error);
+    expect(error).not.toBeInstanceOf(Unreachable);
+  });
+});
+
+test('stores of two clusters in one Redis do not see each other', async () => {
+  const link = open();
+  const [one, two] = [redisStore({ link, prefix: '{one}' }), redisStore({ link, prefix: '{two}' })];
+  await one.openTerm(1);
+  await one.save(write(0));
+  expect((await two.state()).term).toBeNull();
+  await two.openTerm(1);
+  expect(await two.load('pool/default/web')).toBeNull();
+  expect(await two.save(write(0))).toEqual({ kind: 'saved' });
+});
+
+test('a prefix without braces, which would spread the keys over a cluster, is refused', () => {
+  for (const prefix of ['routedip', '{}', '{a}:b']) expect(() => redisStore({ link: open(), prefix }), prefix).toThrow('braces');
+});
