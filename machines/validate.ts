@@ -50,9 +50,13 @@ const refuse = (text: string): never => {
   throw new InvalidSpec(text);
 };
 
+/** A provider of the registry. `constructor` and the like, which every object has, are none. */
+const known = (registry: ProviderRegistry, provider: string): ProviderFacts | undefined =>
+  Object.hasOwn(registry, provider) ? registry[provider] : undefined;
+
 function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegistry): PoolSpec {
   const provider = text(raw.provider, 'spec.provider');
-  const facts = registry[provider] ?? refuse(`unknown provider "${provider}"`);
+  const facts = known(registry, provider) ?? refuse(`unknown provider "${provider}"`);
   if (!facts.addresses) refuse(`provider "${provider}" does not provide floating IPs`);
   const listed = list(raw.ips, 'spec.ips').map((entry) => text(entry, 'spec.ips'));
   const desiredIPs = number(raw.desiredIPs, 'spec.desiredIPs', Number.isSafeInteger);
@@ -106,7 +110,7 @@ function dnsName(raw: unknown, ipProvider: string, registry: ProviderRegistry): 
   const zone = text(set.zone, 'spec.dnsRecordSet.zone');
   const recordName = text(set.recordName, 'spec.dnsRecordSet.recordName');
   const provider = text(set.provider, 'spec.dnsRecordSet.provider') || ipProvider;
-  if (!registry[provider]?.dns) refuse('FloatingIPPool dns referenced provider without dns capability');
+  if (!known(registry, provider)?.dns) refuse('FloatingIPPool dns referenced provider without dns capability');
   if (!zone || !recordName) refuse('invalid dnsRecordSet specification');
   if (recordName === '@') return zone;
   return recordName === zone || recordName.endsWith(`.${zone}`) ? recordName : `${recordName}.${zone}`;

@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { rememberedPool, termIn } from '../../machines/rebuild.ts';
+import { A, B, C, START } from './builders.ts';
+
+const NOW = START;
+const DEADLINE = 15_000;
+const remembered = (status: unknown) => rememberedPool(status, NOW, DEADLINE);
+
+describe('what a status remembers of a pool', () => {
+  test('is nothing for a pool that never had one', () => {
+    for (const status of [undefined, null, {}, { ips: {} }]) {
+      expect(remembered(status)).toEqual({
+        lastAssignmentAt: null,
+        intent: null,
+        inDoubtUntil: NOW + DEADLINE,
+        created: [],
+        addresses: {},
+      });
+    }
+  });
+
+  test('is the time of the last assignment, to the millisecond', () => {
+    expect(remembered({ lastAssignmentTime: '2026-03-01T12:00:00.123Z' }).lastAssignmentAt).toBe(START + 123);
+    expect(remembered({ lastAssignmentTime: '2026-03-01T13:00:00+01:00' }).lastAssignmentAt).toBe(START);
+    expect(remembered({ lastAssignmentTime: 'yesterday' }).lastAssignmentAt).toBeNull();
+    expect(remembered({ lastAssignmentTime: START }).lastAssignmentAt).toBeNull();
+  });
+
+  test('is which addresses it created', () => {
+    const ips = { [A]: { state: 'active', origin: 'Created' }, [B]: { state: 'active', origin: 'Found' }, [C]: { state: 'active' } };
+    expect(remembered({ ips }).created).toEqual([A]);
+  });
+
+  test('is how often each address was elected', () => {
+    const ips = { [A]: { state: 'active', epoch: 7 }, [B]: { state: 'active' } };
+    expect(remembered({ ips }).addresses).toEqual({ [A]: { epoch: 7, inDoubtUntil: null }, [B]: { epoch: 0, inDoubtUntil: null } });
+  });
+
+  test.each([
+    ['was being assigned', { machineState: 'Assigning' }],
+    ['was in doubt', { machineState: 'CoolOff', inDoubt: true }],
+  ])('is that an address which %s may still be moved by a call of before', (_, entry) => {
+    expect(remembered({ ips: { [A]: entry } }).addresses[A]).toEqual({ epoch: 0, inDoubtUntil: NOW + DEADLINE });
+  });
+
+  test('is the creation that was decided, with the addresses that existed before', () => {
+    const pendingCreate = { region: 'nyc3', knownAddresses: [A, 'rubbish', 7, B], startedAt: '2026-03-01T12:00:00.000Z' };
+    expect(remembered({ pendingCreate }).intent).toEqual({ knownAddresses: [A, B], listedAt: START, region: 'nyc3' });
+    expect(remembered({ pendingCreate: { knownAddresses: [], startedAt: '2026-03-01T12:00:00Z' } }).intent).toEqual({
+      knownAddresses: [],
+      listedAt: START,
+      region: '',
+    });
+  });
+
+  test.each<[string, unknown]>([
+    ['no list', { startedAt: '2026-03-01T12:00:00Z' }],
+    ['no time', { knownAddresses: [A] }],
+    ['a time that is none', { knownAddresses: [A], startedAt: 'soon' }],
+    ['another type', 'pending'],
+  ])('is no creation when what was noted has %s', (_, pendingCreate) => expect(remembered({ pendingCreate }).intent).toBeNull());
+
+  test('leaves out what is no address', () => {
+    expect(remembered({ ips: { 'not-an-ip': { origin: 'Created' }, [A]: null, [B]: 'active' } })).toMatchObject({
+      created: [],
+      addresses: { [A]: { epoch: 0 }, [B]: { epoch: 0 } },
+    });
+  });
+});
+
+describe('the term in a status', () => {
+  test.each<[unknown, number]>([
+    [{ term: 12 }, 12],
+    [{ term: 0 }, 0],
+    [{}, 0],
+    [null, 0],
+    [{ term: '12' }, 0],
+    [{ term: 1.5 }, 0],
+    [{ term: Number.MAX_VALUE }, 0],
+    [[12], 0],
+  ])('of %o is %d', (status, term) => expect(termIn(status)).toBe(term));
+});
+
+test('any JSON is read, into something that survives JSON', () => {
+  const entry = fc.record(
+    { origin: fc.jsonValue(), epoch: fc.jsonValue(), inDoubt: fc.jsonValue(), machineState: fc.jsonValue() },
+    { requiredKeys: [] },
+  );
+  const status = fc.oneof(
+    fc.jsonValue(),
+    fc.record(
+      {
+        ips: fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom<string>(A, B, '__proto__', 'x'), fc.oneof(entry, fc.jsonValue()))),
+        lastAssignmentTime: fc.oneof(
+          fc.jsonValue(),
+          fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+        ),
+        pendingCreate: fc.oneof(fc.jsonValue(), fc.record({ knownAddresses: fc.jsonValue(), startedAt: fc.jsonValue() })),
+        term: fc.jsonValue(),
+      },
+      { requiredKeys: [] },
+    ),
+  );
+  fc.assert(
+    fc.property(status, (given) => {
+      const read = remembered(given);
+      expect(JSON.parse(JSON.stringify(read))).toEqual(read);
+      expect(termIn(given)).toBeGreaterThanOrEqual(0);
+    }),
+    { numRuns: 500 },
+  );
+});
