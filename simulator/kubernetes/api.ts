@@ -1,12 +1,14 @@
-import { alreadyExists, badRequest, type Cause, conflict, forbidden, invalid, modified, notFound } from './errors.ts';
-import { completeNew } from './kinds.ts';
+import { asObject } from './acceptance.ts';
+import { checkPreconditions, type Deletion, finalizersAfter, graceOf, lastOf, markDeleted } from './deletion.ts';
+import { ApiError, alreadyExists, badRequest, type Cause, forbidden, invalid, modified, notFound, uidConflict } from './errors.ts';
+import { completeNew } from './kinds/defaults.ts';
 import { metaCauses, stampNew, stampUpdate, tidyMeta } from './meta.ts';
-import { copy, isObject, type Json, type JsonObject, type KubeObject, timestamp } from './objects.ts';
+import type { Json, KubeObject } from './objects.ts';
 import type { WriteOptions } from './options.ts';
 import { applyPatchOf } from './patching.ts';
 import type { Registry } from './registry.ts';
 import { inOrder } from './representation.ts';
-import { apiVersionOf, type Resource } from './resource.ts';
+import type { Resource } from './resource.ts';
 import { type Entry, keyOf, type Store } from './store.ts';
 import { prepareNew, prepareUpdate, strategyOf } from './strategies.ts';
 import { fromStorage, toStorage } from './versions.ts';
@@ -14,14 +16,6 @@ import { fromStorage, toStorage } from './versions.ts';
 export interface Written {
   object: KubeObject;
   created: boolean;
-}
-
-export interface Deletion {
-  gracePeriodSeconds?: number | undefined;
-  propagationPolicy?: string | undefined;
-  orphanDependents?: boolean | undefined;
-  preconditions?: { uid?: string; resourceVersion?: string } | undefined;
-  dryRun?: boolean;
 }
 
 /** The object as it is left, or null when it is gone at once. */
@@ -62,7 +56,7 @@ export class Api {
   /** @throws ApiError 400, 403, 404 (namespace), 409, 422. */
   create(resource: Resource, namespace: string | undefined, body: Json, options: WriteOptions = {}): KubeObject {
     const object = this.#accept(resource, namespace, body, options);
-    if (object.metadata.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
+    if (object.metadata.resourceVersion) throw new ApiError(500, '', 'resourceVersion should not be set on objects to be created');
     this.#requireNamespace(resource, namespace, object.metadata.name ?? '');
     stampNew(object, this.#now());
     prepareNew(resource, object);
@@ -117,15 +111,18 @@ export class Api {
   remove(resource: Resource, namespace: string | undefined, name: string, deletion: Deletion = {}): Deleted {
     const entry = this.entry(resource, namespace, name);
     const { object } = entry;
-    this.#checkPreconditions(resource, object, deletion);
+    checkPreconditions(resource, object, deletion);
     if (deletion.dryRun) return { last: fromStorage(resource, object), gone: !strategyOf(resource).returnsDeleted };
     const finalizers = finalizersAfter(object, deletion);
     const grace = graceOf(resource, object, deletion);
     // A namespace stays until a controller has emptied it.
     if (finalizers.length === 0 && grace === 0 && resource.storage !== 'namespaces')
-      return { last: this.#drop(resource, object), gone: true };
+      return { last: lastOf(resource, this.#drop(resource, object)), gone: true };
     const marked = markDeleted(object, finalizers, grace, this.#now());
-    if (resource.storage === 'namespaces') marked.status = { phase: 'Terminating' };
+    if (resource.storage === 'namespaces') {
+      marked.status = { phase: 'Terminating' };
+      delete marked.metadata.deletionGracePeriodSeconds;
+    }
     return { last: this.#save(resource, marked, {}), gone: false };
   }
 
@@ -194,84 +191,16 @@ export class Api {
     const name = object.metadata.name ?? '';
     const { resourceVersion, uid } = object.metadata;
     if (uid !== undefined && uid !== old.metadata.uid) {
-      throw conflict(resource, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`);
+      throw uidConflict(resource, keyOf(old.metadata.namespace, name), name, uid, old.metadata.uid ?? '');
     }
     if (!resourceVersion || resourceVersion === '0') {
       if (strategyOf(resource).unconditionalUpdate) return;
-      const message = 'Invalid value: 0: must be specified for an update';
-      throw invalid(resource, name, [{ reason: 'FieldValueInvalid', message, field: 'metadata.resourceVersion' }]);
+      const message = 'Invalid value: 0x0: must be specified for an update';
+      throw invalid(resource, name, [{ reason: 'FieldValueInvalid', message, field: 'metadata.resourceVersion' }], resource.plural);
     }
     if (resourceVersion !== old.metadata.resourceVersion) throw modified(resource, name);
   }
-
-  #checkPreconditions(resource: Resource, object: KubeObject, { preconditions }: Deletion): void {
-    const { uid, resourceVersion, name = '' } = object.metadata;
-    if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
-      throw conflict(resource, name, `Precondition failed: UID in precondition: ${preconditions.uid}, UID in object meta: ${uid}`);
-    }
-    if (preconditions?.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
-      throw conflict(
-        resource,
-        name,
-        `Precondition failed: ResourceVersion in precondition: ${preconditions.resourceVersion}, ResourceVersion in object meta: ${resourceVersion}`,
-      );
-    }
-  }
 }
-
-const asObject = (resource: Resource, namespace: string | undefined, body: Json): KubeObject => {
-  if (!isObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${resource.kind})`);
-  const object = copy(body) as KubeObject;
-  if (!isObject(object.metadata)) object.metadata = {};
-  const wanted = apiVersionOf(resource);
-  object.apiVersion ??= wanted;
-  object.kind ??= resource.kind;
-  if (object.apiVersion !== wanted) {
-    throw badRequest(`the API version in the data (${object.apiVersion}) does not match the expected API version (${wanted})`);
-  }
-  if (object.kind !== resource.kind) {
-    const { group, version } = resource;
-    throw badRequest(
-      `${resource.kind} in version "${version}" cannot be handled as a ${resource.kind}: the object's kind is ${object.kind} in group "${group}"`,
-    );
-  }
-  if (!resource.namespaced) delete object.metadata.namespace;
-  else if (object.metadata.namespace && object.metadata.namespace !== namespace) {
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  } else if (namespace !== undefined) object.metadata.namespace = namespace;
-  return object;
-};
-
-const finalizersAfter = (object: KubeObject, deletion: Deletion): string[] => {
-  const finalizers = (object.metadata.finalizers ?? []).filter((name) => name !== 'foregroundDeletion' && name !== 'orphan');
-  if (deletion.propagationPolicy === 'Foreground') return [...finalizers, 'foregroundDeletion'];
-  if (deletion.propagationPolicy === 'Orphan' || deletion.orphanDependents === true) return [...finalizers, 'orphan'];
-  return finalizers;
-};
-
-/** Seconds that the object stays after its deletion was asked for: only pods on a node have them. */
-const graceOf = (resource: Resource, object: KubeObject, deletion: Deletion): number => {
-  if (resource.storage !== 'pods') return 0;
-  const spec = object.spec;
-  if (!isObject(spec) || !spec.nodeName) return 0;
-  const phase = isObject(object.status) ? object.status.phase : undefined;
-  if (phase === 'Failed' || phase === 'Succeeded') return 0;
-  const own = spec.terminationGracePeriodSeconds;
-  return deletion.gracePeriodSeconds ?? (typeof own === 'number' ? own : 30);
-};
-
-const markDeleted = (object: KubeObject, finalizers: readonly string[], graceSeconds: number, now: number): KubeObject => {
-  const marked = copy<KubeObject>(object);
-  const meta = marked.metadata;
-  if (meta.deletionTimestamp === undefined) {
-    meta.deletionTimestamp = timestamp(now + graceSeconds * 1000);
-    meta.deletionGracePeriodSeconds = graceSeconds;
-    if (meta.generation) meta.generation += 1;
-  } else if (graceSeconds < (meta.deletionGracePeriodSeconds ?? 0)) meta.deletionGracePeriodSeconds = graceSeconds;
-  if (finalizers.length > 0) meta.finalizers = [...finalizers];
-  else delete meta.finalizers;
-  return marked;
-};
 
 const checkNewFinalizers = (resource: Resource, object: KubeObject, old: KubeObject): void => {
   if (old.metadata.deletionTimestamp === undefined) return;
@@ -281,5 +210,3 @@ const checkNewFinalizers = (resource: Resource, object: KubeObject, old: KubeObj
   const message = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
   throw invalid(resource, object.metadata.name ?? '', [{ reason: 'FieldValueForbidden', message, field: 'metadata.finalizers' }]);
 };
-
-export type { JsonObject };

@@ -1,5 +1,7 @@
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { parse } from 'yaml';
 import { at, isObject, type Json, type JsonObject, type KubeObject } from './objects.ts';
 
@@ -73,48 +75,73 @@ export const connectionOf = (kubeconfig: string): Connection => {
   return { url, ...Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined)) };
 };
 
-interface Reply {
+export interface RawReply {
   code: number;
   text: string;
+  headers: IncomingHttpHeaders;
 }
 
-const requester = (
-  connection: Connection,
-): { send(method: string, path: string, type: string, body?: Json): Promise<Reply>; close(): void } => {
+export interface RawRequest {
+  body?: Json | undefined;
+  /** The body's content type; JSON when absent. */
+  type?: string | undefined;
+  accept?: string | undefined;
+}
+
+export interface RawClient {
+  /** Whatever the server answers. */
+  send(method: string, path: string, request?: RawRequest): Promise<RawReply>;
+  /** The lines of an answer that goes on until `close`, each given to `take` as it comes. Resolves when the answer begins. */
+  stream(path: string, take: (line: string) => void): Promise<void>;
+  close(): void;
+}
+
+/** Plain requests over kept connections, to http and https servers. */
+export const rawClient = (connection: Connection): RawClient => {
   const secure = connection.url.startsWith('https:');
   const { ca, cert, key } = connection;
   const agent = secure
     ? new HttpsAgent({ keepAlive: true, maxSockets: 16, ca, cert, key })
     : new HttpAgent({ keepAlive: true, maxSockets: 16 });
-  const send = (method: string, path: string, type: string, body?: Json): Promise<Reply> =>
+
+  const open = (method: string, path: string, request: RawRequest): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
-      const text = body === undefined ? undefined : JSON.stringify(body);
+      const text = request.body === undefined ? undefined : JSON.stringify(request.body);
       const headers = {
-        accept: 'application/json',
+        accept: request.accept ?? 'application/json',
         // Named, since Node sends the body of a DELETE without any framing otherwise.
-        ...(text === undefined ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(text) }),
+        ...(text === undefined ? {} : { 'content-type': request.type ?? 'application/json', 'content-length': Buffer.byteLength(text) }),
         ...(connection.token === undefined ? {} : { authorization: `Bearer ${connection.token}` }),
       };
-      const request = (secure ? httpsRequest : httpRequest)(new URL(path, connection.url), { method, headers, agent }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () => resolve({ code: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
-      });
-      request.on('error', reject);
-      request.end(text);
+      const call = (secure ? httpsRequest : httpRequest)(new URL(path, connection.url), { method, headers, agent }, resolve);
+      call.on('error', reject);
+      call.end(text);
     });
-  return { send, close: () => agent.destroy() };
+
+  return {
+    send: async (method, path, request = {}) => {
+      const response = await open(method, path, request);
+      return { code: response.statusCode ?? 0, text: await text(response), headers: response.headers };
+    },
+    stream: async (path, take) => {
+      const lines = createInterface(await open('GET', path, {}));
+      lines.on('line', take);
+      // The stream ends with `close`, and an end by the server is what the missing lines tell of.
+      lines.on('error', () => undefined);
+    },
+    close: () => agent.destroy(),
+  };
 };
 
 /** A client for a base URL, or for a kubeconfig's text read by `connectionOf`. Resource names come from the server's discovery. */
 export const kubeClient = (connection: Connection): KubeClient => {
-  const http = requester(connection);
+  const http = rawClient(connection);
   const discovered = new Map<string, Promise<Json>>();
 
   const call = async (method: string, path: string, body?: Json, type = 'application/json'): Promise<Json> => {
-    const { code, text } = await http.send(method, path, type, body);
-    const value = JSON.parse(text) as Json;
+    const reply = await http.send(method, path, { type, body });
+    const { code } = reply;
+    const value = JSON.parse(reply.text) as Json;
     if (code < 400) return value;
     throw new KubeClientError(code, String(at(value, 'reason') ?? ''), `${method} ${path}: ${code} ${String(at(value, 'message') ?? '')}`);
   };

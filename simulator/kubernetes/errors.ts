@@ -72,20 +72,34 @@ export const unsupportedMediaType = (accepted: readonly string[]): ApiError =>
     415,
     'UnsupportedMediaType',
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
-    {},
   );
 
 export const expired = (message: string, continueToken?: string): ApiError =>
   new ApiError(410, 'Expired', message, undefined, continueToken);
 
-/** 422, with one cause for each violated rule, in the order found. */
-export const invalid = (resource: Resource, name: string, causes: readonly Cause[]): ApiError => {
+/** What the storage layer answers when the object is another one of the same name. */
+export const uidConflict = (resource: Resource, key: string, name: string, wanted: string, found: string): ApiError =>
+  conflict(
+    resource,
+    name,
+    `StorageError: invalid object, Code: 4, Key: /registry/${resource.custom ? `${resource.group}/` : ''}${resource.plural}/${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`,
+  );
+
+/** A deletion's precondition that does not hold; it is told of the kind, not of the resource. */
+export const preconditionFailed = (resource: Resource, name: string, why: string): ApiError =>
+  new ApiError(409, 'Conflict', `Operation cannot be fulfilled on ${qualifiedKind(resource)} "${name}": ${why}`, {
+    ...about(resource, name),
+    kind: resource.kind,
+  });
+
+/** 422, with one cause for each violated rule, in the order found. `kind` replaces the resource's own. */
+export const invalid = (resource: Resource, name: string, causes: readonly Cause[], kind = resource.kind): ApiError => {
   const lines = causes.map((cause) => `${cause.field}: ${cause.message}`);
   const text = lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
-  return new ApiError(422, 'Invalid', `${qualifiedKind(resource)} "${name}" is invalid: ${text}`, {
-    name,
+  return new ApiError(422, 'Invalid', `${qualifiedKind({ ...resource, kind })} "${name}" is invalid: ${text}`, {
+    ...(name === '' ? {} : { name }),
     ...(resource.group === '' ? {} : { group: resource.group }),
-    kind: resource.kind,
+    kind,
     causes: [...causes],
   });
 };

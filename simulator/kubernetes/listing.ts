@@ -30,7 +30,7 @@ const read = (text: string): Token => {
     const token = parsed as Token;
     if (typeof token.rv === 'number' && typeof token.start === 'string') return token;
   } catch (cause) {
-    throw Object.assign(badRequest('continue key is not valid: illegal base64 data or JSON'), { cause });
+    throw Object.assign(badRequest('invalid continue token: continue key is not valid: it is no base64 of JSON'), { cause });
   }
   throw badRequest('continue key is not valid: incorrect encoded start resourceVersion');
 };
@@ -89,8 +89,9 @@ export const listPage = (api: Api, resource: Resource, namespace: string | undef
   };
 };
 
-export const listMeta = (page: Page): JsonObject => ({
+export const listMeta = (resource: Resource, page: Page): JsonObject => ({
   resourceVersion: String(page.revision),
-  ...(page.continueToken === '' ? {} : { continue: page.continueToken }),
+  // Lists of custom resources always bear the field, those of built-in ones only when it says something.
+  ...(page.continueToken === '' && !resource.custom ? {} : { continue: page.continueToken }),
   ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
 });

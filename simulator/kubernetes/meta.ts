@@ -72,6 +72,15 @@ const keyCauses = (field: string, key: string): Cause[] => {
   }));
 };
 
+const STANDARD_FINALIZERS = ['orphan', 'foregroundDeletion', 'kubernetes'];
+
+const finalizerCauses = (resource: Resource, finalizer: string, index: number): Cause[] => {
+  const causes = keyCauses('metadata.finalizers', finalizer);
+  if (resource.custom || causes.length > 0 || finalizer.includes('/') || STANDARD_FINALIZERS.includes(finalizer)) return causes;
+  const why = 'name is neither a standard finalizer name nor is it fully qualified';
+  return [invalidValue(`metadata.finalizers[${index}]`, finalizer, why)];
+};
+
 /** The rules every kind shares: name, label keys and values, annotation keys, finalizers. */
 export const metaCauses = (resource: Resource, meta: ObjectMeta): Cause[] => {
   const form = formOf(resource);
@@ -83,7 +92,7 @@ export const metaCauses = (resource: Resource, meta: ObjectMeta): Cause[] => {
     causes.push(...keyCauses('metadata.labels', key), ...against(VALUE_FORM, 'metadata.labels', String(value)));
   }
   for (const key of Object.keys(meta.annotations ?? {})) causes.push(...keyCauses('metadata.annotations', key.toLowerCase()));
-  for (const finalizer of meta.finalizers ?? []) causes.push(...keyCauses('metadata.finalizers', finalizer));
+  for (const [index, finalizer] of (meta.finalizers ?? []).entries()) causes.push(...finalizerCauses(resource, finalizer, index));
   return causes;
 };
 
@@ -110,6 +119,7 @@ export const stampUpdate = (object: KubeObject, old: KubeObject): void => {
   const meta = object.metadata;
   for (const field of [
     'uid',
+    'resourceVersion',
     'creationTimestamp',
     'deletionTimestamp',
     'deletionGracePeriodSeconds',

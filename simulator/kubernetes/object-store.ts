@@ -1,4 +1,5 @@
-import type { Api, Deletion } from './api.ts';
+import type { Api } from './api.ts';
+import type { Deletion } from './deletion.ts';
 import { noSuchPath } from './errors.ts';
 import { copy, type Json, type KubeObject } from './objects.ts';
 import type { WriteOptions } from './options.ts';

@@ -18,8 +18,7 @@ export const jsonPatch = (target: JsonObject, patch: Json): Json => {
   if (!Array.isArray(patch)) throw badRequest('json: cannot unmarshal object into Go value of type jsonpatch.Patch');
   try {
     return jsonpatch.applyPatch(copy(target), patch as unknown as Operation[], true).newDocument as Json;
-  } catch (error) {
-    const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    throw new ApiError(422, 'Invalid', `the server rejected our request due to an error in our request: ${reason}`, {});
+  } catch (cause) {
+    throw Object.assign(new ApiError(422, 'Invalid', 'the server rejected our request due to an error in our request', {}), { cause });
   }
 };

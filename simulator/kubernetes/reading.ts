@@ -13,7 +13,7 @@ export const isWatch = (query: URLSearchParams): boolean => query.get('watch') =
 
 export const listText = (resource: Resource, page: Page, form: Form, query: URLSearchParams): string => {
   const objects = (): KubeObject[] => page.entries.map((entry) => fromStorage(resource, entry.object));
-  const metadata = listMeta(page);
+  const metadata = listMeta(resource, page);
   switch (form) {
     case 'table':
       return tableText(resource, objects(), metadata, { includeObject: includeOf(query), headers: true });

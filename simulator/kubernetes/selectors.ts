@@ -135,6 +135,12 @@ const fieldValue = (object: KubeObject, field: string): string => {
 
 const FIELD_TERM = /^([^=!]+)(==|=|!=)(.*)$/;
 
+/** Kinds that can be selected by name alone have a wording of their own. */
+const unknownField = (resource: Resource, field: string): Error =>
+  resource.custom || FIELDS[resource.plural]
+    ? badRequest(`field label not supported: ${field}`)
+    : badRequest(`"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
+
 /** @throws ApiError 400 for a field that this resource cannot be selected on. */
 export const fieldPredicate = (resource: Resource, text: string): Predicate | undefined => {
   if (text.trim() === '') return undefined;
@@ -143,7 +149,7 @@ export const fieldPredicate = (resource: Resource, text: string): Predicate | un
     const match = FIELD_TERM.exec(term.trim());
     if (!match) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
     const field = (match[1] ?? '').replace(/^regarding\./, 'involvedObject.');
-    if (!known.includes(field)) throw badRequest(`field label not supported: ${match[1]}`);
+    if (!known.includes(field)) throw unknownField(resource, match[1] ?? '');
     return { field, wanted: match[3] ?? '', negated: match[2] === '!=' };
   });
   return (object) => terms.every(({ field, wanted, negated }) => (fieldValue(object, field) === wanted) !== negated);

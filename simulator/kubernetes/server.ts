@@ -105,8 +105,19 @@ const answer = async (context: Context, request: IncomingMessage, response: Serv
     return;
   }
   const document = documentAt(context.facts(), url, request.headers.accept);
-  if (!document) throw noSuchPath();
+  if (!document) {
+    // Outside of any served group and version the real server has its plain page; within one it answers with a Status.
+    if (withinServed(context.api.registry, url.pathname)) throw noSuchPath();
+    sendJson(response, 404, '404 page not found\n', 'text/plain; charset=utf-8');
+    return;
+  }
   sendJson(response, 200, document.body, document.type);
+};
+
+const withinServed = (registry: Registry, path: string): boolean => {
+  const [, root, first = '', second = ''] = path.split('/');
+  const apiVersion = root === 'api' ? first : root === 'apis' ? `${first}/${second}` : '';
+  return registry.inVersion(apiVersion).length > 0;
 };
 
 const broken = (context: Context, response: ServerResponse, path: string): boolean => {

@@ -15,7 +15,7 @@ const evict: Action = ({ api }, { target: { resource, namespace, name = '' }, bo
 const bind: Action = ({ api }, call) => {
   const { resource, namespace, name = '' } = call.target;
   const body = { spec: { nodeName: at(requiredBody(call), 'target', 'name') ?? null } };
-  api.patch(resource, namespace, name, { type: 'application/merge-patch+json', body });
+  api.patch(resource, namespace, name, { type: 'application/merge-patch+json', body }, { subresource: 'binding' });
   return SUCCESS;
 };
 

@@ -1,5 +1,5 @@
-import type { Deletion } from './api.ts';
 import { type Call, type Handling, jsonReply, objectReply, type Reply, requiredBody, writeOptionsOf } from './calls.ts';
+import type { Deletion } from './deletion.ts';
 import { selectionOf } from './listing.ts';
 import { isObject, type JsonObject } from './objects.ts';
 import { listText } from './reading.ts';

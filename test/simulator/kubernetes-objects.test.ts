@@ -172,7 +172,7 @@ describe('a deletion', () => {
     const { metadata } = await cluster.make(CONFIG_MAPS, configMap('a'));
     const { code, body } = await cluster.send('DELETE', `${CONFIG_MAPS}/a`, { preconditions: { uid: 'another' } });
     expect(code).toBe(409);
-    expect(body.message).toContain(`Precondition failed: UID in precondition: another, UID in object meta: ${metadata.uid}`);
+    expect(body.message).toContain(`the UID in the precondition (another) does not match the UID in record (${metadata.uid})`);
     expect((await cluster.send('DELETE', `${CONFIG_MAPS}/a`, { preconditions: { uid: metadata.uid } })).code).toBe(200);
   });
 
@@ -242,9 +242,10 @@ describe('from the start', () => {
 
   test('an unknown path is answered as the real server answers it', async () => {
     const cluster = await startCluster();
-    const { code, body } = await cluster.send('GET', '/apis/nothing.example/v1/things');
+    const { code, body } = await cluster.send('GET', '/api/v1/nothings');
     expect(code).toBe(404);
     expect(body).toMatchObject({ reason: 'NotFound', message: 'the server could not find the requested resource' });
+    expect((await cluster.send('GET', '/apis/nothing.example/v1/things')).body).toEqual({ text: '404 page not found\n' });
   });
 });
 

@@ -1,19 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { at, type JsonObject } from '../../simulator/kubernetes/objects.ts';
-import {
-  CONFIG_MAPS,
-  configMap,
-  JSON_PATCH,
-  MERGE,
-  NODES,
-  node,
-  PODS,
-  POOLS,
-  pod,
-  pool,
-  STRATEGIC,
-  startCluster,
-} from './kubernetes-support.ts';
+import { at } from '../../simulator/kubernetes/objects.ts';
+import { CONFIG_MAPS, configMap, JSON_PATCH, MERGE, NODES, node, POOLS, pool, STRATEGIC, startCluster } from './kubernetes-support.ts';
 
 describe('a merge patch', () => {
   test('sets, replaces and removes, and leaves the rest', async () => {
@@ -97,16 +84,16 @@ describe('a strategic merge patch', () => {
       { name: 'B', value: '2' },
       { name: 'C', value: '3' },
     ];
-    const made: JsonObject = { ...pod('p', 'a'), spec: { containers: [{ name: 'main', image: 'i:1', env }] } };
-    await cluster.make(PODS, made);
+    const path = '/api/v1/namespaces/default/podtemplates';
+    await cluster.make(path, { metadata: { name: 't' }, template: { spec: { containers: [{ name: 'main', image: 'i:1', env }] } } });
     const container = { name: 'main', '$setElementOrder/env': [{ name: 'C' }, { name: 'A' }], env: [{ name: 'B', $patch: 'delete' }] };
-    const { body } = await cluster.send('PATCH', `${PODS}/p`, { spec: { containers: [container] } }, STRATEGIC);
-    expect(at(body, 'spec', 'containers', 0, 'env')).toEqual([
+    const { body } = await cluster.send('PATCH', `${path}/t`, { template: { spec: { containers: [container] } } }, STRATEGIC);
+    expect(at(body, 'template', 'spec', 'containers', 0, 'env')).toEqual([
       { name: 'C', value: '3' },
       { name: 'A', value: '1' },
     ]);
     const labels = { metadata: { labels: { $patch: 'replace', only: 'this' } } };
-    const replaced = await cluster.send('PATCH', `${PODS}/p`, labels, STRATEGIC);
+    const replaced = await cluster.send('PATCH', `${path}/t`, labels, STRATEGIC);
     expect(at(replaced.body, 'metadata', 'labels')).toEqual({ only: 'this' });
   });
 

@@ -1,5 +1,5 @@
 import { badRequest } from '../errors.ts';
-import { kindCauses } from '../kinds.ts';
+import { kindCauses } from '../kinds/rules.ts';
 import { isObject, type Json, type JsonObject, type KubeObject } from '../objects.ts';
 import { apiVersionOf, type ObjectSchema, type Resource } from '../resource.ts';
 import { resolvedSchema } from './builtin-schemas.ts';
@@ -76,7 +76,7 @@ export const builtinSchema = (resource: Resource): ObjectSchema | undefined => {
       if (unknown.length > 0 && options.fieldValidation === 'Strict') throw unknownFieldsError(kind, version, unknown);
       warnOfUnknown(unknown, options);
     },
-    validate: (object, old) => kindCauses(resource, object, old),
+    validate: (object, old, options) => kindCauses(resource, object, old, options),
     structure: () => resolvedSchema(model),
   };
 };

@@ -1,14 +1,23 @@
 import { randomInt } from 'node:crypto';
-import type { Cause } from './errors.ts';
-import { at, isObject, type JsonObject, type KubeObject, member } from './objects.ts';
-import type { Resource } from './resource.ts';
-import type { Store } from './store.ts';
+import { at, isObject, type Json, type JsonObject, type KubeObject, member } from '../objects.ts';
+import type { Resource } from '../resource.ts';
+import type { Store } from '../store.ts';
 
 const withDefaults = (target: JsonObject, defaults: JsonObject): void => {
   for (const [key, value] of Object.entries(defaults)) target[key] ??= value;
 };
 
-const completePod = (spec: JsonObject): void => {
+/** Pods stay on a failed node for five minutes, unless they say otherwise: an admission plugin adds that. */
+const tolerationsOf = (spec: JsonObject): Json[] => {
+  const own = Array.isArray(spec.tolerations) ? spec.tolerations : [];
+  const missing = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].filter(
+    (key) => !own.some((toleration) => at(toleration, 'key') === key || (at(toleration, 'key') ?? '') === ''),
+  );
+  return [...own, ...missing.map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }))];
+};
+
+/** What every pod template gets. */
+const completePodSpec = (spec: JsonObject): void => {
   withDefaults(spec, {
     restartPolicy: 'Always',
     terminationGracePeriodSeconds: 30,
@@ -25,6 +34,28 @@ const completePod = (spec: JsonObject): void => {
       terminationMessagePolicy: 'File',
       imagePullPolicy: /:(?!latest$)[^/]+$/.test(String(container.image ?? '')) ? 'IfNotPresent' : 'Always',
     });
+  }
+};
+
+const completePod = (spec: JsonObject): void => {
+  completePodSpec(spec);
+  withDefaults(spec, { priority: 0, preemptionPolicy: 'PreemptLowerPriority' });
+  spec.tolerations = tolerationsOf(spec);
+};
+
+const completeSecret = (secret: KubeObject): void => {
+  secret.type ??= 'Opaque';
+  const { stringData } = secret;
+  if (!isObject(stringData)) return;
+  const encoded = Object.entries(stringData).map(([key, text]) => [key, Buffer.from(String(text)).toString('base64')]);
+  secret.data = { ...(isObject(secret.data) ? secret.data : {}), ...(Object.fromEntries(encoded) as JsonObject) };
+  delete secret.stringData;
+};
+
+const completeEndpoints = (endpoints: KubeObject): void => {
+  for (const subset of Array.isArray(endpoints.subsets) ? endpoints.subsets : []) {
+    const ports = at(subset, 'ports');
+    for (const port of Array.isArray(ports) ? ports : []) if (isObject(port)) withDefaults(port, { protocol: 'TCP' });
   }
 };
 
@@ -69,7 +100,7 @@ const completeJob = (object: KubeObject): void => {
     Object.assign(templateLabels, labels);
     object.metadata.labels = { ...object.metadata.labels };
   }
-  completePod(member(member(spec, 'template'), 'spec'));
+  completePodSpec(member(member(spec, 'template'), 'spec'));
 };
 
 /** Fills in what the API server itself adds to a new object of a built-in kind. */
@@ -90,59 +121,11 @@ export const completeNew = (resource: Resource, object: KubeObject, store: Store
       object.spec = { finalizers: ['kubernetes'] };
       return;
     case 'Secret':
-      object.type ??= 'Opaque';
+      completeSecret(object);
+      return;
+    case 'Endpoints':
+      completeEndpoints(object);
       return;
     default:
-  }
-};
-
-const required = (field: string): Cause => ({ reason: 'FieldValueRequired', message: 'Required value', field });
-
-const podCauses = (object: KubeObject): Cause[] => {
-  const containers = at(object, 'spec', 'containers');
-  if (!Array.isArray(containers) || containers.length === 0) return [required('spec.containers')];
-  return containers.flatMap((container, index) => {
-    const causes: Cause[] = [];
-    if (!at(container, 'name')) causes.push(required(`spec.containers[${index}].name`));
-    if (!at(container, 'image')) causes.push(required(`spec.containers[${index}].image`));
-    return causes;
-  });
-};
-
-const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
-
-const nodeCauses = (object: KubeObject): Cause[] => {
-  const taints = at(object, 'spec', 'taints');
-  return (Array.isArray(taints) ? taints : []).flatMap((taint, index): Cause[] => {
-    const effect = at(taint, 'effect');
-    if (!effect) return [required(`spec.taints[${index}].effect`)];
-    if (EFFECTS.includes(String(effect))) return [];
-    const message = `Unsupported value: ${JSON.stringify(effect)}: supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`;
-    return [{ reason: 'FieldValueNotSupported', message, field: `spec.taints[${index}].effect` }];
-  });
-};
-
-const providerChanged = (object: KubeObject, old: KubeObject | undefined): Cause[] => {
-  const before = at(old, 'spec', 'providerID');
-  if (!before || before === at(object, 'spec', 'providerID')) return [];
-  return [
-    {
-      reason: 'FieldValueForbidden',
-      message:
-        'Forbidden: node updates may only change labels, taints, or capacity (or configSource, if the DynamicKubeletConfig feature gate is enabled)',
-      field: 'spec.providerID',
-    },
-  ];
-};
-
-/** The rules of built-in kinds that operators run into. The real server has many more. */
-export const kindCauses = (resource: Resource, object: KubeObject, old: KubeObject | undefined): Cause[] => {
-  switch (resource.kind) {
-    case 'Pod':
-      return podCauses(object);
-    case 'Node':
-      return [...nodeCauses(object), ...providerChanged(object, old)];
-    default:
-      return [];
   }
 };

@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { connectionOf, type RawClient, rawClient } from '../../simulator/kubernetes/client.ts';
+import { at, isObject, type Json, type JsonObject } from '../../simulator/kubernetes/objects.ts';
+import { type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
+import { type Cluster, startCluster } from '../support/kube.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { STEPS, type Step } from './fidelity-steps.ts';
+
+const CRD = fileURLToPath(new URL('../../crds/floatingippools.yaml', import.meta.url));
+
+/** What differs from server to server and from write to write. */
+const VARYING = ['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'remainingItemCount', 'continue'];
+/** Bookkeeping that the simulator does not do, and a field that newer servers no longer have. */
+const LEFT_OUT = ['managedFields', 'selfLink'];
+
+const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+/** Go writes zero values where others leave a member out: to a client of typed APIs both say the same. */
+const isZero = (value: Json | undefined): boolean =>
+  value === undefined || value === null || value === '' || value === 0 || value === false;
+
+const shown = (path: string, value: Json): Json => {
+  if (VARYING.includes(path.split('.').at(-1) ?? '')) return '(any)';
+  return typeof value === 'string' ? value.replace(UID, '(uid)') : value;
+};
+
+/** Every value that is not zero, by its path. */
+const leaves = (value: Json | undefined, path = ''): [string, Json][] => {
+  if (!isObject(value) && !Array.isArray(value)) return isZero(value) ? [] : [[path, shown(path, value ?? null)]];
+  return Object.entries(value).flatMap(([key, item]) => (LEFT_OUT.includes(key) ? [] : leaves(item, path === '' ? key : `${path}.${key}`)));
+};
+
+const parsed = (text: string): Json => {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return { text };
+  }
+};
+
+const comparable = (step: Step, reply: { code: number; text: string }): Record<string, Json> => {
+  const excepted = Object.keys(step.except ?? {});
+  const kept = leaves(parsed(reply.text)).filter(([path]) => !excepted.some((one) => path.startsWith(one)));
+  return { 'the status code': reply.code, ...Object.fromEntries(kept) };
+};
+
+describe('the simulator answers as a real API server', () => {
+  let started: Cluster | undefined;
+  let simulator: KubernetesSimulator;
+  let real: RawClient;
+  let simulated: RawClient;
+
+  beforeAll(async () => {
+    const given = process.env.TEST_KUBECONFIG;
+    if (!given) started = await startCluster();
+    real = rawClient(connectionOf(readFileSync(given ?? started?.kubeconfig ?? '', 'utf8')));
+    simulator = await startKubernetes();
+    simulated = rawClient({ url: simulator.url });
+    const definition = parse(readFileSync(CRD, 'utf8')) as JsonObject;
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    for (const client of [simulated, real]) {
+      const { code } = await client.send('POST', path, { body: definition });
+      expect([201, 409]).toContain(code);
+      await waitFor('FloatingIPPools are served', async () => {
+        const { text } = await client.send('GET', '/apis/flipop.digitalocean.com/v1alpha1/floatingippools');
+        return Array.isArray(at(parsed(text), 'items'));
+      });
+    }
+  });
+
+  afterAll(async () => {
+    simulated?.close();
+    real?.close();
+    await simulator?.close();
+    await started?.stop();
+  });
+
+  test.each(STEPS)('when it $title', async (step) => {
+    const request = { body: step.body, type: step.type, accept: step.accept };
+    const path = encodeURI(step.path);
+    const [ours, theirs] = [await simulated.send(step.method, path, request), await real.send(step.method, path, request)];
+    expect(comparable(step, ours)).toEqual(comparable(step, theirs));
+    if (step.both === undefined) return;
+    for (const { text } of [ours, theirs]) expect(at(parsed(text), 'message')).toContain(step.both);
+  });
+
+  test('when the same writes are watched, also through a selector', async () => {
+    const seen = async (client: RawClient): Promise<string[][]> => {
+      const collection = '/api/v1/namespaces/default/configmaps';
+      const { text } = await client.send('GET', collection);
+      const from = String(at(parsed(text), 'metadata', 'resourceVersion'));
+      const streams: string[][] = [[], []];
+      const take = (events: string[] | undefined, line: string): void => {
+        const event = parsed(line);
+        const name = at(event, 'object', 'metadata', 'name');
+        if (name === 'watched')
+          events?.push(`${at(event, 'type')} ${at(event, 'object', 'kind')} ${at(event, 'object', 'data', 'turn') ?? ''}`);
+      };
+      const watch = `${collection}?watch=1&resourceVersion=${from}`;
+      await client.stream(watch, (line) => take(streams[0], line));
+      await client.stream(`${watch}&labelSelector=chosen%3Dyes`, (line) => take(streams[1], line));
+      const object = (turn: string, chosen: string): JsonObject => ({ metadata: { name: 'watched', labels: { chosen } }, data: { turn } });
+      await client.send('POST', collection, { body: object('1', 'no') });
+      for (const [turn, chosen] of [
+        ['2', 'yes'],
+        ['3', 'yes'],
+        ['3', 'yes'],
+        ['4', 'no'],
+      ] as const) {
+        await client.send('PUT', `${collection}/watched`, { body: object(turn, chosen) });
+      }
+      await client.send('DELETE', `${collection}/watched`);
+      await waitFor('the deletion is heard of', () => streams[0]?.at(-1)?.startsWith('DELETED') === true);
+      return streams;
+    };
+    const ours = await seen(simulated);
+    expect(ours[1]).toEqual(['ADDED ConfigMap 2', 'MODIFIED ConfigMap 3', 'DELETED ConfigMap 3']);
+    expect(ours).toEqual(await seen(real));
+  });
+});
