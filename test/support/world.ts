@@ -1,4 +1,5 @@
 import { charts } from '../../actors/catalogue.ts';
+import type { Charts } from '../../actors/charts.ts';
 import type { Json, KillPoint, Log } from '../../actors/ports.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../actors/settings.ts';
 import { Supervisor } from '../../actors/supervisor.ts';
@@ -8,9 +9,12 @@ import { type MemoryContender, memoryLease } from '../../adapters/memory/leaders
 import { type MemoryProvider, type MemoryProviderOptions, memoryProvider } from '../../adapters/memory/provider.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
+import type { IPState, PoolStatus } from '../../machines/status.ts';
 import type { Address, ObservedNode, ObservedPod, ProviderID } from '../../machines/types.ts';
 import type { ProviderFacts } from '../../machines/validate.ts';
+import { Invariants } from './invariants.ts';
 
 export const PROVIDER = 'digitalocean';
 const PREFIX = 'digitalocean://';
@@ -47,6 +51,8 @@ export interface WorldOptions {
   readonly settings?: Partial<Settings>;
   readonly provider?: Omit<MemoryProviderOptions, 'name' | 'providerIDPrefix'>;
   readonly facts?: Partial<ProviderFacts>;
+  /** Puts deliberate defects into the charts. */
+  readonly spoil?: (charts: Charts) => Charts;
 }
 
 /** Told at each kill point of a process; answers true to end the process there. */
@@ -57,6 +63,8 @@ export interface OperatorProcess {
   readonly supervisor: Supervisor;
   readonly lease: MemoryContender;
   readonly cluster: ProcessCluster;
+  /** The locks of its jobs are renewed no more, as if it were stopped by SIGSTOP; what runs goes on and is heard by nobody. */
+  freeze(): void;
   /** Ends it without a word, as SIGKILL does. */
   kill(): void;
   /** Stops it as SIGTERM does. */
@@ -76,12 +84,18 @@ export class World {
   readonly facts: ProviderFacts;
   /** Warnings and errors of all processes, for assertions and for reading. */
   readonly log: { level: string; message: string; fields: unknown }[] = [];
+  readonly invariants: Invariants;
+  readonly #spoil: (charts: Charts) => Charts;
+  readonly #running = new Set<OperatorProcess>();
   #processes = 0;
 
-  constructor({ settings = {}, provider = {}, facts = {} }: WorldOptions = {}) {
+  constructor({ settings = {}, provider = {}, facts = {}, spoil = (charts) => charts }: WorldOptions = {}) {
     this.settings = { ...DEFAULT_SETTINGS, ...settings };
     this.facts = { ...FACTS, ...facts };
+    this.#spoil = spoil;
     this.provider = memoryProvider(this.clock, { actionMs: 300, callMs: 10, ...provider, name: PROVIDER, providerIDPrefix: PREFIX });
+    const { callDeadlineMs } = this.settings;
+    this.invariants = new Invariants({ provider: this.provider, monotonic: this.clock.monotonic, callDeadlineMs });
   }
 
   /** Starts a process; resolves when it has started, not when it leads. */
@@ -110,7 +124,7 @@ export class World {
     };
     const provider = this.provider.process({ probe });
     const supervisor = new Supervisor({
-      charts: charts(this.settings, () => this.facts.addressesPerNode),
+      charts: this.#spoil(charts(this.settings, () => this.facts.addressesPerNode)),
       store,
       queues,
       clock,
@@ -120,14 +134,14 @@ export class World {
       source: cluster,
       writer: cluster,
       providers: { [PROVIDER]: { facts: this.facts, provider } },
-      observers: [],
+      observers: [this.invariants],
       settings: this.settings,
     });
-    await supervisor.start();
-    return {
+    const running: OperatorProcess = {
       supervisor,
       lease,
       cluster,
+      freeze: queues.stopRenewing,
       kill: end,
       stop: async () => {
         await supervisor.stop();
@@ -137,6 +151,14 @@ export class World {
         return state.dead;
       },
     };
+    this.#running.add(running);
+    await supervisor.start();
+    return running;
+  }
+
+  /** The processes that were started and have not ended. */
+  get processes(): readonly OperatorProcess[] {
+    return [...this.#running].filter(({ dead }) => !dead);
   }
 
   #logOf(isDead: () => boolean): Log {
@@ -166,6 +188,34 @@ export class World {
   holderOf(address: string): string | null {
     const held = this.provider.cloud.find(address as Address).providerID;
     return held === null ? null : held.slice(PREFIX.length);
+  }
+
+  status(ref: ObjectRef): Partial<PoolStatus> {
+    return (this.cluster.pool(ref)?.status ?? {}) as Partial<PoolStatus>;
+  }
+
+  /** Address → FLIPOP's word for what it does, as the pool's status shows it. */
+  states(ref: ObjectRef): Readonly<Record<string, IPState>> {
+    return Object.fromEntries(Object.entries(this.status(ref).ips ?? {}).map(([address, { state }]) => [address, state]));
+  }
+
+  /** Waits until the pool's status shows exactly these words, in this order of addresses; answers the ms that passed. */
+  untilStates(ref: ObjectRef, states: Readonly<Record<string, IPState>>, maxMs = 60_000): Promise<number> {
+    const wanted = JSON.stringify(Object.entries(states).sort());
+    return this.clock.runUntil(() => JSON.stringify(Object.entries(this.states(ref)).sort()) === wanted, maxMs);
+  }
+
+  /** Waits until the provider shows the address on the node; answers the ms that passed. */
+  untilOn(address: string, nodeName: string | null, maxMs = 10_000): Promise<number> {
+    return this.clock.runUntil(() => this.holderOf(address) === nodeName, maxMs);
+  }
+
+  /** Assigns that were sent, as `address → node`, with the virtual time at which they were. */
+  assigns(): readonly { readonly at: number; readonly what: string; readonly result: string }[] {
+    return this.provider
+      .writes()
+      .filter(({ verb }) => verb === 'assignRoutedIP')
+      .map(({ at, args, result }) => ({ at, what: `${args[0]} → ${String(args[1]).slice(PREFIX.length)}`, result }));
   }
 
   /** Errors that handling threw: a run that logs one is broken, whatever the end looks like. */

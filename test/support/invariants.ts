@@ -1,0 +1,182 @@
+import type { ActorRecord, Observer, SavedTurn, Transition } from '../../actors/ports.ts';
+import { stateOf } from '../../actors/view.ts';
+import type { MemoryProvider } from '../../adapters/memory/provider.ts';
+import { type AddressContext, claimedNodes } from '../../machines/ip.ts';
+import type { PoolContext } from '../../machines/pool.ts';
+import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
+
+/** What must hold at every moment of every run. */
+export type Rule =
+  | 'one assign at a time'
+  | 'reads before it repeats'
+  | 'hears only what it waits for'
+  | 'confirmed by the provider'
+  | 'one address on a node'
+  | 'never taken off'
+  | 'spaced'
+  | 'stays where it may'
+  | 'terms only grow';
+
+export interface Violation {
+  readonly rule: Rule;
+  /** Virtual ms. */
+  readonly at: number;
+  readonly text: string;
+}
+
+export interface InvariantsOptions {
+  readonly provider: MemoryProvider;
+  readonly monotonic: () => number;
+  readonly callDeadlineMs: number;
+}
+
+/** How long ago the provider may have shown what a confirmation says: the outcome has waited in a queue since. */
+const CONFIRMATION_AGE_MS = 120_000;
+
+/** Looks at every saved turn and at every request that reaches the provider, and notes what must never be. */
+export class Invariants implements Observer {
+  readonly violations: Violation[] = [];
+  /** Assigns that pointed an address to where it was already. */
+  readonly repeats: { readonly at: number; readonly address: Address }[] = [];
+  /** Every saved turn that did something, oldest first. */
+  readonly turns: SavedTurn[] = [];
+  readonly #options: InvariantsOptions;
+  readonly #records = new Map<ActorId, ActorRecord>();
+  readonly #confirmedAt = new Map<ActorId, number>();
+  /** Addresses locked by an action of ours. */
+  readonly #ours = new Set<Address>();
+  #term = 0;
+
+  constructor(options: InvariantsOptions) {
+    this.#options = options;
+    const { cloud } = options.provider;
+    const assign = cloud.assign.bind(cloud);
+    cloud.assign = (address, node) => {
+      this.#assignArrives(address, node);
+      const action = assign(address, node);
+      this.#ours.add(address);
+      return action;
+    };
+  }
+
+  get records(): ReadonlyMap<ActorId, ActorRecord> {
+    return this.#records;
+  }
+
+  turnSaved(turn: SavedTurn): void {
+    this.turns.push(turn);
+    if (turn.term < this.#term) this.#note('terms only grow', `${turn.cell} was written under term ${turn.term} after ${this.#term}`);
+    this.#term = Math.max(this.#term, turn.term);
+    for (const { actor, after } of turn.transitions) {
+      if (after) this.#records.set(actor, after);
+      else this.#records.delete(actor);
+    }
+    for (const transition of turn.transitions) this.#checkTransition(transition);
+    this.#checkNodes();
+  }
+
+  /** Looks at the whole log of calls: to be asked once, at the end. */
+  checkCalls(): void {
+    const { calls } = this.#options.provider;
+    const assigns = this.#options.provider.writes().filter(({ verb }) => verb === 'assignRoutedIP');
+    for (const [index, call] of assigns.entries()) {
+      const former = assigns.slice(0, index).findLast(({ args }) => args[0] === call.args[0]);
+      if (!former) continue;
+      const about = `assign of ${call.args[0]} at ${former.at} (${former.result}) and again at ${call.at}`;
+      const inDoubt = ['hung', 'lost', 'sent', 'Unavailable'].includes(former.result);
+      if (!inDoubt) continue;
+      if (call.at - former.at < this.#options.callDeadlineMs) this.#note('one assign at a time', about);
+      const read = calls.some(
+        ({ at, verb, result, args }) =>
+          at >= former.at &&
+          at <= call.at &&
+          result === 'ok' &&
+          (verb === 'listRoutedIPs' || (verb === 'findRoutedIP' && args[0] === call.args[0])),
+      );
+      if (!read) this.#note('reads before it repeats', about);
+    }
+    for (const { verb, args } of this.#options.provider.writes()) {
+      if (verb === 'unassignRoutedIP' || verb === 'deleteRoutedIP') this.#note('never taken off', `${verb} ${args.join(' ')}`);
+    }
+  }
+
+  #note(rule: Rule, text: string): void {
+    this.violations.push({ rule, at: this.#options.monotonic(), text });
+  }
+
+  #assignArrives(address: Address, node: ProviderID): void {
+    const observed = this.#options.provider.cloud.addresses().find((each) => each.address === address);
+    if (!observed) return;
+    if (!observed.locked) this.#ours.delete(address);
+    else if (this.#ours.has(address)) this.#note('one assign at a time', `an assign of ${address} to ${node} met an action of our own`);
+    if (observed.providerID === node) this.repeats.push({ at: this.#options.monotonic(), address });
+  }
+
+  #checkTransition({ actor, chart, events, before, after }: Transition): void {
+    for (const event of events) {
+      const invoke = /^xstate\.(?:done|error)\.actor\.(.+)$/.exec(event)?.[1] ?? (event.startsWith('xstate.after.') ? event : null);
+      if (invoke && before?.waiting[invoke] === undefined) this.#note('hears only what it waits for', `${actor} heard ${event}`);
+    }
+    if (chart !== 'ip' || !after) return;
+    const now = after.snapshot.context as unknown as AddressContext;
+    const then = before?.snapshot.context as unknown as AddressContext | undefined;
+    this.#checkGrant(actor, then, now);
+    this.#checkConfirmation(now, then, events);
+  }
+
+  #checkConfirmation(now: AddressContext, then: AddressContext | undefined, events: readonly string[]): void {
+    if (!now.assigned || now.assigned.providerID === then?.assigned?.providerID) return;
+    const { provider, monotonic } = this.#options;
+    const history = provider.cloud.history(now.address);
+    const held = history.some(
+      ({ providerID }, index) =>
+        providerID === now.assigned?.providerID &&
+        (history[index + 1]?.at ?? Number.POSITIVE_INFINITY) >= monotonic() - CONFIRMATION_AGE_MS,
+    );
+    if (!held) this.#note('confirmed by the provider', `${now.address} is said to be on ${now.assigned.name}, which never held it`);
+    if (events.includes('xstate.done.actor.assign')) this.#confirmedAt.set(now.pool, monotonic());
+  }
+
+  /** A grant was taken: it had its time, and it takes the address away from nobody who may keep it. */
+  #checkGrant(actor: ActorId, then: AddressContext | undefined, now: AddressContext): void {
+    if (now.epoch === (then?.epoch ?? 0) || !now.elected) return;
+    const adopted = now.elected.providerID === now.holder;
+    const pool = this.#records.get(now.pool)?.snapshot.context as unknown as PoolContext | undefined;
+    if (!pool || adopted) return;
+    this.#checkSpacing(actor, now, pool);
+    const holder = pool.candidates.find(({ providerID }) => providerID === (then?.holder ?? now.holder));
+    const taken = Object.entries(pool.members).some(([address, { node }]) => address !== now.address && node?.name === holder?.name);
+    if (holder && holder.name !== now.elected.name && !taken && !pool.fullNodes.includes(holder.name)) {
+      this.#note(
+        'stays where it may',
+        `${now.address} was granted ${now.elected.name} although ${holder.name}, which holds it, is eligible and free`,
+      );
+    }
+  }
+
+  #checkSpacing(actor: ActorId, { pool: id, elected }: AddressContext, { spec }: PoolContext): void {
+    const coolOffMs = spec?.coolOffMs ?? 0;
+    if (coolOffMs === 0) return;
+    const since = this.#options.monotonic() - (this.#confirmedAt.get(id) ?? Number.NEGATIVE_INFINITY);
+    if (since < coolOffMs) this.#note('spaced', `${actor} was granted ${elected?.name} ${since} ms after the last assignment`);
+    for (const [other, record] of this.#records) {
+      if (other === actor || record.chart !== 'ip') continue;
+      const context = record.snapshot.context as unknown as AddressContext;
+      const unconfirmed = context.pool === id && context.elected && context.assigned?.name !== context.elected.name;
+      if (unconfirmed)
+        this.#note('spaced', `${actor} was granted ${elected?.name} while ${other} is not confirmed on ${context.elected?.name}`);
+    }
+  }
+
+  #checkNodes(): void {
+    const owners = new Map<string, ActorId>();
+    for (const [actor, record] of this.#records) {
+      if (record.chart !== 'ip') continue;
+      for (const node of claimedNodes(record.snapshot.context as unknown as AddressContext)) {
+        const other = owners.get(node);
+        if (other) this.#note('one address on a node', `${node} is held by ${other} and ${actor} (${stateOf(record.snapshot.value)})`);
+        owners.set(node, actor);
+      }
+    }
+  }
+}
