@@ -1,3 +1,4 @@
+import type { Member } from '../../machines/grants.ts';
 import type { AddressContext } from '../../machines/ip.ts';
 import type {
   Address,
@@ -164,3 +165,20 @@ export function frozen<T>(value: T): T {
   for (const part of Object.values(value)) frozen(part);
   return Object.freeze(value);
 }
+
+/** An address of a pool that waits for a node and is attached to nothing. */
+export const member = (change: Partial<Member> = {}): Member => ({
+  rank: 1,
+  ready: true,
+  holder: null,
+  region: 'nyc3',
+  node: null,
+  confirmed: false,
+  eligible: false,
+  retiring: false,
+  ...change,
+});
+
+/** An address that the provider confirmed on the node. */
+export const serving = (name: string, change: Partial<Member> = {}): Member =>
+  member({ ready: false, holder: providerIDOf(name), node: refOf(name), confirmed: true, eligible: true, ...change });

@@ -1,0 +1,226 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Grant, type GrantInput, grants, type Member } from '../../machines/grants.ts';
+import type { Address, Candidate } from '../../machines/types.ts';
+import { frozen, node, providerIDOf, refOf, SECOND, START } from './builders.ts';
+
+const at = START;
+const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
+const ADDRESSES = [1, 2, 3, 4, 5, 6].map((last) => `203.0.113.${last}` as Address);
+
+const region = fc.constantFrom('nyc3', 'nyc3', 'ams3', '');
+const moment = fc.integer({ min: -40, max: 40 }).map((seconds) => at + seconds * SECOND);
+const candidates: fc.Arbitrary<Candidate[]> = fc
+  .shuffledSubarray(NAMES)
+  .chain((names) => fc.tuple(...names.map((name) => region.map((where) => node(name).in(where).candidate))));
+
+/** Some wait, some hold or were granted a node, some recover, some are on their way out; no node is held twice. */
+const members = fc
+  .tuple(fc.shuffledSubarray(ADDRESSES), fc.shuffledSubarray(NAMES, { minLength: NAMES.length }))
+  .chain(([addresses, names]) =>
+    fc.tuple(
+      ...addresses.map((address, index) =>
+        fc
+          .record({
+            rank: fc.nat(9),
+            kind: fc.constantFrom('waits', 'waits', 'holds', 'granted', 'recovers', 'leaves'),
+            holder: fc.option(fc.constantFrom(...NAMES, 'stranger').map(providerIDOf)),
+            region,
+          })
+          .map(({ rank, kind, holder, region: where }): [Address, Member] => {
+            const own = names[index] ?? 'a';
+            const given = kind === 'holds' || kind === 'granted';
+            const common = { rank, region: where, eligible: given, retiring: kind === 'leaves', ready: kind === 'waits' };
+            const node = given ? refOf(own) : null;
+            return [address, { ...common, node, confirmed: kind === 'holds', holder: kind === 'holds' ? providerIDOf(own) : holder }];
+          }),
+      ),
+    ),
+  )
+  .map((entries) => Object.fromEntries(entries) as GrantInput['members']);
+
+const input: fc.Arbitrary<GrantInput> = fc.record({
+  members,
+  candidates,
+  fullNodes: fc.subarray(NAMES, { maxLength: 2 }),
+  backOff: fc.dictionary(
+    fc.constantFrom(...NAMES),
+    moment.map((until) => ({ until })),
+  ),
+  occupied: fc.subarray([...NAMES, 'stranger'].map(providerIDOf)),
+  coolOffMs: fc.constantFrom(0, 0, 20 * SECOND),
+  lastAssignmentAt: fc.option(moment),
+});
+
+const isKept = (given: GrantInput, { address, node: { providerID } }: Grant): boolean => given.members[address]?.holder === providerID;
+const moved = (given: GrantInput): readonly Grant[] => grants(given, at).grants.filter((grant) => !isKept(given, grant));
+const takenIn = (given: GrantInput) => Object.values(given.members).flatMap(({ node: held }) => (held ? [held.name] : []));
+const isWaiting = (member: Member | undefined): boolean => member?.ready === true && !member.retiring;
+
+const always = (holds: (given: GrantInput) => void) =>
+  fc.assert(
+    fc.property(input, (given) => holds(frozen(given))),
+    { numRuns: 400 },
+  );
+
+test('the cases tried are of every kind', () => {
+  const seen = { kept: 0, moved: 0, both: 0, nothing: 0, later: 0 };
+  always((given) => {
+    const { grants: all, nextAt } = grants(given, at);
+    const keeps = all.filter((grant) => isKept(given, grant)).length;
+    seen.kept += Number(keeps > 0);
+    seen.moved += Number(keeps < all.length);
+    seen.both += Number(keeps > 0 && keeps < all.length);
+    seen.nothing += Number(all.length === 0);
+    seen.later += Number(nextAt !== null);
+  });
+  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(10);
+});
+
+describe('whatever waits and whatever can be had', () => {
+  test('no node is granted twice, and none that is held, full or no candidate', () => {
+    always((given) => {
+      const names = grants(given, at).grants.map(({ node: { name } }) => name);
+      expect(new Set(names).size).toBe(names.length);
+      const allowed = given.candidates
+        .map(({ name }) => name)
+        .filter((name) => !takenIn(given).includes(name) && !given.fullNodes.includes(name));
+      expect(allowed).toEqual(expect.arrayContaining(names));
+    });
+  });
+
+  test('no address is granted two nodes, and none that does not wait', () => {
+    always((given) => {
+      const granted = grants(given, at).grants.map(({ address }) => address);
+      expect(new Set(granted).size).toBe(granted.length);
+      expect(granted.every((address) => isWaiting(given.members[address]))).toBe(true);
+    });
+  });
+
+  test('no node in back-off gets an address that is not on it already', () => {
+    always((given) => {
+      for (const { node: chosen } of moved(given)) expect(given.backOff[chosen.name]?.until ?? 0).toBeLessThanOrEqual(at);
+    });
+  });
+
+  test('a free matching node that holds an address which waits keeps one of those', () => {
+    always((given) => {
+      const granted = grants(given, at).grants;
+      const waiting = Object.values(given.members).filter(isWaiting);
+      for (const { name, providerID } of given.candidates) {
+        if (takenIn(given).includes(name) || given.fullNodes.includes(name)) continue;
+        if (!waiting.some(({ holder }) => holder === providerID)) continue;
+        expect(granted.filter((grant) => grant.node.name === name && isKept(given, grant))).toHaveLength(1);
+      }
+    });
+  });
+
+  test('no address is moved to another region', () => {
+    always((given) => {
+      for (const { address, node: chosen } of moved(given))
+        expect(['', chosen.region]).toContain(given.members[address]?.region && chosen.region ? given.members[address]?.region : '');
+    });
+  });
+
+  test('a cool-off lets at most one address move, none before its end, and none while another is unconfirmed', () => {
+    always((given) => {
+      if (given.coolOffMs === 0) return;
+      const unconfirmed = Object.values(given.members).some(({ node: held, confirmed }) => held && !confirmed);
+      const early = given.lastAssignmentAt !== null && at < given.lastAssignmentAt + given.coolOffMs;
+      expect(moved(given).length).toBeLessThanOrEqual(unconfirmed || early ? 0 : 1);
+    });
+  });
+
+  test('a time for the next grant lies ahead', () => {
+    always((given) => expect(grants(given, at).nextAt ?? at + 1).toBeGreaterThan(at));
+  });
+
+  test('the same facts in another order have the same answer', () => {
+    fc.assert(
+      fc.property(input, fc.infiniteStream(fc.nat()), (given, dice) => {
+        const shuffled = <T>(list: readonly T[]): T[] =>
+          list
+            .map((entry) => [dice.next().value, entry] as const)
+            .sort(([x], [y]) => x - y)
+            .map(([, entry]) => entry);
+        const other: GrantInput = {
+          ...given,
+          members: Object.fromEntries(shuffled(Object.entries(given.members))),
+          backOff: Object.fromEntries(shuffled(Object.entries(given.backOff))),
+          fullNodes: shuffled(given.fullNodes),
+          occupied: shuffled(given.occupied),
+        };
+        expect(grants(other, at)).toEqual(grants(given, at));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+/** Everything in one region, no cool-off: what is left is the order of the two lines. */
+const plain = (given: GrantInput): GrantInput => ({
+  ...given,
+  coolOffMs: 0,
+  members: Object.fromEntries(Object.entries(given.members).map(([address, member]) => [address, { ...member, region: 'nyc3' }])),
+  candidates: given.candidates.map((candidate) => ({ ...candidate, region: 'nyc3' })),
+});
+
+describe('in one region and without a cool-off', () => {
+  const open = (given: GrantInput): string[] => {
+    const kept = grants(given, at).grants.filter((grant) => isKept(given, grant));
+    const away = new Set([...takenIn(given), ...given.fullNodes, ...kept.map(({ node: { name } }) => name)]);
+    const ready = Object.entries(given.members).filter(
+      ([address, member]) => isWaiting(member) && !kept.some((grant) => grant.address === address),
+    );
+    const theirs = new Set(ready.map(([, { holder }]) => holder));
+    return given.candidates
+      .filter(({ name, providerID }) => !away.has(name) && !theirs.has(providerID) && (given.backOff[name]?.until ?? 0) <= at)
+      .map(({ name }) => name);
+  };
+
+  test('nobody waits while a node can be had', () => {
+    always((raw) => {
+      const given = plain(raw);
+      const all = grants(given, at).grants;
+      const waiting = Object.values(given.members).filter(isWaiting).length;
+      const kept = all.filter((grant) => isKept(given, grant)).length;
+      expect(all.length - kept).toBe(Math.min(waiting - kept, open(given).length));
+    });
+  });
+
+  test('no attached address moves while an unattached one waits', () => {
+    always((raw) => {
+      const given = plain(raw);
+      const granted = new Set(grants(given, at).grants.map(({ address }) => address));
+      const leftOut = Object.entries(given.members).some(
+        ([address, member]) => isWaiting(member) && member.holder === null && !granted.has(address as Address),
+      );
+      if (leftOut) expect(moved(given).filter(({ address }) => given.members[address]?.holder !== null)).toEqual([]);
+    });
+  });
+
+  test('no occupied node is taken while an unoccupied one is free', () => {
+    always((raw) => {
+      const given = plain(raw);
+      const used = moved(given).map(({ node: { name } }) => name);
+      const unoccupied = open(given).filter((name) => !used.includes(name) && !isOccupied(given, name));
+      if (unoccupied.length > 0) expect(used.filter((name) => isOccupied(given, name))).toEqual([]);
+    });
+  });
+
+  test('a time for the next grant is one at which more can be had', () => {
+    always((raw) => {
+      const given = plain(raw);
+      const { nextAt } = grants(given, at);
+      if (nextAt === null) return;
+      const fewer = grants(given, at).grants.length;
+      expect(grants(given, nextAt).grants.length).toBeGreaterThan(fewer);
+    });
+  });
+});
+
+const isOccupied = (given: GrantInput, name: string): boolean =>
+  given.occupied.includes(providerIDOf(name)) ||
+  Object.values(given.members).some(
+    ({ holder, node: held, ready, retiring }) => holder === providerIDOf(name) && !held && (!ready || retiring),
+  );
