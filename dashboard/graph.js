@@ -103,9 +103,11 @@ function kindOf(transitions) {
   return kinds.size === 1 ? (transitions[0]?.kind ?? 'event') : 'event';
 }
 
-/** What stands at an arrow: each event once. Guards and actions are told when one points at it.
+/** What stands at an arrow: each event once, and the guards of what is done without one. The rest is told when one points at it.
  * @param {readonly Transition[]} transitions @returns {readonly string[]} */
-const linesOf = (transitions) => [...new Set(transitions.map(({ label, kind }) => (kind === 'always' ? '' : label)))].filter(Boolean);
+const linesOf = (transitions) => [
+  ...new Set(transitions.map(({ label, kind, guard }) => (kind === 'always' && guard ? `[${guard}]` : label))),
+];
 
 /** A transition whole, as one points at its arrow.
  * @param {Transition} transition */

@@ -15,10 +15,13 @@ describe('the picture of a chart', () => {
   const arrow = (source: string, target: string) => graph.edges.find((edge) => edge.source === source && edge.target === target);
 
   test('has one arrow between two states, with every event once', () => {
-    expect(arrow('sample.Unassigned.Finding', 'sample.Unassigned.Waiting')).toMatchObject({ kind: 'event', lines: ['find done'] });
+    expect(arrow('sample.Unassigned.Finding', 'sample.Unassigned.Waiting')).toMatchObject({
+      kind: 'event',
+      lines: ['[isKnown]', 'find done'],
+    });
     expect(arrow('sample.Assigning', 'sample.CoolOff')).toMatchObject({ kind: 'error', lines: ['assign failed'] });
     expect(arrow('sample.CoolOff', 'sample.Assigning')).toMatchObject({ kind: 'after', lines: ['after coolOff'] });
-    expect(arrow('sample.Electing', 'sample.Assigning')).toMatchObject({ kind: 'always', lines: [] });
+    expect(arrow('sample.Electing', 'sample.Assigning')).toMatchObject({ kind: 'always', lines: ['always'] });
   });
 
   test('draws what holds in every state from a box of its own', () => {
