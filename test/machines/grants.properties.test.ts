@@ -59,7 +59,9 @@ const isWaiting = (member: Member | undefined): boolean => member?.ready === tru
 
 const always = (holds: (given: GrantInput) => void) =>
   fc.assert(
-    fc.property(input, (given) => holds(frozen(given))),
+    fc.property(input, (given) => {
+      holds(frozen(given));
+    }),
     { numRuns: 400 },
   );
 
