@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
@@ -186,6 +187,45 @@ describe('a call', () => {
     expect(error).toBeInstanceOf(Error);
     expect(error).not.toBeInstanceOf(Unreachable);
   });
+});
+
+/** A way to the server whose present connections can go silent, as a broken network leaves them. */
+const proxy = async () => {
+  const pairs = new Set<Socket[]>();
+  const server = createServer((near) => {
+    const far = connect(redis.port, '127.0.0.1');
+    near.on('error', () => far.destroy());
+    far.on('error', () => near.destroy());
+    near.on('close', () => far.destroy());
+    near.pipe(far);
+    far.pipe(near);
+    pairs.add([near, far]);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    silence: () => {
+      for (const [near, far] of pairs) {
+        near?.unpipe();
+        far?.unpipe();
+      }
+    },
+    close: () => {
+      for (const sockets of pairs) for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+};
+
+test('a connection that went silent is given up, and another takes its place', async () => {
+  const way = await proxy();
+  const link = open({ url: way.url, commandTimeoutMs: 200 });
+  const ping = () => link.call('ping', (client) => client.ping());
+  expect(await ping()).toBe('PONG');
+  way.silence();
+  expect(await messageOf(ping())).toMatch(/timed out|no answer/);
+  await waitFor('it answers again', () => ping().then(Boolean, () => false));
+  way.close();
 });
 
 test('stores of two clusters in one Redis do not see each other', async () => {
