@@ -74,7 +74,7 @@ const contents = ({ files, folder }: Installed): void => {
     'README.md',
     'package.json',
   ]) {
-    demand(files.includes(wanted), `${wanted} is not in the package, which holds ${files.join(', ')}`);
+    demand(files.includes(wanted), `${wanted} is not in the package`);
   }
   const foreign = files.filter((path) => /(^|\/)(test|tests|demo|simulator|bench|tools)\/|\.(test\.[jt]s|ts|map|log)$/.test(path));
   demand(foreign.length === 0, `the package holds what is not for its users: ${foreign.join(', ')}`);
