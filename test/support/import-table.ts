@@ -24,6 +24,7 @@ export const SDKS: Readonly<Record<string, readonly string[]>> = {
   cli: ['commander'],
   cloudflare: ['undici'],
   digitalocean: ['digitalocean-js', 'axios'],
+  inspector: ['@statelyai/inspect', 'fastify', '@fastify/websocket'],
   kubernetes: ['@kubernetes/client-node', 'undici'],
   redis: ['ioredis'],
   telemetry: ['pino', 'prom-client'],
