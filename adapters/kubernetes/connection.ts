@@ -1,6 +1,7 @@
 import { HttpMethod, RequestContext, Watch } from '@kubernetes/client-node';
-import { request as send } from 'undici';
+import { type Dispatcher, request as send } from 'undici';
 import { ApiError, messageOf, refusal, ServerUnreachable, type Target } from './api-error.ts';
+import { ItemScanner } from './item-scanner.ts';
 import type { KeptConfig } from './kube-config.ts';
 
 export const MERGE_PATCH = 'application/merge-patch+json';
@@ -42,6 +43,9 @@ export interface WatchOptions {
 export interface Connection {
   /** The answer's body. @throws ServerUnreachable | ApiError */
   send(request: Request): Promise<unknown>;
+  /** Hands over each item of a list as it arrives, and answers the list without its items. Items of a list that then fails were handed over in vain.
+   *  @throws ServerUnreachable | ApiError */
+  list(request: Pick<Request, 'path' | 'query' | 'deadlineMs'>, item: (object: unknown) => void): Promise<unknown>;
   /** Starts a watch; answers what ends it without a `done`. Never throws. */
   watch(options: WatchOptions, handlers: WatchHandlers): () => void;
   close(): Promise<void>;
@@ -84,32 +88,60 @@ export const connect = (config: KeptConfig, { deadlineMs = DEFAULT_DEADLINE_MS }
   const server = config.getCurrentCluster()?.server ?? '';
   return {
     send: (request) => sendOne(config, server, { deadlineMs, ...request }),
+    list: (request, item) => listOne(config, server, { deadlineMs, ...request, method: 'GET' }, item),
     watch: (options, handlers) => startWatch(config, options, handlers),
     close: () => config.close(),
   };
 };
 
 const sendOne = async (config: KeptConfig, server: string, request: Request): Promise<unknown> => {
-  const target = targetOf(request);
-  const answer = await exchange(config, urlOf(server, request.path, request.query), request).catch((cause: unknown) => {
-    throw new ServerUnreachable(`${target.verb} ${request.path}: no answer from ${server}: ${messageOf(cause)}`, { cause });
+  const text = await answered(server, request, async () => {
+    const { status, body, retryAfterMs } = await exchange(config, server, request);
+    const all = await body.text();
+    if (status >= 400) throw refusal(targetOf(request), status, messageIn(all), retryAfterMs);
+    return all;
   });
-  if (answer.status >= 400) throw refusal(target, answer.status, messageIn(answer.text), answer.retryAfterMs);
+  return parsed(request, text);
+};
+
+const listOne = async (config: KeptConfig, server: string, request: Request, item: (object: unknown) => void): Promise<unknown> => {
+  const scanner = new ItemScanner((text) => item(parsed(request, text)));
+  const around = await answered(server, request, async () => {
+    const { status, body, retryAfterMs } = await exchange(config, server, request);
+    if (status >= 400) throw refusal(targetOf(request), status, messageIn(await body.text()), retryAfterMs);
+    for await (const chunk of body) scanner.push(chunk as Buffer);
+    return scanner.end();
+  });
+  return parsed(request, around);
+};
+
+/** What `exchanged` answers; whatever goes wrong on the way counts as a server that cannot be reached. */
+const answered = async <T>(server: string, request: Request, exchanged: () => Promise<T>): Promise<T> => {
   try {
-    return JSON.parse(answer.text);
+    return await exchanged();
   } catch (cause) {
-    throw new ServerUnreachable(`${target.verb} ${request.path}: the answer is no JSON`, { cause });
+    if (cause instanceof ApiError || cause instanceof ServerUnreachable) throw cause;
+    throw new ServerUnreachable(`${targetOf(request).verb} ${request.path}: no answer from ${server}: ${messageOf(cause)}`, { cause });
+  }
+};
+
+const parsed = (request: Request, text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ServerUnreachable(`${targetOf(request).verb} ${request.path}: the answer is no JSON`, { cause });
   }
 };
 
 interface Answer {
   readonly status: number;
-  readonly text: string;
+  readonly body: Dispatcher.ResponseData['body'];
   readonly retryAfterMs: number | null;
 }
 
-const exchange = async (config: KeptConfig, url: URL, request: Request): Promise<Answer> => {
+const exchange = async (config: KeptConfig, server: string, request: Request): Promise<Answer> => {
   const { method, body, contentType, deadlineMs = DEFAULT_DEADLINE_MS } = request;
+  const url = urlOf(server, request.path, request.query);
   const context = new RequestContext(url.toString(), HttpMethod.GET);
   await config.applySecurityAuthentication(context);
   const dispatcher = context.getDispatcher();
@@ -124,7 +156,7 @@ const exchange = async (config: KeptConfig, url: URL, request: Request): Promise
     signal: AbortSignal.timeout(deadlineMs),
     ...(dispatcher === undefined ? {} : { dispatcher }),
   });
-  return { status: answer.statusCode, text: await answer.body.text(), retryAfterMs: retryAfterMsOf(answer.headers['retry-after']) };
+  return { status: answer.statusCode, body: answer.body, retryAfterMs: retryAfterMsOf(answer.headers['retry-after']) };
 };
 
 const watchError = (path: string, error: unknown): Error => {

@@ -3,8 +3,8 @@ import type { Connection, Query } from './connection.ts';
 import type { WatchQuery } from './selection.ts';
 import type { Trimmed } from './trim.ts';
 
-/** Small pages: a page is held as text and as objects before it is trimmed, and pods of 8 KiB and more are common. */
-export const PAGE_LIMIT = 100;
+/** A page is trimmed as it arrives, so this bounds only how long one request takes. */
+export const PAGE_LIMIT = 250;
 
 export interface Listed<T> {
   readonly entries: readonly Trimmed<T>[];
@@ -13,7 +13,6 @@ export interface Listed<T> {
 }
 
 interface Page {
-  readonly items: readonly unknown[];
   readonly resourceVersion: string;
   /** Empty on the last page. */
   readonly next: string;
@@ -30,10 +29,10 @@ const pageOf = (answer: unknown, path: string): Page => {
   if (typeof resourceVersion !== 'string' || resourceVersion === '' || !(Array.isArray(items) || items === null)) {
     throw new ServerUnreachable(`list ${path}: the answer is no list`);
   }
-  return { items: items ?? [], resourceVersion, next: typeof next === 'string' ? next : '' };
+  return { resourceVersion, next: typeof next === 'string' ? next : '' };
 };
 
-/** All objects of a query at one moment, each trimmed before the next page is read. Complete, or an error: nothing is told of a part.
+/** All objects of a query at one moment, each trimmed as soon as it is read. Complete, or an error: nothing is told of a part.
  *  @throws ServerUnreachable | ApiError (`Gone` when the list took too long to be continued) */
 export const listAll = async <T>(
   connection: Connection,
@@ -44,11 +43,11 @@ export const listAll = async <T>(
   const base = { limit: PAGE_LIMIT, labelSelector: labelSelector === '' ? undefined : labelSelector };
   let query: Query = base;
   for (;;) {
-    const { items, resourceVersion, next } = pageOf(await connection.send({ method: 'GET', path, query }), path);
-    for (const item of items) {
+    const answer = await connection.list({ path, query }, (item) => {
       const entry = trim(item);
       if (entry !== null) entries.push(entry);
-    }
+    });
+    const { resourceVersion, next } = pageOf(answer, path);
     if (next === '') return { entries, resourceVersion };
     query = { ...base, continue: next };
   }

@@ -25,6 +25,7 @@ class LeaseServer {
         if (way.cut) throw new ServerUnreachable('cut');
         return this.#answer(request);
       },
+      list: () => Promise.reject(new Error('nobody lists Leases')),
       watch: () => () => undefined,
       close: async () => undefined,
     };

@@ -5,6 +5,7 @@ import { deedOf, refusal } from '../../adapters/kubernetes/api-error.ts';
 import { backoff } from '../../adapters/kubernetes/backoff.ts';
 import { difference } from '../../adapters/kubernetes/difference.ts';
 import { intern } from '../../adapters/kubernetes/intern.ts';
+import { ItemScanner } from '../../adapters/kubernetes/item-scanner.ts';
 import { Lane } from '../../adapters/kubernetes/lane.ts';
 import { keysOf, selectionOf } from '../../adapters/kubernetes/selection.ts';
 import { trimNode, trimPod } from '../../adapters/kubernetes/trim.ts';
@@ -256,5 +257,45 @@ describe('the selectors of a pool', () => {
   test('of a wrong type, or that name no possible namespace, ask for nothing', () => {
     expect(selectionOf({ match: { nodeLabel: 7 } })).toBeNull();
     expect(selectionOf({ match: { podNamespace: '../nodes' } })).toBeNull();
+  });
+});
+
+describe('the scanner of lists', () => {
+  const scan = (text: string, cuts: readonly number[]): { items: unknown[]; around: unknown } => {
+    const items: unknown[] = [];
+    const scanner = new ItemScanner((item) => void items.push(JSON.parse(item)));
+    const bytes = Buffer.from(text);
+    const edges = [0, ...[...cuts].sort((a, b) => a - b), bytes.length];
+    for (let index = 1; index < edges.length; index += 1) scanner.push(bytes.subarray(edges[index - 1], edges[index]));
+    return { items, around: JSON.parse(scanner.end()) };
+  };
+
+  test('finds the items of any list, wherever it is cut into pieces', () => {
+    const item = fc.dictionary(fc.string({ unit: 'grapheme', maxLength: 4 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 });
+    const spaces = fc.constantFrom(undefined, 1);
+    const cuts = fc.array(fc.nat(400), { maxLength: 8 });
+    fc.assert(
+      fc.property(fc.array(item, { maxLength: 4 }), spaces, cuts, (items, space, at) => {
+        const around = { kind: 'PodList', metadata: { resourceVersion: '7', continue: 'a[b]{"c"}' } };
+        const text = JSON.stringify({ ...around, items }, null, space);
+        const size = Buffer.byteLength(text);
+        const found = scan(
+          text,
+          at.map((cut) => cut % size),
+        );
+        expect(found.items).toEqual(JSON.parse(JSON.stringify(items)));
+        expect(found.around).toEqual({ ...around, items: [] });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('takes a list whose items are null, and refuses one that is cut off', () => {
+    expect(scan('{"items":null,"metadata":{"resourceVersion":"7"}}', [])).toEqual({
+      items: [],
+      around: { items: null, metadata: { resourceVersion: '7' } },
+    });
+    expect(() => scan('{"metadata":{},"items":[{"a":1},{"b"', [])).toThrow('ends in the middle');
+    expect(() => scan('', [])).toThrow('ends in the middle');
   });
 });

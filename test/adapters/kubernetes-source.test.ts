@@ -299,12 +299,12 @@ describe('an API server in trouble', () => {
 
   test('that expires the second page of a list gets the whole list asked anew', async () => {
     const simulator = await simulated();
-    for (let index = 0; index < 230; index += 1) addNode(simulator, `n${index}`);
+    for (let index = 0; index < 630; index += 1) addNode(simulator, `n${index}`);
     simulator.store.create(poolObject('pool', {}));
     simulator.faults.expireContinue('nodes', 1);
     const seen = new Recorder();
     await sourceOn(connected(simulator.kubeconfig())).start(seen);
-    expect(seen.nodes()).toHaveLength(230);
+    expect(seen.nodes()).toHaveLength(630);
     expect(seen.count('fact')).toBe(1);
     const pages = simulator.requests.filter(({ path, query }) => path === '/api/v1/nodes' && query.includes('limit='));
     expect(pages.map(({ code }) => code)).toEqual([200, 410, 200, 200, 200]);

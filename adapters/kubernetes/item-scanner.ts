@@ -1,0 +1,90 @@
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+/** The depth of what stands directly in the list of items, which is the one list that stands directly in the outermost object. */
+const ITEM_DEPTH = 2;
+
+/** Takes the JSON of a Kubernetes list piece by piece and hands over each item as soon as it is complete, so that neither the text nor the objects of
+ *  a whole page are ever held: what is short-lived is cheap to collect. It counts brackets only; what is in an item is the parser's business. */
+export class ItemScanner {
+  readonly #take: (text: string) => void;
+  #item: Buffer[] = [];
+  #around = '';
+  #depth = 0;
+  #inItems = false;
+  #inString = false;
+  #escaped = false;
+
+  constructor(take: (text: string) => void) {
+    this.#take = take;
+  }
+
+  push(chunk: Buffer): void {
+    let from = 0;
+    for (let at = this.#inString ? this.#endOfString(chunk, 0) + 1 : 0; at < chunk.length; at += 1) {
+      const byte = chunk[at];
+      if (byte === QUOTE) at = this.#endOfString(chunk, at + 1);
+      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) from = this.#open(chunk, from, at);
+      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) from = this.#close(chunk, from, at);
+    }
+    if (this.#inItems && this.#depth > ITEM_DEPTH) this.#item.push(chunk.subarray(from));
+    else this.#keepAround(chunk, from, chunk.length);
+  }
+
+  /** The list without its items. @throws SyntaxError when it is not complete */
+  end(): string {
+    if (this.#depth !== 0 || this.#inString || this.#around === '') throw new SyntaxError('the list ends in the middle');
+    // The commas between the items are left.
+    return this.#around.replace(/\[[\s,]*\]/, '[]');
+  }
+
+  /** Takes an opening bracket; answers where what is not yet kept begins. */
+  #open(chunk: Buffer, from: number, at: number): number {
+    const rest = this.#betweenItems() ? this.#keepAround(chunk, from, at) : from;
+    if (this.#depth === ITEM_DEPTH - 1) this.#inItems = chunk[at] === OPEN_BRACKET;
+    this.#depth += 1;
+    return rest;
+  }
+
+  #close(chunk: Buffer, from: number, at: number): number {
+    this.#depth -= 1;
+    return this.#betweenItems() ? this.#handOver(chunk, from, at + 1) : from;
+  }
+
+  #betweenItems(): boolean {
+    return this.#inItems && this.#depth === ITEM_DEPTH;
+  }
+
+  #keepAround(chunk: Buffer, from: number, to: number): number {
+    // Everything around the items is ASCII: names of kinds and versions, and tokens.
+    this.#around += chunk.toString('latin1', from, to);
+    return to;
+  }
+
+  #handOver(chunk: Buffer, from: number, to: number): number {
+    const last = chunk.subarray(from, to);
+    const whole = this.#item.length === 0 ? last : Buffer.concat([...this.#item, last]);
+    this.#item = [];
+    this.#take(whole.toString('utf8'));
+    return to;
+  }
+
+  /** Where the string that `start` is in ends; the end of the chunk when it goes on in the next one. */
+  #endOfString(chunk: Buffer, start: number): number {
+    this.#inString = true;
+    for (let at = start; at < chunk.length; at += 1) {
+      const byte = chunk[at];
+      if (this.#escaped) this.#escaped = false;
+      else if (byte === BACKSLASH) this.#escaped = true;
+      else if (byte === QUOTE) {
+        this.#inString = false;
+        return at;
+      }
+    }
+    return chunk.length;
+  }
+}
