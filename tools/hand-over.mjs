@@ -9,7 +9,7 @@ const MAJOR = 24;
 /** In a terminal Ctrl-C arrives twice: from the terminal and from npm. A second press by hand comes later than this. */
 const REPEAT_MS = 1_000;
 /** @type {readonly NodeJS.Signals[]} */
-const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGWINCH'];
 
 /**
  * The Node that runs the project: the one in node_modules, else this one when it is new enough.
@@ -49,7 +49,7 @@ export const handOver = (root, args, env) => {
   for (const signal of PASSED_ON) {
     process.on(signal, () => {
       const at = performance.now();
-      if (signal === last.signal && at - last.at < REPEAT_MS) return;
+      if (signal !== 'SIGWINCH' && signal === last.signal && at - last.at < REPEAT_MS) return;
       last = { signal, at };
       child.kill(signal);
     });
