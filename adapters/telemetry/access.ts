@@ -12,6 +12,14 @@ export type Access = (request: IncomingMessage, response: ServerResponse) => boo
  *  Without one, the server must be on loopback and be asked for by a loopback name: a page on the internet that resolves to 127.0.0.1 gets nothing.
  *  @throws Error when another interface is bound without a token */
 export function accessTo(bind: BindAddress, token: string | null): Access {
+  const allowed = allowedBy(bind, token);
+  return (request, response) => {
+    if (isForeignWrite(request)) return refuse(response, 403, 'Only this page itself may change anything.');
+    return allowed(request, response);
+  };
+}
+
+function allowedBy(bind: BindAddress, token: string | null): Access {
   if (token !== null && token !== '') return withToken(token);
   if (!isLoopback(bind.host ?? '')) {
     throw new Error(`${bind.host ?? ''}:${bind.port} is reachable from other machines: set a token, or bind 127.0.0.1:${bind.port}`);
@@ -21,6 +29,10 @@ export function accessTo(bind: BindAddress, token: string | null): Access {
 }
 
 export const isLoopback = (host: string): boolean => LOOPBACK.test(host);
+
+/** A page of another site cannot read answers, but its forms could be sent here. */
+const isForeignWrite = ({ method, headers: { origin, host } }: IncomingMessage): boolean =>
+  method !== 'GET' && method !== 'HEAD' && origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
 
 const hostName = ({ headers }: IncomingMessage): string => (headers.host ?? '').replace(/:\d+$/, '');
 

@@ -1,6 +1,6 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
 import { Fenced, ProviderError } from '../../actors/errors.ts';
 import type { Provider } from '../../actors/ports.ts';
+import { Counter, Histogram, type Registry } from './prom-client.ts';
 
 /** The object for which calls are made; empty when they are made for many. */
 export interface CallOwner {

@@ -1,6 +1,7 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Observer } from '../../actors/ports.ts';
 import { type PoolMetrics, poolMetrics } from './pool-metrics.ts';
+import { processMetrics } from './process-metrics.ts';
+import { Gauge, Registry } from './prom-client.ts';
 import { turnMetrics } from './turn-metrics.ts';
 
 type QueueCounts = Readonly<Record<string, number>>;
@@ -26,13 +27,10 @@ export interface Metrics {
   scrape(): Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
-/** How often the event loop is looked at for its lag, ms. The library's own 10 ms wakes an idle process a hundred times a second. */
-const EVENT_LOOP_PRECISION_MS = 250;
-
 /** The registry with everything that is counted in this process. */
 export function createMetrics({ version, now, queues, leadership }: MetricsSources): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
+  processMetrics(registry);
   const pools = poolMetrics(registry);
   const turns = turnMetrics({ registry, now, assignmentEnded: pools.count });
   registerBuild(registry, version);

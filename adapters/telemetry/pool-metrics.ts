@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from './prom-client.ts';
 
 /** What the metrics show of one pool: its status as data, no more. */
 export interface PoolMetricsView {

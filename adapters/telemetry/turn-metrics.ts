@@ -1,6 +1,6 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Json, Observer, Transition } from '../../actors/ports.ts';
 import type { AssignmentEnd } from './pool-metrics.ts';
+import { Counter, Histogram, type Registry } from './prom-client.ts';
 
 interface TurnMetricsOptions {
   readonly registry: Registry;

@@ -15,7 +15,7 @@ interface Answer {
 }
 
 /** Asks a server that lets `accessTo` decide. Own headers, since fetch refuses to send a foreign Host. */
-async function ask(token: string | null, path: string, headers: Record<string, string> = {}): Promise<Answer> {
+async function ask(token: string | null, path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
   const access = accessTo({ host: '127.0.0.1', port: 0 }, token);
   const server = createServer((request, response) => {
     if (access(request, response)) response.end('welcome');
@@ -24,7 +24,7 @@ async function ask(token: string | null, path: string, headers: Record<string, s
   closing.push(() => server.close());
   const { port } = server.address() as { port: number };
   return new Promise((resolve, reject) => {
-    const sent = httpRequest({ host: '127.0.0.1', port, path, headers, agent: false }, async (response) => {
+    const sent = httpRequest({ host: '127.0.0.1', port, path, headers, method, agent: false }, async (response) => {
       const body = (await response.toArray()).join('');
       resolve({
         status: response.statusCode ?? 0,
@@ -50,6 +50,16 @@ describe('a page on loopback', () => {
       expect(await ask(null, '/', { Host: host })).toMatchObject({ status: 403 });
     });
   }
+});
+
+describe('a page that can change something', () => {
+  test('takes it from itself and from programs, not from forms on other sites', async () => {
+    const Host = '127.0.0.1:8081';
+    expect(await ask(null, '/jobs/retry', { Host, Origin: 'http://127.0.0.1:8081' }, 'POST')).toMatchObject({ status: 200 });
+    expect(await ask(null, '/jobs/retry', { Host }, 'POST')).toMatchObject({ status: 200 });
+    expect(await ask(null, '/jobs/retry', { Host, Origin: 'https://evil.example' }, 'POST')).toMatchObject({ status: 403 });
+    expect(await ask(null, '/jobs/retry', { Host, Origin: 'null' }, 'PUT')).toMatchObject({ status: 403 });
+  });
 });
 
 describe('a page with a token', () => {

@@ -144,7 +144,11 @@ describe('the process', () => {
     expect(await of('routedip_leader')).toEqual(['routedip_leader 1']);
     expect(await of('routedip_term')).toEqual(['routedip_term 7']);
     expect(await of('routedip_build_info')).toEqual([`routedip_build_info{version="1.2.3",node="${process.version}"} 1`]);
-    expect(await of('process_resident_memory_bytes')).toHaveLength(1);
+    for (const name of ['process_resident_memory_bytes', 'process_cpu_seconds_total', 'process_open_fds', 'nodejs_heap_size_used_bytes']) {
+      const [line = ''] = await of(name);
+      expect(Number(line.split(' ')[1]), name).toBeGreaterThan(0);
+    }
+    expect(await of('nodejs_eventloop_lag_p99_seconds')).toHaveLength(1);
   });
 
   test('is scraped while Redis is away, without queue figures', async () => {
