@@ -2,6 +2,7 @@ import type { ObservedAddress } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
 import type { Json } from '../ports.ts';
 import { again, done, type JobBody, type JobContext, type JobResult, pollStep, write } from './body.ts';
+import { isNotFound } from './reader.ts';
 
 /** Where an assign stands. `sentAt` null while nothing of this job was sent. */
 interface Progress {
@@ -27,11 +28,24 @@ export const assign: JobBody<'assign'> = async (context) => {
 
 async function send(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
   const { input, provider, clock, settings } = context;
-  const action = await provider.assignRoutedIP(input.address, input.node.providerID, write(context, 'failover'));
+  const action = await provider.assignRoutedIP(input.address, input.node.providerID, write(context, 'failover')).catch(async (error) => {
+    throw isNotFound(error) ? await missing(context, error) : error;
+  });
   const sent = { ...progress, sentAt: clock.now(), action };
   // Kept at once: whoever goes on after a crash confirms instead of sending again. Should it fail, `again` keeps it too, or the run counts as cut off.
   await context.keep(asJson(sent)).catch(() => undefined);
   return again(pollStep(settings.pollSteps, 0), asJson(sent));
+}
+
+/** The provider says "not found" of the address or of the machine behind the node: which of them, one read tells. */
+async function missing({ input, provider }: JobContext<'assign'>, cause: unknown): Promise<unknown> {
+  try {
+    await provider.findRoutedIP(input.address, { purpose: 'failover' });
+  } catch (error) {
+    return error;
+  }
+  const message = `assign ${input.address} to ${input.node.name}: the provider does not know ${input.node.providerID}`;
+  return new ProviderError('NodeInUse', message, { cause });
 }
 
 /** An earlier call may have taken effect, or may still: what the address says decides. */
