@@ -1,0 +1,64 @@
+import { parseArgs } from 'node:util';
+
+export interface Args {
+  /** Which of the nodes that hold an address fails: the seed-th by name, counted round. */
+  readonly seed: number;
+  /** Stay up after the story, until a signal. */
+  readonly keep: boolean;
+  /** Print one line of JSON instead of the story. */
+  readonly json: boolean;
+  /** The longest that one step may take, ms. */
+  readonly deadlineMs: number;
+}
+
+/** The command line cannot be followed: exit 2. */
+export class UsageError extends Error {}
+
+export const HELP = `Usage: npm run demo -- [options]
+
+Starts a simulated Kubernetes API, a simulated DigitalOcean API and the real operator on this machine, applies a FloatingIPPool,
+lets a node fail, and shows what happens and how long it takes. Everything it starts ends with it.
+
+  --seed <n>            picks the node that fails, and the figures of chance (default 1)
+  --keep                stays up afterwards and prints what to open and how to break things by hand; Ctrl-C ends it
+  --keep --json         prints one line of JSON when all is up, and nothing else:
+                        kubeconfig, metrics, jobs, inspector, digitalocean, redis, operatorPid
+  --deadline <seconds>  the longest that one step may take (default 20)
+  --help                this text
+
+Exit codes: 0 all went well, 1 something did not (the message says what), 2 wrong use, 130 and 143 ended by a signal before the end.
+NO_COLOR=1 draws without colours; without a terminal it prints plain lines.`;
+
+/** Null when help was asked for. @throws UsageError */
+export function parse(argv: readonly string[]): Args | null {
+  const { seed, keep, json, deadline, help } = values(argv);
+  if (help) return null;
+  if (json && !keep) throw new UsageError('--json goes with --keep: it tells where everything is while it stays up');
+  const deadlineMs = numberOf('--deadline', deadline) * 1000;
+  if (deadlineMs === 0) throw new UsageError('--deadline must be above 0');
+  const chosen = numberOf('--seed', seed);
+  if (!Number.isSafeInteger(chosen)) throw new UsageError(`--seed must be a whole number, not "${seed}"`);
+  return { seed: chosen, keep, json, deadlineMs };
+}
+
+function values(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      options: {
+        seed: { type: 'string', default: '1' },
+        keep: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+        deadline: { type: 'string', default: '20' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function numberOf(name: string, text: string): number {
+  if (!/^\d+(\.\d+)?$/.test(text)) throw new UsageError(`${name} must be a number, not "${text}"`);
+  return Number(text);
+}

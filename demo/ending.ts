@@ -1,0 +1,74 @@
+import { timeline } from './frame.ts';
+import { CRD, POOL_MANIFEST, type Stage } from './stage.ts';
+import type { Outcome } from './story.ts';
+import { span } from './time.ts';
+
+/** The steps and figures of a story that went well. */
+export function summary({ failover, addresses, activeMs, readyMs }: Outcome, stage: Stage): readonly string[] {
+  const calls = stage.cloud.calls.all();
+  const writes = calls.filter(({ method }) => method !== 'GET').length;
+  const memory = stage.operator?.memory() ?? null;
+  return [
+    `Failover of ${failover.address}, ${failover.from} -> ${failover.to}`,
+    ...timeline(failover.moments).map((line) => `  ${line}`),
+    '',
+    `  ${addresses.length} addresses created, listed and active ${span(activeMs)} after the manifest`,
+    '  1 assign for the failover, none for the node that came back',
+    `  ${writes} writes and ${calls.length - writes} reads at DigitalOcean in all`,
+    `  operator ready ${span(readyMs)} after its start${memory === null ? '' : `, ${Math.round(memory / 1e6)} MB resident`}`,
+  ];
+}
+
+/** Where everything is, for a program. */
+export function whereabouts(stage: Stage): Readonly<Record<string, string | number | null>> {
+  const served = stage.operator?.served;
+  return {
+    kubeconfig: stage.kubeconfig,
+    metrics: served?.telemetry ? `${served.telemetry}/metrics` : null,
+    jobs: served?.jobs ?? null,
+    inspector: served?.inspector ?? served?.dashboard ?? null,
+    digitalocean: stage.cloud.url,
+    redis: stage.redisUrl,
+    operatorPid: stage.operator?.pid ?? null,
+  };
+}
+
+/** What to open, and how to break things by hand, ready to be copied. */
+export function invitation(stage: Stage, { to, from, address }: { to: string; from: string; address: string }): readonly string[] {
+  const { kubernetes, cloud, kubeconfig, operator, redisUrl } = stage;
+  const served = operator?.served;
+  const pages = [
+    ['dashboard', served?.dashboard],
+    ['job dashboard', served?.jobs],
+    ['inspector', served?.inspector],
+    ['metrics', served?.telemetry && `${served.telemetry}/metrics`],
+    ['kubeconfig', kubeconfig],
+    ['Redis', redisUrl],
+  ].filter((page): page is [string, string] => Boolean(page[1]));
+  return [
+    'Everything stays up. To look at:',
+    ...pages.map(([name, where]) => `  ${name.padEnd(14)}${where}`),
+    '',
+    'With kubectl 1.28 or newer:',
+    `  export KUBECONFIG=${kubeconfig}`,
+    '  kubectl get floatingippools,nodes,events',
+    '  kubectl describe floatingippool ingress-pool',
+    `  kubectl patch node ${to} --subresource=status -p '${readyPatch('False')}'   # it fails`,
+    `  kubectl patch node ${to} --subresource=status -p '${readyPatch('True')}'    # it is back`,
+    `  kubectl taint node ${to} maintenance=yes:NoSchedule`,
+    `  kubectl delete pod -n ingress nginx-${from}`,
+    `  kubectl patch floatingippool ingress-pool --type=merge -p '{"spec":{"desiredIPs":2}}'`,
+    '',
+    'With curl:',
+    `  curl -X PATCH -H 'content-type: application/strategic-merge-patch+json' -d '${readyPatch('False')}' ${kubernetes.url}/api/v1/nodes/${to}/status`,
+    `  curl -d '{"dropletId":null}' ${cloud.url}/_control/reserved_ips/${address}/move     # someone takes it off by hand`,
+    `  curl -d '{"kind":"status","code":503,"times":3,"match":{"method":"POST"}}' ${cloud.url}/_control/faults     # refuses three writes`,
+    `  curl -d '{"kind":"hang","ms":10000,"times":1,"match":{"method":"POST"}}' ${cloud.url}/_control/faults`,
+    `  curl '${cloud.url}/_control/calls?writes=1'     # what DigitalOcean was asked to change`,
+    `  curl -d '{"mode":"503","ms":10000}' ${kubernetes.url}/_control/outage     # the Kubernetes API is out for ten seconds`,
+    '',
+    `Applied were crds/${CRD} and crds/${POOL_MANIFEST}. Ctrl-C ends everything.`,
+  ];
+}
+
+const readyPatch = (status: string): string => JSON.stringify({ status: { conditions: [{ type: 'Ready', status }] } });

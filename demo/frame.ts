@@ -1,0 +1,151 @@
+import { coarseSpan, span } from './time.ts';
+import type { AddressRow, View } from './view.ts';
+
+export type Style = 'plain' | 'strong' | 'dim' | 'good' | 'busy' | 'bad';
+
+/** A piece of a line that is drawn alike. */
+export interface Span {
+  readonly text: string;
+  readonly style: Style;
+}
+
+export type Line = readonly Span[];
+
+/** Something that happened, and how long after the start, ms. */
+export interface Entry {
+  readonly text: string;
+  readonly elapsedMs: number;
+}
+
+export interface Scene {
+  readonly title: string;
+  readonly view: View;
+  /** Oldest first. */
+  readonly log: readonly Entry[];
+  /** ms since the epoch */
+  readonly startedAt: number;
+  readonly now: number;
+}
+
+/** Rows of a terminal; the last one is left free for the cursor. */
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+const line = (text: string, style: Style = 'plain'): Line => [{ text, style }];
+const BLANK: Line = [];
+
+/** All lines of the picture: the addresses, the nodes, and as much of the newest log as there is room for. */
+export function frame(scene: Scene, { columns, rows }: Size): readonly Line[] {
+  const head: Line[] = [
+    [
+      { text: scene.title, style: 'strong' },
+      { text: `   ${coarseSpan(scene.now - scene.startedAt)}`, style: 'dim' },
+    ],
+    BLANK,
+    ...table(scene.view, scene.now),
+    BLANK,
+    nodesLine(scene.view),
+    BLANK,
+  ];
+  const room = Math.max(0, rows - 1 - head.length);
+  const log =
+    room === 0
+      ? []
+      : scene.log.slice(-room).map(
+          ({ text, elapsedMs }): Line => [
+            { text: `${stamp(elapsedMs)}  `, style: 'dim' },
+            { text, style: 'plain' },
+          ],
+        );
+  return [...head, ...log].slice(0, Math.max(1, rows - 1)).map((one) => cut(one, columns));
+}
+
+/** The time in front of a line of the log: seconds since the start, right-aligned. */
+export const stamp = (elapsedMs: number): string => `${(elapsedMs / 1000).toFixed(3).padStart(8)} s`;
+
+function table({ addresses }: View, at: number): readonly Line[] {
+  const width = {
+    address: widest('ADDRESS', addresses, ({ address }) => address),
+    state: widest('STATE', addresses, stateOf),
+    node: widest('NODE', addresses, nodeOf),
+  };
+  const row = (address: string, state: Span, node: string, since: Span): Line => [
+    { text: `${address.padEnd(width.address)}   `, style: since.style === 'dim' ? 'dim' : 'plain' },
+    { text: `${state.text.padEnd(width.state)}   `, style: state.style },
+    { text: `${node.padEnd(width.node)}   `, style: since.style === 'dim' ? 'dim' : 'plain' },
+    since,
+  ];
+  const rows = addresses.map((one) =>
+    row(one.address, { text: stateOf(one), style: styleOf(one) }, nodeOf(one), { text: coarseSpan(at - one.since), style: 'plain' }),
+  );
+  return [
+    row('ADDRESS', { text: 'STATE', style: 'dim' }, 'NODE', { text: 'SINCE', style: 'dim' }),
+    ...(rows.length > 0 ? rows : [line('(none yet)', 'dim')]),
+  ];
+}
+
+const widest = (title: string, rows: readonly AddressRow[], cell: (row: AddressRow) => string): number =>
+  Math.max(title.length, ...rows.map((row) => cell(row).length));
+
+const stateOf = ({ state, machineState }: AddressRow): string =>
+  machineState === '' || machineState === 'Stable' ? state : `${state} (${machineState})`;
+
+const nodeOf = ({ node }: AddressRow): string => node || '-';
+
+function styleOf({ state }: AddressRow): Style {
+  if (state === 'active') return 'good';
+  return state === 'error' || state === 'no-match' ? 'bad' : 'busy';
+}
+
+function nodesLine({ nodes, assignable }: View): Line {
+  if (nodes.length === 0) return line('no nodes yet', 'dim');
+  return [
+    { text: 'nodes  ', style: 'dim' },
+    ...nodes.flatMap(({ name, ready, annotation }): Span[] => {
+      const spare = assignable.includes(name) ? ' spare' : '';
+      return [
+        { text: name, style: ready ? 'plain' : 'bad' },
+        { text: `${ready ? spare || (annotation && ` .${annotation.split('.').pop()}`) : ' NotReady'}   `, style: ready ? 'dim' : 'bad' },
+      ];
+    }),
+  ];
+}
+
+/** The line without what does not fit. */
+function cut(spans: Line, columns: number): Line {
+  let room = columns;
+  return spans.flatMap(({ text, style }) => {
+    const kept = text.slice(0, room);
+    room -= kept.length;
+    return kept === '' ? [] : [{ text: kept, style }];
+  });
+}
+
+const CODES: Readonly<Record<Style, string>> = { plain: '', strong: '1', dim: '2', good: '32', busy: '33', bad: '31' };
+
+/** The line as a terminal takes it. */
+export const drawn = (spans: Line, colours: boolean): string =>
+  spans.map(({ text, style }) => (colours && CODES[style] !== '' ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text)).join('');
+
+/** What turns the picture `before`, with the cursor below it, into `after`, touching only the lines that differ. Empty when nothing does. */
+export function redraw(before: readonly string[], after: readonly string[]): string {
+  if (before.length === after.length && before.every((text, index) => text === after[index])) return '';
+  const common = Math.min(before.length, after.length);
+  const up = before.length === 0 ? '' : `\x1b[${before.length}A\r`;
+  const kept = after.slice(0, common).map((text, index) => (text === before[index] ? '\n' : `\x1b[2K${text}\n`));
+  const added = after.slice(common).map((text) => `\x1b[2K${text}\n`);
+  return `${up}${kept.join('')}${added.join('')}${before.length > after.length ? '\x1b[0J' : ''}`;
+}
+
+/** The steps of something with the time of each, aligned: since the step before, and since the first one. */
+export function timeline(steps: readonly { readonly what: string; readonly at: number }[]): readonly string[] {
+  const first = steps[0]?.at ?? 0;
+  const width = Math.max(0, ...steps.map(({ what }) => what.length));
+  return steps.map(({ what, at }, index) => {
+    const previous = steps[index - 1];
+    const step = previous === undefined ? '' : `+${span(at - previous.at)}`;
+    return `${what.padEnd(width)}  ${step.padStart(9)}  ${span(at - first).padStart(9)}`;
+  });
+}

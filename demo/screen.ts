@@ -1,0 +1,99 @@
+import type { Args } from './args.ts';
+import { drawn, type Entry, frame, redraw, stamp } from './frame.ts';
+import { now } from './time.ts';
+import { EMPTY, type View } from './view.ts';
+
+/** Where the demo shows what happens. */
+export interface Screen {
+  /** A step of the story. */
+  step(text: string): void;
+  /** Something that was seen to change. */
+  note(text: string): void;
+  /** The state of things now; shown where a picture is drawn. */
+  show(view: View): void;
+  /** Lines that stay, e.g. the summary. */
+  print(lines: readonly string[]): void;
+  /** From now on changes are the story: a picture logs them too. */
+  stay(): void;
+  /** Leaves the terminal as it was, with the last picture in it. May be repeated. */
+  close(): void;
+}
+
+const REDRAW_MS = 100;
+const LOG_LINES = 200;
+
+/** A live picture in a terminal, plain lines elsewhere, nothing when the output is for a program. */
+export function openScreen({ seed, json }: Args, output: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Screen {
+  if (json) return SILENT;
+  if (!output.isTTY || env.TERM === 'dumb') return plainScreen(output);
+  return liveScreen(`RoutedIP Operator demo, seed ${seed}`, output, !env.NO_COLOR);
+}
+
+const SILENT: Screen = {
+  step: () => undefined,
+  note: () => undefined,
+  show: () => undefined,
+  print: () => undefined,
+  stay: () => undefined,
+  close: () => undefined,
+};
+
+function plainScreen(output: NodeJS.WritableStream): Screen {
+  const startedAt = now();
+  const say = (text: string): void => void output.write(`${stamp(now() - startedAt)}  ${text}\n`);
+  return { ...SILENT, step: say, note: (text) => say(`  ${text}`), print: (lines) => void output.write(`${lines.join('\n')}\n`) };
+}
+
+function liveScreen(title: string, output: NodeJS.WriteStream, colours: boolean): Screen {
+  const startedAt = now();
+  const state: { view: View; log: Entry[]; drawn: readonly string[]; columns: number; staying: boolean; closed: boolean } = {
+    view: EMPTY,
+    log: [],
+    drawn: [],
+    columns: 0,
+    staying: false,
+    closed: false,
+  };
+  const draw = (): void => {
+    // Asked anew each time: in a process group of its own nothing tells that the window has another size.
+    const [columns, rows] = output.getWindowSize();
+    // Lines cut for another width may stand wrapped now: what is above cannot be counted, so it stays and the picture starts anew.
+    if (columns !== state.columns) state.drawn = [];
+    const next = frame({ title, view: state.view, log: state.log, startedAt, now: now() }, { columns, rows }).map((one) =>
+      drawn(one, colours),
+    );
+    const text = redraw(state.drawn, next);
+    if (text !== '') output.write(text);
+    Object.assign(state, { drawn: next, columns });
+  };
+  const add = (text: string): void => {
+    state.log = [...state.log, { text, elapsedMs: now() - startedAt }].slice(-LOG_LINES);
+    draw();
+  };
+  output.write('\x1b[?25l');
+  const timer = setInterval(draw, REDRAW_MS);
+  return {
+    step: add,
+    note: (text) => {
+      if (state.staying) add(text);
+    },
+    show: (view) => {
+      state.view = view;
+    },
+    print: (lines) => {
+      draw();
+      output.write(`\n${lines.join('\n')}\n`);
+      state.drawn = [];
+    },
+    stay: () => {
+      output.write('\n');
+      Object.assign(state, { staying: true, log: [], drawn: [] });
+      draw();
+    },
+    close: () => {
+      clearInterval(timer);
+      if (!state.closed) output.write('\x1b[?25h');
+      state.closed = true;
+    },
+  };
+}

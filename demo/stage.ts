@@ -1,0 +1,105 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { type DigitalOceanSimulator, startDigitalOcean } from '../simulator/digitalocean/server.ts';
+import { type KubeClient, kubeClient } from '../simulator/kubernetes/client.ts';
+import { addNode, addPod, createNamespace } from '../simulator/kubernetes/cluster.ts';
+import type { JsonObject, KubeObject } from '../simulator/kubernetes/objects.ts';
+import { type KubernetesSimulator, startKubernetes } from '../simulator/kubernetes/server.ts';
+import { type OperatorProcess, startOperator } from './operator.ts';
+
+const CRDS = join(import.meta.dirname, '../crds');
+export const CRD = 'floatingippools.yaml';
+/** Three addresses and none listed: FLIPOP's own example, as it is. */
+export const POOL_MANIFEST = 'samples/floatingippool.yaml';
+/** Where that pool is found. */
+export const POOL_PATH = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/default/floatingippools';
+/** Any token will do: the simulated DigitalOcean accepts only this one, and it opens nothing else. */
+const TOKEN = 'demo-token-of-the-simulated-digitalocean';
+/** How long DigitalOcean takes to move an address, ms; drawn evenly. */
+const ACTION_MS = { min: 500, max: 1_000 };
+const REGION = 'nyc3';
+const POOL_LABEL = 'doks.digitalocean.com/node-pool';
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Everything around the operator, and the operator once it is started. */
+export interface Stage {
+  readonly kubernetes: KubernetesSimulator;
+  readonly client: KubeClient;
+  readonly cloud: DigitalOceanSimulator;
+  readonly kubeconfig: string;
+  readonly redisUrl: string;
+  /** Droplet ids by node name. */
+  readonly droplets: Map<string, number>;
+  readonly operator: OperatorProcess | null;
+  startOperator(): OperatorProcess;
+  /** Creates the object of a manifest in crds/ as `kubectl apply` does for the first time. */
+  apply(manifest: string): Promise<KubeObject>;
+  /** Ends everything and removes its files. May be repeated. */
+  close(): Promise<void>;
+  /** The same at once, for a process that exits now. */
+  abandon(): void;
+}
+
+/** Starts both simulated APIs on free ports of loopback, with five nodes that serve the ingress and one that does not match the pool. */
+export async function openStage({ seed, redisUrl }: { readonly seed: number; readonly redisUrl: string }): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), 'routedip-demo-'));
+  const kubernetes = await startKubernetes({ podTerminationMs: 500 });
+  const cloud = await startDigitalOcean({ seed, token: TOKEN, actionMs: ACTION_MS });
+  const client = kubeClient({ url: kubernetes.url });
+  const kubeconfig = join(folder, 'kubeconfig');
+  writeFileSync(kubeconfig, kubernetes.kubeconfig(), { mode: 0o600 });
+  const droplets = new Map<string, number>();
+  const state: { operator: OperatorProcess | null } = { operator: null };
+  const stage: Stage = {
+    kubernetes,
+    client,
+    cloud,
+    kubeconfig,
+    redisUrl,
+    droplets,
+    get operator() {
+      return state.operator;
+    },
+    startOperator: () => {
+      state.operator = startOperator({ kubeconfig, redisUrl, digitaloceanUrl: cloud.url, token: TOKEN });
+      return state.operator;
+    },
+    apply: (manifest) => client.create(applied(parse(readFileSync(join(CRDS, manifest), 'utf8')) as JsonObject)),
+    close: async () => {
+      await state.operator?.stop();
+      client.close();
+      await Promise.all([kubernetes.close(), cloud.close()]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+    abandon: () => {
+      state.operator?.kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return stage;
+}
+
+/** Nodes with a droplet each: `ingress-1` … `ingress-5` run a ready ingress pod, `work-1` belongs to another node pool. */
+export async function populate({ client, cloud, droplets }: Stage): Promise<void> {
+  await createNamespace(client, 'ingress');
+  for (const name of ['ingress-1', 'ingress-2', 'ingress-3', 'ingress-4', 'ingress-5', 'work-1']) {
+    const pool = name.replace(/-\d+$/, '');
+    const { id } = cloud.addDroplet({ name, region: REGION });
+    droplets.set(name, id);
+    await addNode(client, { name, dropletID: id, region: REGION, labels: { [POOL_LABEL]: pool } });
+    if (pool !== 'ingress') continue;
+    const labels = { app: 'nginx-ingress', component: 'controller' };
+    await addPod(client, { name: `nginx-${name}`, namespace: 'ingress', node: name, labels });
+  }
+}
+
+export const installDefinition = (stage: Stage): Promise<KubeObject> => stage.apply(CRD);
+
+/** With the annotation by which a later `kubectl apply` knows what it may change. */
+function applied(object: JsonObject): JsonObject {
+  const { metadata, ...rest } = object as KubeObject;
+  const annotations = { ...metadata.annotations, [LAST_APPLIED]: `${JSON.stringify(object)}\n` };
+  return { ...rest, metadata: { ...metadata, annotations } };
+}
