@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { findRedis } from '../tools/redis.mjs';
 import { freePort, launch } from '../tools/redis-launch.mjs';
 
@@ -82,6 +82,7 @@ describe('the Redis for tests and demo', () => {
     const found = { command: docker, env: real.env, version: '8', image: 'valkey/valkey:8' };
     const port = await freePort();
     const redis = await launch(found, { port, dir: root, removeDir: false, settings: ['--appendonly', 'yes'] });
+    onTestFinished(() => redis.signal('SIGKILL'));
     const line = readFileSync(seen, 'utf8');
     expect(line).toContain(`--publish 127.0.0.1:${port}:${port}`);
     expect(line).toContain(`--volume ${root}:/data --workdir /data valkey/valkey:8 valkey-server`);
