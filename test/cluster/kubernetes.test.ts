@@ -1,0 +1,3 @@
+import { kubernetesScenarios } from '../e2e/kubernetes.scenario.ts';
+
+kubernetesScenarios();

@@ -1,0 +1,3 @@
+import { providerScenarios } from '../e2e/provider.scenario.ts';
+
+providerScenarios();

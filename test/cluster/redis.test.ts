@@ -1,0 +1,3 @@
+import { redisScenarios } from '../e2e/redis.scenario.ts';
+
+redisScenarios();

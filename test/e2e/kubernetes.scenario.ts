@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import { movedFrom, staged } from './served.ts';
+
+/** What an API server may do to the operator's watches. Simulator only where a real server cannot be told to do it. */
+export const kubernetesScenarios = () =>
+  describe('the operator', () => {
+    const { served, target } = staged();
+
+    test('goes on after an outage of the API server, and moves nothing because of it', async () => {
+      const situation = await served();
+      const { stage, ip, holder } = situation;
+      await target().outage();
+      await stage.until('it is noticed', async () => situation.operator.log.some(({ level }) => level === 'warn'));
+      await target().endOutage();
+      await stage.notReady(holder);
+      await movedFrom(situation, holder, 40_000);
+      expect(stage.assigns(ip)).toHaveLength(2);
+    });
+
+    test('finds a node that was deleted and a pod that went while its watches were cut', async () => {
+      const situation = await served();
+      const { stage, holder } = situation;
+      await target().outage();
+      if (target().simulator) target().simulator?.store.delete({ apiVersion: 'v1', kind: 'Node', name: holder });
+      await target().endOutage();
+      if (target().cluster) await stage.deleteNode(holder);
+      await movedFrom(situation, holder, 40_000);
+    });
+
+    test('removes its annotations and leaves the addresses where they are when a pool is deleted', async () => {
+      const { stage, ip, holder } = await served();
+      expect(await stage.annotation(holder)).toBe(ip);
+      await stage.deletePool('ingress');
+      await stage.until('the annotation is gone', async () => (await stage.annotation(holder)) === null);
+      expect(stage.heldBy(ip)).toBe(holder);
+      expect(stage.assigns(ip)).toHaveLength(1);
+    });
+  });
+
+/** Faults that only the simulator can be told. */
+export const watchFaultScenarios = () =>
+  describe('a cache is never believed to be empty when its list', () => {
+    const { served, target } = staged();
+    const faults = () => {
+      const { simulator } = target();
+      if (!simulator) throw new Error('this runs on the simulator only');
+      return simulator.faults;
+    };
+    const cases: Readonly<Record<string, () => void>> = {
+      'was refused': () => faults().failLists('nodes', 2, 500),
+      'ended in the middle': () => faults().truncateLists('nodes', 2),
+      'expired between two pages': () => faults().expireContinue('nodes', 2),
+    };
+
+    for (const [what, spoil] of Object.entries(cases)) {
+      test(`${what}, after a watch that had to start over`, async () => {
+        const situation = await served();
+        const { stage, ip, holder } = situation;
+        spoil();
+        expect(faults().expireWatches('nodes')).toBeGreaterThan(0);
+        await stage.notReady(holder);
+        await movedFrom(situation, holder);
+        expect(stage.assigns(ip)).toHaveLength(2);
+      });
+    }
+
+    for (const [how, disturb] of Object.entries({
+      'is cut': () => faults().cutWatches(),
+      'is reset': () => faults().resetWatches(),
+      'is answered with 410': () => faults().expireWatches(),
+    })) {
+      test(`and the operator goes on when a watch ${how}`, async () => {
+        const situation = await served();
+        const { stage, ip, holder } = situation;
+        expect(disturb()).toBeGreaterThan(0);
+        await stage.notReady(holder);
+        await movedFrom(situation, holder);
+        expect(stage.assigns(ip)).toHaveLength(2);
+      });
+    }
+
+    test('and one watch serves every pool with the same selectors', async () => {
+      const { stage } = await served();
+      const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
+      await stage.pool('second', { ips: [ip] });
+      await stage.until('the second pool is served', async () => (await stage.activeOn('second', ip)) !== null);
+      const watches =
+        target().simulator?.requests.filter(({ path, query }) => path.startsWith('/api/v1/nodes') && String(query).includes('watch')) ?? [];
+      expect(watches.length).toBe(1);
+      await stage.deletePool('second');
+    });
+  });

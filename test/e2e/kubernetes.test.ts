@@ -1,0 +1,4 @@
+import { kubernetesScenarios, watchFaultScenarios } from './kubernetes.scenario.ts';
+
+kubernetesScenarios();
+watchFaultScenarios();

@@ -1,0 +1,3 @@
+import { providerScenarios } from './provider.scenario.ts';
+
+providerScenarios();

@@ -1,0 +1,3 @@
+import { redisScenarios } from './redis.scenario.ts';
+
+redisScenarios();
