@@ -1,11 +1,13 @@
 import { asObject } from './acceptance.ts';
+import { recordUpdate } from './apply/managed-fields.ts';
+import { mergeSchemaOf } from './apply/schemas.ts';
 import { checkPreconditions, type Deletion, finalizersAfter, graceOf, lastOf, markDeleted } from './deletion.ts';
 import { ApiError, alreadyExists, badRequest, type Cause, forbidden, invalid, modified, notFound, uidConflict } from './errors.ts';
 import { completeNew } from './kinds/defaults.ts';
 import { metaCauses, stampNew, stampUpdate, tidyMeta } from './meta.ts';
 import type { Json, KubeObject } from './objects.ts';
 import type { WriteOptions } from './options.ts';
-import { applyPatchOf } from './patching.ts';
+import { applyPatchOf, isApply } from './patching.ts';
 import type { Registry } from './registry.ts';
 import { inOrder } from './representation.ts';
 import type { Resource } from './resource.ts';
@@ -58,6 +60,7 @@ export class Api {
     const object = this.#accept(resource, namespace, body, options);
     if (object.metadata.resourceVersion) throw new ApiError(500, '', 'resourceVersion should not be set on objects to be created');
     this.#requireNamespace(resource, namespace, object.metadata.name ?? '');
+    if (!options.applied) delete object.metadata.managedFields;
     stampNew(object, this.#now());
     prepareNew(resource, object);
     completeNew(resource, object, this.store);
@@ -96,15 +99,15 @@ export class Api {
     options: WriteOptions = {},
   ): Written {
     const present = this.store.get(resource.storage, keyOf(namespace, name));
-    const applying = patch.type.startsWith('application/apply-patch');
+    const applying = isApply(patch.type);
     if (!present && !applying) throw notFound(resource, name);
     const current = present ? fromStorage(resource, present.object) : undefined;
     const result = applyPatchOf({ resource, current, namespace, name, now: this.#now() }, patch, options);
-    if (!present) return { object: this.create(resource, namespace, result, options), created: true };
+    if (!present) return { object: this.create(resource, namespace, result, { ...options, applied: true }), created: true };
     const object = this.#accept(resource, namespace, result, options);
     if (object.metadata.name !== name)
       throw badRequest(`the name of the object (${object.metadata.name ?? ''}) does not match the name on the URL (${name})`);
-    return { object: this.#replace(resource, present, object, options), created: false };
+    return { object: this.#replace(resource, present, object, { ...options, applied: applying }), created: false };
   }
 
   /** @throws ApiError 404, 409 (precondition). */
@@ -145,6 +148,7 @@ export class Api {
     stampUpdate(object, old);
     prepareUpdate(resource, object, old, options.subresource);
     tidyMeta(object.metadata);
+    if (!options.applied) this.#recordOwner(resource, object, old, options);
     this.#check(resource, object, old, options);
     checkNewFinalizers(resource, object, old);
     const stored = toStorage(resource, object);
@@ -155,6 +159,11 @@ export class Api {
     if (options.dryRun) return fromStorage(resource, stored);
     this.store.put(resource.storage, stored);
     return this.#drop(resource, this.entry(resource, object.metadata.namespace, name).object);
+  }
+
+  #recordOwner(resource: Resource, object: KubeObject, old: KubeObject, { fieldManager = 'unknown', subresource }: WriteOptions): void {
+    if (old.metadata.managedFields === undefined || object.metadata.managedFields === undefined) return;
+    recordUpdate(object, old, mergeSchemaOf(resource), { manager: fieldManager, operation: 'Update', subresource, now: this.#now() });
   }
 
   #save(resource: Resource, stored: KubeObject, options: WriteOptions): KubeObject {

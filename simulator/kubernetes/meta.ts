@@ -132,12 +132,14 @@ export const stampUpdate = (object: KubeObject, old: KubeObject): void => {
     else Object.assign(meta, { [field]: value });
   }
   delete meta.selfLink;
+  // Ownership survives a client that does not send it back.
+  if (meta.managedFields === undefined) meta.managedFields = old.metadata.managedFields;
 };
 
 /** Empty maps and lists are not stored, as the real server drops them. */
 export const tidyMeta = (meta: ObjectMeta): void => {
-  for (const field of ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const) {
+  for (const field of ['labels', 'annotations', 'finalizers', 'ownerReferences', 'managedFields'] as const) {
     const value = meta[field];
-    if (value === null || (value !== undefined && Object.keys(value).length === 0)) delete meta[field];
+    if (value === null || value === undefined || Object.keys(value).length === 0) delete meta[field];
   }
 };

@@ -1,3 +1,5 @@
+import { applied, appliedNew } from './apply/apply.ts';
+import { mergeSchemaOf } from './apply/schemas.ts';
 import { badRequest, modified, notFound, unsupportedMediaType } from './errors.ts';
 import { isObject, type Json, type JsonObject, type KubeObject } from './objects.ts';
 import type { WriteOptions } from './options.ts';
@@ -14,12 +16,16 @@ export interface PatchTarget {
   now: number;
 }
 
+const APPLY = 'application/apply-patch+yaml';
+
+export const isApply = (contentType: string): boolean => contentType.split(';')[0]?.trim() === APPLY;
+
 /** The whole object that a PATCH leads to. A resourceVersion in the patch is a precondition like that of a PUT.
  *  @throws ApiError 400, 404, 409, 415, 422. */
-export const applyPatchOf = (target: PatchTarget, patch: { type: string; body: Json }, _options: WriteOptions): Json => {
+export const applyPatchOf = (target: PatchTarget, patch: { type: string; body: Json }, options: WriteOptions): Json => {
   const { resource, current } = target;
   const type = patch.type.split(';')[0]?.trim() ?? '';
-  if (type === 'application/apply-patch+yaml') return applied(target, patch.body);
+  if (type === APPLY) return applyConfiguration(target, patch.body, options);
   if (!current) throw notFound(resource, target.name);
   switch (type) {
     case 'application/merge-patch+json':
@@ -54,13 +60,25 @@ const guarded = ({ resource, name }: PatchTarget, current: KubeObject, result: J
   return result;
 };
 
-const applied = ({ resource, current, name }: PatchTarget, body: Json): Json => {
+/** What an apply through this path can set: `/status` the status, the main path of such a kind everything else. */
+const settable = (resource: Resource, wanted: JsonObject, subresource: string | undefined): JsonObject => {
+  const { status, ...rest } = wanted;
+  const { apiVersion, kind } = wanted;
+  if (subresource === 'status') return status === undefined ? { apiVersion, kind } : { apiVersion, kind, status };
+  return resource.status ? rest : wanted;
+};
+
+/** @throws ApiError 400, 409. */
+const applyConfiguration = ({ resource, current, name, now }: PatchTarget, body: Json, options: WriteOptions): Json => {
   const wanted = requireObject(body);
   if (wanted.apiVersion !== apiVersionOf(resource) || wanted.kind !== resource.kind) {
     throw badRequest(`the object provided is unrecognized (must be of type ${resource.kind})`);
   }
   const meta = isObject(wanted.metadata) ? wanted.metadata : {};
-  const named = { ...wanted, metadata: { ...meta, name } };
-  if (!current) return named;
-  return resource.custom ? mergePatch(current, named) : strategicPatch(resource.schema?.structure(), current, named);
+  if (Array.isArray(meta.managedFields) && meta.managedFields.length > 0) throw badRequest('metadata.managedFields must be nil');
+  if (current && meta.resourceVersion && meta.resourceVersion !== current.metadata.resourceVersion) throw modified(resource, name);
+  const configuration = { ...settable(resource, wanted, options.subresource), metadata: { ...meta, name } } as unknown as KubeObject;
+  const writer = { manager: options.fieldManager ?? '', operation: 'Apply' as const, subresource: options.subresource, now };
+  const application = { schema: mergeSchemaOf(resource), writer, force: options.force ?? false };
+  return current ? applied(current, configuration, application) : appliedNew(configuration, application);
 };

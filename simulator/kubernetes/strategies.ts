@@ -73,7 +73,7 @@ const wishOf = (resource: Resource, object: KubeObject): JsonObject => {
 const onlyStatus = (resource: Resource, object: KubeObject, old: KubeObject): void => {
   const { status } = object;
   // Built-in kinds let labels and annotations through here (kubelets use that); custom resources do not.
-  const metadata = resource.custom ? { ...old.metadata } : object.metadata;
+  const metadata = resource.custom ? { ...old.metadata, managedFields: object.metadata.managedFields } : object.metadata;
   for (const key of Object.keys(object)) delete object[key];
   Object.assign(object, old, { metadata, status });
   if (status === undefined) delete object.status;

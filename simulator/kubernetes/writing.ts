@@ -1,7 +1,9 @@
 import { type Call, type Handling, jsonReply, objectReply, type Reply, requiredBody, writeOptionsOf } from './calls.ts';
 import type { Deletion } from './deletion.ts';
+import { ApiError } from './errors.ts';
 import { selectionOf } from './listing.ts';
 import { isObject, type JsonObject } from './objects.ts';
+import { isApply } from './patching.ts';
 import { listText } from './reading.ts';
 import { strategyOf } from './strategies.ts';
 
@@ -12,11 +14,18 @@ export const create = ({ api }: Handling, call: Call): Reply => {
   return objectReply(call, 201, object, warnings);
 };
 
+const managerRequired = (): ApiError => {
+  const cause = { reason: 'FieldValueRequired', message: 'Required value: is required for apply patch', field: 'fieldManager' };
+  const message = `PatchOptions.meta.k8s.io "" is invalid: ${cause.field}: ${cause.message}`;
+  return new ApiError(422, 'Invalid', message, { group: 'meta.k8s.io', kind: 'PatchOptions', causes: [cause] });
+};
+
 /** PUT and PATCH. */
 export const write = ({ api }: Handling, call: Call): Reply => {
   const { resource, namespace, name = '' } = call.target;
   const warnings: string[] = [];
   const options = writeOptionsOf(call, warnings);
+  if (call.method === 'PATCH' && isApply(call.body.type) && !call.query.get('fieldManager')) throw managerRequired();
   const { object, created } =
     call.method === 'PUT'
       ? api.update(resource, namespace, name, requiredBody(call), options)

@@ -28,6 +28,9 @@ const TWICE = 'the real server says the same twice';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const TABLE_EXCEPT = { columnDefinitions: 'descriptions are for people; the names are compared by their cells' };
 
+const OWNER = 'the real server knows who created it, the simulator from the first apply on';
+const APPLY = 'application/apply-patch+yaml';
+
 const NS = 'fidelity';
 const core = (plural: string, rest = ''): string => `/api/v1/namespaces/${NS}/${plural}${rest}`;
 const pools = (rest = ''): string => `/apis/flipop.digitalocean.com/v1alpha1/namespaces/${NS}/floatingippools${rest}`;
@@ -43,6 +46,13 @@ const pool = (name: string, spec: JsonObject): JsonObject => ({
 });
 const pod = (name: string, spec: JsonObject = {}): JsonObject =>
   named(name, { spec: { containers: [{ name: 'c', image: 'i:1' }], ...spec } });
+
+const applied = (data: JsonObject): JsonObject => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'applied' }, data });
+const reporting = (type: string): JsonObject => {
+  const { spec: _spec, ...head } = pool('applied', {});
+  const condition = { type, status: 'True', reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' };
+  return { ...head, status: { conditions: [condition] } };
+};
 
 const step = (title: string, method: string, path: string, more: Partial<Step> = {}): Step => ({ title, method, path, ...more });
 
@@ -358,6 +368,72 @@ export const STEPS: readonly Step[] = [
   step('prints services', 'GET', core('services'), { accept: TABLE, except: { ...TABLE_EXCEPT, 'rows.0.cells.2': 'a free address' } }),
   step('prints events', 'GET', core('events'), { accept: TABLE, except: TABLE_EXCEPT }),
   step('prints secrets', 'GET', core('secrets', '?fieldSelector=metadata.name=k'), { accept: TABLE, except: TABLE_EXCEPT }),
+
+  step('creates what is applied', 'PATCH', core('configmaps', '/applied?fieldManager=one'), {
+    type: APPLY,
+    body: applied({ a: '1', b: '2' }),
+  }),
+  step('removes what its manager no longer applies', 'PATCH', core('configmaps', '/applied?fieldManager=one'), {
+    type: APPLY,
+    body: applied({ a: '1' }),
+  }),
+  step('shares a field that another applies with the same value', 'PATCH', core('configmaps', '/applied?fieldManager=two'), {
+    type: APPLY,
+    body: applied({ a: '1', c: '3' }),
+  }),
+  step('refuses to change a field of another manager', 'PATCH', core('configmaps', '/applied?fieldManager=two'), {
+    type: APPLY,
+    body: applied({ a: '5', c: '3' }),
+  }),
+  step('changes it by force', 'PATCH', core('configmaps', '/applied?fieldManager=two&force=true'), {
+    type: APPLY,
+    body: applied({ a: '5', c: '3' }),
+  }),
+  step('keeps what another manager has when one lets go', 'PATCH', core('configmaps', '/applied?fieldManager=one'), {
+    type: APPLY,
+    body: applied({}),
+  }),
+  step('removes all that a manager has when it applies nothing', 'PATCH', core('configmaps', '/emptied?fieldManager=one'), {
+    type: APPLY,
+    body: { ...applied({ a: '1' }), metadata: { name: 'emptied' } },
+  }),
+  step('leaves nothing of it', 'PATCH', core('configmaps', '/emptied?fieldManager=one'), {
+    type: APPLY,
+    body: { ...applied({}), metadata: { name: 'emptied' } },
+  }),
+  step('lets a plain patch take a field', 'PATCH', core('configmaps', '/applied?fieldManager=three'), {
+    type: MERGE,
+    body: { data: { c: '9' } },
+  }),
+  step('refuses to take it back', 'PATCH', core('configmaps', '/applied?fieldManager=two'), {
+    type: APPLY,
+    body: applied({ a: '5', c: '3' }),
+  }),
+  step('refuses to apply without a manager', 'PATCH', core('configmaps', '/applied'), { type: APPLY, body: applied({}) }),
+  step('refuses an applied change of what was created plainly', 'PATCH', core('secrets', '/k?fieldManager=one'), {
+    type: APPLY,
+    body: { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'k' }, data: { a: 'Yw==' } },
+    except: { message: OWNER, 'details.causes.0.message': OWNER },
+    both: 'Apply failed with 1 conflict: conflict with "',
+  }),
+  step('applies a pool', 'PATCH', pools('/applied?fieldManager=one'), {
+    type: APPLY,
+    body: pool('applied', { provider: 'a', ips: ['192.0.2.1'] }),
+  }),
+  step('merges a set of addresses', 'PATCH', pools('/applied?fieldManager=two'), {
+    type: APPLY,
+    body: pool('applied', { provider: 'a', ips: ['192.0.2.2'] }),
+  }),
+  step('applies a condition to its status', 'PATCH', pools('/applied/status?fieldManager=one'), { type: APPLY, body: reporting('Ready') }),
+  step('merges conditions of two managers', 'PATCH', pools('/applied/status?fieldManager=two'), {
+    type: APPLY,
+    body: reporting('Degraded'),
+  }),
+  step('removes one condition', 'PATCH', pools('/applied/status?fieldManager=one'), {
+    type: APPLY,
+    body: { ...pool('applied', {}), status: {} },
+  }),
+  step('deletes the applied pool', 'DELETE', pools('/applied')),
 
   step('answers who may do what', 'POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
     body: { spec: { resourceAttributes: { verb: 'get', resource: 'pods' } } },

@@ -16,6 +16,7 @@ const VARYING = ['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimesta
 /** Bookkeeping that the simulator does not do, and a field that newer servers no longer have. */
 const LEFT_OUT = ['managedFields', 'selfLink'];
 
+const AGE = /^\d+[smhd](\d+[smhd])?$/;
 const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /** Go writes zero values where others leave a member out: to a client of typed APIs both say the same. */
@@ -24,7 +25,7 @@ const isZero = (value: Json | undefined): boolean =>
 
 const shown = (path: string, value: Json): Json => {
   if (VARYING.includes(path.split('.').at(-1) ?? '')) return '(any)';
-  return typeof value === 'string' ? value.replace(UID, '(uid)') : value;
+  return typeof value === 'string' ? value.replace(UID, '(uid)').replace(AGE, '(age)') : value;
 };
 
 /** Every value that is not zero, by its path. */

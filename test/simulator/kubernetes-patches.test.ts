@@ -1,6 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { at } from '../../simulator/kubernetes/objects.ts';
-import { CONFIG_MAPS, configMap, JSON_PATCH, MERGE, NODES, node, POOLS, pool, STRATEGIC, startCluster } from './kubernetes-support.ts';
+import { at, type JsonObject } from '../../simulator/kubernetes/objects.ts';
+import {
+  type Cluster,
+  CONFIG_MAPS,
+  configMap,
+  JSON_PATCH,
+  MERGE,
+  NODES,
+  node,
+  POOLS,
+  pool,
+  type Reply,
+  STRATEGIC,
+  startCluster,
+} from './kubernetes-support.ts';
 
 describe('a merge patch', () => {
   test('sets, replaces and removes, and leaves the rest', async () => {
@@ -112,5 +125,82 @@ describe('a strategic merge patch', () => {
     expect(code).toBe(415);
     expect(body.reason).toBe('UnsupportedMediaType');
     expect(body.message).toContain('application/merge-patch+json');
+  });
+});
+
+describe('server-side apply', () => {
+  const APPLY = { 'content-type': 'application/apply-patch+yaml' };
+  const configuration = (data: JsonObject): JsonObject => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data });
+  const apply = (cluster: Cluster, manager: string, data: JsonObject): Promise<Reply> =>
+    cluster.send('PATCH', `${CONFIG_MAPS}/a?fieldManager=${manager}`, configuration(data), APPLY);
+
+  test('creates what is missing and takes YAML', async () => {
+    const cluster = await startCluster();
+    const text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {key: value}\n';
+    const { code, body } = await cluster.send('PATCH', `${CONFIG_MAPS}/a?fieldManager=me`, text, APPLY);
+    expect(code).toBe(201);
+    expect(body).toMatchObject({ data: { key: 'value' }, metadata: { managedFields: [{ manager: 'me', operation: 'Apply' }] } });
+  });
+
+  test('removes what its manager no longer names and keeps what others own', async () => {
+    const cluster = await startCluster();
+    await apply(cluster, 'one', { a: '1', b: '2' });
+    await apply(cluster, 'two', { c: '3' });
+    const { body } = await apply(cluster, 'one', { a: '1' });
+    expect(body.data).toEqual({ a: '1', c: '3' });
+  });
+
+  test('again with the same configuration changes nothing', async () => {
+    const cluster = await startCluster();
+    const first = await apply(cluster, 'one', { a: '1' });
+    const second = await apply(cluster, 'one', { a: '1' });
+    expect(second.body).toEqual(first.body);
+  });
+
+  test('is a conflict over a field of another manager, unless forced', async () => {
+    const cluster = await startCluster();
+    await apply(cluster, 'one', { a: '1' });
+    const { code, body } = await apply(cluster, 'two', { a: '2' });
+    expect(code).toBe(409);
+    expect(body.message).toBe('Apply failed with 1 conflict: conflict with "one": .data.a');
+    const forced = await cluster.send('PATCH', `${CONFIG_MAPS}/a?fieldManager=two&force=true`, configuration({ a: '2' }), APPLY);
+    expect(forced.body.data).toEqual({ a: '2' });
+    expect((await apply(cluster, 'one', { a: '1' })).code).toBe(409);
+  });
+
+  test('meets an owner in what was there before the first apply', async () => {
+    const cluster = await startCluster();
+    await cluster.make(CONFIG_MAPS, configMap('a', { a: '1', b: '2' }));
+    expect((await apply(cluster, 'one', { a: '2' })).code).toBe(409);
+    expect((await apply(cluster, 'one', { a: '1', c: '3' })).body.data).toEqual({ a: '1', b: '2', c: '3' });
+  });
+
+  test('merges lists of a custom resource by their keys', async () => {
+    const cluster = await startCluster();
+    await cluster.make(POOLS, pool('x'));
+    const condition = (type: string): JsonObject => ({
+      type,
+      status: 'True',
+      reason: 'R',
+      message: 'm',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    });
+    const report = (manager: string, ...types: string[]): Promise<Reply> => {
+      const { spec: _spec, ...head } = pool('x');
+      const body = { ...head, status: { conditions: types.map(condition) } };
+      return cluster.send('PATCH', `${POOLS}/x/status?fieldManager=${manager}`, body, APPLY);
+    };
+    const types = ({ body }: Reply): unknown => (at(body, 'status', 'conditions') as JsonObject[]).map(({ type }) => type);
+    await report('one', 'Ready');
+    expect(types(await report('two', 'Degraded'))).toEqual(['Ready', 'Degraded']);
+    expect(types(await report('one'))).toEqual(['Degraded']);
+    expect((await report('two')).body).toMatchObject({ status: { conditions: [] } });
+  });
+
+  test('needs a manager', async () => {
+    const cluster = await startCluster();
+    const { code, body } = await cluster.send('PATCH', `${CONFIG_MAPS}/a`, configuration({}), APPLY);
+    expect(code).toBe(422);
+    expect(body.message).toContain('fieldManager: Required value');
   });
 });

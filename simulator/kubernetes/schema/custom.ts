@@ -32,13 +32,16 @@ const metaSchema = (): Schema => {
   return model ? resolvedSchema(model) : { 'x-kubernetes-preserve-unknown-fields': true };
 };
 
+/** A custom resource's schema with that of its metadata, which definitions leave to the server. */
+export const withMetadata = (schema: Schema): Schema => ({ ...schema, properties: { ...schema.properties, metadata: metaSchema() } });
+
 /** What the schema of a custom resource's version does to its objects. `openAPIV3Schema` is taken as it stands in the definition. */
 export const customSchema = (names: { kind: string; version: string }, openAPIV3Schema: JsonObject): ObjectSchema => {
   const schema = openAPIV3Schema as Schema;
   // Metadata is the API server's own; a definition may only restrict name and generateName, which nobody here does.
   const { metadata: _metadata, ...properties } = schema.properties ?? {};
   const checked: Schema = { ...schema, properties };
-  const known: Schema = { ...schema, properties: { ...properties, metadata: metaSchema() } };
+  const known = withMetadata(checked);
   return {
     structure: () => schema,
     accept: (object, options) => {
