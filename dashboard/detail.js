@@ -7,7 +7,7 @@ import { layoutOf } from './layout.js';
 import { get } from './live.js';
 import { lastArrows, liveStates } from './marks.js';
 import { badge } from './table.js';
-import { clock, eventText, span, statePath, toneOf, waitText } from './text.js';
+import { clock, eventText, moveText, span, toneOf, waitText } from './text.js';
 import { movable } from './view.js';
 
 /** @typedef {import('./types.js').Row} Row */
@@ -123,7 +123,7 @@ function showTitle(actor, now) {
   const facts = [row.pool && `pool ${row.pool}`, row.node && `on ${row.node}`, row.since !== null && `for ${span(now - row.since)}`];
   byId('title').replaceChildren(
     element('strong', 'mono', [row.name]),
-    badge(row),
+    badge(row, row.state.replaceAll('.', ' · ').replaceAll('|', ' | ')),
     element('span', 'dim', [facts.filter(Boolean).join('  ·  ')]),
     element('span', 'spacer'),
     element('span', 'dim mono', [`${row.chart} v${record.chartVersion} · write ${record.version} · term ${record.term}`]),
@@ -146,11 +146,9 @@ function waitingList(row, now) {
 function journalList(entries) {
   if (entries.length === 0) return element('div', 'dim', ['nothing yet']);
   const cells = entries.flatMap(({ at, event, from, to, note }, index) => {
-    const [before, after] = [statePath(from), statePath(to)];
-    const move = before === after ? after : `${before || 'new'} → ${after || 'gone'}`;
     const text = element('span', 'move', [
       element('b', '', [eventText(event)]),
-      `  ${move}`,
+      `  ${moveText(from, to)}`,
       ...(note ? [element('span', 'dim', [`  ${note}`])] : []),
     ]);
     const time = element('span', 'at mono', [clock(at)]);

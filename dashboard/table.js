@@ -2,7 +2,8 @@
 // The table. Only the rows in sight are in the page, so that ten thousand cost no more than twenty.
 
 import { byId, element } from './dom.js';
-import { span, toneOf, waitsFor } from './text.js';
+import { outerState } from './rows.js';
+import { innerState, span, toneOf, waitsFor } from './text.js';
 
 /** @typedef {import('./types.js').Row} Row */
 
@@ -29,7 +30,7 @@ export function createTable({ now, select }) {
   const rowElement = (row, index) => {
     const line = element('div', 'row', [
       cell([element('div', 'mono', [row.name]), element('div', 'second', [row.pool || row.chart])]),
-      cell([element('div', '', [badge(row)]), second(waitsFor(row, now()))]),
+      cell([element('div', '', [badge(row, outerState(row))]), second(waitsFor(row, now()) || innerState(row.state))]),
       cell([element('div', 'mono', [row.node || '—']), second(row.reason, 'why', row.message)]),
       cell([element('div', 'mono', [row.since === null ? '—' : span(now() - row.since)]), second(tries(row))], 'right'),
     ]);
@@ -81,8 +82,8 @@ function reveal(scroller, index) {
   else if (top + ROW_HEIGHT > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + ROW_HEIGHT - scroller.clientHeight;
 }
 
-/** @param {Row} row */
-export const badge = ({ state, reason }) => element('span', `badge ${toneOf(state, reason)}`, [state.replaceAll('.', ' · ')]);
+/** @param {Row} row @param {string} text */
+export const badge = ({ state, reason }, text) => element('span', `badge ${toneOf(state, reason)}`, [text]);
 
 /** @param {readonly Node[]} children @param {string} [className] */
 const cell = (children, className = '') => element('div', className, children);

@@ -60,15 +60,49 @@ export function eventText(event) {
   return delay ? `after ${delay}` : event;
 }
 
-/** A state value on one line.
- * @param {unknown} value @returns {string} */
-export function statePath(value) {
-  if (typeof value === 'string') return value;
-  if (typeof value !== 'object' || value === null) return '';
-  return Object.entries(value)
-    .map(([state, inner]) => [state, statePath(inner)].filter(Boolean).join('.'))
-    .sort()
-    .join(' | ');
+/** What lies within the outermost state: `Waiting`, `acquiring Complete, granting Open`; empty when there is nothing.
+ * @param {string} state as rows have it */
+export function innerState(state) {
+  const inner = state.slice((state.split('.')[0] ?? '').length + 1);
+  return inner
+    .split('|')
+    .map((region) => region.replaceAll('.', ' '))
+    .join(', ');
+}
+
+/** From where to where, without what stayed as it was: `Publishing → Complete` of a state with several regions.
+ * @param {unknown} from @param {unknown} to */
+export function moveText(from, to) {
+  const [before, after] = [leaves(from), leaves(to)];
+  const left = before.filter((leaf) => !after.includes(leaf));
+  const entered = after.filter((leaf) => !before.includes(leaf));
+  if (left.length === 0 && entered.length === 0) return `${after.join(', ')}, as before`;
+  const shared = sharedPrefix([...left, ...entered]);
+  /** @param {readonly string[]} paths @param {string} none */
+  const shorter = (paths, none) => paths.map((path) => path.slice(shared.length)).join(', ') || none;
+  return `${shorter(left, before.length === 0 ? 'new' : '…')} → ${shorter(entered, after.length === 0 ? 'gone' : '…')}`;
+}
+
+/** The innermost states of a state value, as paths.
+ * @param {unknown} value @returns {string[]} */
+function leaves(value) {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([state, inner]) => {
+    const within = leaves(inner);
+    return within.length === 0 ? [state] : within.map((path) => `${state}.${path}`);
+  });
+}
+
+/** What all paths begin with, up to a dot.
+ * @param {readonly string[]} paths */
+function sharedPrefix(paths) {
+  let shared = '';
+  for (const part of paths[0]?.split('.').slice(0, -1) ?? []) {
+    if (!paths.every((path) => path.startsWith(`${shared}${part}.`))) break;
+    shared += `${part}.`;
+  }
+  return shared;
 }
 
 /** How a state looks: the colour says what kind of attention it wants.

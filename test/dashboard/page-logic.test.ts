@@ -4,7 +4,7 @@ import { graphOf } from '../../dashboard/graph.js';
 import { freePlace } from '../../dashboard/labels.js';
 import { lastArrows, liveStates } from '../../dashboard/marks.js';
 import { listed, type View } from '../../dashboard/rows.js';
-import { eventText, span, toneOf, waitText } from '../../dashboard/text.js';
+import { eventText, innerState, moveText, span, toneOf, waitText } from '../../dashboard/text.js';
 import type { Row } from '../../dashboard/types.js';
 import { sampleMachine } from './sample-machine.ts';
 
@@ -148,6 +148,25 @@ describe('texts', () => {
       'xstate.done.state.ip.X',
     ];
     expect(events.map(eventText)).toEqual(['NODE_GRANTED', 'assign done', 'assign failed', 'after coolOff', 'done']);
+  });
+
+  test('tell what lies within a state', () => {
+    expect(['Stable.Holding', 'CoolOff', 'Serving.acquiring.Complete|granting.Open'].map(innerState)).toEqual([
+      'Holding',
+      '',
+      'acquiring Complete, granting Open',
+    ]);
+  });
+
+  test('tell a move without what stayed as it was', () => {
+    expect(moveText({ Unassigned: 'Waiting' }, 'Assigning')).toBe('Unassigned.Waiting → Assigning');
+    expect(moveText({ Unassigned: 'Finding' }, { Unassigned: 'Waiting' })).toBe('Finding → Waiting');
+    const serving = (acquiring: string) => ({ Serving: { acquiring, granting: 'Open' } });
+    expect(moveText(serving('Publishing'), serving('Complete'))).toBe('Publishing → Complete');
+    expect(moveText('Priming', serving('Complete'))).toBe('Priming → Serving.acquiring.Complete, Serving.granting.Open');
+    expect(moveText(null, 'Assigning')).toBe('new → Assigning');
+    expect(moveText('Released', null)).toBe('Released → gone');
+    expect(moveText('Assigning', 'Assigning')).toBe('Assigning, as before');
   });
 
   test('colour states by the attention they want', () => {
