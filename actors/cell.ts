@@ -20,6 +20,8 @@ export interface CellPorts {
   readonly dispatch: (commands: readonly Command[]) => Promise<readonly string[]>;
   /** Best effort: these jobs and timers are no longer waited for. */
   readonly discard: (obsolete: TurnResult['obsolete'], records: ReadonlyMap<ActorId, ActorRecord>) => void;
+  /** The version at which actors of this term ended, by id: kept as long as the term lasts. */
+  readonly ended: Map<ActorId, number>;
   /** Claims changed hands. */
   readonly claimsChanged: (claims: CellWrite['claims']) => void;
   /** The cell takes no more turns until it is opened again. */
@@ -137,7 +139,8 @@ export class Cell {
 
   async #turn(pending: readonly Pending[]): Promise<void> {
     const clear = [...this.#toClear];
-    const context = { charts: this.#ports.charts, term: this.#ports.term(), now: this.#ports.clock.now(), clear };
+    const { charts, clock, ended, term } = this.#ports;
+    const context = { charts, term: term(), now: clock.now(), clear, endedAt: (actor: ActorId) => ended.get(actor) ?? 0 };
     const result = runTurn(
       this.#state,
       pending.map(({ envelope }) => envelope),
@@ -168,6 +171,10 @@ export class Cell {
   #adopt(result: TurnResult, cleared: readonly string[]): void {
     this.#state = result.next;
     if (!result.write) return;
+    const { ended } = this.#ports;
+    for (const { actor, expected, record } of result.write.records) {
+      if (!record) ended.set(actor, Math.max(ended.get(actor) ?? 0, expected) + 1);
+    }
     for (const id of cleared) this.#toClear.delete(id);
     for (const command of result.write.outbox.add) this.#outbox.set(command.id, command);
     for (const { commandId } of result.obsolete) {

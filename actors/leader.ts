@@ -63,6 +63,7 @@ export class Leader {
   readonly #reading = new Set<string>();
   /** Record versions that stood when a verification was issued. */
   readonly #issued = new Map<string, ReadonlyMap<ActorId, number>>();
+  readonly #ended = new Map<ActorId, number>();
   readonly #consumers: Consumer[] = [];
   readonly #timers = new Set<() => void>();
   #closed = false;
@@ -295,6 +296,7 @@ export class Leader {
       term: () => this.term,
       dispatch: (commands) => this.#dispatch(commands),
       discard: (obsolete, records) => discard(obsolete, records, { queues }),
+      ended: this.#ended,
       claimsChanged: (claims) => this.#claimsChanged(claims),
       halted: (cell, why) => {
         log.warn('a cell halted', { cell, why });

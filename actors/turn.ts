@@ -40,6 +40,8 @@ export interface TurnContext {
   readonly now: number;
   /** Commands that were dispatched since the last write: their outbox entries go with this one. */
   readonly clear: readonly string[];
+  /** The version at which an actor of this id ended earlier in this term; 0 for none. One that comes again goes on from there: ids never repeat. */
+  readonly endedAt: (actor: ActorId) => number;
 }
 
 export interface TurnResult {
@@ -66,6 +68,8 @@ export function runTurn(state: CellState, envelopes: readonly Envelope[], contex
 /** One actor's part of a turn. */
 interface Draft {
   readonly stored: ActorRecord | null;
+  /** The version that this turn writes. */
+  readonly version: number;
   readonly chart: Chart;
   snapshot: { value: unknown; context: unknown };
   waiting: Map<string, Waiting>;
@@ -138,6 +142,7 @@ class Turn {
     if (!stored || !chart) return null;
     const draft: Draft = {
       stored,
+      version: stored.version + 1,
       chart,
       snapshot: stored.snapshot,
       waiting: new Map(Object.entries(stored.waiting)),
@@ -189,7 +194,7 @@ class Turn {
   }
 
   #nextId(actor: ActorId, draft: Draft): string {
-    const id = keyOf(actor, this.#context.term, (draft.stored?.version ?? 0) + 1, draft.index);
+    const id = keyOf(actor, this.#context.term, draft.version, draft.index);
     draft.index += 1;
     return id;
   }
@@ -229,6 +234,7 @@ class Turn {
     const begun = begin(chart, input);
     const draft: Draft = {
       stored: former?.stored ?? null,
+      version: former?.version ?? this.#context.endedAt(id) + 1,
       chart,
       snapshot: begun.snapshot,
       waiting: new Map(),
@@ -236,7 +242,7 @@ class Turn {
       consumed: new Set(),
       events: ['init'],
       journal: [{ actor: id, at: this.#context.now, event: 'init', from: null, to: begun.snapshot.value as Json }],
-      index: 0,
+      index: former?.index ?? 0,
       done: false,
     };
     this.#drafts.set(id, draft);
@@ -279,7 +285,7 @@ class Turn {
       chartVersion: draft.chart.version,
       snapshot: draft.snapshot as ActorRecord['snapshot'],
       waiting: Object.fromEntries(draft.waiting),
-      version: (draft.stored?.version ?? 0) + 1,
+      version: draft.version,
       term: this.#context.term,
     };
   }
