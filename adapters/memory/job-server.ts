@@ -1,262 +1,233 @@
 import { Fenced, Unreachable } from '../../actors/errors.ts';
-import type { ActiveJob, Clock, Consumer, JobStep, Json, NewJob } from '../../actors/ports.ts';
-import { type ConsumerState, type Job, type JobProcess, type KeptJob, keptJob, newJob, nextOf, type Run } from './kept-jobs.ts';
+import type { ActiveJob, Clock, Consumer, JobStep } from '../../actors/ports.ts';
+import { JobShelf } from './job-shelf.ts';
+import type { ConsumerState, Job, JobProcess, Run } from './kept-jobs.ts';
 
 export type NewConsumer = Pick<ConsumerState, 'queue' | 'process' | 'run' | 'concurrency'>;
 
-/** What outlives the processes: all queues with their jobs. Every call is atomic. */
-export interface JobServer {
-  add(queue: string, jobs: readonly NewJob[]): void;
-  remove(queue: string, id: string): void;
-  progressOf(queue: string, id: string): Json;
-  counts(queue: string): Record<'waiting' | 'active' | 'delayed' | 'failed', number>;
-  jobs(queue: string): readonly KeptJob[];
-  consume(consumer: NewConsumer): Consumer;
-  /** The locks of a process's consumers are renewed no more; they take no more jobs. */
-  stopRenewing(process: JobProcess): void;
-  /** Like that, and nothing that their handlers do is heard. */
-  endConsumers(process: JobProcess): void;
-  wipe(): void;
-  goDown(): void;
-  comeBack(): void;
-  isDown(): boolean;
-}
-
-interface Settings {
-  readonly lockDurationMs: number;
-  readonly keepMs: number;
-}
-
 interface QueueState {
-  readonly jobs: Map<string, Job>;
-  readonly waiting: Set<Job>;
+  readonly shelf: JobShelf;
   readonly consumers: Set<ConsumerState>;
-  readonly finished: { readonly id: string; readonly at: number }[];
   pumping: boolean;
 }
 
-export const jobServer = (clock: Clock, { lockDurationMs, keepMs }: Settings): JobServer => {
-  const queues = new Map<string, QueueState>();
-  const active = new Set<Job>();
-  let arrivals = 0;
-  let downSince: number | null = null;
+/** What outlives the processes: all queues with their jobs, and who runs what under which lock. Every call is atomic. */
+export class JobServer {
+  readonly #clock: Clock;
+  readonly #lockDurationMs: number;
+  readonly #keepMs: number;
+  readonly #queues = new Map<string, QueueState>();
+  readonly #active = new Set<Job>();
+  #downSince: number | null = null;
 
-  const queueOf = (name: string): QueueState => {
-    const known = queues.get(name);
+  constructor(clock: Clock, { lockDurationMs, keepMs }: { readonly lockDurationMs: number; readonly keepMs: number }) {
+    this.#clock = clock;
+    this.#lockDurationMs = lockDurationMs;
+    this.#keepMs = keepMs;
+  }
+
+  shelf(name: string): JobShelf {
+    return this.#queue(name).shelf;
+  }
+
+  consume(wanted: NewConsumer): Consumer {
+    const consumer: ConsumerState = { ...wanted, open: true, dead: false, active: 0, renewedAt: null, idle: () => undefined };
+    this.#queue(wanted.queue).consumers.add(consumer);
+    this.#pumpSoon(wanted.queue);
+    return { close: (graceMs) => this.#close(consumer, graceMs) };
+  }
+
+  /** The locks of a process's consumers are renewed no more; they take no more jobs. */
+  stopRenewing(process: JobProcess): void {
+    for (const consumer of this.#consumersOf(process)) this.#letLocksRunOut(consumer);
+  }
+
+  /** Like that, and nothing that their handlers do is heard. */
+  endConsumers(process: JobProcess): void {
+    for (const consumer of this.#consumersOf(process)) {
+      consumer.dead = true;
+      this.#letLocksRunOut(consumer);
+    }
+  }
+
+  wipe(): void {
+    for (const { shelf } of this.#queues.values()) shelf.wipe();
+  }
+
+  isDown(): boolean {
+    return this.#downSince !== null;
+  }
+
+  goDown(): void {
+    this.#downSince ??= this.#clock.monotonic();
+  }
+
+  comeBack(): void {
+    if (this.#downSince === null) return;
+    // The locks are as old as the outage: one that ran out meanwhile is lost before anybody can end its job.
+    const lost = this.#clock.monotonic() - this.#downSince >= this.#lockDurationMs;
+    this.#downSince = null;
+    for (const job of [...this.#active]) {
+      const { run } = job;
+      if (run === null || run.consumer.renewedAt !== null) continue;
+      if (lost) this.#runAgain(job, run);
+      else run.ended?.();
+    }
+    this.#expireLocks();
+    for (const name of this.#queues.keys()) this.#pumpSoon(name);
+  }
+
+  #queue(name: string): QueueState {
+    const known = this.#queues.get(name);
     if (known !== undefined) return known;
-    const queue: QueueState = { jobs: new Map(), waiting: new Set(), consumers: new Set(), finished: [], pumping: false };
-    queues.set(name, queue);
+    const shelf = new JobShelf(name, this.#clock, { keepMs: this.#keepMs, tellWaiting: () => this.#pumpSoon(name) });
+    const queue: QueueState = { shelf, consumers: new Set(), pumping: false };
+    this.#queues.set(name, queue);
     return queue;
-  };
-  const renewedAt = (consumer: ConsumerState): number => consumer.renewedAt ?? downSince ?? clock.monotonic();
-  const isKept = (job: Job): boolean => queueOf(job.queue).jobs.get(job.id) === job;
-  const holdsLock = (job: Job, run: Run): boolean =>
-    isKept(job) && job.run === run && clock.monotonic() - renewedAt(run.consumer) < lockDurationMs;
+  }
 
-  const enqueue = (job: Job): void => {
-    arrivals += 1;
-    job.order = arrivals;
-    job.state = 'waiting';
-    queueOf(job.queue).waiting.add(job);
-    pumpSoon(job.queue);
-  };
-  const delay = (job: Job, ms: number): void => {
-    job.state = 'delayed';
-    job.cancelTimer = clock.after(ms, () => enqueue(job));
-  };
-  const release = (job: Job, run: Run): void => {
-    if (job.run !== run) return;
-    active.delete(job);
-    job.run = null;
-  };
-  const runAgain = (job: Job, run: Run): void => {
-    release(job, run);
-    if (!isKept(job)) return;
-    job.rerun = true;
-    enqueue(job);
-  };
+  // ---- the start of a run
+
+  #pumpSoon(name: string): void {
+    const queue = this.#queue(name);
+    if (queue.pumping) return;
+    queue.pumping = true;
+    queueMicrotask(() => this.#pump(queue));
+  }
+
+  #pump(queue: QueueState): void {
+    queue.pumping = false;
+    while (this.#downSince === null) {
+      const job = queue.shelf.next();
+      const consumer = freeConsumer(queue.consumers);
+      if (consumer === null || job === null) return;
+      this.#start(job, consumer);
+    }
+  }
+
+  #start(job: Job, consumer: ConsumerState): void {
+    const run: Run = { consumer, ended: null };
+    this.shelf(job.queue).take(job);
+    job.run = run;
+    this.#active.add(job);
+    consumer.active += 1;
+    const handled = async (): Promise<JobStep> => consumer.run(this.#activeJob(job, run));
+    handled().then(
+      (step) => this.#ended(job, run, step),
+      (error: unknown) => this.#ended(job, run, error instanceof Error ? error : new Error(String(error))),
+    );
+  }
+
+  #activeJob(job: Job, run: Run): ActiveJob {
+    return {
+      id: job.id,
+      data: JSON.parse(job.data),
+      progress: JSON.parse(job.progress),
+      rerun: job.rerun,
+      lock: () => ({ renewedAt: this.#renewedAt(run.consumer), durationMs: this.#lockDurationMs }),
+      keep: async (progress) => {
+        await Promise.resolve();
+        if (run.consumer.dead) return new Promise(() => undefined);
+        if (this.isDown()) throw new Unreachable('memory queues: switched off');
+        if (!this.#holdsLock(job, run)) throw new Fenced(`job ${job.id} is not this process's any more`);
+        job.progress = JSON.stringify(progress);
+      },
+    };
+  }
 
   // ---- the end of a run
 
-  const finish = (job: Job, state: 'completed' | 'failed', reason: string | null): void => {
-    job.state = state;
-    job.failedReason = reason;
-    const { finished, jobs } = queueOf(job.queue);
-    finished.push({ id: job.id, at: clock.monotonic() });
-    for (let oldest = finished[0]; oldest !== undefined && oldest.at + keepMs < clock.monotonic(); oldest = finished[0]) {
-      finished.shift();
-      jobs.delete(oldest.id);
-    }
-  };
-  const apply = (job: Job, run: Run, step: JobStep | Error): void => {
-    if (!isKept(job)) release(job, run);
-    if (!holdsLock(job, run)) return;
-    release(job, run);
-    if (step instanceof Error) finish(job, 'failed', step.message);
-    else if (step.kind === 'done') finish(job, 'completed', null);
-    else {
-      job.progress = JSON.stringify(step.progress);
-      job.rerun = false;
-      delay(job, step.afterMs);
-    }
-  };
-  const ended = (job: Job, run: Run, step: JobStep | Error): void => {
+  #ended(job: Job, run: Run, step: JobStep | Error): void {
     const { consumer } = run;
     consumer.active -= 1;
     // A consumer that died or is stopped tells nobody; its lock runs out.
     if (consumer.renewedAt === null) {
-      if (downSince === null) apply(job, run, step);
-      else run.ended = () => apply(job, run, step);
+      if (this.isDown()) run.ended = () => this.#apply(job, run, step);
+      else this.#apply(job, run, step);
     }
     if (consumer.active === 0) consumer.idle();
-    pumpSoon(job.queue);
-  };
-  const expireLocks = (): void => {
-    if (downSince !== null) return;
-    for (const job of [...active]) if (job.run !== null && !holdsLock(job, job.run)) runAgain(job, job.run);
-  };
+    this.#pumpSoon(job.queue);
+  }
 
-  // ---- the start of a run
-
-  const activeJob = (job: Job, run: Run): ActiveJob => ({
-    id: job.id,
-    data: JSON.parse(job.data),
-    progress: JSON.parse(job.progress),
-    rerun: job.rerun,
-    lock: () => ({ renewedAt: renewedAt(run.consumer), durationMs: lockDurationMs }),
-    keep: async (progress) => {
-      await Promise.resolve();
-      if (run.consumer.dead) return new Promise(() => undefined);
-      if (downSince !== null) throw new Unreachable('memory queues: switched off');
-      if (!holdsLock(job, run)) throw new Fenced(`job ${job.id} is not this process's any more`);
-      job.progress = JSON.stringify(progress);
-    },
-  });
-  const start = (job: Job, consumer: ConsumerState): void => {
-    const run: Run = { consumer, ended: null };
-    queueOf(job.queue).waiting.delete(job);
-    job.state = 'active';
-    job.runs += 1;
-    job.run = run;
-    active.add(job);
-    consumer.active += 1;
-    const handled = async (): Promise<JobStep> => consumer.run(activeJob(job, run));
-    handled().then(
-      (step) => ended(job, run, step),
-      (error: unknown) => ended(job, run, error instanceof Error ? error : new Error(String(error))),
-    );
-  };
-  const freeConsumer = (consumers: Iterable<ConsumerState>): ConsumerState | null => {
-    let free: ConsumerState | null = null;
-    for (const consumer of consumers) {
-      const takes = consumer.open && consumer.renewedAt === null && consumer.active < consumer.concurrency;
-      if (takes && (free === null || consumer.active < free.active)) free = consumer;
+  #apply(job: Job, run: Run, step: JobStep | Error): void {
+    const shelf = this.shelf(job.queue);
+    const heard = this.#holdsLock(job, run);
+    if (heard || !shelf.keeps(job)) this.#release(job, run);
+    if (!heard) return;
+    if (step instanceof Error) shelf.finish(job, 'failed', step.message);
+    else if (step.kind === 'done') shelf.finish(job, 'completed', null);
+    else {
+      job.progress = JSON.stringify(step.progress);
+      job.rerun = false;
+      shelf.delay(job, step.afterMs);
     }
-    return free;
-  };
-  const pump = (queue: QueueState): void => {
-    queue.pumping = false;
-    while (downSince === null && queue.waiting.size > 0) {
-      const consumer = freeConsumer(queue.consumers);
-      const job = nextOf(queue.waiting);
-      if (consumer === null || job === null) return;
-      start(job, consumer);
-    }
-  };
-  const pumpSoon = (name: string): void => {
-    const queue = queueOf(name);
-    if (queue.pumping) return;
-    queue.pumping = true;
-    queueMicrotask(() => pump(queue));
-  };
+  }
 
-  const consumersOf = (process: JobProcess): ConsumerState[] =>
-    [...queues.values()].flatMap(({ consumers }) => [...consumers]).filter((consumer) => consumer.process === process);
-  const letLocksRunOut = (consumer: ConsumerState): void => {
+  #release(job: Job, run: Run): void {
+    if (job.run !== run) return;
+    this.#active.delete(job);
+    job.run = null;
+  }
+
+  #runAgain(job: Job, run: Run): void {
+    const shelf = this.shelf(job.queue);
+    this.#release(job, run);
+    if (!shelf.keeps(job)) return;
+    job.rerun = true;
+    shelf.enqueue(job);
+  }
+
+  // ---- locks
+
+  #renewedAt(consumer: ConsumerState): number {
+    return consumer.renewedAt ?? this.#downSince ?? this.#clock.monotonic();
+  }
+
+  #holdsLock(job: Job, run: Run): boolean {
+    const age = this.#clock.monotonic() - this.#renewedAt(run.consumer);
+    return this.shelf(job.queue).keeps(job) && job.run === run && age < this.#lockDurationMs;
+  }
+
+  #letLocksRunOut(consumer: ConsumerState): void {
     if (consumer.renewedAt !== null) return;
-    consumer.renewedAt = renewedAt(consumer);
-    queueOf(consumer.queue).consumers.delete(consumer);
-    clock.after(consumer.renewedAt + lockDurationMs - clock.monotonic(), expireLocks);
-  };
-  const closeWithin = async (consumer: ConsumerState, graceMs: number): Promise<void> => {
+    consumer.renewedAt = this.#renewedAt(consumer);
+    this.#queue(consumer.queue).consumers.delete(consumer);
+    this.#clock.after(consumer.renewedAt + this.#lockDurationMs - this.#clock.monotonic(), () => this.#expireLocks());
+  }
+
+  #expireLocks(): void {
+    if (this.isDown()) return;
+    for (const job of [...this.#active]) if (job.run !== null && !this.#holdsLock(job, job.run)) this.#runAgain(job, job.run);
+  }
+
+  // ---- consumers
+
+  #consumersOf(process: JobProcess): ConsumerState[] {
+    const all = [...this.#queues.values()].flatMap(({ consumers }) => [...consumers]);
+    return all.filter((consumer) => consumer.process === process);
+  }
+
+  async #close(consumer: ConsumerState, graceMs: number): Promise<void> {
     consumer.open = false;
     if (consumer.active > 0) {
       await new Promise<void>((resolve) => {
-        const cancel = clock.after(graceMs, resolve);
+        const cancel = this.#clock.after(graceMs, resolve);
         consumer.idle = () => {
           cancel();
           resolve();
         };
       });
     }
-    letLocksRunOut(consumer);
-  };
+    this.#letLocksRunOut(consumer);
+  }
+}
 
-  return {
-    add: (name, added) => {
-      const { jobs } = queueOf(name);
-      for (const each of added) {
-        if (jobs.has(each.id)) continue;
-        const job = newJob(name, each);
-        jobs.set(job.id, job);
-        if (each.delayMs !== undefined && each.delayMs > 0) delay(job, each.delayMs);
-        else enqueue(job);
-      }
-    },
-    remove: (name, id) => {
-      const { jobs, waiting } = queueOf(name);
-      const job = jobs.get(id);
-      if (job === undefined || job.state === 'active') return;
-      job.cancelTimer();
-      waiting.delete(job);
-      jobs.delete(id);
-    },
-    progressOf: (name, id) => JSON.parse(queueOf(name).jobs.get(id)?.progress ?? 'null'),
-    counts: (name) => {
-      const counts = { waiting: 0, active: 0, delayed: 0, failed: 0, completed: 0 };
-      for (const { state } of queueOf(name).jobs.values()) counts[state] += 1;
-      const { completed: _, ...open } = counts;
-      return open;
-    },
-    jobs: (name) => [...queueOf(name).jobs.values()].map(keptJob),
-    consume: (wanted) => {
-      const consumer: ConsumerState = { ...wanted, open: true, dead: false, active: 0, renewedAt: null, idle: () => undefined };
-      queueOf(wanted.queue).consumers.add(consumer);
-      pumpSoon(wanted.queue);
-      return { close: (graceMs) => closeWithin(consumer, graceMs) };
-    },
-    stopRenewing: (process) => consumersOf(process).forEach(letLocksRunOut),
-    endConsumers: (process) => {
-      for (const consumer of consumersOf(process)) {
-        consumer.dead = true;
-        letLocksRunOut(consumer);
-      }
-    },
-    wipe: () => {
-      for (const queue of queues.values()) {
-        for (const job of queue.jobs.values()) job.cancelTimer();
-        queue.jobs.clear();
-        queue.waiting.clear();
-        queue.finished.length = 0;
-      }
-    },
-    goDown: () => {
-      downSince ??= clock.monotonic();
-    },
-    comeBack: () => {
-      if (downSince === null) return;
-      // The locks are as old as the outage: one that ran out meanwhile is lost before anybody can end its job.
-      const lost = clock.monotonic() - downSince >= lockDurationMs;
-      downSince = null;
-      for (const job of [...active]) {
-        const { run } = job;
-        if (run === null || run.consumer.renewedAt !== null) continue;
-        if (lost) runAgain(job, run);
-        else run.ended?.();
-      }
-      expireLocks();
-      for (const name of queues.keys()) pumpSoon(name);
-    },
-    isDown: () => downSince !== null,
-  };
+/** The one that runs least of those that take another job. */
+const freeConsumer = (consumers: Iterable<ConsumerState>): ConsumerState | null => {
+  let free: ConsumerState | null = null;
+  for (const consumer of consumers) {
+    const takes = consumer.open && consumer.renewedAt === null && consumer.active < consumer.concurrency;
+    if (takes && (free === null || consumer.active < free.active)) free = consumer;
+  }
+  return free;
 };

@@ -1,6 +1,6 @@
 import { Unreachable } from '../../actors/errors.ts';
 import type { Clock, JobQueue, Queues } from '../../actors/ports.ts';
-import { type JobServer, jobServer } from './job-server.ts';
+import { JobServer } from './job-server.ts';
 import { assertJobId, type JobProcess, type KeptJob } from './kept-jobs.ts';
 
 /** Durable queues in memory, with the accidents that real ones have. */
@@ -31,7 +31,7 @@ export interface MemoryQueuesOptions {
 
 /** Queues whose delays and locks run by `clock`; give them the clock of the world, not of one process. */
 export const memoryQueues = (clock: Clock, { lockDurationMs = 5_000, keepMs = 3_600_000 }: MemoryQueuesOptions = {}): MemoryQueues =>
-  handleOn(jobServer(clock, { lockDurationMs, keepMs }));
+  handleOn(new JobServer(clock, { lockDurationMs, keepMs }));
 
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
@@ -49,11 +49,11 @@ const handleOn = (server: JobServer): MemoryQueues => {
   const queue = (name: string): JobQueue => ({
     add: async (jobs) => {
       for (const { id } of jobs) assertJobId(id);
-      await call(() => server.add(name, jobs));
+      await call(() => server.shelf(name).add(jobs));
     },
-    remove: (id) => call(() => server.remove(name, id)),
-    progressOf: (id) => call(() => server.progressOf(name, id)),
-    counts: () => call(() => server.counts(name)),
+    remove: (id) => call(() => server.shelf(name).remove(id)),
+    progressOf: (id) => call(() => JSON.parse(server.shelf(name).get(id)?.progress ?? 'null')),
+    counts: () => call(() => server.shelf(name).counts()),
     consume: (run, concurrency) => server.consume({ queue: name, process, run, concurrency }),
   });
   return {
@@ -67,9 +67,9 @@ const handleOn = (server: JobServer): MemoryQueues => {
       return handleOn(server);
     },
     connect: () => handleOn(server),
-    wipe: server.wipe,
-    goDown: server.goDown,
-    comeBack: server.comeBack,
-    jobs: server.jobs,
+    wipe: () => server.wipe(),
+    goDown: () => server.goDown(),
+    comeBack: () => server.comeBack(),
+    jobs: (name) => server.shelf(name).jobs(),
   };
 };

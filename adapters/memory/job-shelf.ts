@@ -1,0 +1,101 @@
+import type { Clock, NewJob } from '../../actors/ports.ts';
+import { type Job, type KeptJob, keptJob, newJob, nextOf } from './kept-jobs.ts';
+
+/** The jobs of one queue, whoever runs them: those that wait, those that are delayed and those that ended. */
+export class JobShelf {
+  readonly #name: string;
+  readonly #clock: Clock;
+  readonly #keepMs: number;
+  readonly #tellWaiting: () => void;
+  readonly #jobs = new Map<string, Job>();
+  readonly #waiting = new Set<Job>();
+  readonly #finished: { readonly id: string; readonly at: number }[] = [];
+  #arrivals = 0;
+
+  /** `tellWaiting` is called whenever a job has begun to wait. */
+  constructor(name: string, clock: Clock, { keepMs, tellWaiting }: { readonly keepMs: number; readonly tellWaiting: () => void }) {
+    this.#name = name;
+    this.#clock = clock;
+    this.#keepMs = keepMs;
+    this.#tellWaiting = tellWaiting;
+  }
+
+  add(jobs: readonly NewJob[]): void {
+    for (const each of jobs) {
+      if (this.#jobs.has(each.id)) continue;
+      const job = newJob(this.#name, each);
+      this.#jobs.set(job.id, job);
+      if (each.delayMs !== undefined && each.delayMs > 0) this.delay(job, each.delayMs);
+      else this.enqueue(job);
+    }
+  }
+
+  remove(id: string): void {
+    const job = this.#jobs.get(id);
+    if (job === undefined || job.state === 'active') return;
+    job.cancelTimer();
+    this.#waiting.delete(job);
+    this.#jobs.delete(id);
+  }
+
+  enqueue(job: Job): void {
+    this.#arrivals += 1;
+    job.order = this.#arrivals;
+    job.state = 'waiting';
+    this.#waiting.add(job);
+    this.#tellWaiting();
+  }
+
+  delay(job: Job, ms: number): void {
+    job.state = 'delayed';
+    job.cancelTimer = this.#clock.after(ms, () => this.enqueue(job));
+  }
+
+  finish(job: Job, state: 'completed' | 'failed', reason: string | null): void {
+    const now = this.#clock.monotonic();
+    job.state = state;
+    job.failedReason = reason;
+    this.#finished.push({ id: job.id, at: now });
+    for (let oldest = this.#finished[0]; oldest !== undefined && oldest.at + this.#keepMs < now; oldest = this.#finished[0]) {
+      this.#finished.shift();
+      this.#jobs.delete(oldest.id);
+    }
+  }
+
+  /** False once the job was removed or wiped, also when another of the same id came. */
+  keeps(job: Job): boolean {
+    return this.#jobs.get(job.id) === job;
+  }
+
+  next(): Job | null {
+    return nextOf(this.#waiting);
+  }
+
+  take(job: Job): void {
+    this.#waiting.delete(job);
+    job.state = 'active';
+    job.runs += 1;
+  }
+
+  get(id: string): Job | null {
+    return this.#jobs.get(id) ?? null;
+  }
+
+  jobs(): readonly KeptJob[] {
+    return [...this.#jobs.values()].map(keptJob);
+  }
+
+  counts(): Record<'waiting' | 'active' | 'delayed' | 'failed', number> {
+    const counts = { waiting: 0, active: 0, delayed: 0, failed: 0, completed: 0 };
+    for (const { state } of this.#jobs.values()) counts[state] += 1;
+    const { waiting, active, delayed, failed } = counts;
+    return { waiting, active, delayed, failed };
+  }
+
+  wipe(): void {
+    for (const job of this.#jobs.values()) job.cancelTimer();
+    this.#jobs.clear();
+    this.#waiting.clear();
+    this.#finished.length = 0;
+  }
+}
