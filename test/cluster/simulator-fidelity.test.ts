@@ -7,7 +7,15 @@ import { at, isObject, type Json, type JsonObject } from '../../simulator/kubern
 import { type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { STEPS, type Step } from './fidelity-steps.ts';
+import { APPLY_STEPS } from './fidelity-apply-steps.ts';
+import { KIND_STEPS } from './fidelity-kind-steps.ts';
+import { LAST_STEPS } from './fidelity-last-steps.ts';
+import { OBJECT_STEPS } from './fidelity-object-steps.ts';
+import { POOL_STEPS } from './fidelity-pool-steps.ts';
+import type { Step } from './fidelity-step.ts';
+
+/** In this order: later steps meet what earlier ones left. */
+const STEPS = [...OBJECT_STEPS, ...KIND_STEPS, ...POOL_STEPS, ...APPLY_STEPS, ...LAST_STEPS];
 
 const CRD = fileURLToPath(new URL('../../crds/floatingippools.yaml', import.meta.url));
 
