@@ -65,10 +65,17 @@ const targetOf = ({ method, path }: Request): Target => ({
 const messageIn = (text: string): string => {
   try {
     const { message } = JSON.parse(text) as { readonly message?: unknown };
-    return typeof message === 'string' ? message : text.slice(0, 200);
+    return typeof message === 'string' ? message : text.slice(0, 200).trim();
   } catch {
-    return text.slice(0, 200);
+    return text.slice(0, 200).trim();
   }
+};
+
+/** The client hides what happened, such as a refused connection, in the cause of its error; several addresses tried, in the cause's code. */
+const whyOf = (error: unknown): string => {
+  const { cause } = error as { readonly cause?: unknown };
+  if (!(cause instanceof Error)) return messageOf(error);
+  return `${messageOf(error)}: ${cause.message || (cause as { readonly code?: string }).code}`;
 };
 
 /** Retry-After in seconds, the only form that the API server uses. */
@@ -121,7 +128,7 @@ const answered = async <T>(server: string, request: Request, exchanged: () => Pr
     return await exchanged();
   } catch (cause) {
     if (cause instanceof ApiError || cause instanceof ServerUnreachable) throw cause;
-    throw new ServerUnreachable(`${targetOf(request).verb} ${request.path}: no answer from ${server}: ${messageOf(cause)}`, { cause });
+    throw new ServerUnreachable(`${targetOf(request).verb} ${request.path}: no answer from ${server}: ${whyOf(cause)}`, { cause });
   }
 };
 
@@ -163,7 +170,7 @@ const watchError = (path: string, error: unknown): Error => {
   if (error instanceof ApiError || error instanceof ServerUnreachable) return error;
   const status = (error as { readonly statusCode?: unknown }).statusCode;
   if (typeof status === 'number') return refusal({ verb: 'watch', path }, status, messageOf(error));
-  return new ServerUnreachable(`watch ${path}: ${messageOf(error)}`, { cause: error });
+  return new ServerUnreachable(`watch ${path}: ${whyOf(error)}`, { cause: error });
 };
 
 const startWatch = (config: KeptConfig, options: WatchOptions, handlers: WatchHandlers): (() => void) => {

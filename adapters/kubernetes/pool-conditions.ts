@@ -8,7 +8,8 @@ const conditionsIn = (status: Json | undefined): readonly JsonObject[] => {
 };
 
 /** The conditions as they are to stand in status: the time of the last transition is kept while a condition's status stays, and conditions of
- *  other types, which others wrote, stay. `statuses` are searched in order for the former ones. */
+ *  other types, which others wrote, stay. An empty message becomes the reason: there are servers (1.20 compiled by
+ *  a newer Go) that take an empty text for null and refuse the whole status. `statuses` are searched in order for the former ones. */
 export const conditionsOf = (
   conditions: readonly Condition[],
   generation: number,
@@ -19,7 +20,7 @@ export const conditionsOf = (
   const own = conditions.map(({ type, status, reason, message }) => {
     const before = former.find((condition) => condition.type === type && condition.status === status);
     const lastTransitionTime = before?.lastTransitionTime ?? wholeSeconds(now);
-    return { type, status, reason, message, observedGeneration: generation, lastTransitionTime };
+    return { type, status, reason, message: message || reason, observedGeneration: generation, lastTransitionTime };
   });
   const foreign = conditionsIn(statuses.at(-1)).filter((condition) => !conditions.some(({ type }) => type === condition.type));
   return [...own, ...foreign];

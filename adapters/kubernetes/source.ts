@@ -224,7 +224,6 @@ export class KubernetesSource implements ClusterSource, Seen {
   #tellServed(served: boolean): void {
     if (this.#served === served) return;
     this.#served = served;
-    if (!served) this.#options.log.warn('the API server does not serve FloatingIPPools; is the CustomResourceDefinition installed?');
     this.#options.served?.(served);
   }
 

@@ -96,6 +96,13 @@ describe('the status of a pool', () => {
     });
   });
 
+  test('bears no empty message, which some servers refuse', async () => {
+    const { writer, projection, status } = await writing();
+    writer.project(projection({ conditions: [{ type: 'Degraded', status: 'False', reason: 'AsExpected', message: '' }] }));
+    await writer.flush(2_000);
+    expect(at(status(), 'conditions', 0)).toMatchObject({ reason: 'AsExpected', message: 'AsExpected' });
+  });
+
   test('keeps the time of the last transition while a condition stays as it is', async () => {
     const { writer, projection, status, simulator } = await writing();
     const lastTransitionTime = '2026-01-01T00:00:00Z';
