@@ -1,22 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
-import { openTarget, type Target } from './target.ts';
+import { describe, expect, test } from 'vitest';
+import { staged } from './served.ts';
 
 /** A pool as its users know it, from the manifest to the provider's call log. */
 export const failoverScenarios = () =>
   describe('a pool', () => {
-    let target: Target;
-    let stage: Stage;
-    beforeAll(async () => {
-      target = await openTarget();
-    });
-    afterAll(() => target?.close());
-    beforeEach(async () => {
-      stage = await openStage(target);
-    });
-    afterEach(() => stage.close());
+    const { stage: current } = staged();
 
     test('assigns its addresses, and moves the one of a node that turns NotReady to a spare node by one assign', async () => {
+      const stage = current();
       await stage.nodes('a', 'b', 'c');
       const [one, two] = [stage.cloud.addReservedIP({ region: 'nyc3' }).ip, stage.cloud.addReservedIP({ region: 'nyc3' }).ip];
       const operator = await stage.start();
@@ -44,6 +35,7 @@ export const failoverScenarios = () =>
     });
 
     test('creates the addresses that it lacks and writes them into spec.ips before it uses them', async () => {
+      const stage = current();
       await stage.nodes('a', 'b');
       await stage.start();
       await stage.pool('ingress', { desiredIPs: 2 });
@@ -54,6 +46,7 @@ export const failoverScenarios = () =>
     });
 
     test('finds its addresses where they are after a restart, and writes nothing to the provider', async () => {
+      const stage = current();
       await stage.nodes('a', 'b');
       const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
       const first = await stage.start();
@@ -70,6 +63,7 @@ export const failoverScenarios = () =>
     });
 
     test('fails over after its operator was killed in the middle of an assignment', async () => {
+      const stage = current();
       await stage.nodes('a', 'b', 'c');
       const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
       const first = await stage.start();
@@ -83,7 +77,7 @@ export const failoverScenarios = () =>
       await first.exited;
       fault.remove();
       await stage.start();
-      await stage.until('it is active elsewhere', async () => ![null, holder].includes(await stage.activeOn('ingress', ip)), 30_000);
+      await stage.until('it is active elsewhere', async () => ![null, holder].includes(await stage.activeOn('ingress', ip)));
       expect(fault.hits).toBe(1);
       expect(stage.assigns(ip)).toHaveLength(2);
     });

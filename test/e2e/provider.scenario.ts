@@ -40,7 +40,7 @@ export const providerScenarios = () =>
         const handle = stage.cloud.faults.add(fault);
         const before = stage.assigns(ip).length;
         await stage.notReady(holder);
-        const now = await movedFrom(situation, holder, 25_000);
+        const now = await movedFrom(situation, holder);
         if (fault.kind !== 'actionNotFound') expect(handle.hits).toBeGreaterThan(0);
         expect(stage.assigns(ip).length - before).toBeLessThanOrEqual(assigns);
         expect(stage.assigns(ip).at(-1)).toEqual({ address: ip, node: now });

@@ -23,7 +23,7 @@ export const redisScenarios = () =>
       await stage.redis.crash();
       await stage.until('the operator says that it is not ready', async () => (await situation.operator.metrics('/readyz')).status === 503);
       await stage.redis.restart();
-      await movedFrom(situation, holder, 30_000);
+      await movedFrom(situation, holder);
       expect(stage.assigns(ip)).toHaveLength(2);
     });
 
@@ -31,7 +31,7 @@ export const redisScenarios = () =>
       const situation = await midFailover();
       const { stage, ip, holder } = situation;
       await stage.redis.flushAll();
-      await movedFrom(situation, holder, 30_000);
+      await movedFrom(situation, holder);
       expect(stage.assigns(ip)).toHaveLength(2);
     });
 
@@ -41,7 +41,7 @@ export const redisScenarios = () =>
       await stage.redis.freeze();
       await stage.until('the operator says that it is not ready', async () => (await situation.operator.metrics('/readyz')).status === 503);
       await stage.redis.thaw();
-      await movedFrom(situation, holder, 30_000);
+      await movedFrom(situation, holder);
       expect(stage.assigns(ip)).toHaveLength(2);
     });
 
@@ -49,12 +49,13 @@ export const redisScenarios = () =>
       const { stage, operator, ip, holder } = await served();
       await stage.editPool('ingress', { desiredIPs: 2 });
       await stage.until('two are active', async () => (await stage.getPool('ingress')).status?.activeIPs === 2);
+      const term = (await stage.getPool('ingress')).status?.term ?? 0;
       const writes = stage.cloud.calls.select({ writes: true }).length;
       expect(await operator.stop()).toBe(0);
       await stage.redis.flushAll();
       const next = await stage.start();
       await stage.until('the next one leads', () => next.log.some(({ msg }) => msg === 'leads'));
-      await stage.until('the next one has written the status', async () => (await stage.getPool('ingress')).status?.term === 2);
+      await stage.until('the next one has written the status', async () => ((await stage.getPool('ingress')).status?.term ?? 0) > term);
       await stage.until('two are active', async () => (await stage.getPool('ingress')).status?.activeIPs === 2);
       expect(stage.heldBy(ip)).toBe(holder);
       expect(stage.cloud.calls.select({ writes: true }).length).toBe(writes);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, vi } from 'vitest';
 import type { Operator, OperatorOptions } from '../support/operator.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 import { openTarget, type Target } from './target.ts';
@@ -14,6 +14,8 @@ export interface Served {
 /** Registers a target for the file and a stage for each test. Answers what makes the usual situation on it. */
 export function staged(options: StageOptions = {}) {
   const held: { target?: Target; stage?: Stage } = {};
+  // Processes, a lease that has to run out, a busy machine: the deadlines inside say what did not come in time, this one only ends a test that hangs.
+  vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
   beforeAll(async () => {
     held.target = await openTarget();
   });
@@ -48,7 +50,7 @@ async function serve(stage: Stage, nodes: readonly string[], options: Partial<Op
 }
 
 /** Resolves once the address is active on another node than `former`, at the provider too. */
-export async function movedFrom({ stage, ip }: Served, former: string, deadlineMs = 20_000): Promise<string> {
+export async function movedFrom({ stage, ip }: Served, former: string, deadlineMs = 60_000): Promise<string> {
   const moved = async () => {
     const now = await stage.activeOn('ingress', ip);
     return now !== null && now !== former && stage.heldBy(ip) === now;

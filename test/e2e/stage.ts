@@ -111,7 +111,7 @@ export async function openStage(target: Target, { cloud: cloudOptions = {}, aof 
       operators.push(operator);
       return operator;
     },
-    until: async (what, holds, deadlineMs = 20_000) => {
+    until: async (what, holds, deadlineMs = 60_000) => {
       try {
         await waitFor(what, holds, deadlineMs);
       } catch (cause) {
@@ -119,11 +119,7 @@ export async function openStage(target: Target, { cloud: cloudOptions = {}, aof 
       }
     },
     close: async () => {
-      for (const operator of operators) {
-        operator.kill('SIGCONT');
-        operator.kill('SIGKILL');
-      }
-      await Promise.all(operators.map(({ exited }) => exited));
+      await Promise.all(operators.map(end));
       for (const pool of pools) await target.client.delete(poolRef(pool)).catch(() => undefined);
       for (const name of droplets.keys()) {
         await removeNode(target.client, name).catch(() => undefined);
@@ -134,6 +130,14 @@ export async function openStage(target: Target, { cloud: cloudOptions = {}, aof 
     },
   };
   return stage;
+}
+
+/** Ends an operator as its users do, so that its Lease is free for the next scenario; one that does not end is killed. */
+async function end(operator: Operator): Promise<void> {
+  operator.kill('SIGCONT');
+  const timer = setTimeout(() => operator.kill('SIGKILL'), 10_000);
+  await operator.stop();
+  clearTimeout(timer);
 }
 
 /** The end of an operator's log, for whoever reads why a scenario failed. */
