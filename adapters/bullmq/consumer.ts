@@ -43,9 +43,11 @@ class RenewingWorker extends Worker<JobData, null> {
     return [...lost];
   }
 
-  /** The locks run out, so that others take the jobs over. */
-  stopRenewing(): void {
+  /** Leaves the jobs that still run to others, whose turn comes when the locks run out; nothing of this worker keeps the process alive. */
+  async abandon(): Promise<void> {
     this.#renews = false;
+    await this.lockManager.close();
+    await this.backend.close(true);
   }
 }
 
@@ -110,14 +112,14 @@ export const consumeQueue = (
 
   return {
     close: async (graceMs) => {
-      const closed = worker.close();
+      const closed = worker.close().then(() => true);
       let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, graceMs);
+      const late = new Promise<false>((resolve) => {
+        timer = setTimeout(() => resolve(false), graceMs);
       });
-      await Promise.race([closed, late]);
+      const ended = await Promise.race([closed, late]);
       clearTimeout(timer);
-      worker.stopRenewing();
+      if (!ended) await worker.abandon();
     },
   };
 };

@@ -24,7 +24,7 @@ export interface BullQueuesOptions {
   readonly stalledIntervalMs?: number;
   /** How many finished jobs of a queue are kept, for an hour at least while there are fewer. Default 20000. */
   readonly keepCompleted?: number;
-  /** Told of trouble with Redis, as text for people. */
+  /** Told of trouble with Redis, as text for people; of the same trouble once a minute at most. */
   readonly onTrouble?: (message: string) => void;
 }
 
@@ -39,7 +39,7 @@ const WEEK_S = 7 * 24 * HOUR_S;
 
 export const bullQueues = (options: BullQueuesOptions): BullQueues => {
   const { link, prefix, clock, lockDurationMs = 5_000, stalledIntervalMs = 2_000, keepCompleted = 20_000 } = options;
-  const onTrouble = options.onTrouble ?? (() => undefined);
+  const onTrouble = sparing(options.onTrouble ?? (() => undefined), clock);
   let patient: Redis | null = null;
   const queues = new Map<string, Queue<JobData, null>>();
   const consumers = new Set<Consumer>();
@@ -120,5 +120,19 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
       await Promise.all([...queues.values()].map((queue) => queue.close()));
       patient?.disconnect();
     },
+  };
+};
+
+const REPEAT_AFTER_MS = 60_000;
+
+/** An outage brings the same message with every try to connect. */
+const sparing = (tell: (message: string) => void, clock: Pick<Clock, 'monotonic'>): ((message: string) => void) => {
+  const toldAt = new Map<string, number>();
+  return (message) => {
+    const now = clock.monotonic();
+    for (const [told, at] of toldAt) if (now - at >= REPEAT_AFTER_MS) toldAt.delete(told);
+    if (toldAt.has(message)) return;
+    toldAt.set(message, now);
+    tell(message);
   };
 };
