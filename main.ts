@@ -42,6 +42,9 @@ const VERSION = (
   }
 ).version;
 
+/** The pages; the compiled program stands one folder deeper. */
+const PAGES = new URL(import.meta.url.endsWith('.ts') ? './dashboard/' : '../dashboard/', import.meta.url);
+
 /** Every queue that this program uses. */
 const QUEUES: readonly string[] = ['digitalocean', OUTCOMES, TIMERS];
 
@@ -349,7 +352,7 @@ async function dashboards(options: Options, { dashboardToken }: Environment, con
     const dashboard = await startDashboard({
       bind,
       access: accessTo(bind, dashboardToken),
-      pageFolder: new URL(import.meta.url.endsWith('.ts') ? './dashboard/' : '../dashboard/', import.meta.url),
+      pageFolder: PAGES,
       machines,
       records,
       journal: (actor, limit) =>
