@@ -33,10 +33,11 @@ export function whereabouts(stage: Stage): Readonly<Record<string, string | numb
   };
 }
 
-/** What to open, and how to break things by hand, ready to be copied. */
-export function invitation(stage: Stage, { to, from, address }: { to: string; from: string; address: string }): readonly string[] {
+/** What to open, and how to break things by hand, ready to be copied. The nodes named hold an address each. */
+export function invitation(stage: Stage, rows: readonly { readonly address: string; readonly node: string }[]): readonly string[] {
   const { kubernetes, cloud, kubeconfig, operator, redisUrl } = stage;
   const served = operator?.served;
+  const [first, second, third] = rows.map(({ node }) => node);
   const pages = [
     ['dashboard', served?.dashboard],
     ['job dashboard', served?.jobs],
@@ -53,15 +54,15 @@ export function invitation(stage: Stage, { to, from, address }: { to: string; fr
     `  export KUBECONFIG=${kubeconfig}`,
     '  kubectl get floatingippools,nodes,events',
     '  kubectl describe floatingippool ingress-pool',
-    `  kubectl patch node ${to} --subresource=status -p '${readyPatch('False')}'   # it fails`,
-    `  kubectl patch node ${to} --subresource=status -p '${readyPatch('True')}'    # it is back`,
-    `  kubectl taint node ${to} maintenance=yes:NoSchedule`,
-    `  kubectl delete pod -n ingress nginx-${from}`,
+    `  kubectl patch node ${first} --subresource=status -p '${readyPatch('False')}'   # it fails`,
+    `  kubectl patch node ${first} --subresource=status -p '${readyPatch('True')}'    # it is back`,
+    `  kubectl taint node ${second} maintenance=yes:NoSchedule`,
+    `  kubectl delete pod -n ingress nginx-${third}`,
     `  kubectl patch floatingippool ingress-pool --type=merge -p '{"spec":{"desiredIPs":2}}'`,
     '',
     'With curl:',
-    `  curl -X PATCH -H 'content-type: application/strategic-merge-patch+json' -d '${readyPatch('False')}' ${kubernetes.url}/api/v1/nodes/${to}/status`,
-    `  curl -d '{"dropletId":null}' ${cloud.url}/_control/reserved_ips/${address}/move     # someone takes it off by hand`,
+    `  curl -X PATCH -H 'content-type: application/strategic-merge-patch+json' -d '${readyPatch('False')}' ${kubernetes.url}/api/v1/nodes/${first}/status`,
+    `  curl -d '{"dropletId":null}' ${cloud.url}/_control/reserved_ips/${rows[0]?.address}/move     # someone takes it off by hand`,
     `  curl -d '{"kind":"status","code":503,"times":3,"match":{"method":"POST"}}' ${cloud.url}/_control/faults     # refuses three writes`,
     `  curl -d '{"kind":"hang","ms":10000,"times":1,"match":{"method":"POST"}}' ${cloud.url}/_control/faults`,
     `  curl '${cloud.url}/_control/calls?writes=1'     # what DigitalOcean was asked to change`,

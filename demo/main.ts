@@ -73,7 +73,7 @@ async function perform({ args, stage, follower, screen, signal }: Performance): 
   screen.print(['', ...summary(outcome, stage), '']);
   if (!args.keep) return 0;
   if (args.json) console.log(JSON.stringify(whereabouts(stage)));
-  screen.print(invitation(stage, outcome.failover));
+  screen.print(invitation(stage, follower.view.addresses));
   screen.stay();
   const forever = waiting({ deadlineMs: Number.POSITIVE_INFINITY, signal, hindrance, standing });
   try {

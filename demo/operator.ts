@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from '../simulator/kubernetes/ob
 
 const BIN = join(import.meta.dirname, '../bin/routedip-operator.mjs');
 const KEPT_LINES = 400;
-const STOP_MS = 8_000;
+const STOP_MS = 5_000;
 
 interface OperatorEnvironment {
   readonly kubeconfig: string;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Args } from './args.ts';
 import { drawn, type Entry, frame, redraw, stamp } from './frame.ts';
 import { now } from './time.ts';
@@ -11,15 +12,18 @@ export interface Screen {
   note(text: string): void;
   /** The state of things now; shown where a picture is drawn. */
   show(view: View): void;
-  /** Lines that stay, e.g. the summary. */
+  /** Time to look at the picture, where there is one. */
+  pause(): Promise<void>;
+  /** Lines that stay, e.g. the summary. A picture stands still from here on, until `stay`. */
   print(lines: readonly string[]): void;
-  /** From now on changes are the story: a picture logs them too. */
+  /** From now on changes are the story: a new picture logs them too. */
   stay(): void;
   /** Leaves the terminal as it was, with the last picture in it. May be repeated. */
   close(): void;
 }
 
 const REDRAW_MS = 100;
+const PAUSE_MS = 1_500;
 const LOG_LINES = 200;
 
 /** A live picture in a terminal, plain lines elsewhere, nothing when the output is for a program. */
@@ -33,6 +37,7 @@ const SILENT: Screen = {
   step: () => undefined,
   note: () => undefined,
   show: () => undefined,
+  pause: () => Promise.resolve(),
   print: () => undefined,
   stay: () => undefined,
   close: () => undefined,
@@ -46,15 +51,18 @@ function plainScreen(output: NodeJS.WritableStream): Screen {
 
 function liveScreen(title: string, output: NodeJS.WriteStream, colours: boolean): Screen {
   const startedAt = now();
-  const state: { view: View; log: Entry[]; drawn: readonly string[]; columns: number; staying: boolean; closed: boolean } = {
-    view: EMPTY,
-    log: [],
-    drawn: [],
-    columns: 0,
-    staying: false,
-    closed: false,
-  };
+  const state: { view: View; log: Entry[]; drawn: readonly string[]; columns: number; staying: boolean; still: boolean; closed: boolean } =
+    {
+      view: EMPTY,
+      log: [],
+      drawn: [],
+      columns: 0,
+      staying: false,
+      still: false,
+      closed: false,
+    };
   const draw = (): void => {
+    if (state.still) return;
     // Asked anew each time: in a process group of its own nothing tells that the window has another size.
     const [columns, rows] = output.getWindowSize();
     // Lines cut for another width may stand wrapped now: what is above cannot be counted, so it stays and the picture starts anew.
@@ -80,14 +88,15 @@ function liveScreen(title: string, output: NodeJS.WriteStream, colours: boolean)
     show: (view) => {
       state.view = view;
     },
+    pause: () => sleep(PAUSE_MS),
     print: (lines) => {
       draw();
-      output.write(`\n${lines.join('\n')}\n`);
-      state.drawn = [];
+      state.still = true;
+      output.write(`${lines.join('\n')}\n`);
     },
     stay: () => {
       output.write('\n');
-      Object.assign(state, { staying: true, log: [], drawn: [] });
+      Object.assign(state, { staying: true, still: false, log: [], drawn: [] });
       draw();
     },
     close: () => {

@@ -47,11 +47,13 @@ export async function play(cast: Cast): Promise<Outcome> {
   const { stage, screen } = cast;
   await populate(stage);
   const [kubernetes, cloud, redis] = [stage.kubernetes.url, stage.cloud.url, stage.redisUrl].map((url) => URL.parse(url)?.port);
-  screen.step(`on 127.0.0.1: a simulated Kubernetes API (:${kubernetes}), a simulated DigitalOcean (:${cloud}), Redis (:${redis})`);
+  screen.step(`simulated Kubernetes API :${kubernetes}, simulated DigitalOcean API :${cloud}, Redis :${redis}, all on 127.0.0.1`);
   screen.step('5 nodes serve the ingress; work-1 belongs to another node pool');
   const readyMs = await startOperator(cast);
   const { addresses, activeMs } = await acquire(cast);
+  await screen.pause();
   const failover = await fail(cast);
+  await screen.pause();
   await comeBack(cast, failover.from);
   verify(cast);
   return { addresses, readyMs, activeMs, failover };
@@ -91,9 +93,7 @@ async function acquire({ stage, screen, until, follower }: Cast): Promise<{ addr
   const rows = await until('all addresses are active', () => allActive(follower));
   await until('the nodes are annotated', () => rows.every(({ address, node }) => annotationOf(follower, node) === address) || null);
   const activeMs = Math.max(...rows.map(({ since }) => since)) - appliedAt;
-  screen.step(
-    `all are active, ${span(activeMs)} after the manifest: ${rows.map(({ address, node }) => `${address} on ${node}`).join(', ')}`,
-  );
+  screen.step(`all are active, ${span(activeMs)} after the manifest`);
   return { addresses: published, activeMs };
 }
 

@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest';
+import { HELP, parse, UsageError } from '../../demo/args.ts';
+
+describe('the command line of the demo', () => {
+  test('has a default for everything', () => {
+    expect(parse([])).toEqual({ seed: 1, keep: false, json: false, deadlineMs: 20_000 });
+  });
+
+  test('takes what it offers', () => {
+    expect(parse(['--seed', '7', '--keep', '--json', '--deadline=2.5'])).toEqual({ seed: 7, keep: true, json: true, deadlineMs: 2500 });
+  });
+
+  test.each(['--help', '-h'])('%s asks for help and nothing else', (flag) => {
+    expect(parse([flag])).toBeNull();
+  });
+
+  test('names every option in its help', () => {
+    for (const option of ['--seed', '--keep', '--json', '--deadline', '--help']) expect(HELP).toContain(option);
+  });
+
+  test.each([
+    [['--sed', '2'], '--sed'],
+    [['extra'], 'extra'],
+    [['--seed'], '--seed'],
+    [['--seed', 'x'], '--seed'],
+    [['--seed', '1.5'], '--seed'],
+    [['--deadline', '0'], '--deadline'],
+    [['--deadline', 'soon'], '--deadline'],
+    [['--json'], '--keep'],
+  ])('refuses %j and names %s', (argv, named) => {
+    expect(() => parse(argv)).toThrow(UsageError);
+    expect(() => parse(argv)).toThrow(named);
+  });
+});

@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { isRunning } from '../support/processes.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const MAIN = join(import.meta.dirname, '../../demo/main.ts');
+
+interface Demo {
+  readonly child: ChildProcess;
+  readonly said: { out: string; err: string };
+  /** Exit code, or the name of the signal that ended it. */
+  readonly exited: Promise<number | string>;
+}
+
+const running = new Set<ChildProcess>();
+
+function startDemo(args: readonly string[], redisUrl: string | undefined): Demo {
+  const { REDIS_URL: _, ...inherited } = process.env;
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { ...inherited, ...(redisUrl !== undefined && { REDIS_URL: redisUrl }) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  const said = { out: '', err: '' };
+  child.stdout.on('data', (data) => {
+    said.out += data;
+  });
+  child.stderr.on('data', (data) => {
+    said.err += data;
+  });
+  const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
+  return { child, said, exited };
+}
+
+/** The operator's process, as soon as the demo has said it. */
+async function operatorOf({ said }: Demo): Promise<number> {
+  const found = () => /the operator starts as process (\d+)/.exec(said.out)?.[1];
+  await waitFor('the operator is started', () => found() !== undefined, 20_000);
+  return Number(found());
+}
+
+describe('the demo', () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await startTestRedis();
+  });
+  afterEach(async () => {
+    for (const child of running) child.kill('SIGTERM');
+    running.clear();
+    await redis.flushAll();
+  });
+  afterAll(() => redis?.stop());
+
+  test('shows a failover with the time of each step, and ends by itself', { timeout: 90_000 }, async () => {
+    const demo = startDemo(['--seed', '1'], redis.url);
+    const operator = await operatorOf(demo);
+    expect(await demo.exited, demo.said.err).toBe(0);
+    const lines = demo.said.out.split('\n');
+    // Without a terminal: plain lines, no drawing.
+    expect(demo.said.out).not.toContain('\x1b');
+    for (const address of ['203.0.113.1', '203.0.113.2', '203.0.113.3']) {
+      expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${address} is listed in spec.ips`)));
+      expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${address} is active on ingress-\\d`)));
+    }
+    expect(lines).toContainEqual(expect.stringMatching(/ingress-1, which holds 203\.0\.113\.\d, turns NotReady/));
+    const summary = lines.slice(lines.findIndex((line) => /^Failover of 203\.0\.113\.\d, ingress-1 -> ingress-[45]$/.test(line)));
+    for (const step of ['NotReady accepted', 'assign received', 'action finished', '`active` in the status', 'annotation moved'])
+      expect(summary).toContainEqual(expect.stringMatching(new RegExp(`^ {2}${step}.* m?s$`)));
+    expect(summary).toContainEqual(expect.stringContaining('1 assign for the failover, none for the node that came back'));
+    expect(isRunning(operator)).toBe(false);
+  });
+
+  test('stays up with --keep, tells a program where everything is, and takes all of it with it', { timeout: 90_000 }, async () => {
+    const demo = startDemo(['--keep', '--json', '--seed', '2'], redis.url);
+    await waitFor('it is up', () => demo.said.out.includes('\n') || demo.child.exitCode !== null, 80_000);
+    expect(demo.said.out.trimEnd().split('\n'), demo.said.err).toHaveLength(1);
+    const { kubeconfig, metrics, jobs, inspector, digitalocean, redis: redisUrl, operatorPid } = JSON.parse(demo.said.out);
+    expect(redisUrl).toBe(redis.url);
+    expect(existsSync(kubeconfig)).toBe(true);
+    expect(isRunning(operatorPid)).toBe(true);
+    const urls: readonly string[] = [metrics, jobs, inspector, `${digitalocean}/_control/calls?writes=1`];
+    for (const url of urls) expect((await fetch(url)).status, url).toBe(200);
+    expect(await (await fetch(metrics)).text()).toContain('flipop_floatingippoolcontroller_ip_state');
+
+    demo.child.kill('SIGTERM');
+    expect(await demo.exited).toBe(0);
+    expect(demo.said.out.trimEnd().split('\n')).toHaveLength(1);
+    expect(isRunning(operatorPid)).toBe(false);
+    expect(existsSync(kubeconfig)).toBe(false);
+    for (const url of urls) await expect(fetch(url), url).rejects.toThrow();
+  });
+
+  test('fails with the reason and the last words of the operator when that dies', { timeout: 60_000 }, async () => {
+    const demo = startDemo([], redis.url);
+    process.kill(await operatorOf(demo), 'SIGKILL');
+    expect(await demo.exited).toBe(1);
+    expect(demo.said.err).toMatch(/FAILED: the operator is ready: no longer possible, since the operator is gone: it was ended by SIGKILL/);
+  });
+
+  test('fails with what is missing when a step takes too long', { timeout: 60_000 }, async () => {
+    // Nothing listens on port 1.
+    const demo = startDemo(['--deadline', '8'], 'redis://127.0.0.1:1');
+    const operator = await operatorOf(demo);
+    expect(await demo.exited).toBe(1);
+    expect(demo.said.err).toContain('FAILED: the operator is ready: not within 8.00 s');
+    expect(demo.said.err).toMatch(/readyz says: .*redis/);
+    expect(demo.said.err).toContain("The operator's last words:");
+    expect(isRunning(operator)).toBe(false);
+  });
+
+  test('ends what it has started when it is interrupted in the middle', { timeout: 60_000 }, async () => {
+    const demo = startDemo([], redis.url);
+    const operator = await operatorOf(demo);
+    demo.child.kill('SIGINT');
+    expect(await demo.exited).toBe(130);
+    expect(isRunning(operator)).toBe(false);
+    expect(demo.said.err).toContain('ended by SIGINT before the end');
+  });
+
+  test.each([
+    [['--colour'], 2, '--colour'],
+    [[], 2, 'REDIS_URL'],
+  ])('started wrongly with %j it exits %d and says why', { timeout: 30_000 }, async (args, code, named) => {
+    const demo = startDemo(args, undefined);
+    expect(await demo.exited).toBe(code);
+    expect(demo.said.err).toContain(named);
+    expect(demo.said.out).toBe('');
+  });
+});
