@@ -5,8 +5,8 @@
 
 /** @param {HTMLElement} host @param {SVGSVGElement} picture @param {{ width: number, height: number }} size @param {() => void} toggleLabels */
 export function movable(host, picture, size, toggleLabels) {
-  /** @type {Frame} */
-  let frame = { x: 0, y: 0, ...size };
+  const home = homeOf(size, picture);
+  let frame = home;
   /** @param {Frame} next */
   const show = (next) => {
     frame = next;
@@ -34,6 +34,7 @@ export function movable(host, picture, size, toggleLabels) {
     show({ ...frame, x: frame.x - event.movementX * scale(), y: frame.y - event.movementY * scale() });
   });
 
+  show(home);
   const buttons = document.createElement('div');
   buttons.className = 'zoom';
   buttons.append(
@@ -41,9 +42,20 @@ export function movable(host, picture, size, toggleLabels) {
     button('⤢', 'The chart alone, or with the rest of the page', () => document.body.classList.toggle('chart-only')),
     button('+', 'Closer', () => zoomMiddle(0.75)),
     button('−', 'Further', () => zoomMiddle(1.33)),
-    button('Fit', 'The whole chart', () => show({ x: 0, y: 0, ...size })),
+    button('Fit', 'The whole chart', () => show(home)),
   );
   host.append(buttons);
+}
+
+/** A small chart is not blown up: larger than this it only looks coarse. */
+const LARGEST = 1.2;
+
+/** The whole chart, in the middle.
+ * @param {{ width: number, height: number }} size @param {SVGSVGElement} picture @returns {Frame} */
+function homeOf(size, picture) {
+  const width = Math.max(size.width, picture.clientWidth / LARGEST);
+  const height = Math.max(size.height, picture.clientHeight / LARGEST);
+  return { x: (size.width - width) / 2, y: (size.height - height) / 2, width, height };
 }
 
 /** @param {string} text @param {string} title @param {() => void} press */
