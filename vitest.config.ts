@@ -3,14 +3,23 @@ import { defineConfig } from 'vitest/config';
 // The scenarios against a real API server are run by `npm run test:cluster` alone: they need its binaries.
 const cluster = process.env.TEST_TARGET === 'cluster';
 
+/** What runs whole processes and waits for them against a deadline. It comes last, so that no computing beside it takes its time. */
+const PROCESSES = ['test/e2e/**/*.test.ts', 'test/demo/**/*.test.ts', 'test/dashboard/**/*.test.ts'];
+
+const group = (name: string, order: number, include: string[], exclude: string[]) => ({
+  extends: true as const,
+  test: { name, include, exclude: ['node_modules/**', ...exclude], sequence: { groupOrder: order } },
+});
+
 export default defineConfig({
   test: {
-    include: cluster ? ['test/cluster/**/*.test.ts'] : ['test/**/*.test.ts'],
-    exclude: cluster ? ['node_modules/**'] : ['test/cluster/**', 'node_modules/**'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
     reporters: ['default', './tools/closing-line.ts'],
+    projects: cluster
+      ? [group('cluster', 0, ['test/cluster/**/*.test.ts'], [])]
+      : [group('parts', 0, ['test/**/*.test.ts'], ['test/cluster/**', ...PROCESSES]), group('processes', 1, PROCESSES, [])],
   },
 });
