@@ -1,6 +1,6 @@
 import { aggregated, coreVersions, group, groupList, resourceList } from './discovery.ts';
 import type { JsonObject } from './objects.ts';
-import type { OpenApi } from './openapi.ts';
+import type { OpenApi } from './openapi/openapi.ts';
 import type { Registry } from './registry.ts';
 
 export interface ServerFacts {
@@ -12,7 +12,7 @@ export interface ServerFacts {
 
 export interface Document {
   type: string;
-  body: JsonObject | string;
+  body: JsonObject | string | Buffer;
 }
 
 const json = (body: JsonObject | undefined): Document | undefined => body && { type: 'application/json', body };
@@ -42,6 +42,14 @@ const openApiDocument = (openApi: OpenApi, key: string): Document | undefined =>
   return body === undefined ? undefined : { type: 'application/json', body };
 };
 
+/** Asked for with an @ or a dot; answered with the dot, since Go's parser takes no @ in a media type. */
+const PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+
+const wholeOpenApi = (openApi: OpenApi, accept: string | undefined): Document =>
+  accept?.replace('v2@v1', 'v2.v1').includes(PROTOBUF)
+    ? { type: PROTOBUF, body: openApi.wholeDocument('protobuf') }
+    : { type: 'application/json', body: openApi.wholeDocument('json') };
+
 const PROBES = ['/healthz', '/readyz', '/livez'];
 
 /** What is served besides resources: health, version, discovery, OpenAPI. Undefined for an unknown path. */
@@ -49,6 +57,7 @@ export const documentAt = (facts: ServerFacts, url: URL, accept: string | undefi
   const path = url.pathname.replace(/(?<=.)\/$/, '');
   if (PROBES.includes(path)) return { type: 'text/plain; charset=utf-8', body: 'ok' };
   if (path === '/version') return json(versionInfo(facts.version));
+  if (path === '/openapi/v2') return wholeOpenApi(facts.openApi, accept);
   if (path === '/openapi/v3') return json(facts.openApi.index());
   if (path.startsWith('/openapi/v3/')) return openApiDocument(facts.openApi, path.slice('/openapi/v3/'.length));
   if (path === '/api' || path === '/apis') {

@@ -14,7 +14,7 @@ import { handle } from './handlers.ts';
 import { kubeconfigText } from './kubeconfig.ts';
 import { ObjectStore } from './object-store.ts';
 import { isObject } from './objects.ts';
-import { OpenApi } from './openapi.ts';
+import { OpenApi } from './openapi/openapi.ts';
 import { Registry } from './registry.ts';
 import { bodyOf, type LoggedRequest } from './requests.ts';
 import { targetOf } from './routes.ts';
@@ -72,7 +72,7 @@ const sendJson = (
       warnings.map((warning) => `299 - ${JSON.stringify(warning)}`),
     );
   response.writeHead(code, { 'content-type': type, 'cache-control': 'no-cache, private' });
-  response.end(typeof value === 'string' ? value : JSON.stringify(value));
+  response.end(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value));
 };
 
 const sendError = (context: Context, response: ServerResponse, error: unknown): void => {

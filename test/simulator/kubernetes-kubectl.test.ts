@@ -189,6 +189,31 @@ describe('OpenAPI', () => {
     expect(at(conditions, 'properties', 'conditions')).toMatchObject({ type: 'array', 'x-kubernetes-patch-merge-key': 'type' });
   });
 
+  test('of the older form has the same types, also as the protobuf that kubectl before 1.29 asks for', async () => {
+    const cluster = await startCluster();
+    const { body } = await cluster.send('GET', '/openapi/v2');
+    expect(Object.keys(at(body, 'definitions') as JsonObject)).toEqual(
+      expect.arrayContaining(['com.digitalocean.flipop.v1alpha1.FloatingIPPool']),
+    );
+    const accept = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+    const response = await fetch(`${cluster.url}/openapi/v2`, { headers: { accept } });
+    // Go refuses a media type with an @ in it.
+    expect(response.headers.get('content-type')).toBe('application/com.github.proto-openapi.spec.v2.v1.0+protobuf');
+    const bytes = Buffer.from(await response.arrayBuffer());
+    expect(bytes.subarray(0, 5)).toEqual(Buffer.from([0x0a, 0x03, ...Buffer.from('2.0')]));
+    expect(bytes.includes('#/definitions/io.k8s.api.core.v1.NodeSpec')).toBe(true);
+  });
+
+  test('offers a strategic merge patch for built-in kinds alone, so that kubectl diff chooses well', async () => {
+    const cluster = await startCluster();
+    const types = async (key: string, path: string): Promise<string[]> =>
+      Object.keys(at(await documentOf(cluster, key), 'paths', path, 'patch', 'requestBody', 'content') as JsonObject);
+    const strategic = 'application/strategic-merge-patch+json';
+    expect(await types('api/v1', '/api/v1/nodes/{name}')).toContain(strategic);
+    const pools = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/{namespace}/floatingippools/{name}';
+    expect(await types('apis/flipop.digitalocean.com/v1alpha1', pools)).not.toContain(strategic);
+  });
+
   test('says that the server checks fields, so that kubectl apply leaves that to it', async () => {
     const cluster = await startCluster();
     const document = await documentOf(cluster, 'apis/flipop.digitalocean.com/v1alpha1');

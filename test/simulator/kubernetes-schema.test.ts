@@ -271,6 +271,17 @@ describe('a definition created by API', () => {
     await cluster.send('DELETE', `${CRDS}/things.example.com`);
     expect((await cluster.send('GET', THINGS)).code).toBe(404);
   });
+
+  test('is refused when its name does not follow from its kind, or a rule cannot be read', async () => {
+    const cluster = await startCluster();
+    const misnamed = await cluster.send('POST', CRDS, { ...definition(object({})), metadata: { name: 'other.example.com' } });
+    expect(misnamed.code).toBe(422);
+    expect(misnamed.body.message).toContain('metadata.name: Invalid value: "other.example.com": must be spec.names.plural+"."+spec.group');
+    const unreadable = definition(object({}, { 'x-kubernetes-validations': [{ rule: 'self.a >' }] }));
+    const { code, body } = await cluster.send('POST', CRDS, unreadable);
+    expect(code).toBe(422);
+    expect(body.message).toContain('x-kubernetes-validations[0].rule: Invalid value: "self.a >": compilation failed');
+  });
 });
 
 describe('a built-in object', () => {

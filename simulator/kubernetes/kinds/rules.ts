@@ -1,6 +1,7 @@
 import type { Cause } from '../errors.ts';
 import { at, equal, isObject, type Json, type JsonObject, type KubeObject } from '../objects.ts';
 import type { Resource } from '../resource.ts';
+import { definitionCauses } from './definition-rules.ts';
 
 const required = (field: string): Cause => ({ reason: 'FieldValueRequired', message: 'Required value', field });
 
@@ -77,6 +78,8 @@ export const kindCauses = (
       return [...podCauses(object), ...podChangeCauses(object, old, options.subresource)];
     case 'Node':
       return [...nodeCauses(object), ...providerChanged(object, old)];
+    case 'CustomResourceDefinition':
+      return definitionCauses(object);
     default:
       return [];
   }

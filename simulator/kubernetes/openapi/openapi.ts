@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject } from './objects.ts';
-import type { Registry } from './registry.ts';
-import { apiVersionOf, type Resource } from './resource.ts';
-import { schemaOfModel } from './schema/builtin-schemas.ts';
-import { type Model, modelOf, modelOfKind } from './schema/models.ts';
-import type { Schema } from './schema/schema.ts';
+import type { JsonObject } from '../objects.ts';
+import type { Registry } from '../registry.ts';
+import { apiVersionOf, type Resource } from '../resource.ts';
+import { schemaOfModel } from '../schema/builtin-schemas.ts';
+import { type Model, modelOf, modelOfKind } from '../schema/models.ts';
+import type { Schema } from '../schema/schema.ts';
+import { jsonV2, type Parts, protobufV2 } from './v2.ts';
 
 type Schemas = Record<string, Schema>;
 
@@ -76,21 +77,18 @@ const LIST_PARAMETERS = [
   QUERY('watch', 'boolean', 'Streams changes instead of a list.'),
 ];
 
-const BODIES: Readonly<Record<string, readonly string[]>> = {
-  post: ['*/*'],
-  put: ['*/*'],
-  patch: [
-    'application/apply-patch+yaml',
-    'application/json-patch+json',
-    'application/merge-patch+json',
-    'application/strategic-merge-patch+json',
-  ],
+const PATCHES = ['application/apply-patch+yaml', 'application/json-patch+json', 'application/merge-patch+json'];
+
+/** The content types of an operation's body. kubectl chooses the kind of its patches by them. */
+const bodiesOf = (resource: Resource, method: string): readonly string[] | undefined => {
+  if (method === 'patch') return resource.custom ? PATCHES : [...PATCHES, 'application/strategic-merge-patch+json'];
+  return method === 'post' || method === 'put' ? ['*/*'] : undefined;
 };
 
 const ACTIONS: Readonly<Record<string, string>> = { get: 'get', post: 'post', put: 'put', patch: 'patch', delete: 'delete' };
 
 const operation = (resource: Resource, method: string, schema: string, parameters: readonly JsonObject[]): JsonObject => {
-  const types = BODIES[method];
+  const types = bodiesOf(resource, method);
   const listed = method === 'get' && parameters === LIST_PARAMETERS;
   return {
     operationId: `${listed ? 'list' : method}${resource.group.replaceAll('.', '')}${resource.version}${resource.kind}`,
@@ -130,12 +128,12 @@ const pathsOf = (resource: Resource, schema: string): [string, JsonObject][] => 
 
 const keyOfVersion = (apiVersion: string): string => (apiVersion === 'v1' ? 'api/v1' : `apis/${apiVersion}`);
 
-/** The OpenAPI v3 documents: one per group and version, made when first asked for. */
+/** The OpenAPI documents: v3, one per group and version, and v2, one for all. Made when first asked for. */
 export class OpenApi {
   readonly #registry: Registry;
   readonly #version: string;
   #generation = -1;
-  readonly #documents = new Map<string, string>();
+  readonly #documents = new Map<string, string | Buffer>();
 
   constructor(registry: Registry, version: string) {
     this.#registry = registry;
@@ -153,25 +151,35 @@ export class OpenApi {
   }
 
   /** The document below /openapi/v3/, or undefined when that version is not served. */
-  document(key: string): string | undefined {
+  document(key: string): string | Buffer | undefined {
+    const resources = this.#registry.all().filter((resource) => keyOfVersion(apiVersionOf(resource)) === key);
+    if (resources.length === 0) return undefined;
+    return this.#kept(key, () => {
+      const { schemas, paths } = this.#parts(resources);
+      const info = { title: 'Kubernetes', version: this.#version };
+      return JSON.stringify({ openapi: '3.0.0', info, paths: Object.fromEntries(paths), components: { schemas } });
+    });
+  }
+
+  /** /openapi/v2 */
+  wholeDocument(form: 'json' | 'protobuf'): string | Buffer {
+    return this.#kept(form, () => (form === 'json' ? jsonV2 : protobufV2)(this.#parts(this.#registry.all())));
+  }
+
+  #parts(resources: readonly Resource[]): Parts {
+    const schemas: Schemas = {};
+    const paths = resources.flatMap((resource) => pathsOf(resource, describe(schemas, resource)));
+    return { version: this.#version, schemas, paths };
+  }
+
+  #kept(key: string, make: () => string | Buffer): string | Buffer {
     if (this.#generation !== this.#registry.generation) {
       this.#documents.clear();
       this.#generation = this.#registry.generation;
     }
-    const known = this.#documents.get(key);
-    if (known !== undefined) return known;
-    const resources = this.#registry.all().filter((resource) => keyOfVersion(apiVersionOf(resource)) === key);
-    if (resources.length === 0) return undefined;
-    const schemas: Schemas = {};
-    const paths = resources.flatMap((resource) => pathsOf(resource, describe(schemas, resource)));
-    const text = JSON.stringify({
-      openapi: '3.0.0',
-      info: { title: 'Kubernetes', version: this.#version },
-      paths: Object.fromEntries(paths),
-      components: { schemas },
-    });
-    this.#documents.set(key, text);
-    return text;
+    const document = this.#documents.get(key) ?? make();
+    this.#documents.set(key, document);
+    return document;
   }
 
   /** Changes with what the document says, so that clients may keep what they have. */
