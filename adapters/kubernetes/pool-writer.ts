@@ -52,7 +52,8 @@ export class PoolWriter {
     return this.#inTurn(async () => {
       await this.#onPresent(this.#newest(), async (present) => {
         const projection = newest();
-        if (present === null || projection === null) return;
+        // A leader that was overtaken without noticing must not put its older view over the newer one.
+        if (present === null || projection === null || termOf(present.pool.status) > termOf(projection.status)) return;
         const desired = this.#statusOf(projection, present);
         const known = { present: present.pool.status ?? undefined, sent: this.#sent, answered: this.#answered };
         const patch = difference(known, desired);
@@ -172,6 +173,9 @@ export class PoolWriter {
 
 const startOf = (intent: Json | undefined): string | null =>
   isObject(intent) && typeof intent.startedAt === 'string' && !Number.isNaN(Date.parse(intent.startedAt)) ? intent.startedAt : null;
+
+/** 0 for none. */
+const termOf = (status: Json): number => (isObject(status) && typeof status.term === 'number' ? status.term : 0);
 
 const ipsOf = ({ pool }: SeenPool): readonly Json[] => {
   const ips = isObject(pool.spec) ? pool.spec.ips : undefined;

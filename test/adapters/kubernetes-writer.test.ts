@@ -1,78 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { PoolProjection } from '../../actors/ports.ts';
-import { refusal } from '../../adapters/kubernetes/api-error.ts';
-import type { Request } from '../../adapters/kubernetes/connection.ts';
-import type { Seen } from '../../adapters/kubernetes/source.ts';
-import { KubernetesWriter } from '../../adapters/kubernetes/writer.ts';
-import { systemClock } from '../../adapters/system/clock.ts';
-import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
 import { readDefinitions } from '../../simulator/kubernetes/definitions.ts';
-import type { Json, JsonObject } from '../../simulator/kubernetes/objects.ts';
-import { at } from '../../simulator/kubernetes/objects.ts';
+import { at, type Json, type JsonObject } from '../../simulator/kubernetes/objects.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { addNode, connected, nodeRef, poolObject, poolRef, Recorder, recordedLog, simulated, sourceOn } from './kubernetes-support.ts';
-
-const FIRST = '203.0.113.7' as Address;
-const SECOND = '203.0.113.8' as Address;
-const IPV4 = 'flipop.digitalocean.com/ipv4-reserved-ip';
-
-const NOTHING_SEEN: Seen = { pool: () => null, nodes: () => [] };
-
-const TIMINGS = {
-  pace: { intervalMs: 250, burst: 4, impatienceMs: 100 },
-  backoff: { firstMs: 20, factor: 2, maxMs: 100 },
-};
-
-const writing = async (options: { readonly crds?: readonly (string | JsonObject)[]; readonly watch?: boolean } = {}) => {
-  const simulator = await simulated(options.crds === undefined ? {} : { crds: [...options.crds] });
-  addNode(simulator, 'a', { labels: { color: 'blue' } });
-  addNode(simulator, 'b', { labels: { color: 'blue' } });
-  const created = simulator.store.create(poolObject('pool', { match: { nodeLabel: 'color=blue' } }));
-  const ref: ObjectRef = { kind: 'FloatingIPPool', namespace: 'default', name: 'pool', uid: created.metadata.uid ?? '' };
-  const connection = connected(simulator.kubeconfig());
-  const source = sourceOn(connection);
-  if (options.watch !== false) await source.start(new Recorder());
-  const log = recordedLog();
-  const seen = options.watch === false ? NOTHING_SEEN : source;
-  const newWriter = (): KubernetesWriter =>
-    new KubernetesWriter({ connection, clock: systemClock(), random: () => 0.5, log, seen, instance: 'test', timings: TIMINGS });
-  const writer = newWriter();
-  /** A writer whose ServiceAccount is not allowed some requests. */
-  const refusing = (refused: (request: Request) => boolean) => {
-    const send = (request: Request): Promise<unknown> =>
-      refused(request)
-        ? Promise.reject(refusal({ verb: 'patch', path: request.path }, 403, 'no rule allows it'))
-        : connection.send(request);
-    const options = {
-      connection: { ...connection, send },
-      clock: systemClock(),
-      random: () => 0.5,
-      seen,
-      instance: 'test',
-      timings: TIMINGS,
-    };
-    const refusals = recordedLog();
-    return { writer: new KubernetesWriter({ ...options, log: refusals }), log: refusals };
-  };
-  const projection = (change: Partial<PoolProjection> = {}): PoolProjection => ({
-    ref,
-    generation: 1,
-    status: { ips: { [FIRST]: { state: 'active', nodeName: 'a' } }, activeIPs: 1 },
-    conditions: [{ type: 'Ready', status: 'True', reason: 'AllActive', message: '1 of 1 addresses are active' }],
-    annotated: { a: FIRST },
-    addresses: [FIRST],
-    events: [],
-    ...change,
-  });
-  const status = (): JsonObject => (simulator.store.get(poolRef('pool')).status ?? {}) as JsonObject;
-  const annotation = (node: string): string | undefined => simulator.store.get(nodeRef(node)).metadata.annotations?.[IPV4];
-  return { simulator, refusing, writer, newWriter, source, ref, projection, status, annotation, log };
-};
-
-const patchesOf = (simulator: KubernetesSimulator, part: string): number =>
-  simulator.requests.filter(({ method, path }) => method === 'PATCH' && path.includes(part)).length;
+import { poolObject, poolRef } from './kubernetes-support.ts';
+import { FIRST, patchesOf, SECOND, writing } from './kubernetes-writer-support.ts';
 
 describe('the status of a pool', () => {
   test('is written at once, with conditions that bear the generation and the time of their last transition', async () => {
@@ -167,6 +99,20 @@ describe('the status of a pool', () => {
     expect(status()).toEqual({});
   });
 
+  test('of a newer leader is not undone by one that was overtaken', async () => {
+    const { writer, projection, status, simulator } = await writing();
+    simulator.faults.outage('503');
+    writer.project(projection({ status: { activeIPs: 1, term: 4 } }));
+    await waitFor('a try', () => patchesOf(simulator, '/status') > 0);
+    simulator.store.patch(poolRef('pool'), { status: { activeIPs: 2, term: 5 } }, { subresource: 'status' });
+    simulator.faults.endOutage();
+    await writer.flush(5_000);
+    expect(status()).toEqual({ activeIPs: 2, term: 5 });
+    writer.project(projection({ status: { activeIPs: 3, term: 6 } }));
+    await writer.flush(2_000);
+    expect(status()).toMatchObject({ activeIPs: 3, term: 6 });
+  });
+
   test('is written again and again until the server takes it', async () => {
     const { writer, projection, status, simulator } = await writing();
     simulator.faults.outage('503');
@@ -218,99 +164,6 @@ describe('the status of a pool', () => {
       await next.flush(2_000);
     }
     expect(patchesOf(simulator, '/status')).toBe(2);
-  });
-});
-
-describe('the annotation of a node', () => {
-  test('is set where an address is and taken from where it was', async () => {
-    const { writer, projection, annotation } = await writing();
-    writer.project(projection());
-    await writer.flush(2_000);
-    expect(annotation('a')).toBe(FIRST);
-    writer.project(projection({ annotated: { b: FIRST } }));
-    await writer.flush(2_000);
-    expect(annotation('a')).toBeUndefined();
-    expect(annotation('b')).toBe(FIRST);
-  });
-
-  test('is written once, and only to the nodes concerned', async () => {
-    const { writer, projection, simulator } = await writing();
-    for (let round = 0; round < 3; round += 1) {
-      writer.project(projection());
-      await writer.flush(2_000);
-    }
-    expect(patchesOf(simulator, '/nodes/a')).toBe(1);
-    expect(patchesOf(simulator, '/nodes/b')).toBe(0);
-  });
-
-  test('is taken from a node that no longer matches the selector', async () => {
-    const { writer, projection, annotation, simulator, source } = await writing();
-    writer.project(projection());
-    await writer.flush(2_000);
-    simulator.store.patch(nodeRef('a'), { metadata: { labels: { color: 'red' } } });
-    await waitFor('a left the cache', () => [...source.nodes()].every(({ node }) => node.name !== 'a'));
-    writer.project(projection({ annotated: { b: FIRST } }));
-    await writer.flush(2_000);
-    expect(annotation('a')).toBeUndefined();
-  });
-
-  test('is found by the status after a restart, on a node that is not seen', async () => {
-    const { writer, newWriter, projection, annotation, simulator, source, ref } = await writing();
-    writer.project(projection());
-    await writer.flush(2_000);
-    simulator.store.patch(nodeRef('a'), { metadata: { labels: { color: 'red' } } });
-    await waitFor('a left the cache', () => [...source.nodes()].every(({ node }) => node.name !== 'a'));
-    await waitFor('the status is seen', () => at(source.pool(ref)?.pool.status as Json, 'activeIPs') === 1);
-    expect(annotation('a')).toBe(FIRST);
-    const next = newWriter();
-    next.project(projection({ annotated: {} }));
-    await next.flush(2_000);
-    expect(annotation('a')).toBeUndefined();
-  });
-
-  test('that another pool has written meanwhile stays', async () => {
-    const { writer, projection, annotation, simulator } = await writing({ watch: false });
-    writer.project(projection());
-    await writer.flush(2_000);
-    simulator.store.patch(nodeRef('a'), { metadata: { annotations: { [IPV4]: '198.51.100.1' } } });
-    writer.project(projection({ annotated: {} }));
-    await writer.flush(2_000);
-    expect(annotation('a')).toBe('198.51.100.1');
-  });
-
-  test('that may not be written is said in an Event, tried again, and holds up nothing else', async () => {
-    let allowed = false;
-    const { projection, annotation, status, simulator, refusing } = await writing();
-    const { writer, log } = refusing(({ method, path }) => !allowed && method === 'PATCH' && path === '/api/v1/nodes/a');
-    writer.project(projection({ annotated: { a: FIRST, b: SECOND } }));
-    await waitFor('the rest', () => annotation('b') === SECOND && status().activeIPs === 1);
-    await waitFor('the Event', () => simulator.store.list('events.k8s.io/v1', 'Event').length === 1);
-    expect(simulator.store.list('events.k8s.io/v1', 'Event')[0]).toMatchObject({
-      reason: 'Forbidden',
-      note: expect.stringContaining('the ServiceAccount may not patch nodes: '),
-    });
-    expect(log.lines.some((line) => line.includes('may not patch nodes'))).toBe(true);
-    allowed = true;
-    await waitFor('the annotation', () => annotation('a') === FIRST);
-  });
-
-  test('of a node that is gone is no concern', async () => {
-    const { writer, projection, simulator, log } = await writing({ watch: false });
-    writer.project(projection());
-    await writer.flush(2_000);
-    simulator.store.delete(nodeRef('a'));
-    writer.project(projection({ annotated: { b: FIRST } }));
-    await writer.flush(2_000);
-    expect(log.lines).toEqual([]);
-  });
-
-  test('goes with the pool', async () => {
-    const { writer, projection, annotation, ref } = await writing();
-    writer.project(projection());
-    await writer.flush(2_000);
-    expect(annotation('a')).toBe(FIRST);
-    writer.retract(ref, [FIRST]);
-    await waitFor('no annotation', () => annotation('a') === undefined);
   });
 });
 

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { at, type Json } from '../../simulator/kubernetes/objects.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { nodeRef } from './kubernetes-support.ts';
+import { FIRST, IPV4, patchesOf, SECOND, writing } from './kubernetes-writer-support.ts';
+
+describe('the annotation of a node', () => {
+  test('is set where an address is and taken from where it was', async () => {
+    const { writer, projection, annotation } = await writing();
+    writer.project(projection());
+    await writer.flush(2_000);
+    expect(annotation('a')).toBe(FIRST);
+    writer.project(projection({ annotated: { b: FIRST } }));
+    await writer.flush(2_000);
+    expect(annotation('a')).toBeUndefined();
+    expect(annotation('b')).toBe(FIRST);
+  });
+
+  test('is written once, and only to the nodes concerned', async () => {
+    const { writer, projection, simulator } = await writing();
+    for (let round = 0; round < 3; round += 1) {
+      writer.project(projection());
+      await writer.flush(2_000);
+    }
+    expect(patchesOf(simulator, '/nodes/a')).toBe(1);
+    expect(patchesOf(simulator, '/nodes/b')).toBe(0);
+  });
+
+  test('is taken from a node that no longer matches the selector', async () => {
+    const { writer, projection, annotation, simulator, source } = await writing();
+    writer.project(projection());
+    await writer.flush(2_000);
+    simulator.store.patch(nodeRef('a'), { metadata: { labels: { color: 'red' } } });
+    await waitFor('a left the cache', () => [...source.nodes()].every(({ node }) => node.name !== 'a'));
+    writer.project(projection({ annotated: { b: FIRST } }));
+    await writer.flush(2_000);
+    expect(annotation('a')).toBeUndefined();
+  });
+
+  test('is found by the status after a restart, on a node that is not seen', async () => {
+    const { writer, newWriter, projection, annotation, simulator, source, ref } = await writing();
+    writer.project(projection());
+    await writer.flush(2_000);
+    simulator.store.patch(nodeRef('a'), { metadata: { labels: { color: 'red' } } });
+    await waitFor('a left the cache', () => [...source.nodes()].every(({ node }) => node.name !== 'a'));
+    await waitFor('the status is seen', () => at(source.pool(ref)?.pool.status as Json, 'activeIPs') === 1);
+    expect(annotation('a')).toBe(FIRST);
+    const next = newWriter();
+    next.project(projection({ annotated: {} }));
+    await next.flush(2_000);
+    expect(annotation('a')).toBeUndefined();
+  });
+
+  test('that another pool has written meanwhile stays', async () => {
+    const { writer, projection, annotation, simulator } = await writing({ watch: false });
+    writer.project(projection());
+    await writer.flush(2_000);
+    simulator.store.patch(nodeRef('a'), { metadata: { annotations: { [IPV4]: '198.51.100.1' } } });
+    writer.project(projection({ annotated: {} }));
+    await writer.flush(2_000);
+    expect(annotation('a')).toBe('198.51.100.1');
+  });
+
+  test('that may not be written is said in an Event, tried again, and holds up nothing else', async () => {
+    let allowed = false;
+    const { projection, annotation, status, simulator, refusing } = await writing();
+    const { writer, log } = refusing(({ method, path }) => !allowed && method === 'PATCH' && path === '/api/v1/nodes/a');
+    writer.project(projection({ annotated: { a: FIRST, b: SECOND } }));
+    await waitFor('the rest', () => annotation('b') === SECOND && status().activeIPs === 1);
+    await waitFor('the Event', () => simulator.store.list('events.k8s.io/v1', 'Event').length === 1);
+    expect(simulator.store.list('events.k8s.io/v1', 'Event')[0]).toMatchObject({
+      reason: 'Forbidden',
+      note: expect.stringContaining('the ServiceAccount may not patch nodes: '),
+    });
+    expect(log.lines.some((line) => line.includes('may not patch nodes'))).toBe(true);
+    allowed = true;
+    await waitFor('the annotation', () => annotation('a') === FIRST);
+  });
+
+  test('of a node that is gone is no concern', async () => {
+    const { writer, projection, simulator, log } = await writing({ watch: false });
+    writer.project(projection());
+    await writer.flush(2_000);
+    simulator.store.delete(nodeRef('a'));
+    writer.project(projection({ annotated: { b: FIRST } }));
+    await writer.flush(2_000);
+    expect(log.lines).toEqual([]);
+  });
+
+  test('goes with the pool', async () => {
+    const { writer, projection, annotation, ref } = await writing();
+    writer.project(projection());
+    await writer.flush(2_000);
+    expect(annotation('a')).toBe(FIRST);
+    writer.retract(ref, [FIRST]);
+    await waitFor('no annotation', () => annotation('a') === undefined);
+  });
+});

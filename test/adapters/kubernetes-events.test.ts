@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import type { ClusterEvent } from '../../actors/ports.ts';
+import { refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
+import type { Connection, Request } from '../../adapters/kubernetes/connection.ts';
+import { EventWriter } from '../../adapters/kubernetes/event-writer.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import { recordedLog } from './kubernetes-support.ts';
+
+const POOL: ObjectRef = { kind: 'FloatingIPPool', namespace: 'web', name: 'pool', uid: 'u' };
+const EVENT: ClusterEvent = { type: 'Warning', reason: 'AssignFailed', message: 'assign failed', action: 'Assign' };
+const NEW_API = '/apis/events.k8s.io/v1';
+
+/** A reporter to a server that answers what `answer` does not refuse, and the requests that it took. */
+const reporting = (answer: (request: Request) => unknown = () => ({})) => {
+  const clock = virtualClock();
+  const taken: Request[] = [];
+  const log = recordedLog();
+  const connection: Connection = {
+    send: async (request) => {
+      const answered = answer(request);
+      taken.push(request);
+      return answered;
+    },
+    list: () => Promise.reject(new Error('nobody lists Events')),
+    watch: () => () => undefined,
+    close: async () => undefined,
+  };
+  const backoff = { firstMs: 100, factor: 2, maxMs: 1_000 };
+  const events = new EventWriter({ connection, clock, random: () => 1, log, instance: 'me', backoff });
+  return { clock, taken, log, events };
+};
+
+const nameOf = (request: Request | undefined): unknown => (request?.body as { metadata: { name: string } } | undefined)?.metadata.name;
+const noteOf = (request: Request | undefined): unknown => (request?.body as { note: string } | undefined)?.note;
+
+describe('Events', () => {
+  test('that repeat are counted once a minute in the first one', async () => {
+    const { clock, taken, events } = reporting();
+    for (let minute = 0; minute < 3; minute += 1) {
+      for (let count = 0; count < 5; count += 1) events.report(POOL, EVENT);
+      await clock.advance(60_000);
+    }
+    expect(taken.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'PATCH']);
+    expect(taken[1]?.path).toBe(`${NEW_API}/namespaces/web/events/${nameOf(taken[0])}`);
+    expect(taken[1]?.body).toEqual({ series: { count: 10, lastObservedTime: '2026-01-01T00:01:00.000000Z' } });
+    expect(taken[2]?.body).toMatchObject({ series: { count: 15 } });
+  });
+
+  test('that come again after a quiet time are new ones', async () => {
+    const { clock, taken, events } = reporting();
+    events.report(POOL, EVENT);
+    await clock.advance(11 * 60_000);
+    events.report(POOL, EVENT);
+    await clock.settle();
+    expect(taken.map(({ method }) => method)).toEqual(['POST', 'POST']);
+  });
+
+  test('go to the core API of a server that has no newer one', async () => {
+    const { clock, taken, events } = reporting(({ path }) => {
+      if (path.startsWith(NEW_API)) throw refusal({ verb: 'create', path }, 404, 'page not found');
+      return {};
+    });
+    events.report(POOL, EVENT);
+    events.report(POOL, { ...EVENT, message: 'another' });
+    await clock.settle();
+    expect(taken.map(({ path }) => path)).toEqual(['/api/v1/namespaces/web/events', '/api/v1/namespaces/web/events']);
+    expect(taken[0]?.body).toMatchObject({
+      kind: 'Event',
+      involvedObject: { kind: 'FloatingIPPool', name: 'pool', namespace: 'web', uid: 'u' },
+      source: { component: 'routedip-operator' },
+      message: 'assign failed',
+      count: 1,
+    });
+  });
+
+  test('of a namespace that is gone are dropped, and hold up no others', async () => {
+    const { clock, taken, events, log } = reporting(({ method, path }) => {
+      if (method === 'POST' && path.includes('/web/')) throw refusal({ verb: 'create', path }, 404, 'namespaces "web" not found');
+      return {};
+    });
+    events.report(POOL, EVENT);
+    events.report({ ...POOL, namespace: 'db', uid: 'v' }, EVENT);
+    await clock.settle();
+    expect(taken.filter(({ method }) => method === 'POST').map(({ path }) => path)).toEqual([`${NEW_API}/namespaces/db/events`]);
+    expect(log.lines).toEqual([expect.stringContaining('an event was refused')]);
+  });
+
+  test('wait while the server is away, in their order', async () => {
+    let away = true;
+    const { clock, taken, events } = reporting(() => {
+      if (away) throw new ServerUnreachable('away');
+      return {};
+    });
+    events.report(POOL, EVENT);
+    events.report(POOL, { ...EVENT, message: 'another' });
+    await clock.advance(5_000);
+    expect(taken).toEqual([]);
+    away = false;
+    await clock.advance(1_000);
+    expect(taken.map(noteOf)).toEqual(['assign failed', 'another']);
+  });
+
+  test('are cut to the length that the API takes', async () => {
+    const { clock, taken, events } = reporting();
+    events.report(POOL, { ...EVENT, message: 'x'.repeat(5_000) });
+    await clock.settle();
+    expect(noteOf(taken[0])).toHaveLength(1_024);
+  });
+});

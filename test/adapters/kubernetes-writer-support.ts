@@ -1,0 +1,72 @@
+import type { PoolProjection } from '../../actors/ports.ts';
+import { refusal } from '../../adapters/kubernetes/api-error.ts';
+import type { Request } from '../../adapters/kubernetes/connection.ts';
+import type { Seen } from '../../adapters/kubernetes/source.ts';
+import { KubernetesWriter } from '../../adapters/kubernetes/writer.ts';
+import { systemClock } from '../../adapters/system/clock.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
+import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
+import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
+import { addNode, connected, nodeRef, poolObject, poolRef, Recorder, recordedLog, simulated, sourceOn } from './kubernetes-support.ts';
+
+export const FIRST = '203.0.113.7' as Address;
+export const SECOND = '203.0.113.8' as Address;
+export const IPV4 = 'flipop.digitalocean.com/ipv4-reserved-ip';
+
+const NOTHING_SEEN: Seen = { pool: () => null, nodes: () => [] };
+
+const TIMINGS = {
+  pace: { intervalMs: 250, burst: 4, impatienceMs: 100 },
+  backoff: { firstMs: 20, factor: 2, maxMs: 100 },
+};
+
+/** A writer on a cluster with the nodes a and b and the pool `pool`, and what it wrote. */
+export const writing = async (options: { readonly crds?: readonly (string | JsonObject)[]; readonly watch?: boolean } = {}) => {
+  const simulator = await simulated(options.crds === undefined ? {} : { crds: [...options.crds] });
+  addNode(simulator, 'a', { labels: { color: 'blue' } });
+  addNode(simulator, 'b', { labels: { color: 'blue' } });
+  const created = simulator.store.create(poolObject('pool', { match: { nodeLabel: 'color=blue' } }));
+  const ref: ObjectRef = { kind: 'FloatingIPPool', namespace: 'default', name: 'pool', uid: created.metadata.uid ?? '' };
+  const connection = connected(simulator.kubeconfig());
+  const source = sourceOn(connection);
+  if (options.watch !== false) await source.start(new Recorder());
+  const log = recordedLog();
+  const seen = options.watch === false ? NOTHING_SEEN : source;
+  const newWriter = (): KubernetesWriter =>
+    new KubernetesWriter({ connection, clock: systemClock(), random: () => 0.5, log, seen, instance: 'test', timings: TIMINGS });
+  const writer = newWriter();
+  /** A writer whose ServiceAccount is not allowed some requests. */
+  const refusing = (refused: (request: Request) => boolean) => {
+    const send = (request: Request): Promise<unknown> =>
+      refused(request)
+        ? Promise.reject(refusal({ verb: 'patch', path: request.path }, 403, 'no rule allows it'))
+        : connection.send(request);
+    const options = {
+      connection: { ...connection, send },
+      clock: systemClock(),
+      random: () => 0.5,
+      seen,
+      instance: 'test',
+      timings: TIMINGS,
+    };
+    const refusals = recordedLog();
+    return { writer: new KubernetesWriter({ ...options, log: refusals }), log: refusals };
+  };
+  const projection = (change: Partial<PoolProjection> = {}): PoolProjection => ({
+    ref,
+    generation: 1,
+    status: { ips: { [FIRST]: { state: 'active', nodeName: 'a' } }, activeIPs: 1 },
+    conditions: [{ type: 'Ready', status: 'True', reason: 'AllActive', message: '1 of 1 addresses are active' }],
+    annotated: { a: FIRST },
+    addresses: [FIRST],
+    events: [],
+    ...change,
+  });
+  const status = (): JsonObject => (simulator.store.get(poolRef('pool')).status ?? {}) as JsonObject;
+  const annotation = (node: string): string | undefined => simulator.store.get(nodeRef(node)).metadata.annotations?.[IPV4];
+  return { simulator, refusing, writer, newWriter, source, ref, projection, status, annotation, log };
+};
+
+export const patchesOf = (simulator: KubernetesSimulator, part: string): number =>
+  simulator.requests.filter(({ method, path }) => method === 'PATCH' && path.includes(part)).length;
