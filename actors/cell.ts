@@ -163,12 +163,12 @@ export class Cell {
       this.#giveUp(saved.kind === 'lost' ? 'lost' : 'stale', pending);
       return;
     }
-    this.#adopt(result, clear);
+    this.#adopt(result, clear, context.now);
     for (const { handled } of pending) handled();
     if (result.write) await this.#dispatch(result.write.outbox.add);
   }
 
-  #adopt(result: TurnResult, cleared: readonly string[]): void {
+  #adopt(result: TurnResult, cleared: readonly string[], at: number): void {
     this.#state = result.next;
     if (!result.write) return;
     const { ended } = this.#ports;
@@ -183,7 +183,7 @@ export class Cell {
     this.#ports.probe('afterWrite', this.id);
     if (result.write.claims.take.length + result.write.claims.free.length > 0) this.#ports.claimsChanged(result.write.claims);
     if (result.obsolete.length > 0) this.#ports.discard(result.obsolete, this.#state.records);
-    const turn = { cell: this.id, term: result.write.term, at: this.#ports.clock.now(), transitions: result.transitions };
+    const turn = { cell: this.id, term: result.write.term, at, transitions: result.transitions };
     for (const observer of this.#ports.observers) this.#observe(observer, turn);
   }
 

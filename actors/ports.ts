@@ -390,6 +390,7 @@ export interface Transition {
 export interface SavedTurn {
   readonly cell: ActorId;
   readonly term: number;
+  /** When the turn began, ms since the epoch. */
   readonly at: number;
   readonly transitions: readonly Transition[];
 }
