@@ -15,13 +15,13 @@ import { type Entry, keyOf, type Store } from './store.ts';
 import { prepareNew, prepareUpdate, strategyOf } from './strategies.ts';
 import { fromStorage, toStorage } from './versions.ts';
 
-export interface Written {
+interface Written {
   object: KubeObject;
   created: boolean;
 }
 
 /** The object as it is left, or null when it is gone at once. */
-export interface Deleted {
+interface Deleted {
   last: KubeObject;
   gone: boolean;
 }

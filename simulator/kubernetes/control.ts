@@ -3,7 +3,7 @@ import type { Faults, OutageMode } from './faults.ts';
 import { isObject, type Json, type JsonObject } from './objects.ts';
 import type { LoggedRequest } from './requests.ts';
 
-export interface ControlTargets {
+interface ControlTargets {
   faults: Faults;
   requests: LoggedRequest[];
 }

@@ -10,7 +10,7 @@ export interface ServerFacts {
   address: string;
 }
 
-export interface Document {
+interface Document {
   type: string;
   body: JsonObject | string | Buffer;
 }

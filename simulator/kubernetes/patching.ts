@@ -7,7 +7,7 @@ import { jsonPatch, mergePatch } from './patch.ts';
 import { apiVersionOf, type Resource } from './resource.ts';
 import { strategicPatch } from './strategic.ts';
 
-export interface PatchTarget {
+interface PatchTarget {
   resource: Resource;
   /** The object as served in the request's version; undefined when there is none (server-side apply then creates it). */
   current: KubeObject | undefined;

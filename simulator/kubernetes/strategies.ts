@@ -2,7 +2,7 @@ import { copy, equal, type JsonObject, type KubeObject } from './objects.ts';
 import type { Resource } from './resource.ts';
 
 /** What differs between kinds when they are written. */
-export interface Strategy {
+interface Strategy {
   /** A PUT to a name that does not exist creates it. */
   createOnUpdate: boolean;
   /** A PUT without resourceVersion overwrites. */

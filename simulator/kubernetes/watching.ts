@@ -10,7 +10,7 @@ import type { Predicate } from './selectors.ts';
 import type { Change, Entry } from './store.ts';
 import { fromStorage } from './versions.ts';
 
-export interface WatchRequest {
+interface WatchRequest {
   resource: Resource;
   namespace: string | undefined;
   query: URLSearchParams;
@@ -20,7 +20,7 @@ export interface WatchRequest {
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 /** What a change looks like through a selector: entering it is ADDED, leaving it is DELETED. */
-export const seenThrough = (change: Change, selection: Predicate | undefined): EventType | undefined => {
+const seenThrough = (change: Change, selection: Predicate | undefined): EventType | undefined => {
   if (!selection) return change.type;
   const before = change.previous !== undefined && selection(change.previous.object);
   const now = change.type !== 'DELETED' && selection(change.entry.object);

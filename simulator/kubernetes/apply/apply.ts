@@ -44,7 +44,7 @@ const conflictError = (conflicts: readonly { owner: Manager; path: string }[]): 
   return new ApiError(409, 'Conflict', text, { causes });
 };
 
-export interface Application {
+interface Application {
   schema: Schema | undefined;
   writer: Writer;
   force: boolean;

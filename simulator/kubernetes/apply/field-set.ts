@@ -70,7 +70,7 @@ const inside = (value: Json | undefined, element: string, schema: Schema | undef
   return Array.isArray(value) ? value.find((item) => elementOf(item, schema) === element) : undefined;
 };
 
-export const schemaInside = (schema: Schema | undefined, element: string): Schema | undefined =>
+const schemaInside = (schema: Schema | undefined, element: string): Schema | undefined =>
   element.startsWith('f:') ? schema && propertyOf(schema, element.slice(2)) : schema?.items;
 
 /** The fields that two values have differently: changed, new in `after`, or gone from it. */

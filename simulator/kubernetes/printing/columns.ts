@@ -4,7 +4,7 @@ import { since } from './ages.ts';
 import { BUILTIN_COLUMNS } from './builtin-columns.ts';
 import { jsonPath } from './jsonpath.ts';
 
-export interface PrintedColumn extends Column {
+interface PrintedColumn extends Column {
   cell(object: KubeObject): Json;
 }
 

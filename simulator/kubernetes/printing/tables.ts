@@ -2,7 +2,7 @@ import type { JsonObject, KubeObject } from '../objects.ts';
 import type { Resource } from '../resource.ts';
 import { columnsOf } from './columns.ts';
 
-export interface TableOptions {
+interface TableOptions {
   /** None, Metadata or Object: how much of each object rides along with its row. */
   includeObject: string;
   headers: boolean;
