@@ -1,4 +1,3 @@
-import type { AddressContext } from '../machines/ip.ts';
 import type { Verification } from '../machines/jobs.ts';
 import { rememberedPool } from '../machines/rebuild.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
@@ -26,6 +25,7 @@ import type {
 } from './ports.ts';
 import type { Settings } from './settings.ts';
 import { loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
+import { news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
 import type { Envelope } from './turn.ts';
 import { OUTCOMES, type OutcomeData, TIMERS } from './worker.ts';
 
@@ -59,10 +59,9 @@ export class Leader {
   readonly #cells = new Map<ActorId, Cell>();
   /** Pools that were told everything; before, facts only wait in `pools`. */
   readonly #started = new Set<ActorId>();
-  readonly #truth = new Map<string, readonly ObservedAddress[]>();
   readonly #reading = new Set<string>();
   /** Record versions that stood when a verification was issued. */
-  readonly #issued = new Map<string, ReadonlyMap<ActorId, number>>();
+  readonly #issued = new Map<string, Versions>();
   readonly #ended = new Map<ActorId, number>();
   readonly #consumers: Consumer[] = [];
   readonly #timers = new Set<() => void>();
@@ -166,9 +165,7 @@ export class Leader {
       this.#tellSpec(id, pool);
       return;
     }
-    const truth = this.#truth.get(name);
-    if (truth) this.#start(id, pool, truth);
-    else void this.#read(name, provider);
+    void this.#read(name, provider);
   }
 
   /** Everything a pool has to know, in an order in which nothing is decided on what is out of date. */
@@ -196,35 +193,21 @@ export class Leader {
 
   // ---------------------------------------------------------------- the provider
 
-  /** Reads all addresses of a provider until it works, then starts its pools; looks once more when a call of an earlier leader can have no more effect. */
+  /** Reads all addresses of a provider, then starts its pools; looks once more when a call of an earlier leader can have no more effect. */
   async #read(name: string, provider: Provider): Promise<void> {
     if (this.#reading.has(name)) return;
     this.#reading.add(name);
-    for (let attempt = 1; !this.#closed; attempt += 1) {
-      try {
-        this.#truth.set(name, await provider.listRoutedIPs({ purpose: 'failover' }));
-        break;
-      } catch (error) {
-        this.#ports.log.warn('the addresses of a provider could not be read yet; nothing is decided before', {
-          provider: name,
-          attempt,
-          error: String(error),
-        });
-        await this.#pause(Math.min(1000 * attempt, 10_000));
-      }
-    }
-    if (this.#closed) return;
-    const truth = this.#truth.get(name) ?? [];
-    for (const [id, pool] of this.#ports.pools.all) if (providerOf(pool) === name) this.#start(id, pool, truth);
-    this.#verifyRegularly(name);
-    // What the first list said is good for the pools that stood then; a later pool wants a new one.
-    this.#truth.delete(name);
+    const { clock, log, settings, pools } = this.#ports;
+    const truth = await readUntilKnown(provider, { clock, log, isClosed: () => this.#closed });
     this.#reading.delete(name);
-    const versions = this.#versions();
-    this.#after(this.#ports.settings.callDeadlineMs, () => void this.#lookAgain(name, provider, versions));
+    if (truth === null || this.#closed) return;
+    for (const [id, pool] of pools.all) if (providerOf(pool) === name) this.#start(id, pool, truth);
+    this.#verifyRegularly(name);
+    const versions = versionsOf(this.#cells.values());
+    this.#after(settings.callDeadlineMs, () => void this.#lookAgain(name, provider, versions));
   }
 
-  async #lookAgain(name: string, provider: Provider, versions: ReadonlyMap<ActorId, number>): Promise<void> {
+  async #lookAgain(name: string, provider: Provider, versions: Versions): Promise<void> {
     try {
       this.#handOn(name, await provider.listRoutedIPs({ purpose: 'verify' }), versions);
     } catch (error) {
@@ -243,12 +226,8 @@ export class Leader {
     cell.spawn('verification', id, { id, provider: name }).catch(ignoreHalt);
   }
 
-  #versions(): ReadonlyMap<ActorId, number> {
-    return new Map([...this.#cells.values()].flatMap((cell) => [...cell.records].map(([actor, { version }]) => [actor, version] as const)));
-  }
-
   /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for. */
-  #handOn(name: string, addresses: readonly ObservedAddress[], versions: ReadonlyMap<ActorId, number>): void {
+  #handOn(name: string, addresses: readonly ObservedAddress[], versions: Versions): void {
     for (const [id, cell] of this.#cells) {
       const pool = this.#ports.pools.all.get(id);
       if (!pool || providerOf(pool) !== name || !this.#started.has(id)) continue;
@@ -257,20 +236,8 @@ export class Leader {
     }
   }
 
-  #tellAddresses(cell: Cell, addresses: readonly ObservedAddress[], versions: ReadonlyMap<ActorId, number> | null): void {
-    const truth = new Map(addresses.map((observed) => [observed.address, observed]));
-    for (const [actor, record] of cell.records) {
-      if (record.chart !== 'ip') continue;
-      if (
-        versions &&
-        (versions.get(actor) !== record.version || Object.keys(record.waiting).some((key) => !key.startsWith('xstate.after.')))
-      )
-        continue;
-      const context = record.snapshot.context as unknown as AddressContext;
-      const observed = truth.get(context.address) ?? null;
-      if (observed && observed.providerID === context.holder && context.failure?.kind !== 'NotFound') continue;
-      this.#tell(actor, { type: 'ADDRESS_OBSERVED', observed });
-    }
+  #tellAddresses(cell: Cell, addresses: readonly ObservedAddress[], versions: Versions | null): void {
+    for (const { to, observed } of news(cell.records, addresses, versions)) this.#tell(to, { type: 'ADDRESS_OBSERVED', observed });
   }
 
   // ---------------------------------------------------------------- cells
@@ -307,7 +274,7 @@ export class Leader {
 
   #dispatch(commands: readonly Command[]): Promise<readonly string[]> {
     for (const command of commands)
-      if (command.kind === 'job' && command.job === 'verifyAll') this.#issued.set(command.id, this.#versions());
+      if (command.kind === 'job' && command.job === 'verifyAll') this.#issued.set(command.id, versionsOf(this.#cells.values()));
     return dispatch(commands, {
       queues: this.#ports.queues,
       log: this.#ports.log,
@@ -408,10 +375,6 @@ export class Leader {
       run();
       this.#every(ms, run);
     });
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => this.#ports.clock.after(ms, resolve));
   }
 }
 

@@ -1,0 +1,50 @@
+import type { AddressContext } from '../machines/ip.ts';
+import type { ActorId, ObservedAddress } from '../machines/types.ts';
+import type { ActorRecord, Clock, Log, Provider } from './ports.ts';
+
+/** Record versions that stood when something was asked: what changed since is newer than the answer. */
+export type Versions = ReadonlyMap<ActorId, number>;
+
+type Records = ReadonlyMap<ActorId, ActorRecord>;
+
+const LONGEST_PAUSE_MS = 10_000;
+
+/** All addresses of a provider, asked for until it works; null when `isClosed` before. Nothing is decided about its pools until then. */
+export async function readUntilKnown(
+  provider: Provider,
+  { clock, log, isClosed }: { readonly clock: Clock; readonly log: Log; readonly isClosed: () => boolean },
+): Promise<readonly ObservedAddress[] | null> {
+  for (let attempt = 1; !isClosed(); attempt += 1) {
+    try {
+      return await provider.listRoutedIPs({ purpose: 'failover' });
+    } catch (error) {
+      const fields = { provider: provider.name, attempt, error: String(error) };
+      log.warn('the addresses of a provider could not be read yet; nothing is decided before', fields);
+      await new Promise<void>((resolve) => clock.after(Math.min(1000 * attempt, LONGEST_PAUSE_MS), resolve));
+    }
+  }
+  return null;
+}
+
+export const versionsOf = (cells: Iterable<{ readonly records: Records }>): Versions =>
+  new Map([...cells].flatMap(({ records }) => [...records].map(([actor, { version }]) => [actor, version] as const)));
+
+/** What the addresses among `records` have to hear of a complete list: those that it shows differently from what they believe. With `versions`, only
+ *  those that have not changed since and wait for no job: the list may be older than what they know. */
+export function news(
+  records: Records,
+  listed: readonly ObservedAddress[],
+  versions: Versions | null,
+): readonly { readonly to: ActorId; readonly observed: ObservedAddress | null }[] {
+  const truth = new Map(listed.map((observed) => [observed.address, observed]));
+  return [...records].flatMap(([to, record]) => {
+    if (record.chart !== 'ip' || (versions && !isUndisturbed(record, versions.get(to)))) return [];
+    const { address, holder, failure } = record.snapshot.context as unknown as AddressContext;
+    const observed = truth.get(address) ?? null;
+    const isKnown = observed !== null && observed.providerID === holder && failure?.kind !== 'NotFound';
+    return isKnown ? [] : [{ to, observed }];
+  });
+}
+
+const isUndisturbed = (record: ActorRecord, version: number | undefined): boolean =>
+  record.version === version && Object.keys(record.waiting).every((key) => key.startsWith('xstate.after.'));
