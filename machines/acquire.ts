@@ -33,8 +33,10 @@ export function publishInput(context: PoolContext): PublishInput {
   return { provider: providerOf(context), owner: context.ref, address: unpublished };
 }
 
+export const intend = (context: PoolContext): Next => acquiring(context, { intending: true });
+
 export const intended = (context: PoolContext, output: CreateIntent): Next =>
-  acquiring(context, { intent: { ...output, region: context.spec?.region ?? '' }, inDoubtUntil: null });
+  acquiring(context, { intending: false, intent: { ...output, region: context.spec?.region ?? '' }, inDoubtUntil: null });
 
 /** The address exists: it is ours, and has to be published before use. */
 export function obtained(context: PoolContext, address: Address): Next {
@@ -72,7 +74,15 @@ export const nothingMade = (context: PoolContext): Next => acquiring(context, { 
 
 /** Several new addresses: any of them may be someone else's. Nothing is created until a person has listed ours in `ips`. */
 export const unclear = (context: PoolContext, finding: CreateFinding): Next =>
-  acquiring(context, { intent: null, inDoubtUntil: null, unclear: finding.found === 'several' ? finding.addresses : [] });
+  acquiring(context, { inDoubtUntil: null, unclear: finding.found === 'several' ? finding.addresses : [] });
+
+/** The pool stops in the middle: a call that was sent may still take effect, and nobody hears of it. */
+export const interrupt =
+  ({ callDeadlineMs }: PoolSettings) =>
+  (context: PoolContext, at: number): Next => {
+    const { intent, inDoubtUntil } = context.acquiring;
+    return acquiring(context, { intending: false, ...(intent && inDoubtUntil === null && { inDoubtUntil: at + callDeadlineMs }) });
+  };
 
 /** Waits after a failed step. A call that surely took no effect leaves no intent behind. */
 export const failAcquiring =
@@ -80,5 +90,6 @@ export const failAcquiring =
   (context: PoolContext, failure: JobFailure, at: number): Next => {
     const attempts = context.acquiring.attempts + 1;
     const settled = !failure.unknownOutcome && context.acquiring.inDoubtUntil === null && context.acquiring.unpublished === null;
-    return acquiring(context, { failure, attempts, until: at + backoffMs(backoff, failure, attempts), ...(settled && { intent: null }) });
+    const until = at + backoffMs(backoff, failure, attempts);
+    return acquiring(context, { intending: false, failure, attempts, until, ...(settled && { intent: null }) });
   };

@@ -79,6 +79,8 @@ export const poolMachine = (settings: PoolSettings) => {
         staff: always((context) => pool.staff(context)),
         grant: always(pool.grant),
         planGrant: always(pool.planGrant),
+        intend: always(acquire.intend),
+        interrupt: always(acquire.interrupt(settings)),
         noteIntent: on('xstate.done.actor.intend', (context, { output }) => acquire.intended(context, output)),
         noteCreated: on('xstate.done.actor.create', (context, { output }) => acquire.obtained(context, output.address)),
         noteFound: on('xstate.done.actor.reconcile', (context, { output }) =>
@@ -105,7 +107,7 @@ export const poolMachine = (settings: PoolSettings) => {
         lacksAddress: asks(pool.lacksAddress),
         hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),
         hasUnpublished: asks(({ acquiring }) => acquiring.unpublished !== null),
-        hasIntent: asks(({ acquiring }) => acquiring.intent !== null),
+        hasIntent: asks(({ acquiring }) => pool.isCreating(acquiring)),
         outcomeUnknown: asks((_, event) => 'error' in event && event.error.unknownOutcome),
         foundNone: asks((_, event) => event.type === 'xstate.done.actor.reconcile' && event.output.found === 'none'),
       },
@@ -141,7 +143,7 @@ export const poolMachine = (settings: PoolSettings) => {
         Serving: {
           description: 'Grants nodes to addresses and creates the addresses that are missing.',
           type: 'parallel',
-          always: { guard: 'isInvalid', target: 'Invalid' },
+          always: { guard: 'isInvalid', target: 'Invalid', actions: 'interrupt' },
           states: {
             granting: {
               initial: 'Open',
@@ -174,7 +176,7 @@ export const poolMachine = (settings: PoolSettings) => {
                     { guard: 'hasUnpublished', target: 'Publishing' },
                     { guard: 'hasIntent', target: 'Reconciling' },
                     { guard: 'hasSpare', target: 'Publishing', actions: 'reuse' },
-                    { guard: 'lacksAddress', target: 'Intending' },
+                    { guard: 'lacksAddress', target: 'Intending', actions: 'intend' },
                   ],
                 },
                 Intending: {

@@ -61,7 +61,9 @@ export interface NodeBackOff {
 
 /** How far the creation of an address has come. */
 export interface Acquiring {
-  /** Written before the call; null while none is under way. */
+  /** True while the addresses that exist are listed before a creation: from there on nobody else may create. */
+  readonly intending: boolean;
+  /** Written before the call; null while none is under way. Kept while `unclear`, so that a rebuild finds the same. */
   readonly intent: { readonly knownAddresses: readonly Address[]; readonly listedAt: number; readonly region: string } | null;
   /** Time (ms since the epoch) from which a list can tell what became of the call; null before the call. */
   readonly inDoubtUntil: number | null;
@@ -101,6 +103,7 @@ export interface PoolSettings {
 export const CREATE_CLAIM = '#create';
 
 export const NOT_ACQUIRING: Acquiring = {
+  intending: false,
   intent: null,
   inDoubtUntil: null,
   unpublished: null,
@@ -162,10 +165,13 @@ export const wanted = (context: PoolContext): readonly Address[] =>
     .slice(0, context.spec?.desired ?? 0)
     .filter((address) => context.conflicts[address] === undefined);
 
+const lacks = (context: PoolContext): boolean => listed(context).length < (context.spec?.desired ?? 0);
+
 export const lacksAddress = (context: PoolContext): boolean =>
-  listed(context).length < (context.spec?.desired ?? 0) &&
-  context.acquiring.unclear.length === 0 &&
-  !context.fullNodes.includes(CREATE_CLAIM);
+  lacks(context) && context.acquiring.unclear.length === 0 && !context.fullNodes.includes(CREATE_CLAIM);
+
+/** A creation is under way, or its outcome has to be looked up. */
+export const isCreating = ({ intent, unclear }: Acquiring): boolean => intent !== null && unclear.length === 0;
 
 /** An address of ours that the spec lost, e.g. when a manifest was applied again. */
 export const spare = (context: PoolContext): Address | null =>
@@ -183,15 +189,11 @@ export function observeSpec(context: PoolContext, event: SpecObserved): Next {
   if (!checked.spec) return next({ ...context, generation: event.generation, conflicts, error: checked.error });
   const { spec } = checked;
   const published = context.acquiring.published.filter((address) => !spec.ips.includes(address));
-  const unclear = context.acquiring.unclear.some((address) => spec.ips.includes(address)) ? [] : context.acquiring.unclear;
-  return staff({
-    ...context,
-    generation: event.generation,
-    spec,
-    conflicts,
-    error: null,
-    acquiring: { ...context.acquiring, published, unclear },
-  });
+  const settled = context.acquiring.unclear.some((address) => spec.ips.includes(address));
+  const acquiring = { ...context.acquiring, published, ...(settled && { unclear: [], intent: null }) };
+  const observed = { ...context, generation: event.generation, spec, conflicts, error: null, acquiring };
+  // What kept an address from being created is no trouble any more once none is missing.
+  return staff(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
 }
 
 /** Puts the matching nodes in line: those known keep their places, new ones join by name. Tells each address whose node changed. */
@@ -387,4 +389,5 @@ export function grant(context: PoolContext, at: number): Next {
 export const planGrant = (context: PoolContext, at: number): Next => next({ ...context, grantAt: decideGrants(context, at).nextAt });
 
 /** Claims of the pool itself; its addresses bear their own. */
-export const claimedByPool = (context: PoolContext): readonly string[] => (context.acquiring.intent ? [CREATE_CLAIM] : []);
+export const claimedByPool = ({ acquiring }: PoolContext): readonly string[] =>
+  acquiring.intending || isCreating(acquiring) ? [CREATE_CLAIM] : [];

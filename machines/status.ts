@@ -1,6 +1,6 @@
 import type { AddressContext } from './ip.ts';
 import type { PoolContext } from './pool.ts';
-import { isPrimed, listed, wanted } from './pool.ts';
+import { isCreating, isPrimed, listed, wanted } from './pool.ts';
 import type { Address, JobFailure } from './types.ts';
 
 /** FLIPOP's names for what an address is doing. */
@@ -225,7 +225,7 @@ export function failureReason({ kind }: Pick<JobFailure, 'kind'>): string {
 function busyOf(view: PoolView): Finding | null {
   const { context } = view;
   if (view.state === 'Priming') return { reason: 'Priming', message: 'reading the nodes, the pods and the provider' };
-  if (context.acquiring.intent || context.acquiring.unpublished) return { reason: 'Creating', message: 'creating an address' };
+  if (isCreating(context.acquiring) || context.acquiring.unpublished) return { reason: 'Creating', message: 'creating an address' };
   const moving = wanted(context).filter((address) => isMoving(view.addresses[address]));
   if (moving.length > 0) return { reason: 'Assigning', message: `assigning ${moving.join(', ')}` };
   if (context.grantAt !== null) return { reason: 'Spacing', message: `the next assignment comes at ${stamp(context.grantAt)}` };

@@ -1,0 +1,244 @@
+import { describe, expect } from 'vitest';
+import type { Fault } from '../../adapters/memory/faults.ts';
+import type { Address } from '../../machines/types.ts';
+import { test } from '../support/sound.ts';
+import { node, type World } from '../support/world.ts';
+
+const A = '203.0.113.207' as Address;
+const SECOND = 1000;
+
+const creates = (world: World) => world.provider.writes().filter(({ verb }) => verb === 'createRoutedIP');
+const ipsOf = (world: World, ref: Parameters<World['status']>[0]): readonly Address[] =>
+  (world.cluster.pool(ref)?.spec as { ips?: readonly Address[] } | undefined)?.ips ?? [];
+const allActive = (world: World, ref: Parameters<World['status']>[0], count: number) => () => {
+  const states = Object.values(world.states(ref));
+  return states.length === count && states.every((state) => state === 'active');
+};
+
+describe('a pool that wants more addresses than it lists', () => {
+  test('creates them one at a time, lists them in its spec, and assigns them', async ({ open }) => {
+    const world = open();
+    world.nodes(node('a'), node('b'), node('c'));
+    world.address(A, 'a');
+    const ref = world.pool('ingress', { ips: [A], desiredIPs: 3 });
+    await world.start();
+    await world.clock.runUntil(allActive(world, ref, 3), 60 * SECOND);
+    expect(ipsOf(world, ref)).toHaveLength(3);
+    expect(ipsOf(world, ref)[0]).toBe(A);
+    expect(
+      world.provider.cloud
+        .addresses()
+        .map(({ address }) => address)
+        .sort(),
+    ).toEqual([...ipsOf(world, ref)].sort());
+    await world.clock.advance(600 * SECOND);
+    expect(creates(world)).toHaveLength(2);
+    expect(world.holderOf(A)).toBe('a');
+  });
+
+  test('writes its intent into the status before it calls, and the address into the spec before it uses it', async ({ open }) => {
+    const world = open();
+    world.nodes(node('a'));
+    const ref = world.pool('ingress', { desiredIPs: 1 });
+    const { create, assign } = world.provider.cloud;
+    let intent: unknown = null;
+    let listed: readonly Address[] = [];
+    world.provider.cloud.create = (region) => {
+      intent = world.status(ref).pendingCreate;
+      return create.call(world.provider.cloud, region);
+    };
+    world.provider.cloud.assign = (address, holder) => {
+      listed = ipsOf(world, ref);
+      return assign.call(world.provider.cloud, address, holder);
+    };
+    await world.start();
+    await world.clock.runUntil(allActive(world, ref, 1), 60 * SECOND);
+    expect(intent).toMatchObject({ region: 'nyc3', knownAddresses: [] });
+    expect(listed).toHaveLength(1);
+    await world.clock.advance(SECOND);
+    expect(world.status(ref)).not.toHaveProperty('pendingCreate');
+  });
+
+  test('does not use an address before it stands in the spec, however long that takes', async ({ open }) => {
+    const world = open();
+    world.nodes(node('a'));
+    const ref = world.pool('ingress', { desiredIPs: 1 });
+    const { create } = world.provider.cloud;
+    world.provider.cloud.create = (region) => {
+      world.cluster.failWrites();
+      return create.call(world.provider.cloud, region);
+    };
+    await world.start();
+    await world.clock.advance(60 * SECOND);
+    expect(creates(world)).toHaveLength(1);
+    expect(world.assigns()).toEqual([]);
+    world.cluster.mendWrites();
+    await world.clock.runUntil(allActive(world, ref, 1), 70 * SECOND);
+    expect(creates(world)).toHaveLength(1);
+  });
+
+  test('keeps serving what it has while the quota is reached, says so, and goes on when there is room', async ({ open }) => {
+    const world = open({ provider: { quota: 1 } });
+    world.nodes(node('a'), node('b'));
+    world.address(A);
+    const ref = world.pool('ingress', { ips: [A], desiredIPs: 2 });
+    await world.start();
+    await world.untilStates(ref, { [A]: 'active' });
+    await world.clock.runUntil(() => world.status(ref).error !== undefined, 10 * SECOND);
+    expect(world.status(ref).error).toMatch(/^creating new ip with provider: .*quota/);
+    expect(world.cluster.conditions(ref)).toContainEqual(expect.objectContaining({ type: 'Degraded', reason: 'CreateFailed' }));
+    world.cluster.setNode(node('a', { ready: false }));
+    await world.untilOn(A, 'b', SECOND);
+    const tried = creates(world).length;
+    await world.clock.advance(400 * SECOND);
+    expect(creates(world).length - tried).toBeLessThanOrEqual(3);
+    world.provider.cloud.setQuota(10);
+    world.cluster.setNode(node('a'));
+    await world.clock.runUntil(allActive(world, ref, 2), 700 * SECOND);
+    expect(world.status(ref)).not.toHaveProperty('error');
+    expect(world.provider.cloud.addresses()).toHaveLength(2);
+  });
+
+  test('stops creating when it wants no more', async ({ open }) => {
+    const world = open({ provider: { quota: 0 } });
+    world.nodes(node('a'));
+    const empty = world.pool('ingress', { desiredIPs: 1 });
+    await world.start();
+    await world.clock.runUntil(() => world.status(empty).error !== undefined, 10 * SECOND);
+    world.provider.cloud.setQuota(10);
+    world.address(A, 'a');
+    const ref = world.pool('ingress', { ips: [A], desiredIPs: 1 });
+    await world.untilStates(ref, { [A]: 'active' });
+    await world.clock.advance(900 * SECOND);
+    expect(creates(world)).toHaveLength(1);
+    expect(world.status(ref)).not.toHaveProperty('error');
+  });
+
+  test('uses an address of its own again when a person reset the spec, and creates none', async ({ open }) => {
+    const world = open();
+    world.nodes(node('a'));
+    const ref = world.pool('ingress', { desiredIPs: 1 });
+    await world.start();
+    await world.clock.runUntil(allActive(world, ref, 1), 60 * SECOND);
+    const [made] = ipsOf(world, ref);
+    world.pool('ingress', { desiredIPs: 1 });
+    await world.clock.runUntil(() => ipsOf(world, ref).length === 1, 10 * SECOND);
+    expect(ipsOf(world, ref)).toEqual([made]);
+    await world.clock.runUntil(allActive(world, ref, 1), 60 * SECOND);
+    expect(creates(world)).toHaveLength(1);
+    expect(world.assigns()).toHaveLength(1);
+  });
+
+  test('waits while another pool creates, and both get their own', async ({ open }) => {
+    const world = open({ provider: { callMs: 500 } });
+    world.nodes(node('a'), node('b'));
+    const one = world.pool('one', { desiredIPs: 1 });
+    const two = world.pool('two', { desiredIPs: 1 });
+    await world.start();
+    await world.clock.runUntil(() => allActive(world, one, 1)() && allActive(world, two, 1)(), 60 * SECOND);
+    expect(creates(world)).toHaveLength(2);
+    expect(ipsOf(world, one)).not.toEqual(ipsOf(world, two));
+    const [first, second] = creates(world);
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(500);
+  });
+});
+
+describe('a creation whose outcome is unknown', () => {
+  const taken: Readonly<Record<string, Fault>> = {
+    'was done': { kind: 'loseReply' },
+    'is done 10 s later': { kind: 'hang', effectAfterMs: 10_000 },
+  };
+  for (const [what, fault] of Object.entries(taken)) {
+    test(`and that ${what} is found by a list, and not repeated`, async ({ open }) => {
+      const world = open();
+      world.nodes(node('a'));
+      world.address(A);
+      const ref = world.pool('ingress', { desiredIPs: 1 });
+      world.provider.faults.next('createRoutedIP', fault);
+      await world.start();
+      await world.clock.runUntil(allActive(world, ref, 1), 60 * SECOND);
+      await world.clock.advance(60 * SECOND);
+      expect(creates(world)).toHaveLength(1);
+      expect(world.provider.cloud.addresses()).toHaveLength(2);
+      expect(ipsOf(world, ref)).not.toContain(A);
+    });
+  }
+
+  const lost: Readonly<Record<string, Fault>> = {
+    'never arrived': { kind: 'loseRequest' },
+    'was answered by 503': { kind: 'refuse', error: 'Unavailable' },
+    'had no answer': { kind: 'hang' },
+  };
+  for (const [what, fault] of Object.entries(lost)) {
+    test(`and that ${what} is made once more, after it can have no more effect`, async ({ open }) => {
+      const world = open();
+      world.nodes(node('a'));
+      const ref = world.pool('ingress', { desiredIPs: 1 });
+      world.provider.faults.next('createRoutedIP', fault);
+      await world.start();
+      await world.clock.runUntil(allActive(world, ref, 1), 90 * SECOND);
+      expect(world.provider.cloud.addresses()).toHaveLength(1);
+      const [first, second] = creates(world);
+      expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(15 * SECOND);
+    });
+  }
+
+  test('while a person creates one too: nothing is created, until the right one is listed', async ({ open }) => {
+    const world = open();
+    world.nodes(node('a'));
+    const ref = world.pool('ingress', { desiredIPs: 1 });
+    world.provider.faults.next('createRoutedIP', { kind: 'loseReply' });
+    const { create } = world.provider.cloud;
+    world.provider.cloud.create = (region) => {
+      world.address(A);
+      return create.call(world.provider.cloud, region);
+    };
+    await world.start();
+    await world.clock.runUntil(() => world.status(ref).error !== undefined, 60 * SECOND);
+    expect(world.cluster.conditions(ref)).toContainEqual(expect.objectContaining({ type: 'Degraded', reason: 'CreateUnknown' }));
+    expect(world.status(ref).error).toContain(A);
+    await world.clock.advance(900 * SECOND);
+    expect(creates(world)).toHaveLength(1);
+    const made = world.provider.cloud.addresses().find(({ address }) => address !== A)?.address ?? '';
+    world.pool('ingress', { ips: [made], desiredIPs: 1 });
+    await world.untilStates(ref, { [made]: 'active' });
+    expect(creates(world)).toHaveLength(1);
+    expect(world.status(ref)).not.toHaveProperty('error');
+  });
+
+  test('is still not repeated after a restart and after the records are lost', async ({ open }) => {
+    const world = open();
+    world.nodes(node('a'));
+    const ref = world.pool('ingress', { desiredIPs: 1 });
+    world.provider.faults.next('createRoutedIP', { kind: 'loseReply' });
+    const { create } = world.provider.cloud;
+    world.provider.cloud.create = (region) => {
+      world.address(A);
+      return create.call(world.provider.cloud, region);
+    };
+    const first = await world.start();
+    await world.clock.runUntil(() => world.status(ref).error !== undefined, 60 * SECOND);
+    first.kill();
+    world.store.wipe();
+    world.queues.wipe();
+    await world.start();
+    await world.clock.advance(300 * SECOND);
+    expect(creates(world)).toHaveLength(1);
+    expect(world.cluster.conditions(ref)).toContainEqual(expect.objectContaining({ type: 'Degraded', reason: 'CreateUnknown' }));
+  });
+
+  test('and during which the spec becomes invalid is looked up when the spec is valid again', async ({ open }) => {
+    const world = open();
+    world.nodes(node('a'));
+    world.pool('ingress', { desiredIPs: 1 });
+    world.provider.faults.next('createRoutedIP', { kind: 'hang', effectAfterMs: 12_000 });
+    await world.start();
+    await world.clock.runUntil(() => creates(world).length === 1, 10 * SECOND);
+    world.pool('ingress', { desiredIPs: 1, match: { nodeLabel: 'pool in (' } });
+    await world.clock.advance(3 * SECOND);
+    const ref = world.pool('ingress', { desiredIPs: 1 });
+    await world.clock.runUntil(allActive(world, ref, 1), 60 * SECOND);
+    expect(creates(world)).toHaveLength(1);
+    expect(world.provider.cloud.addresses()).toHaveLength(1);
+  });
+});
