@@ -34,6 +34,9 @@ interface Pending {
   readonly refused: (error: Error) => void;
 }
 
+/** How long a cell rests that asks for what it cannot have, ms. */
+const REFUSED_PAUSE_MS = 1000;
+
 /** How many waiting events one write may answer. */
 const EVENTS_PER_TURN = 32;
 
@@ -156,7 +159,7 @@ export class Cell {
     }
     const saved = result.write ? await this.#save(result.write) : SAVED;
     if (saved.kind === 'claimsFull') {
-      this.#retryWithout(saved.nodes, pending);
+      await this.#retryWithout(saved.nodes, pending);
       return;
     }
     if (saved.kind !== 'saved') {
@@ -196,7 +199,12 @@ export class Cell {
   }
 
   /** Another pool holds these nodes: the pool hears of it first, then the same events again. Nothing of the refused turn was carried out. */
-  #retryWithout(nodes: readonly string[], pending: readonly Pending[]): void {
+  async #retryWithout(nodes: readonly string[], pending: readonly Pending[]): Promise<void> {
+    if (nodes.every((node) => this.#fullNodes.has(node))) {
+      // The chart does not heed what it is told. Without a pause this would take all of the process.
+      this.#ports.log.error('a claim is asked for again although it is known to be refused', { cell: this.id, nodes });
+      await new Promise<void>((resolve) => this.#ports.clock.after(REFUSED_PAUSE_MS, resolve));
+    }
     this.#fullNodes = new Set([...this.#fullNodes, ...nodes]);
     const told: Pending = {
       envelope: { to: this.id, event: { type: 'CLAIMS_OBSERVED', fullNodes: [...this.#fullNodes].sort() } },
