@@ -211,7 +211,10 @@ export class Cell {
       handled: () => {},
       refused: () => {},
     };
-    this.#mailbox.unshift(told, ...pending);
+    // An older fact of this kind among them would say the contrary.
+    const [outdated, others] = parted(pending, ({ envelope }) => envelope.event.type === 'CLAIMS_OBSERVED');
+    for (const { handled } of outdated) handled();
+    this.#mailbox.unshift(told, ...others);
   }
 
   #fail(error: unknown, pending: readonly Pending[]): void {
@@ -270,6 +273,11 @@ export class Cell {
     this.#ports.probe('afterDispatch', this.id);
   }
 }
+
+const parted = <T>(all: readonly T[], isFirst: (each: T) => boolean): readonly [readonly T[], readonly T[]] => [
+  all.filter(isFirst),
+  all.filter((each) => !isFirst(each)),
+];
 
 /** Facts that replace each other: only the newest counts. */
 const WHOLE_FACTS: ReadonlySet<string> = new Set(['CLUSTER_OBSERVED', 'SPEC_OBSERVED', 'PROVIDER_OBSERVED', 'CLAIMS_OBSERVED']);
