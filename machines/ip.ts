@@ -138,6 +138,11 @@ export const confirmedHere = ({ elected, assigned }: AddressContext): boolean =>
 
 export const isManaged = ({ policy }: AddressContext): boolean => policy.firewall !== null;
 export const opensFirst = ({ policy }: AddressContext): boolean => policy.firewall !== null && !policy.postAllow;
+/** There is a firewall, and its time has come: at once, or once the assignment is confirmed. */
+export const opensNow = (context: AddressContext): boolean => opensFirst(context) || (isManaged(context) && confirmedHere(context));
+/** After a wait the firewall comes first, too: its ports may have changed meanwhile, and what is open is answered at once. */
+export const resumesOpening = (context: AddressContext): boolean =>
+  context.eligible && (context.resume === 'FirewallOpening' || (context.resume === 'Assigning' && opensFirst(context)));
 export const isRetiring = ({ retiring }: AddressContext): boolean => retiring !== null;
 export const isDeleted = ({ retiring, origin }: AddressContext): boolean => retiring === 'Delete' && origin === 'Created';
 
@@ -157,7 +162,7 @@ export function differs(context: AddressContext, event: AnyAddressEvent): boolea
 }
 
 export const reappears = (context: AddressContext, event: AnyAddressEvent): boolean =>
-  event.type === 'ADDRESS_OBSERVED' && event.observed !== null && context.failure?.kind === 'NotFound';
+  event.type === 'ADDRESS_OBSERVED' && event.observed !== null && context.failure?.kind === 'NotFound' && context.retiring === null;
 
 const failureIn = (event: AnyAddressEvent): JobFailure | null => {
   if ('error' in event) return event.error;
@@ -175,14 +180,14 @@ export const isSettled = (_: AddressContext, event: AnyAddressEvent): boolean =>
 
 // ---------------------------------------------------------------- decisions: the next context, and what is told
 
-/** Takes over what the provider reports. */
+/** Takes over what the provider reports. A locked address is on its way: it is to be read again. */
 export function learn(context: AddressContext, event: AnyAddressEvent): Next {
   const observed = event.type === 'xstate.done.actor.find' ? event.output : event.type === 'ADDRESS_OBSERVED' ? event.observed : null;
   if (!observed) return next({ ...context, known: false });
   const stays = context.assigned?.providerID === observed.providerID;
   return next({
     ...context,
-    known: true,
+    known: !observed.locked,
     holder: observed.providerID,
     region: observed.region || context.region,
     assigned: stays ? context.assigned : null,
@@ -208,6 +213,10 @@ export function elect(context: AddressContext, event: AnyAddressEvent): Next {
   return next({ ...context, elected: event.node, eligible: true, spaced: event.spaced, previous, epoch: context.epoch + 1 });
 }
 
+/** A grant that came while the address is read, since the pool did not know: kept in mind, so that READY or FAILED gives it back. */
+export const noteGrant = (context: AddressContext, event: AnyAddressEvent): Next =>
+  next(event.type === 'NODE_GRANTED' ? { ...context, elected: event.node, eligible: true, spaced: event.spaced } : context);
+
 /** The address is on the granted node: the provider said so. */
 const confirmed = (context: AddressContext, moved: boolean): Next => {
   const { elected } = context;
@@ -226,7 +235,7 @@ export const notePolicy = (context: AddressContext, event: AnyAddressEvent): Nex
   next(event.type === 'POLICY_OBSERVED' ? { ...context, policy: event.policy } : context);
 
 /** No firewall work is left: nothing that is not claimed is open for us. */
-export const settle = (context: AddressContext): Next => next({ ...context, previous: [], coolOffUntil: null });
+export const settle = (context: AddressContext): Next => next({ ...context, previous: [], coolOffUntil: null, failure: null, attempts: 0 });
 
 /** Marks the outcome of an assign that was under way as unknown: it may take effect until the call deadline has passed. */
 export const doubt =
@@ -273,12 +282,16 @@ export const forget =
     return next({ ...failed.context, elected: null, eligible: false }, ...failed.effects);
   };
 
-/** Gives the grant back at once because the node cannot take the address. No wait: another node may. */
+/** Gives the grant back at once because the node cannot take the address. No wait: another node may. While an earlier call is in doubt the grant is
+ *  kept until a read tells; that the node is in use is said only after such a read. */
 export function giveBack(context: AddressContext, event: AnyAddressEvent): Next {
   const failure = failureIn(event);
   if (!failure) return next(context);
-  const told = toPool(context, { type: 'FAILED', kind: failure.kind, returned: context.elected, holder: context.holder });
-  return next({ ...context, failure, attempts: context.attempts + 1, elected: null, eligible: false }, told);
+  const inDoubtUntil = failure.kind === 'NodeInUse' ? null : context.inDoubtUntil;
+  const returned = inDoubtUntil === null ? context.elected : null;
+  const told = toPool(context, { type: 'FAILED', kind: failure.kind, returned, holder: context.holder });
+  const given = { ...context, failure, attempts: context.attempts + 1, inDoubtUntil };
+  return next(returned ? { ...given, elected: null, eligible: false } : given, told);
 }
 
 // ---------------------------------------------------------------- the firewall, when the address has one
@@ -287,7 +300,7 @@ const claim =
   (mode: 'open' | 'prune') =>
   (context: AddressContext): Next => {
     const { firewall, ports } = context.policy;
-    if (firewall === null) return next(context);
+    if (firewall === null || (mode === 'open' && !opensNow(context))) return next(context);
     const leaving = context.retiring !== null;
     const event = {
       type: 'CLAIM' as const,

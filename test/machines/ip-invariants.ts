@@ -1,0 +1,108 @@
+import type { Step } from '../../actors/step.ts';
+import type { Claim } from '../../machines/events.ts';
+import { type AddressContext, confirmedHere } from '../../machines/ip.ts';
+import type { AssignInput, FindInput } from '../../machines/jobs.ts';
+import type { Edge } from './explore.ts';
+
+/** What a firewall has said so far: for which node, ports and firewall all is open. */
+export type Opened = string | null;
+
+const contextOf = (step: Step): AddressContext => step.snapshot.context as AddressContext;
+const claimOf = ({ elected, policy }: AddressContext): string => JSON.stringify([elected?.name, policy.firewall, policy.ports]);
+const claims = (step: Step): readonly Claim[] =>
+  step.effects.flatMap((effect) => (effect.type === 'claim' ? [effect.params.event as Claim] : []));
+const inputs = <I>(step: Step, name: string): readonly I[] => step.starts.flatMap(({ job, input }) => (job === name ? [input as I] : []));
+
+export const opened = (was: Opened, { before, event }: Edge): Opened =>
+  event.type === 'OPENED' && before.snapshot.value === 'FirewallOpening' ? claimOf(contextOf(before)) : was;
+
+type Rule = (edge: Edge, opened: Opened) => boolean;
+
+/** Each holds for every event in every state. */
+export const RULES: Readonly<Record<string, Rule>> = {
+  'nothing is closed before the address is confirmed on its node, unless it is given up': ({ after }) =>
+    claims(after).every(({ mode }) => mode === 'open' || confirmedHere(contextOf(after)) || contextOf(after).retiring !== null),
+
+  'the former node keeps its rules until the next one is confirmed': ({ after }) =>
+    claims(after).every(
+      ({ mode, node }) => mode === 'open' || contextOf(after).retiring !== null || node?.name === contextOf(after).assigned?.name,
+    ),
+
+  'an address that is given up claims nothing, any other one its node and all its ports': ({ after }) =>
+    claims(after).every(({ node, ports, claimant }) => {
+      const { retiring, elected, policy, id } = contextOf(after);
+      const wanted = retiring ? [null, []] : [elected?.name, policy.ports];
+      return claimant === id && JSON.stringify([node?.name ?? null, ports]) === JSON.stringify(wanted);
+    }),
+
+  'no assign is issued before its firewall is open, when the firewall comes first': ({ before, event, after }, open) => {
+    const { policy } = contextOf(after);
+    if (inputs(after, 'assign').length === 0 || policy.firewall === null || policy.postAllow) return true;
+    // One that is under way already is only asked for again.
+    return open === claimOf(contextOf(after)) || (event.type === 'RESUME' && before.snapshot.value === 'Assigning');
+  },
+
+  'no firewall is touched before the assignment is confirmed, when the firewall comes after': ({ after }) =>
+    claims(after).every(({ mode }) => mode === 'prune' || !contextOf(after).policy.postAllow || confirmedHere(contextOf(after))),
+
+  'one assign at once: only after its outcome, or on a restart, is another one issued': ({ before, event, after }) => {
+    const issued = inputs(after, 'assign').length;
+    return issued <= 1 && (issued === 0 || !before.invoking.has('assign') || event.type === 'RESUME');
+  },
+
+  'nothing but its outcome ends an assign': ({ before, event, after }) =>
+    !before.invoking.has('assign') || after.invoking.has('assign') || event.type.endsWith('.actor.assign'),
+
+  'an assign goes to the granted node, and knows what is in doubt; an ineligible node only when that is in doubt': ({ after }) =>
+    inputs<AssignInput>(after, 'assign').every(({ node, inDoubtUntil }) => {
+      const { elected, eligible, inDoubtUntil: doubt } = contextOf(after);
+      return node.name === elected?.name && inDoubtUntil === doubt && (eligible || doubt !== null);
+    }),
+
+  'a read is not trusted before the end of a doubt': ({ after }) =>
+    inputs<FindInput>(after, 'find').every(({ notBefore }) => notBefore === contextOf(after).inDoubtUntil),
+
+  'while an assign is in doubt its node stays claimed': ({ after }) => {
+    const { inDoubtUntil, elected, retiring } = contextOf(after);
+    return inDoubtUntil === null || elected !== null || retiring !== null;
+  },
+
+  'a doubt ends only by what the provider says, or with the address': ({ before, event, after }) => {
+    const ends = contextOf(before).inDoubtUntil !== null && contextOf(after).inDoubtUntil === null;
+    return !ends || /\.actor\.(find|assign)$/.test(event.type) || event.type === 'RETIRE' || event.type === 'ADDRESS_OBSERVED';
+  },
+
+  'where the address is assigned changes only by what the provider says': ({ before, event, after }) => {
+    const [was, is] = [contextOf(before), contextOf(after)];
+    if (was.assigned?.name === is.assigned?.name) return true;
+    if (is.assigned === null) return /\.actor\.(find|assign)$/.test(event.type) || event.type === 'ADDRESS_OBSERVED';
+    return event.type === 'xstate.done.actor.assign' || (event.type === 'NODE_GRANTED' && was.holder === is.assigned.providerID);
+  },
+
+  'nothing is ever detached; only an address of ours that is to be deleted is given to the provider': ({ after }) =>
+    after.starts.every(({ job }) => ['find', 'assign', 'release'].includes(job)) &&
+    (inputs(after, 'release').length === 0 || (contextOf(after).retiring === 'Delete' && contextOf(after).origin === 'Created')),
+
+  'a stable address is confirmed on an eligible node, and nothing is wrong with it': ({ after }) => {
+    const { elected, eligible, holder, inDoubtUntil, failure, attempts, coolOffUntil, previous } = contextOf(after);
+    if (typeof after.snapshot.value !== 'object' || !('Stable' in (after.snapshot.value as object))) return true;
+    const clean = inDoubtUntil === null && failure === null && attempts === 0 && coolOffUntil === null && previous.length === 0;
+    return clean && eligible && confirmedHere(contextOf(after)) && holder === elected?.providerID;
+  },
+
+  'an address that is given up gets no node and is not assigned again': ({ before, after }) => {
+    if (contextOf(before).retiring === null) return true;
+    const gone = ['Assigning', 'Pruning', 'CoolOff', 'Releasing', 'Released'].includes(String(after.snapshot.value));
+    return gone && contextOf(after).retiring !== null;
+  },
+
+  'a wait has an end, and a timer for it': ({ before, after }) => {
+    if (after.snapshot.value !== 'CoolOff') return after.delays.length === 0;
+    const enters = before.snapshot.value !== 'CoolOff';
+    return contextOf(after).coolOffUntil !== null && (!enters || after.delays.length === 1);
+  },
+};
+
+/** The rules that an edge breaks. */
+export const broken = (edge: Edge, open: Opened): readonly string[] =>
+  Object.entries(RULES).flatMap(([rule, holds]) => (holds(edge, open) ? [] : [rule]));
