@@ -26,6 +26,19 @@ export const nodeOf = (root) => {
   );
 };
 
+/** @param {(signal: NodeJS.Signals) => void} pass */
+const passSignalsOn = (pass) => {
+  let last = { signal: '', at: 0 };
+  for (const signal of PASSED_ON) {
+    process.on(signal, () => {
+      const at = performance.now();
+      if (signal !== 'SIGWINCH' && signal === last.signal && at - last.at < REPEAT_MS) return;
+      last = { signal, at };
+      pass(signal);
+    });
+  }
+};
+
 /**
  * Runs `args` under the project's Node with this process's input and output, passes signals on, and resolves with its exit code
  * (128 + the signal's number when a signal ended it). The child gets SIGTERM when this process dies without a word.
@@ -37,26 +50,22 @@ export const nodeOf = (root) => {
  */
 export const handOver = (root, args, env) => {
   const bin = join(root, 'node_modules/.bin');
-  const child = spawn(nodeOf(root), args, {
+  /** @type {import('node:child_process').ChildProcess | undefined} */
+  let child;
+  // Before the child starts: a signal that comes while this process is busy starting it must not end this process alone.
+  passSignalsOn((signal) => child?.kill(signal));
+  child = spawn(nodeOf(root), args, {
     cwd: root,
     env: { ...process.env, ...env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` },
     stdio: 'inherit',
     // Its own group, so that it hears of Ctrl-C once, from here.
     detached: true,
   });
-  const leash = child.pid === undefined ? null : endWithParent(child.pid, { signal: 'TERM' });
-  let last = { signal: '', at: 0 };
-  for (const signal of PASSED_ON) {
-    process.on(signal, () => {
-      const at = performance.now();
-      if (signal !== 'SIGWINCH' && signal === last.signal && at - last.at < REPEAT_MS) return;
-      last = { signal, at };
-      child.kill(signal);
-    });
-  }
+  const started = child;
+  const leash = started.pid === undefined ? null : endWithParent(started.pid, { signal: 'TERM' });
   return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('exit', (code, signal) => {
+    started.on('error', reject);
+    started.on('exit', (code, signal) => {
       leash?.release();
       resolve(signal === null ? (code ?? 1) : 128 + constants.signals[signal]);
     });

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
-import { libraryPath, unpackRedis } from './redis-unpack.mjs';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { libraryPath, unpackPackages } from './debian-unpack.mjs';
+import { onPath } from './on-path.mjs';
 import { ROOT } from './root.mjs';
 import { SetupError } from './setup-error.mjs';
 
@@ -11,26 +12,18 @@ import { SetupError } from './setup-error.mjs';
  */
 
 const SERVERS = ['redis-server', 'valkey-server'];
+/** On Debian the binary is in the package of the tools. */
+const PACKAGES = {
+  what: 'a private Redis',
+  packages: [
+    ['redis-server', 'redis-tools'],
+    ['valkey-server', 'valkey-tools'],
+  ],
+  programs: SERVERS.map((name) => `usr/bin/${name}`),
+};
 const IMAGE = 'docker.io/valkey/valkey:8';
 /** BullMQ's scripts use commands that came with this version. */
 const OLDEST = [6, 2];
-
-/** @param {string} name */
-const onPath = (name) =>
-  (process.env.PATH ?? '')
-    .split(delimiter)
-    .map((folder) => join(folder, name))
-    .find((file) => isExecutable(file));
-
-/** @param {string} file */
-const isExecutable = (file) => {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 /** @param {string} version */
 const isOldEnough = (version) => {
@@ -111,7 +104,7 @@ export const findRedis = ({ root = ROOT } = {}) => {
   const folder = cacheFolder(root);
   const present = installed() ?? unpacked(folder);
   if (present !== null) return present;
-  const refused = unpackRedis(folder);
+  const refused = unpackPackages(folder, PACKAGES);
   const found = (refused === null ? unpacked(folder) : null) ?? inDocker();
   if (found !== null) return found;
   const why = refused ?? `the copy unpacked into ${folder} does not run on this machine`;

@@ -1,23 +1,13 @@
 // The scenarios against a real API server. Without one it says so and ends with 2: a run that skips everything must not look green.
-import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { handOver } from './hand-over.mjs';
 import { installDependencies } from './install.mjs';
+import { isExecutable } from './on-path.mjs';
 import { findRedis } from './redis-find.mjs';
 import { ROOT } from './root.mjs';
 import { SetupError } from './setup-error.mjs';
 
 const NEEDED = ['kube-apiserver', 'etcd'];
-
-/** @param {string} file */
-const canRun = (file) => {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 /**
  * Why there is no API server to test against, null when there is one.
@@ -26,7 +16,7 @@ const canRun = (file) => {
 const absence = (folder) => {
   const how = 'Set it to a folder with kube-apiserver and etcd, e.g. the one that `setup-envtest use -p path` prints.';
   if (folder === undefined || folder === '') return `KUBEBUILDER_ASSETS is not set. ${how}`;
-  const missing = NEEDED.filter((name) => !canRun(join(folder, name)));
+  const missing = NEEDED.filter((name) => !isExecutable(join(folder, name)));
   return missing.length === 0
     ? null
     : `KUBEBUILDER_ASSETS is ${folder}, which holds no ${missing.join(' and no ')} that can be run. ${how}`;
