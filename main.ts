@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
+import { channel } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { charts } from './actors/catalogue.ts';
 import { type Charts, cellOf } from './actors/charts.ts';
 import type { KnownProvider } from './actors/leader.ts';
-import type { Clock, Log, Observer, Queues, RecordStore } from './actors/ports.ts';
+import type { Clock, Log, Observer, Probe, Queues, RecordStore } from './actors/ports.ts';
 import { DEFAULT_SETTINGS, type Settings } from './actors/settings.ts';
 import { Supervisor } from './actors/supervisor.ts';
 import { poolView } from './actors/view.ts';
@@ -42,6 +43,13 @@ const VERSION = (
   }
 ).version;
 
+const KILL_POINTS = channel('routedip:kill-point');
+
+/** Tells whoever subscribed, e.g. a test that ends the process there, which named point was reached. Nobody does in production. */
+const probe: Probe = (point, about) => {
+  if (KILL_POINTS.hasSubscribers) KILL_POINTS.publish({ point, about });
+};
+
 /** The pages; the compiled program stands one folder deeper. */
 const PAGES = new URL(import.meta.url.endsWith('.ts') ? './dashboard/' : '../dashboard/', import.meta.url);
 
@@ -50,7 +58,7 @@ const QUEUES: readonly string[] = ['digitalocean', OUTCOMES, TIMERS];
 
 /** Runs the command line. Resolves with the exit code once the operator was stopped, or could not start. */
 export async function main(argv: readonly string[]): Promise<number> {
-  const parsed = await parseCommandLine(argv, process.env, VERSION);
+  const parsed = parseCommandLine(argv, process.env, VERSION);
   if (!parsed) return Number(process.exitCode ?? 0);
   const { options, environment } = parsed;
   const secrets = redaction(
@@ -58,20 +66,26 @@ export async function main(argv: readonly string[]): Promise<number> {
   );
   const log = createLog({ debug: options.debug, redaction: secrets });
   const stopped = stopSignal(log);
+  const opened: Closer[] = [];
   try {
-    const operator = await start(options, environment, log, secrets, stopped.requested);
+    await start({ options, environment, log, secrets, stopping: stopped.requested, opened });
     await stopped.requested;
     log.info('stops');
-    await operator.stop();
     return 0;
   } catch (error) {
     if (error instanceof StoppedEarly) return 0;
     log.error('cannot run', { error: error instanceof Error ? error.message : String(error) });
     return 1;
   } finally {
+    // Last opened, first closed; one that fails to close does not keep the others open.
+    for (const close of opened.reverse()) {
+      await Promise.resolve(close()).catch((error) => log.warn('not closed', { error: String(error) }));
+    }
     stopped.forget();
   }
 }
+
+type Closer = () => unknown;
 
 class StoppedEarly extends Error {}
 
@@ -92,11 +106,17 @@ function stopSignal(log: Log): { readonly requested: Promise<void>; readonly for
   return { requested, forget: () => void process.off('SIGTERM', onSignal).off('SIGINT', onSignal) };
 }
 
-interface Running {
-  readonly stop: () => Promise<void>;
+interface Start {
+  readonly options: Options;
+  readonly environment: Environment;
+  readonly log: Log;
+  readonly secrets: Redaction;
+  readonly stopping: Promise<void>;
+  /** Takes what has to be closed in the end, in the order in which it was opened. */
+  readonly opened: Closer[];
 }
 
-async function start(options: Options, environment: Environment, log: Log, secrets: Redaction, stopping: Promise<void>): Promise<Running> {
+async function start({ options, environment, log, secrets, stopping, opened }: Start): Promise<void> {
   const clock = systemClock();
   const waitingFor: { what: string | null } = { what: 'starting' };
   const parts: { supervisor?: Supervisor; queues?: Queues } = {};
@@ -113,16 +133,19 @@ async function start(options: Options, environment: Environment, log: Log, secre
     fatal: () => null,
     hide: (text) => secrets.hide(text),
   });
+  opened.push(() => server.close());
   log.info('serves metrics and probes', { url: server.url });
 
   const config = loadConfig(options.kubeconfig);
   const connection = connect(config);
+  opened.push(() => connection.close());
   const prefix = await redisPrefix(options, connection, { clock, log, waitingFor, stopping });
   const link = redisLink({
     url: environment.redisUrl,
     name: 'routedip',
     onTrouble: (message) => log.warn('trouble with Redis', { message }),
   });
+  opened.push(() => link.close());
   const queues = bullQueues({
     link: { redis: link.redis, call: (what, run) => link.call(what, run) },
     connectPatient: () => patientClient({ url: environment.redisUrl, name: 'routedip-jobs' }),
@@ -131,6 +154,7 @@ async function start(options: Options, environment: Environment, log: Log, secre
     onTrouble: (message) => log.warn('trouble with the job queues', { message }),
     ...(options.lockDuration !== undefined && { lockDurationMs: options.lockDuration }),
   });
+  opened.push(() => queues.close());
   const settings = settingsOf(options);
   const leadership = new (options.leaderElect ? LeaseElection : LoneLeadership)({
     connection,
@@ -142,6 +166,7 @@ async function start(options: Options, environment: Environment, log: Log, secre
     timings: { durationMs: options.leaseDuration, renewDeadlineMs: options.renewDeadline, retryMs: options.retryPeriod },
   });
   const known = providers(options, environment, { log, link, prefix, metrics, settings });
+  opened.push(() => Object.values(known).map(({ provider }) => (provider as { close?: () => void } | null)?.close?.()));
   const catalogue = charts(settings, (name) => known[name]?.facts.addressesPerNode ?? 1);
   const source = new KubernetesSource({
     connection,
@@ -166,13 +191,14 @@ async function start(options: Options, environment: Environment, log: Log, secre
     store,
     supervisor: () => parts.supervisor ?? null,
   });
+  opened.push(() => views.close());
   const supervisor = new Supervisor({
     charts: catalogue,
     store,
     queues,
     clock,
     log,
-    probe: () => undefined,
+    probe,
     leadership,
     source,
     writer,
@@ -182,18 +208,8 @@ async function start(options: Options, environment: Environment, log: Log, secre
   });
   Object.assign(parts, { supervisor, queues });
   waitingFor.what = null;
+  opened.push(() => supervisor.stop());
   await Promise.race([supervisor.start(), stopping]);
-  return {
-    stop: async () => {
-      await supervisor.stop();
-      await views.close();
-      await queues.close();
-      await link.close();
-      for (const { provider } of Object.values(known)) (provider as { close?: () => void } | null)?.close?.();
-      await connection.close();
-      await server.close();
-    },
-  };
 }
 
 /** Names this cluster's keys in a Redis that several clusters may share. Waits for the API server as long as it takes. */
@@ -270,6 +286,7 @@ function providers(
     url: environment.digitaloceanUrl ?? undefined,
     budget,
     log,
+    probe,
     deadlineMs: settings.callDeadlineMs,
     addressAPI: options.digitaloceanAddressApi,
   });

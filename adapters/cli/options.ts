@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { parseDuration, parseDurations } from './duration.ts';
 
 /** What the command line and the environment ask for. Durations in ms; absent ones keep their defaults. */
@@ -52,38 +52,29 @@ export interface Parsed {
   readonly environment: Environment;
 }
 
-/** Reads `routedip-operator run …`. Ends the process for --help, --version (0) and wrong use (2); answers null when it has. */
-export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv, version: string): Promise<Parsed | null> {
-  return new Promise((resolve) => {
-    const program = new Command('routedip-operator')
-      .description('Keeps routable IP addresses on the right nodes and Services.')
-      .version(version);
-    program.exitOverride((error) => {
-      process.exitCode = error.exitCode === 0 ? 0 : 2;
-      resolve(null);
-    });
-    program.addHelpText('after', FOOTER);
-    const run = program
-      .command('run', { isDefault: true })
-      .description('Operates the FloatingIPPools of a cluster.')
-      .exitOverride(refuse(resolve));
-    for (const option of flags()) run.addOption(option);
-    run.addHelpText('after', FOOTER);
-    run.action((options: Options) => resolve({ options, environment: environment(env) }));
-    try {
-      program.parse([...argv], { from: 'user' });
-    } catch {
-      // exitOverride has said it all.
-    }
+/** Reads `routedip-operator run …`. Null when there is nothing to run: it has printed the help, the version, or what is wrong, and set the exit code (0 or 2). */
+export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv, version: string): Parsed | null {
+  let asked: Options | null = null;
+  const program = new Command('routedip-operator')
+    .description('Keeps routable IP addresses on the right nodes and Services.')
+    .version(version);
+  program.exitOverride();
+  const run = program.command('run', { isDefault: true }).description('Operates the FloatingIPPools of a cluster.').exitOverride();
+  for (const option of flags()) run.addOption(option);
+  run.addHelpText('after', FOOTER).action((options: Options) => {
+    asked = options;
   });
-}
-
-const refuse =
-  (resolve: (parsed: null) => void) =>
-  (error: { readonly exitCode: number }): void => {
+  // `run` is what almost everybody wants: its flags belong to the first answer.
+  program.addHelpText('after', () => `\n${run.helpInformation()}${FOOTER}`);
+  try {
+    program.parse([...argv], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
     process.exitCode = error.exitCode === 0 ? 0 : 2;
-    resolve(null);
-  };
+    return null;
+  }
+  return asked === null ? null : { options: asked, environment: environment(env) };
+}
 
 function flags(): Option[] {
   const duration = (name: string, text: string) => new Option(`${name} <duration>`, text).argParser(checked(parseDuration));

@@ -37,6 +37,8 @@ export interface Operator {
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
   readonly exited: Promise<number | null>;
+  /** What ended it, when it was a signal. */
+  signal(): NodeJS.Signals | null;
 }
 
 /** Figures short enough for a test; the production tables are proven on the virtual clock. */
@@ -97,6 +99,7 @@ export function startOperator({
       return exited;
     },
     exited,
+    signal: () => child.signalCode,
   };
 }
 

@@ -1,0 +1,3 @@
+import { inputScenarios } from '../e2e/input.scenario.ts';
+
+inputScenarios();

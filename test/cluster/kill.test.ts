@@ -1,0 +1,3 @@
+import { killScenarios } from '../e2e/kill.scenario.ts';
+
+killScenarios();

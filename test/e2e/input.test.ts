@@ -1,0 +1,3 @@
+import { inputScenarios } from './input.scenario.ts';
+
+inputScenarios();

@@ -1,0 +1,3 @@
+import { killScenarios } from './kill.scenario.ts';
+
+killScenarios();
