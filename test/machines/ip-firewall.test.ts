@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import type { FirewallPolicy } from '../../machines/events.ts';
+import type { AddressContext } from '../../machines/ip.ts';
+import { A, cutOff, observed, refOf } from './builders.ts';
+import { Driven } from './drive.ts';
+import { AFTER, addressInput, FIRST, NONE } from './ip-vocabulary.ts';
+
+const managed = (policy: FirewallPolicy, on: string | null = null) =>
+  new Driven<AddressContext>('ip', addressInput({ observed: observed(A, on) }), { policy });
+const grant = (name: string, spaced = false) => ({ node: refOf(name), spaced });
+const refused = { kind: 'Conflict', reason: 'the firewall is full' };
+
+/** What the last event had done at the provider: jobs by name, claims by mode and node. */
+const done = ({ last }: Driven<AddressContext>): readonly string[] => [
+  ...last.starts.map(({ job }) => job),
+  ...last.effects.flatMap((effect) => {
+    if (effect.type !== 'claim') return [];
+    const { mode, node } = effect.params.event as unknown as { mode: string; node: { name: string } | null };
+    return [`${mode} ${node?.name ?? 'nothing'}`];
+  }),
+];
+
+/** Everything that is done from the grant of node b until the address is stable, when nothing fails. */
+function sequence(given: Driven<AddressContext>): readonly string[] {
+  const steps = [...done(given.send('NODE_GRANTED', grant('b')))];
+  for (let turns = 0; given.state !== 'Stable.Holding'; turns += 1) {
+    if (turns > 6) throw new Error(`is still in ${given.state} after ${steps.join(', ')}`);
+    if (given.state === 'Assigning') given.done('assign');
+    else given.send(given.state === 'FirewallOpening' ? 'OPENED' : 'PRUNED');
+    steps.push(...done(given));
+  }
+  return steps;
+}
+
+describe('the firewall of an address', () => {
+  test.each<[string, FirewallPolicy, string | null, string[]]>([
+    ['opens first when it is to open first', FIRST, 'a', ['open b', 'assign', 'prune b']],
+    ['opens after the assignment when it is to open after', AFTER, 'a', ['assign', 'open b', 'prune b']],
+    ['is left alone when there is none', NONE, 'a', ['assign']],
+    ['is left alone when there is none, whatever the order', { ...NONE, postAllow: true }, 'a', ['assign']],
+    ['opens where the address sits already, without an assign: first', FIRST, 'b', ['open b', 'prune b']],
+    ['opens where the address sits already, without an assign: after', AFTER, 'b', ['open b', 'prune b']],
+    ['is left alone where the address sits already and there is none', NONE, 'b', []],
+  ])('%s', (_, policy, on, steps) => expect(sequence(managed(policy, on))).toEqual(steps));
+
+  test('is claimed with all ports, for the address', () => {
+    const { last } = managed(FIRST).send('NODE_GRANTED', grant('b'));
+    expect(last.effects).toEqual([
+      {
+        type: 'claim',
+        params: {
+          to: FIRST.firewall,
+          event: { type: 'CLAIM', claimant: addressInput().id, node: refOf('b'), ports: FIRST.ports, mode: 'open' },
+        },
+      },
+    ]);
+  });
+
+  test('blocks the move while it cannot be opened: the former holder goes on serving', () => {
+    const given = managed(FIRST).send('NODE_GRANTED', grant('b')).send('REFUSED', refused);
+    expect([given.state, given.timer, given.context.elected]).toEqual(['CoolOff', 60_000, refOf('b')]);
+    expect(done(given.elapse())).toEqual(['open b']);
+  });
+
+  test('that cannot be opened gives the grant back in a pool with a cool-off', () => {
+    const given = managed(FIRST).send('NODE_GRANTED', grant('b', true)).send('REFUSED', refused);
+    expect([given.state, given.context.elected]).toEqual(['CoolOff', null]);
+    expect(given.elapse().state).toBe('Unassigned.Waiting');
+  });
+
+  test('that cannot be opened after the assignment keeps its address where it is, cool-off or not', () => {
+    const given = managed(AFTER).send('NODE_GRANTED', grant('b', true)).done('assign').send('REFUSED', refused);
+    expect([given.state, given.context.assigned, given.context.elected]).toEqual(['CoolOff', refOf('b'), refOf('b')]);
+  });
+
+  test('opens again before an assign is tried again: its ports may be others by then', () => {
+    const given = managed(NONE).send('NODE_GRANTED', grant('b')).failed('assign', cutOff()).send('POLICY_OBSERVED', { policy: FIRST });
+    expect(done(given.elapse())).toEqual(['open b']);
+    expect(given.send('OPENED').inputOf('assign')).toMatchObject({ inDoubtUntil: given.context.inDoubtUntil });
+  });
+
+  test('waits for the assignment from the moment it is told to', () => {
+    const opening = managed(FIRST).send('NODE_GRANTED', grant('b'));
+    expect(done(opening.send('POLICY_OBSERVED', { policy: AFTER }))).toEqual(['assign']);
+    const refusing = managed(FIRST).send('NODE_GRANTED', grant('b')).send('REFUSED', refused).send('POLICY_OBSERVED', { policy: AFTER });
+    expect(done(refusing.elapse())).toEqual(['assign']);
+  });
+
+  test('opens new ports without moving the address', () => {
+    const given = managed(FIRST, 'b');
+    sequence(given);
+    expect(done(given.send('POLICY_OBSERVED', { policy: { ...FIRST, ports: ['tcp/8080'] } }))).toEqual(['open b']);
+    expect(done(given.send('OPENED'))).toEqual(['prune b']);
+    expect(given.send('PRUNED').state).toBe('Stable.Holding');
+  });
+
+  test('is asked anew when the node is lost while it opens, and nothing is closed for that', () => {
+    const given = managed(FIRST).send('NODE_GRANTED', grant('b')).send('NODE_OBSERVED', { name: 'b', eligible: false });
+    expect([given.state, done(given)]).toEqual(['Unassigned.Waiting', []]);
+    expect(done(given.send('NODE_GRANTED', grant('a')))).toEqual(['open a']);
+  });
+
+  test('is given up last: nothing is claimed any more, then the address goes', () => {
+    const given = managed(FIRST, 'b');
+    sequence(given);
+    expect(done(given.send('RETIRE', { policy: 'Retain' }))).toEqual(['prune nothing']);
+    expect(given.send('PRUNED').told).toEqual(['GONE']);
+  });
+
+  test('gets no new claim of an address that is given up, whatever its policy becomes', () => {
+    const given = managed(FIRST, 'b').send('RETIRE', { policy: 'Retain' });
+    expect(done(given.send('POLICY_OBSERVED', { policy: { ...FIRST, ports: [] } }))).toEqual(['prune nothing']);
+    expect(given.send('POLICY_OBSERVED', { policy: NONE }).state).toBe('Released');
+  });
+
+  test('that could not be pruned leaves no trace of that once it was', () => {
+    const given = managed(FIRST, 'b').send('NODE_GRANTED', grant('b')).send('OPENED').send('REFUSED', refused);
+    expect(given.context.attempts).toBe(1);
+    given.elapse().send('PRUNED');
+    expect([given.state, given.context.failure, given.context.attempts]).toEqual(['Stable.Holding', null, 0]);
+  });
+});
