@@ -7,6 +7,7 @@ import { type Charts, cellOf } from './charts.ts';
 import { discard, dispatch, type TimerData } from './dispatch.ts';
 import { Unreachable } from './errors.ts';
 import { type ObservedPools, providerOf } from './pools.ts';
+import type { PoolObject } from './ports/cluster.ts';
 import type {
   ActiveJob,
   ActorRecord,
@@ -17,7 +18,6 @@ import type {
   JobStep,
   Log,
   Observer,
-  PoolObject,
   Probe,
   Provider,
   Queues,

@@ -1,7 +1,7 @@
 import { parseAddress } from '../machines/address.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import type { ActorId, Address } from '../machines/types.ts';
-import type { ClusterFact, PoolObject } from './ports.ts';
+import type { ClusterFact, PoolObject } from './ports/cluster.ts';
 
 export const poolActor = ({ namespace, name }: Pick<ObjectRef, 'namespace' | 'name'>): ActorId => `pool/${namespace}/${name}`;
 

@@ -2,7 +2,8 @@ import type { AddressContext } from '../machines/ip.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import { annotations, failureReason, poolConditions, poolError, poolStatus } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
-import type { ActorRecord, Clock, ClusterEvent, ClusterWriter, Json, Observer, SavedTurn, Transition } from './ports.ts';
+import type { ClusterEvent, ClusterWriter } from './ports/cluster.ts';
+import type { ActorRecord, Clock, Json, Observer, SavedTurn, Transition } from './ports.ts';
 import { poolView, stateOf } from './view.ts';
 
 /** Turns of one moment are shown as one. */

@@ -4,20 +4,8 @@ import type { Halt } from './cell.ts';
 import type { Charts } from './charts.ts';
 import { type KnownProvider, Leader } from './leader.ts';
 import { ObservedPools, poolActor } from './pools.ts';
-import type {
-  ActorRecord,
-  Clock,
-  ClusterListener,
-  ClusterSource,
-  ClusterWriter,
-  Consumer,
-  Leadership,
-  Log,
-  Observer,
-  Probe,
-  Queues,
-  RecordStore,
-} from './ports.ts';
+import type { ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
+import type { ActorRecord, Clock, Consumer, Leadership, Log, Observer, Probe, Queues, RecordStore } from './ports.ts';
 import { projector } from './project.ts';
 import type { Settings } from './settings.ts';
 import type { Memory } from './takeover.ts';

@@ -5,10 +5,10 @@ import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
 import { jobBodies } from './jobs/bodies.ts';
 import type { JobBody, JobContext, JobResult, JobSettings } from './jobs/body.ts';
 import { type AddressReader, addressReader } from './jobs/reader.ts';
+import type { ClusterWriter } from './ports/cluster.ts';
 import type {
   ActiveJob,
   Clock,
-  ClusterWriter,
   Consumer,
   Fence,
   JobCommand,

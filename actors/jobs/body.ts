@@ -1,5 +1,6 @@
 import type { JobInput, JobName, JobOutput } from '../../machines/jobs.ts';
-import type { Clock, ClusterWriter, Fence, Json, Provider, Purpose } from '../ports.ts';
+import type { ClusterWriter } from '../ports/cluster.ts';
+import type { Clock, Fence, Json, Provider, Purpose } from '../ports.ts';
 import type { AddressReader } from './reader.ts';
 
 /** Figures of the jobs; all in ms. */

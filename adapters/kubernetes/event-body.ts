@@ -1,4 +1,4 @@
-import type { ClusterEvent } from '../../actors/ports.ts';
+import type { ClusterEvent } from '../../actors/ports/cluster.ts';
 import { API_VERSION } from '../../crds/generated/floatingippool.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { microTime, wholeSeconds } from './kube-time.ts';

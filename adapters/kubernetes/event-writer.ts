@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock, ClusterEvent, Log } from '../../actors/ports.ts';
+import type { ClusterEvent } from '../../actors/ports/cluster.ts';
+import type { Clock, Log } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';

@@ -1,4 +1,5 @@
-import type { Clock, Json, PoolProjection } from '../../actors/ports.ts';
+import type { PoolProjection } from '../../actors/ports/cluster.ts';
+import type { Clock, Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
 import type { CreateIntent, ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterListener, ClusterSource, PoolObject } from '../../actors/ports.ts';
+import type { ClusterListener, ClusterSource, PoolObject } from '../../actors/ports/cluster.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ObservedNode, ObservedPod } from '../../machines/types.ts';
 import { isInvalid, isNotFound, messageOf } from './api-error.ts';

@@ -1,4 +1,5 @@
-import type { Json, PoolObject } from '../../actors/ports.ts';
+import type { PoolObject } from '../../actors/ports/cluster.ts';
+import type { Json } from '../../actors/ports.ts';
 import { KIND } from '../../crds/generated/floatingippool.ts';
 import type { ObservedNode, ObservedPod, Taint } from '../../machines/types.ts';
 import type { Intern } from './intern.ts';

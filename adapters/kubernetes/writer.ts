@@ -1,4 +1,5 @@
-import type { Clock, ClusterEvent, ClusterWriter, Log, PoolProjection } from '../../actors/ports.ts';
+import type { ClusterEvent, ClusterWriter, PoolProjection } from '../../actors/ports/cluster.ts';
+import type { Clock, Log } from '../../actors/ports.ts';
 import type { CreateIntent, ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { isForbidden, messageOf } from './api-error.ts';

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Unreachable } from '../../actors/errors.ts';
-import type { ClusterListener, ClusterSource, ClusterWriter, Condition, Json, PoolObject, PoolProjection } from '../../actors/ports.ts';
+import type { ClusterListener, ClusterSource, ClusterWriter, Condition, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
+import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address, ObservedNode, ObservedPod } from '../../machines/types.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ClusterEvent } from '../../actors/ports.ts';
+import type { ClusterEvent } from '../../actors/ports/cluster.ts';
 import { refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
 import type { Connection, Request } from '../../adapters/kubernetes/connection.ts';
 import { EventWriter } from '../../adapters/kubernetes/event-writer.ts';

@@ -1,4 +1,4 @@
-import type { PoolProjection } from '../../actors/ports.ts';
+import type { PoolProjection } from '../../actors/ports/cluster.ts';
 import { refusal } from '../../adapters/kubernetes/api-error.ts';
 import type { Request } from '../../adapters/kubernetes/connection.ts';
 import type { Seen } from '../../adapters/kubernetes/source.ts';

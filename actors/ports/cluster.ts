@@ -1,0 +1,81 @@
+import type { CreateIntent, ObjectRef } from '../../machines/jobs.ts';
+import type { Address, ObservedNode, ObservedPod } from '../../machines/types.ts';
+import type { Json } from '../ports.ts';
+
+/** A FloatingIPPool as the API server serves it; `spec` and `status` are not yet checked. */
+export interface PoolObject {
+  readonly ref: ObjectRef;
+  readonly generation: number;
+  readonly createdAt: number;
+  readonly deleting: boolean;
+  readonly spec: Json;
+  readonly status: Json;
+}
+
+/** The nodes and pods that a pool's selectors let through, as of now. `pods` null when the pool selects none.
+ *  `query` names the selectors that were watched: a fact gathered under other selectors than the pool's present ones is void. */
+export interface ClusterFact {
+  readonly query: string;
+  readonly nodes: readonly ObservedNode[];
+  readonly pods: readonly ObservedPod[] | null;
+}
+
+export interface ClusterListener {
+  poolObserved(pool: PoolObject): void;
+  poolGone(ref: ObjectRef): void;
+  /** Called only after every cache behind the query is synced. */
+  clusterObserved(pool: ObjectRef, fact: ClusterFact): void;
+}
+
+/** The watches. Facts only: lost, doubled or late ones do no harm. */
+export interface ClusterSource {
+  /** Starts watching; resolves when the pools and the caches of every pool with valid selectors are synced, and told. */
+  start(listener: ClusterListener): Promise<void>;
+  /** Tells everything again, as of now. */
+  resync(): void;
+  close(): Promise<void>;
+}
+
+/** A condition as Kubernetes defines it, without the time of the last transition, which the writer keeps. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface ClusterEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  /** What was done, for `events.k8s.io`: a verb such as `Assign`. */
+  readonly action: string;
+}
+
+/** What should be visible of a pool in the cluster. */
+export interface PoolProjection {
+  readonly ref: ObjectRef;
+  readonly generation: number;
+  /** All of status but conditions. */
+  readonly status: { readonly [key: string]: Json };
+  readonly conditions: readonly Condition[];
+  /** Node name → address, for the annotation. */
+  readonly annotated: Readonly<Record<string, Address>>;
+  /** Every address that is or was this pool's: the annotation is removed from other nodes that bear one of these. */
+  readonly addresses: readonly Address[];
+  readonly events: readonly ClusterEvent[];
+}
+
+/** Writes to the cluster. */
+export interface ClusterWriter {
+  /** Returns at once; written soon, latest wins, only what differs, again on conflict. */
+  project(projection: PoolProjection): void;
+  /** A pool is gone: its annotations are removed from the nodes. */
+  retract(ref: ObjectRef, addresses: readonly Address[]): void;
+  /** Resolves once the intent stands in the owner's status. @throws Unreachable */
+  recordIntent(owner: ObjectRef, intent: CreateIntent & { readonly region: string }): Promise<void>;
+  /** Resolves once `address` stands in the owner's `spec.ips`; answers the whole list. */
+  appendAddress(owner: ObjectRef, address: Address): Promise<readonly Address[]>;
+  /** Resolves when nothing is left to write, at the latest after `graceMs`. */
+  flush(graceMs: number): Promise<void>;
+}
