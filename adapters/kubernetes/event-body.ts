@@ -3,7 +3,7 @@ import { API_VERSION } from '../../crds/generated/floatingippool.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { microTime, wholeSeconds } from './kube-time.ts';
 
-export const REPORTER = 'routedip-operator';
+const REPORTER = 'routedip-operator';
 
 /** The API's limit for the text of an Event. */
 const NOTE_LIMIT = 1024;

@@ -4,7 +4,7 @@ import { microTime } from './kube-time.ts';
 export const LEASE_NAME = 'floating-ip-pool-controller-leader-election';
 
 /** Bears the term of the newest leader. */
-export const TERM_ANNOTATION = 'routedip.io/term';
+const TERM_ANNOTATION = 'routedip.io/term';
 
 export interface LeaseSpec {
   readonly holderIdentity?: string;

@@ -4,7 +4,7 @@ import type { WatchQuery } from './selection.ts';
 import type { Trimmed } from './trim.ts';
 
 /** A page is trimmed as it arrives, so this bounds only how long one request takes. */
-export const PAGE_LIMIT = 250;
+const PAGE_LIMIT = 250;
 
 export interface Listed<T> {
   readonly entries: readonly Trimmed<T>[];
