@@ -1,0 +1,152 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { instrumentProviders } from '../adapters/telemetry/instrument-provider.ts';
+import { createMetrics } from '../adapters/telemetry/metrics.ts';
+import { failureReason } from '../machines/status.ts';
+import type { ErrorKind } from '../machines/types.ts';
+import { entriesOf, readme, withSections } from '../tools/generate-docs.ts';
+import { staleFiles } from '../tools/generated-files.ts';
+import { filesOf } from './support/files.ts';
+import { anchorsOf, codeOf, linksOf, namedPaths } from './support/markdown.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+const files = filesOf(ROOT);
+const pages = files.filter(({ path }) => path.endsWith('.md'));
+const fileNames = new Set(files.map(({ path }) => basename(path)));
+
+/** Why a link of `path` leads nowhere; null when it leads somewhere, or out of the project. */
+const brokenLink = (path: string, link: string): string | null => {
+  if (/^[a-z]+:/.test(link)) return null;
+  const [file = '', anchor] = link.split('#');
+  const target = file === '' ? path : relative(ROOT, resolve(ROOT, dirname(path), file));
+  if (target.startsWith('..') || !existsSync(join(ROOT, target))) return `${path} links to ${link}, but there is no ${target}`;
+  if (anchor === undefined || !target.endsWith('.md')) return null;
+  return anchorsOf(read(target)).includes(anchor) ? null : `${path} links to ${link}, but ${target} has no heading for it`;
+};
+
+describe('the documentation', () => {
+  test('links to what is there', () => {
+    const links = pages.flatMap(({ path, text }) => linksOf(text).map((link) => ({ path, link })));
+    expect(links.length).toBeGreaterThan(30);
+    expect(links.filter(({ link }) => link.includes('#')).length).toBeGreaterThan(10);
+    expect(links.flatMap(({ path, link }) => brokenLink(path, link) ?? [])).toEqual([]);
+  });
+
+  test.each(['gone.md', 'architecture.md#no-such-heading', '../../elsewhere.md'])('would not link to %s', (link) =>
+    expect(brokenLink('docs/operations.md', link)).not.toBeNull(),
+  );
+
+  test('names files that are there', () => {
+    const named = pages.flatMap(({ path, text }) => namedPaths(text).map((name) => ({ path, name })));
+    expect(named.length).toBeGreaterThan(40);
+    const isThere = (name: string): boolean => (name.includes('/') ? existsSync(join(ROOT, name)) : fileNames.has(name));
+    expect(named.filter(({ name }) => !isThere(name))).toEqual([]);
+  });
+
+  test('tells to run scripts that package.json has', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
+    const told = pages.flatMap(({ text }) => [...codeOf(text).matchAll(/\bnpm (?:run (?:--silent )?([\w:-]+)|(test|start)\b)/g)]);
+    const names = new Set(told.map(([, script, short]) => script ?? short ?? ''));
+    expect([...names]).toEqual(expect.arrayContaining(['demo', 'test', 'start', 'generate', 'test:cluster']));
+    expect([...names].filter((name) => scripts[name] === undefined)).toEqual([]);
+  });
+});
+
+describe('README.md', () => {
+  const { path, text } = readme();
+
+  test('has the flags, the variables and the chart of today', () => expect(staleFiles([{ path, text }])).toEqual([]));
+
+  test('is found stale when a flag is another one', () => {
+    expect(text).toContain('--verify-interval');
+    expect(staleFiles([{ path, text: text.replaceAll('--verify-interval', '--check-interval') }])).toHaveLength(1);
+  });
+
+  test('takes a line of help that goes on below as one entry', () => {
+    const help = 'Usage: x\n\nOptions:\n  --one <n>  says one thing\n             and goes on\n  --two      another\n\nEnvironment:\n';
+    expect(entriesOf(help, 'Options')).toEqual([
+      { term: '--one <n>', text: 'says one thing and goes on' },
+      { term: '--two', text: 'another' },
+    ]);
+    expect(() => entriesOf(help, 'Environment')).toThrow('nothing under Environment');
+  });
+
+  test('must have a place for what is generated', () => {
+    expect(() => withSections('# A page', { flags: 'a table' })).toThrow('no place for flags');
+  });
+});
+
+/** By kind, so that a new one does not compile before it is here. */
+const KINDS: Readonly<Record<ErrorKind, true>> = {
+  NotFound: true,
+  InProgress: true,
+  NodeInUse: true,
+  Conflict: true,
+  RateLimited: true,
+  Unauthorized: true,
+  Invalid: true,
+  Unavailable: true,
+  Unsupported: true,
+};
+
+describe('docs/conditions.md', () => {
+  const page = read('docs/conditions.md');
+  const rows = page.split('\n').filter((line) => line.startsWith('| `'));
+  const documented = new Set(
+    rows.flatMap((row) => [...(row.split(' | ')[0] ?? '').matchAll(/`([A-Z]\w+)`/g)].map(([, name]) => name ?? '')),
+  );
+
+  /** Every word that stands for a reason in the files that give reasons. */
+  const reasons = new Set([
+    ...Object.keys(KINDS).map((kind) => failureReason({ kind: kind as ErrorKind })),
+    ...['machines/status.ts', 'actors/project.ts', 'adapters/kubernetes/writer.ts'].flatMap((path) =>
+      read(path)
+        .split('\n')
+        .filter((line) => /\breason: /.test(line))
+        .flatMap((line) => [...line.slice(line.indexOf('reason: ')).matchAll(/^reason: (?:[^,]|,(?= '))*/g)])
+        .flatMap(([expression]) => [...expression.matchAll(/'([A-Z][A-Za-z]+)'/g)].map(([, name]) => name ?? '')),
+    ),
+  ]);
+
+  test('says something about every reason', () => {
+    expect([...reasons]).toEqual(expect.arrayContaining(['AllActive', 'Waiting', 'NoEligibleNode', 'Forbidden', 'DriftDetected']));
+    expect([...reasons].filter((name) => !documented.has(name))).toEqual([]);
+  });
+
+  test('says nothing about a reason that is gone', () => {
+    const others = new Set(['Ready', 'Progressing', 'Degraded']);
+    expect([...documented].filter((name) => !reasons.has(name) && !others.has(name))).toEqual([]);
+  });
+
+  test('has the texts of validation errors', () => {
+    const texts = [...read('machines/validate.ts').matchAll(/refuse\((['`])(.*?)\1\)/g)].map(([, , text]) => text ?? '');
+    expect(texts.length).toBeGreaterThan(8);
+    const plain = (text: string): string => text.replace(/\$\{[^}]*\}.*$/, '').replace(/^"$/, '');
+    const lost = texts.map(plain).filter((text) => text.length > 12 && !page.includes(text));
+    expect(lost).toEqual([]);
+  });
+});
+
+describe('docs/metrics.md', () => {
+  const shown = async (): Promise<readonly string[]> => {
+    const leadership = () => ({ leading: false, term: 0 });
+    const metrics = createMetrics({ version: '0', now: () => 0, queues: async () => ({}), leadership });
+    instrumentProviders(metrics.registry);
+    return (await metrics.registry.getMetricsAsJSON()).map(({ name }) => name).sort();
+  };
+  const documented = () => {
+    const rows = read('docs/metrics.md')
+      .split('\n')
+      .filter((line) => line.startsWith('| `'));
+    return rows.flatMap((row) => [...(row.split(' | ')[0] ?? '').matchAll(/`([a-z_0-9]+)`/g)].map(([, name]) => name ?? '')).sort();
+  };
+
+  test('lists every series that is served, and no other', async () => {
+    const names = await shown();
+    expect(names.length).toBeGreaterThan(20);
+    expect(documented()).toEqual(names);
+  });
+});
