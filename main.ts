@@ -16,8 +16,7 @@ import { createDigitalOceanProvider } from './adapters/digitalocean/provider.ts'
 import { type Connection, connect } from './adapters/kubernetes/connection.ts';
 import { clusterUid } from './adapters/kubernetes/identity.ts';
 import { loadConfig, ownNamespace } from './adapters/kubernetes/kube-config.ts';
-import { LeaseElection } from './adapters/kubernetes/leadership.ts';
-import { LoneLeadership } from './adapters/kubernetes/lone-leadership.ts';
+import { kubernetesLeadership } from './adapters/kubernetes/leadership-factory.ts';
 import { TIMINGS } from './adapters/kubernetes/reflector.ts';
 import { KubernetesSource } from './adapters/kubernetes/source.ts';
 import { KubernetesWriter } from './adapters/kubernetes/writer.ts';
@@ -119,7 +118,7 @@ interface Start {
 async function start({ options, environment, log, secrets, stopping, opened }: Start): Promise<void> {
   const clock = systemClock();
   const waitingFor: { what: string | null } = { what: 'starting' };
-  const parts: { supervisor?: Supervisor; queues?: Queues } = {};
+  const parts: { supervisor?: Supervisor; queues?: Queues; source?: KubernetesSource } = {};
   const metrics = createMetrics({
     version: VERSION,
     now: () => clock.now(),
@@ -129,7 +128,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const server = await startTelemetryServer({
     bind: parseBindAddress(options.metricsBindAddr),
     scrape: () => metrics.scrape(),
-    checks: readiness(waitingFor, () => parts.supervisor ?? null),
+    checks: readiness(waitingFor, parts),
     fatal: () => null,
     hide: (text) => secrets.hide(text),
   });
@@ -156,14 +155,15 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   });
   opened.push(() => queues.close());
   const settings = settingsOf(options);
-  const leadership = new (options.leaderElect ? LeaseElection : LoneLeadership)({
+  const leadership = kubernetesLeadership({
     connection,
     clock,
     log,
-    random: Math.random,
-    name: hostname(),
     namespace: options.namespace ?? ownNamespace(config),
-    timings: { durationMs: options.leaseDuration, renewDeadlineMs: options.renewDeadline, retryMs: options.retryPeriod },
+    elect: options.leaderElect,
+    leaseDurationMs: options.leaseDuration,
+    renewDeadlineMs: options.renewDeadline,
+    retryPeriodMs: options.retryPeriod,
   });
   const known = providers(options, environment, { log, link, prefix, metrics, settings });
   opened.push(() => Object.values(known).map(({ provider }) => (provider as { close?: () => void } | null)?.close?.()));
@@ -181,6 +181,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     },
   });
   const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname() });
+  opened.push(() => writer.close());
   const store = redisStore({ link, prefix, onWarning: (message) => log.warn('Redis is not set up for safety', { message }) });
   const views = await dashboards(options, environment, {
     log,
@@ -206,7 +207,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     observers: [metrics.observer, poolMetricsObserver(metrics, () => parts.supervisor ?? null), ...views.observers],
     settings,
   });
-  Object.assign(parts, { supervisor, queues });
+  Object.assign(parts, { supervisor, queues, source });
   waitingFor.what = null;
   opened.push(() => supervisor.stop());
   await Promise.race([supervisor.start(), stopping]);
@@ -301,12 +302,19 @@ const queueCounts = async (queues: Queues | undefined): Promise<Readonly<Record<
   return Object.fromEntries(await Promise.all(QUEUES.map(async (name) => [name, await queues.queue(name).counts()] as const)));
 };
 
-function readiness(waitingFor: { what: string | null }, supervisor: () => Supervisor | null): Readonly<Record<string, Check>> {
-  const hindrance = (name: 'caches' | 'store' | 'leadership') => () => supervisor()?.hindrances()[name] ?? null;
+/** What /readyz asks: each answers null, or what is missing. */
+function readiness(
+  waitingFor: { what: string | null },
+  parts: { readonly supervisor?: Supervisor; readonly source?: KubernetesSource },
+): Readonly<Record<string, Check>> {
+  const caches = () => {
+    const missing = parts.source?.missing() ?? [];
+    return missing.length > 0 ? `caches not synced: ${missing.join('; ')}` : null;
+  };
   return {
-    kubernetes: () => waitingFor.what ?? hindrance('caches')(),
-    redis: hindrance('store'),
-    leadership: hindrance('leadership'),
+    kubernetes: () => waitingFor.what ?? caches() ?? parts.supervisor?.hindrances().caches ?? null,
+    redis: () => parts.supervisor?.hindrances().store ?? null,
+    leadership: () => parts.supervisor?.hindrances().leadership ?? null,
   };
 }
 

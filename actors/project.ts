@@ -1,5 +1,6 @@
 import type { AddressContext } from '../machines/ip.ts';
 import type { PoolContext } from '../machines/pool.ts';
+import { addressesIn } from '../machines/rebuild.ts';
 import { annotations, failureReason, poolConditions, poolError, poolStatus } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
 import type { ClusterEvent, ClusterWriter } from './ports/cluster.ts';
@@ -13,10 +14,12 @@ export interface ProjectorPorts {
   readonly writer: ClusterWriter;
   readonly clock: Clock;
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
+  /** The status as last observed: names addresses that another process annotated, and that are this pool's no more. */
+  readonly statusOf: (cell: ActorId) => unknown;
 }
 
 /** Shows pools in the cluster: status, conditions, node annotations, Events. After the save, off the path of a failover. */
-export function projector({ writer, clock, recordsOf }: ProjectorPorts): Observer & { readonly show: (cell: ActorId) => void } {
+export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts): Observer & { readonly show: (cell: ActorId) => void } {
   const events = new Map<ActorId, ClusterEvent[]>();
   const due = new Set<ActorId>();
   const formerly = new Map<ActorId, Set<Address>>();
@@ -27,7 +30,7 @@ export function projector({ writer, clock, recordsOf }: ProjectorPorts): Observe
     const view = records && poolView(cell, records);
     // Before anything is known of a pool, what its status says is the only memory there is.
     if (!view || (view.context.spec === null && view.context.error === null) || view.state === 'Priming') return;
-    const addresses = formerly.get(cell) ?? new Set<Address>();
+    const addresses = formerly.get(cell) ?? new Set(addressesIn(statusOf(cell)));
     for (const address of Object.keys(poolStatus(view).ips) as Address[]) addresses.add(address);
     formerly.set(cell, addresses);
     const told = events.get(cell) ?? [];

@@ -54,7 +54,12 @@ export class Supervisor {
 
   constructor(ports: SupervisorPorts) {
     this.#ports = ports;
-    this.#projector = projector({ writer: ports.writer, clock: ports.clock, recordsOf: (cell) => this.#leader?.recordsOf(cell) ?? null });
+    this.#projector = projector({
+      writer: ports.writer,
+      clock: ports.clock,
+      recordsOf: (cell) => this.#leader?.recordsOf(cell) ?? null,
+      statusOf: (cell) => this.#pools.all.get(cell)?.status,
+    });
   }
 
   /** Resolves once everything runs that can run; what is not there yet (the store, the API server) is waited for in the background. */
@@ -201,6 +206,7 @@ export class Supervisor {
 
   #stepDown(): void {
     this.#round += 1;
+    if (!this.#stopping) this.#ports.writer.forget();
     const leader = this.#leader;
     this.#leader = null;
     for (const observer of [...this.#ports.observers, this.#projector]) observer.reset?.();

@@ -76,6 +76,8 @@ export interface ClusterWriter {
   recordIntent(owner: ObjectRef, intent: CreateIntent & { readonly region: string }): Promise<void>;
   /** Resolves once `address` stands in the owner's `spec.ips`; answers the whole list. */
   appendAddress(owner: ObjectRef, address: Address): Promise<readonly Address[]>;
+  /** This process decides no longer: nothing that was to be shown is shown any more. */
+  forget(): void;
   /** Resolves when nothing is left to write, at the latest after `graceMs`. */
   flush(graceMs: number): Promise<void>;
 }

@@ -183,6 +183,7 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
           });
           return fieldsOf(next.spec).ips as unknown as readonly Address[];
         }),
+      forget: () => waiting.clear(),
       flush: async () => writeWaiting(),
       end,
     };
