@@ -39,7 +39,7 @@ export function follow(apiUrl: string, poolPath: string, tell: (sentences: reado
 type OnEvent = (type: string, object: KubeObject, at: number) => void;
 
 /** Watches a list; opens the watch again when it ends, which tells all objects anew. `at` is when the event came in, ms since the epoch. */
-function watch(url: string, onEvent: OnEvent): { close(): void } {
+export function watch(url: string, onEvent: OnEvent): { close(): void } {
   const state: { closed: boolean; timer?: NodeJS.Timeout; request?: ClientRequest } = { closed: false };
   const open = (): void => {
     state.request = get(`${url}${url.includes('?') ? '&' : '?'}watch=1`, { agent: false }, (response) => {

@@ -13,6 +13,8 @@ interface OperatorEnvironment {
   readonly redisUrl: string;
   readonly digitaloceanUrl: string;
   readonly token: string;
+  /** After `run`. */
+  readonly flags: readonly string[];
 }
 
 /** What the operator says it serves. */
@@ -40,8 +42,7 @@ export interface OperatorProcess {
   kill(): void;
 }
 
-export function startOperator({ kubeconfig, redisUrl, digitaloceanUrl, token }: OperatorEnvironment): OperatorProcess {
-  const flags = ['--metrics-bind-addr=127.0.0.1:0', '--dashboard-bind-addr=127.0.0.1:0', '--inspect=127.0.0.1:0'];
+export function startOperator({ kubeconfig, redisUrl, digitaloceanUrl, token, flags }: OperatorEnvironment): OperatorProcess {
   const child = spawn(process.execPath, [BIN, 'run', ...flags], {
     env: {
       ...process.env,

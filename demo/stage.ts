@@ -19,6 +19,8 @@ export const POOL_PATH = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/defa
 const TOKEN = 'demo-token-of-the-simulated-digitalocean';
 /** How long DigitalOcean takes to move an address, ms; drawn evenly. */
 const ACTION_MS = { min: 500, max: 1_000 };
+/** All pages on, on whatever ports are free. */
+const FLAGS = ['--metrics-bind-addr=127.0.0.1:0', '--dashboard-bind-addr=127.0.0.1:0', '--inspect=127.0.0.1:0'];
 const REGION = 'nyc3';
 const POOL_LABEL = 'doks.digitalocean.com/node-pool';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -63,7 +65,7 @@ export async function openStage({ seed, redisUrl }: { readonly seed: number; rea
       return state.operator;
     },
     startOperator: () => {
-      state.operator = startOperator({ kubeconfig, redisUrl, digitaloceanUrl: cloud.url, token: TOKEN });
+      state.operator = startOperator({ kubeconfig, redisUrl, digitaloceanUrl: cloud.url, token: TOKEN, flags: FLAGS });
       return state.operator;
     },
     apply: (manifest) => client.create(applied(parse(readFileSync(join(CRDS, manifest), 'utf8')) as JsonObject)),

@@ -1,0 +1,54 @@
+import type { ClusterListener, ClusterSource, ClusterWriter } from '../actors/ports/cluster.ts';
+import type { ObjectRef } from '../machines/jobs.ts';
+import { queryOf } from '../machines/match.ts';
+import type { ObservedNode } from '../machines/types.ts';
+
+const MATCH = { nodeLabel: 'pool=work' };
+
+/** A pool with one address, and the nodes that it sees. */
+export interface Facts {
+  readonly ref: ObjectRef;
+  readonly address: string;
+  readonly nodes: Map<string, ObservedNode>;
+}
+
+/** As little of a cluster as the runtime takes: every pool is told of its own nodes alone, and what is written goes nowhere. */
+export interface FactSource extends ClusterSource, ClusterWriter {
+  setReady(facts: Facts, node: string, ready: boolean): void;
+}
+
+export function factSource(pools: readonly Facts[], provider: string): FactSource {
+  let listener: ClusterListener | null = null;
+  const tell = ({ ref, nodes }: Facts): void =>
+    listener?.clusterObserved(ref, { query: queryOf(MATCH), nodes: [...nodes.values()], pods: null });
+  const resync = (): void => {
+    for (const pool of pools) {
+      const spec = { provider, region: 'nyc3', ips: [pool.address], match: MATCH };
+      listener?.poolObserved({ ref: pool.ref, generation: 1, createdAt: 0, deleting: false, spec, status: null });
+      tell(pool);
+    }
+  };
+  const refuse = (): never => {
+    throw new Error('nothing is created here');
+  };
+  return {
+    start: async (told) => {
+      listener = told;
+      resync();
+    },
+    resync,
+    close: async () => {
+      listener = null;
+    },
+    project: () => undefined,
+    retract: () => undefined,
+    recordIntent: async () => refuse(),
+    appendAddress: async () => refuse(),
+    flush: async () => undefined,
+    setReady: (pool, name, ready) => {
+      const node = pool.nodes.get(name);
+      if (node !== undefined) pool.nodes.set(name, { ...node, ready });
+      tell(pool);
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { seededRandom } from '../simulator/digitalocean/random.ts';
+import { drill, type Failover, failOver } from './drill.ts';
+import { distribution, type Figure } from './figures.ts';
+import type { Measured, Plan } from './scenario.ts';
+import { openWorld, RAISED_FLAGS, RAISED_TEXT, type World } from './world.ts';
+
+const WARM_UP = 20;
+
+/** From the failing node to the assign, and from the provider's last word to the status, for actions of up to a second. */
+export async function latency({ quick }: Plan): Promise<Measured> {
+  const failovers = quick ? 100 : 500;
+  const world = await openWorld({ actionMs: { min: 50, max: 1_000 } });
+  try {
+    await furnish(world, { addresses: 10, nodes: 25 });
+    const cold = await failOver(world, holderOf(world));
+    const random = seededRandom(7);
+    await drill(world, { failovers: WARM_UP, everyMs: { min: 50, max: 150 }, random });
+    const since = world.cloud.calls.all().at(-1)?.n ?? 0;
+    const done = await drill(world, { failovers, everyMs: { min: 50, max: 150 }, random });
+    const calls = world.cloud.calls.select({ since });
+    const writes = calls.filter(({ method }) => method !== 'GET').length;
+    return {
+      conditions: [
+        `${failovers} failovers of 10 addresses of one pool on 25 nodes, one every 50-150 ms, after ${WARM_UP} that do not count; actions of 50-1000 ms`,
+        RAISED_TEXT,
+      ],
+      figures: [
+        { what: 'NotReady accepted -> assign received, first one after the start', value: cold.receivedAt - cold.acceptedAt, unit: 'ms' },
+        ...distribution('NotReady accepted -> assign received', done.map(reaction), { p50: 8, p99: 30 }),
+        ...distribution('action finished -> active in status', done.map(telling), { p99: 300 }),
+        ...distribution('action finished -> next read that shows it', done.map(noticing)),
+        ...assignFigures(done),
+        { what: 'provider writes per failover', value: writes / failovers, unit: '', target: { exactly: 1 } },
+        { what: 'provider reads per failover', value: (calls.length - writes) / failovers, unit: '' },
+      ],
+    };
+  } finally {
+    await world.close();
+  }
+}
+
+/** The same for actions that take as long as a busy provider's. */
+export async function slowActions(): Promise<Measured> {
+  const world = await openWorld({ actionMs: { min: 5_000, max: 10_000 } });
+  try {
+    await furnish(world, { addresses: 20, nodes: 45 });
+    const done = await drill(world, { failovers: 20, everyMs: { min: 50, max: 50 }, random: seededRandom(7) });
+    return {
+      conditions: ['20 failovers of 20 addresses of one pool, one every 50 ms, all under way together; actions of 5-10 s', RAISED_TEXT],
+      figures: [...distribution('action finished -> active in status', done.map(telling), { p99: 2_300 }), ...assignFigures(done)],
+    };
+  } finally {
+    await world.close();
+  }
+}
+
+const reaction = ({ acceptedAt, receivedAt }: Failover): number => receivedAt - acceptedAt;
+const noticing = ({ finishedAt, readAt }: Failover): number => readAt - finishedAt;
+const telling = ({ finishedAt, activeAt }: Failover): number => activeAt - finishedAt;
+
+const assignFigures = (done: readonly Failover[]): readonly Figure[] => [
+  {
+    what: 'failovers with exactly one assign',
+    value: done.filter(({ assigns }) => assigns === 1).length,
+    unit: '',
+    target: { exactly: done.length },
+  },
+];
+
+/** One pool whose addresses are active on the first nodes, with the operator running. */
+async function furnish(world: World, { addresses, nodes }: { readonly addresses: number; readonly nodes: number }): Promise<void> {
+  const names = Array.from({ length: nodes }, (_, index) => `node-${index + 1}`);
+  for (const name of names) {
+    world.addNode(name, { labels: { pool: 'work' } });
+    world.addPod(`ingress-${name}`, { node: name, labels: { app: 'ingress' } });
+  }
+  const ips = world.addresses(addresses, names);
+  world.pool('ingress', { ips: [...ips], match: { nodeLabel: 'pool=work', podNamespace: 'default', podLabel: 'app=ingress' } });
+  await world.start(RAISED_FLAGS);
+  await world.until('all addresses are active', () => world.statuses.active().length === addresses);
+}
+
+function holderOf({ statuses }: World): { readonly address: string; readonly node: string } {
+  const [first] = statuses.active();
+  if (first === undefined) throw new Error('no address is active');
+  return first;
+}

@@ -1,0 +1,71 @@
+import { availableParallelism, cpus, loadavg } from 'node:os';
+import { type Args, help, parse, UsageError } from './args.ts';
+import { backoff } from './backoff.ts';
+import { isReached } from './figures.ts';
+import { hanging } from './hanging.ts';
+import { idle } from './idle.ts';
+import { latency, slowActions } from './latency.ts';
+import { memory } from './memory.ts';
+import type { Scenario } from './scenario.ts';
+import { type Result, table } from './table.ts';
+import { transitions } from './transitions.ts';
+import { turns } from './turns.ts';
+
+const SCENARIOS: readonly Scenario[] = [
+  { name: 'transitions', about: 'events a second that the chart of an address takes', measure: transitions },
+  { name: 'turns', about: 'turns a second of the durable runtime on Redis and BullMQ', measure: turns },
+  { name: 'latency', about: 'failovers: to the assign, to the status, and what they cost in calls', measure: latency },
+  { name: 'slow-actions', about: 'failovers whose actions take 5-10 s', measure: slowActions },
+  { name: 'hanging', about: 'a failover while 50 provider calls hang', measure: hanging },
+  { name: 'backoff', about: 'tries after refusals, and the CPU between them', measure: backoff },
+  { name: 'idle', about: 'provider calls for 1000 addresses with which all is well', measure: idle },
+  { name: 'memory', about: 'resident memory: empty, and with 1000 nodes and 5000 pods', measure: memory },
+];
+
+async function main(argv: readonly string[]): Promise<number> {
+  try {
+    const args = parse(argv, SCENARIOS);
+    if (args !== null) return await bench(args);
+    console.log(help(SCENARIOS));
+    return 0;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(`bench: ${error.message}\nTry --help.`);
+    return 2;
+  }
+}
+
+async function bench({ scenarios, json, quick, check }: Args): Promise<number> {
+  const machine = { cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), node: process.versions.node, quick };
+  const say = (text: string): void => (json ? undefined : console.log(text));
+  say(`${machine.cores} cores of ${machine.cpu}, Node ${machine.node}${quick ? ', QUICK: not to be quoted' : ''}`);
+  const results: Result[] = [];
+  const broken: { scenario: string; error: string }[] = [];
+  for (const scenario of scenarios) {
+    try {
+      const result = await run(scenario, quick);
+      results.push(result);
+      say(table([result]).join('\n'));
+    } catch (error) {
+      broken.push({ scenario: scenario.name, error: textOf(error) });
+      console.error(`bench: ${scenario.name} could not be measured: ${textOf(error)}`);
+    }
+  }
+  const missed = results.flatMap(({ figures }) => figures).filter((figure) => isReached(figure) === false).length;
+  if (json) console.log(JSON.stringify({ machine, results: results.map(judged), broken }));
+  say(`\n${missed === 0 ? 'no target missed' : `${missed} targets missed`}`);
+  return broken.length > 0 || (check && missed > 0) ? 1 : 0;
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+
+async function run({ name, measure }: Scenario, quick: boolean): Promise<Result> {
+  const before = loadavg()[0] ?? 0;
+  const startedAt = performance.now();
+  const measured = await measure({ quick });
+  return { scenario: name, ...measured, seconds: (performance.now() - startedAt) / 1000, load: [before, loadavg()[0] ?? 0] };
+}
+
+const judged = (result: Result) => ({ ...result, figures: result.figures.map((figure) => ({ ...figure, reached: isReached(figure) })) });
+
+process.exitCode = await main(process.argv.slice(2));

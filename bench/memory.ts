@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JsonObject } from '../simulator/kubernetes/objects.ts';
+import { memoryOf } from './processes.ts';
+import type { Measured, Plan } from './scenario.ts';
+import { openWorld, type World } from './world.ts';
+
+const NODES = 1_000;
+const PODS = 5_000;
+const BYTES = 8 * 1024;
+const FEW = 100;
+const ADDRESSES = 10;
+const MB = 1e6;
+
+/** Resident memory of the operator with an empty cluster, and with a large one of which all or a tenth of the nodes match. */
+export async function memory({ quick }: Plan): Promise<Measured> {
+  const restMs = quick ? 10_000 : 60_000;
+  const empty = await weigh(restMs, null);
+  const all = await weigh(restMs, { nodeLabel: 'pool=work', podNamespace: 'default', podLabel: 'app=ingress' });
+  const few = await weigh(restMs, { nodeLabel: 'few=yes', podNamespace: 'default', podLabel: 'few=yes' });
+  const megabytes = (what: string, bytes: number, atMost?: number) =>
+    ({ what, value: bytes / MB, unit: 'MB', ...(atMost !== undefined && { target: { atMost } }) }) as const;
+  return {
+    conditions: [
+      `${NODES} nodes and ${PODS} pods of ${BYTES} bytes each, one pool with ${ADDRESSES} addresses; default flags, dashboards off; ${restMs / 1000} s after all were active`,
+      `${FEW} matching: ${FEW} nodes bear the pool's label, and ${FEW} pods, one on each of them`,
+    ],
+    figures: [
+      megabytes('RSS, empty cluster without a pool', empty.resident, 180),
+      megabytes('RSS, all nodes and pods matching', all.resident, 260),
+      megabytes('RSS, all matching, above empty', all.resident - empty.resident, 80),
+      megabytes(`RSS, ${FEW} matching`, few.resident),
+      megabytes(`RSS, ${FEW} matching, above empty`, few.resident - empty.resident, 30),
+      megabytes('highest RSS, empty', empty.peak),
+      megabytes('highest RSS, all matching', all.peak),
+      megabytes(`highest RSS, ${FEW} matching`, few.peak),
+    ],
+  };
+}
+
+async function weigh(restMs: number, match: JsonObject | null): Promise<ReturnType<typeof memoryOf>> {
+  const world = await openWorld();
+  try {
+    if (match !== null) furnish(world, match);
+    const { pid } = await world.start();
+    await world.until('all addresses are active', () => match === null || world.statuses.active().length === ADDRESSES, 120_000);
+    await sleep(restMs);
+    return memoryOf(pid);
+  } finally {
+    await world.close();
+  }
+}
+
+function furnish(world: World, match: JsonObject): void {
+  for (let index = 0; index < NODES; index += 1) {
+    world.addNode(`node-${index}`, { labels: { pool: 'work', ...(index < FEW && { few: 'yes' }) }, bytes: BYTES });
+  }
+  for (let index = 0; index < PODS; index += 1) {
+    world.addPod(`pod-${index}`, {
+      node: `node-${index % NODES}`,
+      labels: { app: 'ingress', ...(index < FEW && { few: 'yes' }) },
+      bytes: BYTES,
+    });
+  }
+  const ips = world.addresses(
+    ADDRESSES,
+    Array.from({ length: ADDRESSES }, (_, index) => `node-${index}`),
+  );
+  world.pool('ingress', { ips: [...ips], match });
+}
