@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { charts } from './actors/catalogue.ts';
 import { type Charts, cellOf } from './actors/charts.ts';
+import { poolFigures } from './actors/figures.ts';
 import type { KnownProvider } from './actors/leader.ts';
 import type { Clock, Log, Observer, Probe, Queues, RecordStore } from './actors/ports.ts';
 import { DEFAULT_SETTINGS, type Settings } from './actors/settings.ts';
 import { Supervisor } from './actors/supervisor.ts';
-import { poolView } from './actors/view.ts';
 import { OUTCOMES, TIMERS } from './actors/worker.ts';
 import { type BullQueues, bullQueues } from './adapters/bullmq/queues.ts';
 import { type Environment, type Options, parseCommandLine } from './adapters/cli/options.ts';
@@ -33,7 +33,6 @@ import { createMetrics, type Metrics } from './adapters/telemetry/metrics.ts';
 import { type Redaction, redaction } from './adapters/telemetry/redaction.ts';
 import { type Check, startTelemetryServer } from './adapters/telemetry/server.ts';
 import { queryOf } from './machines/match.ts';
-import { poolStatus } from './machines/status.ts';
 import type { ProviderFacts } from './machines/validate.ts';
 
 const VERSION = (
@@ -193,6 +192,11 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     supervisor: () => parts.supervisor ?? null,
   });
   opened.push(() => views.close());
+  const figures = poolFigures({
+    recordsOf: (cell) => parts.supervisor?.records().get(cell) ?? null,
+    show: (pool) => metrics.pools.show(pool),
+    forget: (namespace, name) => metrics.pools.forget(namespace, name),
+  });
   const supervisor = new Supervisor({
     charts: catalogue,
     store,
@@ -204,7 +208,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     source,
     writer,
     providers: known,
-    observers: [metrics.observer, poolMetricsObserver(metrics, () => parts.supervisor ?? null), ...views.observers],
+    observers: [metrics.observer, figures, ...views.observers],
     settings,
   });
   Object.assign(parts, { supervisor, queues, source });
@@ -315,33 +319,6 @@ function readiness(
     kubernetes: () => waitingFor.what ?? caches() ?? parts.supervisor?.hindrances().caches ?? null,
     redis: () => parts.supervisor?.hindrances().store ?? null,
     leadership: () => parts.supervisor?.hindrances().leadership ?? null,
-  };
-}
-
-/** Shows pools in the FLIPOP series as their records stand. */
-function poolMetricsObserver({ pools }: Metrics, supervisor: () => Supervisor | null): Observer {
-  return {
-    turnSaved: ({ cell }) => {
-      const records = supervisor()?.records().get(cell);
-      const view = records && poolView(cell, records);
-      if (!cell.startsWith('pool/')) return;
-      const [, namespace = '', name = ''] = cell.split('/');
-      if (!view) {
-        pools.forget(namespace, name);
-        return;
-      }
-      const status = poolStatus(view);
-      pools.show({
-        namespace,
-        name,
-        provider: view.context.spec?.provider ?? '',
-        dns: view.context.spec?.dns ?? '',
-        desired: view.context.spec?.desired ?? 0,
-        acquired: Object.keys(status.ips).length,
-        assignableNodes: status.assignableNodes.length,
-        ips: status.ips,
-      });
-    },
   };
 }
 
