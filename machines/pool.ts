@@ -196,7 +196,8 @@ export function observeSpec(context: PoolContext, event: SpecObserved): Next {
   return staff(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
 }
 
-/** Puts the matching nodes in line: those known keep their places, new ones join by name. Tells each address whose node changed. */
+/** Puts the matching nodes in line: those known keep their places, new ones join by name. Tells each address whose node changed, and forgets the
+ *  back-off of nodes that are gone. */
 export function observeCluster(context: PoolContext, event: ClusterObserved): Next {
   const { spec } = context;
   if (!spec || event.query !== queryOf(spec.match)) return next(context);
@@ -205,7 +206,9 @@ export function observeCluster(context: PoolContext, event: ClusterObserved): Ne
   const known = context.candidates.flatMap(({ name }) => byName.get(name) ?? []);
   const names = new Set(known.map(({ name }) => name));
   const candidates = [...known, ...found.filter(({ name }) => !names.has(name))];
-  return staff(tellMembers({ ...context, query: event.query, candidates }));
+  const there = new Set(event.nodes.map(({ name }) => name));
+  const backOff = Object.fromEntries(Object.entries(context.backOff).filter(([name]) => there.has(name)));
+  return staff(tellMembers({ ...context, query: event.query, candidates, backOff }));
 }
 
 /** What the provider reports of all addresses: lets the members that wait for it start. */
@@ -386,7 +389,15 @@ export function grant(context: PoolContext, at: number): Next {
   return next({ ...context, members }, effects);
 }
 
-export const planGrant = (context: PoolContext, at: number): Next => next({ ...context, grantAt: decideGrants(context, at).nextAt });
+/** Sets the time of the next grant. An assignment of the future was made before the clock was set back: it counts as made now, once, or every event
+ *  would put the next grant off. */
+export function planGrant(context: PoolContext, at: number): Next {
+  const { lastAssignmentAt } = context;
+  const made = lastAssignmentAt === null ? null : Math.min(lastAssignmentAt, at);
+  return next({ ...context, lastAssignmentAt: made, grantAt: decideGrants(context, at).nextAt });
+}
+
+export const forgetGrant = (context: PoolContext): Next => next({ ...context, grantAt: null });
 
 /** Claims of the pool itself; its addresses bear their own. */
 export const claimedByPool = ({ acquiring }: PoolContext): readonly string[] =>

@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest';
+import type { CreateIntent } from '../../machines/jobs.ts';
+import { CREATE_CLAIM, claimedByPool, type PoolContext } from '../../machines/pool.ts';
+import { A, B, C, cutOff, failure, observed, PROVIDER, SECOND, START } from './builders.ts';
+import { CALL_DEADLINE, Driven } from './drive.ts';
+import { assigned, named, poolInput, primed, provided, ready, spec, toldIn } from './pool-world.ts';
+
+const acquiring = ({ state }: Driven<PoolContext>): string => /acquiring\.(\w+)/.exec(state)?.[1] ?? state;
+const lacking = (desiredIPs = 2) => primed({ ips: [A], desiredIPs }, ['a', 'b'], [observed(A)]);
+const intent: CreateIntent = { knownAddresses: [A], listedAt: START };
+const creating = (desiredIPs = 2) => lacking(desiredIPs).done('intend', intent);
+const inDoubt = () => creating().failed('create', cutOff());
+const claims = ({ context }: Driven<PoolContext>) => claimedByPool(context);
+
+describe('a pool that lacks an address', () => {
+  test('notes what there is, creates one, publishes it, and only then starts it', () => {
+    const pool = lacking();
+    expect([acquiring(pool), pool.started]).toEqual(['Intending', ['intendCreate']]);
+    expect(pool.inputOf('intendCreate')).toMatchObject({ provider: PROVIDER, region: 'nyc3', owner: { name: 'ingress' } });
+    pool.done('intend', intent);
+    expect(pool.inputOf('create')).toMatchObject({ region: 'nyc3', intent: { ...intent, region: 'nyc3' }, inDoubtUntil: null });
+    pool.done('create', { address: B });
+    expect([pool.started, toldIn(pool)]).toEqual([['publish'], []]);
+    expect(pool.inputOf('publish')).toMatchObject({ address: B });
+    pool.done('publish', { ips: [A, B] });
+    expect([acquiring(pool), toldIn(pool)]).toEqual(['Complete', [`spawn ${B}`]]);
+    expect(pool.context.acquiring).toMatchObject({ intent: null, unpublished: null, published: [B] });
+  });
+
+  test('creates one at a time until it has enough', () => {
+    const pool = creating(3)
+      .done('create', { address: B })
+      .done('publish', { ips: [A, B] });
+    expect([acquiring(pool), toldIn(pool)]).toEqual(['Intending', [`spawn ${B}`]]);
+    pool
+      .done('intend', { ...intent, knownAddresses: [A, B] })
+      .done('create', { address: C })
+      .done('publish', { ips: [A, B, C] });
+    expect([acquiring(pool), Object.keys(pool.context.members)]).toEqual(['Complete', [A, B, C]]);
+  });
+
+  test('starts a new address as ours, without reading it: nobody had time to attach it', () => {
+    const pool = creating()
+      .done('create', { address: B })
+      .done('publish', { ips: [A, B] });
+    const [spawned] = pool.last.effects.flatMap((effect) => (effect.type === 'spawn' ? [effect.params.input] : []));
+    expect(spawned).toMatchObject({ address: B, origin: 'Created', observed: { providerID: null, locked: false } });
+  });
+
+  test('takes a spec that does not list the new address yet for what it is: old', () => {
+    const pool = creating()
+      .done('create', { address: B })
+      .done('publish', { ips: [A, B] });
+    expect(toldIn(pool.send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 })))).toEqual([]);
+    pool.send('SPEC_OBSERVED', spec({ ips: [A, B], desiredIPs: 2 }, { generation: 2 }));
+    expect([toldIn(pool), pool.context.acquiring.published]).toEqual([[], []]);
+  });
+
+  test('uses one again that it created and the spec lost, before it creates another', () => {
+    const pool = creating()
+      .done('create', { address: B })
+      .done('publish', { ips: [A, B] });
+    pool.send('SPEC_OBSERVED', spec({ ips: [A, B], desiredIPs: 2 }, { generation: 2 }));
+    pool.send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }, { generation: 3 }));
+    expect([acquiring(pool), pool.inputOf('publish')]).toMatchObject(['Publishing', { address: B }]);
+  });
+
+  test('creates nothing before it is primed, and nothing when it lacks none', () => {
+    const pool = new Driven<PoolContext>('pool', poolInput()).send('SPEC_OBSERVED', spec({ desiredIPs: 3 }));
+    expect(pool.started).toEqual([]);
+    expect(acquiring(primed())).toBe('Complete');
+  });
+
+  test('goes on serving the addresses that it has', () => {
+    const pool = creating().send('READY', ready(A));
+    expect(pool.context.members[A]?.node?.name).toBe('a');
+    expect(acquiring(pool.send('ASSIGNED', assigned(A, { name: 'a', providerID: observed(A, 'a').providerID ?? ('' as never) })))).toBe(
+      'Creating',
+    );
+  });
+});
+
+describe('the right to create', () => {
+  test('is held from before the list until the address is published', () => {
+    const pool = lacking();
+    const held = [claims(pool)];
+    held.push(claims(pool.done('intend', intent)), claims(pool.done('create', { address: B })));
+    expect(held).toEqual([[CREATE_CLAIM], [CREATE_CLAIM], [CREATE_CLAIM]]);
+    expect(claims(pool.done('publish', { ips: [A, B] }))).toEqual([]);
+  });
+
+  test('is waited for while another pool has it', () => {
+    const pool = new Driven<PoolContext>('pool', poolInput())
+      .send('CLAIMS_OBSERVED', { fullNodes: [CREATE_CLAIM] })
+      .send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }))
+      .send('CLUSTER_OBSERVED', named('a'))
+      .send('PROVIDER_OBSERVED', provided(observed(A)));
+    expect([acquiring(pool), claims(pool)]).toEqual(['Complete', []]);
+    expect(acquiring(pool.send('CLAIMS_OBSERVED', { fullNodes: [] }))).toBe('Intending');
+  });
+});
+
+describe('a creation that fails', () => {
+  test('is tried again by the back-off table, from the list on; what exists goes on working', () => {
+    const pool = creating().failed('create', failure('Unavailable'));
+    expect([acquiring(pool), pool.timer, pool.context.acquiring.intent]).toEqual(['CoolOff', SECOND, null]);
+    expect(pool.elapse().started).toEqual(['intendCreate']);
+    expect(pool.failed('intend', failure('Invalid')).timer).toBe(300 * SECOND);
+  });
+
+  test('leaves no trace once an address was made', () => {
+    const pool = creating().failed('create', failure('Unavailable')).elapse().done('intend', intent);
+    pool.done('create', { address: B }).done('publish', { ips: [A, B] });
+    expect(pool.context.acquiring).toMatchObject({ failure: null, attempts: 0, until: null });
+  });
+
+  test('is no trouble any more when nothing is lacking', () => {
+    const pool = creating()
+      .failed('create', failure('Invalid'))
+      .send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 1 }, { generation: 2 }));
+    expect(pool.context.acquiring.failure).toBeNull();
+    expect(acquiring(pool.elapse())).toBe('Complete');
+  });
+
+  test('to be published is published again, and not created again', () => {
+    const pool = creating().done('create', { address: B }).failed('publish', failure('Unavailable'));
+    expect(pool.context.acquiring).toMatchObject({ unpublished: B });
+    expect(pool.elapse().started).toEqual(['publish']);
+  });
+});
+
+describe('a creation of which nobody knows what became', () => {
+  test('is looked up in a list that cannot miss it', () => {
+    expect(inDoubt().inputOf('reconcileCreate')).toMatchObject({ intent: { knownAddresses: [A] }, inDoubtUntil: START + CALL_DEADLINE });
+  });
+
+  test('is ours when there is one new address', () => {
+    const pool = inDoubt().done('reconcile', { found: 'one', address: B });
+    expect([pool.started, pool.context.created]).toEqual([['publish'], [B]]);
+  });
+
+  test('never took effect when there is none, and may be made again', () => {
+    expect(inDoubt().done('reconcile', { found: 'none' }).started).toEqual(['intendCreate']);
+  });
+
+  test('is left to a person when there are several: nothing more is created', () => {
+    const pool = inDoubt().done('reconcile', { found: 'several', addresses: [B, C] });
+    expect([acquiring(pool), pool.started, claims(pool)]).toEqual(['Complete', [], []]);
+    pool.send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 3 }, { generation: 2 }));
+    expect([acquiring(pool), pool.started]).toEqual(['Complete', []]);
+    pool.send('SPEC_OBSERVED', spec({ ips: [A, C], desiredIPs: 3 }, { generation: 3 }));
+    expect([acquiring(pool), pool.context.acquiring.unclear]).toEqual(['Intending', []]);
+  });
+
+  test('is looked up again when that failed', () => {
+    const pool = inDoubt().failed('reconcile', failure('Unavailable'));
+    expect(pool.elapse().inputOf('reconcileCreate')).toMatchObject({ inDoubtUntil: START + CALL_DEADLINE });
+  });
+
+  test('since the operator was restarted in the middle is looked up, never made again', () => {
+    const pool = creating().after(SECOND).send('RESUME');
+    expect(pool.inputOf('reconcileCreate')).toMatchObject({ inDoubtUntil: START + SECOND + CALL_DEADLINE });
+  });
+
+  test('since the spec was not valid for a moment is looked up, never made again', () => {
+    const pool = creating().send('SPEC_OBSERVED', spec({ provider: 'aws' }, { generation: 2 }));
+    pool.after(SECOND).send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }, { generation: 3 }));
+    expect(pool.inputOf('reconcileCreate')).toMatchObject({ inDoubtUntil: START + CALL_DEADLINE });
+  });
+
+  test('since the records were lost is looked up before anything is created', () => {
+    const remembered = {
+      lastAssignmentAt: null,
+      intent: { ...intent, region: 'nyc3' },
+      inDoubtUntil: START + CALL_DEADLINE,
+      created: [],
+      addresses: {},
+    };
+    const pool = new Driven<PoolContext>('pool', poolInput({ remembered }))
+      .send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }))
+      .send('CLUSTER_OBSERVED', named('a'))
+      .send('PROVIDER_OBSERVED', provided(observed(A), observed(B)));
+    expect([pool.started, claims(pool)]).toEqual([['reconcileCreate'], [CREATE_CLAIM]]);
+  });
+});
