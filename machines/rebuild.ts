@@ -26,6 +26,10 @@ export function rememberedPool(status: unknown, now: number, callDeadlineMs: num
 
 const mayBeUnderWay = (entry: Readonly<Record<string, unknown>>): boolean => entry.inDoubt === true || entry.machineState === 'Assigning';
 
+/** The addresses that a status speaks of. */
+export const addressesIn = (status: unknown): readonly Address[] =>
+  Object.keys(record(record(status).ips)).flatMap((text) => parseAddress(text) ?? []);
+
 /** The highest term that a status bears; 0 for none. */
 export function termIn(status: unknown): number {
   const { term } = record(status);

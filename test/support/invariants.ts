@@ -36,7 +36,7 @@ const CONFIRMATION_AGE_MS = 120_000;
 /** Looks at every saved turn and at every request that reaches the provider, and notes what must never be. */
 export class Invariants implements Observer {
   readonly violations: Violation[] = [];
-  /** Assigns that pointed an address to where it was already. */
+  /** Assigns that said what an earlier one of unknown outcome had said, or pointed an address to where it was already. */
   readonly repeats: { readonly at: number; readonly address: Address }[] = [];
   /** Every saved turn that did something, oldest first. */
   readonly turns: SavedTurn[] = [];
@@ -85,7 +85,10 @@ export class Invariants implements Observer {
       const about = `assign of ${call.args[0]} at ${former.at} (${former.result}) and again at ${call.at}`;
       const inDoubt = ['hung', 'lost', 'sent', 'Unavailable'].includes(former.result);
       if (!inDoubt) continue;
-      if (call.at - former.at < this.#options.callDeadlineMs) this.#note('one assign at a time', about);
+      // Whoever takes over a call of a process that died may say the same again, after a read; but nothing else.
+      const repeats = call.args[1] === former.args[1];
+      if (repeats) this.repeats.push({ at: call.at, address: call.args[0] as Address });
+      else if (call.at - former.at < this.#options.callDeadlineMs) this.#note('one assign at a time', about);
       const read = calls.some(
         ({ at, verb, result, args }) =>
           at >= former.at &&
