@@ -62,6 +62,26 @@ export function walk(
   return { edges, end };
 }
 
+/** A state that was reached, and how. */
+export interface Place {
+  readonly path: readonly MachineEvent[];
+  readonly edges: readonly Edge[];
+  readonly end: Step;
+}
+
+export const placesOf = (exploration: Exploration): readonly Place[] =>
+  shortestPaths(exploration).map((path) => ({ path, ...walk(exploration, path) }));
+
+/** Whether an event can come where a path ended. */
+export const canCome = (
+  { chart, comes = () => true }: Pick<Exploration, 'chart' | 'comes'>,
+  { end }: Place,
+  event: MachineEvent,
+): boolean => {
+  const snapshot = chart.machine.resolveState(end.snapshot as Parameters<typeof chart.machine.resolveState>[0]) as AnyMachineSnapshot;
+  return isWaitedFor(snapshot, event) && comes(end.snapshot, event);
+};
+
 /** Every state of a chart in which an actor can rest: those with neither children nor a way out that is always taken. */
 export function restingStates(chart: Chart): readonly string[] {
   const names: string[] = [];

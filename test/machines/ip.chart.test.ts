@@ -1,36 +1,22 @@
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { type MachineEvent, type Step, step } from '../../actors/step.ts';
+import { type Step, step } from '../../actors/step.ts';
 import type { Envelope } from '../../actors/turn.ts';
 import { type CellState, runTurn } from '../../actors/turn.ts';
 import type { AddressContext } from '../../machines/ip.ts';
 import { cutOff, failure, frozen, POOL, SECOND, START } from './builders.ts';
 import { CALL_DEADLINE, chartOf, stateName } from './drive.ts';
-import { type Edge, isWaitedFor, restingStates, restsIn, shortestPaths, told, walk } from './explore.ts';
+import { canCome, placesOf, restingStates, restsIn, told } from './explore.ts';
 import { broken, type Opened, opened, RULES } from './ip-invariants.ts';
 import { AFTER, ANSWERS, addressInput, answersCome, EVENTS, FIRST, NONE, policyIs, SPACED, telling } from './ip-vocabulary.ts';
 
 const chart = chartOf('ip');
 const input = frozen(addressInput());
 const events = frozen([...EVENTS, SPACED, ...ANSWERS, ...[NONE, FIRST, AFTER].map(policyIs)]);
-const paths = shortestPaths({ chart, input, events, telling, comes: answersCome });
-
-interface Place {
-  readonly path: readonly MachineEvent[];
-  readonly end: Step;
-  readonly edges: readonly Edge[];
-  readonly open: Opened;
-}
-
-const places: readonly Place[] = paths.map((path) => {
-  const { edges, end } = walk({ chart, input }, path);
-  return { path, end, edges, open: edges.reduce<Opened>(opened, null) };
-});
+const exploration = { chart, input, events, telling, comes: answersCome };
+const places = placesOf(exploration).map((place) => ({ ...place, open: place.edges.reduce<Opened>(opened, null) }));
 const living = places.filter(({ end }) => !end.done);
 const contextOf = ({ snapshot }: Step): AddressContext => snapshot.context as AddressContext;
-
-const comes = (end: Step, event: MachineEvent): boolean =>
-  isWaitedFor(chart.machine.resolveState(end.snapshot as Parameters<typeof chart.machine.resolveState>[0]), event) &&
-  answersCome(end.snapshot, event);
 
 test('every state is reached, and none that is left at once is ever rested in', () => {
   const reached = new Set(places.flatMap(({ end }) => restsIn(chart, end.snapshot.value)));
@@ -41,15 +27,21 @@ test('every state is reached, and none that is left at once is ever rested in', 
 test('an event that nobody knows changes nothing: no state has a way on that was not taken', () => {
   for (const { end } of living) {
     const nudged = step(chart, end.snapshot, { type: 'NOBODY', at: START });
-    expect([nudged.snapshot, nudged.effects, nudged.starts, nudged.delays]).toEqual([end.snapshot, [], [], []]);
+    expect([nudged.effects.length, nudged.starts.length, nudged.delays.length, isDeepStrictEqual(nudged.snapshot, end.snapshot)]).toEqual([
+      0,
+      0,
+      0,
+      true,
+    ]);
   }
 });
 
 describe('in every state, whatever comes next,', () => {
   const breaks = new Map<string, string>();
   let tried = 0;
-  for (const { end, open, path } of living) {
-    for (const event of events.filter((each) => comes(end, each))) {
+  for (const place of living) {
+    const { end, open, path } = place;
+    for (const event of events.filter((each) => canCome(exploration, place, each))) {
       const edge = { before: end, event, after: step(chart, end.snapshot, event) };
       tried += 1;
       for (const rule of broken(edge, opened(open, edge))) if (!breaks.has(rule)) breaks.set(rule, `\n  ${told([...path, event])}\n`);
@@ -86,7 +78,7 @@ describe('in every state', () => {
   });
 
   test('the record survives JSON, and goes on the same', () => {
-    for (const { end } of places) expect(JSON.parse(JSON.stringify(end.snapshot))).toStrictEqual(end.snapshot);
+    for (const { end } of places) expect(isDeepStrictEqual(JSON.parse(JSON.stringify(end.snapshot)), end.snapshot)).toBe(true);
     for (const { end, edges } of samples) {
       const last = edges.at(-1);
       if (last) expect(step(chart, JSON.parse(JSON.stringify(last.before.snapshot)), last.event).snapshot).toStrictEqual(end.snapshot);

@@ -1,0 +1,97 @@
+import type { Step } from '../../actors/step.ts';
+import type { NodeGranted } from '../../machines/events.ts';
+import type { CreateInput } from '../../machines/jobs.ts';
+import { addressActor, CREATE_CLAIM, claimedByPool, decideGrants, isPrimed, type PoolContext, wanted } from '../../machines/pool.ts';
+import type { ActorId, Address } from '../../machines/types.ts';
+import type { Edge } from './explore.ts';
+
+const contextOf = (step: Step): PoolContext => step.snapshot.context as PoolContext;
+const inside = (step: Step, state: string): boolean => JSON.stringify(step.snapshot.value).includes(`"${state}"`);
+const spawned = (step: Step): readonly ActorId[] => step.effects.flatMap((effect) => (effect.type === 'spawn' ? [effect.params.id] : []));
+const sends = (step: Step, type: string): readonly { readonly to: ActorId; readonly event: unknown }[] =>
+  step.effects.flatMap((effect) => (effect.type === 'tell' && effect.params.event.type === type ? [effect.params] : []));
+const grantsOf = (step: Step) => sends(step, 'NODE_GRANTED').map(({ to, event }) => ({ to, node: (event as NodeGranted).node }));
+const actorsOf = (context: PoolContext): readonly ActorId[] =>
+  Object.keys(context.members).map((address) => addressActor(context.id, address as Address));
+const started = (step: Step, job: string): boolean => step.starts.some((start) => start.job === job);
+
+/** Each holds for every event in every state. */
+export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
+  'nothing is started or granted before spec, nodes and provider are known': ({ after }) =>
+    isPrimed(contextOf(after)) || (spawned(after).length === 0 && grantsOf(after).length === 0),
+
+  'only addresses that are wanted are started, and each once': ({ before, event, after }) => {
+    const goal = wanted(contextOf(after)).map((address) => addressActor(contextOf(after).id, address));
+    const former = actorsOf(contextOf(before)).filter((actor) => event.type !== 'GONE' || !actor.endsWith(String(event.address)));
+    return spawned(after).every((actor) => goal.includes(actor) && !former.includes(actor));
+  },
+
+  'a node is granted to an address that waits for one, and is on no other': ({ after }) => {
+    const nodes = Object.values(contextOf(after).members).flatMap(({ node }) => (node ? [node.name] : []));
+    const granted = grantsOf(after).map(({ to }) => to);
+    return new Set(granted).size === granted.length && (granted.length === 0 || new Set(nodes).size === nodes.length);
+  },
+
+  'no node is granted that others hold': ({ after }) =>
+    grantsOf(after).every(({ node }) => !contextOf(after).fullNodes.includes(node.name)),
+
+  'only addresses of the pool are told anything': ({ before, after }) => {
+    const ours = [...actorsOf(contextOf(before)), ...actorsOf(contextOf(after))];
+    return after.effects.every((effect) => effect.type !== 'tell' || ours.includes(effect.params.to));
+  },
+
+  'an address is given up only once, and always left where it is': ({ before, after }) =>
+    sends(after, 'RETIRE').every(({ to, event }) => {
+      const member = Object.entries(contextOf(before).members).find(
+        ([address]) => addressActor(contextOf(before).id, address as Address) === to,
+      )?.[1];
+      return member?.retiring === false && (event as { policy: string }).policy === 'Retain';
+    }),
+
+  'an address is created only after the list, by one call': ({ event, after }) =>
+    !started(after, 'create') || event.type === 'xstate.done.actor.intend',
+
+  'a creation knows what there was before, and that nothing is in doubt': ({ after }) =>
+    after.starts.every(
+      ({ job, input }) => job !== 'create' || ((input as CreateInput).inDoubtUntil === null && contextOf(after).acquiring.intent !== null),
+    ),
+
+  'a creation that was cut off is looked up, from the time at which the list can tell': ({ before, after }) => {
+    const wasOpen = inside(before, 'Creating') && !inside(after, 'Creating');
+    const { intent, inDoubtUntil, unpublished } = contextOf(after).acquiring;
+    return !wasOpen || contextOf(after).deleted || intent === null || unpublished !== null || inDoubtUntil !== null;
+  },
+
+  'whoever lists or creates holds the right to': ({ after }) =>
+    contextOf(after).deleted ||
+    !['Intending', 'Creating', 'Reconciling'].some((state) => inside(after, state)) ||
+    claimedByPool(contextOf(after)).includes(CREATE_CLAIM),
+
+  'no creation begins while another pool has that right': ({ after }) =>
+    !started(after, 'intendCreate') || !contextOf(after).fullNodes.includes(CREATE_CLAIM) || inside(after, 'Intending'),
+
+  'nothing is created while it is unclear what was': ({ after }) =>
+    contextOf(after).acquiring.unclear.length === 0 || !(started(after, 'create') || started(after, 'intendCreate')),
+
+  'an address stands in the spec before it is used': ({ after }) => {
+    const { spec, acquiring } = contextOf(after);
+    const listed = [...(spec?.ips ?? []), ...acquiring.published].map((address) => addressActor(contextOf(after).id, address));
+    return spawned(after).every((actor) => listed.includes(actor));
+  },
+
+  'a pool that is deleted or has no valid spec starts nothing and grants nothing': ({ after }) =>
+    (!contextOf(after).deleted && contextOf(after).error === null) ||
+    (after.starts.length === 0 && spawned(after).length === 0 && grantsOf(after).length === 0),
+
+  'a time for the next grant is told exactly while it is awaited, by a timer': ({ before, after }) => {
+    const awaits = inside(after, 'Spacing');
+    const moves = contextOf(before).grantAt !== contextOf(after).grantAt;
+    return awaits === (contextOf(after).grantAt !== null) && (!awaits || !moves || after.delays.length > 0);
+  },
+
+  'nobody waits who could be granted a node now': ({ event, after }) =>
+    !inside(after, 'Serving') || !isPrimed(contextOf(after)) || decideGrants(contextOf(after), event.at).grants.length === 0,
+};
+
+export const brokenByPool = (edge: Edge): readonly string[] =>
+  Object.entries(POOL_RULES).flatMap(([rule, holds]) => (holds(edge) ? [] : [rule]));

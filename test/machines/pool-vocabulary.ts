@@ -1,0 +1,94 @@
+import type { MachineEvent } from '../../actors/step.ts';
+import { CREATE_CLAIM, type PoolContext } from '../../machines/pool.ts';
+import type { Address, JobFailure } from '../../machines/types.ts';
+import { A, B, C, cutOff, failure, observed, refOf, SECOND, START } from './builders.ts';
+import type { Telling } from './explore.ts';
+import { assigned, event, failed, named, provided, ready, spec } from './pool-world.ts';
+
+const failing = (job: string, ...failures: readonly JobFailure[]) => failures.map((error) => event(`xstate.error.actor.${job}`, { error }));
+
+/** Facts, sends and timers of a pool that lists A and B, on nodes a and b. */
+export const GRANTING = [
+  event('SPEC_OBSERVED', spec({ assignmentCoolOffSeconds: 20 })),
+  event('SPEC_OBSERVED', spec({ ips: [B] })),
+  event('SPEC_OBSERVED', spec({ provider: 'aws' })),
+  event('SPEC_OBSERVED', spec({ match: { nodeLabel: 'pool=other' } })),
+  event('CLUSTER_OBSERVED', named('a')),
+  event('CLUSTER_OBSERVED', named('a', 'b')),
+  event('PROVIDER_OBSERVED', provided(observed(A), observed(B), observed(C, 'b'))),
+  event('CLAIMS_OBSERVED', { fullNodes: [] }),
+  event('CLAIMS_OBSERVED', { fullNodes: ['a'] }),
+  event('DELETED'),
+  event('RESUME'),
+  event('READY', ready(A)),
+  event('READY', ready(B, 'a')),
+  event('ASSIGNED', assigned(A, refOf('a'))),
+  event('FAILED', failed(A, 'NodeInUse', refOf('a'))),
+  event('FAILED', failed(A, 'NotFound', null)),
+  event('GONE', { address: A }),
+  event('xstate.after.nextGrant.pool.Serving.granting.Spacing', {}, START + 20 * SECOND),
+];
+
+/** Outcomes of a creation, and the facts that can come in between, for a pool that lists A and wants one address or two. */
+export const CREATING = [
+  event('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 1 })),
+  event('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 })),
+  event('SPEC_OBSERVED', spec({ ips: [A, B], desiredIPs: 2 })),
+  event('SPEC_OBSERVED', spec({ ips: [A], provider: 'aws' })),
+  event('CLUSTER_OBSERVED', named()),
+  event('PROVIDER_OBSERVED', provided(observed(A), observed(C, 'b'))),
+  event('CLAIMS_OBSERVED', { fullNodes: [] }),
+  event('CLAIMS_OBSERVED', { fullNodes: [CREATE_CLAIM] }),
+  event('DELETED'),
+  event('RESUME'),
+  event('GONE', { address: A }),
+  event('GONE', { address: B }),
+  event('xstate.done.actor.intend', { output: { knownAddresses: [A], listedAt: START } }),
+  ...failing('intend', failure('Unavailable')),
+  event('xstate.done.actor.create', { output: { address: B } }),
+  ...failing('create', failure('Invalid'), cutOff()),
+  event('xstate.done.actor.reconcile', { output: { found: 'one', address: B } }),
+  event('xstate.done.actor.reconcile', { output: { found: 'none' } }),
+  event('xstate.done.actor.reconcile', { output: { found: 'several', addresses: [B, C] } }),
+  ...failing('reconcile', failure('Unavailable')),
+  event('xstate.done.actor.publish', { output: { ips: [A, B] } }),
+  ...failing('publish', failure('Unavailable')),
+  event('xstate.after.coolOff.pool.Serving.acquiring.CoolOff', {}, START + SECOND),
+];
+
+/** What decides about a pool: not the counts, not the times, and of the nodes and addresses only what stands in the way of what. */
+export const poolTelling: Telling = ({ value, context }) => {
+  const {
+    spec: known,
+    error,
+    query,
+    candidates,
+    members,
+    provided: list,
+    fullNodes,
+    backOff,
+    acquiring,
+    created,
+    deleted,
+  } = context as PoolContext;
+  if (deleted) return [value, Object.keys(members)];
+  const { intending, intent, inDoubtUntil, unpublished, published, unclear } = acquiring;
+  return [
+    value,
+    [known?.desired, known?.ips.length, known?.match.nodeLabel, error !== null, query !== null, list !== null],
+    candidates.map(({ name }) => name).sort(),
+    Object.entries(members).map(([address, { ready: waits, node, confirmed, retiring }]) => [
+      address,
+      waits,
+      node?.name,
+      confirmed,
+      retiring,
+    ]),
+    [fullNodes.length > 0, Object.keys(backOff).length > 0],
+    [intending, intent !== null, inDoubtUntil !== null, unpublished, published.length, unclear.length, created.length],
+  ];
+};
+
+/** An address goes only after it was given up. */
+export const poolComes = ({ context }: { readonly context: unknown }, { type, address }: MachineEvent): boolean =>
+  type !== 'GONE' || (context as PoolContext).members[address as Address]?.retiring === true;

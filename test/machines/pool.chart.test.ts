@@ -1,0 +1,112 @@
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { type Step, step } from '../../actors/step.ts';
+import type { PoolContext } from '../../machines/pool.ts';
+import type { Address } from '../../machines/types.ts';
+import { frozen, SECOND, START } from './builders.ts';
+import { chartOf, stateName } from './drive.ts';
+import { canCome, type Place, placesOf, restingStates, restsIn, told } from './explore.ts';
+import { brokenByPool, POOL_RULES } from './pool-invariants.ts';
+import { CREATING, GRANTING, poolComes, poolTelling } from './pool-vocabulary.ts';
+import { poolInput } from './pool-world.ts';
+
+const chart = chartOf('pool');
+const input = frozen(poolInput());
+const explorations = [GRANTING, CREATING].map((events) => ({
+  chart,
+  input,
+  events: frozen(events),
+  telling: poolTelling,
+  comes: poolComes,
+}));
+const explored = explorations.map((exploration) => ({ exploration, places: placesOf(exploration) }));
+const places = explored.flatMap((each) => each.places);
+const living = places.filter(({ end }) => !end.done);
+
+/** One for each state. */
+const samples = [...new Map(living.map((place) => [JSON.stringify(place.end.snapshot.value), place])).values()];
+const contextOf = ({ snapshot }: Step): PoolContext => snapshot.context as PoolContext;
+
+test('every state is reached, and none that is left at once is ever rested in', () => {
+  const reached = new Set(places.flatMap(({ end }) => restsIn(chart, end.snapshot.value)));
+  expect([...reached].sort()).toEqual(restingStates(chart));
+  for (const each of explored) expect(each.places.length).toBeGreaterThan(300);
+});
+
+test('an event that nobody knows changes nothing: no state has a way on that was not taken', () => {
+  for (const { end, path } of living) {
+    const nudged = step(chart, end.snapshot, { type: 'NOBODY', at: path.at(-1)?.at ?? START });
+    expect([nudged.effects.length, nudged.starts.length, nudged.delays.length, isDeepStrictEqual(nudged.snapshot, end.snapshot)]).toEqual([
+      0,
+      0,
+      0,
+      true,
+    ]);
+  }
+});
+
+describe('in every state, whatever comes next,', () => {
+  const breaks = new Map<string, string>();
+  let tried = 0;
+  for (const { exploration, places: reached } of explored) {
+    for (const place of reached.filter(({ end }) => !end.done)) {
+      for (const event of exploration.events.filter((each) => canCome(exploration, place, each))) {
+        const edge = { before: place.end, event, after: step(chart, place.end.snapshot, event) };
+        tried += 1;
+        for (const rule of brokenByPool(edge)) if (!breaks.has(rule)) breaks.set(rule, `\n  ${told([...place.path, event])}\n`);
+      }
+    }
+  }
+
+  test('enough comes', () => expect(tried).toBeGreaterThan(20_000));
+
+  test.each(Object.keys(POOL_RULES))('%s', (rule) => expect(breaks.get(rule) ?? 'holds').toBe('holds'));
+});
+
+describe('in every state', () => {
+  test('any event, waited for or not, is heard or passed over, and changes nothing that it was given', () => {
+    for (const { end } of samples) {
+      for (const event of [...GRANTING, ...CREATING]) {
+        const snapshot = frozen(structuredClone(end.snapshot));
+        const after = step(chart, snapshot, frozen(event));
+        expect(step(chart, snapshot, event)).toEqual(after);
+        expect(JSON.parse(JSON.stringify(after.snapshot))).toStrictEqual(after.snapshot);
+      }
+    }
+  });
+
+  test('the record survives JSON', () => {
+    for (const { end } of places) expect(isDeepStrictEqual(JSON.parse(JSON.stringify(end.snapshot)), end.snapshot)).toBe(true);
+  });
+
+  test('a restart goes on there: its jobs and timers are issued again, but a creation is looked up', () => {
+    for (const { end } of samples) {
+      const resumed = step(chart, end.snapshot, { type: 'RESUME', at: START });
+      const name = stateName(end.snapshot.value);
+      expect([name, stateName(resumed.snapshot.value)]).toEqual([name, name.replace('Creating', 'Reconciling')]);
+      const jobs = [...end.invoking].map((job) => (job === 'create' ? 'reconcile' : job));
+      expect([name, resumed.starts.map(({ invokeId }) => invokeId)]).toEqual([name, jobs]);
+      const timers = ['Spacing', 'CoolOff'].filter((state) => name.includes(state));
+      expect([name, resumed.delays.length]).toEqual([name, timers.length]);
+      expect(resumed.effects).toEqual([]);
+    }
+  });
+});
+
+describe('a pool that is deleted', () => {
+  /** Each address goes when it is told to, in any order. */
+  const gone = (place: Place): Step => {
+    let now = step(chart, place.end.snapshot, { type: 'DELETED', at: START + SECOND });
+    for (const address of Object.keys(contextOf(now).members).reverse()) {
+      now = step(chart, now.snapshot, { type: 'GONE', address: address as Address, at: START + SECOND });
+    }
+    return now;
+  };
+
+  test('is gone once its addresses are, from every state', () => {
+    for (const place of living) {
+      const last = gone(place);
+      if (last.snapshot.value !== 'Gone' || !last.done) expect.fail(told(place.path));
+    }
+  });
+});
