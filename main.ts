@@ -369,6 +369,21 @@ async function dashboards(options: Options, { dashboardToken }: Environment, con
     log.info('serves the dashboard', { url: dashboard.url, jobs: `${dashboard.url}/jobs` });
     views.push({ observer: dashboard.observer, close: async () => void (await Promise.all([dashboard.close(), board.close()])) });
   }
+  if (options.inspect) {
+    const bind = parseBindAddress(options.inspect);
+    const { startInspector } = await import('./adapters/inspector/server.ts');
+    const inspector = await startInspector({
+      bind,
+      access: accessTo(bind, dashboardToken),
+      pageFolder: PAGES,
+      viewerUrl: options.inspectViewerUrl ?? 'https://stately.ai/inspect',
+      machines,
+      records,
+      hide: (text) => secrets.hide(text),
+    });
+    log.info('serves the inspector', { url: inspector.url });
+    views.push(inspector);
+  }
   return {
     observers: views.map(({ observer }) => observer),
     close: async () => void (await Promise.all(views.map(({ close }) => close()))),

@@ -6,6 +6,7 @@ import { Cell, type CellPorts, type Halt } from './cell.ts';
 import { type Charts, cellOf } from './charts.ts';
 import { discard, dispatch, type TimerData } from './dispatch.ts';
 import { Unreachable } from './errors.ts';
+import { Overdue } from './overdue.ts';
 import { type ObservedPools, providerOf } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type {
@@ -63,6 +64,7 @@ export class Leader {
   /** Record versions that stood when a verification was issued. */
   readonly #issued = new Map<string, Versions>();
   readonly #ended = new Map<ActorId, number>();
+  readonly #overdue: Overdue;
   readonly #consumers: Consumer[] = [];
   readonly #timers = new Set<() => void>();
   #closed = false;
@@ -71,6 +73,7 @@ export class Leader {
     this.term = term;
     this.#ports = ports;
     this.#halted = halted;
+    this.#overdue = new Overdue(ports.clock);
   }
 
   get cells(): ReadonlyMap<ActorId, Cell> {
@@ -97,6 +100,7 @@ export class Leader {
     );
     this.#every(this.#ports.settings.sweepEveryMs, () => {
       for (const cell of this.#cells.values()) void cell.sweep();
+      this.#wakeOverdue();
     });
   }
 
@@ -177,7 +181,11 @@ export class Leader {
     this.#tell(id, { type: 'CLAIMS_OBSERVED', fullNodes: [] });
     this.#tellSpec(id, pool);
     this.#tell(id, { type: 'PROVIDER_OBSERVED', addresses: truth });
-    for (const actor of cell.records.keys()) this.#tell(actor, { type: 'RESUME' });
+    for (const actor of cell.records.keys()) {
+      this.#tell(actor, { type: 'RESUME' });
+      // The provider has just answered: whatever credentials were refused before, the present ones are good.
+      this.#tell(actor, { type: 'SECRET_OBSERVED' });
+    }
     this.observeCluster(id);
   }
 
@@ -346,6 +354,16 @@ export class Leader {
   #heardTimer(job: ActiveJob): Promise<JobStep> {
     const { actor, sendId, commandId } = job.data as unknown as TimerData;
     return this.#hear({ to: actor, event: { type: sendId }, fence: { key: sendId, commandId } });
+  }
+
+  /** What the queue has lost comes all the same: a timer at once, a job by being asked for again. */
+  #wakeOverdue(): void {
+    const records = [...this.#cells].flatMap(([id, cell]) => (this.#started.has(id) || !id.startsWith('pool/') ? [...cell.records] : []));
+    for (const { actor, key, commandId, kind } of this.#overdue.look(records)) {
+      this.#ports.log.warn('what was waited for did not come in time', { actor, key, kind });
+      if (kind === 'timer') void this.#hear({ to: actor, event: { type: key }, fence: { key, commandId } });
+      else this.#tell(actor, { type: 'RESUME' });
+    }
   }
 
   /** The job of an outcome or a timer ends only after the turn that heard it is saved. */

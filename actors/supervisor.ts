@@ -51,6 +51,7 @@ export class Supervisor {
   #synced = false;
   #runId: string | null = null;
   #storeError: string | null = 'not asked yet';
+  #openError: string | null = null;
 
   constructor(ports: SupervisorPorts) {
     this.#ports = ports;
@@ -104,7 +105,8 @@ export class Supervisor {
     return {
       caches: this.#synced ? null : 'the caches are not synced yet',
       store: this.#storeError,
-      leadership: !this.#holdsLease || this.#leader ? null : 'leads, but has not taken the records over yet',
+      leadership:
+        !this.#holdsLease || this.#leader ? null : `leads, but has not taken the records over yet: ${this.#openError ?? 'it is about to'}`,
     };
   }
 
@@ -164,7 +166,8 @@ export class Supervisor {
         await this.#openOnce(memory, round);
         return;
       } catch (error) {
-        this.#ports.log.warn('the records could not be taken over yet', { attempt, error: String(error) });
+        this.#openError = error instanceof Error ? error.message : String(error);
+        this.#ports.log.warn('the records could not be taken over yet', { attempt, error: this.#openError });
         await new Promise<void>((resolve) => this.#ports.clock.after(Math.min(500 * attempt, 5000), resolve));
       }
     }
@@ -192,6 +195,7 @@ export class Supervisor {
       await leader.close('stale', 0);
       throw error;
     }
+    this.#openError = null;
     if (!this.#isCurrent(round)) return;
     log.info('leads', { term, cells: leader.cells.size, from: memory ? 'memory' : 'store' });
     for (const cell of leader.cells.keys()) this.#projector.show(cell);

@@ -176,7 +176,9 @@ export const failsAs =
     return failure !== null && kinds.includes(failure.kind);
   };
 
-export const isSettled = (_: AddressContext, event: AnyAddressEvent): boolean => failureIn(event)?.unknownOutcome === false;
+/** The failure leaves nothing in doubt: neither this call nor an earlier one can still take effect. */
+export const isSettled = ({ inDoubtUntil }: AddressContext, event: AnyAddressEvent): boolean =>
+  inDoubtUntil === null && failureIn(event)?.unknownOutcome === false;
 
 // ---------------------------------------------------------------- decisions: the next context, and what is told
 

@@ -1,5 +1,5 @@
 import type { ObservedAddress } from '../../machines/types.ts';
-import { ProviderError } from '../errors.ts';
+import { Fenced, ProviderError } from '../errors.ts';
 import type { Json } from '../ports.ts';
 import { again, done, type JobBody, type JobContext, type JobResult, pollStep, write } from './body.ts';
 import { isNotFound } from './reader.ts';
@@ -59,7 +59,26 @@ async function resume(context: JobContext<'assign'>, progress: Progress): Promis
   return send(context, progress);
 }
 
+/** Looks whether what was sent has taken effect. A look that fails says nothing about it: the next one may tell, and meanwhile nothing else is sent. */
 async function confirm(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
+  try {
+    return await look(context, progress);
+  } catch (error) {
+    const isTelling =
+      error instanceof Fenced || error instanceof ActionErrored || (error instanceof ProviderError && error.kind === 'NotFound');
+    if (isTelling) {
+      context.reader.forget(context.input.address);
+      throw error;
+    }
+    const asked = error instanceof ProviderError ? (error.retryAfterMs ?? 0) : 0;
+    const polls = progress.polls + 1;
+    return again(Math.max(asked, pollStep(context.settings.pollSteps, polls)), asJson({ ...progress, polls }));
+  }
+}
+
+class ActionErrored extends ProviderError {}
+
+async function look(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
   const { input, provider, reader, settings } = context;
   const observed = await reader.read(input.address, progress.sentAt ?? 0, 'failover');
   if (isThere(context, observed)) {
@@ -70,8 +89,7 @@ async function confirm(context: JobContext<'assign'>, progress: Progress): Promi
   if (!observed.locked && progress.action !== null && polls > 2) {
     const state = await provider.actionState(input.address, progress.action, { purpose: 'failover' });
     if (state === 'errored') {
-      reader.forget(input.address);
-      throw new ProviderError(
+      throw new ActionErrored(
         'Unavailable',
         `assign ${input.address} to ${input.node.name}: the provider's action ${progress.action} ended in an error`,
       );

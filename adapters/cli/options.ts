@@ -84,9 +84,7 @@ function flags(): Option[] {
     new Option('--kubeconfig <file>', 'configuration of the cluster to operate (default: KUBECONFIG, else the Pod’s own)'),
     new Option('--metrics-bind-addr <address>', 'where /metrics, /healthz and /readyz are served').default(':8080'),
     new Option('--debug', 'log more').default(false),
-    new Option('--controllers <names>', 'comma-separated: flipop (default: those whose CRDs are served)').argParser((text: string) =>
-      text.split(','),
-    ),
+    new Option('--controllers <names>', 'comma-separated: flipop (default: those whose CRDs are served)').argParser(checked(controllers)),
     new Option('--leader-elect [yes]', 'contend for the Lease; =false for a lone process')
       .default(true)
       .argParser((text: string) => text !== 'false'),
@@ -134,6 +132,15 @@ const checked =
       throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
     }
   };
+
+const CONTROLLERS: readonly string[] = ['flipop'];
+
+function controllers(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !CONTROLLERS.includes(name));
+  if (unknown !== undefined) throw new Error(`"${unknown}" is no controller of this version; there is ${CONTROLLERS.join(', ')}`);
+  return names;
+}
 
 function positive(text: string): number {
   const value = Number(text);
