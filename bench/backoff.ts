@@ -9,9 +9,9 @@ const TABLE = [1_000, 1_000, 5_000, 5_000];
 const QUICK_TABLE = TABLE.slice(0, 3);
 
 /** Whether a refused assign is tried again by the table, and what the operator does meanwhile. */
-export async function backoff({ quick }: Plan): Promise<Measured> {
-  const table = quick ? QUICK_TABLE : TABLE;
-  const world = await openWorld({ actionMs: 50 });
+export async function backoff(plan: Plan): Promise<Measured> {
+  const table = plan.quick ? QUICK_TABLE : TABLE;
+  const world = await openWorld(plan, { actionMs: 50 });
   try {
     for (const node of ['node-1', 'node-2', 'node-3']) world.addNode(node, { labels: { pool: 'work' } });
     const [address = ''] = world.addresses(1, ['node-1']);

@@ -1,4 +1,4 @@
-import type { ClusterListener, ClusterSource, ClusterWriter } from '../actors/ports/cluster.ts';
+import type { ClusterListener, ClusterSource } from '../actors/ports/cluster.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { queryOf } from '../machines/match.ts';
 import type { ObservedNode } from '../machines/types.ts';
@@ -12,8 +12,8 @@ export interface Facts {
   readonly nodes: Map<string, ObservedNode>;
 }
 
-/** As little of a cluster as the runtime takes: every pool is told of its own nodes alone, and what is written goes nowhere. */
-export interface FactSource extends ClusterSource, ClusterWriter {
+/** As little of a cluster as the runtime takes: every pool is told of its own nodes alone. */
+export interface FactSource extends ClusterSource {
   setReady(facts: Facts, node: string, ready: boolean): void;
 }
 
@@ -28,9 +28,6 @@ export function factSource(pools: readonly Facts[], provider: string): FactSourc
       tell(pool);
     }
   };
-  const refuse = (): never => {
-    throw new Error('nothing is created here');
-  };
   return {
     start: async (told) => {
       listener = told;
@@ -40,11 +37,6 @@ export function factSource(pools: readonly Facts[], provider: string): FactSourc
     close: async () => {
       listener = null;
     },
-    project: () => undefined,
-    retract: () => undefined,
-    recordIntent: async () => refuse(),
-    appendAddress: async () => refuse(),
-    flush: async () => undefined,
     setReady: (pool, name, ready) => {
       const node = pool.nodes.get(name);
       if (node !== undefined) pool.nodes.set(name, { ...node, ready });

@@ -7,9 +7,9 @@ const HANGING = 50;
 const HANG_MS = 20_000;
 
 /** Whether addresses whose provider calls hang are in the way of another one, of the same pool. */
-export async function hanging({ quick }: Plan): Promise<Measured> {
-  const usualCount = quick ? 10 : 100;
-  const world = await openWorld({ actionMs: 50 });
+export async function hanging(plan: Plan): Promise<Measured> {
+  const usualCount = plan.quick ? 10 : 100;
+  const world = await openWorld(plan, { actionMs: 50 });
   try {
     const nodes = Array.from({ length: 2 * HANGING + 10 }, (_, index) => `node-${index + 1}`);
     for (const node of nodes) world.addNode(node, { labels: { pool: 'work' } });

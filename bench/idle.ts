@@ -11,9 +11,9 @@ const VERIFY_S = 300 / HASTE;
 const RESYNC_S = 60 / HASTE;
 
 /** What it costs to look after addresses with which all is well. */
-export async function idle({ quick }: Plan): Promise<Measured> {
-  const rounds = quick ? 1 : 3;
-  const world = await openWorld();
+export async function idle(plan: Plan): Promise<Measured> {
+  const rounds = plan.quick ? 1 : 3;
+  const world = await openWorld(plan);
   try {
     for (let pool = 0; pool < POOLS; pool += 1) {
       const nodes = Array.from({ length: PER_POOL }, (_, index) => `node-${pool}-${index}`);

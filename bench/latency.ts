@@ -7,9 +7,9 @@ import { openWorld, RAISED_FLAGS, RAISED_TEXT, type World } from './world.ts';
 const WARM_UP = 20;
 
 /** From the failing node to the assign, and from the provider's last word to the status, for actions of up to a second. */
-export async function latency({ quick }: Plan): Promise<Measured> {
-  const failovers = quick ? 100 : 500;
-  const world = await openWorld({ actionMs: { min: 50, max: 1_000 } });
+export async function latency(plan: Plan): Promise<Measured> {
+  const failovers = plan.quick ? 100 : 500;
+  const world = await openWorld(plan, { actionMs: { min: 50, max: 1_000 } });
   try {
     await furnish(world, { addresses: 10, nodes: 25 });
     const cold = await failOver(world, holderOf(world));
@@ -40,8 +40,8 @@ export async function latency({ quick }: Plan): Promise<Measured> {
 }
 
 /** The same for actions that take as long as a busy provider's. */
-export async function slowActions(): Promise<Measured> {
-  const world = await openWorld({ actionMs: { min: 5_000, max: 10_000 } });
+export async function slowActions(plan: Plan): Promise<Measured> {
+  const world = await openWorld(plan, { actionMs: { min: 5_000, max: 10_000 } });
   try {
     await furnish(world, { addresses: 20, nodes: 45 });
     const done = await drill(world, { failovers: 20, everyMs: { min: 50, max: 50 }, random: seededRandom(7) });

@@ -6,7 +6,7 @@ import { hanging } from './hanging.ts';
 import { idle } from './idle.ts';
 import { latency, slowActions } from './latency.ts';
 import { memory } from './memory.ts';
-import type { Scenario } from './scenario.ts';
+import type { Plan, Scenario } from './scenario.ts';
 import { type Result, table } from './table.ts';
 import { transitions } from './transitions.ts';
 import { turns } from './turns.ts';
@@ -35,15 +35,15 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function bench({ scenarios, json, quick, check }: Args): Promise<number> {
-  const machine = { cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), node: process.versions.node, quick };
+async function bench({ scenarios, json, check, ...plan }: Args): Promise<number> {
+  const machine = { cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), node: process.versions.node, ...plan };
   const say = (text: string): void => (json ? undefined : console.log(text));
-  say(`${machine.cores} cores of ${machine.cpu}, Node ${machine.node}${quick ? ', QUICK: not to be quoted' : ''}`);
+  say(`${machine.cores} cores of ${machine.cpu}, Node ${machine.node}${plan.quick ? ', QUICK: not to be quoted' : ''}`);
   const results: Result[] = [];
   const broken: { scenario: string; error: string }[] = [];
   for (const scenario of scenarios) {
     try {
-      const result = await run(scenario, quick);
+      const result = await run(scenario, plan);
       results.push(result);
       say(table([result]).join('\n'));
     } catch (error) {
@@ -59,10 +59,10 @@ async function bench({ scenarios, json, quick, check }: Args): Promise<number> {
 
 const textOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
 
-async function run({ name, measure }: Scenario, quick: boolean): Promise<Result> {
+async function run({ name, measure }: Scenario, plan: Plan): Promise<Result> {
   const before = loadavg()[0] ?? 0;
   const startedAt = performance.now();
-  const measured = await measure({ quick });
+  const measured = await measure(plan);
   return { scenario: name, ...measured, seconds: (performance.now() - startedAt) / 1000, load: [before, loadavg()[0] ?? 0] };
 }
 

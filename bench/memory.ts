@@ -12,11 +12,11 @@ const ADDRESSES = 10;
 const MB = 1e6;
 
 /** Resident memory of the operator with an empty cluster, and with a large one of which all or a tenth of the nodes match. */
-export async function memory({ quick }: Plan): Promise<Measured> {
-  const restMs = quick ? 10_000 : 60_000;
-  const empty = await weigh(restMs, null);
-  const all = await weigh(restMs, { nodeLabel: 'pool=work', podNamespace: 'default', podLabel: 'app=ingress' });
-  const few = await weigh(restMs, { nodeLabel: 'few=yes', podNamespace: 'default', podLabel: 'few=yes' });
+export async function memory(plan: Plan): Promise<Measured> {
+  const restMs = plan.quick ? 10_000 : 60_000;
+  const empty = await weigh(plan, restMs, null);
+  const all = await weigh(plan, restMs, { nodeLabel: 'pool=work', podNamespace: 'default', podLabel: 'app=ingress' });
+  const few = await weigh(plan, restMs, { nodeLabel: 'few=yes', podNamespace: 'default', podLabel: 'few=yes' });
   const megabytes = (what: string, bytes: number, atMost?: number) =>
     ({ what, value: bytes / MB, unit: 'MB', ...(atMost !== undefined && { target: { atMost } }) }) as const;
   return {
@@ -37,8 +37,8 @@ export async function memory({ quick }: Plan): Promise<Measured> {
   };
 }
 
-async function weigh(restMs: number, match: JsonObject | null): Promise<ReturnType<typeof memoryOf>> {
-  const world = await openWorld();
+async function weigh(plan: Plan, restMs: number, match: JsonObject | null): Promise<ReturnType<typeof memoryOf>> {
+  const world = await openWorld(plan);
   try {
     if (match !== null) furnish(world, match);
     const { pid } = await world.start();

@@ -5,6 +5,7 @@ import type { Log, Observer } from '../actors/ports.ts';
 import { DEFAULT_SETTINGS } from '../actors/settings.ts';
 import { Supervisor } from '../actors/supervisor.ts';
 import { bullQueues } from '../adapters/bullmq/queues.ts';
+import { memoryCluster } from '../adapters/memory/cluster.ts';
 import { memoryLease } from '../adapters/memory/leadership.ts';
 import { memoryProvider } from '../adapters/memory/provider.ts';
 import { patientClient } from '../adapters/redis/client.ts';
@@ -12,6 +13,7 @@ import { redisLink } from '../adapters/redis/link.ts';
 import { redisStore } from '../adapters/redis/store.ts';
 import { systemClock } from '../adapters/system/clock.ts';
 import type { AddressContext } from '../machines/ip.ts';
+import { queryOf } from '../machines/match.ts';
 import type { Address, ObservedNode, ProviderID } from '../machines/types.ts';
 import { startRedis } from '../tools/redis.mjs';
 import { type Facts, factSource } from './facts.ts';
@@ -55,7 +57,8 @@ export async function turns({ quick }: Plan): Promise<Measured> {
     probe: () => undefined,
     leadership: memoryLease(clock).contender('bench'),
     source: cluster,
-    writer: cluster,
+    // It knows none of these pools: what is written to it goes nowhere.
+    writer: memoryCluster({ queryOf }).process(),
     providers: {
       [PROVIDER]: {
         facts: { addresses: true, dns: true, ipv6: false, addressesPerNode: 1, providerIDPrefix: PREFIX, missing: null },

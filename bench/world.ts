@@ -8,6 +8,7 @@ import { nodeObject, podObject } from '../simulator/kubernetes/cluster.ts';
 import type { JsonObject } from '../simulator/kubernetes/objects.ts';
 import { type KubernetesSimulator, startKubernetes } from '../simulator/kubernetes/server.ts';
 import { type PrivateRedis, startRedis } from '../tools/redis.mjs';
+import type { Plan } from './scenario.ts';
 import { followStatus, type Statuses } from './statuses.ts';
 
 const CRD = join(import.meta.dirname, '../crds/floatingippools.yaml');
@@ -49,7 +50,8 @@ export interface World {
   close(): Promise<void>;
 }
 
-export async function openWorld(options: Omit<DigitalOceanOptions, 'token'> = {}): Promise<World> {
+/** The operator comes from the plan's entry point, the figures of DigitalOcean from `options`. */
+export async function openWorld({ entry }: Plan, options: Omit<DigitalOceanOptions, 'token'> = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'routedip-bench-'));
   // As it is shipped: what is acknowledged survives a crash.
   const redis: PrivateRedis = await startRedis({ aof: true });
@@ -98,7 +100,14 @@ export async function openWorld(options: Omit<DigitalOceanOptions, 'token'> = {}
     },
     start: async (flags = []) => {
       const all = ['--metrics-bind-addr=127.0.0.1:0', ...flags];
-      const operator = startOperator({ kubeconfig, redisUrl: redis.url, digitaloceanUrl: cloud.url, token: TOKEN, flags: all });
+      const operator = startOperator({
+        kubeconfig,
+        redisUrl: redis.url,
+        digitaloceanUrl: cloud.url,
+        token: TOKEN,
+        flags: all,
+        ...(entry !== undefined && { entry }),
+      });
       state.operator = operator;
       await world.until('the operator is ready', () => isReady(operator), READY_MS);
       return operator;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { isObject, type Json, type JsonObject } from '../simulator/kubernetes/objects.ts';
 
-const BIN = join(import.meta.dirname, '../bin/routedip-operator.mjs');
+const ENTRY = join(import.meta.dirname, '../bin/routedip-operator.mjs');
 const KEPT_LINES = 400;
 const STOP_MS = 5_000;
 
@@ -13,6 +13,8 @@ interface OperatorEnvironment {
   readonly redisUrl: string;
   readonly digitaloceanUrl: string;
   readonly token: string;
+  /** Another entry point than this repository's, e.g. that of an installed package. */
+  readonly entry?: string;
   /** After `run`. */
   readonly flags: readonly string[];
 }
@@ -42,8 +44,15 @@ export interface OperatorProcess {
   kill(): void;
 }
 
-export function startOperator({ kubeconfig, redisUrl, digitaloceanUrl, token, flags }: OperatorEnvironment): OperatorProcess {
-  const child = spawn(process.execPath, [BIN, 'run', ...flags], {
+export function startOperator({
+  kubeconfig,
+  redisUrl,
+  digitaloceanUrl,
+  token,
+  flags,
+  entry = ENTRY,
+}: OperatorEnvironment): OperatorProcess {
+  const child = spawn(process.execPath, [entry, 'run', ...flags], {
     env: {
       ...process.env,
       KUBECONFIG: kubeconfig,
