@@ -114,9 +114,9 @@ export const findInput = ({ provider, address, inDoubtUntil }: AddressContext): 
   notBefore: inDoubtUntil,
 });
 
-export function assignInput({ provider, address, elected, inDoubtUntil }: AddressContext): AssignInput {
+export function assignInput({ provider, address, holder, elected, inDoubtUntil }: AddressContext): AssignInput {
   if (!elected) throw new Error(`address ${address} is assigned without a node`);
-  return { provider, address, node: elected, inDoubtUntil };
+  return { provider, address, holder, node: elected, inDoubtUntil };
 }
 
 export const releaseInput = ({ provider, address, retiring }: AddressContext): ReleaseInput => ({
@@ -197,6 +197,9 @@ export function learn(context: AddressContext, event: AnyAddressEvent): Next {
     ...(context.failure?.kind === 'NotFound' && { failure: null, attempts: 0 }),
   });
 }
+
+/** What is known of the address may be void: it is read before anything is decided. */
+export const question = (context: AddressContext): Next => next({ ...context, known: false });
 
 /** Waits for a node: any grant is given back. */
 export const awaitNode = (context: AddressContext): Next =>

@@ -39,6 +39,8 @@ export interface FindInput {
 export interface AssignInput {
   readonly provider: string;
   readonly address: Address;
+  /** Who held it when this was decided. A read that shows a third one ends the job: whoever moved it meanwhile is heard first. */
+  readonly holder: ProviderID | null;
   readonly node: NodeRef;
   /** Not null when an earlier call may still take effect: read first, and send nothing before this time (ms since the epoch). */
   readonly inDoubtUntil: number | null;

@@ -54,6 +54,9 @@ async function resume(context: JobContext<'assign'>, progress: Progress): Promis
   const observed = await provider.findRoutedIP(input.address, { purpose: 'failover' });
   if (isThere(context, observed)) return done({ providerID: input.node.providerID });
   if (observed.locked) return again(pollStep(settings.pollSteps, progress.polls), asJson({ ...progress, polls: progress.polls + 1 }));
+  if (observed.providerID !== null && observed.providerID !== input.holder) {
+    throw new ProviderError('Conflict', `assign ${input.address} to ${input.node.name}: it is on ${observed.providerID} by now`);
+  }
   const wait = (input.inDoubtUntil ?? 0) - clock.now();
   if (wait > 0) return again(Math.min(wait, 2000), asJson({ ...progress, startedAt: clock.now() }));
   return send(context, progress);

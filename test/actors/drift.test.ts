@@ -82,6 +82,18 @@ describe('an address that someone moves by hand', () => {
     expect([world.holderOf(A), world.holderOf(B)].sort()).toEqual(['a', 'b']);
   });
 
+  test('to an eligible node while its assign fails is left there', async ({ open }) => {
+    const world = open();
+    const ref = await serving(world, 'a', 'b', 'c');
+    world.provider.faults.next('assignRoutedIP', { kind: 'refuse', error: 'Invalid' }, 2);
+    world.cluster.setNode(node('a', { ready: false }));
+    await world.clock.runUntil(() => world.assigns().length === 2, 120_000);
+    world.provider.cloud.moveByHand(A, providerIDOf('c'));
+    await world.untilStates(ref, { [A]: 'active' }, 700_000);
+    expect(world.holderOf(A)).toBe('c');
+    expect(world.assigns()).toHaveLength(2);
+  });
+
   test('is looked at once more before anything is done: a list that lags behind moves nothing', async ({ open }) => {
     const world = open();
     await serving(world, 'a', 'b');

@@ -63,6 +63,11 @@ export class Invariants implements Observer {
     return this.#records;
   }
 
+  /** The records were lost while no process ran. */
+  forget(): void {
+    this.#records.clear();
+  }
+
   turnSaved(turn: SavedTurn): void {
     this.turns.push(turn);
     if (turn.term < this.#term) this.#note('terms only grow', `${turn.cell} was written under term ${turn.term} after ${this.#term}`);
