@@ -86,8 +86,8 @@ export const ipMachine = (settings: AddressSettings) => {
         unauthorized: asks((context) => context.failure?.kind === 'Unauthorized'),
         unauthorizedAndRetiring: asks((context) => context.failure?.kind === 'Unauthorized' && ip.isRetiring(context)),
         resumesOpening: asks(ip.resumesOpening),
-        resumesAssigning: asks((context) => context.resume === 'Assigning' && context.eligible && context.known),
-        resumesPruning: asks((context) => context.resume === 'Pruning' && (context.eligible || ip.isRetiring(context))),
+        resumesAssigning: asks((context) => context.resume === 'Assigning' && ip.goesOn(context)),
+        resumesPruning: asks((context) => context.resume === 'Pruning' && (ip.goesOn(context) || ip.isRetiring(context))),
         resumesReleasing: asks((context) => context.resume === 'Releasing'),
       },
     })

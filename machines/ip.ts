@@ -140,9 +140,11 @@ export const isManaged = ({ policy }: AddressContext): boolean => policy.firewal
 export const opensFirst = ({ policy }: AddressContext): boolean => policy.firewall !== null && !policy.postAllow;
 /** There is a firewall, and its time has come: at once, or once the assignment is confirmed. */
 export const opensNow = (context: AddressContext): boolean => opensFirst(context) || (isManaged(context) && confirmedHere(context));
+/** After a wait the node is still the one, and nothing was said of the address that has to be read first. */
+export const goesOn = ({ eligible, known }: AddressContext): boolean => eligible && known;
 /** After a wait the firewall comes first, too: its ports may have changed meanwhile, and what is open is answered at once. */
 export const resumesOpening = (context: AddressContext): boolean =>
-  context.eligible && (context.resume === 'FirewallOpening' || (context.resume === 'Assigning' && opensFirst(context)));
+  goesOn(context) && (context.resume === 'FirewallOpening' || (context.resume === 'Assigning' && opensFirst(context)));
 export const isRetiring = ({ retiring }: AddressContext): boolean => retiring !== null;
 export const isDeleted = ({ retiring, origin }: AddressContext): boolean => retiring === 'Delete' && origin === 'Created';
 

@@ -44,6 +44,9 @@ export function checkPoolSpec(raw: unknown, registry: ProviderRegistry): Checked
   }
 }
 
+/** Timers and dates end somewhere; nobody waits longer. */
+const LONGEST_COOL_OFF_SECONDS = 31_536_000;
+
 class InvalidSpec extends Error {}
 
 const refuse = (text: string): never => {
@@ -67,14 +70,15 @@ function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegi
   const twice = ips.find((entry, index) => ips.indexOf(entry) !== index);
   if (twice) refuse(`address ${twice} is listed twice in ips`);
   if (facts.missing) refuse(`provider "${provider}" has no credentials: ${facts.missing}`);
-  const coolOffMs = number(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds', Number.isFinite) * 1000;
+  const coolOffSeconds = number(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds', Number.isFinite);
+  if (coolOffSeconds > LONGEST_COOL_OFF_SECONDS) refuse('spec.assignmentCoolOffSeconds must be at most 31536000, a year');
   return {
     provider,
     providerIDPrefix: facts.providerIDPrefix,
     region: text(raw.region, 'spec.region'),
     desired: desiredIPs || ips.length,
     ips,
-    coolOffMs,
+    coolOffMs: coolOffSeconds * 1000,
     match,
     dns,
   };

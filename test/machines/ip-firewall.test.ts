@@ -79,6 +79,14 @@ describe('the firewall of an address', () => {
     expect(given.send('OPENED').inputOf('assign')).toMatchObject({ inDoubtUntil: given.context.inDoubtUntil });
   });
 
+  test('is neither opened nor pruned after a wait in which a list showed the address elsewhere: it is read first', () => {
+    const moved = { observed: observed(A, 'x') };
+    const opening = managed(FIRST).send('NODE_GRANTED', grant('b')).send('REFUSED', refused).send('ADDRESS_OBSERVED', moved);
+    expect(done(opening.elapse())).toEqual(['find']);
+    const pruning = managed(FIRST, 'b').send('NODE_GRANTED', grant('b')).send('OPENED').send('REFUSED', refused);
+    expect(done(pruning.send('ADDRESS_OBSERVED', moved).elapse())).toEqual(['find']);
+  });
+
   test('waits for the assignment from the moment it is told to', () => {
     const opening = managed(FIRST).send('NODE_GRANTED', grant('b'));
     expect(done(opening.send('POLICY_OBSERVED', { policy: AFTER }))).toEqual(['assign']);

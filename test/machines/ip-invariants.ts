@@ -59,6 +59,13 @@ export const RULES: Readonly<Record<string, Rule>> = {
       return node.name === elected?.name && inDoubtUntil === doubt && (eligible || doubt !== null);
     }),
 
+  'nothing is assigned and nothing closed while what is known may be void': ({ before, after }) => {
+    const { known, retiring } = contextOf(after);
+    const acts =
+      (inputs(after, 'assign').length > 0 && !before.invoking.has('assign')) || claims(after).some(({ mode }) => mode === 'prune');
+    return known || retiring !== null || !acts;
+  },
+
   'a read is not trusted before the end of a doubt': ({ after }) =>
     inputs<FindInput>(after, 'find').every(({ notBefore }) => notBefore === contextOf(after).inDoubtUntil),
 

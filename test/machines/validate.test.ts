@@ -113,6 +113,15 @@ describe('a spec of the wrong types, from a server without our schema,', () => {
     ['spec.dnsRecordSet.zone must be a string', spec(dns({ zone: 1 }))],
   ])('is refused by name: %s', (text, raw) => expect(errorOf(raw)).toBe(text));
 
+  test('has no cool-off that timers and dates cannot hold', () => {
+    const told = 'spec.assignmentCoolOffSeconds must be at most 31536000, a year';
+    expect([1e300, 31_536_001, 31_536_000].map((seconds) => errorOf(spec({ assignmentCoolOffSeconds: seconds })))).toEqual([
+      told,
+      told,
+      null,
+    ]);
+  });
+
   test('is refused or read, never more: no spec makes the check throw', () => {
     const field = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom(PROVIDER, [A], 1, {}));
     const raw = fc.oneof(

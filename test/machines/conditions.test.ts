@@ -1,0 +1,195 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { NOT_ACQUIRING, type PoolContext, poolContext } from '../../machines/pool.ts';
+import { type AddressView, failureReason, type PoolView, poolConditions, poolStatus } from '../../machines/status.ts';
+import type { Address, ErrorKind } from '../../machines/types.ts';
+import { A, B, C, failure, member, refOf, START } from './builders.ts';
+import { poolInput } from './pool-world.ts';
+import { shown, specOf, stable, view } from './status-view.ts';
+
+/** Reason, status and message of each condition. */
+const told = (given: PoolView) =>
+  Object.fromEntries(poolConditions(given).map(({ type, status, reason, message }) => [type, [status, reason, message]]));
+
+describe('the conditions of a pool', () => {
+  test('whose addresses are all active', () => {
+    expect(told(view())).toEqual({
+      Ready: ['True', 'AllActive', '2 of 2 addresses are active'],
+      Progressing: ['False', 'Idle', 'nothing is under way'],
+      Degraded: ['False', 'AsExpected', 'nothing is wrong'],
+    });
+  });
+
+  const cool = (kind: ErrorKind) => ({ [A]: shown('CoolOff', { failure: failure(kind) }), [B]: stable(B, 'b') });
+  const waiting = { [A]: shown('Unassigned'), [B]: stable(B, 'b') };
+
+  test.each<[string, PoolView, string, string]>([
+    ['its spec is not valid', view({ error: 'unknown provider "aws"' }), 'InvalidSpec', 'unknown provider "aws"'],
+    [
+      'several new addresses may be its own',
+      view({ acquiring: { ...NOT_ACQUIRING, unclear: [B, C] } }),
+      'CreateUnknown',
+      'its outcome is unknown',
+    ],
+    [
+      'no address can be created',
+      view({ acquiring: { ...NOT_ACQUIRING, failure: failure('Invalid') } }),
+      'CreateFailed',
+      'answered Invalid',
+    ],
+    ['an older pool has its address', view({ conflicts: { [B]: 'default/older' } }), 'AddressConflict', 'default/older'],
+    ['the provider does not know an address', view({}, cool('NotFound')), 'AddressNotFound', A],
+    ['a node has another address', view({}, cool('NodeInUse')), 'NodeInUse', A],
+    ['the credentials are refused', view({}, cool('Unauthorized')), 'Unauthorized', A],
+    ['the provider limits it', view({}, cool('RateLimited')), 'RateLimited', A],
+    ['the provider is away', view({}, cool('Unavailable')), 'AssignFailed', A],
+    ['no node is left', view({}, waiting), 'NoEligibleNode', `no eligible node is free for ${A}`],
+  ])('say so when %s', (_, given, reason, part) => {
+    const { Degraded, Ready } = told(given);
+    expect(Degraded).toEqual(['True', reason, expect.stringContaining(part)]);
+    if (Ready?.[0] === 'False') expect(Ready).toEqual(['False', reason, expect.stringContaining(part)]);
+  });
+
+  test('name the first trouble in the order in which a person would look', () => {
+    const acquiring = { ...NOT_ACQUIRING, failure: failure('Invalid') };
+    const conflicts = { [B]: 'default/older' };
+    const all: Partial<PoolContext>[] = [{ error: 'x', acquiring, conflicts }, { acquiring, conflicts }, { conflicts }, {}];
+    const reasons = all.map(
+      (change) => told(view(change, { [A]: cool('NotFound')[A] as AddressView, [B]: shown('Unassigned') })).Degraded?.[1],
+    );
+    expect(reasons).toEqual(['InvalidSpec', 'CreateFailed', 'AddressConflict', 'AddressNotFound']);
+  });
+
+  test.each<[string, PoolView, string, string]>([
+    ['reads what it has to know', view({}, {}, 'Priming'), 'Priming', 'reading'],
+    ['creates an address', view({ acquiring: { ...NOT_ACQUIRING, unpublished: C } }), 'Creating', 'creating an address'],
+    ['assigns one', view({}, { [A]: shown('Assigning'), [B]: stable(B, 'b') }), 'Assigning', A],
+    ['waits for the time of the next one', view({ grantAt: START }, waiting), 'Spacing', '2026-03-01T12:00:00.000Z'],
+  ])('say so when it %s, and that nothing is wrong', (_, given, reason, part) => {
+    const { Progressing, Degraded } = told(given);
+    expect(Progressing).toEqual(['True', reason, expect.stringContaining(part)]);
+    expect(Degraded).toEqual(['False', 'AsExpected', 'nothing is wrong']);
+  });
+
+  test('call nothing wrong while an address only waits for its turn', () => {
+    const members = { [A]: member(), [B]: member({ ready: false, node: refOf('b') }) };
+    const turn = view(
+      { spec: specOf({ assignmentCoolOffSeconds: 20 }), members },
+      { [A]: shown('Unassigned'), [B]: shown('Assigning', { address: B }) },
+    );
+    expect([told(turn).Degraded?.[1], told(turn).Ready]).toEqual(['AsExpected', ['False', 'Assigning', '0 of 2 addresses are active']]);
+  });
+
+  test('call nothing wrong while an address is still read', () => {
+    expect(told(view({}, { [A]: shown('Unassigned', { known: false }), [B]: stable(B, 'b') }))).toMatchObject({
+      Ready: ['False', 'Waiting', '1 of 2 addresses are active'],
+      Degraded: ['False', 'AsExpected', 'nothing is wrong'],
+    });
+  });
+
+  test('are not Ready while addresses are wanted that do not exist, or belong to an older pool', () => {
+    expect(told(view({ spec: specOf({ desiredIPs: 3 }) })).Ready).toEqual(['False', 'Waiting', '2 of 3 addresses are active']);
+    expect(told(view({ conflicts: { [B]: 'default/older' } })).Ready?.[0]).toBe('False');
+  });
+
+  test('of a pool of which nothing is known yet are not Ready', () => {
+    const empty: PoolView = { state: 'Priming', context: poolContext(poolInput()), addresses: {}, term: 1 };
+    expect(told(empty).Ready).toEqual(['False', 'Priming', '0 of 0 addresses are active']);
+  });
+});
+
+describe('a failure', () => {
+  const KINDS: ErrorKind[] = [
+    'NotFound',
+    'InProgress',
+    'NodeInUse',
+    'Conflict',
+    'RateLimited',
+    'Unauthorized',
+    'Invalid',
+    'Unavailable',
+    'Unsupported',
+  ];
+
+  test('of any kind has a reason as Kubernetes wants one', () => {
+    for (const kind of KINDS) expect(failureReason({ kind })).toMatch(/^[A-Z][A-Za-z]+$/);
+  });
+});
+
+/** Every word that a condition may have as its reason; docs/conditions.md tells what each one means. */
+const REASONS = [
+  [
+    'AllActive',
+    'Waiting',
+    'Idle',
+    'AsExpected',
+    'Priming',
+    'Creating',
+    'Assigning',
+    'Spacing',
+    'InvalidSpec',
+    'CreateUnknown',
+    'CreateFailed',
+  ],
+  ['AddressConflict', 'AddressNotFound', 'NodeInUse', 'Unauthorized', 'RateLimited', 'AssignFailed', 'NoEligibleNode'],
+].flat();
+
+/** Mostly nothing: each trouble hides those behind it. */
+const seldom = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> =>
+  fc.oneof({ weight: 6, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
+const kinds = fc.constantFrom<ErrorKind>('NotFound', 'NodeInUse', 'Unauthorized', 'RateLimited', 'Unavailable');
+const node = fc.option(fc.constantFrom('a', 'b').map(refOf));
+const address = (which: Address): fc.Arbitrary<AddressView> =>
+  fc
+    .record({
+      state: fc.constantFrom('Unassigned', 'FirewallOpening', 'Assigning', 'Pruning', 'Stable', 'Stable', 'CoolOff', 'Releasing'),
+      known: fc.boolean(),
+      assigned: node,
+      elected: node,
+      kind: fc.option(kinds),
+      coolOffUntil: fc.option(fc.nat()),
+      epoch: fc.nat(2),
+    })
+    .map(({ state, kind, ...rest }) =>
+      shown(state, { ...rest, address: which, holder: rest.assigned?.providerID ?? null, failure: kind && failure(kind) }),
+    );
+const acquiring = fc
+  .record({
+    intent: seldom(fc.record({ knownAddresses: fc.constant([A]), listedAt: fc.nat(), region: fc.constantFrom('', 'nyc3') })),
+    unpublished: seldom(fc.constant(C)),
+    published: fc.subarray([C]),
+    unclear: seldom(fc.constant([B, C])).map((several) => several ?? []),
+    failure: seldom(kinds.map((kind) => failure(kind))),
+  })
+  .map((how) => ({ ...NOT_ACQUIRING, ...how }));
+const anyView: fc.Arbitrary<PoolView> = fc
+  .record({
+    state: fc.constantFrom('Serving', 'Serving', 'Serving', 'Priming', 'Invalid', 'Stopping'),
+    error: seldom(fc.constant('ips or desiredIPs must be provided')),
+    spec: fc.constantFrom(specOf(), specOf({ desiredIPs: 1 }), specOf({ desiredIPs: 3, assignmentCoolOffSeconds: 20 }), null),
+    conflicts: seldom(fc.constant({ [B]: 'default/older' })).map((some) => some ?? {}),
+    grantAt: seldom(fc.nat()),
+    lastAssignmentAt: fc.option(fc.nat()),
+    backOff: fc.constantFrom({}, { a: { until: START, attempts: 1 } }),
+    acquiring,
+    a: fc.option(address(A)),
+    b: address(B),
+  })
+  .map(({ state, a, b, ...context }) => view(context, { ...(a && { [A]: a }), [B]: b }, state));
+
+test('whatever becomes of a pool, no text in its status is empty and every reason is one of those documented', () => {
+  const met = new Set<string>();
+  fc.assert(
+    fc.property(anyView, (given) => {
+      const conditions = poolConditions(given);
+      for (const { reason, message } of conditions) {
+        expect(REASONS).toContain(reason);
+        expect(message).not.toBe('');
+        met.add(reason);
+      }
+      expect(JSON.stringify([poolStatus(given), conditions])).not.toMatch(/""|null|undefined|NaN/);
+    }),
+    { numRuns: 1000 },
+  );
+  expect(REASONS.filter((reason) => !met.has(reason))).toEqual([]);
+});
