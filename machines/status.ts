@@ -45,7 +45,9 @@ export interface PoolStatus {
   readonly pendingCreate?: { readonly region?: string; readonly knownAddresses: readonly Address[]; readonly startedAt: string };
 }
 
-const stamp = (ms: number): string => new Date(ms).toISOString();
+/** The last time that a date can hold: a provider may ask to wait for longer than that. */
+const END_OF_TIME = 8.64e15;
+const stamp = (ms: number): string => new Date(Math.min(ms, END_OF_TIME)).toISOString();
 
 /** Everything of a pool's status but its conditions: FLIPOP's fields, and what a rebuild needs when the records are lost. */
 export function poolStatus(view: PoolView): PoolStatus {
