@@ -2,6 +2,7 @@ import type { Verification } from '../machines/jobs.ts';
 import { rememberedPool } from '../machines/rebuild.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import type { ProviderFacts, ProviderRegistry } from '../machines/validate.ts';
+import { Alarms } from './alarms.ts';
 import { Cell, type CellPorts, type Halt } from './cell.ts';
 import { type Charts, cellOf } from './charts.ts';
 import { discard, dispatch, type TimerData } from './dispatch.ts';
@@ -66,12 +67,13 @@ export class Leader {
   readonly #ended = new Map<ActorId, number>();
   readonly #overdue: Overdue;
   readonly #consumers: Consumer[] = [];
-  readonly #timers = new Set<() => void>();
+  readonly #alarms: Alarms;
   #closed = false;
 
   constructor(term: number, ports: LeaderPorts, halted: (why: Halt) => void) {
     this.term = term;
     this.#ports = ports;
+    this.#alarms = new Alarms(ports.clock);
     this.#halted = halted;
     this.#overdue = new Overdue(ports.clock);
   }
@@ -98,7 +100,7 @@ export class Leader {
       this.#ports.queues.queue(OUTCOMES).consume((job) => this.#heardOutcome(job), OUTCOMES_AT_ONCE),
       this.#ports.queues.queue(TIMERS).consume((job) => this.#heardTimer(job), OUTCOMES_AT_ONCE),
     );
-    this.#every(this.#ports.settings.sweepEveryMs, () => {
+    this.#alarms.every(this.#ports.settings.sweepEveryMs, () => {
       for (const cell of this.#cells.values()) void cell.sweep();
       this.#wakeOverdue();
     });
@@ -107,7 +109,7 @@ export class Leader {
   /** Stops. Nothing is heard any more; what was saved is with the next leader. */
   async close(why: Halt, graceMs: number): Promise<void> {
     this.#closed = true;
-    for (const cancel of this.#timers) cancel();
+    this.#alarms.cancel();
     for (const cell of this.#cells.values()) cell.stop(why);
     await Promise.all(this.#consumers.map((consumer) => consumer.close(graceMs)));
     await Promise.all([...this.#cells.values()].map((cell) => cell.quiet()));
@@ -212,7 +214,7 @@ export class Leader {
     for (const [id, pool] of pools.all) if (providerOf(pool) === name) this.#start(id, pool, truth);
     this.#verifyRegularly(name);
     const versions = versionsOf(this.#cells.values());
-    this.#after(settings.callDeadlineMs, () => void this.#lookAgain(name, provider, versions));
+    this.#alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, provider, versions));
   }
 
   async #lookAgain(name: string, provider: Provider, versions: Versions): Promise<void> {
@@ -376,23 +378,6 @@ export class Leader {
       if (!(error instanceof Unreachable)) throw error;
       return { kind: 'again', afterMs: 250, progress: null };
     }
-  }
-
-  // ---------------------------------------------------------------- time
-
-  #after(ms: number, run: () => void): void {
-    const cancel = this.#ports.clock.after(ms, () => {
-      this.#timers.delete(cancel);
-      if (!this.#closed) run();
-    });
-    this.#timers.add(cancel);
-  }
-
-  #every(ms: number, run: () => void): void {
-    this.#after(ms, () => {
-      run();
-      this.#every(ms, run);
-    });
   }
 }
 
