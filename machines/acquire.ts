@@ -1,4 +1,4 @@
-import { backoffMs } from './backoff.ts';
+import { backoffMs, restMs } from './backoff.ts';
 import type { Decision } from './events.ts';
 import type { CreateFinding, CreateInput, CreateIntent, IntendCreateInput, PublishInput } from './jobs.ts';
 import { type Acquiring, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare, staff } from './pool.ts';
@@ -93,3 +93,9 @@ export const failAcquiring =
     const until = at + backoffMs(backoff, failure, attempts);
     return acquiring(context, { intending: false, failure, attempts, until, ...(settled && { intent: null }) });
   };
+
+/** How long the wait after a failed step lasts from now on, ms. */
+export const coolOffLeft =
+  ({ backoff }: PoolSettings) =>
+  ({ acquiring: { failure, attempts, until } }: PoolContext, at: number): number =>
+    failure ? restMs(until, at, backoffMs(backoff, failure, attempts)) : 0;

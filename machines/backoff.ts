@@ -38,3 +38,6 @@ export function backoffMs(tables: BackoffTables, failure: Pick<JobFailure, 'kind
   const wait = table[Math.min(attempt, table.length) - 1] ?? 0;
   return Math.max(wait, failure.retryAfterMs ?? 0);
 }
+
+/** What is left of a wait that ends at `until`, ms: never more than its whole time, even after the clock was set back. */
+export const restMs = (until: number | null, at: number, wholeMs: number): number => Math.min(Math.max(0, (until ?? 0) - at), wholeMs);

@@ -15,7 +15,7 @@ export const ipMachine = (settings: AddressSettings) => {
       spawn: (_, _params: { chart: 'ip'; id: string; input: unknown }) => {},
       claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
     },
-    delays: { coolOff: ({ context, event }) => Math.max(0, (context.coolOffUntil ?? 0) - event.at) },
+    delays: { coolOff: ({ context, event }) => ip.coolOffLeft(settings)(context, event.at) },
   });
 
   const decide = (decision: (context: AddressContext, event: AnyAddressEvent) => Decision<AddressContext>) =>

@@ -1,4 +1,4 @@
-import { type BackoffTables, backoffMs } from './backoff.ts';
+import { type BackoffTables, backoffMs, restMs } from './backoff.ts';
 import type { AddressEvent, Decision, Effect, FirewallPolicy } from './events.ts';
 import type { AssignInput, Confirmation, FindInput, ReleaseInput } from './jobs.ts';
 import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, ProviderID } from './types.ts';
@@ -279,6 +279,12 @@ export const fail =
     };
     return next(failed, toPool(context, { type: 'FAILED', kind: failure.kind, returned, holder: failed.holder }));
   };
+
+/** How long the wait after a failure lasts from now on, ms. */
+export const coolOffLeft =
+  ({ backoff }: AddressSettings) =>
+  ({ failure, attempts, coolOffUntil }: AddressContext, at: number): number =>
+    failure ? restMs(coolOffUntil, at, backoffMs(backoff, failure, attempts)) : 0;
 
 /** The provider does not know the address: it holds no node, and nothing of what we knew stands. */
 export const forget =

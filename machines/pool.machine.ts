@@ -40,7 +40,7 @@ export const poolMachine = (settings: PoolSettings) => {
     },
     delays: {
       nextGrant: ({ context, event }) => Math.max(0, (context.grantAt ?? 0) - event.at),
-      coolOff: ({ context, event }) => Math.max(0, (context.acquiring.until ?? 0) - event.at),
+      coolOff: ({ context, event }) => acquire.coolOffLeft(settings)(context, event.at),
     },
   });
 

@@ -55,6 +55,8 @@ export interface PoolContext {
 }
 
 export interface NodeBackOff {
+  /** When it began; absent in records of before. */
+  readonly since?: number;
   readonly until: number;
   readonly attempts: number;
 }
@@ -339,7 +341,7 @@ export const onFailed =
     if (!returned || kind === 'Unauthorized' || kind === 'RateLimited') return next(ranked);
     const attempts = (context.backOff[returned.name]?.attempts ?? 0) + 1;
     const until = at + backoffMs(backoff, { kind, retryAfterMs: null }, attempts);
-    return next({ ...ranked, backOff: { ...context.backOff, [returned.name]: { until, attempts } } });
+    return next({ ...ranked, backOff: { ...context.backOff, [returned.name]: { since: at, until, attempts } } });
   };
 
 export function onGone(context: PoolContext, { address }: { readonly address: Address }): Next {
@@ -362,8 +364,22 @@ export function remove(context: PoolContext): Next {
 
 // ---------------------------------------------------------------- grants
 
-export const decideGrants = (context: PoolContext, at: number): Grants =>
-  grants(
+/** The context as if no time in it lay ahead: after the clock was set back, a wait lasts its whole time again and no longer. */
+function rebased(context: PoolContext, at: number): PoolContext {
+  const { lastAssignmentAt, backOff } = context;
+  const ahead = Object.entries(backOff).filter(([, { since }]) => since !== undefined && since > at);
+  if (ahead.length === 0 && (lastAssignmentAt ?? at) <= at) return context;
+  const again = ahead.map(([name, { since, until, attempts }]) => [name, { since: at, until: at + until - (since ?? at), attempts }]);
+  return {
+    ...context,
+    lastAssignmentAt: lastAssignmentAt === null ? null : Math.min(lastAssignmentAt, at),
+    backOff: { ...backOff, ...Object.fromEntries(again) },
+  };
+}
+
+export const decideGrants = (given: PoolContext, at: number): Grants => {
+  const context = rebased(given, at);
+  return grants(
     {
       members: context.members,
       candidates: context.candidates,
@@ -375,6 +391,7 @@ export const decideGrants = (context: PoolContext, at: number): Grants =>
     },
     at,
   );
+};
 
 /** Hands out every node that can be had now. */
 export function grant(context: PoolContext, at: number): Next {
@@ -389,12 +406,10 @@ export function grant(context: PoolContext, at: number): Next {
   return next({ ...context, members }, effects);
 }
 
-/** Sets the time of the next grant. An assignment of the future was made before the clock was set back: it counts as made now, once, or every event
- *  would put the next grant off. */
+/** Sets the time of the next grant. What lies ahead because the clock was set back counts as of now, once, or every event would put the grant off. */
 export function planGrant(context: PoolContext, at: number): Next {
-  const { lastAssignmentAt } = context;
-  const made = lastAssignmentAt === null ? null : Math.min(lastAssignmentAt, at);
-  return next({ ...context, lastAssignmentAt: made, grantAt: decideGrants(context, at).nextAt });
+  const made = rebased(context, at);
+  return next({ ...made, grantAt: decideGrants(made, at).nextAt });
 }
 
 export const forgetGrant = (context: PoolContext): Next => next({ ...context, grantAt: null });

@@ -1,3 +1,4 @@
+import { restMs } from '../../machines/backoff.ts';
 import type { ObservedAddress } from '../../machines/types.ts';
 import { Fenced, ProviderError } from '../errors.ts';
 import type { Json } from '../ports.ts';
@@ -10,13 +11,18 @@ interface Progress {
   readonly action: string | null;
   readonly polls: number;
   readonly startedAt: number;
+  /** How much longer an earlier call may take effect, ms; null before the first look. Counted down, since the clock may be set. */
+  readonly waitMs: number | null;
 }
+
+/** While an earlier call may take effect the address is looked at this often at least. */
+const LONGEST_PAUSE_MS = 2000;
 
 /** AssignRoutedIP, then FindRoutedIP until the provider shows the node as holder and the address unlocked. The address is the truth; an action only
  *  tells when it failed. Reads first when an earlier call may have got through. */
 export const assign: JobBody<'assign'> = async (context) => {
   const { input, clock, settings } = context;
-  const progress = readProgress(context.progress) ?? { sentAt: null, action: null, polls: 0, startedAt: clock.now() };
+  const progress = readProgress(context.progress) ?? { sentAt: null, action: null, polls: 0, startedAt: clock.now(), waitMs: null };
   if (clock.now() - progress.startedAt > settings.assignTimeoutMs) {
     context.reader.forget(input.address);
     throw timedOut(context, progress);
@@ -57,8 +63,9 @@ async function resume(context: JobContext<'assign'>, progress: Progress): Promis
   if (observed.providerID !== null && observed.providerID !== input.holder) {
     throw new ProviderError('Conflict', `assign ${input.address} to ${input.node.name}: it is on ${observed.providerID} by now`);
   }
-  const wait = (input.inDoubtUntil ?? 0) - clock.now();
-  if (wait > 0) return again(Math.min(wait, 2000), asJson({ ...progress, startedAt: clock.now() }));
+  const wait = progress.waitMs ?? restMs(input.inDoubtUntil, clock.now(), settings.callDeadlineMs);
+  const pause = Math.min(wait, LONGEST_PAUSE_MS);
+  if (pause > 0) return again(pause, asJson({ ...progress, startedAt: clock.now() + pause, waitMs: wait - pause }));
   return send(context, progress);
 }
 

@@ -1,3 +1,4 @@
+import { restMs } from '../../machines/backoff.ts';
 import type { CreateInput } from '../../machines/jobs.ts';
 import type { ObservedAddress } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
@@ -32,12 +33,12 @@ export const create: JobBody<'create'> = async (context) => {
 /** Looks for the one address that is new since the intent, not before the call can have no more effect. */
 export const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
   const { input, clock } = context;
-  const wait = (input.inDoubtUntil ?? 0) - clock.now();
+  const wait = context.progress === null ? restMs(input.inDoubtUntil, clock.now(), context.settings.callDeadlineMs) : 0;
   const fresh = await news(context);
   const [only] = fresh;
   if (only && fresh.length === 1) return done({ found: 'one', address: only.address });
   if (fresh.length > 1) return done({ found: 'several', addresses: fresh.map(({ address }) => address) });
-  return wait > 0 ? again(wait, null) : done({ found: 'none' });
+  return wait > 0 ? again(wait, { waited: true }) : done({ found: 'none' });
 };
 
 /** Addresses of the region that appeared since the intent and are attached to nothing: nobody else has had a use for them. */

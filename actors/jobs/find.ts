@@ -1,7 +1,9 @@
+import { restMs } from '../../machines/backoff.ts';
 import { ProviderError } from '../errors.ts';
 import { again, done, type JobBody, pollStep } from './body.ts';
 
 interface Progress {
+  /** When the first look was made, or is to be made. */
   readonly startedAt: number;
   readonly polls: number;
 }
@@ -9,8 +11,9 @@ interface Progress {
 /** FindRoutedIP once the answer can be trusted: not before `notBefore`, and not while the address is locked. */
 export const find: JobBody<'find'> = async ({ input, progress, provider, reader, clock, settings }) => {
   const now = clock.now();
-  const { startedAt, polls } = (progress as unknown as Progress | null) ?? { startedAt: Math.max(now, input.notBefore ?? 0), polls: 0 };
-  if (input.notBefore !== null && now < input.notBefore) return again(input.notBefore - now, { startedAt, polls });
+  const wait = progress === null ? restMs(input.notBefore, now, settings.callDeadlineMs) : 0;
+  const { startedAt, polls } = (progress as unknown as Progress | null) ?? { startedAt: now + wait, polls: 0 };
+  if (wait > 0) return again(wait, { startedAt, polls });
   const observed =
     polls === 0 ? await provider.findRoutedIP(input.address, { purpose: 'failover' }) : await reader.read(input.address, now, 'failover');
   if (!observed.locked) {
