@@ -2,6 +2,7 @@ import { setup } from 'xstate';
 import * as acquire from './acquire.ts';
 import { durable } from './durable.machine.ts';
 import type { Decision, PoolEvent } from './events.ts';
+import * as granting from './granting.ts';
 import type { Created, CreateFinding, CreateIntent, Published } from './jobs.ts';
 import type { PoolContext, PoolInput, PoolSettings } from './pool.ts';
 import * as pool from './pool.ts';
@@ -77,9 +78,9 @@ export const poolMachine = (settings: PoolSettings) => {
         noteGone: on('GONE', pool.onGone),
         retireAll: always(pool.remove),
         staff: always((context) => pool.staff(context)),
-        grant: always(pool.grant),
-        planGrant: always(pool.planGrant),
-        forgetGrant: always(pool.forgetGrant),
+        grant: always(granting.grant),
+        planGrant: always(granting.planGrant),
+        forgetGrant: always(granting.forgetGrant),
         intend: always(acquire.intend),
         interrupt: always(acquire.interrupt(settings)),
         noteIntent: on('xstate.done.actor.intend', (context, { output }) => acquire.intended(context, output)),
@@ -101,10 +102,10 @@ export const poolMachine = (settings: PoolSettings) => {
         isPrimed: asks(pool.isPrimed),
         isEmpty: asks((context) => Object.keys(context.members).length === 0),
         hasError: asks(({ error }) => error !== null),
-        canGrant: asks((context, event) => pool.isPrimed(context) && pool.decideGrants(context, event.at).grants.length > 0),
-        grantsLater: asks((context, event) => pool.decideGrants(context, event.at).nextAt !== null),
-        grantsNever: asks((context, event) => pool.decideGrants(context, event.at).nextAt === null),
-        grantsOtherwise: asks((context, event) => pool.decideGrants(context, event.at).nextAt !== context.grantAt),
+        canGrant: asks((context, event) => pool.isPrimed(context) && granting.decideGrants(context, event.at).grants.length > 0),
+        grantsLater: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== null),
+        grantsNever: asks((context, event) => granting.decideGrants(context, event.at).nextAt === null),
+        grantsOtherwise: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== context.grantAt),
         lacksAddress: asks(pool.lacksAddress),
         hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),
         hasUnpublished: asks(({ acquiring }) => acquiring.unpublished !== null),

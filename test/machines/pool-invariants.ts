@@ -1,7 +1,8 @@
 import type { Step } from '../../actors/step.ts';
 import type { NodeGranted } from '../../machines/events.ts';
+import { decideGrants } from '../../machines/granting.ts';
 import type { CreateInput } from '../../machines/jobs.ts';
-import { addressActor, CREATE_CLAIM, claimedByPool, decideGrants, isPrimed, type PoolContext, wanted } from '../../machines/pool.ts';
+import { addressActor, CREATE_CLAIM, claimedByPool, isPrimed, type PoolContext, wanted } from '../../machines/pool.ts';
 import type { ActorId, Address } from '../../machines/types.ts';
 import type { Edge } from './explore.ts';
 

@@ -1,0 +1,55 @@
+import { type Grants, grants, type Member } from './grants.ts';
+import { type Next, next, type PoolContext, tell } from './pool.ts';
+import type { Address } from './types.ts';
+
+/** A pool hands out nodes: what `grants` decides, as changes of the pool and messages to its addresses. */
+
+/** The context as if no time in it lay ahead: after the clock was set back, a wait lasts its whole time again and no longer. */
+function rebased(context: PoolContext, at: number): PoolContext {
+  const { lastAssignmentAt, backOff } = context;
+  const ahead = Object.entries(backOff).filter(([, { since }]) => since !== undefined && since > at);
+  if (ahead.length === 0 && (lastAssignmentAt ?? at) <= at) return context;
+  const again = ahead.map(([name, { since, until, attempts }]) => [name, { since: at, until: at + until - (since ?? at), attempts }]);
+  return {
+    ...context,
+    lastAssignmentAt: lastAssignmentAt === null ? null : Math.min(lastAssignmentAt, at),
+    backOff: { ...backOff, ...Object.fromEntries(again) },
+  };
+}
+
+export const decideGrants = (given: PoolContext, at: number): Grants => {
+  const context = rebased(given, at);
+  return grants(
+    {
+      members: context.members,
+      candidates: context.candidates,
+      fullNodes: context.fullNodes,
+      backOff: context.backOff,
+      occupied: context.occupied,
+      coolOffMs: context.spec?.coolOffMs ?? 0,
+      lastAssignmentAt: context.lastAssignmentAt,
+    },
+    at,
+  );
+};
+
+/** Hands out every node that can be had now. */
+export function grant(context: PoolContext, at: number): Next {
+  const spaced = (context.spec?.coolOffMs ?? 0) > 0;
+  const { grants: decided } = decideGrants(context, at);
+  const members: Record<Address, Member> = { ...context.members };
+  const effects = decided.map(({ address, node: { name, providerID } }) => {
+    const member = members[address];
+    if (member) members[address] = { ...member, node: { name, providerID }, ready: false, confirmed: false, eligible: true };
+    return tell(context, address, { type: 'NODE_GRANTED', node: { name, providerID }, spaced });
+  });
+  return next({ ...context, members }, effects);
+}
+
+/** Sets the time of the next grant. What lies ahead because the clock was set back counts as of now, once, or every event would put the grant off. */
+export function planGrant(context: PoolContext, at: number): Next {
+  const made = rebased(context, at);
+  return next({ ...made, grantAt: decideGrants(made, at).nextAt });
+}
+
+export const forgetGrant = (context: PoolContext): Next => next({ ...context, grantAt: null });
