@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JsonObject } from '../simulator/kubernetes/objects.ts';
+import { at, type JsonObject } from '../simulator/kubernetes/objects.ts';
 import { memoryOf } from './processes.ts';
 import type { Measured, Plan } from './scenario.ts';
 import { openWorld, type World } from './world.ts';
@@ -15,8 +15,8 @@ const MB = 1e6;
 export async function memory(plan: Plan): Promise<Measured> {
   const restMs = plan.quick ? 10_000 : 60_000;
   const empty = await weigh(plan, restMs, null);
-  const all = await weigh(plan, restMs, { nodeLabel: 'pool=work', podNamespace: 'default', podLabel: 'app=ingress' });
-  const few = await weigh(plan, restMs, { nodeLabel: 'few=yes', podNamespace: 'default', podLabel: 'few=yes' });
+  const all = await weigh(plan, restMs, { nodeLabel: 'pool=work', podNamespace: 'default', podLabel: 'app=ingress' }, NODES);
+  const few = await weigh(plan, restMs, { nodeLabel: 'few=yes', podNamespace: 'default', podLabel: 'few=yes' }, FEW);
   const megabytes = (what: string, bytes: number, atMost?: number) =>
     ({ what, value: bytes / MB, unit: 'MB', ...(atMost !== undefined && { target: { atMost } }) }) as const;
   return {
@@ -37,12 +37,13 @@ export async function memory(plan: Plan): Promise<Measured> {
   };
 }
 
-async function weigh(plan: Plan, restMs: number, match: JsonObject | null): Promise<ReturnType<typeof memoryOf>> {
+async function weigh(plan: Plan, restMs: number, match: JsonObject | null, matching = 0): Promise<ReturnType<typeof memoryOf>> {
   const world = await openWorld(plan);
   try {
     if (match !== null) furnish(world, match);
     const { pid } = await world.start();
-    await world.until('all addresses are active', () => match === null || world.statuses.active().length === ADDRESSES, 120_000);
+    if (match !== null)
+      await world.until('all addresses are active and the other nodes are spare', () => isServed(world, matching), 120_000);
     await sleep(restMs);
     return memoryOf(pid);
   } finally {
@@ -66,4 +67,11 @@ function furnish(world: World, match: JsonObject): void {
     Array.from({ length: ADDRESSES }, (_, index) => `node-${index}`),
   );
   world.pool('ingress', { ips: [...ips], match });
+}
+
+/** The premise: the operator has seen what it is to be weighed with. */
+function isServed({ kubernetes, statuses }: World, matching: number): boolean {
+  const pool = kubernetes.store.get({ apiVersion: 'flipop.digitalocean.com/v1alpha1', kind: 'FloatingIPPool', name: 'ingress' });
+  const spare = at(pool, 'status', 'assignableNodes');
+  return statuses.active().length === ADDRESSES && Array.isArray(spare) && spare.length === matching - ADDRESSES;
 }
