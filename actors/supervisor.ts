@@ -5,11 +5,11 @@ import type { Charts } from './charts.ts';
 import { type KnownProvider, Leader } from './leader.ts';
 import { ObservedPools, poolActor } from './pools.ts';
 import type { ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
-import type { ActorRecord, Clock, Consumer, Leadership, Log, Observer, Probe, Queues, RecordStore } from './ports.ts';
+import type { ActorRecord, Clock, Leadership, Log, Observer, Probe, Queues, RecordStore } from './ports.ts';
 import { projector } from './project.ts';
 import type { Settings } from './settings.ts';
 import type { Memory } from './takeover.ts';
-import { consumeJobs } from './worker.ts';
+import { Workers } from './workers.ts';
 
 export interface SupervisorPorts {
   readonly charts: Charts;
@@ -40,7 +40,7 @@ const STORE_CHECK_MS = 1000;
 export class Supervisor {
   readonly #ports: SupervisorPorts;
   readonly #pools = new ObservedPools();
-  readonly #workers: Consumer[] = [];
+  readonly #workers: Workers;
   readonly #projector: ReturnType<typeof projector>;
   #leader: Leader | null = null;
   #holdsLease = false;
@@ -55,6 +55,7 @@ export class Supervisor {
 
   constructor(ports: SupervisorPorts) {
     this.#ports = ports;
+    this.#workers = new Workers(ports);
     this.#projector = projector({
       writer: ports.writer,
       clock: ports.clock,
@@ -65,16 +66,17 @@ export class Supervisor {
 
   /** Resolves once everything runs that can run; what is not there yet (the store, the API server) is waited for in the background. */
   async start(): Promise<void> {
-    for (const [name, { provider }] of Object.entries(this.#ports.providers)) {
-      if (provider) this.#workers.push(consumeJobs(name, provider, this.#ports, this.#ports.settings.jobsAtOnce));
-    }
-    this.#every(STORE_CHECK_MS, () => void this.#checkStore());
+    this.#every(STORE_CHECK_MS, () => {
+      this.#workers.tend();
+      void this.#checkStore();
+    });
     this.#every(this.#ports.settings.resyncEveryMs, () => this.#ports.source.resync());
     await this.#ports.source.start(this.#listener());
     this.#synced = true;
     await this.#ports.leadership.start({
       acquired: () => {
         this.#holdsLease = true;
+        this.#workers.tend();
         this.#lead(null);
       },
       lost: (reason) => {
@@ -91,7 +93,7 @@ export class Supervisor {
     this.#round += 1;
     const { settings } = this.#ports;
     // Jobs first: an assign that is under way ends, and its outcome is heard while the leader still stands.
-    await Promise.all(this.#workers.map((worker) => worker.close(settings.shutdownGraceMs)));
+    await this.#workers.close(settings.shutdownGraceMs);
     await this.#opening.catch(() => undefined);
     await this.#leader?.close('stale', settings.shutdownGraceMs);
     await this.#ports.leadership
