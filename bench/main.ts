@@ -38,7 +38,9 @@ async function main(argv: readonly string[]): Promise<number> {
 async function bench({ scenarios, json, check, ...plan }: Args): Promise<number> {
   const machine = { cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), node: process.versions.node, ...plan };
   const say = (text: string): void => (json ? undefined : console.log(text));
-  say(`${machine.cores} cores of ${machine.cpu}, Node ${machine.node}, Redis with its append-only file${plan.quick ? ', QUICK: not to be quoted' : ''}`);
+  say(
+    `${machine.cores} cores of ${machine.cpu}, Node ${machine.node}, Redis with its append-only file${plan.quick ? ', QUICK: not to be quoted' : ''}`,
+  );
   const results: Result[] = [];
   const broken: { scenario: string; error: string }[] = [];
   for (const scenario of scenarios) {

@@ -26,7 +26,7 @@ export function whereabouts(stage: Stage): Readonly<Record<string, string | numb
     kubeconfig: stage.kubeconfig,
     metrics: served?.telemetry ? `${served.telemetry}/metrics` : null,
     jobs: served?.jobs ?? null,
-    inspector: served?.inspector ?? served?.dashboard ?? null,
+    inspector: served?.inspector ?? null,
     digitalocean: stage.cloud.url,
     redis: stage.redisUrl,
     operatorPid: stage.operator?.pid ?? null,
