@@ -19,10 +19,18 @@ export interface ProjectorPorts {
 }
 
 /** Shows pools in the cluster: status, conditions, node annotations, Events. After the save, off the path of a failover. */
-export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts): Observer & { readonly show: (cell: ActorId) => void } {
+export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts): Observer & {
+  /** Shows all that this process leads from now on. */
+  readonly showAll: (cells: Iterable<ActorId>) => void;
+} {
   const events = new Map<ActorId, ClusterEvent[]>();
   const due = new Set<ActorId>();
   const formerly = new Map<ActorId, Set<Address>>();
+  /** The pool that runs an address now: what another one once had is not its to take off. */
+  const owners = new Map<Address, ActorId>();
+
+  const notOthers = (cell: ActorId, addresses: Iterable<Address>): Address[] =>
+    [...new Set(addresses)].filter((address) => (owners.get(address) ?? cell) === cell);
 
   const show = (cell: ActorId) => {
     due.delete(cell);
@@ -41,7 +49,7 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
       status: poolStatus(view) as unknown as { [key: string]: Json },
       conditions: poolConditions(view),
       annotated: annotations(view),
-      addresses: [...addresses],
+      addresses: notOthers(cell, addresses).filter((address) => view.context.conflicts[address] === undefined),
       events: told,
     });
   };
@@ -52,18 +60,32 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
     clock.after(COALESCE_MS, () => show(cell));
   };
 
+  const noteOwner = (cell: ActorId, actor: ActorId, lives: boolean) => {
+    if (actor === cell) return;
+    const address = actor.slice(`${cell}/ip/`.length) as Address;
+    if (lives) owners.set(address, cell);
+    else if (owners.get(address) === cell) owners.delete(address);
+  };
+
   return {
-    show,
+    showAll: (cells) => {
+      const pools = [...cells].filter((cell) => cell.startsWith('pool/'));
+      for (const cell of pools) for (const actor of recordsOf(cell)?.keys() ?? []) noteOwner(cell, actor, true);
+      for (const cell of pools) show(cell);
+    },
     reset: () => {
       events.clear();
       formerly.clear();
+      owners.clear();
     },
     turnSaved: (turn: SavedTurn) => {
       if (!turn.cell.startsWith('pool/')) return;
+      for (const { actor, after } of turn.transitions) noteOwner(turn.cell, actor, after !== null);
       const gone = turn.transitions.find(({ actor, after }) => actor === turn.cell && after === null);
       if (gone) {
         const context = gone.before?.snapshot.context as unknown as PoolContext | undefined;
-        if (context) writer.retract(context.ref, [...(formerly.get(turn.cell) ?? []), ...(Object.keys(context.members) as Address[])]);
+        const had = [...(formerly.get(turn.cell) ?? []), ...(Object.keys(context?.members ?? {}) as Address[])];
+        if (context) writer.retract(context.ref, notOthers(turn.cell, had));
         formerly.delete(turn.cell);
         return;
       }

@@ -200,7 +200,7 @@ export class Supervisor {
     this.#openError = null;
     if (!this.#isCurrent(round)) return;
     log.info('leads', { term, cells: leader.cells.size, from: memory ? 'memory' : 'store' });
-    for (const cell of leader.cells.keys()) this.#projector.show(cell);
+    this.#projector.showAll(leader.cells.keys());
   }
 
   #isCurrent = (round: number): boolean => round === this.#round && this.#holdsLease && !this.#stopping;

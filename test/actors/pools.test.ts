@@ -159,6 +159,30 @@ describe('two pools that name one address', () => {
     expect(world.cluster.annotations()).toEqual({ a: A, b: B });
   });
 
+  test('each keeps the annotations of its own addresses, whatever the other one shows', async ({ open }) => {
+    const world = open();
+    world.nodes(node('a'), node('b'), node('c'), node('d'));
+    for (const address of [A, B, C]) world.address(address);
+    const older = world.pool('older', { ips: [A, B] });
+    const newer = world.pool('newer', { ips: [B, C] });
+    await world.start();
+    await world.untilStates(older, { [A]: 'active', [B]: 'active' });
+    await world.untilStates(newer, { [B]: 'error', [C]: 'active' });
+    const annotated = () => Object.values(world.cluster.annotations()).sort();
+    await world.clock.advance(1_000);
+    expect(annotated()).toEqual([A, B, C]);
+    world.pool('older', { ips: [A] });
+    await world.untilStates(newer, { [B]: 'active', [C]: 'active' });
+    world.cluster.setNode(node(world.holderOf(A) ?? '', { ready: false }));
+    await world.untilOn(A, 'd');
+    await world.untilStates(older, { [A]: 'active' });
+    await world.clock.advance(1_000);
+    expect(annotated()).toEqual([A, B, C]);
+    world.cluster.removePool(older);
+    await world.clock.advance(1_000);
+    expect(annotated()).toEqual([B, C]);
+  });
+
   test('two assigns of it are never under way at once, whichever pool they are for', async ({ open }) => {
     const world = open({ provider: { actionMs: 5_000 } });
     world.nodes(node('a'), node('b'));
