@@ -101,3 +101,23 @@ describe('the set-up', () => {
     expect(run.output()).toContain('--redis=find');
   });
 });
+
+test('a process on a leash that does not heed SIGTERM is killed when its time is over', async () => {
+  const leash = join(import.meta.dirname, '../tools/leash.mjs');
+  const deaf = "process.on('SIGTERM', () => console.log('deaf')); setInterval(() => {}, 1000); console.log('ready', process.pid);";
+  const source = `import { spawn } from 'node:child_process';
+    import { endWithParent } from ${JSON.stringify(leash)};
+    const child = spawn(process.execPath, ['-e', ${JSON.stringify(deaf)}], { stdio: 'inherit', detached: true });
+    endWithParent(child.pid, { signal: 'TERM', graceSeconds: 1 });
+    setInterval(() => {}, 1000);`;
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  parent.stdout.on('data', (data) => {
+    output += String(data);
+  });
+  await vi.waitFor(() => expect(output).toContain('ready'), { timeout: 10_000, interval: 20 });
+  const pid = Number(/ready (\d+)/.exec(output)?.[1]);
+  parent.kill('SIGKILL');
+  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 10_000, interval: 20 });
+  expect(output).toContain('deaf');
+});
