@@ -47,21 +47,6 @@ export interface Edge {
   readonly after: Step;
 }
 
-/** Walks a path by pure steps. */
-export function walk(
-  { chart, input }: Pick<Exploration, 'chart' | 'input'>,
-  path: readonly MachineEvent[],
-): { readonly edges: readonly Edge[]; readonly end: Step } {
-  const edges: Edge[] = [];
-  let end = begin(chart, input);
-  for (const event of path) {
-    const after = step(chart, end.snapshot, event);
-    edges.push({ before: end, event, after });
-    end = after;
-  }
-  return { edges, end };
-}
-
 /** A state that was reached, and how. */
 export interface Place {
   readonly path: readonly MachineEvent[];
@@ -69,18 +54,35 @@ export interface Place {
   readonly end: Step;
 }
 
-export const placesOf = (exploration: Exploration): readonly Place[] =>
-  shortestPaths(exploration).map((path) => ({ path, ...walk(exploration, path) }));
+/** Walks every path by pure steps; what several begin with is walked once. */
+export function placesOf(exploration: Exploration): readonly Place[] {
+  const { chart, input } = exploration;
+  const ways = new Map<Step, Map<MachineEvent, Step>>();
+  const first = begin(chart, input);
+  const next = (before: Step, event: MachineEvent): Step => {
+    const from = ways.get(before) ?? new Map<MachineEvent, Step>();
+    ways.set(before, from);
+    const after = from.get(event) ?? step(chart, before.snapshot, event);
+    from.set(event, after);
+    return after;
+  };
+  return shortestPaths(exploration).map((path) => {
+    const edges: Edge[] = [];
+    let end = first;
+    for (const event of path) {
+      const after = next(end, event);
+      edges.push({ before: end, event, after });
+      end = after;
+    }
+    return { path, edges, end };
+  });
+}
 
-/** Whether an event can come where a path ended. */
-export const canCome = (
-  { chart, comes = () => true }: Pick<Exploration, 'chart' | 'comes'>,
-  { end }: Place,
-  event: MachineEvent,
-): boolean => {
+/** Events that can come where a path ended. */
+export function comers({ chart, events, comes = () => true }: Exploration, { end }: Place): readonly MachineEvent[] {
   const snapshot = chart.machine.resolveState(end.snapshot as Parameters<typeof chart.machine.resolveState>[0]) as AnyMachineSnapshot;
-  return isWaitedFor(snapshot, event) && comes(end.snapshot, event);
-};
+  return events.filter((event) => isWaitedFor(snapshot, event) && comes(end.snapshot, event));
+}
 
 /** Every state of a chart in which an actor can rest: those with neither children nor a way out that is always taken. */
 export function restingStates(chart: Chart): readonly string[] {

@@ -6,7 +6,7 @@ import { type CellState, runTurn } from '../../actors/turn.ts';
 import type { AddressContext } from '../../machines/ip.ts';
 import { cutOff, failure, frozen, POOL, SECOND, START } from './builders.ts';
 import { CALL_DEADLINE, chartOf, stateName } from './drive.ts';
-import { canCome, placesOf, restingStates, restsIn, told } from './explore.ts';
+import { comers, placesOf, restingStates, restsIn, told } from './explore.ts';
 import { broken, type Opened, opened, RULES } from './ip-invariants.ts';
 import { AFTER, ANSWERS, addressInput, answersCome, EVENTS, FIRST, NONE, policyIs, SPACED, telling } from './ip-vocabulary.ts';
 
@@ -41,7 +41,7 @@ describe('in every state, whatever comes next,', () => {
   let tried = 0;
   for (const place of living) {
     const { end, open, path } = place;
-    for (const event of events.filter((each) => canCome(exploration, place, each))) {
+    for (const event of comers(exploration, place)) {
       const edge = { before: end, event, after: step(chart, end.snapshot, event) };
       tried += 1;
       for (const rule of broken(edge, opened(open, edge))) if (!breaks.has(rule)) breaks.set(rule, `\n  ${told([...path, event])}\n`);

@@ -174,6 +174,12 @@ describe('an assign of which nobody knows what became', () => {
     expect(claimedNodes(given.context)).toEqual(['a']);
   });
 
+  test('turns out to have been moved by somebody else: it is read before anything is decided, and its node kept until then', () => {
+    const given = granted().send('RESUME').failed('assign', failure('Conflict'));
+    expect([given.started, given.context.elected]).toEqual([['find'], refOf('a')]);
+    expect(given.done('find', observed(A, 'x')).context).toMatchObject({ elected: null, holder: providerIDOf('x') });
+  });
+
   test('is settled when the node turns out to be in use: that is said only after a read', () => {
     const given = granted().send('RESUME').failed('assign', failure('NodeInUse'));
     expect([given.state, given.context.inDoubtUntil]).toEqual(['Unassigned.Waiting', null]);

@@ -5,7 +5,7 @@ import type { PoolContext } from '../../machines/pool.ts';
 import type { Address } from '../../machines/types.ts';
 import { frozen, SECOND, START } from './builders.ts';
 import { chartOf, stateName } from './drive.ts';
-import { canCome, type Place, placesOf, restingStates, restsIn, told } from './explore.ts';
+import { comers, type Place, placesOf, restingStates, restsIn, told } from './explore.ts';
 import { brokenByPool, POOL_RULES } from './pool-invariants.ts';
 import { CREATING, GRANTING, poolComes, poolTelling } from './pool-vocabulary.ts';
 import { poolInput } from './pool-world.ts';
@@ -50,7 +50,7 @@ describe('in every state, whatever comes next,', () => {
   let tried = 0;
   for (const { exploration, places: reached } of explored) {
     for (const place of reached.filter(({ end }) => !end.done)) {
-      for (const event of exploration.events.filter((each) => canCome(exploration, place, each))) {
+      for (const event of comers(exploration, place)) {
         const edge = { before: place.end, event, after: step(chart, place.end.snapshot, event) };
         tried += 1;
         for (const rule of brokenByPool(edge)) if (!breaks.has(rule)) breaks.set(rule, `\n  ${told([...place.path, event])}\n`);
