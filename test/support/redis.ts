@@ -1,5 +1,7 @@
 import { Redis } from 'ioredis';
 import { type PrivateRedis, type RedisOptions, startRedis } from '../../tools/redis.mjs';
+import { isStopped } from './processes.ts';
+import { waitFor } from './wait-for.ts';
 
 /** A private Redis for one test file, with the accidents that the suite puts it through. Stop it in `afterAll`. */
 export interface TestRedis extends PrivateRedis {
@@ -48,7 +50,10 @@ export const startTestRedis = async (options: RedisOptions = {}): Promise<TestRe
       await command('CONFIG', 'SET', name, value);
     },
     crash: () => redis.kill('SIGKILL'),
-    freeze: () => redis.kill('SIGSTOP'),
+    freeze: async () => {
+      await redis.kill('SIGSTOP');
+      await waitFor('Redis is stopped', () => isStopped(redis.pid));
+    },
     thaw: () => redis.kill('SIGCONT'),
   };
 };
