@@ -84,10 +84,9 @@ function keepers(input: GrantInput, waiting: readonly Waiter[], taken: ReadonlyS
 }
 
 function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<string>, at: number): Grants {
-  const held = new Set(movers.flatMap(({ member }) => (member.holder ? [member.holder] : [])));
   const full = new Set(input.fullNodes);
   const occupied = new Set([...input.occupied, ...heldAside(input.members)]);
-  const free = input.candidates.filter(({ name, providerID }) => !taken.has(name) && !full.has(name) && !held.has(providerID));
+  const free = input.candidates.filter(({ name }) => !taken.has(name) && !full.has(name));
   const line = [
     ...free.filter(({ providerID }) => !occupied.has(providerID)),
     ...free.filter(({ providerID }) => occupied.has(providerID)),

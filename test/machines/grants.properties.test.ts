@@ -173,13 +173,7 @@ describe('in one region and without a cool-off', () => {
   const open = (given: GrantInput): string[] => {
     const kept = grants(given, at).grants.filter((grant) => isKept(given, grant));
     const away = new Set([...takenIn(given), ...given.fullNodes, ...kept.map(({ node: { name } }) => name)]);
-    const ready = Object.entries(given.members).filter(
-      ([address, member]) => isWaiting(member) && !kept.some((grant) => grant.address === address),
-    );
-    const theirs = new Set(ready.map(([, { holder }]) => holder));
-    return given.candidates
-      .filter(({ name, providerID }) => !away.has(name) && !theirs.has(providerID) && (given.backOff[name]?.until ?? 0) <= at)
-      .map(({ name }) => name);
+    return given.candidates.filter(({ name }) => !away.has(name) && (given.backOff[name]?.until ?? 0) <= at).map(({ name }) => name);
   };
 
   test('nobody waits while a node can be had', () => {

@@ -132,6 +132,13 @@ describe('an address that the provider does not know', () => {
   });
 });
 
+describe('a node whose address the provider does not know', () => {
+  test('is the next one to be had, and not at fault', () => {
+    const pool = serving({}, ['a', 'b', 'c']).send('FAILED', failed(B, 'NotFound', refOf('b')));
+    expect([pool.context.candidates.map(({ name }) => name), pool.context.backOff]).toEqual([['b', 'a', 'c'], {}]);
+  });
+});
+
 describe('an address that lost its node', () => {
   test('goes to the end of the line, behind those that never had one', () => {
     const pool = serving({ ips: [A, B] }, ['a', 'b']).send('SPEC_OBSERVED', spec({ ips: [A, B, C] }, { generation: 2 }));
