@@ -150,3 +150,14 @@ describe('docs/metrics.md', () => {
     expect(documented()).toEqual(names);
   });
 });
+
+describe('docs/flipop-defects.md', () => {
+  test('names tests that exist', () => {
+    const named = [...read('docs/flipop-defects.md').matchAll(/\| `(test\/[^`]+)`: (.+?) \|$/gm)].map(([, file = '', title = '']) => ({
+      file,
+      title,
+    }));
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter(({ file, title }) => !read(file).includes(title))).toEqual([]);
+  });
+});
