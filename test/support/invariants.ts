@@ -1,5 +1,5 @@
-import type { ActorRecord, Observer, SavedTurn, Transition } from '../../actors/ports.ts';
-import { stateOf } from '../../actors/view.ts';
+import { cellOf } from '../../actors/charts.ts';
+import type { ActorRecord, Observer, SavedTurn, StoredCell, Transition } from '../../actors/ports.ts';
 import type { MemoryProvider } from '../../adapters/memory/provider.ts';
 import { type AddressContext, claimedNodes } from '../../machines/ip.ts';
 import type { PoolContext } from '../../machines/pool.ts';
@@ -28,6 +28,14 @@ export interface InvariantsOptions {
   readonly provider: MemoryProvider;
   readonly monotonic: () => number;
   readonly callDeadlineMs: number;
+  /** What is stored of a cell. */
+  readonly load: (cell: ActorId) => Promise<StoredCell | null>;
+}
+
+/** A time by both clocks: the wall clock jumps, and what is seen by the monotonic one is seen late when a reply was lost. */
+interface Moment {
+  readonly wall: number;
+  readonly monotonic: number;
 }
 
 /** How long ago the provider may have shown what a confirmation says: the outcome has waited in a queue since. */
@@ -42,7 +50,7 @@ export class Invariants implements Observer {
   readonly turns: SavedTurn[] = [];
   readonly #options: InvariantsOptions;
   readonly #records = new Map<ActorId, ActorRecord>();
-  readonly #confirmedAt = new Map<ActorId, number>();
+  readonly #confirmedAt = new Map<ActorId, Moment>();
   /** Addresses locked by an action of ours. */
   readonly #ours = new Set<Address>();
   #term = 0;
@@ -76,7 +84,8 @@ export class Invariants implements Observer {
       if (after) this.#records.set(actor, after);
       else this.#records.delete(actor);
     }
-    for (const transition of turn.transitions) this.#checkTransition(transition);
+    const at = { wall: turn.at, monotonic: this.#options.monotonic() };
+    for (const transition of turn.transitions) this.#checkTransition(transition, at);
     this.#checkNodes();
   }
 
@@ -120,7 +129,7 @@ export class Invariants implements Observer {
     if (observed.providerID === node) this.repeats.push({ at: this.#options.monotonic(), address });
   }
 
-  #checkTransition({ actor, chart, events, before, after }: Transition): void {
+  #checkTransition({ actor, chart, events, before, after }: Transition, at: Moment): void {
     for (const event of events) {
       const invoke = /^xstate\.(?:done|error)\.actor\.(.+)$/.exec(event)?.[1] ?? (event.startsWith('xstate.after.') ? event : null);
       if (invoke && before?.waiting[invoke] === undefined) this.#note('hears only what it waits for', `${actor} heard ${event}`);
@@ -128,11 +137,13 @@ export class Invariants implements Observer {
     if (chart !== 'ip' || !after) return;
     const now = after.snapshot.context as unknown as AddressContext;
     const then = before?.snapshot.context as unknown as AddressContext | undefined;
-    this.#checkGrant(actor, then, now);
-    this.#checkConfirmation(now, then, events);
+    this.#checkGrant(actor, then, now, at);
+    this.#checkConfirmation(now, then);
+    if (now.assigned && now.assigned.name !== then?.assigned?.name && events.includes('xstate.done.actor.assign'))
+      this.#confirmedAt.set(now.pool, at);
   }
 
-  #checkConfirmation(now: AddressContext, then: AddressContext | undefined, events: readonly string[]): void {
+  #checkConfirmation(now: AddressContext, then: AddressContext | undefined): void {
     if (!now.assigned || now.assigned.providerID === then?.assigned?.providerID) return;
     const { provider, monotonic } = this.#options;
     const history = provider.cloud.history(now.address);
@@ -142,17 +153,16 @@ export class Invariants implements Observer {
         (history[index + 1]?.at ?? Number.POSITIVE_INFINITY) >= monotonic() - CONFIRMATION_AGE_MS,
     );
     if (!held) this.#note('confirmed by the provider', `${now.address} is said to be on ${now.assigned.name}, which never held it`);
-    if (events.includes('xstate.done.actor.assign')) this.#confirmedAt.set(now.pool, monotonic());
   }
 
   /** A grant was taken: it had its time, and it takes the address away from nobody who may keep it. */
-  #checkGrant(actor: ActorId, then: AddressContext | undefined, now: AddressContext): void {
+  #checkGrant(actor: ActorId, then: AddressContext | undefined, now: AddressContext, at: Moment): void {
     if (now.epoch === (then?.epoch ?? 0) || !now.elected) return;
     const adopted = now.elected.providerID === now.holder;
     const pool = this.#records.get(now.pool)?.snapshot.context as unknown as PoolContext | undefined;
     if (!pool || adopted) return;
-    this.#checkSpacing(actor, now, pool);
-    const holder = pool.candidates.find(({ providerID }) => providerID === (then?.holder ?? now.holder));
+    this.#checkSpacing(actor, now, pool, at);
+    const holder = pool.candidates.find(({ providerID }) => providerID === now.holder);
     const taken = Object.entries(pool.members).some(([address, { node }]) => address !== now.address && node?.name === holder?.name);
     if (holder && holder.name !== now.elected.name && !taken && !pool.fullNodes.includes(holder.name)) {
       this.#note(
@@ -162,10 +172,11 @@ export class Invariants implements Observer {
     }
   }
 
-  #checkSpacing(actor: ActorId, { pool: id, elected }: AddressContext, { spec }: PoolContext): void {
+  #checkSpacing(actor: ActorId, { pool: id, elected }: AddressContext, { spec }: PoolContext, at: Moment): void {
     const coolOffMs = spec?.coolOffMs ?? 0;
     if (coolOffMs === 0) return;
-    const since = this.#options.monotonic() - (this.#confirmedAt.get(id) ?? Number.NEGATIVE_INFINITY);
+    const last = this.#confirmedAt.get(id);
+    const since = last ? Math.max(at.wall - last.wall, at.monotonic - last.monotonic) : coolOffMs;
     if (since < coolOffMs) this.#note('spaced', `${actor} was granted ${elected?.name} ${since} ms after the last assignment`);
     for (const [other, record] of this.#records) {
       if (other === actor || record.chart !== 'ip') continue;
@@ -182,9 +193,19 @@ export class Invariants implements Observer {
       if (record.chart !== 'ip') continue;
       for (const node of claimedNodes(record.snapshot.context as unknown as AddressContext)) {
         const other = owners.get(node);
-        if (other) this.#note('one address on a node', `${node} is held by ${other} and ${actor} (${stateOf(record.snapshot.value)})`);
+        if (other) void this.#confirmDouble(node, [other, actor]);
         owners.set(node, actor);
       }
     }
+  }
+
+  /** What was seen may be behind what is stored, when the reply to a write was lost: what is stored counts. */
+  async #confirmDouble(node: string, actors: readonly ActorId[]): Promise<void> {
+    const stored = await Promise.all(actors.map((actor) => this.#options.load(cellOf(actor)).catch(() => null)));
+    const holders = actors.filter((actor, index) => {
+      const context = stored[index]?.records[actor]?.snapshot.context as unknown as AddressContext | undefined;
+      return context && claimedNodes(context).includes(node);
+    });
+    if (holders.length > 1) this.#note('one address on a node', `${node} is held by ${holders.join(' and ')}`);
   }
 }

@@ -1,0 +1,341 @@
+import { OUTCOMES, TIMERS } from '../../actors/worker.ts';
+import { seededRandom } from '../../adapters/memory/random.ts';
+import type { StoreCheckpoint } from '../../adapters/memory/store.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
+import { node, type OperatorProcess, providerIDOf, World, type WorldOptions } from '../support/world.ts';
+import type { Happening, History } from './steps.ts';
+
+/** The longest that everything may take to be right again once nothing is in the way, ms: the longest back-off of each table, one after the other. */
+const RIGHT_WITHIN_MS = 3_600_000;
+
+const nodeName = (index: number): string => `n${index}`;
+const addressOf = (index: number): Address => `203.0.113.${200 + index}` as Address;
+
+interface PoolPlan {
+  readonly name: string;
+  ips: readonly Address[];
+  coolOffSeconds: number;
+  broken: boolean;
+  ref: ObjectRef | null;
+}
+
+/** A world in which a history happens, and what is known of it from outside. */
+export class Play {
+  readonly world: World;
+  readonly #history: History;
+  readonly #pools: PoolPlan[];
+  readonly #ready = new Map<string, boolean>();
+  /** Processes that are on their way out. */
+  readonly #leaving = new Set<OperatorProcess>();
+  #checkpoint: StoreCheckpoint | null = null;
+  #repeats = 0;
+
+  constructor(history: History, options: WorldOptions = {}) {
+    this.#history = history;
+    const random = seededRandom(history.seed);
+    const provider = { actionMs: history.actionMs, callMs: history.callMs, random };
+    this.world = new World({ ...options, provider, settings: { verifyEveryMs: 60_000, ...options.settings } });
+    const { world } = this;
+    for (let index = 0; index < history.nodes; index += 1) this.#nodeComes(nodeName(index));
+    world.provider.cloud.addNode(providerIDOf('foreign'));
+    const taken = new Set<number>();
+    for (let index = 0; index < history.addresses; index += 1) {
+      const holder = history.holders[index] ?? null;
+      const free = holder !== null && holder < history.nodes && !taken.has(holder);
+      if (free) taken.add(holder);
+      world.address(addressOf(index), free ? nodeName(holder) : null);
+    }
+    this.#pools = history.pools.map((ips, index) => ({
+      name: `pool-${index}`,
+      ips: ips.map(addressOf),
+      coolOffSeconds: history.coolOffSeconds,
+      broken: false,
+      ref: null,
+    }));
+    for (const pool of this.#pools) this.#apply(pool);
+  }
+
+  /** Lets everything happen, then takes everything out of the way and waits until all is right. @throws Error when it does not become right */
+  async run(): Promise<void> {
+    const { world } = this;
+    await world.start();
+    for (const { afterMs, what } of this.#history.steps) {
+      await world.clock.advance(afterMs);
+      await this.#happen(what);
+    }
+    await this.#mend();
+    try {
+      await world.clock.runUntil(() => this.wrongs().length === 0, RIGHT_WITHIN_MS);
+      await world.clock.advance(30_000);
+    } catch (error) {
+      throw new Error(`not right after ${RIGHT_WITHIN_MS} ms: ${this.wrongs().join('; ')}`, { cause: error });
+    }
+    const wrongs = this.wrongs();
+    if (wrongs.length > 0) throw new Error(`right, and then wrong again: ${wrongs.join('; ')}`);
+  }
+
+  /** What is not as it must be in the end. */
+  wrongs(): readonly string[] {
+    const owned = new Set<Address>();
+    const words = this.#byAge().flatMap((pool) => this.#wrongWords(pool, owned));
+    const places = [...owned].flatMap((address) => {
+      const holder = this.#holderOf(address);
+      return holder !== null && this.#ready.get(holder) ? [] : [`${address} is on ${holder}`];
+    });
+    return [...words, ...places, ...this.#wrongAnnotations(owned)];
+  }
+
+  /** What a pool's status says wrongly; adds its addresses to those that are owned. */
+  #wrongWords({ ref, ips, name }: PoolPlan, owned: Set<Address>): readonly string[] {
+    if (!ref) return [];
+    const states = this.world.states(ref);
+    return ips.flatMap((address) => {
+      const expected = owned.has(address) ? 'error' : 'active';
+      owned.add(address);
+      return states[address] === expected ? [] : [`${name} says ${states[address]} of ${address}, not ${expected}`];
+    });
+  }
+
+  #wrongAnnotations(owned: ReadonlySet<Address>): readonly string[] {
+    const shown = this.world.cluster.annotations();
+    const missing = [...owned].filter((address) => shown[this.#holderOf(address) ?? ''] !== address);
+    const others = Object.entries(shown).filter(([node, address]) =>
+      owned.has(address) ? this.#holderOf(address) !== node : !this.#mayForget,
+    );
+    return [
+      ...missing.map((address) => `${address} is not annotated`),
+      ...others.map(([node, address]) => `${node} is annotated ${address}`),
+    ];
+  }
+
+  /** A pool that was deleted while all that was known of it was lost has nobody left who knows of its annotations. */
+  get #mayForget(): boolean {
+    const kinds = new Set(this.#history.steps.map(({ what }) => what.kind));
+    return kinds.has('removePool') && (kinds.has('wipe') || kinds.has('wipeAtRest') || kinds.has('goBack'));
+  }
+
+  #holderOf(address: Address): string | null {
+    const { addresses } = this.world.provider.cloud;
+    const exists = addresses.call(this.world.provider.cloud).some((each) => each.address === address);
+    return exists ? this.world.holderOf(address) : null;
+  }
+
+  /** Of two pools that list one address the older one has it. */
+  #byAge(): readonly PoolPlan[] {
+    const age = ({ ref }: PoolPlan): number => (ref ? (this.world.cluster.pool(ref)?.createdAt ?? 0) : 0);
+    return [...this.#pools].sort((a, b) => age(a) - age(b));
+  }
+
+  // ---------------------------------------------------------------- what happens
+
+  async #happen(what: Happening): Promise<void> {
+    switch (what.kind) {
+      case 'nodeFails':
+        return this.#setReady(nodeName(what.node), false);
+      case 'nodeRecovers':
+        return this.#setReady(nodeName(what.node), true);
+      case 'nodeGoes':
+        return this.#nodeGoes(nodeName(what.node));
+      case 'nodeComes':
+        return this.#nodeComes(nodeName(what.node));
+      case 'machineGoes':
+        this.world.provider.cloud.removeNode(providerIDOf(nodeName(what.node)));
+        return this.#nodeGoes(nodeName(what.node));
+      case 'moveByHand':
+      case 'deleteByHand':
+      case 'restoreByHand':
+      case 'lockByHand':
+        return this.#byHand(what);
+      case 'list':
+      case 'coolOff':
+      case 'breakSpec':
+      case 'mendSpec':
+      case 'removePool':
+      case 'makePool':
+        return this.#edit(what);
+      case 'fault':
+        return this.world.provider.faults.next(what.verb, what.fault, what.times);
+      case 'staleReads':
+        return this.world.provider.staleReads(what.ms);
+      case 'failActions':
+        return this.world.provider.cloud.failActions(what.times);
+      case 'jump':
+        return this.world.clock.jump(what.ms);
+      case 'start':
+      case 'kill':
+      case 'killAll':
+      case 'stop':
+      case 'freeze':
+      case 'deleteLease':
+      case 'cutLease':
+      case 'mendLease':
+        return this.#process(what.kind);
+      default:
+        return this.#store(what);
+    }
+  }
+
+  #setReady(name: string, ready: boolean): void {
+    if (!this.#ready.has(name)) return;
+    this.#ready.set(name, ready);
+    this.world.cluster.setNode(node(name, { ready }));
+  }
+
+  #nodeComes(name: string): void {
+    this.#ready.set(name, true);
+    this.world.nodes(node(name));
+  }
+
+  #nodeGoes(name: string): void {
+    this.#ready.delete(name);
+    this.world.cluster.removeNode(name);
+  }
+
+  #byHand(what: Extract<Happening, { readonly address: number }>): void {
+    const { cloud } = this.world.provider;
+    const address = addressOf(what.address);
+    const exists = cloud.addresses().some((each) => each.address === address);
+    if (what.kind === 'restoreByHand') {
+      if (!exists) this.world.address(address);
+    } else if (!exists) return;
+    else if (what.kind === 'deleteByHand') cloud.removeByHand(address);
+    else if (what.kind === 'lockByHand') cloud.lock(address, 5_000);
+    else if (what.kind === 'moveByHand') this.#moveByHand(address, what.node);
+  }
+
+  /** The provider lets nobody put a second address on a node. */
+  #moveByHand(address: Address, index: number | null): void {
+    const { cloud } = this.world.provider;
+    const target = index === null ? null : providerIDOf(index === 4 ? 'foreign' : nodeName(index));
+    const taken = cloud.addresses().some(({ providerID }) => providerID === target);
+    if (target === null || (!taken && cloud.hasNode(target))) cloud.moveByHand(address, target);
+  }
+
+  #edit(what: Extract<Happening, { readonly pool: number }>): void {
+    const pool = this.#pools[what.pool];
+    if (!pool) return;
+    if (what.kind === 'removePool') {
+      if (pool.ref) this.world.cluster.removePool(pool.ref);
+      pool.ref = null;
+      return;
+    }
+    if (what.kind === 'list') pool.ips = what.addresses.map(addressOf);
+    if (what.kind === 'coolOff') pool.coolOffSeconds = what.seconds;
+    if (what.kind === 'breakSpec') pool.broken = true;
+    if (what.kind === 'mendSpec') pool.broken = false;
+    if (pool.ref || what.kind === 'makePool') this.#apply(pool);
+  }
+
+  #apply(pool: PoolPlan): void {
+    pool.ref = this.world.pool(pool.name, {
+      ips: [...pool.ips],
+      assignmentCoolOffSeconds: pool.coolOffSeconds,
+      match: { nodeLabel: pool.broken ? 'pool in (' : 'pool=work' },
+    });
+  }
+
+  async #process(kind: string): Promise<void> {
+    const { world } = this;
+    const [first] = world.processes;
+    if (kind === 'start' && world.processes.length < 3) await world.start();
+    else if (kind === 'kill') first?.kill();
+    else if (kind === 'killAll') for (const process of world.processes) process.kill();
+    else if (kind === 'stop' && first) {
+      this.#leaving.add(first);
+      void first.supervisor.stop().then(() => first.kill());
+    } else if (kind === 'freeze' && first) {
+      this.#leaving.add(first);
+      first.freeze();
+      first.lease.cut();
+    }
+    if (kind === 'deleteLease') world.lease.delete();
+    else if (kind === 'cutLease') first?.lease.cut();
+    else if (kind === 'mendLease') first?.lease.mend();
+  }
+
+  #store(what: Happening): void {
+    const { store, queues, cluster } = this.world;
+    const acts: Readonly<Partial<Record<Happening['kind'], () => void>>> = {
+      storeDown: store.goDown,
+      storeUp: store.comeBack,
+      queuesDown: queues.goDown,
+      queuesUp: queues.comeBack,
+      failWrites: cluster.failWrites,
+      mendWrites: cluster.mendWrites,
+      loseReplies: () => store.loseReplies(what.kind === 'loseReplies' ? what.times : 1),
+      repeatJobs: () => this.#repeatJobs(),
+      wipeQueues: queues.wipe,
+      wipe: () => this.#wipe(),
+      wipeAtRest: () => {
+        for (const process of this.world.processes) process.kill();
+        this.#wipe();
+      },
+      goBack: () => this.#goBack(),
+    };
+    acts[what.kind]?.();
+  }
+
+  #wipe(): void {
+    this.world.store.wipe();
+    this.world.queues.wipe();
+    this.world.invariants.forget();
+  }
+
+  /** To what the store had at the last such step; the first one only marks the place. */
+  #goBack(): void {
+    const { store, invariants } = this.world;
+    if (this.#checkpoint) store.restart(this.#checkpoint);
+    this.#checkpoint = store.checkpoint();
+    invariants.forget();
+  }
+
+  /** Every outcome and timer that is kept comes once more, and late. */
+  #repeatJobs(): void {
+    if (this.#repeats > 20) return;
+    for (const name of [OUTCOMES, TIMERS]) {
+      for (const { id, title, data } of this.world.queues.jobs(name)) {
+        this.#repeats += 1;
+        this.world.queues
+          .queue(name)
+          .add([{ id: `${id}-again-${this.#repeats}`, title, data, delayMs: (this.#repeats * 700) % 5_000 }])
+          .catch(() => undefined);
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------- the end
+
+  /** Nothing is in the way any more: enough nodes, all addresses, valid specs, a process, and nobody holds what is wanted. */
+  async #mend(): Promise<void> {
+    const { world } = this;
+    world.provider.faults.clear();
+    world.provider.cloud.failActions(0);
+    world.store.comeBack();
+    world.queues.comeBack();
+    world.cluster.mendWrites();
+    for (const process of this.#leaving) process.kill();
+    for (const { lease } of world.processes) lease.mend();
+    for (let index = 0; index < 6; index += 1) this.#nodeComes(nodeName(index));
+    this.#mendAddresses(this.#mendPools());
+    await world.clock.advance(1_000);
+    if (world.processes.length === 0) await world.start();
+  }
+
+  /** Answers the addresses that are wanted in the end. */
+  #mendPools(): ReadonlySet<Address> {
+    const pools = this.#pools.filter(({ ref }) => ref !== null);
+    for (const pool of pools) {
+      pool.broken = false;
+      this.#apply(pool);
+    }
+    return new Set(pools.flatMap(({ ips }) => ips));
+  }
+
+  #mendAddresses(wanted: ReadonlySet<Address>): void {
+    const { cloud } = this.world.provider;
+    const there = new Set(cloud.addresses().map(({ address }) => address));
+    for (const address of wanted) if (!there.has(address)) this.world.address(address);
+    for (const address of there) if (!wanted.has(address)) cloud.moveByHand(address, null);
+  }
+}
