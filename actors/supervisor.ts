@@ -1,5 +1,6 @@
 import { termIn } from '../machines/rebuild.ts';
 import type { ActorId } from '../machines/types.ts';
+import { Alarms } from './alarms.ts';
 import type { Halt } from './cell.ts';
 import type { Charts } from './charts.ts';
 import { type KnownProvider, Leader } from './leader.ts';
@@ -42,6 +43,7 @@ export class Supervisor {
   readonly #pools = new ObservedPools();
   readonly #workers: Workers;
   readonly #projector: ReturnType<typeof projector>;
+  readonly #alarms: Alarms;
   #leader: Leader | null = null;
   #holdsLease = false;
   #stopping = false;
@@ -55,6 +57,7 @@ export class Supervisor {
 
   constructor(ports: SupervisorPorts) {
     this.#ports = ports;
+    this.#alarms = new Alarms(ports.clock);
     this.#workers = new Workers(ports);
     this.#projector = projector({
       writer: ports.writer,
@@ -66,11 +69,11 @@ export class Supervisor {
 
   /** Resolves once everything runs that can run; what is not there yet (the store, the API server) is waited for in the background. */
   async start(): Promise<void> {
-    this.#every(STORE_CHECK_MS, () => {
+    this.#alarms.every(STORE_CHECK_MS, () => {
       this.#workers.tend();
       void this.#checkStore();
     });
-    this.#every(this.#ports.settings.resyncEveryMs, () => this.#ports.source.resync());
+    this.#alarms.every(this.#ports.settings.resyncEveryMs, () => this.#ports.source.resync());
     await this.#ports.source.start(this.#listener());
     this.#synced = true;
     await this.#ports.leadership.start({
@@ -90,6 +93,7 @@ export class Supervisor {
   /** Lets running jobs end, hands the lease over, shows what is still to be shown. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#alarms.cancel();
     this.#round += 1;
     const { settings } = this.#ports;
     // Jobs first: an assign that is under way ends, and its outcome is heard while the leader still stands.
@@ -235,13 +239,5 @@ export class Supervisor {
     } catch (error) {
       this.#storeError = error instanceof Error ? error.message : String(error);
     }
-  }
-
-  #every(ms: number, run: () => void): void {
-    this.#ports.clock.after(ms, () => {
-      if (this.#stopping) return;
-      run();
-      this.#every(ms, run);
-    });
   }
 }

@@ -14,8 +14,8 @@ export interface JobSettings {
   readonly callDeadlineMs: number;
 }
 
-/** Every 200 ms until 1.2 s, then 500, 1000, 2000 ms …: short actions are seen at once, long ones cost few calls. */
-export const POLL_STEPS: readonly number[] = [200, 200, 200, 200, 200, 200, 500, 1000, 2000];
+/** Every 150 ms until 1.2 s, then 500, 1000, 2000 ms …: short actions are seen at once, long ones cost few calls. */
+export const POLL_STEPS: readonly number[] = [150, 150, 150, 150, 150, 150, 150, 150, 500, 1000, 2000];
 
 export interface JobContext<N extends JobName> {
   readonly input: JobInput<N>;

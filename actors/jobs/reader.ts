@@ -15,6 +15,8 @@ const SHARE_FROM = 3;
 const PAGE = 200;
 /** Long lists are read at most this often a page, ms. */
 const MS_PER_PAGE = 2000;
+/** A short list serves only those that ask at the same moment: an older one would show an action that has ended as under way, ms. */
+const ONE_PAGE_MS = 20;
 /** A job that does not come back this long after its last read has ended some other way. */
 const STALE_MS = 10_000;
 
@@ -66,6 +68,6 @@ export function addressReader(provider: Provider, clock: Clock): AddressReader {
 }
 
 /** How long one list serves everyone, ms. */
-const minAge = (pages: number): number => (pages > 1 ? pages * MS_PER_PAGE : 150);
+const minAge = (pages: number): number => (pages > 1 ? pages * MS_PER_PAGE : ONE_PAGE_MS);
 
 export const isNotFound = (error: unknown): boolean => error instanceof ProviderError && error.kind === 'NotFound';

@@ -101,7 +101,7 @@ function flags(): Option[] {
     count('--rate-limit-per-hour', 'calls per hour and token (default 5000)'),
     table('--backoff-fast', 'waits between tries after what mends itself (default 1s,1s,5s,5s,10s,10s,10s,1m,1m,1m,1m,1m,5m)'),
     table('--backoff-slow', 'waits between tries after what a person mends (default 1m,5m,10m)'),
-    table('--poll-steps', 'waits between looks at a running assignment (default six times 200ms, then 500ms,1s,2s)'),
+    table('--poll-steps', 'waits between looks at a running assignment (default eight times 150ms, then 500ms,1s,2s)'),
     duration('--verify-interval', 'from one verification of all addresses to the next (default 5m)'),
     duration('--resync-interval', 'how often everything observed is looked at again (default 1m)'),
     duration('--call-deadline', 'longest call to a provider (default 15s)'),

@@ -18,7 +18,7 @@ export interface WriterTimings {
 }
 
 export const WRITER_TIMINGS: WriterTimings = {
-  pace: { intervalMs: 250, burst: 4, impatienceMs: 1_000 },
+  pace: { intervalMs: 50, burst: 4, impatienceMs: 1_000 },
   backoff: { firstMs: 250, factor: 2, maxMs: 30_000 },
 };
 
