@@ -1,4 +1,3 @@
-import type { ObjectRef } from './jobs.ts';
 import type { ActorId, Address, ErrorKind, NodeRef, ObservedAddress, ObservedNode, ObservedPod, ProviderID } from './types.ts';
 import type { ProviderRegistry } from './validate.ts';
 
@@ -182,8 +181,6 @@ export type PoolEvent =
   | Gone
   | Resume;
 
-export type FirewallEvent = Claim | Resume;
-
 /** What decisions ask of the runtime besides a new context. Data: a chart emits it, the runtime carries it out after the save. */
 export type Effect =
   | { readonly type: 'tell'; readonly params: { readonly to: ActorId; readonly event: { readonly type: string } } }
@@ -195,6 +192,3 @@ export interface Decision<C> {
   readonly context: C;
   readonly effects: readonly Effect[];
 }
-
-/** The owner of a pool as its records name it. */
-export type PoolRef = ObjectRef;

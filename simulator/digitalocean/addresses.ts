@@ -9,7 +9,7 @@ export interface ActionBend {
   readonly failing: boolean;
 }
 
-export const straight: ActionBend = { ms: null, failing: false };
+const straight: ActionBend = { ms: null, failing: false };
 
 /** Brings the cloud to the present: ends every action that is due, oldest first. */
 export function settle(cloud: Cloud): void {
