@@ -9,8 +9,6 @@ export interface ActionBend {
   readonly failing: boolean;
 }
 
-const straight: ActionBend = { ms: null, failing: false };
-
 /** Brings the cloud to the present: ends every action that is due, oldest first. */
 export function settle(cloud: Cloud): void {
   if (cloud.pendingActions.size === 0) return;
