@@ -174,21 +174,28 @@ export class Leader {
     void this.#read(name, provider);
   }
 
+  /** As after a load: a pool that is to resume has to be told everything. */
+  #restart(id: ActorId): void {
+    const pool = this.#ports.pools.all.get(id);
+    if (pool) this.#startWhenRead(id, pool);
+  }
+
   /** Everything a pool has to know, in an order in which nothing is decided on what is out of date. */
   #start(id: ActorId, pool: PoolObject, truth: readonly ObservedAddress[]): void {
     const cell = this.#cells.get(id);
     if (!cell || this.#started.has(id)) return;
     this.#started.add(id);
+    // From here on the pool takes nothing that it remembers of its nodes for true: it decides once they are told.
+    this.#tell(id, { type: 'RESUME' });
     this.#tellAddresses(cell, truth, null);
-    this.#tell(id, { type: 'CLAIMS_OBSERVED', fullNodes: [] });
-    this.#tellSpec(id, pool);
-    this.#tell(id, { type: 'PROVIDER_OBSERVED', addresses: truth });
     for (const actor of cell.records.keys()) {
-      this.#tell(actor, { type: 'RESUME' });
+      if (actor !== id) this.#tell(actor, { type: 'RESUME' });
       // The provider has just answered: whatever credentials were refused before, the present ones are good.
       this.#tell(actor, { type: 'SECRET_OBSERVED' });
     }
-    this.observeCluster(id);
+    this.#tell(id, { type: 'CLAIMS_OBSERVED', fullNodes: [] });
+    this.#tell(id, { type: 'PROVIDER_OBSERVED', addresses: truth });
+    this.#tellSpec(id, pool);
   }
 
   #tellSpec(id: ActorId, { spec, generation }: PoolObject): void {
@@ -364,6 +371,7 @@ export class Leader {
     for (const { actor, key, commandId, kind } of this.#overdue.look(records)) {
       this.#ports.log.warn('what was waited for did not come in time', { actor, key, kind });
       if (kind === 'timer') void this.#hear({ to: actor, event: { type: key }, fence: { key, commandId } });
+      else if (this.#started.delete(actor)) this.#restart(actor);
       else this.#tell(actor, { type: 'RESUME' });
     }
   }

@@ -68,6 +68,7 @@ export const poolMachine = (settings: PoolSettings) => {
   return base
     .extend({
       actions: {
+        forgetFacts: always(pool.forgetFacts),
         observeSpec: on('SPEC_OBSERVED', pool.observeSpec),
         observeCluster: on('CLUSTER_OBSERVED', pool.observeCluster),
         observeProvider: on('PROVIDER_OBSERVED', pool.observeProvider),
@@ -119,6 +120,7 @@ export const poolMachine = (settings: PoolSettings) => {
       context: ({ input }) => pool.poolContext(input),
       initial: 'Priming',
       on: {
+        RESUME: { actions: 'forgetFacts' },
         SPEC_OBSERVED: { actions: 'observeSpec' },
         CLUSTER_OBSERVED: { actions: 'observeCluster' },
         PROVIDER_OBSERVED: { actions: 'observeProvider' },
@@ -165,7 +167,7 @@ export const poolMachine = (settings: PoolSettings) => {
                     { guard: 'grantsOtherwise', target: 'Spacing', reenter: true, actions: 'planGrant' },
                   ],
                   after: { nextGrant: 'Open' },
-                  on: { RESUME: { target: 'Spacing', reenter: true, actions: 'planGrant' } },
+                  on: { RESUME: { target: 'Spacing', reenter: true, actions: ['forgetFacts', 'planGrant'] } },
                   exit: 'forgetGrant',
                 },
               },
@@ -191,7 +193,7 @@ export const poolMachine = (settings: PoolSettings) => {
                     onDone: { target: 'Creating', actions: 'noteIntent' },
                     onError: { target: 'CoolOff', actions: 'failAcquiring' },
                   },
-                  on: { RESUME: { target: 'Intending', reenter: true } },
+                  on: { RESUME: { target: 'Intending', reenter: true, actions: 'forgetFacts' } },
                 },
                 Creating: {
                   description: 'One call creates one address.',
@@ -205,7 +207,7 @@ export const poolMachine = (settings: PoolSettings) => {
                       { target: 'CoolOff', actions: 'failAcquiring' },
                     ],
                   },
-                  on: { RESUME: { target: 'Reconciling', actions: 'doubtCreation' } },
+                  on: { RESUME: { target: 'Reconciling', actions: ['doubtCreation', 'forgetFacts'] } },
                 },
                 Reconciling: {
                   description:
@@ -220,7 +222,7 @@ export const poolMachine = (settings: PoolSettings) => {
                     ],
                     onError: { target: 'CoolOff', actions: 'failAcquiring' },
                   },
-                  on: { RESUME: { target: 'Reconciling', reenter: true } },
+                  on: { RESUME: { target: 'Reconciling', reenter: true, actions: 'forgetFacts' } },
                 },
                 Publishing: {
                   description: 'Writes the new address into spec.ips, before it is used.',
@@ -231,12 +233,12 @@ export const poolMachine = (settings: PoolSettings) => {
                     onDone: { target: 'Complete', actions: 'notePublished' },
                     onError: { target: 'CoolOff', actions: 'failAcquiring' },
                   },
-                  on: { RESUME: { target: 'Publishing', reenter: true } },
+                  on: { RESUME: { target: 'Publishing', reenter: true, actions: 'forgetFacts' } },
                 },
                 CoolOff: {
                   description: 'Waits after an error; the addresses that exist keep working.',
                   after: { coolOff: 'Complete' },
-                  on: { RESUME: { target: 'CoolOff', reenter: true } },
+                  on: { RESUME: { target: 'CoolOff', reenter: true, actions: 'forgetFacts' } },
                 },
               },
             },

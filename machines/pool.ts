@@ -174,7 +174,7 @@ export const wanted = (context: PoolContext): readonly Address[] =>
 const lacks = (context: PoolContext): boolean => listed(context).length < (context.spec?.desired ?? 0);
 
 export const lacksAddress = (context: PoolContext): boolean =>
-  lacks(context) && context.acquiring.unclear.length === 0 && !context.fullNodes.includes(CREATE_CLAIM);
+  isPrimed(context) && lacks(context) && context.acquiring.unclear.length === 0 && !context.fullNodes.includes(CREATE_CLAIM);
 
 /** A creation is under way, or its outcome has to be looked up. */
 export const isCreating = ({ intent, unclear }: Acquiring): boolean => intent !== null && unclear.length === 0;
@@ -222,6 +222,9 @@ export function observeProvider(context: PoolContext, event: ProviderObserved): 
   const provided = Object.fromEntries(event.addresses.map((observed) => [observed.address, observed]));
   return staff({ ...context, provided, occupied: occupiedBy(context, event.addresses) });
 }
+
+/** After a load: the nodes may have changed since, and are told again. Nothing is granted or created before. */
+export const forgetFacts = (context: PoolContext): Next => next({ ...context, query: null });
 
 export const observeClaims = (context: PoolContext, event: ClaimsObserved): Next => next({ ...context, fullNodes: event.fullNodes });
 

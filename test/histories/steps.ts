@@ -47,17 +47,9 @@ const ADDRESSES = 4;
 const index = (count: number): fc.Arbitrary<number> => fc.nat(count - 1);
 const of = <K extends Happening['kind']>(...kinds: readonly K[]): fc.Arbitrary<K> => fc.constantFrom(...kinds);
 
-const fault: fc.Arbitrary<Fault> = fc.oneof(
-  fc.record({
-    kind: fc.constant('refuse' as const),
-    error: fc.constantFrom(
-      'InProgress' as const,
-      'NodeInUse' as const,
-      'Unavailable' as const,
-      'Invalid' as const,
-      'Unauthorized' as const,
-    ),
-  }),
+/** What may happen to any call. */
+const usual: fc.Arbitrary<Fault> = fc.oneof(
+  fc.record({ kind: fc.constant('refuse' as const), error: fc.constantFrom('Unavailable' as const, 'Unauthorized' as const) }),
   fc.record({
     kind: fc.constant('refuse' as const),
     error: fc.constant('RateLimited' as const),
@@ -65,6 +57,14 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
   }),
   fc.record({ kind: fc.constantFrom('noConnection' as const, 'loseRequest' as const, 'loseReply' as const, 'hang' as const) }),
   fc.record({ kind: fc.constant('hang' as const), effectAfterMs: fc.integer({ min: 100, max: 14_900 }) }),
+);
+/** What an assign may be answered besides. */
+const ofAssign: fc.Arbitrary<Fault> = fc.oneof(
+  usual,
+  fc.record({
+    kind: fc.constant('refuse' as const),
+    error: fc.constantFrom('InProgress' as const, 'NodeInUse' as const, 'Invalid' as const),
+  }),
 );
 
 const ofNodes = fc.oneof(
@@ -83,17 +83,20 @@ const ofPeople = fc.oneof(
 );
 const ofProvider = fc.oneof(
   {
-    weight: 5,
+    weight: 3,
     arbitrary: fc.record({
       kind: of('fault'),
-      verb: fc.constantFrom(
-        'assignRoutedIP' as const,
-        'assignRoutedIP' as const,
-        'findRoutedIP' as const,
-        'listRoutedIPs' as const,
-        'any' as const,
-      ),
-      fault,
+      verb: fc.constant('assignRoutedIP' as const),
+      fault: ofAssign,
+      times: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: of('fault'),
+      verb: fc.constantFrom('findRoutedIP' as const, 'listRoutedIPs' as const, 'any' as const),
+      fault: usual,
       times: fc.integer({ min: 1, max: 3 }),
     }),
   },

@@ -122,8 +122,8 @@ export class World {
     const probe = (point: KillPoint, about: string) => {
       if (state.dead || !kills(point, about)) return;
       end();
-      // What was saved is the past: the invariants look at it, though nothing of it is carried out any more.
-      if (point !== 'afterWrite') throw new Error(`killed ${point} ${about}`);
+      // From here on nothing that this process does has an effect; only what is about to be sent has to be held back.
+      if (point === 'beforeSend') throw new Error(`killed ${point} ${about}`);
     };
     const provider = this.provider.process({ probe });
     const supervisor = new Supervisor({
