@@ -4,7 +4,7 @@ import { ipMachine } from '../machines/ip.machine.ts';
 import { type AddressContext, type AddressSettings, claimedNodes } from '../machines/ip.ts';
 import type { JobInput, JobName } from '../machines/jobs.ts';
 import { poolMachine } from '../machines/pool.machine.ts';
-import { claimedByPool, type PoolContext } from '../machines/pool.ts';
+import { addressClaim, claimedByPool, type PoolContext } from '../machines/pool.ts';
 import { verificationMachine } from '../machines/verification.machine.ts';
 import type { VerificationSettings } from '../machines/verification.ts';
 import type { Chart, Charts } from './charts.ts';
@@ -28,7 +28,12 @@ export function charts(settings: AddressSettings & VerificationSettings, limitOf
     name: 'ip',
     version: 1,
     machine: ipMachine(settings) as unknown as AnyStateMachine,
-    claims: (context: AddressContext) => ({ provider: context.provider, nodes: claimedNodes(context), limit: limitOf(context.provider) }),
+    claims: (context: AddressContext) => ({
+      provider: context.provider,
+      nodes: claimedNodes(context),
+      limit: limitOf(context.provider),
+      alone: [addressClaim(context.address)],
+    }),
     job,
   };
   const verification: Chart = {

@@ -1,6 +1,7 @@
 import type { AnyStateMachine } from 'xstate';
 import type { JobName } from '../machines/jobs.ts';
 import type { ActorId } from '../machines/types.ts';
+import type { Claim } from './ports.ts';
 
 /** A chart as the runtime needs it. */
 export interface Chart {
@@ -10,8 +11,13 @@ export interface Chart {
   readonly machine: AnyStateMachine;
   /** The snapshot of an older version in today's form, or null: then the actor is rebuilt. */
   readonly migrate?: (snapshot: StoredSnapshot, version: number) => StoredSnapshot | null;
-  /** Nodes at a provider that an actor in this context holds. */
-  readonly claims: (context: never) => { readonly provider: string; readonly nodes: readonly string[]; readonly limit: number };
+  /** Nodes at a provider that an actor in this context holds, and what it holds alone, whatever the limit of a node. */
+  readonly claims: (context: never) => {
+    readonly provider: string;
+    readonly nodes: readonly string[];
+    readonly limit: number;
+    readonly alone?: readonly string[];
+  };
   /** What a job of this chart is called in dashboards, which queue it runs on, and how urgent it is. */
   readonly job: (job: JobName, input: never) => { readonly title: string; readonly queue: string; readonly priority: number };
 }
@@ -22,6 +28,14 @@ export interface StoredSnapshot {
 }
 
 export type Charts = Readonly<Record<string, Chart>>;
+
+/** All that an actor in this context claims. */
+export function claimsOf(chart: Chart, owner: ActorId, context: unknown): readonly Claim[] {
+  const { provider, nodes, limit, alone = [] } = chart.claims(context as never);
+  if (!provider) return [];
+  const shared = nodes.map((node) => ({ provider, node, owner, limit }));
+  return [...shared, ...alone.map((node) => ({ provider, node, owner, limit: 1 }))];
+}
 
 /** `%` and `:` are encoded: BullMQ refuses ids with a colon, and IPv6 addresses are full of them. */
 const encode = (actor: ActorId): string => actor.replaceAll('%', '%25').replaceAll(':', '%3A');

@@ -1,5 +1,5 @@
 import type { ActorId } from '../machines/types.ts';
-import type { Charts } from './charts.ts';
+import { type Charts, claimsOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
 import type { ActorRecord, CellWrite, Claim, Log, RecordStore, StoredCell } from './ports.ts';
 import { fits } from './step.ts';
@@ -92,10 +92,10 @@ export async function resetClaims(
   const claims = new Map<string, Claim[]>(Object.keys(providers).map((name) => [name, []]));
   for (const { records } of cells.values()) {
     for (const [actor, record] of Object.entries(records)) {
-      const claimed = charts[record.chart]?.claims(record.snapshot.context as never);
-      if (!claimed?.provider) continue;
-      const { provider, nodes, limit } = claimed;
-      claims.set(provider, [...(claims.get(provider) ?? []), ...nodes.map((node) => ({ provider, node, owner: actor, limit }))]);
+      const chart = charts[record.chart];
+      for (const claim of chart ? claimsOf(chart, actor, record.snapshot.context) : []) {
+        claims.set(claim.provider, [...(claims.get(claim.provider) ?? []), claim]);
+      }
     }
   }
   for (const [provider, held] of claims) await store.resetClaims(provider, held, term);

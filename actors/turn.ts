@@ -1,6 +1,6 @@
 import type { Effect } from '../machines/events.ts';
 import type { ActorId } from '../machines/types.ts';
-import { type Chart, type Charts, cellOf, isNewer, keyOf } from './charts.ts';
+import { type Chart, type Charts, cellOf, claimsOf, isNewer, keyOf } from './charts.ts';
 import type {
   ActorRecord,
   CellWrite,
@@ -308,12 +308,8 @@ function isChanged(draft: Draft): boolean {
 }
 
 function claimsDiff(actor: ActorId, draft: Draft, after: ActorRecord | null) {
-  const claimed = (context: unknown) => {
-    const { provider, nodes, limit } = draft.chart.claims(context as never);
-    return nodes.map((node) => ({ provider, node, owner: actor, limit }));
-  };
-  const old = draft.stored ? claimed(draft.stored.snapshot.context) : [];
-  const now = after ? claimed(after.snapshot.context) : [];
+  const old = draft.stored ? claimsOf(draft.chart, actor, draft.stored.snapshot.context) : [];
+  const now = after ? claimsOf(draft.chart, actor, after.snapshot.context) : [];
   const has = (list: typeof old, claim: (typeof old)[number]) =>
     list.some(({ provider, node }) => provider === claim.provider && node === claim.node);
   return {

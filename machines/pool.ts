@@ -104,6 +104,9 @@ export interface PoolSettings {
 /** Stands in the claims for the right to create an address: lists from before and after tell a new one only while nobody else creates. */
 export const CREATE_CLAIM = '#create';
 
+/** Stands in the claims for an address: one actor runs it at a time. A pool that is to have an address of another one waits until that one let it go. */
+export const addressClaim = (address: Address): string => `@${address}`;
+
 export const NOT_ACQUIRING: Acquiring = {
   intending: false,
   intent: null,
@@ -226,7 +229,7 @@ export function observeProvider(context: PoolContext, event: ProviderObserved): 
 /** After a load: the nodes may have changed since, and are told again. Nothing is granted or created before. */
 export const forgetFacts = (context: PoolContext): Next => next({ ...context, query: null });
 
-export const observeClaims = (context: PoolContext, event: ClaimsObserved): Next => next({ ...context, fullNodes: event.fullNodes });
+export const observeClaims = (context: PoolContext, event: ClaimsObserved): Next => staff({ ...context, fullNodes: event.fullNodes });
 
 const occupiedBy = (context: PoolContext, observed: readonly ObservedAddress[]): readonly ProviderID[] => {
   const members = new Set<string>(wanted(context));
@@ -265,7 +268,7 @@ export function staff(input: PoolContext | Next): Next {
   }
   let rank = context.nextRank;
   for (const address of goal) {
-    if (!memberless(context, address)) continue;
+    if (!memberless(context, address) || context.fullNodes.includes(addressClaim(address))) continue;
     members[address] = newMember(rank, context.provided?.[address] ?? null);
     rank += 1;
     added.push({ type: 'spawn', params: { chart: 'ip', id: addressActor(context.id, address), input: addressInput(context, address) } });

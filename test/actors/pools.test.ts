@@ -159,6 +159,24 @@ describe('two pools that name one address', () => {
     expect(world.cluster.annotations()).toEqual({ a: A, b: B });
   });
 
+  test('the older one that takes it over while it is being assigned waits for the end of that, and keeps it there', async ({ open }) => {
+    const world = open({ provider: { actionMs: 5_000 } });
+    world.nodes(node('a'), node('b'), node('c'));
+    world.address(A, 'a');
+    world.address(B);
+    const older = world.pool('older', { ips: [A] });
+    const newer = world.pool('newer', { ips: [B] });
+    await world.start();
+    await world.clock.runUntil(() => world.assigns().length === 1, 5_000);
+    const [assign] = world.assigns();
+    world.pool('older', { ips: [A, B] });
+    await world.untilStates(older, { [A]: 'active', [B]: 'active' });
+    await world.untilStates(newer, { [B]: 'error' });
+    await world.clock.advance(30_000);
+    expect(world.assigns()).toEqual([assign]);
+    expect(`${B} → ${world.holderOf(B)}`).toBe(assign?.what);
+  });
+
   test('each keeps the annotations of its own addresses, whatever the other one shows', async ({ open }) => {
     const world = open();
     world.nodes(node('a'), node('b'), node('c'), node('d'));

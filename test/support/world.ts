@@ -1,6 +1,6 @@
 import { charts } from '../../actors/catalogue.ts';
 import type { Charts } from '../../actors/charts.ts';
-import type { Json, KillPoint, Log } from '../../actors/ports.ts';
+import type { Json, KillPoint, Log, Queues } from '../../actors/ports.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../actors/settings.ts';
 import { Supervisor } from '../../actors/supervisor.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
@@ -126,10 +126,11 @@ export class World {
       if (point === 'beforeSend') throw new Error(`killed ${point} ${about}`);
     };
     const provider = this.provider.process({ probe });
+    const living = unlessDead(queues, () => state.dead);
     const supervisor = new Supervisor({
       charts: this.#spoil(charts(this.settings, () => this.facts.addressesPerNode)),
       store,
-      queues,
+      queues: living,
       clock,
       log: this.#logOf(() => state.dead),
       probe,
@@ -230,3 +231,12 @@ export class World {
     return this.log.filter(({ level }) => level === 'error');
   }
 }
+
+/** A process that has died takes no jobs any more, even when it was about to. */
+const unlessDead = (queues: Queues, isDead: () => boolean): Queues => ({
+  ...queues,
+  queue: (name) => {
+    const queue = queues.queue(name);
+    return { ...queue, consume: (run, concurrency) => (isDead() ? { close: async () => {} } : queue.consume(run, concurrency)) };
+  },
+});
