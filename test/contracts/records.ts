@@ -271,7 +271,7 @@ export const describeRecords = (name: string, setup: () => Promise<RecordsHarnes
         await saved(change(IP, 0));
         const before = await store.state();
         await world.restart();
-        await expect.poll(() => store.state().catch(() => null)).not.toBeNull();
+        await expect.poll(() => store.state().catch(() => null), { timeout: 15_000 }).not.toBeNull();
         const after = await store.state();
         expect(after.runId).not.toBe(before.runId);
         expect(after.term).toBe(1);
@@ -296,7 +296,7 @@ export const describeRecords = (name: string, setup: () => Promise<RecordsHarnes
       };
       for (const [method, call] of Object.entries(calls)) await expect(call(), method).rejects.toBeInstanceOf(Unreachable);
       await world.comeBack();
-      await expect.poll(() => store.state().catch(() => null)).not.toBeNull();
+      await expect.poll(() => store.state().catch(() => null), { timeout: 15_000 }).not.toBeNull();
       await saved(change(IP, 1));
     });
   });

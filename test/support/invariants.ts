@@ -1,6 +1,7 @@
 import { cellOf } from '../../actors/charts.ts';
 import type { ActorRecord, Observer, SavedTurn, StoredCell, Transition } from '../../actors/ports.ts';
 import type { MemoryProvider } from '../../adapters/memory/provider.ts';
+import type { LoggedCall } from '../../adapters/memory/requests.ts';
 import { type AddressContext, claimedNodes } from '../../machines/ip.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
@@ -52,7 +53,8 @@ export class Invariants implements Observer {
   readonly #records = new Map<ActorId, ActorRecord>();
   readonly #confirmedAt = new Map<ActorId, Moment>();
   /** Addresses locked by an action of ours. */
-  readonly #ours = new Set<Address>();
+  /** Addresses with an action of ours under way, as far as known, and where it goes. */
+  readonly #ours = new Map<Address, ProviderID>();
   #term = 0;
 
   constructor(options: InvariantsOptions) {
@@ -62,7 +64,7 @@ export class Invariants implements Observer {
     cloud.assign = (address, node) => {
       this.#assignArrives(address, node);
       const action = assign(address, node);
-      this.#ours.add(address);
+      this.#ours.set(address, node);
       return action;
     };
   }
@@ -102,7 +104,8 @@ export class Invariants implements Observer {
       // Whoever takes over a call of a process that died may say the same again, after a read; but nothing else.
       const repeats = call.args[1] === former.args[1];
       if (repeats) this.repeats.push({ at: call.at, address: call.args[0] as Address });
-      else if (call.at - former.at < this.#options.callDeadlineMs) this.#note('one assign at a time', about);
+      else if (call.at - former.at < this.#options.callDeadlineMs && !this.#landed(former, call.at))
+        this.#note('one assign at a time', about);
       const read = calls.some(
         ({ at, verb, result, args }) =>
           at >= former.at &&
@@ -112,9 +115,19 @@ export class Invariants implements Observer {
       );
       if (!read) this.#note('reads before it repeats', about);
     }
+    this.#checkRemovals();
+  }
+
+  #checkRemovals(): void {
     for (const { verb, args } of this.#options.provider.writes()) {
       if (verb === 'unassignRoutedIP' || verb === 'deleteRoutedIP') this.#note('never taken off', `${verb} ${args.join(' ')}`);
     }
+  }
+
+  /** The address came to where the call sent it: the call can have no more effect, and a read may have told so. */
+  #landed({ args, at }: LoggedCall, before: number): boolean {
+    const history = this.#options.provider.cloud.history(args[0] as Address);
+    return history.some((holding) => holding.providerID === args[1] && holding.at >= at && holding.at <= before);
   }
 
   #note(rule: Rule, text: string): void {
@@ -125,7 +138,8 @@ export class Invariants implements Observer {
     const observed = this.#options.provider.cloud.addresses().find((each) => each.address === address);
     if (!observed) return;
     if (!observed.locked) this.#ours.delete(address);
-    else if (this.#ours.has(address)) this.#note('one assign at a time', `an assign of ${address} to ${node} met an action of our own`);
+    else if (this.#ours.has(address) && this.#ours.get(address) !== node)
+      this.#note('one assign at a time', `an assign of ${address} to ${node} met an action of our own`);
     if (observed.providerID === node) this.repeats.push({ at: this.#options.monotonic(), address });
   }
 
