@@ -79,8 +79,8 @@ export class Cell {
     if (this.#halted) return Promise.reject(new Unreachable(`${this.id} is halted: ${this.#halted}`));
     if (envelope.event.type === 'CLAIMS_OBSERVED') this.#fullNodes = new Set(envelope.event.fullNodes as readonly string[]);
     return new Promise((handled, refused) => {
-      this.#dropSuperseded(envelope);
-      this.#mailbox.push({ envelope, handled, refused });
+      const place = this.#dropSuperseded(envelope);
+      this.#mailbox.splice(place, 0, { envelope, handled, refused });
       void this.#run();
     });
   }
@@ -110,15 +110,15 @@ export class Cell {
     for (const pending of refused) pending.refused(new Unreachable(`${this.id} is halted: ${why}`));
   }
 
-  /** A fact about the whole replaces one of its kind that nobody has heard yet. */
-  #dropSuperseded({ to, event }: Envelope): void {
-    if (!WHOLE_FACTS.has(event.type)) return;
-    const kept: Pending[] = [];
-    for (const pending of this.#mailbox) {
-      if (pending.envelope.to === to && pending.envelope.event.type === event.type) pending.handled();
-      else kept.push(pending);
-    }
-    this.#mailbox = kept;
+  /** A fact about the whole replaces one of its kind that nobody has heard yet. Answers where in the mailbox it goes: to the end, but for claims to the
+   *  place of the former, since what waits behind that one was put off because of them. */
+  #dropSuperseded({ to, event }: Envelope): number {
+    if (!WHOLE_FACTS.has(event.type)) return this.#mailbox.length;
+    const [outdated, others] = parted(this.#mailbox, ({ envelope }) => envelope.to === to && envelope.event.type === event.type);
+    const first = outdated[0] && event.type === 'CLAIMS_OBSERVED' ? this.#mailbox.indexOf(outdated[0]) : others.length;
+    for (const { handled } of outdated) handled();
+    this.#mailbox = [...others];
+    return first;
   }
 
   /** A send of this cell was handled by its receiver: its outbox entry goes with the next write. */
@@ -211,7 +211,8 @@ export class Cell {
       handled: () => {},
       refused: () => {},
     };
-    // An older fact of this kind among them would say the contrary.
+    // Older facts of this kind, heard in the turn or waiting, would say the contrary.
+    this.#dropSuperseded(told.envelope);
     const [outdated, others] = parted(pending, ({ envelope }) => envelope.event.type === 'CLAIMS_OBSERVED');
     for (const { handled } of outdated) handled();
     this.#mailbox.unshift(told, ...others);

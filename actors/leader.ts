@@ -24,6 +24,7 @@ import type {
   Provider,
   Queues,
   RecordStore,
+  SavedTurn,
 } from './ports.ts';
 import type { Settings } from './settings.ts';
 import { loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
@@ -267,16 +268,7 @@ export class Leader {
       clock,
       log,
       probe,
-      observers: [
-        ...observers,
-        {
-          turnSaved: ({ cell, transitions }) =>
-            this.#dropIfGone(
-              cell,
-              transitions.some(({ actor, after }) => actor === cell && after === null),
-            ),
-        },
-      ],
+      observers: [...observers, { turnSaved: (turn) => this.#dropIfGone(turn) }],
       term: () => this.term,
       dispatch: (commands) => this.#dispatch(commands),
       discard: (obsolete, records) => discard(obsolete, records, { queues }),
@@ -321,8 +313,8 @@ export class Leader {
     this.deliver({ to, event }).catch(ignoreHalt);
   }
 
-  #dropIfGone(id: ActorId, gone: boolean): void {
-    if (!gone) return;
+  #dropIfGone({ cell: id, transitions }: SavedTurn): void {
+    if (!transitions.some(({ actor, after }) => actor === id && after === null)) return;
     this.#cells.delete(id);
     this.#started.delete(id);
     void this.#ports.store
