@@ -1,0 +1,150 @@
+import type { ActorId } from '../machines/types.ts';
+import { Cell, type CellPorts, type Halt } from './cell.ts';
+import { type Charts, cellOf } from './charts.ts';
+import { discard, dispatch } from './dispatch.ts';
+import { Unreachable } from './errors.ts';
+import type { ActorRecord, CellWrite, Clock, Command, Log, Observer, Probe, Queues, RecordStore, SavedTurn, StoredCell } from './ports.ts';
+import type { Envelope } from './turn.ts';
+
+export interface CellsPorts {
+  readonly charts: Charts;
+  readonly store: RecordStore;
+  readonly queues: Queues;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly probe: Probe;
+  readonly observers: readonly Observer[];
+  /** All addresses of a provider are about to be asked for by this command. */
+  readonly listAsked: (commandId: string) => void;
+  /** The actor that a cell is named after has ended, and the cell is no more. */
+  readonly gone: (cell: ActorId) => void;
+  /** A cell takes no more turns: the term is over. */
+  readonly halted: (why: Halt) => void;
+}
+
+/** All cells of one term: brings events to them, their commands to the queues, and freed claims to those that wait for them. */
+export class Cells {
+  readonly #term: number;
+  readonly #ports: CellsPorts;
+  readonly #all = new Map<ActorId, Cell>();
+  readonly #ended = new Map<ActorId, number>();
+  #stopped = false;
+
+  constructor(term: number, ports: CellsPorts) {
+    this.#term = term;
+    this.#ports = ports;
+  }
+
+  get all(): ReadonlyMap<ActorId, Cell> {
+    return this.#all;
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  recordsOf(cell: ActorId): ReadonlyMap<ActorId, ActorRecord> | null {
+    return this.#all.get(cell)?.records ?? null;
+  }
+
+  /** Goes on with a cell that was stored. */
+  load(id: ActorId, stored: StoredCell): void {
+    this.#all.set(id, new Cell(id, stored, this.#cellPorts()));
+  }
+
+  /** A new cell with the actor that it is named after. */
+  begin(chart: string, id: ActorId, input: unknown): void {
+    const cell = new Cell(id, null, this.#cellPorts());
+    this.#all.set(id, cell);
+    cell.spawn(chart, id, input).catch(ignoreHalt);
+  }
+
+  /** Resolves once the turn that heard it is saved; at once for an actor that is not there. @throws Unreachable when its cell is halted before */
+  async deliver(envelope: Envelope): Promise<void> {
+    const id = cellOf(envelope.to);
+    if (id.startsWith('firewall/') && !this.#all.has(id)) this.#openFirewall(id);
+    await this.#all.get(id)?.send(envelope);
+  }
+
+  /** Delivers without an answer. A halted cell misses it: whoever leads next tells every fact again. */
+  tell(to: ActorId, event: Envelope['event']): void {
+    this.deliver({ to, event }).catch(ignoreHalt);
+  }
+
+  /** Tries again to dispatch what could not be dispatched. */
+  sweep(): void {
+    for (const cell of this.#all.values()) void cell.sweep();
+  }
+
+  stop(why: Halt): void {
+    this.#stopped = true;
+    for (const cell of this.#all.values()) cell.stop(why);
+  }
+
+  /** Resolves when no turn runs any more. */
+  async quiet(): Promise<void> {
+    await Promise.all([...this.#all.values()].map((cell) => cell.quiet()));
+  }
+
+  #cellPorts(): CellPorts {
+    const { charts, store, clock, log, probe, observers, queues } = this.#ports;
+    return {
+      charts,
+      store,
+      clock,
+      log,
+      probe,
+      observers: [...observers, { turnSaved: (turn) => this.#dropIfGone(turn) }],
+      term: () => this.#term,
+      dispatch: (commands) => this.#dispatch(commands),
+      discard: (obsolete, records) => discard(obsolete, records, { queues }),
+      ended: this.#ended,
+      claimsChanged: (claims) => this.#claimsChanged(claims),
+      halted: (cell, why) => {
+        log.warn('a cell halted', { cell, why });
+        if (!this.#stopped) this.#ports.halted(why);
+      },
+    };
+  }
+
+  #dispatch(commands: readonly Command[]): Promise<readonly string[]> {
+    const { queues, log, clock, listAsked } = this.#ports;
+    for (const command of commands) if (command.kind === 'job' && command.job === 'verifyAll') listAsked(command.id);
+    return dispatch(commands, {
+      queues,
+      log,
+      now: () => clock.now(),
+      term: () => this.#term,
+      deliver: (envelope) => this.deliver(envelope),
+      arrived: (sender, id) => this.#all.get(cellOf(sender))?.arrived(id),
+    });
+  }
+
+  /** A firewall's cell begins with the first claim on it. */
+  #openFirewall(id: ActorId): void {
+    const [, provider = '', ...name] = id.split('/');
+    this.begin('firewall', id, { id, provider, firewall: name.join('/') });
+  }
+
+  #dropIfGone({ cell: id, transitions }: SavedTurn): void {
+    if (!transitions.some(({ actor, after }) => actor === id && after === null)) return;
+    this.#all.delete(id);
+    const { store, log, gone } = this.#ports;
+    void store.drop(id, this.#term).catch((error) => log.warn('records of a deleted pool remain', { cell: id, error: String(error) }));
+    gone(id);
+  }
+
+  /** A claim was freed: pools of that provider that were told the node is taken hear that it is not any more. */
+  #claimsChanged({ free }: CellWrite['claims']): void {
+    const freed = new Set(free.map(({ node }) => node));
+    if (freed.size === 0) return;
+    for (const [id, cell] of this.#all) {
+      if (![...cell.fullNodes].some((node) => freed.has(node))) continue;
+      this.tell(id, { type: 'CLAIMS_OBSERVED', fullNodes: [...cell.fullNodes].filter((node) => !freed.has(node)).sort() });
+    }
+  }
+}
+
+const ignoreHalt = (error: unknown): void => {
+  if (!(error instanceof Unreachable)) throw error;
+};

@@ -1,0 +1,95 @@
+import type { Verification } from '../machines/jobs.ts';
+import type { ActorId, ObservedAddress } from '../machines/types.ts';
+import type { Alarms } from './alarms.ts';
+import type { Cells } from './cells.ts';
+import { type ObservedPools, providerOf } from './pools.ts';
+import type { PoolObject } from './ports/cluster.ts';
+import type { Clock, Log, Provider } from './ports.ts';
+import type { Settings } from './settings.ts';
+import { news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
+
+export interface ProviderListsPorts {
+  readonly cells: Cells;
+  readonly pools: ObservedPools;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly alarms: Alarms;
+  readonly settings: Settings;
+  /** The pool was told everything; before that it takes no list. */
+  readonly isStarted: (pool: ActorId) => boolean;
+  /** The provider of the pool has been read: it may be told everything. */
+  readonly start: (id: ActorId, pool: PoolObject, truth: readonly ObservedAddress[]) => void;
+}
+
+/** Reads complete lists of addresses from providers and hands them on: at the start of a term, a call deadline later, and with each verification. */
+export class ProviderLists {
+  readonly #ports: ProviderListsPorts;
+  readonly #reading = new Set<string>();
+  /** Record versions that stood when a verification was issued, by its command. */
+  readonly #asked = new Map<string, Versions>();
+
+  constructor(ports: ProviderListsPorts) {
+    this.#ports = ports;
+  }
+
+  /** Reads all addresses of a provider, then starts its pools; looks once more when a call of an earlier leader can have no more effect. */
+  async read(name: string, provider: Provider): Promise<void> {
+    if (this.#reading.has(name)) return;
+    this.#reading.add(name);
+    const { cells, clock, log, pools, alarms, settings, start } = this.#ports;
+    const truth = await readUntilKnown(provider, { clock, log, isClosed: () => cells.stopped });
+    this.#reading.delete(name);
+    if (truth === null || cells.stopped) return;
+    for (const [id, pool] of pools.all) if (providerOf(pool) === name) start(id, pool, truth);
+    this.#verifyRegularly(name);
+    const versions = versionsOf(cells.all.values());
+    alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, provider, versions));
+  }
+
+  /** A verification is issued: what changes from now on is newer than its list. */
+  asked(commandId: string): void {
+    this.#asked.set(commandId, versionsOf(this.#ports.cells.all.values()));
+  }
+
+  /** A job has ended. If it was a verification, what it listed is handed on; null when it failed or was not waited for. */
+  answered(actor: ActorId, commandId: string, output: unknown): void {
+    const versions = this.#asked.get(commandId);
+    this.#asked.delete(commandId);
+    if (versions && output !== null) this.#handOn(actor.slice('verify/'.length), (output as Verification).addresses, versions);
+  }
+
+  /** Tells the addresses of a cell what a complete list says of them, where it differs from what they believe. */
+  tellAddresses(cell: ActorId, listed: readonly ObservedAddress[], versions: Versions | null): void {
+    const { cells } = this.#ports;
+    for (const { to, observed } of news(cells.recordsOf(cell) ?? new Map(), listed, versions)) {
+      cells.tell(to, { type: 'ADDRESS_OBSERVED', observed });
+    }
+  }
+
+  async #lookAgain(name: string, provider: Provider, versions: Versions): Promise<void> {
+    try {
+      this.#handOn(name, await provider.listRoutedIPs({ purpose: 'verify' }), versions);
+    } catch (error) {
+      this.#ports.log.info('the second look at a provider failed; the next verification makes up for it', {
+        provider: name,
+        error: String(error),
+      });
+    }
+  }
+
+  #verifyRegularly(name: string): void {
+    const id = `verify/${name}`;
+    if (!this.#ports.cells.all.has(id)) this.#ports.cells.begin('verification', id, { id, provider: name });
+  }
+
+  /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for. */
+  #handOn(name: string, addresses: readonly ObservedAddress[], versions: Versions): void {
+    const { cells, pools, isStarted } = this.#ports;
+    for (const id of cells.all.keys()) {
+      const pool = pools.all.get(id);
+      if (!pool || providerOf(pool) !== name || !isStarted(id)) continue;
+      this.tellAddresses(id, addresses, versions);
+      cells.tell(id, { type: 'PROVIDER_OBSERVED', addresses });
+    }
+  }
+}
