@@ -111,13 +111,16 @@ export class Cell {
   }
 
   /** A fact about the whole replaces one of its kind that nobody has heard yet. Answers where in the mailbox it goes: to the end, but for claims to the
-   *  place of the former, since what waits behind that one was put off because of them. */
+   *  place of the former, since what waits behind that one was put off because of them. Nodes told before a spec are heard before it: under the new
+   *  spec they may count for nothing, and an address would miss that its node was lost meanwhile. */
   #dropSuperseded({ to, event }: Envelope): number {
     if (!WHOLE_FACTS.has(event.type)) return this.#mailbox.length;
-    const [outdated, others] = parted(this.#mailbox, ({ envelope }) => envelope.to === to && envelope.event.type === event.type);
-    const first = outdated[0] && event.type === 'CLAIMS_OBSERVED' ? this.#mailbox.indexOf(outdated[0]) : others.length;
+    const isFor = (type: string) => (waiting: Pending) => waiting.envelope.to === to && waiting.envelope.event.type === type;
+    const stays = event.type === 'CLUSTER_OBSERVED' ? this.#mailbox.findLastIndex(isFor('SPEC_OBSERVED')) + 1 : 0;
+    const [outdated, others] = parted(this.#mailbox.slice(stays), isFor(event.type));
+    const first = outdated[0] && event.type === 'CLAIMS_OBSERVED' ? this.#mailbox.indexOf(outdated[0]) : stays + others.length;
     for (const { handled } of outdated) handled();
-    this.#mailbox = [...others];
+    this.#mailbox = [...this.#mailbox.slice(0, stays), ...others];
     return first;
   }
 

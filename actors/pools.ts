@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { parseAddress } from '../machines/address.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import type { ActorId, Address } from '../machines/types.ts';
@@ -26,7 +27,9 @@ export class ObservedPools {
   /** Answers the other pools whose conflicts changed by it. */
   put(pool: PoolObject): readonly ActorId[] {
     const id = poolActor(pool.ref);
-    if (this.#pools.get(id)?.ref.uid !== pool.ref.uid) this.#facts.delete(id);
+    const former = this.#pools.get(id);
+    // A fact of a former object, or of watches that ended when the selectors changed, may be out of date: the present watches tell it anew.
+    if (former?.ref.uid !== pool.ref.uid || !isDeepStrictEqual(matchOf(former), matchOf(pool))) this.#facts.delete(id);
     this.#pools.set(id, pool);
     return this.#settle().filter((other) => other !== id);
   }
@@ -71,6 +74,8 @@ function addressesOf({ spec }: PoolObject): readonly Address[] {
   if (!Array.isArray(ips)) return [];
   return ips.flatMap((text: unknown) => (typeof text === 'string' ? (parseAddress(text) ?? []) : []));
 }
+
+const matchOf = ({ spec }: PoolObject): unknown => ((spec ?? {}) as { readonly match?: unknown }).match;
 
 /** The provider that a pool names, valid or not. */
 export const providerOf = ({ spec }: PoolObject): string => {

@@ -190,12 +190,13 @@ const memberless = (context: PoolContext, address: Address): boolean => context.
 
 // ---------------------------------------------------------------- facts
 
-/** Takes the spec over when it is valid, else only says why not: what is assigned stays. */
+/** Takes the spec over when it is valid, else only says why not: what is assigned stays. Its nodes count as unknown from then on: an invalid selector
+ *  watches nothing, so what was known of them ages unseen until they are told again. */
 export function observeSpec(context: PoolContext, event: SpecObserved): Next {
   if (event.generation < context.generation) return next(context);
   const checked = checkPoolSpec(event.spec, event.registry);
   const { conflicts } = event;
-  if (!checked.spec) return next({ ...context, generation: event.generation, conflicts, error: checked.error });
+  if (!checked.spec) return next({ ...context, generation: event.generation, conflicts, error: checked.error, query: null });
   const { spec } = checked;
   const published = context.acquiring.published.filter((address) => !spec.ips.includes(address));
   const settled = context.acquiring.unclear.some((address) => spec.ips.includes(address));
