@@ -222,11 +222,23 @@ export interface Firewall {
   readonly pending: boolean;
 }
 
-export interface DNSRecordSet {
-  readonly zone: string;
-  readonly recordName: string;
+/** One record of a zone, of any type. */
+export interface DNSRecord {
+  readonly id: string;
+  /** `A`, `AAAA`, `CNAME`, … */
+  readonly type: string;
+  /** Relative to the zone, lower case, `@` for the zone itself. */
+  readonly name: string;
+  readonly data: string;
   readonly ttlSeconds: number;
-  readonly addresses: readonly Address[];
+  /** True while the provider answers with its own addresses instead of `data` (Cloudflare). */
+  readonly proxied: boolean;
+}
+
+export interface DNSZone {
+  /** In lower case, without a final dot. */
+  readonly name: string;
+  readonly records: readonly DNSRecord[];
 }
 
 /** The verbs of an issuer. Every one may be repeated, ends within the call deadline, and throws `ProviderError` only (or `Fenced` before anything was sent). */
@@ -265,8 +277,15 @@ export interface Provider {
   addRoutedIPFirewallNode(firewall: string, nodes: readonly ProviderID[], call: Call): Promise<void>;
   deleteRoutedIPFirewallPort(firewall: string, ports: readonly Port[], call: Call): Promise<void>;
   deleteRoutedIPFirewallNode(firewall: string, nodes: readonly ProviderID[], call: Call): Promise<void>;
-  /** Makes the record set exactly these addresses, never empty. @throws Unsupported where the provider has no DNS */
-  ensureDNSRecordSet(set: DNSRecordSet, call: Call): Promise<void>;
+  /** All records of a zone, complete or an error; `zone` is its name, or its id where the provider has ids. @throws NotFound | Unauthorized | Unsupported */
+  listDNSRecords(zone: string, call: Call): Promise<DNSZone>;
+  /** A new record beside those that exist, never proxied. NOT idempotent at the provider: callers list first.
+   *  @throws NotFound | Invalid | Conflict where the provider refuses a second identical record or one beside a CNAME */
+  createDNSRecord(zone: string, record: Omit<DNSRecord, 'id'>, call: Call): Promise<void>;
+  /** Makes the record of that id what is given, never proxied. Repeating it is harmless. @throws NotFound | Invalid | Conflict as for a new record */
+  updateDNSRecord(zone: string, record: DNSRecord, call: Call): Promise<void>;
+  /** A record that is gone, with its zone or without, counts as deleted. */
+  deleteDNSRecord(zone: string, id: string, call: Call): Promise<void>;
 }
 
 /** The request budget of one token, shared by all replicas. */

@@ -1,90 +1,70 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { DNSRecordSet, Provider } from '../../actors/ports.ts';
-import { familyOf } from '../../machines/address.ts';
-import type { Address } from '../../machines/types.ts';
+import type { DNSRecord, Provider } from '../../actors/ports.ts';
 import type { RequestLayer } from './gaps.ts';
 import { fields, integer, text } from './read.ts';
 
-type RecordType = 'A' | 'AAAA';
+type DNSVerbs = Pick<Provider, 'listDNSRecords' | 'createDNSRecord' | 'updateDNSRecord' | 'deleteDNSRecord'>;
 
-export interface ExistingRecord {
-  readonly id: number;
-  readonly data: string;
-  readonly ttl: number;
-}
+/** What a record without a TTL of its own has. */
+const defaultTtlSeconds = 1800;
 
-/** What is to be written, in this order: a name never resolves to less than before until the last step. */
-export interface RecordPlan {
-  readonly updates: readonly { readonly id: number; readonly data: string }[];
-  readonly creates: readonly string[];
-  readonly deletes: readonly number[];
-}
-
-/**
- * Makes the records exactly `wanted`: those that are right stay, surplus ones are changed to missing addresses, the rest is
- * created or deleted; a wrong TTL is an update. The same plan for any order of the input.
- */
-export function planRecords(existing: readonly ExistingRecord[], wanted: readonly string[], ttlSeconds: number): RecordPlan {
-  const kept = new Map<string, ExistingRecord>();
-  const surplus: ExistingRecord[] = [];
-  for (const record of existing.toSorted((a, b) => a.id - b.id)) {
-    if (wanted.includes(record.data) && !kept.has(record.data)) kept.set(record.data, record);
-    else surplus.push(record);
-  }
-  const missing = [...new Set(wanted)].filter((data) => !kept.has(data)).sort();
-  const reused = surplus.slice(0, missing.length).map(({ id }, index) => ({ id, data: missing[index] ?? '' }));
-  const retimed = [...kept.values()].filter(({ ttl }) => ttl !== ttlSeconds).map(({ id, data }) => ({ id, data }));
+/** Zones have no ids here, and record names are kept relative to the zone. */
+export function dnsVerbs({ verb, services, listAll }: RequestLayer): DNSVerbs {
+  const { domainRecords } = services;
   return {
-    updates: [...reused, ...retimed],
-    creates: missing.slice(surplus.length),
-    deletes: surplus.slice(missing.length).map(({ id }) => id),
-  };
-}
-
-/** The name relative to the zone, as DigitalOcean keeps it; `@` for the zone itself. Takes relative names, full ones and `@`. */
-export function relativeName(recordName: string, zone: string): string {
-  const name = recordName.replace(/\.$/, '').toLowerCase();
-  const origin = zone.replace(/\.$/, '').toLowerCase();
-  if (name === '@' || name === '' || name === origin) return '@';
-  return name.endsWith(`.${origin}`) ? name.slice(0, -origin.length - 1) : name;
-}
-
-export function dnsVerbs(layer: RequestLayer): Pick<Provider, 'ensureDNSRecordSet'> {
-  return {
-    ensureDNSRecordSet: (set, call) =>
-      layer.verb(`set DNS ${set.recordName} in ${set.zone}`, call, async () => {
-        // An empty set would make the name vanish, and resolvers keep that for the zone's negative TTL.
-        if (set.addresses.length === 0) throw new ProviderError('Invalid', `${set.recordName}: a record set is never made empty`);
-        for (const type of ['A', 'AAAA'] as const) {
-          const addresses = set.addresses.filter((address) => typeOf(address) === type);
-          if (addresses.length > 0) await ensure(layer, set, type, addresses);
-        }
+    listDNSRecords: (zone, call) =>
+      verb(`list the DNS records of ${zone}`, call, async () => {
+        const name = zoneName(zone);
+        // The library lists the first page only.
+        const listed = await listAll(`/domains/${name}/records`, 'domain_records');
+        return { name, records: listed.map(observedRecord) };
       }),
+    createDNSRecord: (zone, record, call) =>
+      verb(`create DNS record ${titleOf(record, zone)}`, call, async () => {
+        await domainRecords.createDomainRecord(zoneName(zone), requestOf(record));
+      }),
+    updateDNSRecord: (zone, record, call) =>
+      verb(`update DNS record ${titleOf(record, zone)}`, call, async () => {
+        await domainRecords.updateDomainRecord(zoneName(zone), recordId(record.id), requestOf(record));
+      }),
+    deleteDNSRecord: (zone, id, call) =>
+      verb(`delete DNS record ${id} of ${zone}`, call, () => unlessGone(domainRecords.deleteDomainRecord(zoneName(zone), recordId(id)))),
   };
 }
 
-const typeOf = (address: Address): RecordType => (familyOf(address) === 4 ? 'A' : 'AAAA');
+const titleOf = ({ type, name, data }: Omit<DNSRecord, 'id'>, zone: string): string => `${type} ${name} ${data} in ${zone}`;
 
-async function ensure(layer: RequestLayer, set: DNSRecordSet, type: RecordType, addresses: readonly Address[]): Promise<void> {
-  const zone = set.zone.replace(/\.$/, '');
-  const name = relativeName(set.recordName, zone);
-  const fullName = name === '@' ? zone : `${name}.${zone}`;
-  // The library lists the first page only and cannot filter.
-  const listed = await layer.listAll(`/domains/${encodeURIComponent(zone)}/records`, 'domain_records', { name: fullName, type });
-  const plan = planRecords(listed.map(existingRecord), addresses, set.ttlSeconds);
-  const { domainRecords } = layer.services;
-  const record = (data: string) => ({ type, name, data, ttl: set.ttlSeconds });
-  for (const { id, data } of plan.updates) await domainRecords.updateDomainRecord(zone, id, record(data));
-  for (const data of plan.creates) await domainRecords.createDomainRecord(zone, record(data));
-  for (const id of plan.deletes) await unlessGone(domainRecords.deleteDomainRecord(zone, id));
+type RecordRequest = Parameters<RequestLayer['services']['domainRecords']['createDomainRecord']>[1];
+
+/** The library's type lists fewer record types than there are. */
+const requestOf = ({ type, name, data, ttlSeconds }: Omit<DNSRecord, 'id'>): RecordRequest =>
+  ({ type, name, data, ttl: ttlSeconds }) as RecordRequest;
+
+/** As it stands in paths. @throws ProviderError Invalid for what can be no name of a zone */
+function zoneName(zone: string): string {
+  const name = zone.replace(/\.$/, '').toLowerCase();
+  if (!/^[\w-]+(\.[\w-]+)*$/.test(name)) throw new ProviderError('Invalid', `${zone} is no name of a zone`);
+  return name;
 }
 
-function existingRecord(value: unknown): ExistingRecord {
+function recordId(id: string): number {
+  if (!/^\d{1,15}$/.test(id)) throw new ProviderError('Invalid', `${id} is no id of a DNS record`);
+  return Number(id);
+}
+
+function observedRecord(value: unknown): DNSRecord {
   const found = fields(value, 'record');
-  return { id: integer(found.id, 'record id'), data: text(found.data, 'record data'), ttl: integer(found.ttl, 'record ttl') };
+  return {
+    id: String(integer(found.id, 'record id')),
+    type: text(found.type, 'record type'),
+    name: text(found.name, 'record name').toLowerCase(),
+    data: text(found.data, 'record data'),
+    ttlSeconds: integer(found.ttl ?? defaultTtlSeconds, 'record ttl'),
+    proxied: false,
+  };
 }
 
-async function unlessGone(deletion: Promise<unknown>): Promise<void> {
+async function unlessGone(deletion: Promise<void>): Promise<void> {
   try {
     await deletion;
   } catch (error) {

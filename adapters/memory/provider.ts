@@ -109,6 +109,9 @@ const verbs = ({ cloud, seen }: Account, send: Send): Pick<Provider, Verb> => {
       change('deleteRoutedIPFirewallPort', [id, ports], call, () => cloud.closePorts(id, ports)),
     deleteRoutedIPFirewallNode: (id, nodes, call) =>
       change('deleteRoutedIPFirewallNode', [id, nodes], call, () => cloud.uncoverNodes(id, nodes)),
-    ensureDNSRecordSet: (set, call) => change('ensureDNSRecordSet', [set], call, () => cloud.setRecords(set)),
+    listDNSRecords: (zone, call) => send('listDNSRecords', [zone], call, () => cloud.zone(zone)),
+    createDNSRecord: (zone, record, call) => send('createDNSRecord', [zone, record], call, () => cloud.createRecord(zone, record)),
+    updateDNSRecord: (zone, record, call) => send('updateDNSRecord', [zone, record], call, () => cloud.updateRecord(zone, record)),
+    deleteDNSRecord: (zone, id, call) => send('deleteDNSRecord', [zone, id], call, () => cloud.deleteRecord(zone, id)),
   };
 };

@@ -37,7 +37,14 @@ export interface Wire {
 /** Sends one request: `arrive` is what it does at the provider. */
 export type Send = <T>(verb: Verb, args: readonly unknown[], call: Call, arrive: () => T) => Promise<T>;
 
-const READS: ReadonlySet<Verb> = new Set<Verb>(['findRoutedIP', 'listRoutedIPs', 'findNode', 'actionState', 'findRoutedIPFirewall']);
+const READS: ReadonlySet<Verb> = new Set<Verb>([
+  'findRoutedIP',
+  'listRoutedIPs',
+  'findNode',
+  'actionState',
+  'findRoutedIPFirewall',
+  'listDNSRecords',
+]);
 
 /** How a write ends for which a real provider is sent none. */
 const NOT_SENT: ReadonlySet<string> = new Set(['fenced', 'noConnection', 'unchanged']);

@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import { ProviderError } from '../../actors/errors.ts';
-import type { Clock, DNSRecordSet, Firewall } from '../../actors/ports.ts';
-import type { Address, Port, ProviderID } from '../../machines/types.ts';
+import type { Clock, DNSRecord, DNSZone, Firewall } from '../../actors/ports.ts';
+import type { Port, ProviderID } from '../../machines/types.ts';
 import { type Duration, durationOf } from './random.ts';
+import { MemoryZones } from './zones.ts';
 
 export interface ServicesSettings {
   /** How long a firewall change stays pending. Default 0. */
@@ -30,8 +30,7 @@ export abstract class MemoryServices {
   readonly #firewallMs: Duration;
   readonly #random: () => number;
   readonly #firewalls = new Map<string, CloudFirewall>();
-  readonly #zones = new Set<string>();
-  readonly #records = new Map<string, DNSRecordSet>();
+  readonly #zones = new MemoryZones();
 
   constructor(clock: Clock, { firewallMs = 0, random = () => 0 }: ServicesSettings) {
     this.#clock = clock;
@@ -47,19 +46,14 @@ export abstract class MemoryServices {
     this.#firewalls.set(name, { ports: new Set(ports), nodes: new Set(nodes), pendingUntil: 0 });
   }
 
-  addZone(zone: string): void {
-    this.#zones.add(zone);
+  /** A zone by its name; where it has an id, it is found by that too. */
+  addZone(zone: string, id: string = zone): void {
+    this.#zones.add(zone, id);
   }
 
-  /** A record by hand; its record set has this TTL now. */
-  addRecord(zone: string, recordName: string, address: Address, ttlSeconds: number): void {
-    const name = `${recordName}.${zone}`;
-    const addresses = [...(this.#records.get(name)?.addresses ?? []), address].sort();
-    this.#records.set(name, { zone, recordName, ttlSeconds, addresses });
-  }
-
-  records(): readonly DNSRecordSet[] {
-    return [...this.#records.values()];
+  /** A record by hand. Answers its id. */
+  addRecord(zone: string, record: Omit<DNSRecord, 'id'>): string {
+    return this.#zones.put(zone, record);
   }
 
   // ---- requests
@@ -94,14 +88,20 @@ export abstract class MemoryServices {
     return this.#change(firewall, ({ nodes: covered }) => nodes.forEach((node) => void covered.delete(node)));
   }
 
-  setRecords(set: DNSRecordSet): CloudChange {
-    const name = `${set.recordName}.${set.zone}`;
-    if (set.addresses.length === 0) throw new ProviderError('Invalid', `records of ${name}: a record set is never empty`);
-    if (!this.#zones.has(set.zone)) throw notFound(`zone ${set.zone}`);
-    const wanted = { ...set, addresses: [...set.addresses].sort() };
-    if (isDeepStrictEqual(this.#records.get(name), wanted)) return 'unchanged';
-    this.#records.set(name, wanted);
-    return 'changed';
+  zone(nameOrId: string): DNSZone {
+    return this.#zones.zone(nameOrId);
+  }
+
+  createRecord(zone: string, record: Omit<DNSRecord, 'id'>): void {
+    this.#zones.create(zone, record);
+  }
+
+  updateRecord(zone: string, record: DNSRecord): void {
+    this.#zones.update(zone, record);
+  }
+
+  deleteRecord(zone: string, id: string): void {
+    this.#zones.delete(zone, id);
   }
 
   #change(nameOrId: string, change: (firewall: CloudFirewall) => void): CloudChange {

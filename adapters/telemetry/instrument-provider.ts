@@ -26,7 +26,10 @@ const CALLS: Readonly<Record<Verb, string>> = {
   addRoutedIPFirewallNode: 'AddRoutedIPFirewallNode',
   deleteRoutedIPFirewallPort: 'DeleteRoutedIPFirewallPort',
   deleteRoutedIPFirewallNode: 'DeleteRoutedIPFirewallNode',
-  ensureDNSRecordSet: 'EnsureDNSARecordSet',
+  listDNSRecords: 'ListDNSRecords',
+  createDNSRecord: 'CreateDNSRecord',
+  updateDNSRecord: 'UpdateDNSRecord',
+  deleteDNSRecord: 'DeleteDNSRecord',
 };
 
 const NOBODY: CallOwner = { kind: '', namespace: '', name: '' };
@@ -67,7 +70,10 @@ export function instrumentProviders(registry: Registry): (provider: Provider, ow
       addRoutedIPFirewallNode: timed('addRoutedIPFirewallNode', provider.addRoutedIPFirewallNode),
       deleteRoutedIPFirewallPort: timed('deleteRoutedIPFirewallPort', provider.deleteRoutedIPFirewallPort),
       deleteRoutedIPFirewallNode: timed('deleteRoutedIPFirewallNode', provider.deleteRoutedIPFirewallNode),
-      ensureDNSRecordSet: timed('ensureDNSRecordSet', provider.ensureDNSRecordSet),
+      listDNSRecords: timed('listDNSRecords', provider.listDNSRecords),
+      createDNSRecord: timed('createDNSRecord', provider.createDNSRecord),
+      updateDNSRecord: timed('updateDNSRecord', provider.updateDNSRecord),
+      deleteDNSRecord: timed('deleteDNSRecord', provider.deleteDNSRecord),
     };
   };
 }

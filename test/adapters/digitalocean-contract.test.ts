@@ -61,12 +61,16 @@ async function harness(addressAPI: 'reserved_ips' | 'floating_ips'): Promise<Pro
       const foreign = { protocol: 'tcp', ports: '9100', sources: { addresses: ['10.0.0.0/8'] } };
       return post('/v2/firewalls', { name, inbound_rules: [...rules, foreign], droplet_ids: nodes.map(dropletOf) });
     },
-    addZone: (zone) => post('/v2/domains', { name: zone }),
-    addRecord: (zone, record) => post(`/v2/domains/${zone}/records`, { type: 'A', ...record }),
+    proxies: false,
+    addZone: async (zone) => {
+      await post('/v2/domains', { name: zone });
+      return zone;
+    },
+    addRecord: (zone, { type, name, data, ttlSeconds }) => post(`/v2/domains/${zone}/records`, { type, name, data, ttl: ttlSeconds }),
     records: (zone, name) =>
       [...(simulator.state.domains.get(zone)?.records.values() ?? [])]
-        .filter((record) => record.type === 'A' && record.name === name)
-        .map(({ data, ttl }) => ({ data, ttl }))
+        .filter((record) => record.name === name)
+        .map(({ type, data, ttl }) => ({ type, name, data, ttlSeconds: ttl, proxied: false }))
         .sort((a, b) => a.data.localeCompare(b.data)),
     close,
   };

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { ProviderError } from '../../actors/errors.ts';
-import type { Call, Provider } from '../../actors/ports.ts';
+import type { Call, DNSRecord, Provider } from '../../actors/ports.ts';
 import type { Address, ErrorKind, ObservedAddress, ProviderID } from '../../machines/types.ts';
 
 /** What befalls the next call, or the next that it can befall, once. */
@@ -20,9 +20,29 @@ export type NextCall =
   /** A list comes back without its end. */
   | 'partialList';
 
-/** The world behind a provider, as a test arranges and inspects it: not through the provider. */
-export interface ProviderHarness {
+/** A record of a zone as a test arranges and inspects it; its name is relative to the zone. */
+export type ZoneRecord = Omit<DNSRecord, 'id'>;
+
+/** The zones behind a provider, as a test arranges and inspects them: not through the provider. */
+export interface DNSHarness {
   readonly provider: Provider;
+  /** Whether records can be proxied here at all. */
+  readonly proxies: boolean;
+  /** Answers what the provider calls the zone beside its name: its id, or its name again. */
+  addZone(zone: string): Promise<string>;
+  addRecord(zone: string, record: ZoneRecord): Promise<void>;
+  /** Records of the name, ordered by data. */
+  records(zone: string, name: string): readonly ZoneRecord[];
+  befall(next: NextCall): Promise<void>;
+  /** Ends what `befall` left in force. */
+  heal(): Promise<void>;
+  /** Calls that wanted to change something and reached the provider, so far. */
+  writes(): number;
+  close(): Promise<void>;
+}
+
+/** The world behind a provider, as a test arranges and inspects it: not through the provider. */
+export interface ProviderHarness extends DNSHarness {
   /** A region that exists, and another one. */
   readonly regions: readonly [string, string];
   addNode(region: string): ProviderID;
@@ -35,18 +55,8 @@ export interface ProviderHarness {
   setQuota(addresses: number): void;
   /** Resolves once every accepted change shows. */
   settle(): Promise<void>;
-  befall(next: NextCall): Promise<void>;
-  /** Ends what `befall` left in force. */
-  heal(): Promise<void>;
-  /** Calls that wanted to change something and reached the provider, so far. */
-  writes(): number;
   /** A firewall with these open ports (`tcp/80`), and one rule that is not ours. */
   addFirewall(name: string, ports: readonly string[], nodes: readonly ProviderID[]): Promise<void>;
-  addZone(zone: string): Promise<void>;
-  addRecord(zone: string, record: { readonly name: string; readonly data: string; readonly ttl: number }): Promise<void>;
-  /** A records of the name (relative to the zone), sorted by data. */
-  records(zone: string, name: string): readonly { readonly data: string; readonly ttl: number }[];
-  close(): Promise<void>;
 }
 
 /** What a test of the suite finds set up: read anew by each test. */

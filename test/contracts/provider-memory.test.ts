@@ -51,13 +51,18 @@ describeProvider('in memory', async () => {
     heal: async () => faults.clear(),
     writes: () => provider.writes().length,
     addFirewall: async (name, ports, nodes) => cloud.addFirewall(name, ports, nodes),
-    addZone: async (zone) => cloud.addZone(zone),
-    addRecord: async (zone, { name, data, ttl }) => cloud.addRecord(zone, name, data as Address, ttl),
+    proxies: true,
+    addZone: async (zone) => {
+      cloud.addZone(zone, `id-of-${zone}`);
+      return `id-of-${zone}`;
+    },
+    addRecord: async (zone, record) => void cloud.addRecord(zone, record),
     records: (zone, name) =>
       cloud
-        .records()
-        .filter((set) => set.zone === zone && set.recordName === name)
-        .flatMap((set) => set.addresses.map((data) => ({ data, ttl: set.ttlSeconds }))),
+        .zone(zone)
+        .records.filter((record) => record.name === name)
+        .map(({ id, ...record }) => record)
+        .sort((a, b) => a.data.localeCompare(b.data)),
     close: async () => undefined,
   };
 });

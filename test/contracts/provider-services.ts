@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Call } from '../../actors/ports.ts';
-import type { Address } from '../../machines/types.ts';
 import { expectKind, type Stage } from './provider-harness.ts';
 
-/** Firewalls and DNS record sets. */
-export function describeFirewallsAndDNS(stage: Stage): void {
+/** Ports and nodes of firewalls. */
+export function describeFirewalls(stage: Stage): void {
   describe('firewalls', () => {
     const call: Call = { purpose: 'firewall' };
     const web = { port: 80, protocol: 'TCP' } as const;
@@ -57,49 +56,6 @@ export function describeFirewallsAndDNS(stage: Stage): void {
     test('that do not exist are NotFound, and none is made', async () => {
       await expectKind(stage.provider.addRoutedIPFirewallPort('front', [web], call), 'NotFound');
       expect(await stage.provider.findRoutedIPFirewall('front', call)).toBe(null);
-    });
-  });
-
-  describe('DNS', () => {
-    const call: Call = { purpose: 'dns' };
-    const set = (...addresses: readonly string[]) => ({
-      zone: 'example.com',
-      recordName: 'nodes',
-      ttlSeconds: 60,
-      addresses: addresses as readonly Address[],
-    });
-
-    test('makes the record set exactly the addresses, and leaves other names alone', async () => {
-      await stage.world.addZone('example.com');
-      await stage.world.addRecord('example.com', { name: 'nodes', data: '203.0.113.1', ttl: 60 });
-      await stage.world.addRecord('example.com', { name: 'nodes', data: '203.0.113.9', ttl: 60 });
-      await stage.world.addRecord('example.com', { name: 'other', data: '203.0.113.9', ttl: 60 });
-      await stage.provider.ensureDNSRecordSet(set('203.0.113.1', '203.0.113.2', '203.0.113.3'), call);
-      expect(stage.world.records('example.com', 'nodes').map(({ data }) => data)).toEqual(['203.0.113.1', '203.0.113.2', '203.0.113.3']);
-      expect(stage.world.records('example.com', 'other')).toHaveLength(1);
-      await stage.provider.ensureDNSRecordSet(set('203.0.113.2'), call);
-      expect(stage.world.records('example.com', 'nodes')).toEqual([{ data: '203.0.113.2', ttl: 60 }]);
-    });
-
-    test('corrects the TTL, and writes nothing when all is right', async () => {
-      await stage.world.addZone('example.com');
-      await stage.world.addRecord('example.com', { name: 'nodes', data: '203.0.113.1', ttl: 1800 });
-      await stage.provider.ensureDNSRecordSet(set('203.0.113.1'), call);
-      expect(stage.world.records('example.com', 'nodes')).toEqual([{ data: '203.0.113.1', ttl: 60 }]);
-      const before = stage.world.writes();
-      await stage.provider.ensureDNSRecordSet(set('203.0.113.1'), call);
-      expect(stage.world.writes()).toBe(before);
-    });
-
-    test('is never written empty', async () => {
-      await stage.world.addZone('example.com');
-      await stage.world.addRecord('example.com', { name: 'nodes', data: '203.0.113.1', ttl: 60 });
-      await expectKind(stage.provider.ensureDNSRecordSet(set(), call), 'Invalid');
-      expect(stage.world.records('example.com', 'nodes')).toHaveLength(1);
-    });
-
-    test('in a zone that does not exist is NotFound', async () => {
-      await expectKind(stage.provider.ensureDNSRecordSet(set('203.0.113.1'), call), 'NotFound');
     });
   });
 }

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeAddresses } from './provider-addresses.ts';
 import { describeAssigning } from './provider-assigning.ts';
+import { describeDNS } from './provider-dns.ts';
 import { describeFailures } from './provider-failures.ts';
 import type { ProviderHarness, Stage } from './provider-harness.ts';
-import { describeFirewallsAndDNS } from './provider-services.ts';
+import { describeFirewalls } from './provider-services.ts';
 
 /** The suite that every implementation of the provider port passes. */
 export function describeProvider(name: string, setup: () => Promise<ProviderHarness>): void {
@@ -36,6 +37,7 @@ export function describeProvider(name: string, setup: () => Promise<ProviderHarn
     describeAddresses(stage);
     describeAssigning(stage);
     describeFailures(stage);
-    describeFirewallsAndDNS(stage);
+    describeFirewalls(stage);
+    describeDNS(stage);
   });
 }
