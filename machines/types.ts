@@ -95,6 +95,11 @@ export interface ObservedNode {
   readonly providerID: string;
   readonly region: string;
   readonly createdAt: number;
+  /** Addresses of `status.addresses` by type, in the order listed; what does not parse is left out. Absent when nobody asked for addresses. */
+  readonly externalIPs?: readonly Address[];
+  readonly internalIPs?: readonly Address[];
+  /** Of the annotations `flipop.digitalocean.com/ipv4-reserved-ip` and `flipop.digitalocean.com/ipv6-reserved-ip`. */
+  readonly reservedIPs?: readonly Address[];
 }
 
 /** A Pod reduced to the fields that decide. */
