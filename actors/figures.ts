@@ -25,11 +25,11 @@ export interface FigurePorts {
 
 /** Shows pools in figures, as their records stand after each turn. */
 export const poolFigures = ({ recordsOf, show, forget }: FigurePorts): Observer => ({
-  turnSaved: ({ cell }) => {
+  turnSaved: ({ cell, at }) => {
     const [kind, namespace = '', name = ''] = cell.split('/');
     if (kind !== 'pool') return;
     const records = recordsOf(cell);
-    const view = records && poolView(cell, records);
+    const view = records && poolView(cell, records, at);
     if (!view) {
       forget(namespace, name);
       return;

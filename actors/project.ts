@@ -1,7 +1,7 @@
 import type { AddressContext } from '../machines/ip.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import { addressesIn } from '../machines/rebuild.ts';
-import { annotations, failureReason, poolConditions, poolError, poolStatus } from '../machines/status.ts';
+import { annotations, changesAt, failureReason, type PoolView, poolConditions, poolError, poolStatus } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
 import type { ClusterEvent, ClusterWriter } from './ports/cluster.ts';
 import type { ActorRecord, Clock, Json, Observer, SavedTurn, Transition } from './ports.ts';
@@ -25,6 +25,8 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
 } {
   const events = new Map<ActorId, ClusterEvent[]>();
   const due = new Set<ActorId>();
+  /** Pools whose status will change by itself: what forgets that they are to be shown again then. */
+  const later = new Map<ActorId, () => void>();
   const formerly = new Map<ActorId, Set<Address>>();
   /** The pool that runs an address now: what another one once had is not its to take off. */
   const owners = new Map<Address, ActorId>();
@@ -32,10 +34,25 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
   const notOthers = (cell: ActorId, addresses: Iterable<Address>): Address[] =>
     [...new Set(addresses)].filter((address) => (owners.get(address) ?? cell) === cell);
 
+  const forgetLater = (cell: ActorId) => {
+    later.get(cell)?.();
+    later.delete(cell);
+  };
+
+  const showLater = (cell: ActorId, view: PoolView) => {
+    const at = changesAt(view);
+    if (at !== null)
+      later.set(
+        cell,
+        clock.after(at - view.at, () => show(cell)),
+      );
+  };
+
   const show = (cell: ActorId) => {
     due.delete(cell);
+    forgetLater(cell);
     const records = recordsOf(cell);
-    const view = records && poolView(cell, records);
+    const view = records && poolView(cell, records, clock.now());
     // Before anything is known of a pool, what its status says is the only memory there is.
     if (!view || (view.context.spec === null && view.context.error === null) || view.state === 'Priming') return;
     const addresses = formerly.get(cell) ?? new Set(addressesIn(statusOf(cell)));
@@ -52,6 +69,7 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
       addresses: notOthers(cell, addresses).filter((address) => view.context.conflicts[address] === undefined),
       events: told,
     });
+    showLater(cell, view);
   };
 
   const schedule = (cell: ActorId) => {
@@ -74,6 +92,7 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
       for (const cell of pools) show(cell);
     },
     reset: () => {
+      for (const cell of [...later.keys()]) forgetLater(cell);
       events.clear();
       formerly.clear();
       owners.clear();
@@ -87,6 +106,7 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
         const had = [...(formerly.get(turn.cell) ?? []), ...(Object.keys(context?.members ?? {}) as Address[])];
         if (context) writer.retract(context.ref, notOthers(turn.cell, had));
         formerly.delete(turn.cell);
+        forgetLater(turn.cell);
         return;
       }
       events.set(turn.cell, [...(events.get(turn.cell) ?? []), ...turn.transitions.flatMap(eventsOf)]);

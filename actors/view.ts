@@ -7,8 +7,8 @@ import type { ActorRecord } from './ports.ts';
 /** The name of the outermost active state: `Stable` for `{ Stable: 'Holding' }`. */
 export const stateOf = (value: unknown): string => (typeof value === 'string' ? value : (Object.keys((value ?? {}) as object)[0] ?? ''));
 
-/** A pool's cell as decisions about status read it; null while it has no pool. */
-export function poolView(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>): PoolView | null {
+/** A pool's cell as decisions about status read it, at a time in ms since the epoch; null while it has no pool. */
+export function poolView(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>, at: number): PoolView | null {
   const pool = records.get(cell);
   if (pool?.chart !== 'pool') return null;
   const addresses: Record<Address, AddressView> = {};
@@ -19,5 +19,5 @@ export function poolView(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecor
     const context = record.snapshot.context as unknown as AddressContext;
     addresses[context.address] = { state: stateOf(record.snapshot.value), context };
   }
-  return { state: stateOf(pool.snapshot.value), context: pool.snapshot.context as unknown as PoolContext, addresses, term };
+  return { state: stateOf(pool.snapshot.value), context: pool.snapshot.context as unknown as PoolContext, addresses, term, at };
 }

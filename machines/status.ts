@@ -1,5 +1,5 @@
 import type { AddressContext } from './ip.ts';
-import type { PoolContext } from './pool.ts';
+import type { NodeBackOff, PoolContext } from './pool.ts';
 import { isCreating, isPrimed, listed, wanted } from './pool.ts';
 import type { Address, JobFailure } from './types.ts';
 
@@ -17,6 +17,8 @@ export interface PoolView {
   readonly context: PoolContext;
   readonly addresses: Readonly<Record<Address, AddressView>>;
   readonly term: number;
+  /** When it is looked at, ms since the epoch: what only lasts until a time is over then. */
+  readonly at: number;
 }
 
 export interface IPStatus {
@@ -60,8 +62,10 @@ export function poolStatus(view: PoolView): PoolStatus {
   const { intent } = context.acquiring;
   return {
     ips,
-    assignableNodes: assignable(context),
-    nodeErrors: Object.keys(context.backOff).sort(),
+    assignableNodes: assignable(view),
+    nodeErrors: inBackOff(view)
+      .map(([name]) => name)
+      .sort(),
     activeIPs: Object.values(ips).filter(({ state }) => state === 'active').length,
     ...(error !== null && { error }),
     observedGeneration: context.generation,
@@ -78,9 +82,24 @@ export function poolStatus(view: PoolView): PoolStatus {
 }
 
 /** Nodes that could take an address now, in the order in which they would. */
-export function assignable(context: PoolContext): readonly string[] {
-  const taken = new Set([...Object.values(context.members).flatMap(({ node }) => (node ? [node.name] : [])), ...context.fullNodes]);
-  return context.candidates.map(({ name }) => name).filter((name) => !taken.has(name) && !context.backOff[name]);
+function assignable(view: PoolView): readonly string[] {
+  const { candidates, members, fullNodes } = view.context;
+  const taken = new Set([
+    ...Object.values(members).flatMap(({ node }) => (node ? [node.name] : [])),
+    ...fullNodes,
+    ...inBackOff(view).map(([name]) => name),
+  ]);
+  return candidates.map(({ name }) => name).filter((name) => !taken.has(name));
+}
+
+/** Nodes that are not tried again yet. A pool remembers the others too, for the count of their failures. */
+const inBackOff = ({ context, at }: PoolView): readonly [string, NodeBackOff][] =>
+  Object.entries(context.backOff).filter(([, { until }]) => until > at);
+
+/** When the status changes although nothing happens, ms since the epoch: a back-off is over then. Null for never. */
+export function changesAt(view: PoolView): number | null {
+  const ends = inBackOff(view).map(([, { until }]) => until);
+  return ends.length > 0 ? Math.min(...ends) : null;
 }
 
 const unstaffed = (context: PoolContext, address: Address): IPStatus => {

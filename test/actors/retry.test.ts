@@ -104,6 +104,19 @@ describe('an assign that fails', () => {
     expect(world.status(ref).nodeErrors).toEqual(['a']);
   });
 
+  test('is shown at the node for as long as the node is spared, although nothing happens when that is over', async ({ open }) => {
+    const world = open();
+    const ref = pool(world, 'a', 'b');
+    world.provider.faults.next('assignRoutedIP', refuse('NodeInUse'));
+    await world.start();
+    await world.untilStates(ref, { [A]: 'active' });
+    const turns = world.invariants.turns.length;
+    expect([world.status(ref).nodeErrors, world.status(ref).assignableNodes]).toEqual([['a'], []]);
+    await world.clock.runUntil(() => world.status(ref).nodeErrors?.length === 0, 2 * SECOND);
+    expect(world.status(ref).assignableNodes).toEqual(['a']);
+    expect(world.invariants.turns).toHaveLength(turns);
+  });
+
   test('because the only node holds a foreign address is tried until that one is gone', async ({ open }) => {
     const world = open();
     const ref = pool(world, 'a');

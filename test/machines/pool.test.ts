@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { PoolContext } from '../../machines/pool.ts';
-import { assignable } from '../../machines/status.ts';
+import { poolStatus } from '../../machines/status.ts';
 import type { ObservedAddress } from '../../machines/types.ts';
 import { A, B, C, node, observed, POOL, PROVIDER, providerIDOf, registry } from './builders.ts';
 import { Driven } from './drive.ts';
 import { cluster, failed, grantsIn, named, poolInput, primed, provided, ready, serving, spec, toldIn } from './pool-world.ts';
+import { view } from './status-view.ts';
 
 const names = ({ context }: Driven<PoolContext>): readonly string[] => context.candidates.map(({ name }) => name);
 const inputs = ({ last }: Driven<PoolContext>): readonly unknown[] =>
@@ -214,8 +215,9 @@ describe('the nodes of a pool', () => {
   });
 
   test('are told as assignable while nobody holds them', () => {
-    expect(assignable(serving({}, ['a', 'b', 'd', 'c']).context)).toEqual(['c', 'd']);
-    expect(assignable(serving({}, ['a', 'b', 'c', 'd']).send('CLAIMS_OBSERVED', { fullNodes: ['c'] }).context)).toEqual(['d']);
+    const assignable = ({ context }: Driven<PoolContext>) => poolStatus(view(context)).assignableNodes;
+    expect(assignable(serving({}, ['a', 'b', 'd', 'c']))).toEqual(['c', 'd']);
+    expect(assignable(serving({}, ['a', 'b', 'c', 'd']).send('CLAIMS_OBSERVED', { fullNodes: ['c'] }))).toEqual(['d']);
   });
 });
 

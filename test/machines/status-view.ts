@@ -3,7 +3,7 @@ import { type PoolContext, poolContext } from '../../machines/pool.ts';
 import type { AddressView, PoolView } from '../../machines/status.ts';
 import type { Address } from '../../machines/types.ts';
 import { checkPoolSpec } from '../../machines/validate.ts';
-import { A, addressContextOf, B, node, PROVIDER, providerIDOf, refOf, registry, serving } from './builders.ts';
+import { A, addressContextOf, B, node, PROVIDER, providerIDOf, refOf, registry, START, serving } from './builders.ts';
 import { poolInput, QUERY, spec } from './pool-world.ts';
 
 /** One address as its record shows it. */
@@ -32,4 +32,5 @@ export const view = (
   },
   addresses,
   term: 4,
+  at: START,
 });

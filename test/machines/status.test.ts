@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AddressContext } from '../../machines/ip.ts';
 import { NOT_ACQUIRING, type PoolContext } from '../../machines/pool.ts';
 import { rememberedPool } from '../../machines/rebuild.ts';
-import { annotations, type IPState, ipState, poolConditions, poolError, poolStatus } from '../../machines/status.ts';
+import { annotations, changesAt, type IPState, ipState, poolConditions, poolError, poolStatus } from '../../machines/status.ts';
 import { A, B, C, failure, node, providerIDOf, refOf, SECOND, START } from './builders.ts';
 import { shown, specOf, stable, view } from './status-view.ts';
 
@@ -102,10 +102,22 @@ describe('the status of a pool', () => {
 
   test('tells which nodes wait for an address and which wait after an error', () => {
     const candidates = ['d', 'c', 'b', 'a', 'e'].map((name) => node(name).candidate);
-    const told = poolStatus(
-      view({ candidates, fullNodes: ['e'], backOff: { c: { until: START, attempts: 1 }, a9: { until: 0, attempts: 2 } } }),
-    );
+    const until = START + SECOND;
+    const told = poolStatus(view({ candidates, fullNodes: ['e'], backOff: { c: { until, attempts: 1 }, a9: { until, attempts: 2 } } }));
     expect([told.assignableNodes, told.nodeErrors]).toEqual([['d'], ['a9', 'c']]);
+  });
+
+  test('tells of a wait after an error until its time is over, and when that is', () => {
+    const candidates = ['d', 'c'].map((name) => node(name).candidate);
+    const backOff = { c: { until: START + SECOND, attempts: 1 }, d: { until: START + 5 * SECOND, attempts: 2 } };
+    const at = (ms: number) => ({ ...view({ candidates, members: {}, backOff }), at: START + ms });
+    const told = [at(0), at(SECOND), at(5 * SECOND)].map((given) => [poolStatus(given).nodeErrors, poolStatus(given).assignableNodes]);
+    expect(told).toEqual([
+      [['c', 'd'], []],
+      [['d'], ['c']],
+      [[], ['d', 'c']],
+    ]);
+    expect([at(0), at(SECOND), at(5 * SECOND)].map(changesAt)).toEqual([START + SECOND, START + 5 * SECOND, null]);
   });
 
   test('is one from which a rebuild starts', () => {
