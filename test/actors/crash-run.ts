@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { KillPoint } from '../../actors/ports.ts';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import { expectSound } from '../support/sound.ts';
-import { type OperatorProcess, World } from '../support/world.ts';
+import { type Killer, type OperatorProcess, World } from '../support/world.ts';
 import type { Scenario } from './crash-scenarios.ts';
 
 export const KILL_POINTS: readonly KillPoint[] = [
@@ -14,8 +14,16 @@ export const KILL_POINTS: readonly KillPoint[] = [
   'afterReply',
 ];
 
-/** How often each point was passed. */
-export type Hits = Record<KillPoint, number>;
+/** The points around a call that changes something at the provider, reads aside. */
+type AroundChange = Extract<KillPoint, 'beforeSend' | 'beforeReplyRead' | 'afterReply'>;
+
+/** Where a process may end: at any point, and of those around calls at one around a change alone. */
+export type Place = KillPoint | `${AroundChange} of a change`;
+
+export const PLACES: readonly Place[] = [...KILL_POINTS, 'beforeSend of a change', 'beforeReplyRead of a change', 'afterReply of a change'];
+
+/** How often each place was passed. */
+export type Hits = Record<Place, number>;
 
 /** Ends a process at the n-th time, from 1, that it passes the point; `any` counts all points together. */
 export interface Crash {
@@ -27,7 +35,7 @@ export interface Crash {
 export type Takeover = 'lease runs out' | 'lease is deleted';
 
 export interface Outcome {
-  /** How often the first process passed each point. */
+  /** How often the first process passed each place. */
   readonly hits: Hits;
   /** How many processes ended at a crash. */
   readonly crashed: number;
@@ -35,10 +43,19 @@ export interface Outcome {
   readonly repeats: number;
 }
 
-const noHits = (): Hits => Object.fromEntries(KILL_POINTS.map((point) => [point, 0])) as Hits;
+const noHits = (): Hits => Object.fromEntries(PLACES.map((place) => [place, 0])) as Hits;
+
+/** What is told of a point around a call begins with its verb. */
+const isChange = (about: string): boolean => /^(?:assign|unassign|create|delete|add)RoutedIP/.test(about);
+
+const count = (hits: Hits, point: KillPoint, about: string): void => {
+  hits[point] += 1;
+  const place = `${point} of a change`;
+  if (place in hits && isChange(about)) hits[place as Place] += 1;
+};
 
 /** Lets the scenario happen. A process ends at each of the crashes in turn, and another one starts. The last one survives, and must reach the end
- *  that was to be reached without a crash; nothing that must never be may have been meanwhile. Answers how often the first process passed each point. */
+ *  that was to be reached without a crash; nothing that must never be may have been meanwhile. Answers how often the first process passed each place. */
 export async function run(scenario: Scenario, crashes: readonly Crash[], takeover: Takeover): Promise<Outcome> {
   const world = new World(scenario.options);
   const ref = scenario.before(world);
@@ -46,9 +63,9 @@ export async function run(scenario: Scenario, crashes: readonly Crash[], takeove
   let armed = scenario.ready === null;
   let passed = 0;
   let next = 0;
-  const kills = (first: boolean) => (point: KillPoint) => {
+  const kills = (first: boolean) => (point: KillPoint, about: string) => {
     if (!armed) return false;
-    if (first) hits[point] += 1;
+    if (first) count(hits, point, about);
     const crash = crashes[next];
     if (!crash || (crash.point !== 'any' && crash.point !== point)) return false;
     passed += 1;
@@ -104,7 +121,7 @@ export async function runWithCallOnItsWay(
 const isOver = (scenario: Scenario, world: World, process: OperatorProcess, ref: Parameters<Scenario['isOver']>[1]): boolean =>
   !process.dead && process.supervisor.leading && scenario.isOver(world, ref);
 
-const successor = async (world: World, takeover: Takeover, kills: (point: KillPoint) => boolean): Promise<OperatorProcess> => {
+const successor = async (world: World, takeover: Takeover, kills: Killer): Promise<OperatorProcess> => {
   if (takeover === 'lease is deleted') world.lease.delete();
   else await world.clock.advance(3_000);
   return world.start(kills);

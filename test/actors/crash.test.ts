@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import { seededRandom } from '../../adapters/memory/random.ts';
-import { type Crash, type Hits, KILL_POINTS, run, runWithCallOnItsWay, type Takeover } from './crash-run.ts';
+import { type Crash, type Hits, KILL_POINTS, PLACES, type Place, run, runWithCallOnItsWay, type Takeover } from './crash-run.ts';
 import { SCENARIOS, type Scenario } from './crash-scenarios.ts';
 
 const TAKEOVERS: readonly Takeover[] = ['lease runs out', 'lease is deleted'];
@@ -13,6 +13,14 @@ const ON_THE_WAY: Readonly<Record<string, Fault>> = {
   'takes effect just before its deadline': { kind: 'hang', effectAfterMs: 14_900 },
   'never takes effect': { kind: 'hang' },
   'took effect unheard': { kind: 'loseReply' },
+};
+
+/** Where a process cannot end while a scenario lasts, and why. Every other place is passed in every scenario. */
+const CANNOT: Readonly<Record<string, Readonly<Partial<Record<Place, string>>>>> = {
+  'pool deletion': {
+    afterDispatch: 'whom the deleted pool tells of it is in its own cell, and nobody is given a job',
+    'beforeSend of a change': 'an address that is given up stays where it is: nothing is sent but looks at the call that is under way',
+  },
 };
 
 const table: Record<string, Hits & { readonly runs: number; readonly repeats: number }> = {};
@@ -47,7 +55,7 @@ describe.each(SCENARIOS)('$name', (scenario) => {
   test(`ends the same when the next process ends too (seed ${SEED})`, async () => {
     const random = seededRandom(SEED);
     const { hits } = await attempt(scenario, [], 'lease runs out');
-    const points = Object.values(hits).reduce((sum, count) => sum + count, 0);
+    const points = KILL_POINTS.reduce((sum, point) => sum + hits[point], 0);
     let crashed = 0;
     for (let index = 0; index < DOUBLE_CRASHES; index += 1) {
       const crash = (): Crash => ({ point: 'any', occurrence: 1 + Math.floor(random() * points) });
@@ -65,11 +73,20 @@ describe.each(SCENARIOS)('$name', (scenario) => {
   }
 });
 
-test('every point at which a process may end was passed', () => {
-  console.table(table);
-  expect(Object.keys(table)).toHaveLength(SCENARIOS.length);
-  for (const point of KILL_POINTS) {
-    const passed = Object.values(table).reduce((sum, hits) => sum + hits[point], 0);
-    expect(passed, `${point} is never passed`).toBeGreaterThan(0);
-  }
+describe('the places at which a process ended', () => {
+  test('are of every scenario', () => {
+    console.table(table);
+    expect(Object.keys(table)).toEqual(SCENARIOS.map(({ name }) => name));
+    for (const name of Object.keys(CANNOT)) expect(table, name).toHaveProperty([name]);
+  });
+
+  test.each(SCENARIOS)('are all that there are: $name', ({ name }) => {
+    const wrong = PLACES.flatMap((place) => {
+      const reason = CANNOT[name]?.[place];
+      const passed = table[name]?.[place] ?? 0;
+      if (reason === undefined) return passed > 0 ? [] : [`${place} is never passed`];
+      return passed === 0 ? [] : [`${place} is passed ${passed} times, although ${reason}`];
+    });
+    expect(wrong).toEqual([]);
+  });
 });
