@@ -2,7 +2,7 @@ import type { CreateIntent, ObjectRef } from '../../machines/jobs.ts';
 import type { Address, ObservedNode, ObservedPod } from '../../machines/types.ts';
 import type { Json } from '../ports.ts';
 
-/** A FloatingIPPool as the API server serves it; `spec` and `status` are not yet checked. */
+/** A FloatingIPPool or a NodeDNSRecordSet, as `ref.kind` tells, as the API server serves it; `spec` and `status` are not yet checked. */
 export interface PoolObject {
   readonly ref: ObjectRef;
   readonly generation: number;
@@ -27,7 +27,7 @@ export interface ClusterListener {
   clusterObserved(pool: ObjectRef, fact: ClusterFact): void;
 }
 
-/** The watches. Facts only: lost, doubled or late ones do no harm. */
+/** The watches of FloatingIPPools and NodeDNSRecordSets, each while its CRD is served. Facts only: lost, doubled or late ones do no harm. */
 export interface ClusterSource {
   /** Starts watching; resolves when the pools and the caches of every pool with valid selectors are synced, and told. */
   start(listener: ClusterListener): Promise<void>;
@@ -52,15 +52,15 @@ export interface ClusterEvent {
   readonly action: string;
 }
 
-/** What should be visible of a pool in the cluster. */
+/** What should be visible of a pool, or of a NodeDNSRecordSet, in the cluster. */
 export interface PoolProjection {
   readonly ref: ObjectRef;
   readonly generation: number;
   /** All of status but conditions. */
   readonly status: { readonly [key: string]: Json };
   readonly conditions: readonly Condition[];
-  /** Node name → address, for the annotation. */
-  readonly annotated: Readonly<Record<string, Address>>;
+  /** Node name → address, for the annotation of its family; several when a node has one of each. Empty for what annotates no nodes. */
+  readonly annotated: Readonly<Record<string, Address | readonly Address[]>>;
   /** Every address that is or was this pool's: the annotation is removed from other nodes that bear one of these. */
   readonly addresses: readonly Address[];
   readonly events: readonly ClusterEvent[];
@@ -70,7 +70,7 @@ export interface PoolProjection {
 export interface ClusterWriter {
   /** Returns at once; written soon, latest wins, only what differs, again on conflict. */
   project(projection: PoolProjection): void;
-  /** A pool is gone: its annotations are removed from the nodes. */
+  /** A pool, or a NodeDNSRecordSet, is gone: nothing of it is written any more, and its annotations are removed from the nodes. */
   retract(ref: ObjectRef, addresses: readonly Address[]): void;
   /** Resolves once the intent stands in the owner's status. @throws Unreachable */
   recordIntent(owner: ObjectRef, intent: CreateIntent & { readonly region: string }): Promise<void>;

@@ -1,3 +1,4 @@
+import type { PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
 import { familyOf } from '../../machines/address.ts';
 import type { Address } from '../../machines/types.ts';
@@ -9,12 +10,7 @@ import type { Seen } from './source.ts';
 import { IPV4_ANNOTATION, IPV6_ANNOTATION, type SeenNode } from './trim.ts';
 
 /** What the nodes of one pool should bear. */
-export interface Wanted {
-  /** Node name → address. */
-  readonly annotated: Readonly<Record<string, Address>>;
-  /** Every address that is or was the pool's. */
-  readonly addresses: readonly Address[];
-}
+export type Wanted = Pick<PoolProjection, 'annotated' | 'addresses'>;
 
 /** For so long our own write counts more than what the watch has shown, ms. */
 const WATCH_LAG_MS = 10_000;
@@ -31,6 +27,9 @@ interface Bearing {
 const annotationOf = (address: Address): string => (familyOf(address) === 4 ? IPV4_ANNOTATION : IPV6_ANNOTATION);
 
 const borneBy = (seen: SeenNode, address: Address): string | null => (familyOf(address) === 4 ? seen.ipv4 : seen.ipv6);
+
+const isWanted = ({ node, address }: Bearing, { annotated }: Pick<Wanted, 'annotated'>): boolean =>
+  [annotated[node] ?? []].flat().includes(address);
 
 /** A JSON pointer to the annotation (RFC 6901). */
 const pointerTo = (annotation: string): string => `/metadata/annotations/${annotation.replaceAll('~', '~0').replaceAll('/', '~1')}`;
@@ -78,16 +77,16 @@ export class PoolAnnotations {
       for (const address of [ipv4, ipv6])
         if (address !== null && ours.has(address)) this.#add({ node: node.name, address: address as Address });
     }
-    for (const [node, address] of Object.entries(annotated)) this.#add({ node, address });
+    for (const [node, wanted] of Object.entries(annotated)) for (const address of [wanted].flat()) this.#add({ node, address });
   }
 
-  #due(bearing: Bearing, { annotated }: Wanted, seen: SeenNode | null): (() => Promise<void>) | null {
-    const { node, address } = bearing;
+  #due(bearing: Bearing, wanted: Wanted, seen: SeenNode | null): (() => Promise<void>) | null {
+    const { address } = bearing;
     const key = keyOf(bearing);
     const writtenAt = this.#written.get(key);
     const lagging = writtenAt !== undefined && this.#clock.monotonic() - writtenAt < WATCH_LAG_MS;
     const borne = seen === null ? null : borneBy(seen, address) === address;
-    if (annotated[node] === address) {
+    if (isWanted(bearing, wanted)) {
       const right = borne === null ? writtenAt !== undefined : borne || lagging;
       return right ? null : () => this.#set(bearing);
     }

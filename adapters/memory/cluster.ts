@@ -4,6 +4,7 @@ import type { ClusterListener, ClusterSource, ClusterWriter, Condition, PoolObje
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address, ObservedNode, ObservedPod } from '../../machines/types.ts';
+import { Annotations } from './annotations.ts';
 
 /** The selectors of a pool. */
 export interface MatchSelectors {
@@ -23,11 +24,12 @@ export interface ProcessCluster extends ClusterSource, ClusterWriter {
   end(): void;
 }
 
-/** Pools, nodes and pods in memory. Selectors are left to the pool: facts bear all nodes, and all pods when the pool selects any. */
+/** Pools, NodeDNSRecordSets, nodes and pods in memory. Both kinds are called pools here, as in the port. Selectors are left to them: facts bear all
+ *  nodes, and all pods when the pool selects any. */
 export interface MemoryCluster {
   process(): ProcessCluster;
-  /** Creates or changes a pool; a changed spec is another generation. Answers its reference. */
-  setPool(pool: { readonly namespace?: string; readonly name: string; readonly spec: Json }): ObjectRef;
+  /** Creates or changes a pool, or an object of another `kind`; a changed spec is another generation. Answers its reference. */
+  setPool(pool: { readonly kind?: string; readonly namespace?: string; readonly name: string; readonly spec: Json }): ObjectRef;
   markDeleting(ref: ObjectRef): void;
   removePool(ref: ObjectRef): void;
   setNode(...nodes: readonly ObservedNode[]): void;
@@ -38,8 +40,8 @@ export interface MemoryCluster {
   /** Every projection that was written, oldest first. */
   readonly projections: readonly PoolProjection[];
   conditions(ref: ObjectRef): readonly Condition[];
-  /** Node → address, as annotated. */
-  annotations(): Readonly<Record<string, Address>>;
+  /** Node → address, as annotated; of IPv4 when no family is named. */
+  annotations(family?: 4 | 6): Readonly<Record<string, Address>>;
   /** Writes fail until `mendWrites`: projections wait, the others throw `Unreachable`. */
   failWrites(): void;
   mendWrites(): void;
@@ -55,13 +57,15 @@ type Fields = { readonly [key: string]: Json };
 const fieldsOf = (json: Json | undefined): Fields =>
   typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Fields) : {};
 
-const keyOf = ({ namespace, name }: Pick<ObjectRef, 'namespace' | 'name'>): string => `${namespace}/${name}`;
+const keyOf = ({ kind, namespace, name }: Omit<ObjectRef, 'uid'>): string => `${kind} ${namespace}/${name}`;
+
+/** The kind whose facts bear the addresses that pools have annotated. */
+const RECORD_SET = 'NodeDNSRecordSet';
 
 export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster => {
   const pools = new Map<string, PoolObject>();
   const nodes = new Map<string, ObservedNode>();
   const pods = new Map<string, ObservedPod>();
-  const annotated = new Map<string, Address>();
   const conditions = new Map<string, readonly Condition[]>();
   const projections: PoolProjection[] = [];
   const processes = new Set<Listening>();
@@ -78,13 +82,33 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
     const wantsPods = Boolean(match.podLabel) || Boolean(match.podNamespace);
     return { query: queryOf(match), nodes: [...nodes.values()], pods: wantsPods ? [...pods.values()] : null };
   };
+  /** A node as the watch shows it once pools have annotated it; what a test says of its annotations stands. */
+  const annotatedNode = (node: ObservedNode): ObservedNode => {
+    const reservedIPs = annotations.of(node.name);
+    return reservedIPs.length === 0 ? node : { reservedIPs, ...node };
+  };
+  const tellFact = (listener: ClusterListener, pool: PoolObject): void => {
+    const fact = factOf(pool);
+    const bare = pool.ref.kind !== RECORD_SET;
+    listener.clusterObserved(pool.ref, bare ? fact : { ...fact, nodes: fact.nodes.map(annotatedNode) });
+  };
   const tellFacts = (listener: ClusterListener): void => {
-    for (const pool of pools.values()) listener.clusterObserved(pool.ref, factOf(pool));
+    for (const pool of pools.values()) tellFact(listener, pool);
+  };
+  let annotationsTold = true;
+  /** Told after the write. Pools do not read annotations: a change of them alone is no news to them. */
+  const annotations = new Annotations(() => {
+    if (annotationsTold) queueMicrotask(tellAnnotations);
+    annotationsTold = false;
+  });
+  const tellAnnotations = (): void => {
+    annotationsTold = true;
+    for (const pool of pools.values()) if (pool.ref.kind === RECORD_SET) tellAll((listener) => tellFact(listener, pool));
   };
   const tellPool = (pool: PoolObject): void => {
     tellAll((listener) => {
       listener.poolObserved(pool);
-      listener.clusterObserved(pool.ref, factOf(pool));
+      tellFact(listener, pool);
     });
   };
   const store = (pool: PoolObject): void => void pools.set(keyOf(pool.ref), pool);
@@ -103,11 +127,8 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
     // A change of status alone is no news to the watches.
     store({ ...pool, status: structuredClone(projection.status) as Json });
     conditions.set(keyOf(pool.ref), projection.conditions);
-    unannotate(projection.addresses, projection.annotated);
-    for (const [node, address] of Object.entries(projection.annotated)) if (nodes.has(node)) annotated.set(node, address);
-  };
-  const unannotate = (addresses: readonly Address[], except: Readonly<Record<string, Address>>): void => {
-    for (const [node, address] of annotated) if (addresses.includes(address) && except[node] !== address) annotated.delete(node);
+    annotations.remove(projection.addresses, projection.annotated);
+    for (const [node, wanted] of Object.entries(projection.annotated)) if (nodes.has(node)) annotations.set(node, wanted);
   };
   const changed = (ref: ObjectRef, change: (pool: PoolObject) => PoolObject): PoolObject => {
     if (failing) throw new Unreachable('memory cluster: writes fail');
@@ -168,7 +189,7 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
         listener = null;
       },
       project: (projection) => soon(keyOf(projection.ref), () => write(projection)),
-      retract: (ref, addresses) => soon(keyOf(ref), () => unannotate(addresses, {})),
+      retract: (ref, addresses) => soon(keyOf(ref), () => annotations.remove(addresses, {})),
       recordIntent: (owner, { region, knownAddresses, listedAt }) =>
         whileAlive(() => {
           const pendingCreate = { region, knownAddresses, startedAt: new Date(listedAt).toISOString() };
@@ -191,11 +212,11 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
 
   return {
     process,
-    setPool: ({ namespace = 'default', name, spec }) => {
-      const before = pools.get(keyOf({ namespace, name }));
+    setPool: ({ kind = 'FloatingIPPool', namespace = 'default', name, spec }) => {
+      const before = pools.get(keyOf({ kind, namespace, name }));
       if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before.ref;
       if (before === undefined) created += 1;
-      const ref = before?.ref ?? { kind: 'FloatingIPPool', namespace, name, uid: `uid-${created}` };
+      const ref = before?.ref ?? { kind, namespace, name, uid: `uid-${created}` };
       const pool: PoolObject =
         before === undefined
           ? { ref, generation: 1, createdAt: Date.UTC(2026, 0, 1) + created, deleting: false, spec, status: {} }
@@ -222,21 +243,21 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
     },
     removeNode: (name) => {
       nodes.delete(name);
-      annotated.delete(name);
+      annotations.drop(name);
       tellAll(tellFacts);
     },
     setPod: (...added) => {
-      for (const pod of added) pods.set(keyOf(pod), pod);
+      for (const pod of added) pods.set(`${pod.namespace}/${pod.name}`, pod);
       tellAll(tellFacts);
     },
     removePod: (namespace, name) => {
-      pods.delete(keyOf({ namespace, name }));
+      pods.delete(`${namespace}/${name}`);
       tellAll(tellFacts);
     },
     pool: stored,
     projections,
     conditions: (ref) => conditions.get(keyOf(ref)) ?? [],
-    annotations: () => Object.fromEntries(annotated),
+    annotations: (family = 4) => annotations.all(family),
     failWrites: () => {
       failing = true;
     },
