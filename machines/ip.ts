@@ -184,6 +184,12 @@ export const isSettled = ({ inDoubtUntil }: AddressContext, event: AnyAddressEve
 
 // ---------------------------------------------------------------- decisions: the next context, and what is told
 
+/** The address is not on its node any more: what is open there for it has to be pruned. */
+const leaveHolder = ({ assigned, previous }: AddressContext): Pick<AddressContext, 'assigned' | 'previous'> => ({
+  assigned: null,
+  previous: assigned ? [...previous.filter(({ name }) => name !== assigned.name), assigned] : previous,
+});
+
 /** Takes over what the provider reports. A locked address is on its way: it is to be read again. */
 export function learn(context: AddressContext, event: AnyAddressEvent): Next {
   const observed = event.type === 'xstate.done.actor.find' ? event.output : event.type === 'ADDRESS_OBSERVED' ? event.observed : null;
@@ -194,7 +200,7 @@ export function learn(context: AddressContext, event: AnyAddressEvent): Next {
     known: !observed.locked,
     holder: observed.providerID,
     region: observed.region || context.region,
-    assigned: stays ? context.assigned : null,
+    ...(stays ? {} : leaveHolder(context)),
     inDoubtUntil: null,
     ...(context.failure?.kind === 'NotFound' && { failure: null, attempts: 0 }),
   });
@@ -290,7 +296,7 @@ export const coolOffLeft =
 export const forget =
   (settings: AddressSettings) =>
   (context: AddressContext, event: AnyAddressEvent): Next => {
-    const without: AddressContext = { ...context, known: false, holder: null, assigned: null, inDoubtUntil: null };
+    const without: AddressContext = { ...context, ...leaveHolder(context), known: false, holder: null, inDoubtUntil: null };
     const failed = fail(settings, 'Unassigned', 'nothing')(without, event);
     return next({ ...failed.context, elected: null, eligible: false }, ...failed.effects);
   };

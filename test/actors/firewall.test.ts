@@ -5,7 +5,8 @@ import { ObservedPools } from '../../actors/pools.ts';
 import { stateOf } from '../../actors/view.ts';
 import { consumeJobs } from '../../actors/worker.ts';
 import type { FirewallPolicy } from '../../machines/events.ts';
-import { node, PROVIDER, World } from '../support/world.ts';
+import type { AddressContext } from '../../machines/ip.ts';
+import { node, PROVIDER, providerIDOf, World } from '../support/world.ts';
 
 const A = '203.0.113.7';
 const POOL = 'pool/default/ingress';
@@ -67,6 +68,11 @@ async function managed(policy: Partial<FirewallPolicy>) {
     world,
     tell,
     state,
+    /** Nodes that it left and on which its rules may still stand. */
+    previous: () =>
+      ((leader.recordsOf(POOL)?.get(ADDRESS)?.snapshot.context ?? { previous: [] }) as unknown as AddressContext).previous.map(
+        ({ name }) => name,
+      ),
     writes: () =>
       world.provider
         .writes()
@@ -104,6 +110,26 @@ describe('an address with a firewall', () => {
     await tell({ ports: ['tcp/443'] });
     await world.clock.runUntil(() => state() === 'Stable', 20_000);
     expect(firewall()?.ports).toEqual(['tcp/22', 'tcp/443']);
+  });
+
+  test('that somebody moved to another node of ours leaves nothing open on the former one', async () => {
+    const { world, previous, firewall } = await managed({});
+    world.provider.cloud.moveByHand(A as never, providerIDOf('b'));
+    await world.clock.runUntil(() => previous().includes('a'), 310_000);
+    await world.clock.runUntil(() => firewall()?.nodes.length === 1 && previous().length === 0, 20_000);
+    expect(firewall()?.nodes).toEqual(['digitalocean://b']);
+    expect(world.assigns().map(({ what }) => what)).toEqual([`${A} → a`]);
+  });
+
+  test('that the provider did not know for a while leaves nothing open on the node where it was', async () => {
+    const { world, state, previous, firewall } = await managed({});
+    world.provider.cloud.removeByHand(A as never);
+    await world.clock.runUntil(() => state() === 'CoolOff', 310_000);
+    expect([previous(), firewall()?.nodes]).toEqual([['a'], ['digitalocean://a']]);
+    world.address(A);
+    world.cluster.setNode(node('a', { ready: false }));
+    await world.clock.runUntil(() => world.holderOf(A) === 'b' && state() === 'Stable', 310_000);
+    expect([previous(), firewall()?.nodes]).toEqual([[], ['digitalocean://b']]);
   });
 
   test('waits with the old holder serving while the firewall does not exist', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FirewallPolicy } from '../../machines/events.ts';
 import type { AddressContext } from '../../machines/ip.ts';
-import { A, cutOff, observed, refOf } from './builders.ts';
+import { A, cutOff, failure, observed, refOf } from './builders.ts';
 import { Driven } from './drive.ts';
 import { AFTER, addressInput, FIRST, NONE } from './ip-vocabulary.ts';
 
@@ -106,6 +106,31 @@ describe('the firewall of an address', () => {
     const given = managed(FIRST).send('NODE_GRANTED', grant('b')).send('NODE_OBSERVED', { name: 'b', eligible: false });
     expect([given.state, done(given)]).toEqual(['Unassigned.Waiting', []]);
     expect(done(given.send('NODE_GRANTED', grant('a')))).toEqual(['open a']);
+  });
+
+  test('of a node that the address left without us is remembered until it is pruned', () => {
+    const drifted = managed(FIRST, 'a');
+    drifted.send('NODE_GRANTED', grant('a')).send('OPENED').send('PRUNED');
+    drifted.send('ADDRESS_OBSERVED', { observed: observed(A, 'x') }).done('find', observed(A, 'x'));
+    expect(drifted.context).toMatchObject({ assigned: null, previous: [refOf('a')] });
+    const missing = managed(FIRST, 'a');
+    missing.send('NODE_GRANTED', grant('a')).send('OPENED').send('PRUNED');
+    missing.send('ADDRESS_OBSERVED', { observed: null }).failed('find', failure('NotFound'));
+    expect(missing.context).toMatchObject({ assigned: null, previous: [refOf('a')] });
+    missing.send('ADDRESS_OBSERVED', { observed: observed(A) });
+    for (const given of [drifted, missing]) {
+      expect(sequence(given)).toEqual(['open b', 'assign', 'prune b']);
+      expect(given.context).toMatchObject({ assigned: refOf('b'), previous: [] });
+    }
+  });
+
+  test('of the node that the address comes back to is not pruned', () => {
+    const given = managed(FIRST, 'b');
+    given.send('NODE_GRANTED', grant('b')).send('OPENED').send('PRUNED');
+    given.send('ADDRESS_OBSERVED', { observed: observed(A) }).done('find', observed(A));
+    expect(given.context.previous).toEqual([refOf('b')]);
+    given.send('NODE_GRANTED', grant('b'));
+    expect(given.context.previous).toEqual([]);
   });
 
   test('is given up last: nothing is claimed any more, then the address goes', () => {

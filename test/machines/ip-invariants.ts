@@ -79,6 +79,13 @@ export const RULES: Readonly<Record<string, Rule>> = {
     return !ends || /\.actor\.(find|assign)$/.test(event.type) || event.type === 'RETIRE' || event.type === 'ADDRESS_OBSERVED';
   },
 
+  'a node that the address left is remembered until its rules are pruned': ({ before, after }) => {
+    const [left, { assigned, elected, previous, retiring }] = [contextOf(before).assigned, contextOf(after)];
+    const stays = left === null || [assigned, elected].some((node) => node?.name === left.name);
+    const isOver = retiring !== null || JSON.stringify(after.snapshot.value).includes('Stable');
+    return stays || isOver || previous.some(({ name }) => name === left.name);
+  },
+
   'where the address is assigned changes only by what the provider says': ({ before, event, after }) => {
     const [was, is] = [contextOf(before), contextOf(after)];
     if (was.assigned?.name === is.assigned?.name) return true;
