@@ -161,6 +161,10 @@ export interface ActiveJob {
   readonly progress: Json;
   /** True when an earlier run of this job may have got anywhere before its process died. */
   readonly rerun: boolean;
+  /** When it was added, ms since the epoch by the clock of whoever added it. */
+  readonly queuedAt: number;
+  /** 1 when it is started for the first time, one more with each later start on whatever process. */
+  readonly starts: number;
   /** Stores progress at once, durably. */
   keep(progress: Json): Promise<void>;
   /** Monotonic time (ms) at which the lock was last known renewed, and how long it holds, ms. */
@@ -203,10 +207,19 @@ export interface Fence {
   assertFresh(): void;
 }
 
+/** The object for whose sake a call is made. */
+export interface CallOwner {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
 export interface Call {
   readonly purpose: Purpose;
   /** Absent for reads. */
   readonly fence?: Fence;
+  /** Absent when the call is made for many objects or for none. For metrics only. */
+  readonly owner?: CallOwner;
 }
 
 /** A provider's handle on an action that goes on after the call returned. */
@@ -298,6 +311,21 @@ export interface Budget {
   close(ms: number): Promise<void>;
 }
 
+/** One of the limits that a budget keeps. */
+export interface BudgetWindow {
+  /** Calls per minute, calls per hour, creations per minute. */
+  readonly window: 'minute' | 'hour' | 'create';
+  readonly limit: number;
+  /** Calls that could be made now, 0 or more. */
+  readonly left: number;
+}
+
+/** A budget to look at. */
+export interface BudgetReading {
+  /** As it stands now; takes nothing. While it is closed nothing is left in any window. @throws Unreachable */
+  left(): Promise<readonly BudgetWindow[]>;
+}
+
 // ---------------------------------------------------------------- leadership
 
 /** Who decides. Only the leader runs cells; every replica runs provider jobs. */
@@ -334,10 +362,29 @@ export interface SavedTurn {
   readonly transitions: readonly Transition[];
 }
 
+/** One run of a provider job on this replica. */
+export interface JobRun {
+  readonly job: JobName;
+  /** `success` and `error` were told to the actor and ended the job. `fenced` ended it in silence: its command is not waited for any more.
+   *  After the others it runs again: it waits for the provider, for the request budget or a 429, for a store that does not answer, or knows
+   *  too little of the leader to send. */
+  readonly outcome: 'success' | 'error' | 'fenced' | 'unfinished' | 'rateLimited' | 'unreachable' | 'stale';
+  /** From the time it was added to its first start, ms; null for later starts. */
+  readonly waitedMs: number | null;
+  readonly ranMs: number;
+  /** From the time it was added to the end of this run, ms. */
+  readonly sinceQueuedMs: number;
+}
+
 export interface Observer {
   turnSaved(turn: SavedTurn): void;
   /** This process leads no longer, or starts over: forget what was shown. */
   reset?(): void;
+}
+
+/** Looks on at jobs as well, on a replica that does not lead, too. */
+export interface JobObserver {
+  jobRan(run: JobRun): void;
 }
 
 /** Constant message, then fields. */

@@ -5,6 +5,7 @@ import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
 import { jobBodies } from './jobs/bodies.ts';
 import type { JobBody, JobContext, JobResult, JobSettings } from './jobs/body.ts';
 import { type AddressReader, addressReader } from './jobs/reader.ts';
+import { ownerOf } from './owner.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type {
   ActiveJob,
@@ -12,11 +13,14 @@ import type {
   Consumer,
   Fence,
   JobCommand,
+  JobObserver,
+  JobRun,
   JobStep,
   Json,
   Leadership,
   Log,
   NewJob,
+  Observer,
   Probe,
   Provider,
   Queues,
@@ -35,6 +39,8 @@ export interface WorkerPorts {
   readonly clock: Clock;
   readonly log: Log;
   readonly probe: Probe;
+  /** Of these, job observers are told of each run. */
+  readonly observers?: readonly (Observer & Partial<JobObserver>)[];
   readonly settings: JobSettings;
 }
 
@@ -75,24 +81,37 @@ export const jobOf = (command: JobCommand, term: number): NewJob => ({
 /** Runs the jobs of one provider on this replica. A job completes only after its outcome is queued. */
 export function consumeJobs(queue: string, provider: Provider, ports: WorkerPorts, concurrency: number): Consumer {
   const reader = addressReader(provider, ports.clock);
-  return ports.queues.queue(queue).consume((active) => runJob(queue, active, provider, reader, ports), concurrency);
+  return ports.queues.queue(queue).consume(async (active) => {
+    const begun = { at: ports.clock.now(), monotonic: ports.clock.monotonic() };
+    const { step, outcome } = await runJob(queue, active, provider, reader, ports);
+    observe(active, outcome, begun, ports);
+    return step;
+  }, concurrency);
 }
 
-async function runJob(queue: string, active: ActiveJob, provider: Provider, reader: AddressReader, ports: WorkerPorts): Promise<JobStep> {
+interface Ran {
+  readonly step: JobStep;
+  readonly outcome: JobRun['outcome'];
+}
+
+async function runJob(queue: string, active: ActiveJob, provider: Provider, reader: AddressReader, ports: WorkerPorts): Promise<Ran> {
   const data = active.data as unknown as JobData;
   const progress = active.progress ?? (data.resumes ? await ports.queues.queue(queue).progressOf(data.resumes) : null);
   try {
     const result = await tryJob(data, { active, progress, provider, reader, ports });
-    if (result.kind === 'again') return result;
+    if (result.kind === 'again') return { step: result, outcome: 'unfinished' };
     await report(data, { output: result.output as unknown as Json }, ports);
+    return { step: DONE, outcome: 'success' };
   } catch (error) {
     if (error instanceof Fenced) {
       ports.log.info('a job was not sent', { job: data.job, actor: data.actor, reason: error.message });
-      return error.why === 'stale' ? { kind: 'again', afterMs: 250, progress: active.progress } : { kind: 'done' };
+      return error.why === 'stale'
+        ? { step: { kind: 'again', afterMs: 250, progress: active.progress }, outcome: 'stale' }
+        : { step: DONE, outcome: 'fenced' };
     }
-    if (error instanceof Unreachable) return { kind: 'again', afterMs: 500, progress: active.progress };
+    if (error instanceof Unreachable) return { step: { kind: 'again', afterMs: 500, progress: active.progress }, outcome: 'unreachable' };
     const limited = rateLimited(error, active);
-    if (limited) return limited;
+    if (limited) return { step: limited, outcome: 'rateLimited' };
     const failure = failureOf(error);
     ports.log.warn('a job failed', {
       job: data.job,
@@ -102,8 +121,32 @@ async function runJob(queue: string, active: ActiveJob, provider: Provider, read
       unknownOutcome: failure.unknownOutcome,
     });
     await report(data, { error: failure }, ports);
+    return { step: DONE, outcome: 'error' };
   }
-  return { kind: 'done' };
+}
+
+const DONE: JobStep = { kind: 'done' };
+
+function observe(
+  { data, queuedAt, starts }: ActiveJob,
+  outcome: JobRun['outcome'],
+  begun: { readonly at: number; readonly monotonic: number },
+  { clock, log, observers = [] }: WorkerPorts,
+): void {
+  const run: JobRun = {
+    job: (data as unknown as JobData).job,
+    outcome,
+    waitedMs: starts === 1 ? Math.max(0, begun.at - queuedAt) : null,
+    ranMs: clock.monotonic() - begun.monotonic,
+    sinceQueuedMs: Math.max(0, clock.now() - queuedAt),
+  };
+  for (const observer of observers) {
+    try {
+      observer.jobRan?.(run);
+    } catch (error) {
+      log.error('an observer threw', { error: String(error) });
+    }
+  }
 }
 
 interface Run {
@@ -124,6 +167,7 @@ function tryJob(data: JobData, { active, progress, provider, reader, ports }: Ru
     reader,
     writer: ports.writer,
     fence: fenceOf(data, active, ports),
+    owner: ownerOf(data.actor),
     clock: ports.clock,
     settings: ports.settings,
   };

@@ -2,7 +2,7 @@ import { restMs } from '../../machines/backoff.ts';
 import type { ObservedAddress } from '../../machines/types.ts';
 import { Fenced, ProviderError } from '../errors.ts';
 import type { Json } from '../ports.ts';
-import { again, done, type JobBody, type JobContext, type JobResult, pollStep, write } from './body.ts';
+import { again, done, type JobBody, type JobContext, type JobResult, pollStep, read, write } from './body.ts';
 import { isNotFound } from './reader.ts';
 
 /** Where an assign stands. `sentAt` null while nothing of this job was sent. */
@@ -44,9 +44,10 @@ async function send(context: JobContext<'assign'>, progress: Progress): Promise<
 }
 
 /** The provider says "not found" of the address or of the machine behind the node: which of them, one read tells. */
-async function missing({ input, provider }: JobContext<'assign'>, cause: unknown): Promise<unknown> {
+async function missing(context: JobContext<'assign'>, cause: unknown): Promise<unknown> {
+  const { input, provider } = context;
   try {
-    await provider.findRoutedIP(input.address, { purpose: 'failover' });
+    await provider.findRoutedIP(input.address, read(context, 'failover'));
   } catch (error) {
     return error;
   }
@@ -57,7 +58,7 @@ async function missing({ input, provider }: JobContext<'assign'>, cause: unknown
 /** An earlier call may have taken effect, or may still: what the address says decides. */
 async function resume(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
   const { input, provider, clock, settings } = context;
-  const observed = await provider.findRoutedIP(input.address, { purpose: 'failover' });
+  const observed = await provider.findRoutedIP(input.address, read(context, 'failover'));
   if (isThere(context, observed)) return done({ providerID: input.node.providerID });
   if (observed.locked) return again(pollStep(settings.pollSteps, progress.polls), asJson({ ...progress, polls: progress.polls + 1 }));
   if (observed.providerID !== null && observed.providerID !== input.holder) {
@@ -90,14 +91,14 @@ class ActionErrored extends ProviderError {}
 
 async function look(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
   const { input, provider, reader, settings } = context;
-  const observed = await reader.read(input.address, progress.sentAt ?? 0, 'failover');
+  const observed = await reader.read(input.address, progress.sentAt ?? 0, read(context, 'failover'));
   if (isThere(context, observed)) {
     reader.forget(input.address);
     return done({ providerID: input.node.providerID });
   }
   const polls = progress.polls + 1;
   if (!observed.locked && progress.action !== null && polls > 2) {
-    const state = await provider.actionState(input.address, progress.action, { purpose: 'failover' });
+    const state = await provider.actionState(input.address, progress.action, read(context, 'failover'));
     if (state === 'errored') {
       throw new ActionErrored(
         'Unavailable',

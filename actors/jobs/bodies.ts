@@ -1,5 +1,5 @@
 import { assign } from './assign.ts';
-import { done, type JobBodies, write } from './body.ts';
+import { done, type JobBodies, read, write } from './body.ts';
 import { create, intendCreate, reconcileCreate } from './create.ts';
 import { find } from './find.ts';
 import { openFirewall, prune } from './firewall.ts';
@@ -19,5 +19,5 @@ export const jobBodies: JobBodies = {
     await context.provider.deleteRoutedIP(context.input.address, write(context, 'failover'));
     return done({ deleted: true });
   },
-  verifyAll: async ({ provider }) => done({ addresses: await provider.listRoutedIPs({ purpose: 'verify' }) }),
+  verifyAll: async (context) => done({ addresses: await context.provider.listRoutedIPs(read(context, 'verify')) }),
 };

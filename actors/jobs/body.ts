@@ -1,6 +1,6 @@
 import type { JobInput, JobName, JobOutput } from '../../machines/jobs.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
-import type { Clock, Fence, Json, Provider, Purpose } from '../ports.ts';
+import type { Call, CallOwner, Clock, Fence, Json, Provider, Purpose } from '../ports.ts';
 import type { AddressReader } from './reader.ts';
 
 /** Figures of the jobs; all in ms. */
@@ -29,6 +29,8 @@ export interface JobContext<N extends JobName> {
   readonly reader: AddressReader;
   readonly writer: ClusterWriter;
   readonly fence: Fence;
+  /** The object for which the job runs; null when it is for many. */
+  readonly owner: CallOwner | null;
   readonly clock: Clock;
   readonly settings: JobSettings;
 }
@@ -49,8 +51,13 @@ export const again = (afterMs: number, progress: Json): { readonly kind: 'again'
   progress,
 });
 
+type Caller = Pick<JobContext<JobName>, 'fence' | 'owner'>;
+
+/** A call for `purpose` that changes nothing. */
+export const read = ({ owner }: Pick<Caller, 'owner'>, purpose: Purpose): Call => ({ purpose, ...(owner && { owner }) });
+
 /** A call for `purpose` that changes something: fenced. */
-export const write = (context: { readonly fence: Fence }, purpose: Purpose) => ({ purpose, fence: context.fence });
+export const write = ({ fence, owner }: Caller, purpose: Purpose): Call => ({ purpose, fence, ...(owner && { owner }) });
 
 /** How long to wait before poll number `polls` + 1. */
 export const pollStep = (steps: readonly number[], polls: number): number => steps[Math.min(polls, steps.length - 1)] ?? 1000;

@@ -2,11 +2,12 @@ import { restMs } from '../../machines/backoff.ts';
 import type { CreateInput } from '../../machines/jobs.ts';
 import type { ObservedAddress } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
-import { again, done, type JobBody, write } from './body.ts';
+import { again, done, type JobBody, type JobContext, read, write } from './body.ts';
 
 /** Lists the addresses that exist, then records them in the owner's status: after this, a lost answer can be looked up. */
-export const intendCreate: JobBody<'intendCreate'> = async ({ input, provider, writer, clock }) => {
-  const all = await provider.listRoutedIPs({ purpose: 'create' });
+export const intendCreate: JobBody<'intendCreate'> = async (context) => {
+  const { input, provider, writer, clock } = context;
+  const all = await provider.listRoutedIPs(read(context, 'create'));
   const intent = { knownAddresses: all.map(({ address }) => address).sort(), listedAt: clock.now() };
   await writer.recordIntent(input.owner, { ...intent, region: input.region });
   return done(intent);
@@ -42,12 +43,10 @@ export const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
 };
 
 /** Addresses of the region that appeared since the intent and are attached to nothing: nobody else has had a use for them. */
-async function news({
-  input,
-  provider,
-}: Pick<Parameters<JobBody<'create'>>[0], 'input' | 'provider'>): Promise<readonly ObservedAddress[]> {
+async function news(context: Pick<JobContext<'create'>, 'input' | 'provider' | 'owner'>): Promise<readonly ObservedAddress[]> {
+  const { input, provider } = context;
   const known = new Set<string>(input.intent.knownAddresses);
-  const all = await provider.listRoutedIPs({ purpose: 'create' });
+  const all = await provider.listRoutedIPs(read(context, 'create'));
   return all.filter(
     ({ address, region, providerID }) => !known.has(address) && providerID === null && (!input.region || region === input.region),
   );

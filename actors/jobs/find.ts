@@ -1,6 +1,6 @@
 import { restMs } from '../../machines/backoff.ts';
 import { ProviderError } from '../errors.ts';
-import { again, done, type JobBody, pollStep } from './body.ts';
+import { again, done, type JobBody, pollStep, read } from './body.ts';
 
 interface Progress {
   /** When the first look was made, or is to be made. */
@@ -9,13 +9,14 @@ interface Progress {
 }
 
 /** FindRoutedIP once the answer can be trusted: not before `notBefore`, and not while the address is locked. */
-export const find: JobBody<'find'> = async ({ input, progress, provider, reader, clock, settings }) => {
+export const find: JobBody<'find'> = async (context) => {
+  const { input, progress, provider, reader, clock, settings } = context;
+  const call = read(context, 'failover');
   const now = clock.now();
   const wait = progress === null ? restMs(input.notBefore, now, settings.callDeadlineMs) : 0;
   const { startedAt, polls } = (progress as unknown as Progress | null) ?? { startedAt: now + wait, polls: 0 };
   if (wait > 0) return again(wait, { startedAt, polls });
-  const observed =
-    polls === 0 ? await provider.findRoutedIP(input.address, { purpose: 'failover' }) : await reader.read(input.address, now, 'failover');
+  const observed = polls === 0 ? await provider.findRoutedIP(input.address, call) : await reader.read(input.address, now, call);
   if (!observed.locked) {
     reader.forget(input.address);
     return done(observed);

@@ -2,7 +2,7 @@ import type { FirewallInput, FirewallOwned } from '../../machines/jobs.ts';
 import type { Port, ProviderID } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
 import type { Firewall } from '../ports.ts';
-import { again, done, type JobBody, type JobContext, pollStep, write } from './body.ts';
+import { again, done, type JobBody, type JobContext, pollStep, read, write } from './body.ts';
 
 /** FindRoutedIPFirewall, AddRoutedIPFirewallPort, AddRoutedIPFirewallNode, then waits until the changes are applied. Adds only what is missing. */
 export const openFirewall: JobBody<'openFirewall'> = async (context) => {
@@ -40,8 +40,9 @@ export const prune: JobBody<'prune'> = async (context) => {
   return done({ owned, deferred: keepsOne ? `the last rule of firewall ${input.firewall} stays: a firewall needs one` : null });
 };
 
-async function findFirewall({ input, provider }: JobContext<'openFirewall'> | JobContext<'prune'>): Promise<Firewall> {
-  const firewall = await provider.findRoutedIPFirewall(input.firewall, { purpose: 'firewall' });
+async function findFirewall(context: JobContext<'openFirewall'> | JobContext<'prune'>): Promise<Firewall> {
+  const { input, provider } = context;
+  const firewall = await provider.findRoutedIPFirewall(input.firewall, read(context, 'firewall'));
   if (!firewall) throw new ProviderError('NotFound', `firewall "${input.firewall}" does not exist at ${input.provider}`);
   return firewall;
 }

@@ -1,11 +1,11 @@
 import type { Address, ObservedAddress } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
-import type { Clock, Provider, Purpose } from '../ports.ts';
+import type { Call, Clock, Provider, Purpose } from '../ports.ts';
 
 /** Reads addresses for jobs that wait for a change. Few waiting ones are read one by one; from three on they share list calls. */
 export interface AddressReader {
   /** What the provider reports, read after `since` (ms since the epoch). @throws ProviderError NotFound | … */
-  read(address: Address, since: number, purpose: Purpose): Promise<ObservedAddress>;
+  read(address: Address, since: number, call: Call): Promise<ObservedAddress>;
   /** The address is no longer waited for. */
   forget(address: Address): void;
 }
@@ -52,14 +52,15 @@ export function addressReader(provider: Provider, clock: Clock): AddressReader {
   };
 
   return {
-    async read(address, since, purpose) {
+    async read(address, since, call) {
       waiting.set(address, clock.monotonic());
       prune();
-      if (waiting.size < SHARE_FROM) return provider.findRoutedIP(address, { purpose });
-      const found = (await list(since, purpose).result).get(address);
+      if (waiting.size < SHARE_FROM) return provider.findRoutedIP(address, call);
+      // Made for all that wait: it has no owner.
+      const found = (await list(since, call.purpose).result).get(address);
       if (found) return found;
       // A list may lag behind: absence counts only after a read of the address itself.
-      return provider.findRoutedIP(address, { purpose });
+      return provider.findRoutedIP(address, call);
     },
     forget(address) {
       waiting.delete(address);

@@ -77,6 +77,8 @@ export const consumeQueue = (
       data: job.data.input,
       progress: job.data.progress,
       rerun: job.attemptsStarted > job.data.starts + 1,
+      queuedAt: job.timestamp,
+      starts: job.attemptsStarted,
       lock,
       keep: async (progress) => {
         const { renewedAt, durationMs } = lock();

@@ -1,5 +1,5 @@
 import { Unreachable } from '../../actors/errors.ts';
-import type { Budget, Clock, Purpose } from '../../actors/ports.ts';
+import type { Budget, BudgetReading, Clock, Purpose } from '../../actors/ports.ts';
 
 export interface MemoryBudgetOptions {
   /** Calls per minute. Default 250, as DigitalOcean allows. */
@@ -12,7 +12,7 @@ export interface MemoryBudgetOptions {
   readonly reserve?: Readonly<Partial<Record<Purpose, number>>>;
 }
 
-export interface MemoryBudget extends Budget {
+export interface MemoryBudget extends Budget, BudgetReading {
   goDown(): void;
   comeBack(): void;
 }
@@ -74,6 +74,17 @@ export const memoryBudget = (
       if (remaining <= 0 && wait > 0) closedUntil = Math.max(closedUntil, clock.monotonic() + wait);
     },
     close,
+    left: async () => {
+      if (down) throw new Unreachable('memory budget: switched off');
+      fill();
+      const isClosed = closedUntil > clock.monotonic();
+      const reading = ({ capacity, left }: Bucket) => ({ limit: capacity, left: isClosed ? 0 : Math.max(0, Math.floor(left)) });
+      return [
+        { window: 'minute', ...reading(minute) },
+        { window: 'hour', ...reading(hour) },
+        { window: 'create', ...reading(creates) },
+      ];
+    },
     goDown: () => {
       down = true;
     },

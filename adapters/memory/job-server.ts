@@ -124,6 +124,8 @@ export class JobServer {
       data: JSON.parse(job.data),
       progress: JSON.parse(job.progress),
       rerun: job.rerun,
+      queuedAt: job.queuedAt,
+      starts: job.runs,
       lock: () => ({ renewedAt: this.#renewedAt(run.consumer), durationMs: this.#lockDurationMs }),
       keep: async (progress) => {
         await Promise.resolve();

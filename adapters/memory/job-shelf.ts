@@ -23,7 +23,7 @@ export class JobShelf {
   add(jobs: readonly NewJob[]): void {
     for (const each of jobs) {
       if (this.#jobs.has(each.id)) continue;
-      const job = newJob(this.#name, each);
+      const job = newJob(this.#name, each, this.#clock.now());
       this.#jobs.set(job.id, job);
       if (each.delayMs !== undefined && each.delayMs > 0) this.delay(job, each.delayMs);
       else this.enqueue(job);

@@ -34,6 +34,8 @@ export interface Job {
   readonly queue: string;
   readonly title: string;
   readonly priority: number;
+  /** ms since the epoch. */
+  readonly queuedAt: number;
   /** JSON text, as progress is. */
   readonly data: string;
   progress: string;
@@ -70,11 +72,12 @@ export const keptJob = ({ id, title, data, progress, state, runs, failedReason }
   failedReason,
 });
 
-export const newJob = (queue: string, { id, title, data, priority = 0 }: NewJob): Job => ({
+export const newJob = (queue: string, { id, title, data, priority = 0 }: NewJob, queuedAt: number): Job => ({
   id,
   queue,
   title,
   priority,
+  queuedAt,
   data: JSON.stringify(data),
   progress: 'null',
   state: 'waiting',

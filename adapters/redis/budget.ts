@@ -1,6 +1,6 @@
-import type { Budget, Purpose } from '../../actors/ports.ts';
+import type { Budget, BudgetReading, BudgetWindow, Purpose } from '../../actors/ports.ts';
 import type { RedisLink } from './link.ts';
-import { CLOSE, OBSERVE, PAY } from './scripts.ts';
+import { CLOSE, LEFT, OBSERVE, PAY } from './scripts.ts';
 
 export interface RedisBudgetOptions {
   readonly link: RedisLink;
@@ -32,7 +32,7 @@ export const redisBudget = ({
   perHour = 5_000,
   createsPerMinute = 12,
   reserve = {},
-}: RedisBudgetOptions): Budget => {
+}: RedisBudgetOptions): Budget & BudgetReading => {
   const key = `${prefix}:budget:${tokenHash}`;
   const reserves = { ...RESERVE, ...reserve };
   const close = async (ms: number): Promise<void> => {
@@ -56,5 +56,14 @@ export const redisBudget = ({
       told().catch(() => undefined);
     },
     close,
+    left: async () => {
+      const left = (await link.script('read the budget', LEFT, [key], [perMinute, perHour, createsPerMinute])) as readonly number[];
+      const windows: readonly Omit<BudgetWindow, 'left'>[] = [
+        { window: 'minute', limit: perMinute },
+        { window: 'hour', limit: perHour },
+        { window: 'create', limit: createsPerMinute },
+      ];
+      return windows.map((window, index) => ({ ...window, left: Number(left[index] ?? 0) }));
+    },
   };
 };

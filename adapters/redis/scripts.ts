@@ -158,6 +158,23 @@ redis.call('PEXPIRE', KEYS[1], 7200000)
 return wait
 `);
 
+/** KEYS budget. ARGV capacity per minute, per hour, creations per minute. Answers how many whole calls each could take now, nothing while it is closed.
+ *  Writes nothing: a budget that nobody uses is to expire. */
+export const LEFT = lua(`
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local stored = redis.call('HMGET', KEYS[1], 'at', 'closedUntil', 'minute', 'hour', 'create')
+local elapsed = math.max(0, now - tonumber(stored[1] or now))
+local left = {}
+for i, ms in ipairs({60000, 3600000, 60000}) do
+  local capacity = tonumber(ARGV[i])
+  local filled = math.min(capacity, tonumber(stored[i + 2] or capacity) + elapsed * capacity / ms)
+  left[i] = math.max(0, math.floor(filled))
+  if tonumber(stored[2] or '0') > now then left[i] = 0 end
+end
+return left
+`);
+
 /** KEYS budget. ARGV ms. Closes it for that long, never shorter than it is closed already. */
 export const CLOSE = lua(`
 local time = redis.call('TIME')

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
-import type { Budget, Purpose } from '../../actors/ports.ts';
+import type { Budget, BudgetReading, Purpose } from '../../actors/ports.ts';
 
 export interface BudgetLimits {
   readonly perMinute: number;
@@ -10,7 +10,7 @@ export interface BudgetLimits {
 
 export interface BudgetHarness {
   /** A replica's view of the budget of one token. */
-  replica(limits: BudgetLimits): Budget;
+  replica(limits: BudgetLimits): Budget & BudgetReading;
   /** Wall clock, ms since the epoch. */
   now(): number;
   pass(ms: number): Promise<void>;
@@ -114,12 +114,43 @@ export const describeBudget = (name: string, setup: () => Promise<BudgetHarness>
       expect(await budget.pay('failover')).toBeLessThanOrEqual(180_000);
     });
 
+    test('tells what is left without taking any of it', async () => {
+      const [one, two] = [world.replica(tight), world.replica(tight)];
+      expect(await spend(one, 'failover', 15)).toBe(15);
+      for (let times = 0; times < 3; times++) {
+        expect(await two.left()).toContainEqual({ window: 'hour', limit: 20, left: 5 });
+      }
+      expect(await spend(two, 'failover')).toBe(5);
+      expect(await one.left()).toContainEqual({ window: 'hour', limit: 20, left: 0 });
+    });
+
+    test('that nobody has used is whole, and creations take of all three windows', async () => {
+      const budget = world.replica({ perMinute: 10, perHour: 20, createsPerMinute: 2 });
+      const whole = [
+        { window: 'minute', limit: 10, left: 10 },
+        { window: 'hour', limit: 20, left: 20 },
+        { window: 'create', limit: 2, left: 2 },
+      ];
+      expect(await budget.left()).toEqual(whole);
+      expect(await spend(budget, 'create')).toBe(2);
+      expect(await budget.left()).toEqual(whole.map((window) => ({ ...window, left: window.limit - 2 })));
+    });
+
+    test('that is closed has nothing left until it opens', async () => {
+      const budget = world.replica(tight);
+      await budget.close(300);
+      expect((await budget.left()).map(({ left }) => left)).toEqual([0, 0, 0]);
+      await world.pass(305);
+      expect(await budget.left()).toContainEqual({ window: 'hour', limit: 20, left: 20 });
+    });
+
     test('throws Unreachable when it cannot be asked', async () => {
       const budget = world.replica(tight);
       expect(await budget.pay('failover')).toBe(0);
       await world.goDown();
       await expect(budget.pay('failover')).rejects.toBeInstanceOf(Unreachable);
       await expect(budget.close(10)).rejects.toBeInstanceOf(Unreachable);
+      await expect(budget.left()).rejects.toBeInstanceOf(Unreachable);
       // Nobody waits for an observation.
       budget.observe({ remaining: 1, resetAtMs: world.now() });
     });

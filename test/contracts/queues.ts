@@ -49,6 +49,7 @@ const describeOrder = (stage: QueueStage): void => {
         data: { node: 'node-ä', list: [], nothing: null },
         progress: null,
         rerun: false,
+        starts: 1,
       });
       await idle(stage);
     });
@@ -148,6 +149,10 @@ const describeSteps = (stage: QueueStage): void => {
       await idle(stage);
       expect(recorder.runs.map(({ job: { progress } }) => progress)).toEqual([null, 1, 2, 3, 4, 5]);
       expect(recorder.runs.every(({ job: { rerun } }) => !rerun)).toBe(true);
+      expect(recorder.runs.map(({ job: { starts } }) => starts)).toEqual([1, 2, 3, 4, 5, 6]);
+      const [queuedAt = 0, ...later] = recorder.runs.map((run) => run.job.queuedAt);
+      expect(queuedAt).toBeGreaterThan(0);
+      expect(later).toEqual(Array(5).fill(queuedAt));
       const times = recorder.runs.map(({ at }) => at);
       for (const [index, at] of times.slice(1).entries()) expect(at - (times[index] ?? at)).toBeGreaterThanOrEqual(38);
       expect(await stage.queue.counts()).toMatchObject({ failed: 0 });
