@@ -13,7 +13,7 @@ const sources = filesOf(ROOT).filter(({ path }) => /\.(ts|mts|mjs|js)$/.test(pat
 describe('the import table', () => {
   test('is checked on every folder that the architecture names, and sees their imports', () => {
     const folders = new Set(sources.map(({ path }) => path.split('/')[0]));
-    for (const folder of ['machines', 'actors', 'adapters', 'simulator', 'tools', 'test']) expect(folders).toContain(folder);
+    for (const folder of ['composition', 'machines', 'actors', 'adapters', 'simulator', 'tools', 'test']) expect(folders).toContain(folder);
     const imports = sources.flatMap(({ text }) => factsOf(text).imports);
     expect(imports).toContain('xstate');
     expect(imports.filter((specifier) => specifier.startsWith('.')).length).toBeGreaterThan(50);
@@ -58,7 +58,12 @@ describe('the import table', () => {
     ['bin/routedip-operator.mjs', "import { main } from '../main.ts'"],
     ['test/e2e/run.ts', "import { main } from '../../main.ts'"],
     ['bench/main.ts', "import { main } from '../main.ts'"],
+    ['test/e2e/run.ts', "import { registry } from '../../composition/providers.ts'"],
+    ['bench/world.ts', "import { registry } from '../composition/providers.ts'"],
+    ['adapters/cli/options.ts', "import { settingsOf } from '../../composition/settings.ts'"],
+    ['actors/leader.ts', "import { registry } from '../composition/providers.ts'"],
     ['main.ts', "import { main } from './main.ts'"],
+    ['composition/signals.ts', "import { main } from '../main.ts'"],
   ])('refuses in %s: %s', (path, text) => {
     const violations = importViolations(path, text);
     expect(violations).toHaveLength(1);
@@ -80,7 +85,8 @@ describe('the import table', () => {
       'adapters/redis/store.ts',
       "import { Redis } from 'ioredis'; import type { Store } from '../../actors/ports.ts'; import { key } from './key.ts'",
     ],
-    ['main.ts', "import { store } from './adapters/redis/store.ts'"],
+    ['main.ts', "import { store } from './adapters/redis/store.ts'; import { settingsOf } from './composition/settings.ts'"],
+    ['composition/redis.ts', "import { store } from '../adapters/redis/store.ts'; import { StoppedEarly } from './redis-prefix.ts'"],
   ])('allows in %s: %s', (path, text) => {
     expect(importViolations(path, text)).toEqual([]);
   });

@@ -104,6 +104,7 @@ describe('Dockerfile', () => {
       'tools',
       'bin',
       'main.ts',
+      'composition',
       'machines',
       'actors',
       'adapters',

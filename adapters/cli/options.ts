@@ -34,6 +34,8 @@ export interface Environment {
   readonly redisUrl: string;
   readonly digitaloceanToken: string | null;
   readonly digitaloceanUrl: string | null;
+  readonly cloudflareToken: string | null;
+  readonly cloudflareUrl: string | null;
   readonly dashboardToken: string | null;
 }
 
@@ -152,5 +154,7 @@ const environment = (env: NodeJS.ProcessEnv): Environment => ({
   redisUrl: env.REDIS_URL || 'redis://127.0.0.1:6379',
   digitaloceanToken: env.DIGITALOCEAN_ACCESS_TOKEN || null,
   digitaloceanUrl: env.DIGITALOCEAN_API_URL || null,
+  cloudflareToken: env.CLOUDFLARE_TOKEN || null,
+  cloudflareUrl: env.CLOUDFLARE_API_URL || null,
   dashboardToken: env.ROUTEDIP_DASHBOARD_TOKEN || null,
 });

@@ -32,6 +32,7 @@ export const SDKS: Readonly<Record<string, readonly string[]>> = {
 
 const packages = (names: readonly string[]): RegExp[] => names.map((name) => new RegExp(`^npm:${RegExp.escape(name)}(/|$)`));
 const OWN_MAIN = /^main\.ts$/;
+const COMPOSITION = /^composition\//;
 
 const adapter = (folder: string): ImportRule => ({
   name: `adapters/${folder}`,
@@ -119,11 +120,19 @@ const FIXED: readonly ImportRule[] = [
     instead: 'It must start under any Node to say which one is needed: it loads the operator by a computed path.',
   },
   {
-    name: 'main.ts, test/*, bench/*',
-    files: /^(main\.ts$|test\/|bench\/|[^/]+\.config\.ts$)/,
+    name: 'main.ts, composition/*',
+    files: /^(main\.ts$|composition\/)/,
     what: [/./],
     never: [OWN_MAIN],
-    instead: 'main.ts is run, not imported.',
+    instead: 'main.ts is run, not imported. What its parts need of it, it passes to them.',
+  },
+  {
+    name: 'test/*, bench/*',
+    files: /^(test\/|bench\/|[^/]+\.config\.ts$)/,
+    what: [/./],
+    never: [OWN_MAIN, COMPOSITION],
+    instead:
+      'main.ts is run, not imported, and composition/ is a part of it: start the operator as a process, or put adapters together as the test needs them.',
   },
 ];
 

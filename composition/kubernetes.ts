@@ -1,0 +1,53 @@
+import { hostname } from 'node:os';
+import type { Clock, Leadership, Log } from '../actors/ports.ts';
+import type { Options } from '../adapters/cli/options.ts';
+import type { Connection } from '../adapters/kubernetes/connection.ts';
+import { kubernetesLeadership } from '../adapters/kubernetes/leadership-factory.ts';
+import { TIMINGS } from '../adapters/kubernetes/reflector.ts';
+import { KubernetesSource } from '../adapters/kubernetes/source.ts';
+import { KubernetesWriter } from '../adapters/kubernetes/writer.ts';
+import { queryOf } from '../machines/match.ts';
+
+export interface KubernetesContext {
+  readonly connection: Connection;
+  /** Where the Lease is. */
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Told what the cluster does not serve, and null when it does. */
+  readonly waitsFor: (what: string | null) => void;
+}
+
+export interface KubernetesParts {
+  readonly leadership: Leadership;
+  readonly source: KubernetesSource;
+  readonly writer: KubernetesWriter;
+}
+
+/** What is seen of one cluster, written to it, and who leads there. Nothing is asked of it yet. */
+export function kubernetes(options: Options, { connection, namespace, clock, log, waitsFor }: KubernetesContext): KubernetesParts {
+  const leadership = kubernetesLeadership({
+    connection,
+    clock,
+    log,
+    namespace,
+    elect: options.leaderElect,
+    leaseDurationMs: options.leaseDuration,
+    renewDeadlineMs: options.renewDeadline,
+    retryPeriodMs: options.retryPeriod,
+  });
+  const source = new KubernetesSource({
+    connection,
+    clock,
+    log,
+    random: Math.random,
+    timings: TIMINGS,
+    queryOf,
+    served: (served) => {
+      waitsFor(served ? null : 'the FloatingIPPool CRD is not served: install crds/floatingippools.yaml');
+      if (!served) log.warn('FloatingIPPools are not served by this cluster: install the CRD; looks again every few seconds');
+    },
+  });
+  const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname() });
+  return { leadership, source, writer };
+}

@@ -1,0 +1,91 @@
+import { type Charts, cellOf } from '../actors/charts.ts';
+import type { Clock, Log, Observer, RecordStore } from '../actors/ports.ts';
+import type { Supervisor } from '../actors/supervisor.ts';
+import type { BullQueues } from '../adapters/bullmq/queues.ts';
+import type { Environment, Options } from '../adapters/cli/options.ts';
+import { accessTo } from '../adapters/telemetry/access.ts';
+import { parseBindAddress } from '../adapters/telemetry/bind-address.ts';
+import type { Redaction } from '../adapters/telemetry/redaction.ts';
+
+/** Beside this folder in the source, and where the build copies them. */
+const FILES = new URL('../dashboard/', import.meta.url);
+
+export interface PagesContext {
+  readonly version: string;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly secrets: Redaction;
+  readonly charts: Charts;
+  readonly queues: BullQueues;
+  readonly queueNames: readonly string[];
+  readonly store: RecordStore;
+  readonly supervisor: () => Supervisor | undefined;
+}
+
+export interface Pages {
+  readonly observers: readonly Observer[];
+  readonly close: () => Promise<void>;
+}
+
+interface Page {
+  readonly observer: Observer;
+  readonly close: () => Promise<void>;
+}
+
+/** The pages for people. Each is loaded only when it is asked for: an operator without them stays lean. */
+export async function servePages(options: Options, { dashboardToken }: Environment, context: PagesContext): Promise<Pages> {
+  const pages: Page[] = [];
+  if (options.dashboardBindAddr) pages.push(await dashboard(options.dashboardBindAddr, options, dashboardToken, context));
+  if (options.inspect) pages.push(await inspector(options.inspect, options, dashboardToken, context));
+  return {
+    observers: pages.map(({ observer }) => observer),
+    close: async () => void (await Promise.all(pages.map(({ close }) => close()))),
+  };
+}
+
+async function dashboard(address: string, { jobsWritable }: Options, token: string | null, context: PagesContext): Promise<Page> {
+  const { version, log, clock, secrets, queues, queueNames, store, supervisor } = context;
+  const bind = parseBindAddress(address);
+  const [{ startDashboard }, { createBoard }] = await Promise.all([
+    import('../adapters/dashboard/server.ts'),
+    import('../adapters/bullmq/board.ts'),
+  ]);
+  const board = await createBoard({ queues, names: queueNames, path: '/jobs', writable: jobsWritable });
+  const served = await startDashboard({
+    bind,
+    access: accessTo(bind, token),
+    pageFolder: FILES,
+    ...shown(context),
+    journal: (actor, limit) =>
+      store.journal(cellOf(actor), 200).then((entries) => entries.filter((entry) => entry.actor === actor).slice(0, limit)),
+    leadership: () => ({ leading: supervisor()?.leading ?? false, term: supervisor()?.term ?? 0, leader: null }),
+    links: { Jobs: '/jobs' },
+    mounts: { '/jobs': (request, response) => board.handle(request, response) },
+    version,
+    now: () => clock.now(),
+    hide: (text) => secrets.hide(text),
+  });
+  log.info('serves the dashboard', { url: served.url, jobs: `${served.url}/jobs` });
+  return { observer: served.observer, close: async () => void (await Promise.all([served.close(), board.close()])) };
+}
+
+async function inspector(address: string, { inspectViewerUrl }: Options, token: string | null, context: PagesContext): Promise<Page> {
+  const bind = parseBindAddress(address);
+  const { startInspector } = await import('../adapters/inspector/server.ts');
+  const served = await startInspector({
+    bind,
+    access: accessTo(bind, token),
+    pageFolder: FILES,
+    viewerUrl: inspectViewerUrl ?? 'https://stately.ai/inspect',
+    ...shown(context),
+    hide: (text) => context.secrets.hide(text),
+  });
+  context.log.info('serves the inspector', { url: served.url });
+  return served;
+}
+
+/** The charts, and every record of this process while it leads. */
+const shown = ({ charts, supervisor }: PagesContext) => ({
+  machines: Object.fromEntries(Object.entries(charts).map(([name, { machine }]) => [name, machine])),
+  records: () => [...(supervisor()?.records().values() ?? [])].flatMap((cell) => [...cell].map(([actor, record]) => ({ actor, record }))),
+});

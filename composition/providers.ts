@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import type { KnownProvider } from '../actors/leader.ts';
+import type { Budget, Log, Probe, Provider } from '../actors/ports.ts';
+import type { Environment, Options } from '../adapters/cli/options.ts';
+import { createDigitalOceanProvider } from '../adapters/digitalocean/provider.ts';
+import { type RedisBudgetOptions, redisBudget } from '../adapters/redis/budget.ts';
+import type { RedisLink } from '../adapters/redis/link.ts';
+import { instrumentProviders } from '../adapters/telemetry/instrument-provider.ts';
+import type { Metrics } from '../adapters/telemetry/metrics.ts';
+import type { ProviderFacts } from '../machines/validate.ts';
+
+/** An account at a provider, and what a client of it works with. */
+interface Account {
+  readonly token: string;
+  /** Another API than the provider's own. */
+  readonly url: string | undefined;
+  readonly budget: Budget;
+  readonly log: Log;
+  readonly probe: Probe;
+  readonly deadlineMs: number;
+}
+
+type Client = Provider & { readonly close: () => void };
+
+/** A provider that specs may name. */
+interface Offer {
+  readonly facts: Omit<ProviderFacts, 'missing'>;
+  /** Where its token comes from. */
+  readonly variable: string;
+  readonly token: string | null;
+  readonly url: string | null;
+  /** The rates of its budget, where they are not DigitalOcean's. */
+  readonly rates: Pick<RedisBudgetOptions, 'perMinute' | 'perHour' | 'createsPerMinute'>;
+  /** Null while this program cannot call it: specs may name it, nothing is asked of it. */
+  readonly client: ((account: Account) => Client) | null;
+}
+
+/** The one place to add a provider. Its name is its key: in specs, as the name of its queue, in metrics. */
+const offers = (options: Options, environment: Environment): Readonly<Record<string, Offer>> => ({
+  digitalocean: {
+    facts: { addresses: true, dns: true, ipv6: false, addressesPerNode: 1, providerIDPrefix: 'digitalocean://' },
+    variable: 'DIGITALOCEAN_ACCESS_TOKEN',
+    token: environment.digitaloceanToken,
+    url: environment.digitaloceanUrl,
+    rates: ratesOf(options),
+    client: (account) => createDigitalOceanProvider({ ...account, addressAPI: options.digitaloceanAddressApi }),
+  },
+  cloudflare: {
+    facts: { addresses: false, dns: true, ipv6: false, addressesPerNode: 0, providerIDPrefix: '' },
+    variable: 'CLOUDFLARE_TOKEN',
+    token: environment.cloudflareToken,
+    url: environment.cloudflareUrl,
+    rates: {},
+    client: null,
+  },
+});
+
+export interface RegistryContext {
+  readonly log: Log;
+  readonly probe: Probe;
+  readonly link: RedisLink;
+  readonly prefix: string;
+  readonly metrics: Metrics;
+  readonly callDeadlineMs: number;
+}
+
+export interface Registry {
+  readonly providers: Readonly<Record<string, KnownProvider>>;
+  /** The providers whose jobs this program can run, with or without a token: each has a queue of its name. */
+  readonly callable: readonly string[];
+  /** Closes idle connections. */
+  readonly close: () => void;
+}
+
+/** The registry of providers. One without credentials stands in it too: its pools say in their status what is missing.
+ *  @throws Error when a controller was asked for that cannot work without a token that is absent */
+export function registry(options: Options, environment: Environment, context: RegistryContext): Registry {
+  const known = offers(options, environment);
+  if (options.controllers?.includes('flipop') && !known.digitalocean?.token)
+    throw new Error('the controller "flipop" was asked for, but DIGITALOCEAN_ACCESS_TOKEN is not set');
+  const clients = new Map(
+    Object.entries(known).flatMap(([name, offer]) => {
+      const client = clientOf(offer, context);
+      return client ? [[name, client] as const] : [];
+    }),
+  );
+  const instrument = instrumentProviders(context.metrics.registry);
+  const entry = (name: string, { facts, variable, token, client: callable }: Offer): KnownProvider => {
+    const client = clients.get(name);
+    const missing = callable && token === null ? `set ${variable} for the operator` : null;
+    return { facts: { ...facts, missing }, provider: client ? instrument(client) : null };
+  };
+  return {
+    providers: Object.fromEntries(Object.entries(known).map(([name, offer]) => [name, entry(name, offer)])),
+    callable: Object.keys(known).filter((name) => known[name]?.client),
+    close: () => {
+      for (const client of clients.values()) client.close();
+    },
+  };
+}
+
+function clientOf({ client, token, url, rates }: Offer, { log, probe, link, prefix, callDeadlineMs }: RegistryContext): Client | null {
+  if (!client || token === null) return null;
+  const tokenHash = createHash('sha256').update(token).digest('hex').slice(0, 16);
+  const budget = redisBudget({ link, prefix, tokenHash, ...rates });
+  return client({ token, url: url ?? undefined, budget, log, probe, deadlineMs: callDeadlineMs });
+}
+
+const ratesOf = ({ rateLimitPerMinute, rateLimitPerHour }: Options): Offer['rates'] => ({
+  ...(rateLimitPerMinute !== undefined && {
+    perMinute: rateLimitPerMinute,
+    createsPerMinute: Math.max(12, rateLimitPerMinute / 10),
+  }),
+  ...(rateLimitPerHour !== undefined && { perHour: rateLimitPerHour }),
+});

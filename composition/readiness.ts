@@ -1,0 +1,26 @@
+import type { Supervisor } from '../actors/supervisor.ts';
+import type { KubernetesSource } from '../adapters/kubernetes/source.ts';
+import type { Check } from '../adapters/telemetry/server.ts';
+
+/** What stands by now of an operator that is being put together: metrics and probes are served before the rest. */
+export interface Parts {
+  /** What the start waits for; null for nothing. */
+  waitingFor: string | null;
+  supervisor?: Supervisor;
+  source?: KubernetesSource;
+  /** How many jobs each queue holds, by their state. */
+  queueCounts?: () => Promise<Readonly<Record<string, Readonly<Record<string, number>>>>>;
+}
+
+/** What /readyz asks: each answers null, or what is missing. */
+export function readiness(parts: Readonly<Parts>): Readonly<Record<string, Check>> {
+  const caches = () => {
+    const missing = parts.source?.missing() ?? [];
+    return missing.length > 0 ? `caches not synced: ${missing.join('; ')}` : null;
+  };
+  return {
+    kubernetes: () => parts.waitingFor ?? caches() ?? parts.supervisor?.hindrances().caches ?? null,
+    redis: () => parts.supervisor?.hindrances().store ?? null,
+    leadership: () => parts.supervisor?.hindrances().leadership ?? null,
+  };
+}
