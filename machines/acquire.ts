@@ -30,7 +30,20 @@ export function createInput(context: PoolContext): CreateInput {
 export function publishInput(context: PoolContext): PublishInput {
   const { unpublished } = context.acquiring;
   if (!unpublished) throw new Error(`pool ${context.id} publishes no address`);
-  return { provider: providerOf(context), owner: context.ref, address: unpublished };
+  return { provider: providerOf(context), owner: context.ref, address: unpublished, mayBeGone: isSpare(context) };
+}
+
+/** The address to be published was not made just now: it is one that the spec lost. */
+const isSpare = ({ acquiring: { intent, unpublished } }: PoolContext): boolean => unpublished !== null && intent === null;
+
+/** The provider says that it does not know an address of ours that was to be used again. */
+export const spareIsGone = (context: PoolContext, failure: JobFailure): boolean =>
+  isSpare(context) && failure.kind === 'NotFound' && !failure.unknownOutcome;
+
+/** An address of ours that somebody deleted: it is not ours any more. */
+export function forgetSpare(context: PoolContext): Next {
+  const created = context.created.filter((address) => address !== context.acquiring.unpublished);
+  return acquiring({ ...context, created }, { unpublished: null });
 }
 
 export const intend = (context: PoolContext): Next => acquiring(context, { intending: true });

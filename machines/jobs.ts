@@ -84,6 +84,8 @@ export interface PublishInput {
   readonly provider: string;
   readonly owner: ObjectRef;
   readonly address: Address;
+  /** True for one that was made long ago: somebody may have deleted it since. */
+  readonly mayBeGone: boolean;
 }
 
 export interface Published {

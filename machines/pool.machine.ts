@@ -92,6 +92,7 @@ export const poolMachine = (settings: PoolSettings) => {
         noteNothingMade: always(acquire.nothingMade),
         notePublished: always(acquire.published),
         reuse: always(acquire.reuse),
+        forgetSpare: always(acquire.forgetSpare),
         doubtCreation: always(acquire.doubtCreation(settings)),
         failAcquiring: always((context, at, event) =>
           'error' in event ? failAcquiring(context, event.error, at) : { context, effects: [] },
@@ -112,6 +113,7 @@ export const poolMachine = (settings: PoolSettings) => {
         hasUnpublished: asks(({ acquiring }) => acquiring.unpublished !== null),
         hasIntent: asks(({ acquiring }) => pool.isCreating(acquiring)),
         outcomeUnknown: asks((_, event) => 'error' in event && event.error.unknownOutcome),
+        spareIsGone: asks((context, event) => 'error' in event && acquire.spareIsGone(context, event.error)),
         foundNone: asks((_, event) => event.type === 'xstate.done.actor.reconcile' && event.output.found === 'none'),
       },
     })
@@ -231,7 +233,10 @@ export const poolMachine = (settings: PoolSettings) => {
                     id: 'publish',
                     input: ({ context }) => acquire.publishInput(context),
                     onDone: { target: 'Complete', actions: 'notePublished' },
-                    onError: { target: 'CoolOff', actions: 'failAcquiring' },
+                    onError: [
+                      { guard: 'spareIsGone', target: 'Complete', actions: 'forgetSpare' },
+                      { target: 'CoolOff', actions: 'failAcquiring' },
+                    ],
                   },
                   on: { RESUME: { target: 'Publishing', reenter: true, actions: 'forgetFacts' } },
                 },

@@ -3,6 +3,7 @@ import { done, type JobBodies, read, write } from './body.ts';
 import { create, intendCreate, reconcileCreate } from './create.ts';
 import { find } from './find.ts';
 import { openFirewall, prune } from './firewall.ts';
+import { publish } from './publish.ts';
 
 /** Every durable job that a chart can name. */
 export const jobBodies: JobBodies = {
@@ -13,7 +14,7 @@ export const jobBodies: JobBodies = {
   reconcileCreate,
   openFirewall,
   prune,
-  publish: async ({ input, writer }) => done({ ips: await writer.appendAddress(input.owner, input.address) }),
+  publish,
   release: async (context) => {
     if (context.input.policy === 'Retain') return done({ deleted: false });
     await context.provider.deleteRoutedIP(context.input.address, write(context, 'failover'));

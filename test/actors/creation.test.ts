@@ -129,6 +129,23 @@ describe('a pool that wants more addresses than it lists', () => {
     expect(world.assigns()).toHaveLength(1);
   });
 
+  test('does not list an address of its own again that a person deleted at the provider, but creates another', async ({ open }) => {
+    const world = open();
+    world.nodes(node('a'));
+    const ref = world.pool('ingress', { desiredIPs: 1 });
+    await world.start();
+    await world.clock.runUntil(allActive(world, ref, 1), 60 * SECOND);
+    const [made = '' as Address] = ipsOf(world, ref);
+    world.provider.cloud.removeByHand(made);
+    world.pool('ingress', { desiredIPs: 1 });
+    await world.clock.runUntil(() => ipsOf(world, ref).length === 1 && allActive(world, ref, 1)(), 60 * SECOND);
+    await world.clock.advance(600 * SECOND);
+    expect(ipsOf(world, ref)).toHaveLength(1);
+    expect(ipsOf(world, ref)).not.toContain(made);
+    expect(creates(world)).toHaveLength(2);
+    expect(world.provider.cloud.addresses().map(({ address }) => address)).toEqual(ipsOf(world, ref));
+  });
+
   test('waits while another pool creates, and both get their own', async ({ open }) => {
     const world = open({ provider: { callMs: 500 } });
     world.nodes(node('a'), node('b'));

@@ -62,7 +62,25 @@ describe('a pool that lacks an address', () => {
       .done('publish', { ips: [A, B] });
     pool.send('SPEC_OBSERVED', spec({ ips: [A, B], desiredIPs: 2 }, { generation: 2 }));
     pool.send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }, { generation: 3 }));
-    expect([acquiring(pool), pool.inputOf('publish')]).toMatchObject(['Publishing', { address: B }]);
+    expect([acquiring(pool), pool.inputOf('publish')]).toMatchObject(['Publishing', { address: B, mayBeGone: true }]);
+  });
+
+  test('does not use one again that somebody deleted: it creates another', () => {
+    const pool = creating()
+      .done('create', { address: B })
+      .done('publish', { ips: [A, B] });
+    pool.send('SPEC_OBSERVED', spec({ ips: [A, B], desiredIPs: 2 }, { generation: 2 }));
+    pool.send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }, { generation: 3 }));
+    pool.failed('publish', failure('NotFound'));
+    expect([acquiring(pool), pool.context.created, pool.context.acquiring.unpublished]).toEqual(['Intending', [], null]);
+    expect(pool.context.acquiring.failure).toBeNull();
+  });
+
+  test('does not doubt one that it has just made', () => {
+    const pool = creating().done('create', { address: B });
+    expect(pool.inputOf('publish')).toMatchObject({ address: B, mayBeGone: false });
+    pool.failed('publish', failure('NotFound'));
+    expect([acquiring(pool), pool.context.acquiring.unpublished, pool.context.created]).toEqual(['CoolOff', B, [B]]);
   });
 
   test('creates nothing before it is primed, and nothing when it lacks none', () => {
@@ -165,6 +183,7 @@ describe('a creation of which nobody knows what became', () => {
   test('since the spec was not valid for a moment is looked up, never made again', () => {
     const pool = creating().send('SPEC_OBSERVED', spec({ provider: 'aws' }, { generation: 2 }));
     pool.after(SECOND).send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }, { generation: 3 }));
+    pool.send('CLUSTER_OBSERVED', named('a', 'b'));
     expect(pool.inputOf('reconcileCreate')).toMatchObject({ inDoubtUntil: START + CALL_DEADLINE });
   });
 

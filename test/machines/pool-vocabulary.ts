@@ -52,7 +52,7 @@ export const CREATING = [
   event('xstate.done.actor.reconcile', { output: { found: 'several', addresses: [B, C] } }),
   ...failing('reconcile', failure('Unavailable')),
   event('xstate.done.actor.publish', { output: { ips: [A, B] } }),
-  ...failing('publish', failure('Unavailable')),
+  ...failing('publish', failure('Unavailable'), failure('NotFound')),
   event('xstate.after.coolOff.pool.Serving.acquiring.CoolOff', {}, START + SECOND),
 ];
 

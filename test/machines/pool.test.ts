@@ -79,9 +79,11 @@ describe('a spec', () => {
     expect(grantsIn(pool.send('READY', ready(A)))).toEqual([]);
   });
 
-  test('that is valid again lets it go on', () => {
+  test('that is valid again lets it go on, once the nodes were told anew', () => {
     const pool = serving().send('SPEC_OBSERVED', spec({ ips: [] }, { generation: 2 }));
     pool.send('READY', ready(A)).send('SPEC_OBSERVED', spec({}, { generation: 3 }));
+    expect([pool.state, grantsIn(pool)]).toEqual(['Priming', []]);
+    pool.send('CLUSTER_OBSERVED', named('a', 'b'));
     expect([pool.state.split('.')[0], grantsIn(pool)]).toEqual(['Serving', [`${A} → a`]]);
   });
 
