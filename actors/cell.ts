@@ -110,18 +110,22 @@ export class Cell {
     for (const pending of refused) pending.refused(new Unreachable(`${this.id} is halted: ${why}`));
   }
 
-  /** A fact about the whole replaces one of its kind that nobody has heard yet. Answers where in the mailbox it goes: to the end, but for claims to the
-   *  place of the former, since what waits behind that one was put off because of them. Nodes told before a spec are heard before it: under the new
-   *  spec they may count for nothing, and an address would miss that its node was lost meanwhile. */
+  /** A fact about the whole replaces one of its kind that nobody has heard yet. Answers where in the mailbox it goes. Claims go to the place of the
+   *  former ones, since what waits behind those was put off because of them. Nodes go before all that is decided on them, so that no address is moved
+   *  off a node that is known to be back; but not before a spec or a load, which say how they count. Everything else goes to the end. */
   #dropSuperseded({ to, event }: Envelope): number {
     if (!WHOLE_FACTS.has(event.type)) return this.#mailbox.length;
-    const isFor = (type: string) => (waiting: Pending) => waiting.envelope.to === to && waiting.envelope.event.type === type;
-    const stays = event.type === 'CLUSTER_OBSERVED' ? this.#mailbox.findLastIndex(isFor('SPEC_OBSERVED')) + 1 : 0;
-    const [outdated, others] = parted(this.#mailbox.slice(stays), isFor(event.type));
-    const first = outdated[0] && event.type === 'CLAIMS_OBSERVED' ? this.#mailbox.indexOf(outdated[0]) : stays + others.length;
+    const isCluster = event.type === 'CLUSTER_OBSERVED';
+    const stays = isCluster ? this.#mailbox.findLastIndex(({ envelope }) => envelope.to === to && isBasis(envelope)) + 1 : 0;
+    const [outdated, others] = parted(
+      this.#mailbox.slice(stays),
+      ({ envelope }) => envelope.to === to && envelope.event.type === event.type,
+    );
+    const place =
+      outdated[0] && event.type === 'CLAIMS_OBSERVED' ? this.#mailbox.indexOf(outdated[0]) : this.#mailbox.length - outdated.length;
     for (const { handled } of outdated) handled();
     this.#mailbox = [...this.#mailbox.slice(0, stays), ...others];
-    return first;
+    return isCluster ? stays : place;
   }
 
   /** A send of this cell was handled by its receiver: its outbox entry goes with the next write. */
@@ -214,9 +218,13 @@ export class Cell {
       handled: () => {},
       refused: () => {},
     };
-    // Older facts of this kind, heard in the turn or waiting, would say the contrary.
+    // Older claims, heard in the turn or waiting, would say the contrary; of two looks at the nodes the older one must not cost an address its node,
+    // unless a spec came between them.
     this.#dropSuperseded(told.envelope);
-    const [outdated, others] = parted(pending, ({ envelope }) => envelope.event.type === 'CLAIMS_OBSERVED');
+    const specWaits = [...pending, ...this.#mailbox].some(({ envelope }) => envelope.event.type === 'SPEC_OBSERVED');
+    const isOutdated = ({ envelope: older }: Pending): boolean =>
+      older.event.type === 'CLAIMS_OBSERVED' || (!specWaits && this.#mailbox.some(({ envelope: newer }) => isSuperseded(older, newer)));
+    const [outdated, others] = parted(pending, isOutdated);
     for (const { handled } of outdated) handled();
     this.#mailbox.unshift(told, ...others);
   }
@@ -285,5 +293,12 @@ const parted = <T>(all: readonly T[], isFirst: (each: T) => boolean): readonly [
 
 /** Facts that replace each other: only the newest counts. */
 const WHOLE_FACTS: ReadonlySet<string> = new Set(['CLUSTER_OBSERVED', 'SPEC_OBSERVED', 'PROVIDER_OBSERVED', 'CLAIMS_OBSERVED']);
+
+/** What decides how the nodes that are told next count. */
+const isBasis = ({ event, begin }: Envelope): boolean => begin !== undefined || event.type === 'SPEC_OBSERVED' || event.type === 'RESUME';
+
+/** Whether `newer` says all that `older` says of the same actor. */
+const isSuperseded = (older: Envelope, newer: Envelope): boolean =>
+  older.to === newer.to && older.event.type === newer.event.type && WHOLE_FACTS.has(older.event.type);
 
 const SAVED: SaveResult = { kind: 'saved' };

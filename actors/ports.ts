@@ -107,7 +107,7 @@ export type SaveResult =
   | { readonly kind: 'saved' }
   /** Another process wrote since, or leads with a higher term. This process must load again. */
   | { readonly kind: 'stale'; readonly what: 'version' | 'term' }
-  /** The store was emptied or replaced: nothing of ours is there. */
+  /** The store was emptied, replaced or went back in time: what was acknowledged to us is not there. */
   | { readonly kind: 'lost' }
   /** Nothing was written: these nodes are taken. */
   | { readonly kind: 'claimsFull'; readonly nodes: readonly string[] };

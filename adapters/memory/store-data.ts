@@ -41,11 +41,12 @@ export const claimsOf = (claims: readonly Claim[]): Map<string, Set<ActorId>> =>
 
 /** Carries out one write, all or nothing: looks first, changes after nothing can refuse any more. */
 export const saveInto = (data: StoreData, write: CellWrite, journalLength: number): SaveResult => {
-  if (data.term === null) return { kind: 'lost' };
+  if (data.term === null || data.term < write.term) return { kind: 'lost' };
   if (data.term !== write.term) return { kind: 'stale', what: 'term' };
   const cell = data.cells.get(write.cell) ?? emptyCell();
-  const current = write.records.every(({ actor, expected }) => (cell.records.get(actor)?.version ?? 0) === expected);
-  if (!current) return { kind: 'stale', what: 'version' };
+  const versionOf = (actor: ActorId): number => cell.records.get(actor)?.version ?? 0;
+  if (write.records.some(({ actor, expected }) => versionOf(actor) < expected)) return { kind: 'lost' };
+  if (write.records.some(({ actor, expected }) => versionOf(actor) !== expected)) return { kind: 'stale', what: 'version' };
   const claimed = claimedBy(data, write);
   if (claimed.full.length > 0) return { kind: 'claimsFull', nodes: claimed.full };
   for (const [provider, nodes] of claimed.changed) data.claims.set(provider, nodes);

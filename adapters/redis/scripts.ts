@@ -35,11 +35,13 @@ local freeFirst, freeLast = list(3)
 local takeFirst, takeLast = list(4)
 
 local term = redis.call('HGET', meta, 'term')
-if not term then return {'lost'} end
+-- A term or a version below ours can only be that of a server that went back in time: whoever writes after us raises both.
+if not term or tonumber(term) < tonumber(ARGV[1]) then return {'lost'} end
 if term ~= ARGV[1] then return {'staleTerm'} end
 for i = recordFirst, recordLast, 5 do
   local head = redis.call('HGET', heads, ARGV[i])
   local version = head and string.match(head, '^%d+') or '0'
+  if tonumber(version) < tonumber(ARGV[i + 1]) then return {'lost'} end
   if version ~= ARGV[i + 1] then return {'staleVersion'} end
 end
 

@@ -88,8 +88,8 @@ export const describeRecords = (name: string, setup: () => Promise<RecordsHarnes
         expect((await store.load(CELL))?.records[IP]?.version).toBe(1);
       });
 
-      test('that was never opened writes nothing', async () => {
-        expect(await store.save(change(IP, 0, { term: 2 }))).toEqual({ kind: 'stale', what: 'term' });
+      test('above the open one is that of a store that went back in time: nothing is written', async () => {
+        expect(await store.save(change(IP, 0, { term: 2 }))).toEqual({ kind: 'lost' });
         expect(await store.load(CELL)).toBeNull();
       });
     });
@@ -123,6 +123,12 @@ export const describeRecords = (name: string, setup: () => Promise<RecordsHarnes
         expect((await store.load(CELL))?.records[IP]?.version).toBe(2);
       });
 
+      test('says that what was acknowledged is gone when it holds an older version than was written', async () => {
+        await saved(change(IP, 0));
+        expect(await store.save(change(IP, 2))).toEqual({ kind: 'lost' });
+        expect((await store.load(CELL))?.records[IP]?.version).toBe(1);
+      });
+
       test('is written all or nothing', async () => {
         await saved(change(IP, 0));
         const half = write({
@@ -135,7 +141,7 @@ export const describeRecords = (name: string, setup: () => Promise<RecordsHarnes
           seen: { other: 'x' },
           journal: [entry(1)],
         });
-        expect(await store.save(half)).toEqual({ kind: 'stale', what: 'version' });
+        expect(await store.save(half)).toEqual({ kind: 'lost' });
         expect(await store.load(CELL)).toEqual({ records: { [IP]: record(1) }, outbox: [], seen: {} });
         expect(await store.journal(CELL, 10)).toEqual([]);
         await saved(change(IP, 1, { claims: { take: [claim('node-a', 'somebody')], free: [] } }));

@@ -87,7 +87,8 @@ export class Invariants implements Observer {
       else this.#records.delete(actor);
     }
     const at = { wall: turn.at, monotonic: this.#options.monotonic() };
-    for (const transition of turn.transitions) this.#checkTransition(transition, at);
+    const pools = new Map(turn.transitions.filter(({ chart }) => chart === 'pool').map((transition) => [transition.actor, transition]));
+    for (const transition of turn.transitions) this.#checkTransition(transition, at, pools);
     this.#checkNodes();
   }
 
@@ -143,7 +144,7 @@ export class Invariants implements Observer {
     if (observed.providerID === node) this.repeats.push({ at: this.#options.monotonic(), address });
   }
 
-  #checkTransition({ actor, chart, events, before, after }: Transition, at: Moment): void {
+  #checkTransition({ actor, chart, events, before, after }: Transition, at: Moment, pools: ReadonlyMap<ActorId, Transition>): void {
     for (const event of events) {
       const invoke = /^xstate\.(?:done|error)\.actor\.(.+)$/.exec(event)?.[1] ?? (event.startsWith('xstate.after.') ? event : null);
       if (invoke && before?.waiting[invoke] === undefined) this.#note('hears only what it waits for', `${actor} heard ${event}`);
@@ -151,7 +152,7 @@ export class Invariants implements Observer {
     if (chart !== 'ip' || !after) return;
     const now = after.snapshot.context as unknown as AddressContext;
     const then = before?.snapshot.context as unknown as AddressContext | undefined;
-    this.#checkGrant(actor, then, now, at);
+    this.#checkGrant(actor, then, now, at, pools.get(now.pool));
     this.#checkConfirmation(now, then);
     if (now.assigned && now.assigned.name !== then?.assigned?.name && events.includes('xstate.done.actor.assign'))
       this.#confirmedAt.set(now.pool, at);
@@ -170,7 +171,7 @@ export class Invariants implements Observer {
   }
 
   /** A grant was taken: it had its time, and it takes the address away from nobody who may keep it. */
-  #checkGrant(actor: ActorId, then: AddressContext | undefined, now: AddressContext, at: Moment): void {
+  #checkGrant(actor: ActorId, then: AddressContext | undefined, now: AddressContext, at: Moment, turn: Transition | undefined): void {
     if (now.epoch === (then?.epoch ?? 0) || !now.elected) return;
     const adopted = now.elected.providerID === now.holder;
     const pool = this.#records.get(now.pool)?.snapshot.context as unknown as PoolContext | undefined;
@@ -178,7 +179,7 @@ export class Invariants implements Observer {
     this.#checkSpacing(actor, now, pool, at);
     const holder = pool.candidates.find(({ providerID }) => providerID === now.holder);
     const taken = Object.entries(pool.members).some(([address, { node }]) => address !== now.address && node?.name === holder?.name);
-    if (holder && holder.name !== now.elected.name && !taken && !pool.fullNodes.includes(holder.name)) {
+    if (holder && wasKnown(holder.name, turn) && holder.name !== now.elected.name && !taken && !pool.fullNodes.includes(holder.name)) {
       this.#note(
         'stays where it may',
         `${now.address} was granted ${now.elected.name} although ${holder.name}, which holds it, is eligible and free`,
@@ -223,3 +224,10 @@ export class Invariants implements Observer {
     if (holders.length > 1) this.#note('one address on a node', `${node} is held by ${holders.join(' and ')}`);
   }
 }
+
+/** Whether a node was eligible when the turn granted: before it, or because the turn began with the nodes. What it heard of them later it could not know. */
+const wasKnown = (node: string, turn: Transition | undefined): boolean => {
+  const before = turn?.before?.snapshot.context as unknown as PoolContext | undefined;
+  const first = turn?.events.find((type) => type !== 'CLAIMS_OBSERVED' && type !== 'RESUME');
+  return !turn || first === 'CLUSTER_OBSERVED' || (before?.candidates.some(({ name }) => name === node) ?? false);
+};
