@@ -1,6 +1,6 @@
 import type { ClusterEvent } from '../../actors/ports/cluster.ts';
-import { API_VERSION } from '../../crds/generated/floatingippool.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import { kindOf } from './kinds.ts';
 import { microTime, wholeSeconds } from './kube-time.ts';
 
 const REPORTER = 'routedip-operator';
@@ -30,7 +30,7 @@ export interface EventApi {
 
 const clip = (text: string): string => (text.length <= NOTE_LIMIT ? text : `${text.slice(0, NOTE_LIMIT - 1)}…`);
 
-const regarding = ({ kind, namespace, name, uid }: ObjectRef) => ({ apiVersion: API_VERSION, kind, namespace, name, uid });
+const regarding = ({ kind, namespace, name, uid }: ObjectRef) => ({ apiVersion: kindOf(kind).apiVersion, kind, namespace, name, uid });
 
 export const eventsApi: EventApi = {
   path: (namespace) => `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`,

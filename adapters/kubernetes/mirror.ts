@@ -1,7 +1,8 @@
 import type { Trimmed } from './trim.ts';
 
 export interface MirrorListener<T> {
-  set(value: T): void;
+  /** `before` null for what is new. */
+  set(value: T, before: T | null): void;
   gone(value: T): void;
 }
 
@@ -46,7 +47,7 @@ export class Mirror<T> {
     this.#entries.splice(place, known ? 1 : 0, entry);
     this.#values = null;
     if (known && this.#same(before.value, entry.value)) return;
-    this.#listener.set(entry.value);
+    this.#listener.set(entry.value, known ? before.value : null);
   }
 
   delete(key: string): void {

@@ -83,7 +83,7 @@ export class Reflector<T> {
     this.#listener = listener;
     this.#backoff = backoff(world.timings.backoff, world.random);
     this.#mirror = new Mirror<T>(subject.same, {
-      set: (value) => this.#tell(() => listener.set(value)),
+      set: (value, before) => this.#tell(() => listener.set(value, before)),
       gone: (value) => this.#tell(() => listener.gone(value)),
     });
   }
@@ -224,6 +224,7 @@ export class Reflector<T> {
     if (error === null && this.#trouble === null) return;
     const { path, labelSelector } = this.#subject.query;
     if (error === null) this.#world.log.info('watch restored', { path, labelSelector });
+    else if (isNotFound(error)) this.#world.log.info('not served by this cluster; looked for again and again', { path });
     // A selector that the server cannot parse is the user's; the pool's status says it.
     else if (error.message !== this.#trouble?.message && !isInvalid(error)) {
       this.#world.log.warn('watch interrupted', { path, labelSelector, error: error.message });

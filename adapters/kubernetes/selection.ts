@@ -1,5 +1,4 @@
 import type { Json } from '../../actors/ports.ts';
-import { GROUP, PLURAL, VERSION } from '../../crds/generated/floatingippool.ts';
 
 /** What one watch is about. Two equal queries share one watch. */
 export interface WatchQuery {
@@ -15,18 +14,13 @@ export interface MatchSelectors {
   readonly podNamespace?: string;
 }
 
-/** What has to be watched for one pool. */
+/** What has to be watched for one object that selects nodes. */
 export interface Selection {
   readonly match: MatchSelectors;
   readonly nodes: WatchQuery;
-  /** Null when the pool asks for no pods. */
+  /** Null when it asks for no pods. */
   readonly pods: WatchQuery | null;
 }
-
-export const POOLS: WatchQuery = { path: `/apis/${GROUP}/${VERSION}/${PLURAL}`, labelSelector: '' };
-
-export const poolPath = (namespace: string, name: string): string =>
-  `/apis/${GROUP}/${VERSION}/namespaces/${encodeURIComponent(namespace)}/${PLURAL}/${encodeURIComponent(name)}`;
 
 export const nodePath = (name: string): string => `/api/v1/nodes/${encodeURIComponent(name)}`;
 
@@ -37,7 +31,7 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const objectOf = (value: Json | undefined): { readonly [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as { readonly [key: string]: Json }) : {};
 
-/** What to watch for a pool's `spec`; null when its selectors are no texts or its namespace no name of one. Whether a selector can be
+/** What to watch for the `spec` of a pool or a NodeDNSRecordSet; null when its selectors are no texts or its namespace no name of one. Whether a selector can be
  *  parsed is the API server's judgement. */
 export const selectionOf = (spec: Json): Selection | null => {
   const match = objectOf(objectOf(spec).match);

@@ -1,7 +1,13 @@
 import { Reflector, type Subject, type Surroundings } from './reflector.ts';
 import type { WatchQuery } from './selection.ts';
 
-export interface WatchUser {
+/** How much is kept of each object: `full` costs memory, and is kept where somebody reads it. */
+export type Detail = 'plain' | 'full';
+
+export interface WatchUser<T> {
+  readonly detail: Detail;
+  /** Whether a change is no news to this user, though it may be to another one. */
+  ignores(before: T, after: T): boolean;
   /** Called after every change of the cache, and when it is synced. */
   changed(): void;
   /** Called when the watch fails or works again; the cache stays as it was. */
@@ -10,59 +16,121 @@ export interface WatchUser {
 
 /** One user's part in a shared watch. */
 export interface Use<T> {
-  readonly reflector: Reflector<T>;
+  /** All values as of now, with what this user reads of them; null before they are complete. The same array until something changes. */
+  values(): readonly T[] | null;
+  /** What the last try failed with; null while it works. */
+  trouble(): Error | null;
   /** The watch ends with its last user. */
   release(): void;
 }
 
-interface Shared<T> {
-  readonly reflector: Reflector<T>;
-  readonly users: Set<WatchUser>;
-}
-
 const nameOf = ({ path, labelSelector }: WatchQuery): string => `${path}?${labelSelector}`;
 
-/** One watch for each distinct query, however many pools ask for it. */
+/** One watch for each distinct query, however many users it has and whatever they read of its objects. */
 export class SharedWatches<T> {
   readonly #world: Surroundings;
-  readonly #subjectOf: (query: WatchQuery) => Subject<T>;
-  readonly #shared = new Map<string, Shared<T>>();
+  readonly #subjectOf: (query: WatchQuery, detail: Detail) => Subject<T>;
+  readonly #shared = new Map<string, SharedWatch<T>>();
 
-  constructor(world: Surroundings, subjectOf: (query: WatchQuery) => Subject<T>) {
+  constructor(world: Surroundings, subjectOf: (query: WatchQuery, detail: Detail) => Subject<T>) {
     this.#world = world;
     this.#subjectOf = subjectOf;
   }
 
-  use(query: WatchQuery, user: WatchUser): Use<T> {
+  use(query: WatchQuery, user: WatchUser<T>): Use<T> {
     const name = nameOf(query);
-    const shared = this.#shared.get(name) ?? this.#open(name, query);
-    shared.users.add(user);
+    const shared = this.#shared.get(name) ?? new SharedWatch(this.#world, (detail) => this.#subjectOf(query, detail), user.detail);
+    this.#shared.set(name, shared);
+    shared.join(user);
     return {
-      reflector: shared.reflector,
+      values: () => shared.values(user.detail),
+      trouble: () => shared.trouble(user.detail),
       release: () => {
-        if (!shared.users.delete(user) || shared.users.size > 0) return;
-        shared.reflector.stop();
-        this.#shared.delete(name);
+        if (shared.leave(user)) this.#shared.delete(name);
       },
     };
   }
 
-  reflectors(): readonly Reflector<T>[] {
-    return [...this.#shared.values()].map(({ reflector }) => reflector);
+  /** All that is in some cache; what is in two is there twice. */
+  *values(): Iterable<T> {
+    for (const shared of this.#shared.values()) yield* shared.values('plain') ?? [];
+  }
+}
+
+/** One watch. When somebody reads more of its objects than was kept so far, another one takes its place as soon as it knows all of them: nobody
+ *  misses anything meanwhile. */
+class SharedWatch<T> {
+  readonly #world: Surroundings;
+  readonly #subjectOf: (detail: Detail) => Subject<T>;
+  readonly #users = new Set<WatchUser<T>>();
+  #detail: Detail;
+  #reflector: Reflector<T>;
+  #successor: Reflector<T> | null = null;
+
+  constructor(world: Surroundings, subjectOf: (detail: Detail) => Subject<T>, detail: Detail) {
+    this.#world = world;
+    this.#subjectOf = subjectOf;
+    this.#detail = detail;
+    this.#reflector = this.#open(detail);
   }
 
-  #open(name: string, query: WatchQuery): Shared<T> {
-    const users = new Set<WatchUser>();
-    const changed = (): void => {
-      for (const user of users) user.changed();
-    };
-    const troubled = (): void => {
-      for (const user of users) user.troubled();
-    };
-    const reflector = new Reflector(this.#world, this.#subjectOf(query), { set: changed, gone: changed, synced: changed, troubled });
-    const shared = { reflector, users };
-    this.#shared.set(name, shared);
+  join(user: WatchUser<T>): void {
+    this.#users.add(user);
+    if (user.detail === this.#detail || user.detail === 'plain') return;
+    this.#detail = user.detail;
+    this.#successor = this.#open(user.detail);
+    // Nobody has seen anything of the former one yet.
+    if (!this.#reflector.synced) this.#succeed();
+  }
+
+  /** True when it was the last one, and the watch has ended. */
+  leave(user: WatchUser<T>): boolean {
+    if (!this.#users.delete(user) || this.#users.size > 0) return false;
+    this.#reflector.stop();
+    this.#successor?.stop();
+    return true;
+  }
+
+  values(detail: Detail): readonly T[] | null {
+    const reflector = this.#of(detail);
+    return reflector.synced ? reflector.values() : null;
+  }
+
+  trouble(detail: Detail): Error | null {
+    return this.#of(detail).trouble;
+  }
+
+  #of(detail: Detail): Reflector<T> {
+    return detail === 'full' ? (this.#successor ?? this.#reflector) : this.#reflector;
+  }
+
+  #open(detail: Detail): Reflector<T> {
+    const reflector = new Reflector<T>(this.#world, this.#subjectOf(detail), {
+      set: (value, before) => {
+        if (reflector === this.#reflector) this.#changed((user) => before === null || !user.ignores(before, value));
+      },
+      gone: () => {
+        if (reflector === this.#reflector) this.#changed(() => true);
+      },
+      synced: () => {
+        if (reflector === this.#successor) this.#succeed();
+        this.#changed(() => true);
+      },
+      troubled: () => {
+        for (const user of this.#users) user.troubled();
+      },
+    });
     reflector.start();
-    return shared;
+    return reflector;
+  }
+
+  #succeed(): void {
+    this.#reflector.stop();
+    this.#reflector = this.#successor ?? this.#reflector;
+    this.#successor = null;
+  }
+
+  #changed(concerns: (user: WatchUser<T>) => boolean): void {
+    for (const user of this.#users) if (concerns(user)) user.changed();
   }
 }

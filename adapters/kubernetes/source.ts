@@ -2,59 +2,63 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClusterListener, ClusterSource, PoolObject } from '../../actors/ports/cluster.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ObservedNode, ObservedPod } from '../../machines/types.ts';
-import { isInvalid, isNotFound, messageOf } from './api-error.ts';
+import { isInvalid, messageOf } from './api-error.ts';
 import { intern } from './intern.ts';
-import { Reflector, type Surroundings } from './reflector.ts';
-import { keysOf, type MatchSelectors, POOLS, type Selection, selectionOf } from './selection.ts';
-import { SharedWatches, type Use, type WatchUser } from './shared-watches.ts';
-import { keyOf, type SeenNode, type SeenPool, trimNode, trimPod, trimPool } from './trim.ts';
+import { KindWatches } from './kind-watches.ts';
+import { kindOf } from './kinds.ts';
+import type { Surroundings } from './reflector.ts';
+import { keysOf, type MatchSelectors, type Selection, selectionOf } from './selection.ts';
+import { type Detail, SharedWatches, type Use, type WatchUser } from './shared-watches.ts';
+import { keyOf, type SeenNode, type SeenObject, trimNode, trimNodeWithAddresses, trimPod } from './trim.ts';
 
 export interface SourceOptions extends Surroundings {
-  /** The name of a pool's selectors that its facts bear: the pool machine's own function. */
+  /** The name of an object's selectors that its facts bear: the machines' own function. */
   queryOf(match: MatchSelectors): string;
-  /** Whether the server knows FloatingIPPools. Told when it becomes known and whenever it changes. */
+  /** Whether the server knows any of the kinds that select nodes. Told when it becomes known and whenever it changes. */
   served?(served: boolean): void;
 }
 
 /** What was seen last, for the writer: facts, never older than the last event. */
 export interface Seen {
-  pool(ref: ObjectRef): SeenPool | null;
+  object(ref: ObjectRef): SeenObject | null;
   /** Every node in some cache; one that is in two is there twice. */
   nodes(): Iterable<SeenNode>;
 }
 
-interface Progress {
-  readonly reflector: { readonly synced: boolean; readonly trouble: Error | null };
-}
-
-/** One pool and the watches that its selectors ask for. */
+/** One object and the watches that its selectors ask for. */
 interface Watched {
-  readonly pool: PoolObject;
+  readonly object: PoolObject;
   readonly selection: Selection | null;
   readonly nodes: Use<SeenNode> | null;
   readonly pods: Use<ObservedPod> | null;
 }
 
-/** Status is the operator's own writing: a change of it alone is no news. `resync` tells it. */
-const samePool = (before: SeenPool, after: SeenPool): boolean =>
-  before.pool.generation === after.pool.generation &&
-  before.pool.deleting === after.pool.deleting &&
-  isDeepStrictEqual(before.pool.spec, after.pool.spec);
+const TRIM_NODE = { plain: trimNode, full: trimNodeWithAddresses } as const;
 
-/** Our annotations are for the writer; a change of them alone is no news. */
+/** A change of annotations alone is for the writer; what is read of them is among the addresses. */
 const sameNode = (before: SeenNode, after: SeenNode): boolean => isDeepStrictEqual(before.node, after.node);
 
-/** Whether a query has told all that it will: synced, or refused by the server as no selector. */
-const settled = (use: Progress | null): boolean => use === null || use.reflector.synced || isInvalid(use.reflector.trouble);
+const withoutAddresses = ({ node }: SeenNode): ObservedNode => ({ ...node, externalIPs: [], internalIPs: [], reservedIPs: [] });
 
-/** The cluster as seen through watches: FloatingIPPools of all namespaces and, for each distinct selector of theirs, nodes and pods. */
+/** What a watch keeps for others is no news to who does not read it: the operator's own annotations would come back to every pool. */
+const IGNORES: Readonly<Record<Detail, (before: SeenNode, after: SeenNode) => boolean>> = {
+  plain: (before, after) => isDeepStrictEqual(withoutAddresses(before), withoutAddresses(after)),
+  full: () => false,
+};
+
+/** Whether a query has told all that it will: complete, or refused by the server as no selector. */
+const settled = (use: Use<unknown> | null): boolean => use === null || use.values() !== null || isInvalid(use.trouble());
+
+const nameOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${keyOf(namespace, name)}`;
+
+/** The cluster as seen through watches: FloatingIPPools and NodeDNSRecordSets of all namespaces and, for each distinct selector of theirs, nodes and pods. */
 export class KubernetesSource implements ClusterSource, Seen {
   readonly #options: SourceOptions;
-  readonly #pools: Reflector<SeenPool>;
+  readonly #kinds: KindWatches;
   readonly #nodes: SharedWatches<SeenNode>;
   readonly #pods: SharedWatches<ObservedPod>;
   readonly #watched = new Map<string, Watched>();
-  /** Pools whose facts changed in this turn of the event loop. */
+  /** Objects whose facts changed in this turn of the event loop. */
   readonly #changed = new Set<string>();
   readonly #bare = new WeakMap<readonly SeenNode[], readonly ObservedNode[]>();
   #flushing = false;
@@ -65,46 +69,41 @@ export class KubernetesSource implements ClusterSource, Seen {
   constructor(options: SourceOptions) {
     this.#options = options;
     const shared = intern();
-    this.#nodes = new SharedWatches(options, (query) => {
+    this.#nodes = new SharedWatches(options, (query, detail) => {
       const keys = keysOf(query.labelSelector);
-      return { query, trim: (object) => trimNode(object, keys, shared), same: sameNode };
+      return { query, trim: (object) => TRIM_NODE[detail](object, keys, shared), same: sameNode };
     });
     this.#pods = new SharedWatches<ObservedPod>(options, (query) => {
       const keys = keysOf(query.labelSelector);
       return { query, trim: (object) => trimPod(object, keys, shared), same: isDeepStrictEqual };
     });
-    this.#pools = new Reflector(
-      options,
-      { query: POOLS, trim: trimPool, same: samePool },
-      {
-        set: ({ pool }) => this.#poolSet(pool),
-        gone: ({ pool }) => this.#poolGone(pool),
-        synced: () => this.#schedule(),
-        troubled: (error) => this.#poolsTroubled(error),
-      },
-    );
+    this.#kinds = new KindWatches(options, {
+      set: (object) => this.#objectSet(object),
+      gone: (object) => this.#objectGone(object),
+      changed: () => this.#schedule(),
+    });
   }
 
   start(listener: ClusterListener): Promise<void> {
     if (this.#listener !== null) throw new Error('the source was started already');
     this.#listener = listener;
-    this.#pools.start();
+    this.#kinds.start();
     return new Promise((resolve) => {
       this.#ready = resolve;
     });
   }
 
   resync(): void {
-    for (const [key, { pool }] of this.#watched) {
-      this.#tell((listener) => listener.poolObserved(this.#pools.get(key)?.pool ?? pool));
-      this.#changed.add(key);
+    for (const [name, { object }] of this.#watched) {
+      this.#tell((listener) => listener.poolObserved(this.#kinds.get(object.ref)?.object ?? object));
+      this.#changed.add(name);
     }
     this.#schedule();
   }
 
   async close(): Promise<void> {
     this.#listener = null;
-    this.#pools.stop();
+    this.#kinds.stop();
     for (const { nodes, pods } of this.#watched.values()) {
       nodes?.release();
       pods?.release();
@@ -112,65 +111,63 @@ export class KubernetesSource implements ClusterSource, Seen {
     this.#watched.clear();
   }
 
-  pool({ namespace, name, uid }: ObjectRef): SeenPool | null {
-    const seen = this.#pools.get(keyOf(namespace, name));
-    return seen?.pool.ref.uid === uid ? seen : null;
+  object(ref: ObjectRef): SeenObject | null {
+    return this.#kinds.get(ref);
   }
 
-  *nodes(): Iterable<SeenNode> {
-    for (const reflector of this.#nodes.reflectors()) yield* reflector.values();
+  nodes(): Iterable<SeenNode> {
+    return this.#nodes.values();
   }
 
   /** What is not yet known, and why, for people; empty when everything is synced. */
   missing(): readonly string[] {
     const uses = [...this.#watched.values()].flatMap(({ nodes, pods }) => [nodes, pods]).filter((use) => !settled(use));
-    const troubles = uses.map((use) => use?.reflector.trouble ?? null);
-    if (!this.#pools.synced) troubles.push(this.#pools.trouble);
+    const troubles = [...uses.map((use) => use?.trouble() ?? null), ...this.#kinds.missing()];
     return [...new Set(troubles.map((trouble) => (trouble === null ? 'a first list is not complete' : messageOf(trouble))))];
   }
 
-  #poolSet(pool: PoolObject): void {
-    const key = keyOf(pool.ref.namespace, pool.ref.name);
-    const before = this.#watched.get(key) ?? null;
-    const watched = this.#rewatch(key, pool, before);
-    this.#watched.set(key, watched);
-    this.#tell((listener) => listener.poolObserved(pool));
+  #objectSet(object: PoolObject): void {
+    const name = nameOf(object.ref);
+    this.#watched.set(name, this.#rewatch(name, object, this.#watched.get(name) ?? null));
+    this.#tell((listener) => listener.poolObserved(object));
     // Facts under new selectors are told as soon as they are known, and repeated for a new spec.
-    this.#changed.add(key);
+    this.#changed.add(name);
     this.#schedule();
   }
 
-  /** The pool's watches under its present selectors. New ones are taken before old ones are given back, so that common ones go on. */
-  #rewatch(key: string, pool: PoolObject, before: Watched | null): Watched {
-    const selection = selectionOf(pool.spec);
-    if (before !== null && isDeepStrictEqual(before.selection, selection)) return { ...before, pool };
-    const user = (): WatchUser => ({
-      changed: () => {
-        this.#changed.add(key);
-        this.#schedule();
-      },
-      troubled: () => this.#schedule(),
-    });
-    const nodes = selection === null ? null : this.#nodes.use(selection.nodes, user());
-    const pods = selection?.pods ? this.#pods.use(selection.pods, user()) : null;
+  /** The object's watches under its present selectors. New ones are taken before old ones are given back, so that common ones go on. */
+  #rewatch(name: string, object: PoolObject, before: Watched | null): Watched {
+    const selection = selectionOf(object.spec);
+    if (before !== null && isDeepStrictEqual(before.selection, selection)) return { ...before, object };
+    const { detail } = kindOf(object.ref.kind);
+    const nodes = selection === null ? null : this.#nodes.use(selection.nodes, this.#user(name, detail, IGNORES[detail]));
+    const pods = selection?.pods
+      ? this.#pods.use(
+          selection.pods,
+          this.#user(name, 'plain', () => false),
+        )
+      : null;
     before?.nodes?.release();
     before?.pods?.release();
-    return { pool, selection, nodes, pods };
+    return { object, selection, nodes, pods };
   }
 
-  #poolGone({ ref }: PoolObject): void {
-    const key = keyOf(ref.namespace, ref.name);
-    const before = this.#watched.get(key);
+  #user<T>(name: string, detail: Detail, ignores: WatchUser<T>['ignores']): WatchUser<T> {
+    const changed = (): void => {
+      this.#changed.add(name);
+      this.#schedule();
+    };
+    return { detail, ignores, changed, troubled: () => this.#schedule() };
+  }
+
+  #objectGone({ ref }: PoolObject): void {
+    const name = nameOf(ref);
+    const before = this.#watched.get(name);
     before?.nodes?.release();
     before?.pods?.release();
-    this.#watched.delete(key);
-    this.#changed.delete(key);
+    this.#watched.delete(name);
+    this.#changed.delete(name);
     this.#tell((listener) => listener.poolGone(ref));
-  }
-
-  #poolsTroubled(error: Error | null): void {
-    if (error === null) this.#tellServed(true);
-    else if (isNotFound(error)) this.#tellServed(false);
   }
 
   /** Facts are told once all that arrived together is in the caches. */
@@ -184,27 +181,25 @@ export class KubernetesSource implements ClusterSource, Seen {
   }
 
   #flush(): void {
-    const keys = [...this.#changed];
+    const names = [...this.#changed];
     this.#changed.clear();
-    for (const key of keys) {
-      const watched = this.#watched.get(key);
+    for (const name of names) {
+      const watched = this.#watched.get(name);
       if (watched !== undefined) this.#tellFact(watched);
     }
-    if (this.#pools.synced && this.#pools.trouble === null) this.#tellServed(true);
+    this.#tellServed();
     this.#checkReady();
   }
 
-  #tellFact({ pool, selection, nodes, pods }: Watched): void {
-    if (selection === null || !nodes?.reflector.synced || (pods !== null && !pods.reflector.synced)) return;
-    const fact = {
-      query: this.#options.queryOf(selection.match),
-      nodes: this.#bareNodes(nodes.reflector.values()),
-      pods: pods?.reflector.values() ?? null,
-    };
-    this.#tell((listener) => listener.clusterObserved(pool.ref, fact));
+  #tellFact({ object, selection, nodes, pods }: Watched): void {
+    const seenNodes = nodes?.values() ?? null;
+    const seenPods = pods?.values() ?? null;
+    if (selection === null || seenNodes === null || (pods !== null && seenPods === null)) return;
+    const fact = { query: this.#options.queryOf(selection.match), nodes: this.#bareNodes(seenNodes), pods: seenPods };
+    this.#tell((listener) => listener.clusterObserved(object.ref, fact));
   }
 
-  /** One array for all pools that see the same nodes. */
+  /** One array for all objects that see the same nodes. */
   #bareNodes(seen: readonly SeenNode[]): readonly ObservedNode[] {
     const known = this.#bare.get(seen);
     if (known !== undefined) return known;
@@ -214,15 +209,16 @@ export class KubernetesSource implements ClusterSource, Seen {
   }
 
   #checkReady(): void {
-    if (this.#ready === null || !this.#pools.synced) return;
+    if (this.#ready === null || !this.#kinds.settled) return;
     const all = [...this.#watched.values()].every(({ nodes, pods }) => settled(nodes) && settled(pods));
     if (!all) return;
     this.#ready();
     this.#ready = null;
   }
 
-  #tellServed(served: boolean): void {
-    if (this.#served === served) return;
+  #tellServed(): void {
+    const { served } = this.#kinds;
+    if (served === null || this.#served === served) return;
     this.#served = served;
     this.#options.served?.(served);
   }

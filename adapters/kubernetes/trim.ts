@@ -1,7 +1,7 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
-import { KIND } from '../../crds/generated/floatingippool.ts';
-import type { ObservedNode, ObservedPod, Taint } from '../../machines/types.ts';
+import { parseAddress } from '../../machines/address.ts';
+import type { Address, ObservedNode, ObservedPod, Taint } from '../../machines/types.ts';
 import type { Intern } from './intern.ts';
 
 /** FLIPOP's annotation with the IPv4 address that a node holds; users and other programs read it. */
@@ -15,9 +15,9 @@ export interface SeenNode {
   readonly ipv6: string | null;
 }
 
-/** A FloatingIPPool as the adapter keeps it. */
-export interface SeenPool {
-  readonly pool: PoolObject;
+/** An object that selects nodes as the adapter keeps it. */
+export interface SeenObject {
+  readonly object: PoolObject;
   readonly resourceVersion: string;
 }
 
@@ -105,6 +105,30 @@ export const trimNode = (object: unknown, keys: readonly string[], shared: Inter
   return { key: node.name, uid: meta.uid, value: { node, ipv4: text(ipv4) || null, ipv6: text(ipv6) || null } };
 };
 
+/** One list for all nodes without such addresses. */
+const NONE: readonly Address[] = Object.freeze([]);
+
+const addressesIn = (texts: readonly unknown[]): readonly Address[] => {
+  const found = texts.flatMap((one) => parseAddress(text(one)) ?? []);
+  return found.length === 0 ? NONE : found;
+};
+
+/** A Node with the labels under `keys` only, and with its addresses, which take a third of the memory: kept where somebody reads them. */
+export const trimNodeWithAddresses = (object: unknown, keys: readonly string[], shared: Intern): Trimmed<SeenNode> | null => {
+  const trimmed = trimNode(object, keys, shared);
+  if (trimmed === null) return null;
+  const { node, ipv4, ipv6 } = trimmed.value;
+  const addresses = list(fields(fields(object).status).addresses).map(fields);
+  const ofType = (type: string) => addressesIn(addresses.filter((each) => each.type === type).map(({ address }) => address));
+  const full: ObservedNode = {
+    ...node,
+    externalIPs: ofType('ExternalIP'),
+    internalIPs: ofType('InternalIP'),
+    reservedIPs: addressesIn([ipv4, ipv6]),
+  };
+  return { ...trimmed, value: { node: full, ipv4, ipv6 } };
+};
+
 /** A Pod with the labels under `keys` only. */
 export const trimPod = (object: unknown, keys: readonly string[], shared: Intern): Trimmed<ObservedPod> | null => {
   const meta = metaOf(object);
@@ -120,12 +144,12 @@ export const trimPod = (object: unknown, keys: readonly string[], shared: Intern
   return { key: keyOf(meta.namespace, meta.name), uid: meta.uid, value };
 };
 
-/** A FloatingIPPool whole but for its other metadata. */
-export const trimPool = (object: unknown): Trimmed<SeenPool> | null => {
+/** A FloatingIPPool or NodeDNSRecordSet whole but for its other metadata. */
+export const trimObject = (kind: string, object: unknown): Trimmed<SeenObject> | null => {
   const meta = metaOf(object);
   if (meta === null) return null;
   const { namespace, name, uid, generation, createdAt, deleting } = meta;
   const { spec = null, status = null } = fields(object) as { readonly spec?: Json; readonly status?: Json };
-  const pool: PoolObject = { ref: { kind: KIND, namespace, name, uid }, generation, createdAt, deleting, spec, status };
-  return { key: keyOf(namespace, name), uid, value: { pool, resourceVersion: meta.resourceVersion } };
+  const whole: PoolObject = { ref: { kind, namespace, name, uid }, generation, createdAt, deleting, spec, status };
+  return { key: keyOf(namespace, name), uid, value: { object: whole, resourceVersion: meta.resourceVersion } };
 };

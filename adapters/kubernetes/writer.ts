@@ -6,13 +6,14 @@ import { isForbidden, messageOf } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';
 import type { Connection } from './connection.ts';
 import { EventWriter } from './event-writer.ts';
+import { kindOf } from './kinds.ts';
 import { Lane, type Pace } from './lane.ts';
+import { ObjectWriter } from './object-writer.ts';
 import { PoolAnnotations, type Wanted } from './pool-annotations.ts';
-import { PoolWriter } from './pool-writer.ts';
 import type { Seen } from './source.ts';
 
 export interface WriterTimings {
-  /** For each pool. */
+  /** For each object. */
   readonly pace: Pace;
   readonly backoff: BackoffTable;
 }
@@ -33,18 +34,19 @@ export interface WriterOptions {
   readonly timings?: WriterTimings;
 }
 
-/** All that is written about one pool. */
+/** All that is written about one object. */
 interface Desk {
   readonly ref: ObjectRef;
-  readonly writer: PoolWriter;
+  readonly writer: ObjectWriter;
   readonly status: Lane;
-  readonly nodes: Lane;
+  /** Null for what annotates no nodes. */
+  readonly nodes: Lane | null;
   projection: PoolProjection | null;
   wanted: Wanted | null;
 }
 
-/** Writes what the operator wants to be seen of its pools: status, annotations of nodes, Events. Each pool has lanes of its own, so that none waits for
- *  another; what fails is tried again until it works or something newer takes its place. */
+/** Writes what the operator wants to be seen of its objects: status, annotations of nodes, Events. Each object has lanes of its own, so that none waits
+ *  for another; what fails is tried again until it works or something newer takes its place. */
 export class KubernetesWriter implements ClusterWriter {
   readonly #options: WriterOptions;
   readonly #timings: WriterTimings;
@@ -64,7 +66,7 @@ export class KubernetesWriter implements ClusterWriter {
     desk.projection = projection;
     desk.wanted = { annotated, addresses };
     desk.status.request();
-    desk.nodes.request();
+    desk.nodes?.request();
     for (const event of events) this.#events.report(ref, event);
   }
 
@@ -72,6 +74,10 @@ export class KubernetesWriter implements ClusterWriter {
     const desk = this.#desk(ref);
     desk.projection = null;
     desk.wanted = { annotated: {}, addresses };
+    if (desk.nodes === null) {
+      this.#close(desk);
+      return;
+    }
     desk.nodes.request();
     desk.nodes.whenIdle().then(
       // A pool that was projected again meanwhile stays.
@@ -89,7 +95,7 @@ export class KubernetesWriter implements ClusterWriter {
   }
 
   async flush(graceMs: number): Promise<void> {
-    const lanes = [...this.#desks.values()].flatMap(({ status, nodes }) => [status, nodes]);
+    const lanes = [...this.#desks.values()].flatMap(({ status, nodes }) => (nodes === null ? [status] : [status, nodes]));
     const all = Promise.all([...lanes.map((lane) => lane.whenIdle()), this.#events.whenIdle()]);
     let cancel = (): void => undefined;
     const grace = new Promise<void>((resolve) => {
@@ -112,7 +118,7 @@ export class KubernetesWriter implements ClusterWriter {
 
   #close(desk: Desk): void {
     desk.status.stop();
-    desk.nodes.stop();
+    desk.nodes?.stop();
     if (this.#desks.get(desk.ref.uid) === desk) this.#desks.delete(desk.ref.uid);
   }
 
@@ -120,21 +126,27 @@ export class KubernetesWriter implements ClusterWriter {
     const known = this.#desks.get(ref.uid);
     if (known !== undefined) return known;
     const { connection, clock, seen } = this.#options;
-    const writer = new PoolWriter(connection, clock, seen, ref);
-    const annotations = new PoolAnnotations(connection, clock, seen);
-    annotations.learn(seen.pool(ref)?.pool.status ?? null);
+    const writer = new ObjectWriter(connection, clock, seen, ref);
     const desk: Desk = {
       ref,
       writer,
       projection: null,
       wanted: null,
       status: this.#lane(ref, 'status', () => writer.write(() => desk.projection)),
-      nodes: this.#lane(ref, 'annotations', async () => {
-        if (desk.wanted !== null) await annotations.write(desk.wanted);
-      }),
+      nodes: kindOf(ref.kind).annotates ? this.#annotating(ref, () => desk.wanted) : null,
     };
     this.#desks.set(ref.uid, desk);
     return desk;
+  }
+
+  #annotating(ref: ObjectRef, wantedNow: () => Wanted | null): Lane {
+    const { connection, clock, seen } = this.#options;
+    const annotations = new PoolAnnotations(connection, clock, seen);
+    annotations.learn(seen.object(ref)?.object.status ?? null);
+    return this.#lane(ref, 'annotations', async () => {
+      const wanted = wantedNow();
+      if (wanted !== null) await annotations.write(wanted);
+    });
   }
 
   #lane(ref: ObjectRef, what: string, run: () => Promise<void>): Lane {
@@ -147,7 +159,7 @@ export class KubernetesWriter implements ClusterWriter {
       failed: (error, retryInMs) => {
         const causes = error instanceof AggregateError ? error.errors : [error];
         log.warn(`${what} not written`, {
-          pool: `${ref.namespace}/${ref.name}`,
+          object: `${ref.kind} ${ref.namespace}/${ref.name}`,
           error: messageOf(causes[0]),
           retryInMs: Math.round(retryInMs),
         });
@@ -158,7 +170,7 @@ export class KubernetesWriter implements ClusterWriter {
   }
 }
 
-/** Somebody has to mend the permissions: said where people look for what is wrong with the pool. */
+/** Somebody has to mend the permissions: said where people look for what is wrong with the object. */
 const refusalOf = (error: unknown, what: string): ClusterEvent => ({
   type: 'Warning',
   reason: 'Forbidden',

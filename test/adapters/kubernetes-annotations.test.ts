@@ -43,7 +43,7 @@ describe('the annotation of a node', () => {
     await writer.flush(2_000);
     simulator.store.patch(nodeRef('a'), { metadata: { labels: { color: 'red' } } });
     await waitFor('a left the cache', () => [...source.nodes()].every(({ node }) => node.name !== 'a'));
-    await waitFor('the status is seen', () => at(source.pool(ref)?.pool.status as Json, 'activeIPs') === 1);
+    await waitFor('the status is seen', () => at(source.object(ref)?.object.status as Json, 'activeIPs') === 1);
     expect(annotation('a')).toBe(FIRST);
     const next = newWriter();
     next.project(projection({ annotated: {} }));

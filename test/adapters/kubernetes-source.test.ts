@@ -146,7 +146,7 @@ describe('the cluster source', () => {
   test('tells everything again on a resync, with the newest status', async () => {
     const { seen, source, simulator } = await running((cluster) => cluster.store.create(poolObject('pool', BLUE)));
     simulator.store.patch(poolRef('pool'), { status: { error: 'x' } }, { subresource: 'status' });
-    await waitFor('the status is seen', () => source.pool(seen.pools.get('pool')?.ref ?? raise())?.pool.status !== null);
+    await waitFor('the status is seen', () => source.object(seen.pools.get('pool')?.ref ?? raise())?.object.status !== null);
     expect(seen.count('observed pool')).toBe(1);
     const facts = seen.count('fact');
     source.resync();

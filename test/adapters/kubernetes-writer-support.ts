@@ -14,7 +14,7 @@ export const FIRST = '203.0.113.7' as Address;
 export const SECOND = '203.0.113.8' as Address;
 export const IPV4 = 'flipop.digitalocean.com/ipv4-reserved-ip';
 
-const NOTHING_SEEN: Seen = { pool: () => null, nodes: () => [] };
+const NOTHING_SEEN: Seen = { object: () => null, nodes: () => [] };
 
 const TIMINGS = {
   pace: { intervalMs: 250, burst: 4, impatienceMs: 100 },

@@ -157,7 +157,7 @@ describe('the status of a pool', () => {
     }
     expect(status()).toEqual({ ips: { [FIRST]: { state: 'active', nodeName: 'a' } } });
     expect(patchesOf(simulator, '/status')).toBe(1);
-    await waitFor('the status is seen', () => source.pool(ref)?.pool.status !== null);
+    await waitFor('the status is seen', () => source.object(ref)?.object.status !== null);
     const next = newWriter();
     for (let round = 0; round < 3; round += 1) {
       next.project(projection());

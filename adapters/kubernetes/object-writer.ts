@@ -4,12 +4,12 @@ import { parseAddress } from '../../machines/address.ts';
 import type { CreateIntent, ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { ApiError, isConflict, isNotFound, ServerUnreachable } from './api-error.ts';
+import { conditionsOf } from './conditions.ts';
 import { type Connection, MERGE_PATCH } from './connection.ts';
 import { difference, isObject, type JsonObject } from './difference.ts';
-import { conditionsOf } from './pool-conditions.ts';
-import { poolPath } from './selection.ts';
+import { pathOf } from './kinds.ts';
 import type { Seen } from './source.ts';
-import { type SeenPool, trimPool } from './trim.ts';
+import { type SeenObject, trimObject } from './trim.ts';
 
 /** So often in a row a write may meet somebody else's before it waits. */
 const CONFLICTS = 5;
@@ -20,14 +20,15 @@ const FOREIGN_INTENT_MS = 10 * 60_000;
 /** Versions count upwards within one kind of object, and since Kubernetes 1.35 may be compared; a wrong guess ends in a conflict. */
 const isNewer = (one: string, other: string): boolean => one.length > other.length || (one.length === other.length && one > other);
 
-/** Writes the status, and appends to `spec.ips`, of one pool, one request after another. Every write names the version that it is based on. */
-export class PoolWriter {
+/** Writes the status of one object, and appends to the `spec.ips` of a pool, one request after another. Every write names the version that it is based
+ *  on. */
+export class ObjectWriter {
   readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #seen: Seen;
   readonly #ref: ObjectRef;
   /** The server's answer to the last request of our own. */
-  #own: SeenPool | null = null;
+  #own: SeenObject | null = null;
   #sent: Json | undefined;
   #answered: Json | undefined;
   /** Start times of the creation intents that projections have carried. */
@@ -47,21 +48,21 @@ export class PoolWriter {
     if (startedAt !== null) this.#accounted.add(startedAt);
   }
 
-  /** Makes the status equal to the projection that `newest` answers when its turn has come; null for nothing to write. A pool that is gone counts as written.
+  /** Makes the status equal to the projection that `newest` answers when its turn has come; null for nothing to write. An object that is gone counts as written.
    *  @throws ServerUnreachable | ApiError */
   write(newest: () => PoolProjection | null): Promise<void> {
     return this.#inTurn(async () => {
       await this.#onPresent(this.#newest(), async (present) => {
         const projection = newest();
         // A leader that was overtaken without noticing must not put its older view over the newer one.
-        if (present === null || projection === null || termOf(present.pool.status) > termOf(projection.status)) return;
+        if (present === null || projection === null || termOf(present.object.status) > termOf(projection.status)) return;
         const desired = this.#statusOf(projection, present);
-        const known = { present: present.pool.status ?? undefined, sent: this.#sent, answered: this.#answered };
+        const known = { present: present.object.status ?? undefined, sent: this.#sent, answered: this.#answered };
         const patch = difference(known, desired);
         if (patch === undefined) return;
         await this.#patch('/status', present, { status: patch });
         this.#sent = desired;
-        this.#answered = this.#own?.pool.status ?? undefined;
+        this.#answered = this.#own?.object.status ?? undefined;
       });
     });
   }
@@ -90,11 +91,11 @@ export class PoolWriter {
     });
   }
 
-  #statusOf({ status, conditions, generation }: PoolProjection, { pool }: SeenPool): JsonObject {
-    const statuses = [this.#sent, pool.status];
+  #statusOf({ status, conditions, generation }: PoolProjection, { object }: SeenObject): JsonObject {
+    const statuses = [this.#sent, object.status];
     return {
       ...status,
-      ...this.#foreignIntent(status, pool.status),
+      ...this.#foreignIntent(status, object.status),
       observedGeneration: generation,
       conditions: conditionsOf(conditions, generation, this.#clock.now(), statuses),
     };
@@ -109,15 +110,15 @@ export class PoolWriter {
     return fresh && !this.#accounted.has(startedAt) ? { pendingCreate: intent } : {};
   }
 
-  /** The pool as known without asking; null when it has to be read. */
-  #newest(): SeenPool | null {
-    const seen = this.#seen.pool(this.#ref);
+  /** The object as known without asking; null when it has to be read. */
+  #newest(): SeenObject | null {
+    const seen = this.#seen.object(this.#ref);
     if (seen === null || this.#own === null) return seen ?? this.#own;
     return isNewer(this.#own.resourceVersion, seen.resourceVersion) ? this.#own : seen;
   }
 
-  /** Runs `write` on the pool as it is, again on a newer one when somebody else wrote meanwhile. */
-  async #onPresent(known: SeenPool | null, write: (present: SeenPool | null) => Promise<void>): Promise<void> {
+  /** Runs `write` on the object as it is, again on a newer one when somebody else wrote meanwhile. */
+  async #onPresent(known: SeenObject | null, write: (present: SeenObject | null) => Promise<void>): Promise<void> {
     let present = known ?? (await this.#read());
     for (let conflicts = 0; ; conflicts += 1) {
       try {
@@ -132,11 +133,11 @@ export class PoolWriter {
     }
   }
 
-  /** The pool as the server has it; null when it is gone, or another one has its name. */
-  async #read(): Promise<SeenPool | null> {
-    const { namespace, name, uid } = this.#ref;
+  /** The object as the server has it; null when it is gone, or another one has its name. */
+  async #read(): Promise<SeenObject | null> {
+    const { kind, uid } = this.#ref;
     try {
-      const found = trimPool(await this.#connection.send({ method: 'GET', path: poolPath(namespace, name) }));
+      const found = trimObject(kind, await this.#connection.send({ method: 'GET', path: pathOf(this.#ref) }));
       this.#own = found?.uid === uid ? found.value : null;
     } catch (error) {
       if (!isNotFound(error)) throw error;
@@ -145,24 +146,24 @@ export class PoolWriter {
     return this.#own;
   }
 
-  async #patch(subresource: '' | '/status', present: SeenPool, change: JsonObject): Promise<void> {
-    const { namespace, name } = this.#ref;
+  async #patch(subresource: '' | '/status', present: SeenObject, change: JsonObject): Promise<void> {
     const answer = await this.#connection.send({
       method: 'PATCH',
-      path: poolPath(namespace, name) + subresource,
+      path: pathOf(this.#ref) + subresource,
       contentType: MERGE_PATCH,
       body: { metadata: { resourceVersion: present.resourceVersion }, ...change },
     });
-    this.#own = trimPool(answer)?.value ?? this.#own;
+    this.#own = trimObject(this.#ref.kind, answer)?.value ?? this.#own;
   }
 
-  #required(present: SeenPool | null): SeenPool {
+  #required(present: SeenObject | null): SeenObject {
     if (present === null) throw new ApiError('NotFound', 404, `${this.#name()} is gone`);
     return present;
   }
 
   #name(): string {
-    return `FloatingIPPool ${this.#ref.namespace}/${this.#ref.name}`;
+    const { kind, namespace, name } = this.#ref;
+    return `${kind} ${namespace}/${name}`;
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -178,8 +179,8 @@ const startOf = (intent: Json | undefined): string | null =>
 /** 0 for none. */
 const termOf = (status: Json): number => (isObject(status) && typeof status.term === 'number' ? status.term : 0);
 
-const ipsOf = ({ pool }: SeenPool): readonly Json[] => {
-  const ips = isObject(pool.spec) ? pool.spec.ips : undefined;
+const ipsOf = ({ object }: SeenObject): readonly Json[] => {
+  const ips = isObject(object.spec) ? object.spec.ips : undefined;
   return Array.isArray(ips) ? ips : [];
 };
 

@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { PoolObject } from '../../actors/ports/cluster.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import { isForbidden, isNotFound } from './api-error.ts';
+import { KINDS, type Kind } from './kinds.ts';
+import { Reflector, type Surroundings } from './reflector.ts';
+import { keyOf, type SeenObject, trimObject } from './trim.ts';
+
+export interface KindListener {
+  set(object: PoolObject): void;
+  gone(object: PoolObject): void;
+  /** What is known of some kind, or keeps it from being known, is another thing than before. */
+  changed(): void;
+}
+
+interface Watched {
+  readonly kind: Kind;
+  readonly reflector: Reflector<SeenObject>;
+}
+
+/** Status is the operator's own writing: a change of it alone is no news. */
+const same = ({ object: before }: SeenObject, { object: after }: SeenObject): boolean =>
+  before.generation === after.generation && before.deleting === after.deleting && isDeepStrictEqual(before.spec, after.spec);
+
+const isAbsent = ({ reflector }: Watched): boolean => isNotFound(reflector.trouble);
+
+/** All objects that select nodes, kind by kind: each kind is watched from when its CRD is served, whatever becomes of the other ones. */
+export class KindWatches {
+  readonly #watched: readonly Watched[];
+
+  constructor(world: Surroundings, listener: KindListener) {
+    const changed = (): void => listener.changed();
+    this.#watched = KINDS.map((kind) => {
+      const subject = { query: kind.collection, trim: (object: unknown) => trimObject(kind.kind, object), same };
+      const reflector = new Reflector<SeenObject>(world, subject, {
+        set: ({ object }) => listener.set(object),
+        gone: ({ object }) => listener.gone(object),
+        synced: changed,
+        troubled: changed,
+      });
+      return { kind, reflector };
+    });
+  }
+
+  start(): void {
+    for (const { reflector } of this.#watched) reflector.start();
+  }
+
+  stop(): void {
+    for (const { reflector } of this.#watched) reflector.stop();
+  }
+
+  /** As last seen; null for one that is not there, or is another object of that name. */
+  get({ kind, namespace, name, uid }: ObjectRef): SeenObject | null {
+    const seen = this.#find(kind)?.reflector.get(keyOf(namespace, name)) ?? null;
+    return seen?.object.ref.uid === uid ? seen : null;
+  }
+
+  /** Whether all objects of this kind are known. */
+  knows(kind: string): boolean {
+    return this.#find(kind)?.reflector.synced ?? false;
+  }
+
+  /** Whether all is known that will be: a kind is complete or not served, or one that can be done without may not be listed. */
+  get settled(): boolean {
+    const known = this.#watched.filter(({ reflector }) => reflector.synced);
+    return known.length > 0 && this.#watched.every((one) => known.includes(one) || isAbsent(one) || isBarred(one));
+  }
+
+  /** False when the server knows none of the kinds; null while that cannot be told. */
+  get served(): boolean | null {
+    if (this.#watched.some(({ reflector }) => reflector.synced && reflector.trouble === null)) return true;
+    return this.#watched.every(isAbsent) ? false : null;
+  }
+
+  /** What keeps kinds from being known; null for a list that is not complete yet. A kind that is not served is missed only when there is no other. */
+  missing(): readonly (Error | null)[] {
+    const unknown = this.#watched.filter(({ reflector }) => !reflector.synced);
+    const missed = this.#watched.every(isAbsent) ? unknown : unknown.filter((one) => !isAbsent(one));
+    return missed.map(({ reflector }) => reflector.trouble);
+  }
+
+  #find(kind: string): Watched | undefined {
+    return this.#watched.find((one) => one.kind.kind === kind);
+  }
+}
+
+/** An operator that was updated before its permissions goes on with what it may do, and says what it may not. */
+const isBarred = ({ kind, reflector }: Watched): boolean => !kind.essential && isForbidden(reflector.trouble);
