@@ -1,0 +1,150 @@
+import type { MachineEvent } from '../../actors/step.ts';
+import * as acquire from '../../machines/acquire.ts';
+import type { ClusterObserved, Decision, Effect, ProviderObserved } from '../../machines/events.ts';
+import * as granting from '../../machines/granting.ts';
+import type { Created } from '../../machines/jobs.ts';
+import type { PoolContext } from '../../machines/pool.ts';
+import * as pool from '../../machines/pool.ts';
+import { A, B, C, cutOff, observed, refOf, START } from './builders.ts';
+import { action, type ChartMutation, guard, type Spoil, state } from './mutations-spoil.ts';
+import { event, failed, named, provided, ready, spec } from './pool-world.ts';
+
+const observes = (change: Readonly<Record<string, unknown>> = {}) => event('SPEC_OBSERVED', spec(change));
+const nodes = (...names: readonly string[]) => event('CLUSTER_OBSERVED', named(...names));
+const waits = (address: typeof A) => event('READY', ready(address));
+/** The pool lists A and B, and knows two nodes and what the provider has. */
+const primed = [observes(), nodes('a', 'b'), event('PROVIDER_OBSERVED', provided(observed(A), observed(B)))];
+/** The same with one node. */
+const oneNode = [observes(), nodes('a'), event('PROVIDER_OBSERVED', provided(observed(A), observed(B)))];
+/** The pool lists A and wants two addresses: it is about to list those that exist. */
+const creating = [observes({ ips: [A], desiredIPs: 2 }), nodes('a', 'b'), event('PROVIDER_OBSERVED', provided(observed(A)))];
+const intends = event('xstate.done.actor.intend', { output: { knownAddresses: [A], listedAt: START } });
+const cut = event('xstate.error.actor.create', { error: cutOff() });
+const several = event('xstate.done.actor.reconcile', { output: { found: 'several', addresses: [B, C] } });
+
+/** Grants as if the context were another one in these parts, and writes down what was granted. */
+const grants = (view: (context: PoolContext) => Partial<PoolContext>): Spoil =>
+  action<PoolContext>('grant', (context, { at }) => {
+    const { context: after, effects } = granting.grant({ ...context, ...view(context) }, at);
+    const granted = effects.flatMap((effect) => (effect.type === 'tell' ? [effect.params.to] : []));
+    const members = Object.entries(after.members).filter(([address]) => granted.some((actor) => actor.endsWith(address)));
+    return { context: { ...context, members: { ...context.members, ...Object.fromEntries(members) } }, effects };
+  });
+
+const toOther = (effect: Effect): Effect =>
+  effect.type === 'tell' ? { ...effect, params: { ...effect.params, to: `pool/default/other${effect.params.to.slice(-15)}` } } : effect;
+
+const lacks = (context: PoolContext): boolean => pool.isPrimed(context) && pool.listed(context).length < (context.spec?.desired ?? 0);
+
+/** For each rule of a pool a defect that it must catch. */
+export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
+  'nothing is started or granted before spec, nodes and provider are known': {
+    mutation: 'a pool that was just loaded grants on what it remembers of its nodes',
+    spoil: guard<PoolContext>('canGrant', (context, { at }) => granting.decideGrants(context, at).grants.length > 0),
+    events: [...primed, event('RESUME'), waits(A)],
+  },
+  'only addresses that are wanted are started, and each once': {
+    mutation: 'whenever the provider is read, every address is started anew',
+    spoil: action<PoolContext, ProviderObserved>('observeProvider', (context, fact) =>
+      pool.observeProvider({ ...context, members: {} }, fact),
+    ),
+    events: [...primed, event('PROVIDER_OBSERVED', provided(observed(A), observed(B)))],
+  },
+  'a node is granted to an address that waits for one, and is on no other': {
+    mutation: 'a node that was granted counts as free',
+    spoil: grants(({ members }) => ({
+      members: Object.fromEntries(Object.entries(members).map(([address, member]) => [address, { ...member, node: null }])),
+    })),
+    events: [...primed, waits(A), waits(B)],
+  },
+  'no node is granted that others hold': {
+    mutation: 'what other pools hold is not looked at when a node is chosen',
+    spoil: grants(() => ({ fullNodes: [] })),
+    events: [...primed, event('CLAIMS_OBSERVED', { fullNodes: ['a'] }), waits(A)],
+  },
+  'only addresses of the pool are told anything': {
+    mutation: 'that a node was lost is told to the address of the same number in another pool',
+    spoil: action<PoolContext, ClusterObserved>('observeCluster', (context, fact) => {
+      const decided = pool.observeCluster(context, fact);
+      return { ...decided, effects: decided.effects.map(toOther) };
+    }),
+    events: [...primed, waits(A), nodes('b')],
+  },
+  'an address is given up only once, and always left where it is': {
+    mutation: 'when a pool is deleted its addresses are to be deleted too',
+    spoil: action<PoolContext>('retireAll', (context) => {
+      const { effects, ...decided } = pool.remove(context);
+      const told = effects.flatMap((effect) => (effect.type === 'tell' ? [effect] : []));
+      const deletes = told.map(({ type, params }) => ({ type, params: { ...params, event: { ...params.event, policy: 'Delete' } } }));
+      return { ...decided, effects: deletes };
+    }),
+    events: [...primed, event('DELETED')],
+  },
+  'an address is created only after the list, by one call': {
+    mutation: 'a creation that was interrupted is made again',
+    spoil: state('Serving.acquiring.Creating', (config) => ({
+      ...config,
+      on: { RESUME: { target: 'Creating', reenter: true, actions: 'forgetFacts' } },
+    })),
+    events: [...creating, intends, event('RESUME')],
+  },
+  'a creation knows what there was before, and that nothing is in doubt': {
+    mutation: 'a doubt about a call is written down before there was a call',
+    spoil: action<PoolContext, MachineEvent>('noteIntent', (context, { output, at }) => {
+      const decided = acquire.intended(context, output as Parameters<typeof acquire.intended>[1]);
+      return { ...decided, context: { ...decided.context, acquiring: { ...decided.context.acquiring, inDoubtUntil: at } } };
+    }),
+    events: [...creating, intends],
+  },
+  'a creation that was cut off is looked up, from the time at which the list can tell': {
+    mutation: 'a list is trusted at once after a creation was cut off',
+    spoil: action<PoolContext>('doubtCreation', (context) => ({ context, effects: [] })),
+    events: [...creating, intends, cut],
+  },
+  'whoever lists or creates holds the right to': {
+    mutation: 'the addresses that exist are listed without the right to create',
+    spoil: action<PoolContext>('intend', (context) => ({ context, effects: [] })),
+    events: creating,
+  },
+  'no creation begins while another pool has that right': {
+    mutation: 'the addresses that exist are listed while the right to create is still waited for',
+    spoil: state('Serving.acquiring.Complete', (config) => ({
+      ...config,
+      invoke: { src: 'intendCreate', id: 'intend', input: ({ context }: { context: PoolContext }) => acquire.intendInput(context) },
+    })),
+    events: [event('CLAIMS_OBSERVED', { fullNodes: [pool.CREATE_CLAIM] }), ...creating],
+  },
+  'nothing is created while it is unclear what was': {
+    mutation: 'when it is unclear which address is new, another one is created',
+    spoil: guard<PoolContext>('lacksAddress', (context) => lacks(context) && !context.fullNodes.includes(pool.CREATE_CLAIM)),
+    events: [...creating, intends, cut, several],
+  },
+  'an address stands in the spec before it is used': {
+    mutation: 'an address is started as soon as it is created',
+    spoil: action<PoolContext, MachineEvent>('noteCreated', (context, { output }): Decision<PoolContext> => {
+      const { address } = output as Created;
+      const id = pool.addressActor(context.id, address);
+      const input = { id, pool: context.id, provider: '', address, origin: 'Created' as const, observed: null };
+      return { ...acquire.obtained(context, address), effects: [{ type: 'spawn', params: { chart: 'ip', id, input } }] };
+    }),
+    events: [...creating, intends, event('xstate.done.actor.create', { output: { address: B } })],
+  },
+  'a pool that is deleted or has no valid spec starts nothing and grants nothing': {
+    mutation: 'a creation goes on although the spec is not valid any more',
+    spoil: guard('isInvalid', () => false),
+    events: [...creating, observes({ provider: 'aws' }), intends],
+  },
+  'a time for the next grant is told exactly while it is awaited, by a timer': {
+    mutation: 'the time of the next grant is still told when it is over',
+    spoil: action<PoolContext>('forgetGrant', (context) => ({ context, effects: [] })),
+    events: [...oneNode, waits(A), event('FAILED', failed(A, 'NodeInUse', refOf('a'))), waits(A), nodes('a', 'b')],
+  },
+  'nobody waits who could be granted a node now': {
+    mutation: 'a node that joins is noticed only when the next address begins to wait',
+    spoil: guard<PoolContext>(
+      'canGrant',
+      (context, { type, at }) => type === 'READY' && pool.isPrimed(context) && granting.decideGrants(context, at).grants.length > 0,
+    ),
+    events: [observes(), nodes(), event('PROVIDER_OBSERVED', provided(observed(A), observed(B))), waits(A), nodes('a')],
+  },
+};

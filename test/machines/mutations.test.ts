@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import type { Chart } from '../../actors/charts.ts';
+import { begin, type MachineEvent, step } from '../../actors/step.ts';
+import { frozen } from './builders.ts';
+import { chartOf } from './drive.ts';
+import { type Edge, type Exploration, isWaitedFor } from './explore.ts';
+import { broken, type Opened, opened, RULES } from './ip-invariants.ts';
+import { addressInput, answersCome } from './ip-vocabulary.ts';
+import { IP_MUTATIONS } from './mutations-ip.ts';
+import { POOL_MUTATIONS } from './mutations-pool.ts';
+import type { ChartMutation } from './mutations-spoil.ts';
+import { brokenByPool, POOL_RULES } from './pool-invariants.ts';
+import { poolComes } from './pool-vocabulary.ts';
+import { poolInput } from './pool-world.ts';
+
+/** Walks the events; what is not waited for, or cannot come, is dropped, as the runtime does. */
+function walk(chart: Chart, input: unknown, events: readonly MachineEvent[], comes: NonNullable<Exploration['comes']>): readonly Edge[] {
+  const edges: Edge[] = [];
+  let now = begin(chart, frozen(input));
+  for (const event of events) {
+    const snapshot = chart.machine.resolveState(now.snapshot as Parameters<typeof chart.machine.resolveState>[0]);
+    if (!isWaitedFor(snapshot, event) || !comes(now.snapshot, event)) continue;
+    const after = step(chart, now.snapshot, frozen(event));
+    edges.push({ before: now, event, after });
+    now = after;
+  }
+  return edges;
+}
+
+const brokenByAddress = (edges: readonly Edge[]): readonly string[] => {
+  let open: Opened = null;
+  return edges.flatMap((edge) => {
+    open = opened(open, edge);
+    return broken(edge, open);
+  });
+};
+
+describe.each([
+  {
+    name: 'ip' as const,
+    rules: Object.keys(RULES),
+    mutations: IP_MUTATIONS,
+    input: addressInput(),
+    comes: answersCome as NonNullable<Exploration['comes']>,
+    breaks: brokenByAddress,
+  },
+  {
+    name: 'pool' as const,
+    rules: Object.keys(POOL_RULES),
+    mutations: POOL_MUTATIONS,
+    input: poolInput(),
+    comes: poolComes,
+    breaks: (edges: readonly Edge[]) => edges.flatMap(brokenByPool),
+  },
+])('the rules of the chart $name', ({ name, rules, mutations, input, comes, breaks }) => {
+  const chart = chartOf(name);
+
+  test('have each a defect that they must catch', () => {
+    expect(rules.length).toBeGreaterThan(10);
+    expect(Object.keys(mutations).sort()).toEqual([...rules].sort());
+  });
+
+  const rows = Object.entries(mutations).map(([rule, row]): [string, string, ChartMutation] => [rule, row.mutation, row]);
+  test.each(rows)('%s — catches: %s', (rule, _, { spoil, events }) => {
+    const sound = walk(chart, input, events, comes);
+    expect(sound.length).toBeGreaterThan(0);
+    expect(breaks(sound)).toEqual([]);
+    expect(breaks(walk(spoil(chart), input, events, comes))).toContain(rule);
+  });
+});
