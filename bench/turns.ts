@@ -14,12 +14,12 @@ import { redisStore } from '../adapters/redis/store.ts';
 import { systemClock } from '../adapters/system/clock.ts';
 import type { AddressContext } from '../machines/ip.ts';
 import { queryOf } from '../machines/match.ts';
-import type { Address, ObservedNode, ProviderID } from '../machines/types.ts';
+import type { Address, ProviderID } from '../machines/types.ts';
+import { node, PROVIDER } from '../test/support/world.ts';
 import { startRedis } from '../tools/redis.mjs';
 import { type Facts, factSource } from './facts.ts';
 import type { Measured, Plan } from './scenario.ts';
 
-const PROVIDER = 'digitalocean';
 const PREFIX = 'digitalocean://';
 const KEYS = '{bench}';
 const POOLS = 60;
@@ -98,26 +98,13 @@ const quiet: Log = { debug: () => undefined, info: () => undefined, warn: () => 
 
 function poolOf(index: number): Facts {
   const name = `pool-${index}`;
-  const nodes = Array.from({ length: NODES }, (_, node) => nodeOf(`${name}-${node}`));
+  const nodes = Array.from({ length: NODES }, (_, place) => node(`${name}-${place}`));
   return {
     ref: { kind: 'FloatingIPPool', namespace: 'default', name, uid: `uid-${name}` },
     address: `203.0.${Math.floor(index / 250)}.${(index % 250) + 1}`,
-    nodes: new Map(nodes.map((node) => [node.name, node])),
+    nodes: new Map(nodes.map((each) => [each.name, each])),
   };
 }
-
-const nodeOf = (name: string): ObservedNode => ({
-  name,
-  uid: `uid-${name}`,
-  labels: { pool: 'work' },
-  taints: [],
-  ready: true,
-  deleting: false,
-  unschedulable: false,
-  providerID: `${PREFIX}${name}`,
-  region: 'nyc3',
-  createdAt: 0,
-});
 
 /** Counts turns; as soon as an address is confirmed on a node, that node fails and the one before is ready again. */
 function failAgain(

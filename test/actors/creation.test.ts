@@ -1,11 +1,22 @@
 import { describe, expect } from 'vitest';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import type { Address } from '../../machines/types.ts';
+import { ingress, lose } from '../support/setups.ts';
 import { test } from '../support/sound.ts';
 import { node, type World } from '../support/world.ts';
 
 const A = '203.0.113.207' as Address;
 const SECOND = 1000;
+
+/** Does something each time that the provider is about to create an address. */
+const beforeCreation = (world: World, run: () => void): void => {
+  const { cloud } = world.provider;
+  const { create } = cloud;
+  cloud.create = (region) => {
+    run();
+    return create.call(cloud, region);
+  };
+};
 
 const creates = (world: World) => world.provider.writes().filter(({ verb }) => verb === 'createRoutedIP');
 const ipsOf = (world: World, ref: Parameters<World['status']>[0]): readonly Address[] =>
@@ -18,9 +29,7 @@ const allActive = (world: World, ref: Parameters<World['status']>[0], count: num
 describe('a pool that wants more addresses than it lists', () => {
   test('creates them one at a time, lists them in its spec, and assigns them', async ({ open }) => {
     const world = open();
-    world.nodes(node('a'), node('b'), node('c'));
-    world.address(A, 'a');
-    const ref = world.pool('ingress', { ips: [A], desiredIPs: 3 });
+    const ref = ingress(world, { nodes: ['a', 'b', 'c'], addresses: { [A]: 'a' }, desiredIPs: 3 });
     await world.start();
     await world.clock.runUntil(allActive(world, ref, 3), 60 * SECOND);
     expect(ipsOf(world, ref)).toHaveLength(3);
@@ -38,15 +47,13 @@ describe('a pool that wants more addresses than it lists', () => {
 
   test('writes its intent into the status before it calls, and the address into the spec before it uses it', async ({ open }) => {
     const world = open();
-    world.nodes(node('a'));
-    const ref = world.pool('ingress', { desiredIPs: 1 });
-    const { create, assign } = world.provider.cloud;
+    const ref = ingress(world, { nodes: ['a'], desiredIPs: 1 });
+    const { assign } = world.provider.cloud;
     let intent: unknown = null;
     let listed: readonly Address[] = [];
-    world.provider.cloud.create = (region) => {
+    beforeCreation(world, () => {
       intent = world.status(ref).pendingCreate;
-      return create.call(world.provider.cloud, region);
-    };
+    });
     world.provider.cloud.assign = (address, holder) => {
       listed = ipsOf(world, ref);
       return assign.call(world.provider.cloud, address, holder);
@@ -61,13 +68,10 @@ describe('a pool that wants more addresses than it lists', () => {
 
   test('does not use an address before it stands in the spec, however long that takes', async ({ open }) => {
     const world = open();
-    world.nodes(node('a'));
-    const ref = world.pool('ingress', { desiredIPs: 1 });
-    const { create } = world.provider.cloud;
-    world.provider.cloud.create = (region) => {
+    const ref = ingress(world, { nodes: ['a'], desiredIPs: 1 });
+    beforeCreation(world, () => {
       world.cluster.failWrites();
-      return create.call(world.provider.cloud, region);
-    };
+    });
     await world.start();
     await world.clock.advance(60 * SECOND);
     expect(creates(world)).toHaveLength(1);
@@ -79,15 +83,13 @@ describe('a pool that wants more addresses than it lists', () => {
 
   test('keeps serving what it has while the quota is reached, says so, and goes on when there is room', async ({ open }) => {
     const world = open({ provider: { quota: 1 } });
-    world.nodes(node('a'), node('b'));
-    world.address(A);
-    const ref = world.pool('ingress', { ips: [A], desiredIPs: 2 });
+    const ref = ingress(world, { nodes: ['a', 'b'], addresses: { [A]: null }, desiredIPs: 2 });
     await world.start();
     await world.untilStates(ref, { [A]: 'active' });
     await world.clock.runUntil(() => world.status(ref).error !== undefined, 10 * SECOND);
     expect(world.status(ref).error).toMatch(/^creating new ip with provider: .*quota/);
     expect(world.cluster.conditions(ref)).toContainEqual(expect.objectContaining({ type: 'Degraded', reason: 'CreateFailed' }));
-    world.cluster.setNode(node('a', { ready: false }));
+    lose(world, 'a');
     await world.untilOn(A, 'b', SECOND);
     const tried = creates(world).length;
     await world.clock.advance(400 * SECOND);
@@ -101,8 +103,7 @@ describe('a pool that wants more addresses than it lists', () => {
 
   test('stops creating when it wants no more', async ({ open }) => {
     const world = open({ provider: { quota: 0 } });
-    world.nodes(node('a'));
-    const empty = world.pool('ingress', { desiredIPs: 1 });
+    const empty = ingress(world, { nodes: ['a'], desiredIPs: 1 });
     await world.start();
     await world.clock.runUntil(() => world.status(empty).error !== undefined, 10 * SECOND);
     world.provider.cloud.setQuota(10);
@@ -116,8 +117,7 @@ describe('a pool that wants more addresses than it lists', () => {
 
   test('uses an address of its own again when a person reset the spec, and creates none', async ({ open }) => {
     const world = open();
-    world.nodes(node('a'));
-    const ref = world.pool('ingress', { desiredIPs: 1 });
+    const ref = ingress(world, { nodes: ['a'], desiredIPs: 1 });
     await world.start();
     await world.clock.runUntil(allActive(world, ref, 1), 60 * SECOND);
     const [made] = ipsOf(world, ref);
@@ -189,8 +189,7 @@ describe('a creation whose outcome is unknown', () => {
   for (const [what, fault] of Object.entries(lost)) {
     test(`and that ${what} is made once more, after it can have no more effect`, async ({ open }) => {
       const world = open();
-      world.nodes(node('a'));
-      const ref = world.pool('ingress', { desiredIPs: 1 });
+      const ref = ingress(world, { nodes: ['a'], desiredIPs: 1 });
       world.provider.faults.next('createRoutedIP', fault);
       await world.start();
       await world.clock.runUntil(allActive(world, ref, 1), 90 * SECOND);
@@ -202,14 +201,11 @@ describe('a creation whose outcome is unknown', () => {
 
   test('while a person creates one too: nothing is created, until the right one is listed', async ({ open }) => {
     const world = open();
-    world.nodes(node('a'));
-    const ref = world.pool('ingress', { desiredIPs: 1 });
+    const ref = ingress(world, { nodes: ['a'], desiredIPs: 1 });
     world.provider.faults.next('createRoutedIP', { kind: 'loseReply' });
-    const { create } = world.provider.cloud;
-    world.provider.cloud.create = (region) => {
+    beforeCreation(world, () => {
       world.address(A);
-      return create.call(world.provider.cloud, region);
-    };
+    });
     await world.start();
     await world.clock.runUntil(() => world.status(ref).error !== undefined, 60 * SECOND);
     expect(world.cluster.conditions(ref)).toContainEqual(expect.objectContaining({ type: 'Degraded', reason: 'CreateUnknown' }));
@@ -225,14 +221,11 @@ describe('a creation whose outcome is unknown', () => {
 
   test('is still not repeated after a restart and after the records are lost', async ({ open }) => {
     const world = open();
-    world.nodes(node('a'));
-    const ref = world.pool('ingress', { desiredIPs: 1 });
+    const ref = ingress(world, { nodes: ['a'], desiredIPs: 1 });
     world.provider.faults.next('createRoutedIP', { kind: 'loseReply' });
-    const { create } = world.provider.cloud;
-    world.provider.cloud.create = (region) => {
+    beforeCreation(world, () => {
       world.address(A);
-      return create.call(world.provider.cloud, region);
-    };
+    });
     const first = await world.start();
     await world.clock.runUntil(() => world.status(ref).error !== undefined, 60 * SECOND);
     first.kill();
@@ -246,8 +239,7 @@ describe('a creation whose outcome is unknown', () => {
 
   test('and during which the spec becomes invalid is looked up when the spec is valid again', async ({ open }) => {
     const world = open();
-    world.nodes(node('a'));
-    world.pool('ingress', { desiredIPs: 1 });
+    ingress(world, { nodes: ['a'], desiredIPs: 1 });
     world.provider.faults.next('createRoutedIP', { kind: 'hang', effectAfterMs: 12_000 });
     await world.start();
     await world.clock.runUntil(() => creates(world).length === 1, 10 * SECOND);

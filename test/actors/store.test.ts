@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
+import { gaps, ingress, killAll, lose, untilAssigns } from '../support/setups.ts';
 import { test } from '../support/sound.ts';
 import { node, PROVIDER, type World } from '../support/world.ts';
 
@@ -11,17 +12,12 @@ const BOTH = { [A]: 'active', [B]: 'active' } as const;
 
 /** A pool with A on node a and B on node b, and node c to spare. */
 const serving = async (world: World, spec: { readonly desiredIPs?: number } = {}): Promise<ObjectRef> => {
-  world.nodes(node('a'), node('b'), node('c'));
-  world.address(A, 'a');
-  world.address(B, 'b');
-  const ref = world.pool('ingress', { ips: [A, B], ...spec });
+  const ref = ingress(world, { nodes: ['a', 'b', 'c'], addresses: { [A]: 'a', [B]: 'b' }, ...spec });
   await world.start();
   await world.untilStates(ref, BOTH);
   await world.clock.advance(20 * SECOND);
   return ref;
 };
-
-const lose = (world: World, name: string): void => world.cluster.setNode(node(name, { ready: false }));
 
 describe('while the record store is away', () => {
   for (const seconds of [5, 30]) {
@@ -42,7 +38,7 @@ describe('while the record store is away', () => {
       const world = open({ provider: { actionMs: 3_000 } });
       const ref = await serving(world);
       lose(world, 'a');
-      await world.clock.runUntil(() => world.assigns().length === 1, SECOND);
+      await untilAssigns(world, 1, SECOND);
       world.store.goDown();
       await world.clock.advance(seconds * SECOND);
       expect(world.holderOf(A)).toBe('c');
@@ -57,7 +53,7 @@ describe('while the record store is away', () => {
     const world = open();
     const ref = await serving(world);
     lose(world, 'a');
-    await world.clock.runUntil(() => world.assigns().length === 1, SECOND);
+    await untilAssigns(world, 1, SECOND);
     world.store.goDown();
     world.queues.goDown();
     await world.clock.advance(30 * SECOND);
@@ -71,9 +67,7 @@ describe('while the record store is away', () => {
 
   test('from the start, the process waits for it', async ({ open }) => {
     const world = open();
-    world.nodes(node('a'));
-    world.address(A);
-    const ref = world.pool('ingress', { ips: [A] });
+    const ref = ingress(world, { nodes: ['a'], addresses: { [A]: null } });
     world.store.goDown();
     await world.start();
     await world.clock.advance(30 * SECOND);
@@ -101,9 +95,7 @@ describe('when replies of the record store are lost', () => {
 
   test('of the write that creates the records, the pool starts all the same', async ({ open }) => {
     const world = open();
-    world.nodes(node('a'));
-    world.address(A);
-    const ref = world.pool('ingress', { ips: [A] });
+    const ref = ingress(world, { nodes: ['a'], addresses: { [A]: null } });
     world.store.loseReplies(3);
     await world.start();
     await world.untilStates(ref, { [A]: 'active' });
@@ -144,7 +136,7 @@ describe('when the store restarts without its last writes', () => {
     const ref = await serving(world);
     const before = world.store.checkpoint();
     lose(world, 'a');
-    await world.clock.runUntil(() => world.assigns().length === 1, SECOND);
+    await untilAssigns(world, 1, SECOND);
     await world.clock.advance(SECOND);
     world.store.restart(before);
     await world.untilStates(ref, BOTH, 60 * SECOND);
@@ -160,7 +152,7 @@ describe('when the store restarts without its last writes', () => {
     lose(world, 'a');
     await world.untilOn(A, 'c');
     await world.untilStates(ref, BOTH);
-    for (const process of world.processes) process.kill();
+    killAll(world);
     world.store.restart(before);
     await world.start();
     await world.clock.advance(60 * SECOND);
@@ -173,7 +165,7 @@ describe('when the store restarts without its last writes', () => {
     const world = open({ provider: { actionMs: 2_000 } });
     const ref = await serving(world);
     lose(world, 'a');
-    await world.clock.runUntil(() => world.assigns().length === 1, SECOND);
+    await untilAssigns(world, 1, SECOND);
     const before = world.store.checkpoint();
     await world.untilStates(ref, BOTH);
     world.nodes(node('d'));
@@ -181,7 +173,7 @@ describe('when the store restarts without its last writes', () => {
     await world.untilOn(A, 'd');
     await world.untilStates(ref, BOTH);
     world.cluster.setNode(node('c'));
-    for (const process of world.processes) process.kill();
+    killAll(world);
     world.store.restart(before);
     world.queues.wipe();
     await world.start();
@@ -198,7 +190,7 @@ describe('when the store restarts without its last writes', () => {
     world.nodes(node('d'));
     world.pool('ingress', { ips: [A, B], desiredIPs: 3 });
     await world.clock.runUntil(() => world.status(ref).activeIPs === 3, 30 * SECOND);
-    for (const process of world.processes) process.kill();
+    killAll(world);
     world.store.restart(before);
     await world.start();
     await world.clock.advance(120 * SECOND);
@@ -219,7 +211,7 @@ describe('when the store is emptied', () => {
       const world = open({ provider: { actionMs: 5_000 } });
       const ref = await serving(world);
       lose(world, 'a');
-      await world.clock.runUntil(() => world.assigns().length === 1, SECOND);
+      await untilAssigns(world, 1, SECOND);
       await world.clock.advance(SECOND);
       wipe(world);
       await world.untilStates(ref, BOTH, 60 * SECOND);
@@ -255,7 +247,7 @@ describe('when the store is emptied', () => {
       await world.clock.runUntil(() => world.status(ref).activeIPs === 3, 60 * SECOND);
       const held = world.provider.cloud.addresses();
       const writes = world.provider.writes().length;
-      for (const process of world.processes) process.kill();
+      killAll(world);
       wipe(world);
       await world.start();
       await world.clock.advance(60 * SECOND);
@@ -270,8 +262,7 @@ describe('when the store is emptied', () => {
 
   test('while a creation is under way and no process runs, no second address is created', async ({ open }) => {
     const world = open();
-    world.nodes(node('a'));
-    const ref = world.pool('ingress', { desiredIPs: 1 });
+    const ref = ingress(world, { nodes: ['a'], desiredIPs: 1 });
     world.provider.faults.next('createRoutedIP', { kind: 'hang', effectAfterMs: 9_000 });
     const first = await world.start();
     await world.clock.runUntil(() => world.provider.writes().length === 1, 5 * SECOND);
@@ -287,10 +278,7 @@ describe('when the store is emptied', () => {
 
   test('the cool-off is kept', async ({ open }) => {
     const world = open();
-    world.nodes(node('a'), node('b'));
-    world.address(A);
-    world.address(B);
-    const ref = world.pool('ingress', { ips: [A, B], assignmentCoolOffSeconds: 60 });
+    const ref = ingress(world, { nodes: ['a', 'b'], addresses: { [A]: null, [B]: null }, assignmentCoolOffSeconds: 60 });
     const first = await world.start();
     await world.untilStates(ref, { [A]: 'active', [B]: 'unassigned' });
     first.kill();
@@ -298,15 +286,14 @@ describe('when the store is emptied', () => {
     world.queues.wipe();
     await world.start();
     await world.untilOn(B, 'b', 90 * SECOND);
-    const [one = 0, two = 0] = world.assigns().map(({ at }) => at);
-    expect(two - one).toBeGreaterThanOrEqual(60 * SECOND);
-    expect(two - one).toBeLessThan(63 * SECOND);
+    expect(gaps(world)[0]).toBeGreaterThanOrEqual(60 * SECOND);
+    expect(gaps(world)[0]).toBeLessThan(63 * SECOND);
   });
 
   test('a pool that was deleted meanwhile leaves no annotation behind once its addresses are another pool’s', async ({ open }) => {
     const world = open();
     const ref = await serving(world);
-    for (const process of world.processes) process.kill();
+    killAll(world);
     world.store.wipe();
     world.queues.wipe();
     world.invariants.forget();
@@ -336,7 +323,7 @@ describe('when the queues', () => {
     const world = open({ provider: { actionMs: 3_000 } });
     const ref = await serving(world);
     lose(world, 'a');
-    await world.clock.runUntil(() => world.assigns().length === 1, SECOND);
+    await untilAssigns(world, 1, SECOND);
     world.queues.goDown();
     await world.clock.advance(30 * SECOND);
     world.queues.comeBack();
@@ -348,7 +335,7 @@ describe('when the queues', () => {
     const world = open({ provider: { actionMs: 3_000, callMs: 1_000 } });
     const ref = await serving(world);
     lose(world, 'a');
-    await world.clock.runUntil(() => world.assigns().length === 1, 2 * SECOND);
+    await untilAssigns(world, 1, 2 * SECOND);
     world.queues.wipe();
     await world.untilStates(ref, { [A]: 'in-progress', [B]: 'active' }, SECOND);
     await world.untilStates(ref, BOTH, 900 * SECOND);
@@ -361,7 +348,7 @@ describe('when the queues', () => {
     const ref = await serving(world);
     world.provider.faults.next('assignRoutedIP', { kind: 'refuse', error: 'InProgress' }, 6);
     lose(world, 'a');
-    await world.clock.runUntil(() => world.assigns().length === 6, 60 * SECOND);
+    await untilAssigns(world, 6);
     await world.clock.advance(SECOND);
     expect(world.queues.jobs(PROVIDER).length).toBeGreaterThan(0);
     world.queues.wipe();
