@@ -19,8 +19,6 @@ export interface RedisLink {
   call<T>(what: string, run: (redis: Redis) => Promise<T>): Promise<T>;
   /** Runs a Lua script by its hash. Its keys must share one hash tag. */
   script(what: string, lua: LuaScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
-  /** Told at each change between connected and not. Answers what ends it. */
-  onChange(listener: (connected: boolean) => void): () => void;
   close(): Promise<void>;
 }
 
@@ -35,9 +33,6 @@ const UNUSABLE = /^(LOADING|READONLY|OOM|MISCONF|CLUSTERDOWN|MASTERDOWN|TRYAGAIN
 export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: RedisLinkOptions): RedisLink => {
   const redis = failFastClient(address, commandTimeoutMs);
   const target = targetOf(redis);
-  const listeners = new Set<(connected: boolean) => void>();
-  const tell = (connected: boolean): void => listeners.forEach((listener) => void listener(connected));
-
   /** Scripts that this connection has sent. */
   const known = new Set<string>();
   let lastTrouble = '';
@@ -48,11 +43,9 @@ export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: R
   });
   redis.on('ready', () => {
     lastTrouble = '';
-    tell(true);
   });
   redis.on('close', () => {
     known.clear();
-    tell(false);
   });
 
   const call = async <T>(what: string, run: (client: Redis) => Promise<T>): Promise<T> => {
@@ -83,12 +76,7 @@ export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: R
           return client.eval(text, keys.length, ...keys, ...args);
         }
       }),
-    onChange: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
     close: async () => {
-      listeners.clear();
       redis.disconnect();
     },
   };
