@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 // Puts the page together: what the operator says goes into the rows, and what the person chooses decides which of them are shown.
 
 import { createDetail } from './detail.js';

@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 // The right half: one actor, its chart, what it waits for, what it remembers, what became of it.
 
 import { byId, element } from './dom.js';

@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 // Draws a placed chart as SVG and marks in it what is live.
 
 import { inFull } from './graph.js';

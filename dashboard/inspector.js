@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 // Hands what the operator says to the viewer in the frame. The viewer asks for it by saying that it is there; what was said before waits for that.
 
 const RETRY_MS = 2_000;

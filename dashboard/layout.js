@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 // Places the boxes and arrows of a chart with the ELK layout engine, in a worker, so that the page stays responsive.
 
 import { backwards, graphOf } from './graph.js';

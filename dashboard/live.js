@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 // The stream of changes, and what is known about the connection it comes over.
 
 /** @typedef {import('./types.js').Row} Row */

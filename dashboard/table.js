@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 // The table. Only the rows in sight are in the page, so that ten thousand cost no more than twenty.
 
 import { byId, element } from './dom.js';

@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 // Lets a picture be moved by dragging and magnified by the wheel or the buttons.
 
 /** @typedef {{ x: number, y: number, width: number, height: number }} Frame */

@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
 import type { ActorRecord } from '../../actors/ports.ts';
