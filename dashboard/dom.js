@@ -1,4 +1,3 @@
-
 /** The element of the page with that id. @throws Error when the page lacks it
  * @param {string} id @returns {HTMLElement} */
 export function byId(id) {
