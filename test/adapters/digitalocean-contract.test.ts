@@ -19,7 +19,7 @@ const dropletOf = (providerID: ProviderID): number => Number(providerID.slice('d
 const nodeOf = (dropletId: number): ProviderID => `digitalocean://${dropletId}` as ProviderID;
 
 async function harness(addressAPI: 'reserved_ips' | 'floating_ips'): Promise<ProviderHarness> {
-  const { simulator, provider, close } = await startTestBed({ addressAPI });
+  const { simulator, provider, close } = await startTestBed({ addressAPI }, { rateLimit: { perHour: 100_000, perMinute: 100_000 } });
   const post = async (path: string, body: unknown): Promise<void> => {
     const headers = { authorization: `Bearer ${secret}` };
     const reply = await fetch(simulator.url + path, { method: 'POST', headers, body: JSON.stringify(body) });

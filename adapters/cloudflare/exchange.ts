@@ -1,0 +1,72 @@
+import { type Agent as HttpAgent, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { TLSSocket } from 'node:tls';
+import { ProviderError } from '../../actors/errors.ts';
+import type { Call, Probe } from '../../actors/ports.ts';
+import type { Reply } from './refusals.ts';
+
+/** One verb of the port while it goes on. */
+export interface Verb {
+  /** Names it in messages: `create DNS record A nodes 203.0.113.7 in example.com`. */
+  readonly what: string;
+  readonly call: Call;
+  /** For all its requests together, by `performance.now()`. */
+  readonly deadlineAt: number;
+}
+
+export interface Wire {
+  readonly secure: boolean;
+  readonly agent: HttpAgent;
+  readonly token: string;
+  readonly probe: Probe | undefined;
+}
+
+export interface Wanted {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly url: string;
+  readonly body?: string;
+}
+
+/**
+ * Sends one request and reads the whole answer, whatever it says. Not by fetch: only the socket tells whether anything was sent, which is the
+ * difference between a write that failed and one that may have taken effect.
+ * @throws ProviderError Unavailable; Fenced before anything was sent
+ */
+export function exchange({ secure, agent, token, probe }: Wire, verb: Verb, { method, url, body }: Wanted): Promise<Reply> {
+  const write = method !== 'GET';
+  return new Promise((resolve, reject) => {
+    let sent = false;
+    const lost = (cause: Error): void => {
+      clearTimeout(timer);
+      const how = sent ? 'no answer' : 'no connection';
+      reject(new ProviderError('Unavailable', `${verb.what}: ${how} (${cause.message})`, { cause, unknownOutcome: write && sent }));
+    };
+    const headers = { accept: 'application/json', authorization: `Bearer ${token}`, 'user-agent': 'routedip-operator' };
+    const bodyHeaders = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };
+    // From here to `end` nothing may be awaited: the fence holds for this moment only.
+    if (write) verb.call.fence?.assertFresh();
+    probe?.('beforeSend', verb.what);
+    const request = (secure ? requestHttps : requestHttp)(url, { method, headers: { ...headers, ...bodyHeaders }, agent });
+    const timer = setTimeout(() => request.destroy(new Error('deadline exceeded')), Math.max(1, verb.deadlineAt - performance.now()));
+    request.once('socket', (socket) => {
+      if (!socket.connecting && !(secure && (socket as TLSSocket & { secureConnecting?: boolean }).secureConnecting)) sent = true;
+      else
+        socket.once(secure ? 'secureConnect' : 'connect', () => {
+          sent = true;
+        });
+    });
+    request.once('error', lost);
+    request.once('response', (response) => {
+      probe?.('beforeReplyRead', verb.what);
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('error', lost);
+      response.once('end', () => {
+        clearTimeout(timer);
+        probe?.('afterReply', verb.what);
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') });
+      });
+    });
+    request.end(body);
+  });
+}

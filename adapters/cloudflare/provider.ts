@@ -1,0 +1,55 @@
+import { ProviderError } from '../../actors/errors.ts';
+import type { Provider } from '../../actors/ports.ts';
+import { type DNSVerbs, dnsVerbs } from './records.ts';
+import { createRequestLayer, type RequestLayerOptions } from './requests.ts';
+
+export type CloudflareOptions = RequestLayerOptions;
+
+export interface CloudflareProvider extends Provider {
+  /** Closes idle connections. */
+  close(): void;
+}
+
+/**
+ * What the request budget of a token must be: the API allows 1200 requests in any five minutes, and buckets of 200 a minute that begin full
+ * spend no more (200 at once and 5 × 200 after). DNS is all that is done here, so that nothing is kept back from it.
+ */
+export const cloudflareBudget = { perMinute: 200, perHour: 12_000, reserve: { dns: 0 } } as const;
+
+/** The DNS part of the provider port over the Cloudflare API, for one token; every other verb is Unsupported. */
+export function createCloudflareProvider(options: CloudflareOptions): CloudflareProvider {
+  const layer = createRequestLayer(options);
+  return {
+    name: 'cloudflare',
+    capabilities: {
+      addresses: false,
+      dns: true,
+      firewalls: false,
+      ipv6: false,
+      addressesPerNode: 0,
+      // No node has it: nodes are none of Cloudflare's.
+      providerIDPrefix: 'cloudflare://',
+    },
+    ...unsupportedVerbs,
+    ...dnsVerbs(layer),
+    close: () => layer.close(),
+  };
+}
+
+const unsupported = (what: string) => (): Promise<never> => Promise.reject(new ProviderError('Unsupported', `cloudflare has no ${what}`));
+
+const unsupportedVerbs: Omit<Provider, 'name' | 'capabilities' | keyof DNSVerbs> = {
+  findRoutedIP: unsupported('floating IPs'),
+  listRoutedIPs: unsupported('floating IPs'),
+  findNode: unsupported('nodes'),
+  createRoutedIP: unsupported('floating IPs'),
+  deleteRoutedIP: unsupported('floating IPs'),
+  assignRoutedIP: unsupported('floating IPs'),
+  actionState: unsupported('floating IPs'),
+  unassignRoutedIP: unsupported('floating IPs'),
+  findRoutedIPFirewall: unsupported('firewalls'),
+  addRoutedIPFirewallPort: unsupported('firewalls'),
+  addRoutedIPFirewallNode: unsupported('firewalls'),
+  deleteRoutedIPFirewallPort: unsupported('firewalls'),
+  deleteRoutedIPFirewallNode: unsupported('firewalls'),
+};

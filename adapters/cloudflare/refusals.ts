@@ -1,0 +1,101 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ProviderError } from '../../actors/errors.ts';
+import type { ErrorKind } from '../../machines/types.ts';
+import { isFields } from './read.ts';
+
+/** An answer as it came. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+interface ApiError {
+  readonly code: number;
+  readonly message: string;
+}
+
+/** What the API may do about the same thing under several statuses: there its codes decide. */
+const kindOfCode: ReadonlyMap<number, ErrorKind> = new Map([
+  // Of tokens: malformed headers (with the chain that says which), missing ones, an unknown token, one without the right.
+  [6003, 'Unauthorized'],
+  [6111, 'Unauthorized'],
+  [9106, 'Unauthorized'],
+  [9109, 'Unauthorized'],
+  [10_000, 'Unauthorized'],
+  // Of identifiers that are not known.
+  [1001, 'NotFound'],
+  [1049, 'NotFound'],
+  [7000, 'NotFound'],
+  [7003, 'NotFound'],
+  [81_044, 'NotFound'],
+  // Of records that are in the way: a host with a CNAME, the same record once more.
+  [81_053, 'Conflict'],
+  [81_054, 'Conflict'],
+  [81_057, 'Conflict'],
+  [81_058, 'Conflict'],
+]);
+
+const kindOfStatus: Readonly<Record<number, ErrorKind>> = {
+  401: 'Unauthorized',
+  403: 'Unauthorized',
+  404: 'NotFound',
+  408: 'Unavailable',
+  409: 'Conflict',
+};
+
+/** The error that an answer without success is. `write`: whether the request may have changed something. */
+export function refusal(reply: Reply, data: unknown, what: string, write: boolean): ProviderError {
+  const { status } = reply;
+  const errors = errorsOf(data);
+  const reason = errors.map(({ code, message }) => `${message} (${code})`).join('; ') || '(no message)';
+  const wait = waitMs(reply);
+  const more = { ...(wait === undefined ? {} : { retryAfterMs: wait }), unknownOutcome: write && isUnclear(status) };
+  return new ProviderError(kindOf(status, errors), `${what}: ${status} ${reason.slice(0, 300)}`, more);
+}
+
+/** Nothing is known of the effect when the answer is not from the API itself, or says success and failure at once. */
+const isUnclear = (status: number): boolean => status >= 500 || status < 400;
+
+function kindOf(status: number, errors: readonly ApiError[]): ErrorKind {
+  if (status === 429) return 'RateLimited';
+  if (status >= 500) return 'Unavailable';
+  const byCode = errors.map(({ code }) => kindOfCode.get(code)).find((kind) => kind !== undefined);
+  return byCode ?? kindOfStatus[status] ?? (status < 400 ? 'Unavailable' : 'Invalid');
+}
+
+/** The errors of an envelope, each followed by its chain, which often says more than the error itself. */
+function errorsOf(data: unknown): readonly ApiError[] {
+  const listed = isFields(data) && Array.isArray(data.errors) ? data.errors : [];
+  return listed.flatMap(chainOf);
+}
+
+function chainOf(value: unknown): ApiError[] {
+  if (!isFields(value)) return [];
+  const { code, message, error_chain: chain } = value;
+  const error = { code: typeof code === 'number' ? code : 0, message: typeof message === 'string' ? message : '(no message)' };
+  return [error, ...(Array.isArray(chain) ? chain.flatMap(chainOf) : [])];
+}
+
+const shortestWaitMs = 1000;
+const longestWaitMs = 3_600_000;
+/** A token that asked too much is blocked for five minutes: asking once a minute when none is named costs little. */
+const unnamedWaitMs = 60_000;
+
+/** How long the API asks to wait: `Retry-After` (seconds or a date), on a 429 else the end of the window. */
+export function waitMs(reply: Reply): number | undefined {
+  const after = reply.headers['retry-after'];
+  const seconds = Number(after ?? Number.NaN) * 1000;
+  const named = Number.isNaN(seconds) ? Date.parse(after ?? '') - Date.now() : seconds;
+  if (!Number.isNaN(named)) return Math.min(longestWaitMs, Math.max(shortestWaitMs, named));
+  return reply.status === 429 ? (windowOf(reply)?.endsInMs ?? unnamedWaitMs) : undefined;
+}
+
+/** What the header `Ratelimit: "default";r=50;t=30` says: requests that are left, and when the window ends. */
+export function windowOf({ headers }: Reply): { readonly remaining: number; readonly endsInMs: number } | undefined {
+  const said = String(headers.ratelimit ?? '');
+  const remaining = /;\s*r=(\d+)/.exec(said)?.[1];
+  const seconds = /;\s*t=(\d+)/.exec(said)?.[1];
+  if (remaining === undefined || seconds === undefined) return undefined;
+  return { remaining: Number(remaining), endsInMs: Math.min(longestWaitMs, Math.max(shortestWaitMs, Number(seconds) * 1000)) };
+}
