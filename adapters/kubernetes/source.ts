@@ -119,6 +119,11 @@ export class KubernetesSource implements ClusterSource, Seen {
     return this.#nodes.values();
   }
 
+  /** Whether all objects of this kind are known: only then is one that was not told a deleted one. */
+  knows(kind: string): boolean {
+    return this.#kinds.knows(kind);
+  }
+
   /** What is not yet known, and why, for people; empty when everything is synced. */
   missing(): readonly string[] {
     const uses = [...this.#watched.values()].flatMap(({ nodes, pods }) => [nodes, pods]).filter((use) => !settled(use));

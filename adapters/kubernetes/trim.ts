@@ -109,8 +109,9 @@ export const trimNode = (object: unknown, keys: readonly string[], shared: Inter
 const NONE: readonly Address[] = Object.freeze([]);
 
 const addressesIn = (texts: readonly unknown[]): readonly Address[] => {
-  const found = texts.flatMap((one) => parseAddress(text(one)) ?? []);
-  return found.length === 0 ? NONE : found;
+  const found = texts.map((one) => (typeof one === 'string' ? parseAddress(one) : null)).filter((address) => address !== null);
+  // A list that was filled bit by bit keeps room for more of them; a copy is as long as it is.
+  return found.length === 0 ? NONE : found.slice();
 };
 
 /** A Node with the labels under `keys` only, and with its addresses, which take a third of the memory: kept where somebody reads them. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { at, type Json } from '../../simulator/kubernetes/objects.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { nodeRef } from './kubernetes-support.ts';
-import { FIRST, IPV4, patchesOf, SECOND, writing } from './kubernetes-writer-support.ts';
+import { FIRST, FIRST_V6, IPV4, IPV6, patchesOf, SECOND, writing } from './kubernetes-writer-support.ts';
 
 describe('the annotation of a node', () => {
   test('is set where an address is and taken from where it was', async () => {
@@ -85,6 +85,33 @@ describe('the annotation of a node', () => {
     writer.project(projection({ annotated: { b: FIRST } }));
     await writer.flush(2_000);
     expect(log.lines).toEqual([]);
+  });
+
+  test('for an IPv6 address is one of its own, beside that for an IPv4 address', async () => {
+    const { writer, projection, annotation, ref } = await writing();
+    const addresses = [FIRST, FIRST_V6];
+    writer.project(projection({ annotated: { a: addresses, b: SECOND }, addresses: [...addresses, SECOND] }));
+    await writer.flush(2_000);
+    expect([annotation('a'), annotation('a', IPV6)]).toEqual([FIRST, FIRST_V6]);
+    expect([annotation('b'), annotation('b', IPV6)]).toEqual([SECOND, undefined]);
+    writer.project(projection({ annotated: { a: FIRST, b: [SECOND, FIRST_V6] }, addresses: [...addresses, SECOND] }));
+    await writer.flush(2_000);
+    expect([annotation('a'), annotation('a', IPV6)]).toEqual([FIRST, undefined]);
+    expect([annotation('b'), annotation('b', IPV6)]).toEqual([SECOND, FIRST_V6]);
+    writer.retract(ref, [...addresses, SECOND]);
+    await waitFor('no annotation', () => [annotation('a'), annotation('b'), annotation('b', IPV6)].every((each) => each === undefined));
+  });
+
+  test('for an IPv6 address is found on a node by its value', async () => {
+    const { newWriter, projection, annotation, simulator, source } = await writing();
+    simulator.store.patch(nodeRef('a'), { metadata: { annotations: { [IPV6]: FIRST_V6, [IPV4]: '198.51.100.1' } } });
+    await waitFor('the annotation is seen', () => [...source.nodes()].some(({ ipv6 }) => ipv6 === FIRST_V6));
+    const next = newWriter();
+    next.project(projection({ annotated: { b: FIRST_V6 }, addresses: [FIRST_V6] }));
+    await next.flush(2_000);
+    expect(annotation('a', IPV6)).toBeUndefined();
+    expect(annotation('a')).toBe('198.51.100.1');
+    expect(annotation('b', IPV6)).toBe(FIRST_V6);
   });
 
   test('goes with the pool', async () => {

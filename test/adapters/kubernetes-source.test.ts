@@ -14,13 +14,10 @@ import {
   setReady,
   simulated,
   sourceOn,
+  watchesOf,
 } from './kubernetes-support.ts';
 
 const BLUE = { match: { nodeLabel: 'color=blue' } };
-
-const watchesOf = (simulator: KubernetesSimulator, plural: string): number =>
-  simulator.requests.filter(({ path, query, code }) => path.endsWith(`/${plural}`) && query.includes('watch=true') && code === undefined)
-    .length;
 
 const requestsOf = (simulator: KubernetesSimulator, plural: string, part: string): number =>
   simulator.requests.filter(({ path, query }) => path.endsWith(`/${plural}`) && query.includes(part)).length;

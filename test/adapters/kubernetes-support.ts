@@ -13,10 +13,31 @@ import { API_VERSION, KIND } from '../../crds/generated/floatingippool.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
 import { type NodeSpec, nodeObject, type PodSpec, podObject } from '../../simulator/kubernetes/cluster.ts';
-import type { Json } from '../../simulator/kubernetes/objects.ts';
+import type { Json, JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { type KubernetesOptions, type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
 
 export const CRD = 'crds/floatingippools.yaml';
+
+/** The definition of NodeDNSRecordSets. */
+export const RECORD_SETS: JsonObject = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'nodednsrecordsets.flipop.digitalocean.com' },
+  spec: {
+    group: 'flipop.digitalocean.com',
+    scope: 'Namespaced',
+    names: { kind: 'NodeDNSRecordSet', listKind: 'NodeDNSRecordSetList', plural: 'nodednsrecordsets', singular: 'nodednsrecordset' },
+    versions: [
+      {
+        name: 'v1alpha1',
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+};
 
 /** What was logged, one text a line. */
 export interface RecordedLog extends Log {
@@ -118,25 +139,36 @@ export const poolObject = (name: string, spec: { readonly [key: string]: Json },
   spec: { provider: 'digitalocean', region: 'nyc3', ips: ['203.0.113.7'], ...spec },
 });
 
-export const poolRef = (name: string, namespace = 'default'): { apiVersion: string; kind: string; name: string; namespace: string } => ({
+export const recordSetObject = (name: string, spec: { readonly [key: string]: Json } = {}): Json => ({
   apiVersion: API_VERSION,
-  kind: KIND,
-  name,
-  namespace,
+  kind: 'NodeDNSRecordSet',
+  metadata: { name, namespace: 'default' },
+  spec: { dnsRecordSet: { zone: 'example.com', recordName: name }, ...spec },
 });
+
+interface Ref {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+export const poolRef = (name: string, namespace = 'default'): Ref => ({ apiVersion: API_VERSION, kind: KIND, name, namespace });
+
+export const recordSetRef = (name: string): Ref => ({ ...poolRef(name), kind: 'NodeDNSRecordSet' });
 
 export const nodeRef = (name: string): { apiVersion: string; kind: string; name: string } => ({ apiVersion: 'v1', kind: 'Node', name });
 
-export const podRef = (name: string, namespace = 'default'): { apiVersion: string; kind: string; name: string; namespace: string } => ({
-  apiVersion: 'v1',
-  kind: 'Pod',
-  name,
-  namespace,
-});
+export const podRef = (name: string, namespace = 'default'): Ref => ({ apiVersion: 'v1', kind: 'Pod', name, namespace });
 
 export const addNode = (simulator: KubernetesSimulator, name: string, spec: Partial<NodeSpec> = {}): void => {
   simulator.store.create(nodeObject({ name, dropletID: 1, region: 'nyc3', ...spec }) as Json);
 };
+
+/** Open watches of a kind. */
+export const watchesOf = (simulator: KubernetesSimulator, plural: string): number =>
+  simulator.requests.filter(({ path, query, code }) => path.endsWith(`/${plural}`) && query.includes('watch=true') && code === undefined)
+    .length;
 
 /** Sets the Ready condition of a node. */
 export const setReady = (simulator: KubernetesSimulator, name: string, ready: boolean): void => {

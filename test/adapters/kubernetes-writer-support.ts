@@ -12,7 +12,9 @@ import { addNode, connected, nodeRef, poolObject, poolRef, Recorder, recordedLog
 
 export const FIRST = '203.0.113.7' as Address;
 export const SECOND = '203.0.113.8' as Address;
+export const FIRST_V6 = '2001:db8::7' as Address;
 export const IPV4 = 'flipop.digitalocean.com/ipv4-reserved-ip';
+export const IPV6 = 'flipop.digitalocean.com/ipv6-reserved-ip';
 
 const NOTHING_SEEN: Seen = { object: () => null, nodes: () => [] };
 
@@ -64,7 +66,7 @@ export const writing = async (options: { readonly crds?: readonly (string | Json
     ...change,
   });
   const status = (): JsonObject => (simulator.store.get(poolRef('pool')).status ?? {}) as JsonObject;
-  const annotation = (node: string): string | undefined => simulator.store.get(nodeRef(node)).metadata.annotations?.[IPV4];
+  const annotation = (node: string, key = IPV4): string | undefined => simulator.store.get(nodeRef(node)).metadata.annotations?.[key];
   return { simulator, refusing, writer, newWriter, source, ref, projection, status, annotation, log };
 };
 
