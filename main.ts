@@ -1,7 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import { charts } from './actors/catalogue.ts';
-import { poolFigures } from './actors/figures.ts';
 import type { Log, Probe } from './actors/ports.ts';
 import { Supervisor } from './actors/supervisor.ts';
 import { OUTCOMES, TIMERS } from './actors/worker.ts';
@@ -11,7 +10,7 @@ import { loadConfig, ownNamespace } from './adapters/kubernetes/kube-config.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { parseBindAddress } from './adapters/telemetry/bind-address.ts';
 import { createLog } from './adapters/telemetry/log.ts';
-import { createMetrics } from './adapters/telemetry/metrics.ts';
+import { toldToo } from './adapters/telemetry/objects.ts';
 import { type Redaction, redaction } from './adapters/telemetry/redaction.ts';
 import { startTelemetryServer } from './adapters/telemetry/server.ts';
 import { kubernetes } from './composition/kubernetes.ts';
@@ -23,6 +22,7 @@ import { redisPrefix, StoppedEarly } from './composition/redis-prefix.ts';
 import { secretsIn } from './composition/secrets.ts';
 import { settingsOf } from './composition/settings.ts';
 import { stopSignal } from './composition/signals.ts';
+import { telemetry } from './composition/telemetry.ts';
 
 const VERSION = (
   JSON.parse(readFileSync(new URL(import.meta.url.endsWith('.ts') ? './package.json' : '../package.json', import.meta.url), 'utf8')) as {
@@ -84,12 +84,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     parts.waitingFor = what;
   };
 
-  const metrics = createMetrics({
-    version: VERSION,
-    now: () => clock.now(),
-    queues: async () => (await parts.queueCounts?.()) ?? {},
-    leadership: () => ({ leading: parts.supervisor?.leading ?? false, term: parts.supervisor?.term ?? 0 }),
-  });
+  const { metrics, observers } = telemetry(VERSION, clock, parts);
   const server = await startTelemetryServer({
     bind: parseBindAddress(options.metricsBindAddr),
     scrape: () => metrics.scrape(),
@@ -127,11 +122,6 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     supervisor: () => parts.supervisor,
   });
   opened.push(() => pages.close());
-  const figures = poolFigures({
-    recordsOf: (cell) => parts.supervisor?.records().get(cell) ?? null,
-    show: (pool) => metrics.pools.show(pool),
-    forget: (namespace, name) => metrics.pools.forget(namespace, name),
-  });
   const supervisor = new Supervisor({
     charts: catalogue,
     store,
@@ -140,15 +130,15 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     log,
     probe,
     leadership,
-    source,
+    source: toldToo(source, metrics.objects),
     writer,
     providers: known.providers,
-    observers: [metrics.observer, figures, ...pages.observers],
+    observers: [...observers, ...pages.observers],
     settings,
   });
   const queueCounts = async () =>
     Object.fromEntries(await Promise.all(queueNames.map(async (name) => [name, await queues.queue(name).counts()] as const)));
-  Object.assign(parts, { supervisor, source, queueCounts } satisfies Partial<Parts>);
+  Object.assign(parts, { supervisor, source, queueCounts, budgets: known.budgets } satisfies Partial<Parts>);
   waitsFor(null);
   opened.push(() => supervisor.stop());
   await Promise.race([supervisor.start(), stopping]);

@@ -1,51 +1,29 @@
-import { poolStatus } from '../machines/status.ts';
 import type { ActorId } from '../machines/types.ts';
+import { type FailoverFigures, failoverFigures } from './figures-failover.ts';
+import { type PoolFigures, poolFigures } from './figures-pools.ts';
 import type { ActorRecord, Observer } from './ports.ts';
-import { poolView } from './view.ts';
 
-/** What metrics show of one pool. */
-export interface PoolFigures {
-  readonly namespace: string;
-  readonly name: string;
-  readonly provider: string;
-  /** Full name of the pool's DNS record; empty when it has none. */
-  readonly dns: string;
-  readonly desired: number;
-  /** Addresses that the pool has, disabled ones too. */
-  readonly acquired: number;
-  readonly assignableNodes: number;
-  readonly ips: ReturnType<typeof poolStatus>['ips'];
+/** What metrics show of objects of one kind. */
+interface Shown<T> {
+  readonly show: (figures: T) => void;
+  readonly forget: (namespace: string, name: string) => void;
 }
 
 export interface FigurePorts {
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
-  readonly show: (figures: PoolFigures) => void;
-  readonly forget: (namespace: string, name: string) => void;
+  readonly pools: Shown<PoolFigures>;
+  readonly failover: (failover: FailoverFigures) => void;
 }
 
-/** Shows pools in figures, as their records stand after each turn. */
-export const poolFigures = ({ recordsOf, show, forget }: FigurePorts): Observer => ({
-  turnSaved: ({ cell, at }) => {
-    const [kind, namespace = '', name = ''] = cell.split('/');
-    if (kind !== 'pool') return;
-    const records = recordsOf(cell);
-    const view = records && poolView(cell, records, at);
-    if (!view) {
-      forget(namespace, name);
-      return;
-    }
-    const { spec } = view.context;
-    const { ips, assignableNodes } = poolStatus(view);
-    const acquired = Object.keys(ips).length;
-    show({
-      namespace,
-      name,
-      provider: spec?.provider ?? '',
-      dns: spec?.dns ?? '',
-      desired: spec?.desired ?? 0,
-      acquired,
-      assignableNodes: assignableNodes.length,
-      ips,
-    });
-  },
-});
+/** Shows in figures what stands in records after each turn. */
+export function figures({ recordsOf, pools, failover }: FigurePorts): Observer {
+  const all: readonly Observer[] = [poolFigures({ recordsOf, ...pools }), failoverFigures(failover)];
+  return {
+    turnSaved: (turn) => {
+      for (const observer of all) observer.turnSaved(turn);
+    },
+    reset: () => {
+      for (const observer of all) observer.reset?.();
+    },
+  };
+}

@@ -5,7 +5,7 @@ import type { Environment, Options } from '../adapters/cli/options.ts';
 import { createDigitalOceanProvider } from '../adapters/digitalocean/provider.ts';
 import { type RedisBudgetOptions, redisBudget } from '../adapters/redis/budget.ts';
 import type { RedisLink } from '../adapters/redis/link.ts';
-import { instrumentProviders } from '../adapters/telemetry/instrument-provider.ts';
+import type { TokenBudget } from '../adapters/telemetry/budget-metrics.ts';
 import type { Metrics } from '../adapters/telemetry/metrics.ts';
 import type { ProviderFacts } from '../machines/validate.ts';
 
@@ -68,6 +68,8 @@ export interface Registry {
   readonly providers: Readonly<Record<string, KnownProvider>>;
   /** The providers whose jobs this program can run, with or without a token: each has a queue of its name. */
   readonly callable: readonly string[];
+  /** Of each token that there is. */
+  readonly budgets: readonly TokenBudget[];
   /** Closes idle connections. */
   readonly close: () => void;
 }
@@ -84,26 +86,30 @@ export function registry(options: Options, environment: Environment, context: Re
       return client ? [[name, client] as const] : [];
     }),
   );
-  const instrument = instrumentProviders(context.metrics.registry);
   const entry = (name: string, { facts, variable, token, client: callable }: Offer): KnownProvider => {
     const client = clients.get(name);
     const missing = callable && token === null ? `set ${variable} for the operator` : null;
-    return { facts: { ...facts, missing }, provider: client ? instrument(client) : null };
+    return { facts: { ...facts, missing }, provider: client ? context.metrics.instrument(client.provider) : null };
   };
   return {
     providers: Object.fromEntries(Object.entries(known).map(([name, offer]) => [name, entry(name, offer)])),
     callable: Object.keys(known).filter((name) => known[name]?.client),
+    budgets: [...clients].map(([provider, { tokenHash, budget }]) => ({ provider, tokenHash, budget })),
     close: () => {
-      for (const client of clients.values()) client.close();
+      for (const { provider } of clients.values()) provider.close();
     },
   };
 }
 
-function clientOf({ client, token, url, rates }: Offer, { log, probe, link, prefix, callDeadlineMs }: RegistryContext): Client | null {
+interface Working extends Omit<TokenBudget, 'provider'> {
+  readonly provider: Client;
+}
+
+function clientOf({ client, token, url, rates }: Offer, { log, probe, link, prefix, callDeadlineMs }: RegistryContext): Working | null {
   if (!client || token === null) return null;
   const tokenHash = createHash('sha256').update(token).digest('hex').slice(0, 16);
   const budget = redisBudget({ link, prefix, tokenHash, ...rates });
-  return client({ token, url: url ?? undefined, budget, log, probe, deadlineMs: callDeadlineMs });
+  return { provider: client({ token, url: url ?? undefined, budget, log, probe, deadlineMs: callDeadlineMs }), tokenHash, budget };
 }
 
 const ratesOf = ({ rateLimitPerMinute, rateLimitPerHour }: Options): Offer['rates'] => ({

@@ -1,5 +1,6 @@
 import type { Supervisor } from '../actors/supervisor.ts';
 import type { KubernetesSource } from '../adapters/kubernetes/source.ts';
+import type { TokenBudget } from '../adapters/telemetry/budget-metrics.ts';
 import type { Check } from '../adapters/telemetry/server.ts';
 
 /** What stands by now of an operator that is being put together: metrics and probes are served before the rest. */
@@ -10,6 +11,8 @@ export interface Parts {
   source?: KubernetesSource;
   /** How many jobs each queue holds, by their state. */
   queueCounts?: () => Promise<Readonly<Record<string, Readonly<Record<string, number>>>>>;
+  /** The request budgets of the tokens in use. */
+  budgets?: readonly TokenBudget[];
 }
 
 /** What /readyz asks: each answers null, or what is missing. */

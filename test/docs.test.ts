@@ -1,8 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { instrumentProviders } from '../adapters/telemetry/instrument-provider.ts';
-import { createMetrics } from '../adapters/telemetry/metrics.ts';
 import { failureReason } from '../machines/status.ts';
 import type { ErrorKind } from '../machines/types.ts';
 import { entriesOf, readme, withSections } from '../tools/generate-docs.ts';
@@ -127,27 +125,6 @@ describe('docs/conditions.md', () => {
     const plain = (text: string): string => text.replace(/\$\{[^}]*\}.*$/, '').replace(/^"$/, '');
     const lost = texts.map(plain).filter((text) => text.length > 12 && !page.includes(text));
     expect(lost).toEqual([]);
-  });
-});
-
-describe('docs/metrics.md', () => {
-  const shown = async (): Promise<readonly string[]> => {
-    const leadership = () => ({ leading: false, term: 0 });
-    const metrics = createMetrics({ version: '0', now: () => 0, queues: async () => ({}), leadership });
-    instrumentProviders(metrics.registry);
-    return (await metrics.registry.getMetricsAsJSON()).map(({ name }) => name).sort();
-  };
-  const documented = () => {
-    const rows = read('docs/metrics.md')
-      .split('\n')
-      .filter((line) => line.startsWith('| `'));
-    return rows.flatMap((row) => [...(row.split(' | ')[0] ?? '').matchAll(/`([a-z_0-9]+)`/g)].map(([, name]) => name ?? '')).sort();
-  };
-
-  test('lists every series that is served, and no other', async () => {
-    const names = await shown();
-    expect(names.length).toBeGreaterThan(20);
-    expect(documented()).toEqual(names);
   });
 });
 

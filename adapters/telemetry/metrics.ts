@@ -1,88 +1,78 @@
-import type { Observer } from '../../actors/ports.ts';
+import type { JobObserver, Observer, Provider } from '../../actors/ports.ts';
+import { budgetMetrics, type TokenBudget } from './budget-metrics.ts';
+import { type Failover, failoverMetrics } from './failover-metrics.ts';
+import { instrumentProvider } from './instrument-provider.ts';
+import { jobMetrics } from './job-metrics.ts';
+import { type MachineRecord, machineMetrics } from './machine-metrics.ts';
+import type { Objects } from './objects.ts';
 import { type PoolMetrics, poolMetrics } from './pool-metrics.ts';
 import { processMetrics } from './process-metrics.ts';
-import { Gauge, Registry } from './prom-client.ts';
+import { Registry } from './prom-client.ts';
+import { providerCalls } from './provider-calls.ts';
+import { type RecordSetMetrics, recordSetMetrics } from './record-set-metrics.ts';
+import { type RuntimeSources, runtimeMetrics } from './runtime-metrics.ts';
 import { turnMetrics } from './turn-metrics.ts';
 
-type QueueCounts = Readonly<Record<string, number>>;
-
-interface MetricsSources {
-  readonly version: string;
+/** What the metrics are read from at each scrape. */
+export interface MetricsSources extends RuntimeSources {
   /** Wall clock, ms since the epoch. */
   readonly now: () => number;
-  /** Jobs by queue, then by state. Asked at each scrape; one that throws leaves its series out of that scrape. */
-  readonly queues: () => Promise<Readonly<Record<string, QueueCounts>>>;
-  /** Whether this process decides, and under which term; term 0 for none. */
-  readonly leadership: () => { readonly leading: boolean; readonly term: number };
+  /** Every record of this process while it leads; none while it does not. */
+  readonly records: () => Iterable<MachineRecord>;
+  readonly budgets: () => readonly TokenBudget[];
 }
 
 /** All series of this process. */
 export interface Metrics {
-  /** For what registers series of its own, e.g. `instrumentProvider`. */
-  readonly registry: Registry;
   readonly pools: PoolMetrics;
-  /** Counts turns and transitions, and the assignments in them. */
-  readonly observer: Observer;
+  readonly recordSets: RecordSetMetrics;
+  readonly failover: (failover: Failover) => void;
+  /** Counts turns, transitions and the assignments in them, and the jobs that this replica runs. */
+  readonly observer: Observer & JobObserver;
+  /** The provider, with its calls counted and timed. */
+  readonly instrument: (provider: Provider) => Provider;
+  /** Told of objects that come and go, on every replica: their series go with them. */
+  readonly objects: Objects;
   /** The text that Prometheus scrapes. */
   scrape(): Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
 /** The registry with everything that is counted in this process. */
-export function createMetrics({ version, now, queues, leadership }: MetricsSources): Metrics {
+export function createMetrics({ now, records, budgets, ...runtime }: MetricsSources): Metrics {
   const registry = new Registry();
   processMetrics(registry);
+  runtimeMetrics(registry, runtime);
+  budgetMetrics(registry, budgets);
   const pools = poolMetrics(registry);
+  const recordSets = recordSetMetrics(registry);
+  const calls = providerCalls(registry);
   const turns = turnMetrics({ registry, now, assignmentEnded: pools.count });
-  registerBuild(registry, version);
-  registerQueues(registry, queues);
-  registerLeadership(registry, leadership);
+  const machines = machineMetrics({ registry, records });
   return {
-    registry,
     pools,
-    observer: { turnSaved: turns.turnSaved, reset: pools.clear },
+    recordSets,
+    failover: failoverMetrics(registry),
+    observer: {
+      turnSaved: (turn) => {
+        turns.turnSaved(turn);
+        machines.turnSaved(turn);
+      },
+      reset: () => {
+        machines.reset?.();
+        pools.clear();
+        recordSets.clear();
+      },
+      jobRan: jobMetrics(registry).jobRan,
+    },
+    instrument: (provider) => instrumentProvider(provider, calls),
+    objects: {
+      seen: calls.objectSeen,
+      gone: (object) => {
+        calls.objectGone(object);
+        if (object.kind === 'FloatingIPPool') pools.forget(object.namespace, object.name);
+        if (object.kind === 'NodeDNSRecordSet') recordSets.forget(object.namespace, object.name);
+      },
+    },
     scrape: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   };
-}
-
-function registerBuild(registry: Registry, version: string): void {
-  const labelNames = ['version', 'node'] as const;
-  const build = new Gauge({ name: 'routedip_build_info', help: '1, with what this is.', labelNames, registers: [registry] });
-  build.set({ version, node: process.version }, 1);
-}
-
-function registerQueues(registry: Registry, queues: MetricsSources['queues']): void {
-  new Gauge({
-    name: 'routedip_queue_jobs',
-    help: 'Jobs in a queue, by state.',
-    labelNames: ['queue', 'state'] as const,
-    registers: [registry],
-    async collect() {
-      this.reset();
-      // While Redis is away there is no answer, and no series is more honest than the last one. /readyz says what is wrong.
-      const counts = await queues().catch(() => ({}));
-      for (const [queue, states] of Object.entries(counts)) {
-        for (const [state, jobs] of Object.entries(states)) this.set({ queue, state }, jobs);
-      }
-    },
-  });
-}
-
-function registerLeadership(registry: Registry, leadership: MetricsSources['leadership']): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'routedip_leader',
-    help: '1 while this process decides.',
-    registers,
-    collect() {
-      this.set(leadership().leading ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: 'routedip_term',
-    help: 'Term under which this process decides, or last saw another do so.',
-    registers,
-    collect() {
-      this.set(leadership().term);
-    },
-  });
 }

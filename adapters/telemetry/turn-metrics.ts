@@ -1,4 +1,4 @@
-import type { Json, Observer, Transition } from '../../actors/ports.ts';
+import type { Observer, Transition } from '../../actors/ports.ts';
 import type { AssignmentEnd } from './pool-metrics.ts';
 import { Counter, Histogram, type Registry } from './prom-client.ts';
 
@@ -10,16 +10,10 @@ interface TurnMetricsOptions {
   readonly assignmentEnded: (end: AssignmentEnd) => void;
 }
 
-/** Counts saved turns and the transitions in them, and how long a turn took from its event to the end of its write. */
+/** Counts saved turns and the assignments that ended in them, and how long a turn took from its event to the end of its write. */
 export function turnMetrics({ registry, now, assignmentEnded }: TurnMetricsOptions): Observer {
   const registers = [registry];
   const turns = new Counter({ name: 'routedip_turns_total', help: 'Turns that were saved.', registers });
-  const transitions = new Counter({
-    name: 'routedip_transitions_total',
-    help: 'Transitions into a state, by chart.',
-    labelNames: ['chart', 'to'] as const,
-    registers,
-  });
   const duration = new Histogram({
     name: 'routedip_turn_duration_seconds',
     help: 'From the time of the event to the end of the write.',
@@ -28,28 +22,12 @@ export function turnMetrics({ registry, now, assignmentEnded }: TurnMetricsOptio
   });
 
   return {
-    turnSaved: (turn) => {
+    turnSaved: ({ at, transitions }) => {
       turns.inc();
-      duration.observe(Math.max(0, now() - turn.at) / 1000);
-      for (const transition of turn.transitions) {
-        const to = statePath(transition.after?.snapshot.value ?? 'gone');
-        const from = statePath(transition.before?.snapshot.value ?? '');
-        if (to !== from) transitions.inc({ chart: transition.chart, to });
-        const end = assignmentEnd(transition);
-        if (end) assignmentEnded(end);
-      }
+      duration.observe(Math.max(0, now() - at) / 1000);
+      for (const end of transitions.map(assignmentEnd)) if (end) assignmentEnded(end);
     },
   };
-}
-
-/** A state value on one line: `Unassigned.Waiting`, parallel regions in order with `|` between. */
-export function statePath(value: Json): string {
-  if (typeof value === 'string') return value;
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return '';
-  return Object.entries(value)
-    .map(([state, inner]) => [state, statePath(inner)].filter((part) => part !== '').join('.'))
-    .sort()
-    .join('|');
 }
 
 const ADDRESS_OF_POOL = /^pool\/([^/]+)\/([^/]+)\/ip\/(.+)$/;

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { Fenced, ProviderError } from '../../actors/errors.ts';
-import type { ActorRecord, Provider, SavedTurn } from '../../actors/ports.ts';
-import { instrumentProviders } from '../../adapters/telemetry/instrument-provider.ts';
+import type { ActorRecord, BudgetReading, Call, CallOwner, JobRun, Provider, SavedTurn } from '../../actors/ports.ts';
 import { createMetrics } from '../../adapters/telemetry/metrics.ts';
 import type { PoolMetricsView } from '../../adapters/telemetry/pool-metrics.ts';
-import { statePath } from '../../adapters/telemetry/turn-metrics.ts';
+import { statePaths } from '../../adapters/telemetry/state-paths.ts';
 import type { Address } from '../../machines/types.ts';
 
 const NOW = 1_000_000;
@@ -15,6 +14,10 @@ function metrics(sources: Partial<Parameters<typeof createMetrics>[0]> = {}) {
     now: () => NOW,
     queues: async () => ({}),
     leadership: () => ({ leading: true, term: 7 }),
+    records: () => [],
+    budgets: () => [],
+    outbox: () => 0,
+    caches: () => [],
     ...sources,
   });
   const lines = async (): Promise<readonly string[]> => (await created.scrape()).body.split('\n').filter((line) => !line.startsWith('#'));
@@ -128,9 +131,10 @@ describe('a saved turn', () => {
     expect((await of(`${P}ip_assignment_errors`))[0]).toMatch(/203\.0\.113\.1.* 1$/);
   });
 
-  test('names nested and parallel states on one line', () => {
-    expect(statePath({ Unassigned: 'Waiting' })).toBe('Unassigned.Waiting');
-    expect(statePath({ Work: { b: 'Two', a: {} } })).toBe('Work.a|b.Two');
+  test('names the states within states, one for each parallel region', () => {
+    expect(statePaths('Stable')).toEqual(['Stable']);
+    expect(statePaths({ Unassigned: 'Waiting' })).toEqual(['Unassigned.Waiting']);
+    expect(statePaths({ Work: { b: 'Two', a: {} } })).toEqual(['Work.a', 'Work.b.Two']);
   });
 });
 
@@ -158,27 +162,178 @@ describe('the process', () => {
   });
 });
 
+describe('what is counted of a job', () => {
+  const ran = (change: Partial<JobRun>): JobRun => ({
+    job: 'assign',
+    outcome: 'success',
+    waitedMs: 20,
+    ranMs: 100,
+    sinceQueuedMs: 3_000,
+    ...change,
+  });
+
+  test('is how long it waited, ran and took in all, by what came of it', async () => {
+    const { observer, of } = metrics();
+    observer.jobRan(ran({ outcome: 'unfinished', sinceQueuedMs: 120 }));
+    observer.jobRan(ran({ waitedMs: null }));
+    observer.jobRan(ran({ job: 'find', outcome: 'error', waitedMs: 1_000 }));
+    expect(await of('routedip_job_wait_seconds_sum')).toEqual([
+      'routedip_job_wait_seconds_sum{job="assign"} 0.02',
+      'routedip_job_wait_seconds_sum{job="find"} 1',
+    ]);
+    expect(await of('routedip_job_run_duration_seconds_count')).toEqual([
+      'routedip_job_run_duration_seconds_count{job="assign",outcome="again"} 1',
+      'routedip_job_run_duration_seconds_count{job="assign",outcome="success"} 1',
+      'routedip_job_run_duration_seconds_count{job="find",outcome="error"} 1',
+    ]);
+    expect(await of('routedip_job_duration_seconds_sum')).toEqual([
+      'routedip_job_duration_seconds_sum{job="assign",outcome="success"} 3',
+      'routedip_job_duration_seconds_sum{job="find",outcome="error"} 3',
+    ]);
+  });
+
+  test('is why it has to run again; one that was fenced does not, and has told nothing', async () => {
+    const { observer, of } = metrics();
+    for (const outcome of ['unfinished', 'unfinished', 'rateLimited', 'unreachable', 'stale', 'fenced'] as const)
+      observer.jobRan(ran({ outcome }));
+    expect(await of('routedip_job_retries_total')).toEqual([
+      'routedip_job_retries_total{job="assign",reason="unfinished"} 2',
+      'routedip_job_retries_total{job="assign",reason="rateLimited"} 1',
+      'routedip_job_retries_total{job="assign",reason="unreachable"} 1',
+      'routedip_job_retries_total{job="assign",reason="stale"} 1',
+    ]);
+    expect(await of('routedip_job_run_duration_seconds_count')).toContain(
+      'routedip_job_run_duration_seconds_count{job="assign",outcome="fenced"} 1',
+    );
+    expect(await of('routedip_job_duration_seconds_count')).toEqual([]);
+  });
+});
+
+describe('a request budget', () => {
+  const reading = (left: BudgetReading['left']) => ({ budgets: () => [{ provider: 'digitalocean', tokenHash: 'abcd', budget: { left } }] });
+
+  test('shows what is left of each window beside its limit, read once for a scrape', async () => {
+    let reads = 0;
+    const { of, scrape } = metrics(
+      reading(async () => {
+        reads += 1;
+        return [
+          { window: 'minute', limit: 250, left: 17 },
+          { window: 'hour', limit: 5_000, left: 4_000 },
+        ];
+      }),
+    );
+    await scrape();
+    expect(reads).toBe(1);
+    expect(await of('routedip_provider_budget_left')).toEqual([
+      'routedip_provider_budget_left{provider="digitalocean",token="abcd",window="minute"} 17',
+      'routedip_provider_budget_left{provider="digitalocean",token="abcd",window="hour"} 4000',
+    ]);
+    expect(await of('routedip_provider_budget_limit')).toEqual([
+      'routedip_provider_budget_limit{provider="digitalocean",token="abcd",window="minute"} 250',
+      'routedip_provider_budget_limit{provider="digitalocean",token="abcd",window="hour"} 5000',
+    ]);
+  });
+
+  test('that cannot be read leaves the last figures out, and comes back', async () => {
+    let away = false;
+    const { of } = metrics(
+      reading(async () => {
+        if (away) throw new Error('connect ECONNREFUSED');
+        return [{ window: 'hour', limit: 10, left: 9 }];
+      }),
+    );
+    expect(await of('routedip_provider_budget_left')).toHaveLength(1);
+    away = true;
+    expect(await of('routedip_provider_budget_left')).toEqual([]);
+    expect(await of('routedip_leader')).toHaveLength(1);
+    away = false;
+    expect(await of('routedip_provider_budget_left')).toHaveLength(1);
+  });
+});
+
+describe('the caches', () => {
+  test('show whether they are in step, and when they last were; nothing for one that never was', async () => {
+    const { of } = metrics({
+      caches: () => [
+        { kind: 'FloatingIPPool', synced: true, syncedAt: NOW },
+        { kind: 'Pod', synced: false, syncedAt: null },
+      ],
+    });
+    expect(await of('routedip_cache_synced')).toEqual([
+      'routedip_cache_synced{kind="FloatingIPPool"} 1',
+      'routedip_cache_synced{kind="Pod"} 0',
+    ]);
+    expect(await of('routedip_cache_last_sync_timestamp_seconds')).toEqual([
+      'routedip_cache_last_sync_timestamp_seconds{kind="FloatingIPPool"} 1000',
+    ]);
+  });
+});
+
+describe('a NodeDNSRecordSet', () => {
+  test('shows its records until it goes or the process stops leading', async () => {
+    const { recordSets, observer, objects, of } = metrics();
+    const set = { namespace: 'default', name: 'nodes', provider: 'cloudflare', dns: 'nodes.example.com', records: 3 };
+    const labels = 'namespace="default",name="nodes",provider="cloudflare",dns="nodes.example.com"';
+    recordSets.show(set);
+    expect(await of('flipop_nodednsrecordset_records')).toEqual([`flipop_nodednsrecordset_records{${labels}} 3`]);
+    recordSets.show({ ...set, records: 2 });
+    expect(await of('flipop_nodednsrecordset_records')).toEqual([`flipop_nodednsrecordset_records{${labels}} 2`]);
+    observer.reset?.();
+    expect(await of('flipop_nodednsrecordset_records')).toEqual([]);
+    recordSets.show(set);
+    expect(await of('flipop_nodednsrecordset_records')).toHaveLength(1);
+    objects.gone({ kind: 'NodeDNSRecordSet', namespace: 'default', name: 'nodes' });
+    expect(await of('flipop_nodednsrecordset_records')).toEqual([]);
+  });
+});
+
 describe('a provider', () => {
-  const call = { purpose: 'failover' } as const;
+  const owner: CallOwner = { kind: 'FloatingIPPool', namespace: 'default', name: 'ingress' };
   const provider = (assign: Provider['assignRoutedIP']): Provider =>
     ({
       name: 'digitalocean',
       assignRoutedIP: assign,
       findRoutedIP: async () => Promise.reject(new Error('unused')),
     }) as unknown as Provider;
-  const assign = (p: Provider) => p.assignRoutedIP('203.0.113.1' as Address, 'digitalocean://1' as never, call);
+  const assign = (p: Provider, call: Call = { purpose: 'failover' }) =>
+    p.assignRoutedIP('203.0.113.1' as Address, 'digitalocean://1' as never, call);
+  const OWNED = 'provider="digitalocean",call="AssignIP",kind="FloatingIPPool",namespace="default",name="ingress"';
+  const NOBODY = 'provider="digitalocean",call="AssignIP",kind="",namespace="",name=""';
 
-  test('answers through the decorator, and its calls are counted under the names that FLIPOP gave them', async () => {
-    const { registry, of } = metrics();
-    const owner = { kind: 'FloatingIPPool', namespace: 'default', name: 'ingress' };
-    const counted = instrumentProviders(registry)(
-      provider(async () => 'action-1'),
-      owner,
-    );
-    expect(await assign(counted)).toBe('action-1');
-    const labels = 'provider="digitalocean",call="AssignIP",kind="FloatingIPPool",namespace="default",name="ingress"';
-    expect(await of('flipop_providers_calls_total')).toEqual([`flipop_providers_calls_total{${labels},outcome="success"} 1`]);
-    expect(await of('flipop_providers_call_duration_seconds_count')).toEqual([`flipop_providers_call_duration_seconds_count{${labels}} 1`]);
+  test('answers through the decorator, and its calls are counted under the names that FLIPOP gave them and the object they are for', async () => {
+    const { instrument, of } = metrics();
+    const counted = instrument(provider(async () => 'action-1'));
+    expect(await assign(counted, { purpose: 'failover', owner })).toBe('action-1');
+    expect(await of('flipop_providers_calls_total')).toEqual([`flipop_providers_calls_total{${OWNED},outcome="success"} 1`]);
+    expect(await of('flipop_providers_call_duration_seconds_count')).toEqual([`flipop_providers_call_duration_seconds_count{${OWNED}} 1`]);
+  });
+
+  test('counts calls for many objects under none', async () => {
+    const { instrument, of } = metrics();
+    await assign(instrument(provider(async () => null)));
+    expect(await of('flipop_providers_calls_total')).toEqual([`flipop_providers_calls_total{${NOBODY},outcome="success"} 1`]);
+  });
+
+  test('forgets the calls for an object that is gone; a late one is nobody’s, and one of the same name begins at 1', async () => {
+    const { instrument, objects, of } = metrics();
+    const counted = instrument(provider(async () => null));
+    const failing = instrument(provider(() => Promise.reject(new ProviderError('Unavailable', '503'))));
+    const other = { ...owner, name: 'other' };
+    for (const each of [owner, owner, other]) await assign(counted, { purpose: 'failover', owner: each });
+    await expect(assign(failing, { purpose: 'failover', owner })).rejects.toThrow('503');
+    expect(await of('flipop_providers_calls_total')).toHaveLength(3);
+
+    objects.gone(owner);
+    const OTHER = OWNED.replace('ingress', 'other');
+    expect(await of('flipop_providers_calls_total')).toEqual([`flipop_providers_calls_total{${OTHER},outcome="success"} 1`]);
+    expect(await of('flipop_providers_call_duration_seconds_count')).toEqual([`flipop_providers_call_duration_seconds_count{${OTHER}} 1`]);
+
+    await assign(counted, { purpose: 'failover', owner });
+    expect(await of('flipop_providers_calls_total')).toContain(`flipop_providers_calls_total{${NOBODY},outcome="success"} 1`);
+    objects.seen(owner);
+    await assign(counted, { purpose: 'failover', owner });
+    expect(await of('flipop_providers_calls_total')).toContain(`flipop_providers_calls_total{${OWNED},outcome="success"} 1`);
   });
 
   const outcomes: Record<string, { error: Error; outcome: string | null }> = {
@@ -188,8 +343,8 @@ describe('a provider', () => {
   };
   for (const [title, { error, outcome }] of Object.entries(outcomes)) {
     test(`counts a call ${title}`, async () => {
-      const { registry, of } = metrics();
-      const counted = instrumentProviders(registry)(provider(() => Promise.reject(error)));
+      const { instrument, of } = metrics();
+      const counted = instrument(provider(() => Promise.reject(error)));
       await expect(assign(counted)).rejects.toBe(error);
       const lines = await of('flipop_providers_calls_total');
       expect(lines).toHaveLength(outcome === null ? 0 : 1);
@@ -205,7 +360,7 @@ describe('a provider', () => {
         return Promise.resolve(this.ref);
       }
     }
-    const counted = instrumentProviders(metrics().registry)(new Counting() as unknown as Provider);
+    const counted = metrics().instrument(new Counting() as unknown as Provider);
     expect(await assign(counted)).toBe('action-2');
   });
 });

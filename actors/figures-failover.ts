@@ -1,0 +1,62 @@
+import type { AddressContext } from '../machines/ip.ts';
+import type { ActorId } from '../machines/types.ts';
+import type { ActorRecord, Observer, Transition } from './ports.ts';
+import { stateOf } from './view.ts';
+
+/** An address whose node was lost is active on another one. */
+export interface FailoverFigures {
+  readonly provider: string;
+  /** From the turn that heard of the loss to the one that heard the confirmation, ms. */
+  readonly tookMs: number;
+}
+
+interface Loss {
+  /** Name of the node that was lost. */
+  readonly node: string;
+  /** ms since the epoch. */
+  readonly at: number;
+}
+
+/** Tells of failovers once they are over. None is told when the node came back before, or when another process led meanwhile. */
+export function failoverFigures(ended: (failover: FailoverFigures) => void): Observer {
+  const losses = new Map<ActorId, Loss>();
+
+  const note = (transition: Transition, at: number): void => {
+    const { actor, after } = transition;
+    const now = after && contextOf(after);
+    if (!now || now.retiring !== null) {
+      losses.delete(actor);
+      return;
+    }
+    const lost = nodeLost(transition);
+    if (lost !== null) losses.set(actor, { node: lost, at });
+    const loss = losses.get(actor);
+    if (!loss || !isServing(after)) return;
+    losses.delete(actor);
+    const isElsewhere = now.assigned !== null && now.assigned.name !== loss.node;
+    if (isElsewhere) ended({ provider: now.provider, tookMs: Math.max(0, at - loss.at) });
+  };
+
+  return {
+    turnSaved: ({ at, transitions }) => {
+      for (const transition of transitions) if (transition.chart === 'ip') note(transition, at);
+    },
+    reset: () => losses.clear(),
+  };
+}
+
+/** The node on which the address served before this turn, when the turn heard that it may no longer; else null. */
+function nodeLost({ events, before, after }: Transition): string | null {
+  if (!before || !isServing(before) || !events.includes('NODE_OBSERVED')) return null;
+  const { assigned } = contextOf(before);
+  const staysThere = after && isServing(after) && contextOf(after).assigned?.name === assigned?.name;
+  return staysThere ? null : (assigned?.name ?? null);
+}
+
+/** Active on a node that may hold it. */
+function isServing(record: ActorRecord): boolean {
+  const { assigned, elected, eligible } = contextOf(record);
+  return stateOf(record.snapshot.value) === 'Stable' && assigned !== null && eligible && elected?.name === assigned.name;
+}
+
+const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;

@@ -1,0 +1,50 @@
+import type { BudgetReading, BudgetWindow } from '../../actors/ports.ts';
+import { Gauge, type Registry } from './prom-client.ts';
+
+/** The request budget of one token. */
+export interface TokenBudget {
+  readonly provider: string;
+  /** Names the token without telling it. */
+  readonly tokenHash: string;
+  readonly budget: BudgetReading;
+}
+
+type Reading = Omit<TokenBudget, 'budget'> & BudgetWindow;
+
+/** Shows what is left of each budget, and its limits. They are read at each scrape; one that cannot be read is left out of it. */
+export function budgetMetrics(registry: Registry, budgets: () => readonly TokenBudget[]): void {
+  const labelNames = ['provider', 'token', 'window'] as const;
+  const readOne = async ({ provider, tokenHash, budget }: TokenBudget): Promise<readonly Reading[]> => {
+    // While Redis is away there is no answer, and no series is more honest than the last one. /readyz says what is wrong.
+    const windows = await budget.left().catch(() => []);
+    return windows.map((window) => ({ provider, tokenHash, ...window }));
+  };
+  let reading: Promise<readonly Reading[]> | null = null;
+  /** Both gauges of one scrape share one reading. */
+  const read = (): Promise<readonly Reading[]> => {
+    reading ??= Promise.all(budgets().map(readOne))
+      .then((readings) => readings.flat())
+      .finally(() => {
+        reading = null;
+      });
+    return reading;
+  };
+  const gauge = (name: string, help: string, value: (reading: Reading) => number): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      async collect() {
+        const readings = await read();
+        this.reset();
+        for (const reading of readings) {
+          const { provider, tokenHash: token, window } = reading;
+          this.set({ provider, token, window }, value(reading));
+        }
+      },
+    });
+  };
+  gauge('routedip_provider_budget_left', 'Calls that the request budget of a token lets through now.', ({ left }) => left);
+  gauge('routedip_provider_budget_limit', 'Calls that the request budget of a token lets through in its window.', ({ limit }) => limit);
+}

@@ -1,0 +1,85 @@
+import type { ActorRecord, Json, Observer, Transition } from '../../actors/ports.ts';
+import { Counter, Gauge, Histogram, type Registry } from './prom-client.ts';
+import { statePaths } from './state-paths.ts';
+
+/** A record as far as its state goes. */
+export type MachineRecord = Pick<ActorRecord, 'chart' | 'snapshot'>;
+
+interface MachineMetricsOptions {
+  readonly registry: Registry;
+  /** Every record of this process while it leads; none while it does not. Asked at each scrape. */
+  readonly records: () => Iterable<MachineRecord>;
+}
+
+/** From steps that take some ms to states that last for days. */
+const STATE_BUCKETS_S = [0.01, 0.05, 0.25, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 21_600, 86_400];
+
+/** Shows how many machines are in which state, counts transitions, and measures how long states lasted. The labels are bounded by the charts. */
+export function machineMetrics({ registry, records }: MachineMetricsOptions): Observer {
+  const registers = [registry];
+  registerMachines(registry, records);
+  const transitions = new Counter({
+    name: 'routedip_transitions_total',
+    help: 'Transitions into a state, by chart.',
+    labelNames: ['chart', 'to'] as const,
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'routedip_state_duration_seconds',
+    help: 'How long machines were in a state that they left.',
+    labelNames: ['chart', 'state'] as const,
+    buckets: STATE_BUCKETS_S,
+    registers,
+  });
+  /** Actor → state → when it was entered, ms since the epoch. What was entered before this process led is not known. */
+  const entered = new Map<string, Map<string, number>>();
+
+  const note = ({ actor, chart, before, after }: Transition, at: number): void => {
+    const [from, to] = [pathsOf(before), pathsOf(after)];
+    const since = entered.get(actor) ?? new Map<string, number>();
+    for (const state of from.filter((path) => !to.includes(path))) {
+      const enteredAt = since.get(state);
+      if (enteredAt !== undefined) duration.observe({ chart, state }, Math.max(0, at - enteredAt) / 1000);
+      since.delete(state);
+    }
+    for (const state of to.filter((path) => !from.includes(path))) {
+      since.set(state, at);
+      transitions.inc({ chart, to: state });
+    }
+    if (after === null) transitions.inc({ chart, to: 'gone' });
+    if (since.size > 0) entered.set(actor, since);
+    else entered.delete(actor);
+  };
+
+  return {
+    turnSaved: ({ at, transitions: all }) => {
+      for (const transition of all) note(transition, at);
+    },
+    reset: () => entered.clear(),
+  };
+}
+
+const pathsOf = (record: ActorRecord | null): readonly string[] => (record ? statePaths(record.snapshot.value as Json) : []);
+
+function registerMachines(registry: Registry, records: () => Iterable<MachineRecord>): void {
+  /** Shown as 0 once nobody is in them: a line that ends would look as if nothing were known. */
+  const seen = new Map<string, { readonly chart: string; readonly state: string }>();
+  new Gauge({
+    name: 'routedip_machines',
+    help: 'Machines by chart and state.',
+    labelNames: ['chart', 'state'] as const,
+    registers: [registry],
+    collect() {
+      this.reset();
+      const counts = new Map<string, number>();
+      for (const { chart, snapshot } of records()) {
+        for (const state of statePaths(snapshot.value)) {
+          const key = `${chart}/${state}`;
+          seen.set(key, { chart, state });
+          counts.set(key, (counts.get(key) ?? 0) + 1);
+        }
+      }
+      if (counts.size > 0) for (const [key, labels] of seen) this.set(labels, counts.get(key) ?? 0);
+    },
+  });
+}

@@ -1,0 +1,26 @@
+import type { ClusterSource } from '../../actors/ports/cluster.ts';
+import type { CallOwner } from '../../actors/ports.ts';
+
+/** Told of the objects that the metrics bear the names of. */
+export interface Objects {
+  seen(object: CallOwner): void;
+  gone(object: CallOwner): void;
+}
+
+/** The source, with `objects` told what its listener is told. Every replica watches, so that every one learns which objects are gone. */
+export const toldToo = (source: ClusterSource, objects: Objects): ClusterSource => ({
+  start: (listener) =>
+    source.start({
+      poolObserved: (pool) => {
+        objects.seen(pool.ref);
+        listener.poolObserved(pool);
+      },
+      poolGone: (ref) => {
+        listener.poolGone(ref);
+        objects.gone(ref);
+      },
+      clusterObserved: (pool, fact) => listener.clusterObserved(pool, fact),
+    }),
+  resync: () => source.resync(),
+  close: () => source.close(),
+});

@@ -1,0 +1,86 @@
+import { Gauge, type Registry } from './prom-client.ts';
+
+type QueueCounts = Readonly<Record<string, number>>;
+
+/** The caches of one kind of object. */
+export interface CacheSync {
+  readonly kind: string;
+  /** All of them hold a complete list, and their watches work. */
+  readonly synced: boolean;
+  /** When the one that is behind most was last known to show what the server has, ms since the epoch; null for never. */
+  readonly syncedAt: number | null;
+}
+
+/** What is asked at each scrape. */
+export interface RuntimeSources {
+  readonly version: string;
+  /** Jobs by queue, then by state. One that throws leaves its series out of that scrape. */
+  readonly queues: () => Promise<Readonly<Record<string, QueueCounts>>>;
+  /** Whether this process decides, and under which term; term 0 for none. */
+  readonly leadership: () => { readonly leading: boolean; readonly term: number };
+  /** Commands that are saved and not yet handed over; 0 while this process does not lead. */
+  readonly outbox: () => number;
+  readonly caches: () => readonly CacheSync[];
+}
+
+/** Registers what is told of the runtime: what this is, whether it leads, what it has seen and what it still has to do. */
+export function runtimeMetrics(registry: Registry, { version, queues, leadership, outbox, caches }: RuntimeSources): void {
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  };
+  const labelNames = ['version', 'node'] as const;
+  const build = new Gauge({ name: 'routedip_build_info', help: '1, with what this is.', labelNames, registers });
+  build.set({ version, node: process.version }, 1);
+  gauge('routedip_leader', '1 while this process decides.', () => (leadership().leading ? 1 : 0));
+  gauge('routedip_term', 'Term under which this process decides; 0 while it does not.', () => leadership().term);
+  gauge('routedip_outbox_commands', 'Commands that were saved and are not handed over yet.', outbox);
+  registerQueues(registry, queues);
+  registerCaches(registry, caches);
+}
+
+function registerQueues(registry: Registry, queues: RuntimeSources['queues']): void {
+  new Gauge({
+    name: 'routedip_queue_jobs',
+    help: 'Jobs in a queue, by state.',
+    labelNames: ['queue', 'state'] as const,
+    registers: [registry],
+    async collect() {
+      // While Redis is away there is no answer, and no series is more honest than the last one. /readyz says what is wrong.
+      const counts = await queues().catch(() => ({}));
+      this.reset();
+      for (const [queue, states] of Object.entries(counts)) {
+        for (const [state, jobs] of Object.entries(states)) this.set({ queue, state }, jobs);
+      }
+    },
+  });
+}
+
+function registerCaches(registry: Registry, caches: RuntimeSources['caches']): void {
+  const gauge = (name: string, help: string, read: (cache: CacheSync) => number | null): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['kind'] as const,
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const cache of caches()) {
+          const value = read(cache);
+          if (value !== null) this.set({ kind: cache.kind }, value);
+        }
+      },
+    });
+  };
+  gauge('routedip_cache_synced', '1 while the caches of a kind are complete and their watches work.', ({ synced }) => (synced ? 1 : 0));
+  gauge('routedip_cache_last_sync_timestamp_seconds', 'When the caches of a kind were last known to be up to date.', ({ syncedAt }) =>
+    syncedAt === null ? null : syncedAt / 1000,
+  );
+}

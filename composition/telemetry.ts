@@ -1,0 +1,30 @@
+import { figures } from '../actors/figures.ts';
+import type { Clock, Observer } from '../actors/ports.ts';
+import { createMetrics, type Metrics } from '../adapters/telemetry/metrics.ts';
+import type { Parts } from './readiness.ts';
+
+export interface Telemetry {
+  readonly metrics: Metrics;
+  /** What the supervisor is to be looked on by. */
+  readonly observers: readonly Observer[];
+}
+
+/** The metrics of an operator that is being put together: what does not stand yet is left out of a scrape. */
+export function telemetry(version: string, clock: Clock, parts: Readonly<Parts>): Telemetry {
+  const metrics = createMetrics({
+    version,
+    now: () => clock.now(),
+    queues: async () => (await parts.queueCounts?.()) ?? {},
+    leadership: () => ({ leading: parts.supervisor?.leading ?? false, term: parts.supervisor?.term ?? 0 }),
+    records: () => [...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),
+    budgets: () => parts.budgets ?? [],
+    outbox: () => 0,
+    caches: () => [],
+  });
+  const shown = figures({
+    recordsOf: (cell) => parts.supervisor?.records().get(cell) ?? null,
+    pools: metrics.pools,
+    failover: metrics.failover,
+  });
+  return { metrics, observers: [metrics.observer, shown] };
+}

@@ -1,0 +1,24 @@
+import { MeasuredWorld, type Replica } from './telemetry-operator.ts';
+
+const A = '203.0.113.7';
+const B = '203.0.113.8';
+
+/** A replica that has led through a bit of everything, so that each of its series has samples: an assignment that failed and was tried again,
+ *  a failover, a 429, an address that was created. */
+export async function busyReplica(): Promise<Replica> {
+  const world = new MeasuredWorld();
+  world.nodes('a', 'b', 'c', 'd');
+  world.address(A, 'a');
+  world.address(B);
+  world.provider.faults.next('assignRoutedIP', { kind: 'refuse', error: 'InProgress' });
+  world.provider.faults.next('assignRoutedIP', { kind: 'refuse', error: 'RateLimited', retryAfterMs: 500 });
+  const ref = world.pool('ingress', { ips: [A, B], desiredIPs: 3, dnsRecordSet: { zone: 'example.com', recordName: 'in' } });
+  const replica = await world.start();
+  await world.untilState(ref, A, 'active');
+  await world.untilState(ref, B, 'active');
+  world.change('a', { ready: false });
+  await world.untilState(ref, A, 'in-progress');
+  await world.untilState(ref, A, 'active');
+  replica.metrics.recordSets.show({ namespace: 'default', name: 'nodes', provider: 'digitalocean', dns: 'nodes.example.com', records: 3 });
+  return replica;
+}

@@ -1,0 +1,168 @@
+import { charts } from '../../actors/catalogue.ts';
+import { figures } from '../../actors/figures.ts';
+import type { Clock, Json, Log } from '../../actors/ports.ts';
+import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
+import { Supervisor } from '../../actors/supervisor.ts';
+import { OUTCOMES, TIMERS } from '../../actors/worker.ts';
+import { type MemoryBudget, memoryBudget } from '../../adapters/memory/budget.ts';
+import { type VirtualClock, virtualClock } from '../../adapters/memory/clock.ts';
+import { memoryCluster } from '../../adapters/memory/cluster.ts';
+import { memoryLease } from '../../adapters/memory/leadership.ts';
+import { memoryProvider } from '../../adapters/memory/provider.ts';
+import { memoryQueues } from '../../adapters/memory/queues.ts';
+import { memoryStore } from '../../adapters/memory/store.ts';
+import { createMetrics, type Metrics, type MetricsSources } from '../../adapters/telemetry/metrics.ts';
+import { toldToo } from '../../adapters/telemetry/objects.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import { queryOf } from '../../machines/match.ts';
+import type { Address, ObservedNode } from '../../machines/types.ts';
+import type { ProviderFacts } from '../../machines/validate.ts';
+import { node, PROVIDER, providerIDOf } from '../support/world.ts';
+import { type Sample, samplesOf } from './telemetry-scrape.ts';
+
+const FACTS: ProviderFacts = {
+  addresses: true,
+  dns: true,
+  ipv6: false,
+  addressesPerNode: 1,
+  providerIDPrefix: 'digitalocean://',
+  missing: null,
+};
+
+/** The token of the operator, as its metrics name it. */
+export const TOKEN_HASH = '0123456789abcdef';
+
+const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** What all replicas share. */
+function outside() {
+  const clock = virtualClock();
+  const provider = memoryProvider(clock, { name: PROVIDER, providerIDPrefix: FACTS.providerIDPrefix, actionMs: 300, callMs: 10 });
+  return {
+    clock,
+    provider,
+    cluster: memoryCluster({ queryOf }),
+    store: memoryStore(),
+    queues: memoryQueues(clock),
+    lease: memoryLease(clock),
+    budget: memoryBudget(clock),
+  };
+}
+
+type Outside = ReturnType<typeof outside>;
+
+/** One replica with its metrics. */
+export interface Replica {
+  readonly supervisor: Supervisor;
+  readonly metrics: Metrics;
+  readonly text: () => Promise<string>;
+  /** The samples of one series, by name, that bear these labels. */
+  readonly samples: (name: string, labels?: Readonly<Record<string, string>>) => Promise<readonly Sample[]>;
+  /** The sum of those samples; null when there are none. */
+  readonly value: (name: string, labels?: Readonly<Record<string, string>>) => Promise<number | null>;
+}
+
+/** Operators in memory, put together as main.ts does, on one virtual clock. */
+export class MeasuredWorld {
+  readonly #outside: Outside = outside();
+  #replicas = 0;
+
+  get clock(): VirtualClock {
+    return this.#outside.clock;
+  }
+
+  get provider(): Outside['provider'] {
+    return this.#outside.provider;
+  }
+
+  get cluster(): Outside['cluster'] {
+    return this.#outside.cluster;
+  }
+
+  get queues(): Outside['queues'] {
+    return this.#outside.queues;
+  }
+
+  get budget(): MemoryBudget {
+    return this.#outside.budget;
+  }
+
+  nodes(...names: readonly string[]): void {
+    this.provider.cloud.addNode(...names.map(providerIDOf));
+    this.cluster.setNode(...names.map((name) => node(name)));
+  }
+
+  change(name: string, change: Partial<ObservedNode>): void {
+    this.cluster.setNode(node(name, change));
+  }
+
+  address(address: string, nodeName: string | null = null): void {
+    this.provider.cloud.addAddress(address as Address, 'nyc3', nodeName === null ? null : providerIDOf(nodeName));
+  }
+
+  pool(name: string, spec: { readonly [field: string]: Json }): ObjectRef {
+    return this.cluster.setPool({ name, spec: { provider: PROVIDER, region: 'nyc3', match: { nodeLabel: 'pool=work' }, ...spec } });
+  }
+
+  /** Waits until the status shows the address in this state. */
+  untilState(ref: ObjectRef, address: string, state: string, maxMs = 60_000): Promise<number> {
+    const stateOf = () => (this.cluster.pool(ref)?.status as { ips?: Record<string, { state: string }> } | null)?.ips?.[address]?.state;
+    return this.clock.runUntil(() => stateOf() === state, maxMs);
+  }
+
+  /** Starts one more replica; the first one leads. */
+  async start(sources: Partial<MetricsSources> = {}): Promise<Replica> {
+    this.#replicas += 1;
+    const { lease, store, queues, cluster, provider, budget } = this.#outside;
+    const clock: Clock = this.clock.process();
+    const parts: { supervisor?: Supervisor } = {};
+    const [ownQueues, ownCluster] = [queues.connect(), cluster.process()];
+    const names = [PROVIDER, OUTCOMES, TIMERS];
+    const metrics = createMetrics({
+      version: '1.2.3',
+      now: () => clock.now(),
+      queues: async () => Object.fromEntries(await Promise.all(names.map(async (name) => [name, await ownQueues.queue(name).counts()]))),
+      leadership: () => ({ leading: parts.supervisor?.leading ?? false, term: parts.supervisor?.term ?? 0 }),
+      records: () => [...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),
+      budgets: () => [{ provider: PROVIDER, tokenHash: TOKEN_HASH, budget }],
+      outbox: () => 0,
+      caches: () => [{ kind: 'FloatingIPPool', synced: true, syncedAt: clock.now() }],
+      ...sources,
+    });
+    const shown = figures({
+      recordsOf: (cell) => parts.supervisor?.records().get(cell) ?? null,
+      pools: metrics.pools,
+      failover: metrics.failover,
+    });
+    const supervisor = new Supervisor({
+      charts: charts(DEFAULT_SETTINGS, () => 1),
+      store: store.connect(),
+      queues: ownQueues,
+      clock,
+      log: SILENT,
+      probe: () => {},
+      leadership: lease.contender(`replica-${this.#replicas}`),
+      source: toldToo(ownCluster, metrics.objects),
+      writer: ownCluster,
+      providers: { [PROVIDER]: { facts: FACTS, provider: metrics.instrument(provider.process({ budget })) } },
+      observers: [metrics.observer, shown],
+      settings: DEFAULT_SETTINGS,
+    });
+    parts.supervisor = supervisor;
+    await supervisor.start();
+    return replicaOf(supervisor, metrics);
+  }
+}
+
+function replicaOf(supervisor: Supervisor, metrics: Metrics): Replica {
+  const text = async () => (await metrics.scrape()).body;
+  const samples: Replica['samples'] = async (name, labels = {}) =>
+    samplesOf(await text()).filter(
+      (sample) => sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+    );
+  const value: Replica['value'] = async (name, labels) => {
+    const found = await samples(name, labels);
+    return found.length === 0 ? null : found.reduce((sum, sample) => sum + sample.value, 0);
+  };
+  return { supervisor, metrics, text, samples, value };
+}
