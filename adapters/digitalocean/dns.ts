@@ -1,5 +1,6 @@
 import { ProviderError } from '../../actors/errors.ts';
 import type { DNSRecord, Provider } from '../../actors/ports.ts';
+import { parseAddress } from '../../machines/address.ts';
 import type { RequestLayer } from './gaps.ts';
 import { fields, integer, text } from './read.ts';
 
@@ -54,11 +55,14 @@ function recordId(id: string): number {
 
 function observedRecord(value: unknown): DNSRecord {
   const found = fields(value, 'record');
+  const type = text(found.type, 'record type');
+  const data = text(found.data, 'record data');
   return {
     id: String(integer(found.id, 'record id')),
-    type: text(found.type, 'record type'),
+    type,
     name: text(found.name, 'record name').toLowerCase(),
-    data: text(found.data, 'record data'),
+    // Of an IPv6 address there are many spellings.
+    data: type === 'AAAA' ? (parseAddress(data) ?? data) : data,
     ttlSeconds: integer(found.ttl ?? defaultTtlSeconds, 'record ttl'),
     proxied: false,
   };

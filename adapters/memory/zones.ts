@@ -33,7 +33,7 @@ export class MemoryZones {
 
   zone(nameOrId: string): DNSZone {
     const { name, records } = this.#find(nameOrId);
-    return { name, records: [...records.values()] };
+    return { name, records: [...records.values()].map((record) => ({ ...record, data: parseAddress(record.data) ?? record.data })) };
   }
 
   create(zone: string, record: Omit<DNSRecord, 'id'>): void {

@@ -73,6 +73,11 @@ export function describeDNS(stage: DNSStage): void {
       }
     });
 
+    test('shows an IPv6 address in one spelling, however it was written', async () => {
+      await listedZone(a('nodes', '2001:DB8:0:0::0001', { type: 'AAAA' }));
+      expect((await list()).filter(({ type }) => type === 'AAAA').map(({ data }) => data)).toEqual(['2001:db8::1']);
+    });
+
     test('shows every record once, however many pages that takes', async () => {
       await listedZone(...Array.from({ length: 450 }, (_, i) => a('nodes', `198.18.${i >> 8}.${i & 255}`)));
       const listed = (await list()).filter(({ name }) => name === 'nodes');
