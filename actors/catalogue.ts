@@ -1,4 +1,6 @@
 import type { AnyStateMachine } from 'xstate';
+import { recordSetMachine } from '../machines/dns-record-set.machine.ts';
+import { zoneMachine } from '../machines/dns-zone.machine.ts';
 import { firewallMachine } from '../machines/firewall.machine.ts';
 import { ipMachine } from '../machines/ip.machine.ts';
 import { type AddressContext, type AddressSettings, claimedNodes } from '../machines/ip.ts';
@@ -44,7 +46,15 @@ export function charts(settings: AddressSettings & VerificationSettings, limitOf
     job,
   };
   const firewall: Chart = { name: 'firewall', version: 1, machine: firewallMachine() as unknown as AnyStateMachine, claims: none, job };
-  return { pool, ip, firewall, verification };
+  const zone: Chart = { name: 'dns-zone', version: 1, machine: zoneMachine(settings) as unknown as AnyStateMachine, claims: none, job };
+  const recordSet: Chart = {
+    name: 'dns-record-set',
+    version: 1,
+    machine: recordSetMachine(settings) as unknown as AnyStateMachine,
+    claims: none,
+    job,
+  };
+  return { pool, ip, firewall, verification, 'dns-zone': zone, 'dns-record-set': recordSet };
 }
 
 const FAILOVER = 1;
@@ -78,6 +88,10 @@ function describe(name: JobName, input: unknown): Described {
       return on(`prune firewall ${(input as JobInput<'prune'>).firewall}`, USUAL);
     case 'release':
       return on(`release ${(input as JobInput<'release'>).address}`, USUAL);
+    case 'ensureRecords': {
+      const { zone, sets } = input as JobInput<'ensureRecords'>;
+      return on(`ensure ${sets.length} record ${sets.length === 1 ? 'set' : 'sets'} of ${zone}`, USUAL);
+    }
     case 'verifyAll':
       return on(`verify all addresses of ${given.provider}`, HOUSEKEEPING);
   }

@@ -55,8 +55,5 @@ export function isNewer(id: string, than: string): boolean {
   return false;
 }
 
-/** The cell whose mailbox an actor shares: a pool's addresses share the pool's. */
-export function cellOf(actor: ActorId): ActorId {
-  const at = actor.indexOf('/ip/');
-  return at < 0 ? actor : actor.slice(0, at);
-}
+/** The cell whose mailbox an actor shares: a pool's addresses and its record set share the pool's, whose id has three parts. */
+export const cellOf = (actor: ActorId): ActorId => (actor.startsWith('pool/') ? actor.split('/', 3).join('/') : actor);

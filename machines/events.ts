@@ -1,3 +1,4 @@
+import type { Records, RecordTarget } from './dns.ts';
 import type { ActorId, Address, ErrorKind, NodeRef, ObservedAddress, ObservedNode, ObservedPod, ProviderID } from './types.ts';
 import type { ProviderRegistry } from './validate.ts';
 
@@ -157,6 +158,43 @@ export interface Refused extends Timed {
   readonly reason: string;
 }
 
+/** What a pool's record set is to publish; `target` null for nothing. Replaces what was said before. */
+export interface RecordsWanted extends Timed {
+  readonly type: 'RECORDS_WANTED';
+  readonly target: RecordTarget | null;
+  /** Those that serve: assigned, and confirmed by the provider. */
+  readonly addresses: readonly Address[];
+  /** Creation of the pool's object, ms since the epoch: of two that want one name the older has it. */
+  readonly since: number;
+}
+
+/** A record set's whole claim on a name of a zone; without addresses it is given back, and the records stay. */
+export interface RecordsClaimed extends Timed, Records {
+  readonly type: 'RECORDS';
+  readonly claimant: ActorId;
+  /** Counts the changes of what the claimant wants. */
+  readonly revision: number;
+  readonly since: number;
+}
+
+/** What came of the claim of that revision. */
+export interface RecordsApplied extends Timed {
+  readonly type: 'RECORDS_APPLIED';
+  readonly revision: number;
+  readonly failure: RecordsFailure | null;
+}
+
+export interface RecordsFailure {
+  readonly kind: ErrorKind;
+  readonly message: string;
+}
+
+/** A zone has not heard from a claimant since a load: one that still wants its records claims them again. */
+export interface RecordsAsked extends Timed {
+  readonly type: 'RECORDS_ASKED';
+  readonly zone: ActorId;
+}
+
 export type AddressEvent =
   | AddressObserved
   | NodeObserved
@@ -181,14 +219,18 @@ export type PoolEvent =
   | Gone
   | Resume;
 
-/** What decisions ask of the runtime besides a new context. Data: a chart emits it, the runtime carries it out after the save. */
-export type Effect =
+/** Charts of which an actor may start another one in its cell. */
+export type SpawnedChart = 'ip' | 'dns-record-set';
+
+/** What decisions ask of the runtime besides a new context. Data: a chart emits it, the runtime carries it out after the save.
+ *  `Spawned` names the charts that the decisions of one chart start. */
+export type Effect<Spawned extends SpawnedChart = 'ip'> =
   | { readonly type: 'tell'; readonly params: { readonly to: ActorId; readonly event: { readonly type: string } } }
-  | { readonly type: 'spawn'; readonly params: { readonly chart: 'ip'; readonly id: ActorId; readonly input: unknown } }
+  | { readonly type: 'spawn'; readonly params: { readonly chart: Spawned; readonly id: ActorId; readonly input: unknown } }
   | { readonly type: 'claim'; readonly params: { readonly to: ActorId; readonly event: { readonly type: 'CLAIM' } } };
 
 /** A decision's answer: the next context and what is to be done. */
-export interface Decision<C> {
+export interface Decision<C, Spawned extends SpawnedChart = 'ip'> {
   readonly context: C;
-  readonly effects: readonly Effect[];
+  readonly effects: readonly Effect<Spawned>[];
 }

@@ -1,4 +1,5 @@
-import type { Address, NodeRef, ObservedAddress, PortClaim, ProviderID } from './types.ts';
+import type { Records } from './dns.ts';
+import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, PortClaim, ProviderID } from './types.ts';
 
 /** The durable jobs that charts may invoke, by name: what each is given and what it answers.
  *  A job is one try; its bodies are in actors/jobs/. Everything here survives JSON. */
@@ -21,6 +22,8 @@ export interface JobContracts {
   readonly prune: { readonly input: FirewallInput; readonly output: FirewallChange };
   /** Give an address back to the provider, or leave it. */
   readonly release: { readonly input: ReleaseInput; readonly output: Released };
+  /** List a zone once and make the record sets in it what is wanted. A set that fails does not keep the others from being done. */
+  readonly ensureRecords: { readonly input: EnsureRecordsInput; readonly output: EnsuredRecords };
   /** Read all addresses of a token by list calls. */
   readonly verifyAll: { readonly input: VerifyAllInput; readonly output: Verification };
 }
@@ -120,6 +123,30 @@ export interface ReleaseInput {
 
 export interface Released {
   readonly deleted: boolean;
+}
+
+export interface EnsureRecordsInput {
+  readonly provider: string;
+  readonly zone: string;
+  /** In order of precedence: of two of one name the first is done, the other is told so. */
+  readonly sets: readonly WantedSet[];
+}
+
+export interface WantedSet extends Records {
+  readonly claimant: ActorId;
+}
+
+export interface EnsuredRecords {
+  /** As the provider calls the zone, which may have been named by its id. */
+  readonly zoneName: string;
+  readonly outcomes: readonly SetOutcome[];
+}
+
+export interface SetOutcome {
+  readonly claimant: ActorId;
+  readonly failure: JobFailure | null;
+  /** Records that were created, changed or deleted by this try. */
+  readonly changed: number;
 }
 
 export interface VerifyAllInput {

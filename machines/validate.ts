@@ -47,14 +47,15 @@ export function checkPoolSpec(raw: unknown, registry: ProviderRegistry): Checked
 /** Timers and dates end somewhere; nobody waits longer. */
 const LONGEST_COOL_OFF_SECONDS = 31_536_000;
 
-class InvalidSpec extends Error {}
+/** What is wrong with a spec, in the words that its status shows. */
+export class InvalidSpec extends Error {}
 
-const refuse = (text: string): never => {
+export const refuse = (text: string): never => {
   throw new InvalidSpec(text);
 };
 
 /** A provider of the registry. `constructor` and the like, which every object has, are none. */
-const known = (registry: ProviderRegistry, provider: string): ProviderFacts | undefined =>
+export const known = (registry: ProviderRegistry, provider: string): ProviderFacts | undefined =>
   Object.hasOwn(registry, provider) ? registry[provider] : undefined;
 
 function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegistry): PoolSpec {
@@ -84,7 +85,8 @@ function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegi
   };
 }
 
-function matchOf(raw: Readonly<Record<string, unknown>>): Match {
+/** Which nodes match, with selectors that can be parsed. @throws InvalidSpec */
+export function matchOf(raw: Readonly<Record<string, unknown>>): Match {
   const nodeLabel = text(raw.nodeLabel, 'spec.match.nodeLabel');
   const podLabel = text(raw.podLabel, 'spec.match.podLabel');
   const podNamespace = text(raw.podNamespace, 'spec.match.podNamespace');
@@ -126,7 +128,7 @@ function address(entry: string, facts: ProviderFacts): Address {
   return parsed;
 }
 
-function asRecord(value: unknown, field: string): Readonly<Record<string, unknown>> {
+export function asRecord(value: unknown, field: string): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Readonly<Record<string, unknown>>;
   return refuse(`${field} must be an object`);
 }
@@ -136,12 +138,12 @@ function list(value: unknown, field: string): readonly unknown[] {
   return Array.isArray(value) ? value : refuse(`${field} must be a list`);
 }
 
-function text(value: unknown, field: string): string {
+export function text(value: unknown, field: string): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : refuse(`${field} must be a string`);
 }
 
-function number(value: unknown, field: string, fits: (value: number) => boolean): number {
+export function number(value: unknown, field: string, fits: (value: number) => boolean): number {
   if (value === undefined || value === null) return 0;
   return typeof value === 'number' && value >= 0 && fits(value) ? value : refuse(`${field} must be a number, 0 or more`);
 }

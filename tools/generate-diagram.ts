@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
 import { parse } from 'yaml';
 import { FLIPOP_BACKOFF } from '../machines/backoff.ts';
+import { recordSetMachine } from '../machines/dns-record-set.machine.ts';
+import { zoneMachine } from '../machines/dns-zone.machine.ts';
 import { firewallMachine } from '../machines/firewall.machine.ts';
 import { ipMachine } from '../machines/ip.machine.ts';
 import { poolMachine } from '../machines/pool.machine.ts';
@@ -22,6 +24,8 @@ const MACHINES: readonly { readonly file: string; readonly machine: AnyStateMach
   { file: 'machines/pool.machine.ts', machine: poolMachine(SETTINGS) },
   { file: 'machines/firewall.machine.ts', machine: firewallMachine() },
   { file: 'machines/verification.machine.ts', machine: verificationMachine(SETTINGS) },
+  { file: 'machines/dns-record-set.machine.ts', machine: recordSetMachine(SETTINGS) },
+  { file: 'machines/dns-zone.machine.ts', machine: zoneMachine(SETTINGS) },
 ];
 
 /** What a name in a chart says: itself, or the type of an object with parameters. */

@@ -4,6 +4,7 @@ import { create, intendCreate, reconcileCreate } from './create.ts';
 import { find } from './find.ts';
 import { openFirewall, prune } from './firewall.ts';
 import { publish } from './publish.ts';
+import { ensureRecords } from './records.ts';
 
 /** Every durable job that a chart can name. */
 export const jobBodies: JobBodies = {
@@ -14,6 +15,7 @@ export const jobBodies: JobBodies = {
   reconcileCreate,
   openFirewall,
   prune,
+  ensureRecords,
   publish,
   release: async (context) => {
     if (context.input.policy === 'Retain') return done({ deleted: false });

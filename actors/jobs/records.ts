@@ -1,0 +1,75 @@
+import { planRecordSet, type RecordStep, relativeName } from '../../machines/dns.ts';
+import type { SetOutcome, WantedSet } from '../../machines/jobs.ts';
+import type { ActorId, JobFailure } from '../../machines/types.ts';
+import { claimantName } from '../../machines/zone.ts';
+import { failureOf, ProviderError } from '../errors.ts';
+import type { DNSZone } from '../ports.ts';
+import { done, type JobBody, type JobContext, read, write } from './body.ts';
+
+type Context = JobContext<'ensureRecords'>;
+
+/** Lists the zone, then takes one set after the other: plans it against the list and carries its steps out in their order. What a set fails of is its
+ *  outcome, and the next set goes on; a run that is cut short or whose answer is lost is made good by the next one, which lists first. Being limited ends
+ *  the run: nothing was sent, and the whole job comes again after the wait. @throws ProviderError when the zone cannot be listed */
+export const ensureRecords: JobBody<'ensureRecords'> = async (context) => {
+  const zone = await context.provider.listDNSRecords(context.input.zone, read(context, 'dns'));
+  const outcomes: SetOutcome[] = [];
+  const owners = new Map<string, ActorId>();
+  let refused: JobFailure | null = null;
+  for (const set of context.input.sets) {
+    const name = relativeName(set.recordName, zone.name) ?? set.recordName;
+    const owner = owners.get(name);
+    const outcome: SetOutcome = owner === undefined ? await ensure(context, zone, set, refused) : takenBy(owner, set, zone);
+    owners.set(name, owner ?? set.claimant);
+    outcomes.push(outcome);
+    if (outcome.failure?.kind === 'Unauthorized') refused = outcome.failure;
+  }
+  return done({ zoneName: zone.name, outcomes });
+};
+
+/** `refused`: what the provider said when it refused the token for an earlier set. It would say the same of every write. */
+async function ensure(context: Context, zone: DNSZone, set: WantedSet, refused: JobFailure | null): Promise<SetOutcome> {
+  const { claimant } = set;
+  const plan = planRecordSet(zone, set);
+  if (plan.conflict !== null) return { claimant, changed: 0, failure: conflict(plan.conflict) };
+  let changed = 0;
+  if (refused && plan.steps.length > 0) return { claimant, changed, failure: refused };
+  try {
+    for (const step of plan.steps) {
+      await carryOut(context, step);
+      changed += 1;
+    }
+    return { claimant, changed, failure: null };
+  } catch (error) {
+    if (!(error instanceof ProviderError) || isLimit(error)) throw error;
+    return { claimant, changed, failure: failedStep(error) };
+  }
+}
+
+/** The zone has just been listed: a record of it that is not found was deleted since, and the next list shows what is there. */
+const failedStep = (error: ProviderError): JobFailure =>
+  error.kind === 'NotFound' ? { ...failureOf(error), kind: 'Unavailable' } : failureOf(error);
+
+const isLimit = ({ kind, unknownOutcome }: ProviderError): boolean => kind === 'RateLimited' && !unknownOutcome;
+
+async function carryOut(context: Context, step: RecordStep): Promise<void> {
+  const { provider, input } = context;
+  const call = write(context, 'dns');
+  switch (step.kind) {
+    case 'update':
+      return provider.updateDNSRecord(input.zone, step.record, call);
+    case 'create':
+      return provider.createDNSRecord(input.zone, step.record, call);
+    case 'delete':
+      return provider.deleteDNSRecord(input.zone, step.id, call);
+  }
+}
+
+/** Two of the claimants mean the same name, which only the zone's real name could tell. */
+const takenBy = (owner: ActorId, { claimant, recordName }: WantedSet, zone: DNSZone): SetOutcome => ({
+  claimant,
+  changed: 0,
+  failure: conflict(`${recordName} in zone ${zone.name} belongs to ${claimantName(owner)}, the older of the two`),
+});
+
+const conflict = (message: string): JobFailure => ({ kind: 'Conflict', message, retryAfterMs: null, unknownOutcome: false });

@@ -1,0 +1,137 @@
+import { familyOf, parseAddress } from './address.ts';
+import type { Address } from './types.ts';
+
+/** One record of a zone, of any type, as a provider lists it. */
+export interface ZoneRecord {
+  readonly id: string;
+  /** `A`, `AAAA`, `CNAME`, … */
+  readonly type: string;
+  /** Relative to the zone, lower case, `@` for the zone itself. */
+  readonly name: string;
+  readonly data: string;
+  readonly ttlSeconds: number;
+  /** True while the provider answers with its own addresses instead of `data`. */
+  readonly proxied: boolean;
+}
+
+/** Where a record set stands. */
+export interface RecordTarget {
+  readonly provider: string;
+  /** In lower case, without a final dot; the zone's id where the provider has ids. */
+  readonly zone: string;
+  /** As the user wrote it: relative, absolute, or `@`. */
+  readonly recordName: string;
+  readonly ttlSeconds: number;
+}
+
+/** What a record set is to hold. */
+export interface Records {
+  readonly recordName: string;
+  readonly ttlSeconds: number;
+  readonly addresses: readonly Address[];
+}
+
+export type RecordStep =
+  | { readonly kind: 'update'; readonly record: ZoneRecord }
+  | { readonly kind: 'create'; readonly record: Omit<ZoneRecord, 'id'> }
+  | { readonly kind: 'delete'; readonly id: string };
+
+/** What is to be done, in this order; or why nothing may be touched. */
+export type RecordPlan =
+  | { readonly steps: readonly RecordStep[]; readonly conflict: null }
+  | { readonly steps: null; readonly conflict: string };
+
+/** The form in which zones are compared. */
+export const canonicalZone = (zone: string): string => zone.trim().replace(/\.$/, '').toLowerCase();
+
+/** `recordName` relative to the zone, in lower case, `@` for the zone itself. Takes it relative, absolute with or without a final dot, or `@`; a name
+ *  that ends in the zone's counts as absolute. Null for one with a final dot that lies outside. */
+export function relativeName(recordName: string, zoneName: string): string | null {
+  const zone = canonicalZone(zoneName);
+  const name = canonicalZone(recordName);
+  if (name === '@' || name === zone) return '@';
+  if (name.endsWith(`.${zone}`)) return name.slice(0, -zone.length - 1);
+  return recordName.trim().endsWith('.') ? null : name;
+}
+
+/** The whole name, for people and metrics. Where the zone is given by its id only `recordName` can tell. */
+export function fullName({ recordName, zone }: Pick<RecordTarget, 'recordName' | 'zone'>): string {
+  const relative = relativeName(recordName, zone);
+  if (relative === null) return canonicalZone(recordName);
+  if (relative === '@') return zone;
+  return zone.includes('.') ? `${relative}.${zone}` : relative;
+}
+
+/** The steps that make the A and AAAA records at the set's name exactly its addresses. Of what is there the right records stay and get their TTL, never
+ *  proxied; then surplus ones are changed into missing ones before any is created, and what is left over is deleted last: the name never loses a right
+ *  answer on the way, and is never without one. An empty set plans nothing. A CNAME at the name is a conflict: by DNS's rules it stands alone.
+ *  Same plan for any order of the input. */
+export function planRecordSet(zone: { readonly name: string; readonly records: readonly ZoneRecord[] }, set: Records): RecordPlan {
+  const name = relativeName(set.recordName, zone.name);
+  if (name === null) return { steps: null, conflict: `${set.recordName} is not in zone ${zone.name}` };
+  if (set.addresses.length === 0) return { steps: [], conflict: null };
+  const here = zone.records.filter((record) => record.name === name).sort(byId);
+  if (here.some(({ type }) => type === 'CNAME')) {
+    const title = fullName({ recordName: name, zone: zone.name });
+    return { steps: null, conflict: `a CNAME record stands at ${title}: remove it, or use another name` };
+  }
+  const wanted = [...new Set(set.addresses)].sort();
+  const families = ([4, 6] as const).map((family) => {
+    const addresses = wanted.filter((address) => familyOf(address) === family);
+    return { isWanted: addresses.length > 0, ...planFamily(TYPES[family], addresses, here, { name, ttlSeconds: set.ttlSeconds }) };
+  });
+  // A family of which no address is wanted goes last of all.
+  families.sort((a, b) => Number(b.isWanted) - Number(a.isWanted));
+  const inOrder = [
+    families.flatMap(({ changes }) => changes),
+    families.flatMap(({ repairs }) => repairs),
+    families.flatMap(({ creations }) => creations),
+    families.flatMap(({ deletions }) => deletions),
+  ];
+  return { steps: inOrder.flat(), conflict: null };
+}
+
+const TYPES = { 4: 'A', 6: 'AAAA' } as const;
+
+const byId = (a: ZoneRecord, b: ZoneRecord): number => (a.id < b.id ? -1 : 1);
+
+interface FamilyPlan {
+  /** Surplus records that become missing ones. */
+  readonly changes: readonly RecordStep[];
+  /** Right addresses with a wrong TTL, or hidden behind the provider's own. */
+  readonly repairs: readonly RecordStep[];
+  readonly creations: readonly RecordStep[];
+  readonly deletions: readonly RecordStep[];
+}
+
+function planFamily(
+  type: string,
+  wanted: readonly Address[],
+  here: readonly ZoneRecord[],
+  { name, ttlSeconds }: { readonly name: string; readonly ttlSeconds: number },
+): FamilyPlan {
+  const present = here.filter((record) => record.type === type);
+  const isRight = (record: ZoneRecord): boolean => record.ttlSeconds === ttlSeconds && !record.proxied;
+  const kept = new Map<Address, ZoneRecord>();
+  for (const address of wanted) {
+    const twins = present.filter(({ data }) => parseAddress(data) === address);
+    // One that answers for itself is right already, whatever its TTL.
+    const best = twins.find(isRight) ?? twins.find(({ proxied }) => !proxied) ?? twins[0];
+    if (best) kept.set(address, best);
+  }
+  const keptIds = new Set([...kept.values()].map(({ id }) => id));
+  const surplus = present.filter(({ id }) => !keptIds.has(id));
+  const missing = wanted.filter((address) => !kept.has(address));
+  const right = (data: Address) => ({ type, name, data, ttlSeconds, proxied: false });
+  return {
+    changes: surplus.flatMap(({ id }, index): RecordStep[] => {
+      const data = missing[index];
+      return data === undefined ? [] : [{ kind: 'update', record: { id, ...right(data) } }];
+    }),
+    repairs: [...kept].flatMap(([address, record]): RecordStep[] =>
+      isRight(record) ? [] : [{ kind: 'update', record: { id: record.id, ...right(address) } }],
+    ),
+    creations: missing.slice(surplus.length).map((address) => ({ kind: 'create', record: right(address) })),
+    deletions: surplus.slice(missing.length).map(({ id }) => ({ kind: 'delete', id })),
+  };
+}

@@ -1,0 +1,200 @@
+import { fullName, type RecordTarget } from './dns.ts';
+import type {
+  ClusterObserved,
+  Decision,
+  Deleted,
+  Effect,
+  RecordsApplied,
+  RecordsAsked,
+  RecordsClaimed,
+  RecordsFailure,
+  RecordsWanted,
+  Resume,
+  SpecObserved,
+} from './events.ts';
+import type { ObjectRef } from './jobs.ts';
+import { matching, queryOf } from './match.ts';
+import type { ActorId, Address, ObservedNode } from './types.ts';
+import { type AddressType, checkRecordSetSpec, type RecordSetSpec } from './validate-record-set.ts';
+import { zoneActor } from './zone.ts';
+
+/** What a record set remembers: what it publishes, where, and what came of it. */
+export interface RecordSetContext {
+  readonly id: ActorId;
+  /** The NodeDNSRecordSet; null for the `dnsRecordSet` of a pool, which tells what it wants. */
+  readonly ref: ObjectRef | null;
+  /** Creation of the object, ms since the epoch. */
+  readonly since: number;
+  readonly generation: number;
+  /** The last valid spec; null before the first one, and for a pool's set. */
+  readonly spec: RecordSetSpec | null;
+  /** Why the present spec is not valid; null when it is. */
+  readonly error: string | null;
+  /** What is wanted was found out since the last load and the last change of the spec. */
+  readonly isKnown: boolean;
+  /** Matching nodes, and the names of those among them without an address of the wanted type. */
+  readonly nodes: number;
+  readonly without: readonly string[];
+  readonly target: RecordTarget | null;
+  /** Sorted. */
+  readonly addresses: readonly Address[];
+  /** Counts the changes of what is wanted. */
+  readonly revision: number;
+  /** The zone was told of this revision since the last load. */
+  readonly isClaimed: boolean;
+  /** What came of this revision; null until its zone says so. */
+  readonly outcome: { readonly failure: RecordsFailure | null } | null;
+}
+
+export interface RecordSetInput {
+  readonly id: ActorId;
+  readonly ref: ObjectRef | null;
+  readonly since: number;
+}
+
+export interface RecordSetSettings {
+  /** How long a zone may leave a claim unanswered before it is repeated, ms. */
+  readonly verifyEveryMs: number;
+}
+
+export type AnyRecordSetEvent =
+  | Omit<SpecObserved, 'conflicts'>
+  | ClusterObserved
+  | RecordsWanted
+  | RecordsApplied
+  | RecordsAsked
+  | Deleted
+  | Resume;
+
+export const recordSetContext = ({ id, ref, since }: RecordSetInput): RecordSetContext => ({
+  id,
+  ref,
+  since,
+  generation: 0,
+  spec: null,
+  error: null,
+  isKnown: false,
+  nodes: 0,
+  without: [],
+  target: null,
+  addresses: [],
+  revision: 0,
+  isClaimed: false,
+  outcome: null,
+});
+
+type Next = Decision<RecordSetContext>;
+const next = (context: RecordSetContext, effects: readonly Effect[] = []): Next => ({ context, effects });
+
+/** Where a record set stands, as its context tells. */
+export type Phase = 'Invalid' | 'Priming' | 'Empty' | 'Publishing' | 'Published' | 'Failed';
+
+export function phaseOf({ error, isKnown, target, addresses, outcome }: RecordSetContext): Phase {
+  if (error !== null) return 'Invalid';
+  if (!isKnown) return 'Priming';
+  if (!target || addresses.length === 0) return 'Empty';
+  if (!outcome) return 'Publishing';
+  return outcome.failure ? 'Failed' : 'Published';
+}
+
+/** Full name of the record, for people and metrics; empty when none is wanted. */
+export const recordName = ({ target }: RecordSetContext): string => (target ? fullName(target) : '');
+
+// ---------------------------------------------------------------- facts
+
+/** Takes the spec over when it is valid, else only says why not: what is published stays. Under another spec than before its nodes count as unknown until
+ *  they are told again. */
+export function observeSpec(context: RecordSetContext, event: Omit<SpecObserved, 'conflicts'>): Next {
+  const { generation } = event;
+  if (generation < context.generation) return next(context);
+  const { spec, error } = checkRecordSetSpec(event.spec, event.registry);
+  if (!spec) return next({ ...context, generation, error, isKnown: false });
+  const isSame = JSON.stringify(spec) === JSON.stringify(context.spec);
+  return next({ ...context, generation, spec, error: null, isKnown: context.isKnown && isSame });
+}
+
+/** Wants the addresses of all matching nodes. */
+export function observeCluster(context: RecordSetContext, event: ClusterObserved): Next {
+  const { spec, error } = context;
+  if (!spec || error !== null || event.query !== queryOf(spec.match)) return next(context);
+  const names = new Set(matching(event.nodes, event.pods, spec.match).map(({ name }) => name));
+  const found = event.nodes
+    .filter(({ name }) => names.has(name))
+    .map((node) => ({ name: node.name, addresses: addressesOf(node, spec.addressType) }));
+  const without = found.filter(({ addresses }) => addresses.length === 0).map(({ name }) => name);
+  const seen: RecordSetContext = { ...context, isKnown: true, nodes: names.size, without: without.sort() };
+  return want(seen, { target: spec.target, addresses: found.flatMap(({ addresses }) => addresses), since: context.since });
+}
+
+/** The addresses of a node that are of the type, IPv4 and IPv6. */
+function addressesOf(node: ObservedNode, type: AddressType): readonly Address[] {
+  switch (type) {
+    case 'ExternalIP':
+      return node.externalIPs ?? [];
+    case 'InternalIP':
+      return node.internalIPs ?? [];
+    case 'flipop.digitalocean.com/ipv4-reserved-ip':
+      return (node.reservedIPs ?? []).filter((address) => !address.includes(':'));
+    case 'flipop.digitalocean.com/ipv6-reserved-ip':
+      return (node.reservedIPs ?? []).filter((address) => address.includes(':'));
+  }
+}
+
+export const noteWanted = (context: RecordSetContext, wanted: RecordsWanted): Next => want({ ...context, isKnown: true }, wanted);
+
+// ---------------------------------------------------------------- the zone
+
+type Wanted = Pick<RecordsWanted, 'target' | 'addresses' | 'since'>;
+
+/** Claims what is wanted, once for each change and once after a load. Another zone than before gets its claim back first; without addresses there is
+ *  nothing to claim, and the records stay as they are. */
+function want(context: RecordSetContext, { target, since, addresses: unordered }: Wanted): Next {
+  const addresses = [...new Set(unordered)].sort();
+  const isSame = JSON.stringify([context.target, context.addresses, context.since]) === JSON.stringify([target, addresses, since]);
+  if (isSame && context.isClaimed) return next(context);
+  const revision = isSame ? context.revision : context.revision + 1;
+  const outcome = isSame ? context.outcome : null;
+  const changed: RecordSetContext = { ...context, target, addresses, since, revision, outcome, isClaimed: true };
+  const [former, zone] = [claimedZone(context), claimedZone(changed)];
+  return next(changed, [...(former !== null && former !== zone ? [giveBack(changed, former)] : []), ...claim(changed)]);
+}
+
+/** The zone on which the set has a claim. */
+const claimedZone = ({ target, addresses }: RecordSetContext): ActorId | null =>
+  target && addresses.length > 0 ? zoneActor(target.provider, target.zone) : null;
+
+const tell = (to: ActorId, event: Omit<RecordsClaimed, 'at'>): Effect => ({ type: 'tell', params: { to, event } });
+
+function claim(context: RecordSetContext): readonly Effect[] {
+  const { id, target, addresses, revision, since } = context;
+  const zone = claimedZone(context);
+  if (!zone || !target) return [];
+  const { recordName: name, ttlSeconds } = target;
+  return [tell(zone, { type: 'RECORDS', claimant: id, revision, since, recordName: name, ttlSeconds, addresses })];
+}
+
+const giveBack = ({ id, revision, since }: RecordSetContext, zone: ActorId): Effect =>
+  tell(zone, { type: 'RECORDS', claimant: id, revision, since, recordName: '', ttlSeconds: 0, addresses: [] });
+
+/** Answers for other revisions than the present one are out of date. */
+export const noteApplied = (context: RecordSetContext, { revision, failure }: RecordsApplied): Next =>
+  next(revision === context.revision ? { ...context, outcome: { failure } } : context);
+
+/** The claim once more. */
+export const claimAgain = (context: RecordSetContext): Next => next(context, claim(context));
+
+/** A zone asks whether its claim still holds. Nothing is said before what is wanted is known. */
+export function answerZone(context: RecordSetContext, { zone }: RecordsAsked): Next {
+  if (zone !== claimedZone(context)) return next(context, [giveBack(context, zone)]);
+  return context.isClaimed ? claimAgain(context) : next(context);
+}
+
+/** After a load: a pool's set claims again what it was told last. A NodeDNSRecordSet does so when its nodes were told: they may have changed since. */
+export const resume = (context: RecordSetContext): Next =>
+  context.ref === null ? claimAgain(context) : next({ ...context, isKnown: false, isClaimed: false });
+
+/** Gives the claim back; the records stay. */
+export function withdraw(context: RecordSetContext): Next {
+  const zone = claimedZone(context);
+  return next({ ...context, target: null, addresses: [] }, zone ? [giveBack(context, zone)] : []);
+}

@@ -1,0 +1,63 @@
+import { canonicalZone, type RecordTarget } from './dns.ts';
+import type { Match } from './match.ts';
+import { asRecord, InvalidSpec, known, matchOf, number, type ProviderRegistry, refuse, text } from './validate.ts';
+
+/** A NodeDNSRecordSet's spec, checked, with defaults. */
+export interface RecordSetSpec {
+  readonly target: RecordTarget;
+  readonly addressType: AddressType;
+  readonly match: Match;
+}
+
+/** Which addresses of a node are published: those of its status, or the reserved ones that its annotations name. */
+export const ADDRESS_TYPES = [
+  'ExternalIP',
+  'InternalIP',
+  'flipop.digitalocean.com/ipv4-reserved-ip',
+  'flipop.digitalocean.com/ipv6-reserved-ip',
+] as const;
+
+export type AddressType = (typeof ADDRESS_TYPES)[number];
+
+export type CheckedRecordSet = { readonly spec: RecordSetSpec; readonly error: null } | { readonly spec: null; readonly error: string };
+
+const DEFAULT_PROVIDER = 'digitalocean';
+const DEFAULT_TTL_SECONDS = 60;
+/** More does not fit into a record (RFC 2181, section 8). */
+const LONGEST_TTL_SECONDS = 2_147_483_647;
+
+/** Checks a spec as FLIPOP does and with its texts; the provider may stand in `spec.dnsRecordSet`, which wins, or in `spec`, as the published manifests
+ *  have it. `raw` is whatever the API server let through. */
+export function checkRecordSetSpec(raw: unknown, registry: ProviderRegistry): CheckedRecordSet {
+  try {
+    return { spec: recordSetSpec(asRecord(raw, 'spec'), registry), error: null };
+  } catch (error) {
+    if (error instanceof InvalidSpec) return { spec: null, error: error.message };
+    throw error;
+  }
+}
+
+function recordSetSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegistry): RecordSetSpec {
+  const set = asRecord(raw.dnsRecordSet ?? {}, 'spec.dnsRecordSet');
+  const provider = text(set.provider, 'spec.dnsRecordSet.provider') || text(raw.provider, 'spec.provider') || DEFAULT_PROVIDER;
+  const facts = known(registry, provider) ?? refuse(`unknown provider "${provider}"`);
+  if (!facts.dns) refuse(`provider "${provider}" does not provide DNS`);
+  const target = recordTarget(set, provider);
+  const match = matchOf(asRecord(raw.match ?? {}, 'spec.match'));
+  const addressType = addressTypeOf(text(raw.addressType, 'spec.addressType'));
+  if (facts.missing) refuse(`provider "${provider}" has no credentials: ${facts.missing}`);
+  return { target, addressType, match };
+}
+
+/** Where the record set of a `dnsRecordSet` stands; its provider is not checked here. @throws InvalidSpec */
+export function recordTarget(set: Readonly<Record<string, unknown>>, provider: string): RecordTarget {
+  const zone = canonicalZone(text(set.zone, 'spec.dnsRecordSet.zone'));
+  const recordName = text(set.recordName, 'spec.dnsRecordSet.recordName').trim();
+  if (!zone || !recordName) refuse('invalid dnsRecordSet specification');
+  const ttl = number(set.ttl, 'spec.dnsRecordSet.ttl', Number.isSafeInteger);
+  if (ttl > LONGEST_TTL_SECONDS) refuse(`spec.dnsRecordSet.ttl must be at most ${LONGEST_TTL_SECONDS}`);
+  return { provider, zone, recordName, ttlSeconds: ttl || DEFAULT_TTL_SECONDS };
+}
+
+const addressTypeOf = (given: string): AddressType =>
+  ADDRESS_TYPES.find((type) => type === (given || 'ExternalIP')) ?? refuse(`spec.addressType must be one of ${ADDRESS_TYPES.join(', ')}`);
