@@ -235,10 +235,9 @@ export interface Firewall {
   readonly pending: boolean;
 }
 
-/** One record of a zone, of any type. */
+/** One record of a zone, of any type: `A`, `AAAA`, `CNAME`, … */
 export interface DNSRecord {
   readonly id: string;
-  /** `A`, `AAAA`, `CNAME`, … */
   readonly type: string;
   /** Relative to the zone, lower case, `@` for the zone itself. */
   readonly name: string;
@@ -248,8 +247,8 @@ export interface DNSRecord {
   readonly proxied: boolean;
 }
 
+/** A zone; its name in lower case, without a final dot. */
 export interface DNSZone {
-  /** In lower case, without a final dot. */
   readonly name: string;
   readonly records: readonly DNSRecord[];
 }
@@ -292,8 +291,7 @@ export interface Provider {
   deleteRoutedIPFirewallNode(firewall: string, nodes: readonly ProviderID[], call: Call): Promise<void>;
   /** All records of a zone, complete or an error; `zone` is its name, or its id where the provider has ids. @throws NotFound | Unauthorized | Unsupported */
   listDNSRecords(zone: string, call: Call): Promise<DNSZone>;
-  /** A new record beside those that exist, never proxied. NOT idempotent at the provider: callers list first.
-   *  @throws NotFound | Invalid | Conflict where the provider refuses a second identical record or one beside a CNAME */
+  /** A new record, never proxied. NOT idempotent: callers list first. @throws NotFound | Invalid | Conflict when it exists, or a CNAME is in the way */
   createDNSRecord(zone: string, record: Omit<DNSRecord, 'id'>, call: Call): Promise<void>;
   /** Makes the record of that id what is given, never proxied. Repeating it is harmless. @throws NotFound | Invalid | Conflict as for a new record */
   updateDNSRecord(zone: string, record: DNSRecord, call: Call): Promise<void>;
