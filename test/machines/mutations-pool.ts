@@ -23,7 +23,7 @@ const cut = event('xstate.error.actor.create', { error: cutOff() });
 const several = event('xstate.done.actor.reconcile', { output: { found: 'several', addresses: [B, C] } });
 
 /** Grants as if the context were another one in these parts, and writes down what was granted. */
-const grants = (view: (context: PoolContext) => Partial<PoolContext>): Spoil =>
+export const grants = (view: (context: PoolContext) => Partial<PoolContext>): Spoil =>
   action<PoolContext>('grant', (context, { at }) => {
     const { context: after, effects } = granting.grant({ ...context, ...view(context) }, at);
     const granted = effects.flatMap((effect) => (effect.type === 'tell' ? [effect.params.to] : []));

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { END_MUTATIONS, MUTATIONS, type Mutation } from './mutations.ts';
+import { Play } from './play.ts';
+
+const RULES = join(import.meta.dirname, '../support/invariants.ts');
+
+afterEach(() => void vi.restoreAllMocks());
+
+interface Outcome {
+  /** The rules that were broken. */
+  readonly broken: readonly string[];
+  /** What was not right in the end, and errors that were logged. */
+  readonly end: readonly string[];
+}
+
+/** Lets a history happen, with the defect of the mutation or without. */
+async function played({ history, spoil, sabotage }: Mutation, isMutated: boolean): Promise<Outcome> {
+  const play = new Play(history, isMutated && spoil ? { spoil } : {});
+  if (isMutated) sabotage?.(play.world);
+  const end = await play.run().then(
+    () => [],
+    (error: Error) => [error.message],
+  );
+  const logged = play.world.log.filter(({ level }) => level === 'error').map(({ message }) => message);
+  play.world.invariants.checkCalls();
+  return { broken: play.world.invariants.violations.map(({ rule }) => rule), end: [...end, ...logged] };
+}
+
+const SOUND: Outcome = { broken: [], end: [] };
+const rows = (mutations: Readonly<Record<string, Mutation>>): [string, string, Mutation][] =>
+  Object.entries(mutations).map(([check, mutated]) => [check, mutated.mutation, mutated]);
+
+describe('each rule of every moment', () => {
+  test('has a defect that it must catch', () => {
+    const noted = [...readFileSync(RULES, 'utf8').matchAll(/#note\(\s*'(?<rule>[^']+)'/g)].map(({ groups }) => groups?.rule);
+    expect(noted).toContain('one assign at a time');
+    expect(Object.keys(MUTATIONS).sort()).toEqual([...new Set(noted)].sort());
+  });
+
+  test.each(rows(MUTATIONS))('%s — catches: %s', async (rule, _, mutated) => {
+    expect(await played(mutated, false)).toEqual(SOUND);
+    expect((await played(mutated, true)).broken).toContain(rule);
+  });
+});
+
+describe('what is asked when a history is over', () => {
+  test.each(rows(END_MUTATIONS))('%s — catches: %s', async (check, _, mutated) => {
+    expect(await played(mutated, false)).toEqual(SOUND);
+    expect((await played(mutated, true)).end.join('; ')).toContain(check);
+  });
+});
