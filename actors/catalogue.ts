@@ -82,6 +82,8 @@ function describe(name: JobName, input: unknown): Described {
       return on(`look for the address created for ${ownerOf(input as JobInput<'reconcileCreate'>)}`, USUAL);
     case 'publish':
       return on(`publish ${(input as JobInput<'publish'>).address} in ${ownerOf(input as JobInput<'publish'>)}`, USUAL);
+    case 'announce':
+      return on(`announce what is left of ${ownerOf(input as JobInput<'announce'>)}`, USUAL);
     case 'openFirewall':
       return on(`open firewall ${(input as JobInput<'openFirewall'>).firewall}`, FAILOVER);
     case 'prune':

@@ -43,6 +43,8 @@ export class Leader {
   readonly #alarms: Alarms;
   /** Pools that were told everything; before, facts only wait in `pools`. */
   readonly #started = new Set<ActorId>();
+  /** Stored pools without an object: told only to end. */
+  readonly #orphans = new Set<ActorId>();
 
   constructor(term: number, ports: LeaderPorts, halted: (why: Halt) => void) {
     this.term = term;
@@ -64,7 +66,7 @@ export class Leader {
     this.#inbox = new Inbox({
       ...ports,
       cells: this.#cells,
-      hasResumed: (cell) => this.#started.has(cell) || !cell.startsWith('pool/'),
+      hasResumed: (cell) => this.#started.has(cell) || this.#orphans.has(cell) || !cell.startsWith('pool/'),
       resume: (actor) => this.#resume(actor),
       answered: (actor, commandId, output) => this.#lists.answered(actor, commandId, output),
     });
@@ -92,7 +94,7 @@ export class Leader {
     for (const [id, cell] of stored) this.#cells.load(id, cell);
     await resetClaims(stored, this.#ports, this.term);
     for (const id of this.cells.keys()) {
-      if (id.startsWith('pool/') && !pools.all.has(id)) this.#orphan(id);
+      if (id.startsWith('pool/') && this.#isFormer(id)) this.#orphan(id);
       if (id.startsWith('verify/') || id.startsWith('firewall/')) this.#cells.tell(id, { type: 'RESUME' });
     }
     for (const pool of pools.all.values()) this.observePool(pool);
@@ -124,7 +126,7 @@ export class Leader {
       this.#introduce(id, pool);
       return;
     }
-    if (uidOf(cell) !== null && uidOf(cell) !== pool.ref.uid) {
+    if (this.#isFormer(id)) {
       // Another pool of the same name: it is introduced once the former one is gone.
       this.#cells.tell(id, { type: 'DELETED' });
       return;
@@ -170,7 +172,7 @@ export class Leader {
   /** Everything a pool has to know, in an order in which nothing is decided on what is out of date. */
   #start(id: ActorId, pool: PoolObject, truth: readonly ObservedAddress[]): void {
     const cell = this.cells.get(id);
-    if (!cell || this.#started.has(id)) return;
+    if (!cell || this.#started.has(id) || this.#isFormer(id)) return;
     this.#started.add(id);
     // From here on the pool takes nothing that it remembers of its nodes for true: it decides once they are told.
     this.#cells.tell(id, { type: 'RESUME' });
@@ -187,7 +189,7 @@ export class Leader {
 
   /** A pool that is to resume has to be told everything, as after a load. */
   #resume(actor: ActorId): void {
-    if (!this.#started.delete(actor)) {
+    if (this.#isFormer(actor) || !this.#started.delete(actor)) {
       this.#cells.tell(actor, { type: 'RESUME' });
       return;
     }
@@ -195,8 +197,16 @@ export class Leader {
     if (pool) this.#startWhenRead(actor, pool);
   }
 
+  /** The records are those of a pool whose object is gone. Another one may have got its name. */
+  #isFormer(id: ActorId): boolean {
+    const cell = this.cells.get(id);
+    const uid = cell ? uidOf(cell) : null;
+    return uid !== null && uid !== this.#ports.pools.all.get(id)?.ref.uid;
+  }
+
   /** A stored pool whose object went while nobody led. */
   #orphan(id: ActorId): void {
+    this.#orphans.add(id);
     this.#cells.tell(id, { type: 'RESUME' });
     this.#cells.tell(id, { type: 'DELETED' });
     for (const actor of this.recordsOf(id)?.keys() ?? []) if (actor !== id) this.#cells.tell(actor, { type: 'RESUME' });
@@ -204,6 +214,7 @@ export class Leader {
 
   #gone(id: ActorId): void {
     this.#started.delete(id);
+    this.#orphans.delete(id);
     const successor = this.#ports.pools.all.get(id);
     if (successor) this.#introduce(id, successor);
   }

@@ -1,7 +1,7 @@
 import { backoffMs, restMs } from './backoff.ts';
 import type { Decision } from './events.ts';
-import type { CreateFinding, CreateInput, CreateIntent, IntendCreateInput, PublishInput } from './jobs.ts';
-import { type Acquiring, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare, staff } from './pool.ts';
+import type { AnnounceInput, CreateFinding, CreateInput, CreateIntent, IntendCreateInput, PublishInput } from './jobs.ts';
+import { type Acquiring, isCreating, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare, staff } from './pool.ts';
 import type { Address, JobFailure } from './types.ts';
 
 /** Creating addresses: the intent is recorded before the call, the address is published before it is used, and a call whose outcome is unknown
@@ -112,3 +112,44 @@ export const coolOffLeft =
   ({ backoff }: PoolSettings) =>
   ({ acquiring: { failure, attempts, until } }: PoolContext, at: number): number =>
     failure ? restMs(until, at, backoffMs(backoff, failure, attempts)) : 0;
+
+// ---------------------------------------------------------------- a pool that is deleted while it creates
+
+/** How long after the end of the doubt a list that could not be had is given up, ms: a pool does not stay for ever because its token was revoked. */
+const GIVE_UP_MS = 3_600_000;
+
+/** An address may belong to nobody once the pool is gone: what became of its creation has to be found out, and told. */
+export const mustConclude = (context: PoolContext): boolean => isCreating(context.acquiring) && providerOf(context) !== '';
+
+/** Addresses are known that the pool made, or may have made, and that no spec lists. */
+export const leavesAddress = ({ acquiring: { unpublished, unclear } }: PoolContext): boolean => unpublished !== null || unclear.length > 0;
+
+/** The list that would tell cannot be had, and nobody will wait for it any longer. */
+export const givesUp = ({ acquiring: { inDoubtUntil } }: PoolContext, at: number): boolean =>
+  inDoubtUntil !== null && at >= inDoubtUntil + GIVE_UP_MS;
+
+export const announceInput = (context: PoolContext): AnnounceInput => ({
+  provider: providerOf(context),
+  owner: context.ref,
+  reason: 'AddressLeft',
+  message: leftText(context),
+});
+
+/** What is left of a creation, and what to do about it. */
+function leftText(context: PoolContext): string {
+  const { unpublished, unclear, intent } = context.acquiring;
+  const provider = providerOf(context);
+  const howTo = (address: string): string =>
+    `delete it (${provider === 'digitalocean' ? `doctl compute reserved-ip delete ${address}` : `at ${provider}`}) or list it in spec.ips of another pool`;
+  if (unpublished !== null)
+    return `${unpublished} was made for this pool, which was deleted meanwhile, and belongs to nobody: ${howTo(unpublished)}`;
+  const whose = 'belongs to nobody, since the pool was deleted meanwhile';
+  if (unclear.length > 0) {
+    return `one of ${unclear.join(', ')} may have been made for this pool. If nobody else made it, it ${whose}: ${howTo('<address>')}`;
+  }
+  const where = intent?.region ? ` in ${intent.region}` : '';
+  return `an address may have been made for this pool at ${provider}${where}; the list that would tell could not be read. If there is one that is attached to nothing, it ${whose}: ${howTo('<address>')}`;
+}
+
+/** It was told: the creation is over. */
+export const conclude = (context: PoolContext): Next => acquiring(context, NOT_ACQUIRING);

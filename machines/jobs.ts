@@ -16,6 +16,8 @@ export interface JobContracts {
   readonly reconcileCreate: { readonly input: CreateInput; readonly output: CreateFinding };
   /** Write a new address into the owner's spec before it is used. */
   readonly publish: { readonly input: PublishInput; readonly output: Published };
+  /** Tell people something that no status can tell any more. */
+  readonly announce: { readonly input: AnnounceInput; readonly output: Announced };
   /** Add ports and nodes to a firewall; answers once the provider has applied them. */
   readonly openFirewall: { readonly input: FirewallInput; readonly output: FirewallChange };
   /** Remove from a firewall what we added and nobody claims. */
@@ -94,6 +96,16 @@ export interface PublishInput {
 export interface Published {
   readonly ips: readonly Address[];
 }
+
+export interface AnnounceInput {
+  readonly provider: string;
+  /** What it is about; may be gone. */
+  readonly owner: ObjectRef;
+  readonly reason: 'AddressLeft';
+  readonly message: string;
+}
+
+export type Announced = Readonly<Record<string, never>>;
 
 export interface FirewallInput {
   readonly provider: string;

@@ -3,7 +3,7 @@ import * as acquire from './acquire.ts';
 import { durable } from './durable.machine.ts';
 import type { Decision, PoolEvent } from './events.ts';
 import * as granting from './granting.ts';
-import type { Created, CreateFinding, CreateIntent, Published } from './jobs.ts';
+import type { Announced, Created, CreateFinding, CreateIntent, Published } from './jobs.ts';
 import type { PoolContext, PoolInput, PoolSettings } from './pool.ts';
 import * as pool from './pool.ts';
 import type { JobFailure } from './types.ts';
@@ -13,8 +13,9 @@ type PoolOutcome =
   | { readonly type: 'xstate.done.actor.create'; readonly output: Created; readonly at: number }
   | { readonly type: 'xstate.done.actor.reconcile'; readonly output: CreateFinding; readonly at: number }
   | { readonly type: 'xstate.done.actor.publish'; readonly output: Published; readonly at: number }
+  | { readonly type: 'xstate.done.actor.announce'; readonly output: Announced; readonly at: number }
   | {
-      readonly type: `xstate.error.actor.${'intend' | 'create' | 'reconcile' | 'publish'}`;
+      readonly type: `xstate.error.actor.${'intend' | 'create' | 'reconcile' | 'publish' | 'announce'}`;
       readonly error: JobFailure;
       readonly at: number;
     };
@@ -33,6 +34,7 @@ export const poolMachine = (settings: PoolSettings) => {
       create: durable('create'),
       reconcileCreate: durable('reconcileCreate'),
       publish: durable('publish'),
+      announce: durable('announce'),
     },
     actions: {
       tell: (_, _params: { to: string; event: { type: string } }) => {},
@@ -93,6 +95,7 @@ export const poolMachine = (settings: PoolSettings) => {
         notePublished: always(acquire.published),
         reuse: always(acquire.reuse),
         forgetSpare: always(acquire.forgetSpare),
+        conclude: always(acquire.conclude),
         doubtCreation: always(acquire.doubtCreation(settings)),
         failAcquiring: always((context, at, event) =>
           'error' in event ? failAcquiring(context, event.error, at) : { context, effects: [] },
@@ -112,6 +115,9 @@ export const poolMachine = (settings: PoolSettings) => {
         hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),
         hasUnpublished: asks(({ acquiring }) => acquiring.unpublished !== null),
         hasIntent: asks(({ acquiring }) => pool.isCreating(acquiring)),
+        mustConclude: asks(acquire.mustConclude),
+        leavesAddress: asks(acquire.leavesAddress),
+        givesUp: asks((context, event) => acquire.givesUp(context, event.at)),
         outcomeUnknown: asks((_, event) => 'error' in event && event.error.unknownOutcome),
         spareIsGone: asks((context, event) => 'error' in event && acquire.spareIsGone(context, event.error)),
         foundNone: asks((_, event) => event.type === 'xstate.done.actor.reconcile' && event.output.found === 'none'),
@@ -131,7 +137,7 @@ export const poolMachine = (settings: PoolSettings) => {
         ASSIGNED: { actions: 'noteAssigned' },
         FAILED: { actions: 'noteFailed' },
         GONE: { actions: 'noteGone' },
-        DELETED: { target: '.Stopping', actions: 'retireAll' },
+        DELETED: { target: '.Stopping', actions: ['interrupt', 'retireAll'] },
       },
       states: {
         Priming: {
@@ -251,8 +257,54 @@ export const poolMachine = (settings: PoolSettings) => {
         },
         Stopping: {
           description: 'The pool is deleted: its addresses are released where they are.',
-          always: { guard: 'isEmpty', target: 'Gone' },
+          initial: 'Concluding',
           on: { DELETED: {} },
+          states: {
+            Concluding: {
+              always: [
+                { guard: 'leavesAddress', target: 'Announcing' },
+                { guard: 'mustConclude', target: 'Reconciling' },
+                { target: 'Releasing' },
+              ],
+            },
+            Reconciling: {
+              description: 'An address may just have been created, or may still be: a list tells which one is new.',
+              invoke: {
+                src: 'reconcileCreate',
+                id: 'reconcile',
+                input: ({ context }) => acquire.createInput(context),
+                onDone: [
+                  { guard: 'foundNone', target: 'Releasing', actions: 'noteNothingMade' },
+                  { target: 'Announcing', actions: 'noteFound' },
+                ],
+                onError: [
+                  { guard: 'givesUp', target: 'Announcing' },
+                  { target: 'CoolOff', actions: 'failAcquiring' },
+                ],
+              },
+              on: { RESUME: { target: 'Reconciling', reenter: true } },
+            },
+            CoolOff: {
+              description: 'Waits after an error, then lists again.',
+              after: { coolOff: 'Reconciling' },
+              on: { RESUME: { target: 'CoolOff', reenter: true } },
+            },
+            Announcing: {
+              description: 'Tells people of an address that nobody owns any more. The address stays.',
+              invoke: {
+                src: 'announce',
+                id: 'announce',
+                input: ({ context }) => acquire.announceInput(context),
+                onDone: { target: 'Releasing', actions: 'conclude' },
+                onError: { target: 'Releasing', actions: 'conclude' },
+              },
+              on: { RESUME: { target: 'Announcing', reenter: true } },
+            },
+            Releasing: {
+              description: 'Waits until each of its addresses has ended what is under way.',
+              always: { guard: 'isEmpty', target: '#pool.Gone' },
+            },
+          },
         },
         Gone: { type: 'final', description: 'Nothing is left to do; the records go.' },
       },

@@ -100,7 +100,7 @@ describe('docs/conditions.md', () => {
   /** Every word that stands for a reason in the files that give reasons. */
   const reasons = new Set([
     ...Object.keys(KINDS).map((kind) => failureReason({ kind: kind as ErrorKind })),
-    ...['machines/status.ts', 'actors/project.ts', 'adapters/kubernetes/writer.ts'].flatMap((path) =>
+    ...['machines/status.ts', 'machines/acquire.ts', 'actors/project.ts', 'adapters/kubernetes/writer.ts'].flatMap((path) =>
       read(path)
         .split('\n')
         .filter((line) => /\breason: /.test(line))

@@ -1,3 +1,4 @@
+import { announce } from './announce.ts';
 import { assign } from './assign.ts';
 import { done, type JobBodies, read, write } from './body.ts';
 import { create, intendCreate, reconcileCreate } from './create.ts';
@@ -17,6 +18,7 @@ export const jobBodies: JobBodies = {
   prune,
   ensureRecords,
   publish,
+  announce,
   release: async (context) => {
     if (context.input.policy === 'Retain') return done({ deleted: false });
     await context.provider.deleteRoutedIP(context.input.address, write(context, 'failover'));

@@ -76,6 +76,9 @@ export interface ClusterWriter {
   recordIntent(owner: ObjectRef, intent: CreateIntent & { readonly region: string }): Promise<void>;
   /** Resolves once `address` stands in the owner's `spec.ips`; answers the whole list. */
   appendAddress(owner: ObjectRef, address: Address): Promise<readonly Address[]>;
+  /** Resolves once an Event about the object tells it, or the cluster refused to take one; the log tells it in any case. The object may be gone.
+   *  Repeating it tells nothing twice. @throws Unreachable */
+  announce(owner: ObjectRef, event: ClusterEvent): Promise<void>;
   /** This process decides no longer: nothing that was to be shown is shown any more. */
   forget(): void;
   /** Resolves when nothing is left to write, at the latest after `graceMs`. */

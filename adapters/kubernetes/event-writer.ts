@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { ClusterEvent } from '../../actors/ports/cluster.ts';
 import type { Clock, Log } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
+import { isConflict, isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';
 import { type Connection, MERGE_PATCH } from './connection.ts';
 import { coreEventsApi, type EventApi, eventsApi, type Report } from './event-body.ts';
@@ -80,6 +80,24 @@ export class EventWriter {
     const oldest = this.#told.keys().next().value;
     if (this.#told.size > MOST && oldest !== undefined) this.#told.delete(oldest);
     this.#enqueue(told);
+  }
+
+  /** Writes an Event that must not get lost; resolves once the server has it or has refused it. What is told again has the same name, and is there once.
+   *  @throws ServerUnreachable */
+  async announce(about: ObjectRef, event: ClusterEvent): Promise<void> {
+    const now = this.#options.clock.now();
+    const { instance, log } = this.#options;
+    const told = createHash('sha256')
+      .update(JSON.stringify([about.uid, event.reason, event.message]))
+      .digest('hex');
+    const report: Report = { name: `${about.name}.${told.slice(0, 16)}`, about, event, instance, firstAt: now, lastAt: now, count: 1 };
+    try {
+      await this.#write({ report, writtenAt: now, queued: false, created: false });
+    } catch (error) {
+      if (error instanceof ServerUnreachable) throw error;
+      if (!isConflict(error))
+        log.warn('an event was refused', { namespace: about.namespace, reason: event.reason, error: messageOf(error) });
+    }
   }
 
   whenIdle(): Promise<void> {

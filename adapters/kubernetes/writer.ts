@@ -94,6 +94,12 @@ export class KubernetesWriter implements ClusterWriter {
     return this.#desk(owner).writer.appendAddress(address);
   }
 
+  async announce(owner: ObjectRef, event: ClusterEvent): Promise<void> {
+    const pool = `${owner.namespace}/${owner.name}`;
+    this.#options.log.warn('announces', { pool, reason: event.reason, message: event.message });
+    await this.#events.announce(owner, event);
+  }
+
   async flush(graceMs: number): Promise<void> {
     const lanes = [...this.#desks.values()].flatMap(({ status, nodes }) => (nodes === null ? [status] : [status, nodes]));
     const all = Promise.all([...lanes.map((lane) => lane.whenIdle()), this.#events.whenIdle()]);

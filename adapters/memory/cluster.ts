@@ -1,6 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Unreachable } from '../../actors/errors.ts';
-import type { ClusterListener, ClusterSource, ClusterWriter, Condition, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
+import type {
+  ClusterEvent,
+  ClusterListener,
+  ClusterSource,
+  ClusterWriter,
+  Condition,
+  PoolObject,
+  PoolProjection,
+} from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address, ObservedNode, ObservedPod } from '../../machines/types.ts';
@@ -39,6 +47,8 @@ export interface MemoryCluster {
   pool(ref: ObjectRef): PoolObject | null;
   /** Every projection that was written, oldest first. */
   readonly projections: readonly PoolProjection[];
+  /** Every Event that was announced, once each, oldest first; also of pools that are gone. */
+  readonly announced: readonly { readonly about: ObjectRef; readonly event: ClusterEvent }[];
   conditions(ref: ObjectRef): readonly Condition[];
   /** Node → address, as annotated; of IPv4 when no family is named. */
   annotations(family?: 4 | 6): Readonly<Record<string, Address>>;
@@ -68,6 +78,7 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
   const pods = new Map<string, ObservedPod>();
   const conditions = new Map<string, readonly Condition[]>();
   const projections: PoolProjection[] = [];
+  const announced: { about: ObjectRef; event: ClusterEvent }[] = [];
   const processes = new Set<Listening>();
   let created = 0;
   let failing = false;
@@ -204,6 +215,11 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
           });
           return fieldsOf(next.spec).ips as unknown as readonly Address[];
         }),
+      announce: (about, event) =>
+        whileAlive(() => {
+          if (failing) throw new Unreachable('memory cluster: writes fail');
+          if (!announced.some((each) => isDeepStrictEqual(each, { about, event }))) announced.push({ about, event });
+        }),
       forget: () => waiting.clear(),
       flush: async () => writeWaiting(),
       end,
@@ -256,6 +272,7 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
     },
     pool: stored,
     projections,
+    announced,
     conditions: (ref) => conditions.get(keyOf(ref)) ?? [],
     annotations: (family = 4) => annotations.all(family),
     failWrites: () => {

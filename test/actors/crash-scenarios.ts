@@ -138,4 +138,20 @@ export const SCENARIOS: readonly Scenario[] = [
     withinMs: 60_000,
     holders: { [A]: ['a'], [B]: ['b'] },
   },
+  {
+    name: 'pool deletion while an address is created',
+    options: { provider: { callMs: 500 } },
+    before: (world) => {
+      world.nodes(node('a'));
+      return world.pool('ingress', { desiredIPs: 1 });
+    },
+    ready: (world) => world.provider.writes().length === 1,
+    sends: null,
+    begin: (world, ref) => world.cluster.removePool(ref),
+    isOver: (world) =>
+      world.cluster.announced.some(({ event }) => event.message.startsWith('203.0.113.1 was made')) &&
+      ![...world.invariants.records.keys()].some((actor) => actor.startsWith('pool/')),
+    withinMs: 60_000,
+    holders: { '203.0.113.1': [] },
+  },
 ];

@@ -160,6 +160,88 @@ describe('a pool that wants more addresses than it lists', () => {
   });
 });
 
+describe('a creation under way when its pool is deleted', () => {
+  const isGone = (world: World) => () => ![...world.invariants.records.keys()].some((actor) => actor.startsWith('pool/'));
+  const deletedWhileCreating = async (world: World, fault?: Fault) => {
+    world.nodes(node('a'));
+    const ref = world.pool('ingress', { desiredIPs: 1 });
+    if (fault) world.provider.faults.next('createRoutedIP', fault);
+    await world.start();
+    await world.clock.runUntil(() => creates(world).length === 1, 10 * SECOND);
+    world.cluster.removePool(ref);
+    return ref;
+  };
+
+  const made: Readonly<Record<string, Fault | undefined>> = {
+    'is made': undefined,
+    'is made without an answer': { kind: 'loseReply' },
+    'is made 10 s later': { kind: 'hang', effectAfterMs: 10 * SECOND },
+  };
+  for (const [what, fault] of Object.entries(made)) {
+    test(`keeps the pool until the address is known: one that ${what} is told by name, and stays`, async ({ open }) => {
+      const world = open({ provider: { callMs: 500 } });
+      const ref = await deletedWhileCreating(world, fault);
+      await world.clock.runUntil(isGone(world), 30 * SECOND);
+      const [left] = world.provider.cloud.addresses();
+      expect(left).toMatchObject({ providerID: null });
+      const event = expect.objectContaining({
+        type: 'Warning',
+        reason: 'AddressLeft',
+        message: expect.stringContaining(`${left?.address}`),
+      });
+      expect(world.cluster.announced).toEqual([{ about: ref, event }]);
+      await world.clock.advance(600 * SECOND);
+      expect(creates(world)).toHaveLength(1);
+    });
+  }
+
+  test('ends with the pool after one call deadline when it never took effect, and nothing is told', async ({ open }) => {
+    const world = open();
+    await deletedWhileCreating(world, { kind: 'hang' });
+    await world.clock.advance(14 * SECOND);
+    expect(isGone(world)()).toBe(false);
+    await world.clock.runUntil(isGone(world), 5 * SECOND);
+    expect([world.cluster.announced, world.provider.cloud.addresses()]).toEqual([[], []]);
+  });
+
+  test('is told once the API server takes Events again', async ({ open }) => {
+    const world = open({ provider: { callMs: 500 } });
+    await deletedWhileCreating(world);
+    world.cluster.failWrites();
+    await world.clock.advance(120 * SECOND);
+    expect([isGone(world)(), world.cluster.announced]).toEqual([false, []]);
+    world.cluster.mendWrites();
+    await world.clock.runUntil(isGone(world), 5 * SECOND);
+    expect(world.cluster.announced).toHaveLength(1);
+  });
+
+  test('does not mix up the pool that gets its name next: that one makes an address of its own', async ({ open }) => {
+    const world = open({ provider: { callMs: 500 } });
+    await deletedWhileCreating(world);
+    const next = world.pool('ingress', { desiredIPs: 1 });
+    await world.clock.runUntil(allActive(world, next, 1), 60 * SECOND);
+    expect(world.cluster.announced).toHaveLength(1);
+    expect(world.provider.cloud.addresses()).toHaveLength(2);
+    expect(world.cluster.announced[0]?.event.message).not.toContain(ipsOf(world, next)[0]);
+  });
+
+  test('is found out by the next leader, also when a pool has got its name meanwhile', async ({ open }) => {
+    const world = open({ provider: { callMs: 500 } });
+    world.nodes(node('a'));
+    const former = world.pool('ingress', { desiredIPs: 1 });
+    const first = await world.start();
+    await world.clock.runUntil(() => creates(world).length === 1, 10 * SECOND);
+    world.cluster.removePool(former);
+    await world.clock.advance(50);
+    first.kill();
+    const next = world.pool('ingress', { desiredIPs: 1 });
+    await world.start();
+    await world.clock.runUntil(allActive(world, next, 1), 90 * SECOND);
+    expect(world.cluster.announced.map(({ about }) => about)).toEqual([former]);
+    expect([creates(world).length, world.provider.cloud.addresses().length]).toEqual([2, 2]);
+  });
+});
+
 describe('a creation whose outcome is unknown', () => {
   const taken: Readonly<Record<string, Fault>> = {
     'was done': { kind: 'loseReply' },

@@ -74,6 +74,22 @@ describe('a pool that is deleted', () => {
     expect(world.cluster.annotations()).toEqual({ a: A });
   });
 
+  test('and made again while nobody leads is replaced, although what it waited for is not done any more', async ({ open }) => {
+    const world = open();
+    world.nodes(node('a'));
+    world.address(A);
+    const former = world.pool('ingress', { ips: [A] });
+    await world.start((point, about) => point === 'beforeSend' && about.startsWith('assign'));
+    await world.clock.runUntil(() => world.processes.length === 0, 5_000);
+    expect(world.assigns()).toEqual([]);
+    world.cluster.removePool(former);
+    const ref = world.pool('ingress', { ips: [A] });
+    world.lease.delete();
+    await world.start();
+    await world.untilStates(ref, { [A]: 'active' }, 90_000);
+    expect(world.assigns()).toHaveLength(1);
+  });
+
   test('and made again under the same name fails over like the first', async ({ open }) => {
     const world = open();
     world.nodes(node('a'), node('b'));

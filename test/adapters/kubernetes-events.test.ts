@@ -108,3 +108,34 @@ describe('Events', () => {
     expect(noteOf(taken[0])).toHaveLength(1_024);
   });
 });
+
+describe('an Event that must not be missed', () => {
+  test('is written before anybody goes on, and is there once however often it is told', async () => {
+    const names = new Set<unknown>();
+    const { taken, events } = reporting((request) => {
+      const { method, path } = request;
+      if (names.has(nameOf(request))) throw refusal({ verb: method, path }, 409, 'exists already');
+      names.add(nameOf(request));
+    });
+    await events.announce(POOL, EVENT);
+    expect(taken).toMatchObject([{ path: `${NEW_API}/namespaces/web/events`, body: { note: EVENT.message, regarding: { uid: 'u' } } }]);
+    await events.announce(POOL, EVENT);
+    await events.announce({ ...POOL, uid: 'another' }, EVENT);
+    expect(taken).toHaveLength(2);
+  });
+
+  test('waits for a server that cannot be reached: whoever tells it has to tell it again', async () => {
+    const { events } = reporting(() => {
+      throw new ServerUnreachable('no answer');
+    });
+    await expect(events.announce(POOL, EVENT)).rejects.toThrow(ServerUnreachable);
+  });
+
+  test('is dropped with a line in the log when the namespace takes no more, as one that is being deleted', async () => {
+    const { log, events } = reporting(({ method, path }) => {
+      throw refusal({ verb: method, path }, 403, 'the namespace is being terminated');
+    });
+    await events.announce(POOL, EVENT);
+    expect(log.lines).toEqual([expect.stringMatching(/^warn an event was refused .*"namespace":"web","reason":"AssignFailed"/)]);
+  });
+});

@@ -279,6 +279,16 @@ describe('an Event', () => {
     expect(simulator.store.list('events.k8s.io/v1', 'Event')).toHaveLength(2);
   });
 
+  test('about a pool that is gone stands where the pool was, once, and in the log', async () => {
+    const { writer, simulator, ref, log } = await writing();
+    simulator.store.delete(poolRef('pool'));
+    await writer.announce(ref, event);
+    await writer.announce(ref, event);
+    const stored = simulator.store.list('events.k8s.io/v1', 'Event', { namespace: 'default' });
+    expect(stored).toMatchObject([{ note: 'assign failed', regarding: { name: 'pool', uid: ref.uid } }]);
+    expect(log.lines).toContainEqual(expect.stringMatching(/^warn announces .*assign failed/));
+  });
+
   test('of a projection that a newer one took the place of is reported all the same', async () => {
     const { writer, projection, simulator } = await writing();
     simulator.faults.outage('503', 100);

@@ -147,6 +147,71 @@ describe('a creation that fails', () => {
   });
 });
 
+describe('a creation under way when the pool is deleted', () => {
+  const deleted = () => creating().after(SECOND).send('DELETED').send('GONE', { address: A });
+  const messageOf = (pool: Driven<PoolContext>) => (pool.inputOf('announce') as { message: string } | undefined)?.message;
+
+  test('is looked up, not made, before the pool is gone, by the right that it holds', () => {
+    const pool = deleted();
+    expect([pool.state, pool.last.done, claims(pool)]).toEqual(['Stopping.Reconciling', false, [CREATE_CLAIM]]);
+    const asked = creating().after(SECOND).send('DELETED');
+    expect(asked.inputOf('reconcileCreate')).toMatchObject({
+      intent: { knownAddresses: [A] },
+      inDoubtUntil: START + SECOND + CALL_DEADLINE,
+    });
+    expect(asked.started).toEqual(['reconcileCreate']);
+  });
+
+  test('ends with the pool when it never took effect', () => {
+    const pool = deleted().done('reconcile', { found: 'none' });
+    expect([pool.state, pool.started]).toEqual(['Gone', []]);
+  });
+
+  test('that made an address is told, with how to be rid of it, before the pool is gone; the address stays', () => {
+    const pool = deleted().done('reconcile', { found: 'one', address: B });
+    expect([pool.state, pool.started]).toEqual(['Stopping.Announcing', ['announce']]);
+    expect(pool.inputOf('announce')).toMatchObject({ owner: { name: 'ingress' }, reason: 'AddressLeft' });
+    expect(messageOf(pool)).toContain(`${B} was made for this pool, which was deleted meanwhile`);
+    expect(messageOf(pool)).toContain(`doctl compute reserved-ip delete ${B}`);
+    expect([pool.done('announce').state, claims(pool)]).toEqual(['Gone', []]);
+  });
+
+  test('that nobody can tell from the creations of others names them all', () => {
+    const pool = deleted().done('reconcile', { found: 'several', addresses: [B, C] });
+    expect(messageOf(pool)).toMatch(new RegExp(`^one of ${B}, ${C} may have been made`));
+    expect(pool.failed('announce', failure('Unavailable')).state).toBe('Gone');
+  });
+
+  test('that has an address already, and has not listed it, tells of it at once', () => {
+    const pool = creating().done('create', { address: B }).send('DELETED');
+    expect([pool.started, messageOf(pool)?.startsWith(B)]).toEqual([['announce'], true]);
+    const unclear = inDoubt()
+      .done('reconcile', { found: 'several', addresses: [B, C] })
+      .send('DELETED');
+    expect([unclear.started, messageOf(unclear)?.startsWith('one of')]).toEqual([['announce'], true]);
+  });
+
+  test('is looked up again when that failed, and given up with a word an hour after its doubt', () => {
+    const pool = deleted().failed('reconcile', failure('Unauthorized'));
+    expect([pool.state, pool.elapse().started]).toEqual(['Stopping.CoolOff', ['reconcileCreate']]);
+    pool.after(3_600_000).failed('reconcile', failure('Unauthorized'));
+    expect(pool.state).toBe('Stopping.Announcing');
+    expect(messageOf(pool)).toMatch(/^an address may have been made for this pool at digitalocean in nyc3/);
+  });
+
+  test('does not keep the addresses of the pool from being released meanwhile', () => {
+    const pool = creating().send('DELETED');
+    expect(toldIn(pool)).toEqual([`RETIRE ${A}`]);
+    pool.done('reconcile', { found: 'none' });
+    expect(pool.state).toBe('Stopping.Releasing');
+    expect(pool.send('GONE', { address: A }).state).toBe('Gone');
+  });
+
+  test('is none while the list before it is read: nothing was sent', () => {
+    expect(lacking().send('DELETED').state).toBe('Stopping.Releasing');
+  });
+});
+
 describe('a creation of which nobody knows what became', () => {
   test('is looked up in a list that cannot miss it', () => {
     expect(inDoubt().inputOf('reconcileCreate')).toMatchObject({ intent: { knownAddresses: [A] }, inDoubtUntil: START + CALL_DEADLINE });

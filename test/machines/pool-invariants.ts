@@ -60,11 +60,10 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
   'a creation that was cut off is looked up, from the time at which the list can tell': ({ before, after }) => {
     const wasOpen = inside(before, 'Creating') && !inside(after, 'Creating');
     const { intent, inDoubtUntil, unpublished } = contextOf(after).acquiring;
-    return !wasOpen || contextOf(after).deleted || intent === null || unpublished !== null || inDoubtUntil !== null;
+    return !wasOpen || intent === null || unpublished !== null || inDoubtUntil !== null;
   },
 
   'whoever lists or creates holds the right to': ({ after }) =>
-    contextOf(after).deleted ||
     !['Intending', 'Creating', 'Reconciling'].some((state) => inside(after, state)) ||
     claimedByPool(contextOf(after)).includes(CREATE_CLAIM),
 
@@ -82,7 +81,10 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
 
   'a pool that is deleted or has no valid spec starts nothing and grants nothing': ({ after }) =>
     (!contextOf(after).deleted && contextOf(after).error === null) ||
-    (after.starts.length === 0 && spawned(after).length === 0 && grantsOf(after).length === 0),
+    // But what became of a creation that was under way is found out, and told.
+    (after.starts.every(({ job }) => contextOf(after).deleted && ['reconcileCreate', 'announce'].includes(job)) &&
+      spawned(after).length === 0 &&
+      grantsOf(after).length === 0),
 
   'a time for the next grant is told exactly while it is awaited, by a timer': ({ before, after }) => {
     const awaits = inside(after, 'Spacing');

@@ -54,6 +54,9 @@ export const CREATING = [
   event('xstate.done.actor.publish', { output: { ips: [A, B] } }),
   ...failing('publish', failure('Unavailable'), failure('NotFound')),
   event('xstate.after.coolOff.pool.Serving.acquiring.CoolOff', {}, START + SECOND),
+  event('xstate.after.coolOff.pool.Stopping.CoolOff', {}, START + SECOND),
+  event('xstate.done.actor.announce', { output: {} }),
+  ...failing('announce', failure('Unavailable')),
 ];
 
 /** What decides about a pool: not the counts, not the times, and of the nodes and addresses only what stands in the way of what. */
@@ -71,8 +74,8 @@ export const poolTelling: Telling = ({ value, context }) => {
     created,
     deleted,
   } = context as PoolContext;
-  if (deleted) return [value, Object.keys(members)];
   const { intending, intent, inDoubtUntil, unpublished, published, unclear } = acquiring;
+  if (deleted) return [value, Object.keys(members), intent !== null, unpublished, unclear.length];
   return [
     value,
     [known?.desired, known?.ips.length, known?.match.nodeLabel, error !== null, query !== null, list !== null],

@@ -226,11 +226,11 @@ describe('the nodes of a pool', () => {
 describe('a pool that is deleted', () => {
   test('leaves its addresses where they are, and is gone when all of them are', () => {
     const pool = serving().send('DELETED');
-    expect([pool.state, toldIn(pool)]).toEqual(['Stopping', [`RETIRE ${A}`, `RETIRE ${B}`]]);
+    expect([pool.state, toldIn(pool)]).toEqual(['Stopping.Releasing', [`RETIRE ${A}`, `RETIRE ${B}`]]);
     pool.send('DELETED');
     expect(toldIn(pool)).toEqual([]);
     pool.send('GONE', { address: B });
-    expect(pool.state).toBe('Stopping');
+    expect(pool.state).toBe('Stopping.Releasing');
     expect([pool.send('GONE', { address: A }).state, pool.last.done]).toEqual(['Gone', true]);
   });
 
