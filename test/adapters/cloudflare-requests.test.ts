@@ -1,8 +1,10 @@
+import { Agent } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
 import type { Call, DNSRecord, KillPoint } from '../../actors/ports.ts';
+import { exchange } from '../../adapters/cloudflare/exchange.ts';
 import { cloudflareBudget, createCloudflareProvider } from '../../adapters/cloudflare/provider.ts';
 import { memoryBudget } from '../../adapters/memory/budget.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
@@ -133,10 +135,13 @@ describe('the deadline', () => {
     const silent = createTcpServer((socket) => sockets.add(socket));
     closing.push(() => new Promise((resolve) => silent.close(() => resolve())));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const secure = createCloudflareProvider({ token: secret, url, budget: recordingBudget(), log: recordingLog(), deadlineMs: 400 });
-    closing.push(() => secure.close());
-    const error = await failure(secure.deleteDNSRecord('ab'.repeat(16), 'cd'.repeat(16), dns));
+    const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+    const agent = new Agent();
+    closing.push(() => agent.destroy());
+    const verb = { what: 'create', call: dns, deadlineAt: performance.now() + 400 };
+    const error = await failure(
+      exchange({ secure: true, agent, token: secret, probe: undefined }, verb, { method: 'POST', url, body: '{}' }),
+    );
     for (const socket of sockets) socket.destroy();
     expect(sockets.size).toBe(1);
     expect(error).toMatchObject({ kind: 'Unavailable', unknownOutcome: false });
