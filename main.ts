@@ -124,8 +124,8 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   opened.push(() => pages.close());
   const supervisor = new Supervisor({
     charts: catalogue,
-    store,
-    queues,
+    store: metrics.outbox.store(store),
+    queues: metrics.outbox.queues(queues),
     clock,
     log,
     probe,

@@ -18,8 +18,7 @@ export function telemetry(version: string, clock: Clock, parts: Readonly<Parts>)
     leadership: () => ({ leading: parts.supervisor?.leading ?? false, term: parts.supervisor?.term ?? 0 }),
     records: () => [...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),
     budgets: () => parts.budgets ?? [],
-    outbox: () => 0,
-    caches: () => [],
+    caches: () => parts.source?.caches() ?? [],
   });
   const shown = figures({
     recordsOf: (cell) => parts.supervisor?.records().get(cell) ?? null,

@@ -73,6 +73,11 @@ export class KindWatches {
     return this.#watched.every(isAbsent) ? false : null;
   }
 
+  /** The caches of the kinds that are served, as far as can be told. */
+  reflectors(): readonly { readonly kind: string; readonly reflector: Reflector<SeenObject> }[] {
+    return this.#watched.filter((one) => !isAbsent(one)).map(({ kind, reflector }) => ({ kind: kind.kind, reflector }));
+  }
+
   /** What keeps kinds from being known; null for a list that is not complete yet. A kind that is not served is missed only when there is no other. */
   missing(): readonly (Error | null)[] {
     const unknown = this.#watched.filter(({ reflector }) => !reflector.synced);

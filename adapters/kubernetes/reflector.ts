@@ -75,6 +75,7 @@ export class Reflector<T> {
   #stopped = false;
   #bookmarks = false;
   #trouble: Error | null = null;
+  #heardAt: number | null = null;
   #wake: () => void = () => undefined;
 
   constructor(world: Surroundings, subject: Subject<T>, listener: ReflectorListener<T>) {
@@ -90,6 +91,11 @@ export class Reflector<T> {
 
   get synced(): boolean {
     return this.#synced;
+  }
+
+  /** When the server last said what there is, by a list or through the watch, ms since the epoch; null for never. */
+  get heardAt(): number | null {
+    return this.#heardAt;
   }
 
   /** What the last try failed with; null while it works. */
@@ -148,6 +154,7 @@ export class Reflector<T> {
     if (this.#stopped) return;
     this.#mirror.replace(listed.entries);
     this.#revision = listed.resourceVersion;
+    this.#heardAt = this.#world.clock.now();
     this.#tellTrouble(null);
     if (this.#synced) return;
     this.#synced = true;
@@ -210,6 +217,7 @@ export class Reflector<T> {
     if (type === 'BOOKMARK') this.#bookmarks = true;
     else this.#change(type, object);
     if (revision !== '') this.#revision = revision;
+    this.#heardAt = this.#world.clock.now();
     return null;
   }
 

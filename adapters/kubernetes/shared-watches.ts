@@ -55,6 +55,11 @@ export class SharedWatches<T> {
   *values(): Iterable<T> {
     for (const shared of this.#shared.values()) yield* shared.values('plain') ?? [];
   }
+
+  /** The caches, for a look at how they stand. */
+  reflectors(): readonly Reflector<T>[] {
+    return [...this.#shared.values()].map(({ reflector }) => reflector);
+  }
 }
 
 /** One watch. When somebody reads more of its objects than was kept so far, another one takes its place as soon as it knows all of them: nobody
@@ -89,6 +94,10 @@ class SharedWatch<T> {
     this.#reflector.stop();
     this.#successor?.stop();
     return true;
+  }
+
+  get reflector(): Reflector<T> {
+    return this.#reflector;
   }
 
   values(detail: Detail): readonly T[] | null {

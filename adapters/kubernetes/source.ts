@@ -3,6 +3,7 @@ import type { ClusterListener, ClusterSource, PoolObject } from '../../actors/po
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ObservedNode, ObservedPod } from '../../machines/types.ts';
 import { isInvalid, messageOf } from './api-error.ts';
+import { type CacheState, cacheStates } from './cache-state.ts';
 import { intern } from './intern.ts';
 import { KindWatches } from './kind-watches.ts';
 import { kindOf } from './kinds.ts';
@@ -122,6 +123,13 @@ export class KubernetesSource implements ClusterSource, Seen {
   /** Whether all objects of this kind are known: only then is one that was not told a deleted one. */
   knows(kind: string): boolean {
     return this.#kinds.knows(kind);
+  }
+
+  /** How the caches stand, by kind of object; nothing of kinds that nobody asks for or that are not served. */
+  caches(): readonly CacheState[] {
+    const nodes = this.#nodes.reflectors().map((reflector) => ({ kind: 'Node', reflector }));
+    const pods = this.#pods.reflectors().map((reflector) => ({ kind: 'Pod', reflector }));
+    return cacheStates([...this.#kinds.reflectors(), ...nodes, ...pods]);
   }
 
   /** What is not yet known, and why, for people; empty when everything is synced. */

@@ -5,6 +5,7 @@ import { instrumentProvider } from './instrument-provider.ts';
 import { jobMetrics } from './job-metrics.ts';
 import { type MachineRecord, machineMetrics } from './machine-metrics.ts';
 import type { Objects } from './objects.ts';
+import { type OutboxWatch, outboxMetrics } from './outbox-metrics.ts';
 import { type PoolMetrics, poolMetrics } from './pool-metrics.ts';
 import { processMetrics } from './process-metrics.ts';
 import { Registry } from './prom-client.ts';
@@ -31,6 +32,8 @@ export interface Metrics {
   readonly observer: Observer & JobObserver;
   /** The provider, with its calls counted and timed. */
   readonly instrument: (provider: Provider) => Provider;
+  /** Sees what is saved, and what reaches its queue. */
+  readonly outbox: Pick<OutboxWatch, 'store' | 'queues'>;
   /** Told of objects that come and go, on every replica: their series go with them. */
   readonly objects: Objects;
   /** The text that Prometheus scrapes. */
@@ -46,6 +49,7 @@ export function createMetrics({ now, records, budgets, ...runtime }: MetricsSour
   const pools = poolMetrics(registry);
   const recordSets = recordSetMetrics(registry);
   const calls = providerCalls(registry);
+  const outbox = outboxMetrics(registry);
   const turns = turnMetrics({ registry, now, assignmentEnded: pools.count });
   const machines = machineMetrics({ registry, records });
   return {
@@ -59,11 +63,13 @@ export function createMetrics({ now, records, budgets, ...runtime }: MetricsSour
       },
       reset: () => {
         machines.reset?.();
+        outbox.reset();
         pools.clear();
         recordSets.clear();
       },
       jobRan: jobMetrics(registry).jobRan,
     },
+    outbox,
     instrument: (provider) => instrumentProvider(provider, calls),
     objects: {
       seen: calls.objectSeen,

@@ -18,13 +18,11 @@ export interface RuntimeSources {
   readonly queues: () => Promise<Readonly<Record<string, QueueCounts>>>;
   /** Whether this process decides, and under which term; term 0 for none. */
   readonly leadership: () => { readonly leading: boolean; readonly term: number };
-  /** Commands that are saved and not yet handed over; 0 while this process does not lead. */
-  readonly outbox: () => number;
   readonly caches: () => readonly CacheSync[];
 }
 
 /** Registers what is told of the runtime: what this is, whether it leads, what it has seen and what it still has to do. */
-export function runtimeMetrics(registry: Registry, { version, queues, leadership, outbox, caches }: RuntimeSources): void {
+export function runtimeMetrics(registry: Registry, { version, queues, leadership, caches }: RuntimeSources): void {
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
@@ -41,7 +39,6 @@ export function runtimeMetrics(registry: Registry, { version, queues, leadership
   build.set({ version, node: process.version }, 1);
   gauge('routedip_leader', '1 while this process decides.', () => (leadership().leading ? 1 : 0));
   gauge('routedip_term', 'Term under which this process decides; 0 while it does not.', () => leadership().term);
-  gauge('routedip_outbox_commands', 'Commands that were saved and are not handed over yet.', outbox);
   registerQueues(registry, queues);
   registerCaches(registry, caches);
 }

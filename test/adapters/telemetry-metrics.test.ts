@@ -16,7 +16,6 @@ function metrics(sources: Partial<Parameters<typeof createMetrics>[0]> = {}) {
     leadership: () => ({ leading: true, term: 7 }),
     records: () => [],
     budgets: () => [],
-    outbox: () => 0,
     caches: () => [],
     ...sources,
   });

@@ -125,7 +125,6 @@ export class MeasuredWorld {
       leadership: () => ({ leading: parts.supervisor?.leading ?? false, term: parts.supervisor?.term ?? 0 }),
       records: () => [...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),
       budgets: () => [{ provider: PROVIDER, tokenHash: TOKEN_HASH, budget }],
-      outbox: () => 0,
       caches: () => [{ kind: 'FloatingIPPool', synced: true, syncedAt: clock.now() }],
       ...sources,
     });
@@ -136,8 +135,8 @@ export class MeasuredWorld {
     });
     const supervisor = new Supervisor({
       charts: charts(DEFAULT_SETTINGS, () => 1),
-      store: store.connect(),
-      queues: ownQueues,
+      store: metrics.outbox.store(store.connect()),
+      queues: metrics.outbox.queues(ownQueues),
       clock,
       log: SILENT,
       probe: () => {},

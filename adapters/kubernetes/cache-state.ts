@@ -1,0 +1,30 @@
+import { isInvalid } from './api-error.ts';
+
+/** How the caches of one kind of object stand. */
+export interface CacheState {
+  readonly kind: string;
+  /** All of them hold a complete list, and their watches work. */
+  readonly synced: boolean;
+  /** When the server last said something to the one that heard least, ms since the epoch; null while one has heard nothing. */
+  readonly syncedAt: number | null;
+}
+
+interface Cache {
+  readonly kind: string;
+  readonly reflector: { readonly synced: boolean; readonly trouble: Error | null; readonly heardAt: number | null };
+}
+
+/** The state of each kind, by name. A selector that the server cannot parse is the user's error: its cache will never be, and is left out. */
+export function cacheStates(caches: readonly Cache[]): readonly CacheState[] {
+  const usable = caches.filter(({ reflector }) => !isInvalid(reflector.trouble));
+  const kinds = [...new Set(usable.map(({ kind }) => kind))].sort();
+  return kinds.map((kind) => {
+    const own = usable.filter((cache) => cache.kind === kind).map(({ reflector }) => reflector);
+    const times = own.map(({ heardAt }) => heardAt).filter((at) => at !== null);
+    return {
+      kind,
+      synced: own.every(({ synced, trouble }) => synced && trouble === null),
+      syncedAt: times.length === own.length ? Math.min(...times) : null,
+    };
+  });
+}

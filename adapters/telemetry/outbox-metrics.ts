@@ -1,0 +1,55 @@
+import type { CellWrite, Command, JobQueue, Queues, RecordStore } from '../../actors/ports.ts';
+import { Gauge, type Registry } from './prom-client.ts';
+
+/** Sees jobs and timers on their way from the record store, where they are decided, to their queues. */
+export interface OutboxWatch {
+  store(store: RecordStore): RecordStore;
+  queues(queues: Queues): Queues;
+  /** This process leads no longer, or starts over: what is on its way is issued again by whoever leads next. */
+  reset(): void;
+}
+
+/** Shows how many commands were saved and have not reached their queue. */
+export function outboxMetrics(registry: Registry): OutboxWatch {
+  const waiting = new Map<string, CellWrite['cell']>();
+  new Gauge({
+    name: 'routedip_outbox_commands',
+    help: 'Jobs and timers that were saved and have not reached their queue yet.',
+    registers: [registry],
+    collect() {
+      this.set(waiting.size);
+    },
+  });
+
+  const saved = ({ cell, outbox }: CellWrite): void => {
+    for (const command of outbox.add) if (isQueued(command)) waiting.set(command.id, cell);
+    for (const id of outbox.clear) waiting.delete(id);
+  };
+  const queue = (inner: JobQueue): JobQueue => ({
+    ...inner,
+    add: async (jobs) => {
+      await inner.add(jobs);
+      for (const { id } of jobs) waiting.delete(id);
+    },
+  });
+
+  return {
+    store: (inner) => ({
+      ...inner,
+      save: async (write) => {
+        const result = await inner.save(write);
+        if (result.kind === 'saved') saved(write);
+        return result;
+      },
+      drop: async (cell, term) => {
+        for (const [id, owner] of waiting) if (owner === cell) waiting.delete(id);
+        return inner.drop(cell, term);
+      },
+    }),
+    queues: (inner) => ({ ...inner, queue: (name) => queue(inner.queue(name)) }),
+    reset: () => waiting.clear(),
+  };
+}
+
+/** A message to another machine goes through no queue. */
+const isQueued = ({ kind }: Command): boolean => kind !== 'send';
