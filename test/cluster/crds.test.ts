@@ -2,12 +2,13 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, startCluster } from '../support/kube.ts';
-import { apply, applyFile, createNamespace, installCrds, type KubeObject, objectsIn } from '../support/kube-apply.ts';
+import { apply, applyFile, createNamespace, installCrds, type KubeObject, objectsIn, pathOf } from '../support/kube-apply.ts';
 import type { ApiResponse } from '../support/kube-client.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const SAMPLES = join(import.meta.dirname, '../../crds/samples');
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/floatingippools.flipop.digitalocean.com';
+const recordSets = (namespace: string): string => `/apis/flipop.digitalocean.com/v1alpha1/namespaces/${namespace}/nodednsrecordsets`;
 const pools = (namespace: string): string => `/apis/flipop.digitalocean.com/v1alpha1/namespaces/${namespace}/floatingippools`;
 
 const pool = (name: string, spec: Record<string, unknown>): KubeObject => ({
@@ -33,15 +34,16 @@ afterAll(() => cluster?.stop());
 describe('a published manifest', () => {
   const samples = readdirSync(SAMPLES);
 
-  test('is among the samples', () => expect(samples).toContain('floatingippool.yaml'));
+  test('of both kinds is among the samples', () =>
+    expect(samples).toEqual(expect.arrayContaining(['floatingippool.yaml', 'nodednsrecordset.yaml'])));
 
   test.each(samples)('in %s is accepted and keeps every field', async (file) => {
     const namespace = await createNamespace(cluster, file.replace('.yaml', ''));
     await applyFile(cluster, join(SAMPLES, file), namespace);
     const [sample] = objectsIn(join(SAMPLES, file));
-    const { body } = await cluster.send(`${pools(namespace)}/${sample?.metadata.name}`);
-    expect(sample?.spec).toBeDefined();
-    expect(body.spec).toEqual(sample?.spec);
+    if (!sample?.spec) throw new Error(`${file} holds no object with a spec`);
+    const { body } = await cluster.send(await pathOf(cluster, sample, namespace));
+    expect(body.spec).toEqual(sample.spec);
   });
 
   test('may ask for a fraction of a second between assignments', async () => {
@@ -98,6 +100,62 @@ describe('a wrong manifest', () => {
     if (keepsRules) expect(body.message).toContain(message);
     expect(status).toBe(keepsRules ? 422 : 201);
     await cluster.send(`${pools('default')}/wrong-rule`, { method: 'DELETE' });
+  });
+});
+
+const recordSet = (name: string, spec: Record<string, unknown>, namespace = 'default'): KubeObject => ({
+  apiVersion: 'flipop.digitalocean.com/v1alpha1',
+  kind: 'NodeDNSRecordSet',
+  metadata: { name, namespace },
+  spec: { dnsRecordSet: { zone: 'example.com', recordName: 'nodes' }, ...spec },
+});
+
+describe('a wrong manifest of a record set', () => {
+  test.each([
+    ['an address type that nobody knows', { addressType: 'Hostname' }, 'spec.addressType: Unsupported value'],
+    ['a time to live that is text', { dnsRecordSet: { zone: 'a.b', recordName: 'c', ttl: '60' } }, 'spec.dnsRecordSet.ttl: Invalid value'],
+    ['a negative time to live', { dnsRecordSet: { zone: 'a.b', recordName: 'c', ttl: -1 } }, 'should be greater than or equal to 0'],
+    ['a zone that is a list', { dnsRecordSet: { zone: ['a.b'], recordName: 'c' } }, 'spec.dnsRecordSet.zone: Invalid value'],
+  ])('with %s is refused by the schema', async (_, spec, message) => {
+    const { status, body } = await apply(cluster, recordSet('wrong', spec));
+    expect(body.message).toContain(message);
+    expect(status).toBe(422);
+  });
+
+  test.each([
+    ['no record', { dnsRecordSet: undefined }],
+    ['no zone', { dnsRecordSet: { recordName: 'nodes' } }],
+    ['no name', { dnsRecordSet: { zone: 'example.com' } }],
+  ])('with %s is refused where the server keeps CEL rules, and is left to the operator elsewhere', async (_, spec) => {
+    const { status, body } = await apply(cluster, recordSet('wrong-rule', spec));
+    if (keepsRules) expect(body.message).toContain('invalid dnsRecordSet specification');
+    expect(status).toBe(keepsRules ? 422 : 201);
+    await cluster.send(`${recordSets('default')}/wrong-rule`, { method: 'DELETE' });
+  });
+});
+
+describe('a record set', () => {
+  test('keeps what the operator writes into its status, and shows it in a table', async () => {
+    const namespace = await createNamespace(cluster, 'record-sets');
+    expect((await apply(cluster, recordSet('nodes', {}, namespace))).status).toBe(201);
+    const path = `${recordSets(namespace)}/nodes`;
+    const conditions = ['Ready', 'Progressing', 'Degraded'].map((type) => ({
+      type,
+      status: 'True',
+      reason: 'Published',
+      message: 'as it should be',
+      observedGeneration: 1,
+      lastTransitionTime: '2026-01-02T03:04:05Z',
+    }));
+    const status = { state: 'error', error: 'Failed to update DNS: 503', records: 2, observedGeneration: 1, term: 3, conditions };
+    expect((await cluster.send(`${path}/status`, { method: 'PATCH', body: { status } })).status).toBe(200);
+    expect((await cluster.send(path)).body.status).toEqual(status);
+    const wrong = await cluster.send(`${path}/status`, { method: 'PATCH', body: { status: { state: 'lost' } } });
+    expect(wrong.body.message).toContain('status.state: Unsupported value');
+    const { body } = await cluster.send(recordSets(namespace), { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' });
+    const columns = body.columnDefinitions.map(({ name }: { name: string }) => name);
+    expect(columns).toEqual(['Name', 'Zone', 'Record', 'State', 'Records', 'Error', 'Age']);
+    expect(body.rows[0].cells.slice(0, 6)).toEqual(['nodes', 'example.com', 'nodes', 'error', 2, 'Failed to update DNS: 503']);
   });
 });
 

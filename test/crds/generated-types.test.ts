@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { RULES } from '../../crds/generated/floatingippool.ts';
+import { RULES as RECORD_SET_RULES } from '../../crds/generated/nodednsrecordset.ts';
 import { typeFiles } from '../../tools/generate-types.ts';
 import { staleFiles } from '../../tools/generated-files.ts';
 import { type CustomResourceDefinition, printTypes, type Schema } from '../../tools/print-types.ts';
@@ -20,12 +21,15 @@ const crdWith = (schema: Schema): CustomResourceDefinition => ({
 
 describe('the types generated from the CRDs', () => {
   test('are those on disk', () => {
-    expect(typeFiles().map(({ path }) => path)).toContain(join(crds, 'generated/floatingippool.ts'));
+    expect(typeFiles().map(({ path }) => path)).toEqual([
+      join(crds, 'generated/floatingippool.ts'),
+      join(crds, 'generated/nodednsrecordset.ts'),
+    ]);
     expect(staleFiles(typeFiles())).toEqual([]);
   });
 
   test('are found stale when the YAML says something else', () => {
-    const changed = typeFiles().map((file) => ({ ...file, text: file.text.replace('desiredIPs', 'wantedIPs') }));
+    const changed = typeFiles().map((file) => ({ ...file, text: file.text.replace('recordName', 'hostName') }));
     expect(staleFiles(changed)).toHaveLength(changed.length);
   });
 
@@ -37,12 +41,15 @@ describe('the types generated from the CRDs', () => {
     expect(typeFiles()).toEqual(typeFiles());
   });
 
-  test('carry every CEL message of the YAML', () => {
-    const messages = readFileSync(join(crds, 'floatingippools.yaml'), 'utf8')
+  test.each([
+    ['floatingippools.yaml', RULES, 'ips or desiredIPs must be provided'],
+    ['nodednsrecordsets.yaml', RECORD_SET_RULES, 'invalid dnsRecordSet specification'],
+  ])('carry every CEL message of %s', (file, rules, one) => {
+    const messages = readFileSync(join(crds, file), 'utf8')
       .split('\n')
       .flatMap((line) => line.match(/^ +message: (.*)$/)?.[1] ?? []);
-    expect(messages).toContain('ips or desiredIPs must be provided');
-    expect(RULES.map(({ message }) => message).sort()).toEqual(messages.sort());
+    expect(messages).toContain(one);
+    expect(rules.map(({ message }) => message).sort()).toEqual(messages.sort());
   });
 
   test('describe every field', () => {
@@ -52,9 +59,13 @@ describe('the types generated from the CRDs', () => {
       ...(schema.items ? undescribed(schema.items, `${path}[]`) : []),
       ...(schema.additionalProperties ? undescribed(schema.additionalProperties, `${path}{}`) : []),
     ];
-    const crd: CustomResourceDefinition = parse(readFileSync(join(crds, 'floatingippools.yaml'), 'utf8'));
-    expect(crd.spec.versions).toHaveLength(1);
-    expect(crd.spec.versions.flatMap((version) => undescribed(version.schema.openAPIV3Schema, version.name))).toEqual([]);
+    const files = readdirSync(crds).filter((name) => name.endsWith('.yaml'));
+    expect(files).toHaveLength(2);
+    for (const file of files) {
+      const crd: CustomResourceDefinition = parse(readFileSync(join(crds, file), 'utf8'));
+      expect(crd.spec.versions).toHaveLength(1);
+      expect(crd.spec.versions.flatMap((version) => undescribed(version.schema.openAPIV3Schema, version.name))).toEqual([]);
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 import { parse } from '@marcbachmann/cel-js';
 import { describe, expect, test } from 'vitest';
 import { RULES } from '../../crds/generated/floatingippool.ts';
+import { RULES as RECORD_SET_RULES } from '../../crds/generated/nodednsrecordset.ts';
 
 /** The verdict of the CEL rule with this message on `self`. Whole numbers in CEL are bigint here. */
 const verdict = (message: (typeof RULES)[number]['message'], self: Record<string, unknown>): unknown => {
@@ -40,4 +41,30 @@ describe('the rule on the DNS record set', () => {
     [{ zone: '', recordName: 'hello' }],
     [{ zone: 'a.b', recordName: '' }],
   ])('refuses %o', (dns) => expect(verdict(message, dns)).toBe(false));
+});
+
+describe('the rule on a NodeDNSRecordSet', () => {
+  const [rule] = RECORD_SET_RULES;
+  const record = { zone: 'example.com', recordName: 'nodes' };
+
+  test('is the only one, and says what FLIPOP says', () => {
+    expect(RECORD_SET_RULES).toHaveLength(1);
+    expect([rule.path, rule.message]).toEqual(['spec', 'invalid dnsRecordSet specification']);
+  });
+
+  test.each([
+    [{ dnsRecordSet: record }],
+    [{ provider: 'digitalocean', dnsRecordSet: { ...record, ttl: 120n }, addressType: 'InternalIP', match: {} }],
+    [{ dnsRecordSet: { ...record, recordName: '@', provider: 'cloudflare' } }],
+  ])('accepts %o', (self) => expect(parse(rule.rule)({ self })).toBe(true));
+
+  test.each([
+    [{}],
+    [{ provider: 'digitalocean' }],
+    [{ dnsRecordSet: {} }],
+    [{ dnsRecordSet: { zone: 'example.com' } }],
+    [{ dnsRecordSet: { recordName: 'nodes' } }],
+    [{ dnsRecordSet: { ...record, zone: '' } }],
+    [{ dnsRecordSet: { ...record, recordName: '' } }],
+  ])('refuses %o', (self) => expect(parse(rule.rule)({ self })).toBe(false));
 });
