@@ -6,7 +6,8 @@ import type { Charts } from './charts.ts';
 import { type KnownProvider, Leader } from './leader.ts';
 import { ObservedPools, poolActor } from './pools.ts';
 import type { ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
-import type { ActorRecord, Clock, Leadership, Log, Observer, Probe, Queues, RecordStore } from './ports.ts';
+import type { Leadership } from './ports/leadership.ts';
+import type { ActorRecord, Clock, Log, Observer, Probe, Queues, RecordStore } from './ports.ts';
 import { projector } from './project.ts';
 import type { Settings } from './settings.ts';
 import type { Memory } from './takeover.ts';
@@ -122,6 +123,11 @@ export class Supervisor {
 
   get term(): number {
     return this.#leader?.term ?? 0;
+  }
+
+  /** Who leads, as it names itself: this process or another one; null when nobody is known to. */
+  get leader(): string | null {
+    return this.#ports.leadership.holder();
   }
 
   /** Every record in memory, by cell; empty while another process leads. */

@@ -7,6 +7,7 @@ import type { JobBody, JobContext, JobResult, JobSettings } from './jobs/body.ts
 import { type AddressReader, addressReader } from './jobs/reader.ts';
 import { ownerOf } from './owner.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
+import type { Leadership } from './ports/leadership.ts';
 import type {
   ActiveJob,
   Clock,
@@ -17,7 +18,6 @@ import type {
   JobRun,
   JobStep,
   Json,
-  Leadership,
   Log,
   NewJob,
   Observer,

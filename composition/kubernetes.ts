@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
-import type { Clock, Leadership, Log } from '../actors/ports.ts';
+import type { Leadership } from '../actors/ports/leadership.ts';
+import type { Clock, Log } from '../actors/ports.ts';
 import type { Options } from '../adapters/cli/options.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
 import { kubernetesLeadership } from '../adapters/kubernetes/leadership-factory.ts';

@@ -6,9 +6,13 @@ import type { Environment, Options } from '../adapters/cli/options.ts';
 import { accessTo } from '../adapters/telemetry/access.ts';
 import { parseBindAddress } from '../adapters/telemetry/bind-address.ts';
 import type { Redaction } from '../adapters/telemetry/redaction.ts';
+import type { ActorId } from '../machines/types.ts';
 
 /** Beside this folder in the source, and where the build copies them. */
 const FILES = new URL('../dashboard/', import.meta.url);
+
+/** So many transitions of a cell are looked at. */
+const JOURNAL = 200;
 
 export interface PagesContext {
   readonly version: string;
@@ -57,8 +61,9 @@ async function dashboard(address: string, { jobsWritable }: Options, token: stri
     pageFolder: FILES,
     ...shown(context),
     journal: (actor, limit) =>
-      store.journal(cellOf(actor), 200).then((entries) => entries.filter((entry) => entry.actor === actor).slice(0, limit)),
-    leadership: () => ({ leading: supervisor()?.leading ?? false, term: supervisor()?.term ?? 0, leader: null }),
+      store.journal(cellOf(actor), JOURNAL).then((entries) => entries.filter((entry) => entry.actor === actor).slice(0, limit)),
+    lastChanges: (actors) => lastChanges(store, actors),
+    leadership: () => ({ leading: supervisor()?.leading ?? false, term: supervisor()?.term ?? 0, leader: supervisor()?.leader ?? null }),
     links: { Jobs: '/jobs' },
     mounts: { '/jobs': (request, response) => board.handle(request, response) },
     version,
@@ -67,6 +72,16 @@ async function dashboard(address: string, { jobsWritable }: Options, token: stri
   });
   log.info('serves the dashboard', { url: served.url, jobs: `${served.url}/jobs` });
   return { observer: served.observer, close: async () => void (await Promise.all([served.close(), board.close()])) };
+}
+
+/** When each of these actors changed its state last, as far as the journals of their cells go back. */
+async function lastChanges(store: RecordStore, actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, number>> {
+  const times = new Map<ActorId, number>();
+  for (const cell of new Set(actors.map(cellOf))) {
+    // The newest is first.
+    for (const { actor, at } of await store.journal(cell, JOURNAL)) if (!times.has(actor)) times.set(actor, at);
+  }
+  return times;
 }
 
 async function inspector(address: string, { inspectViewerUrl }: Options, token: string | null, context: PagesContext): Promise<Page> {

@@ -12,6 +12,8 @@ export interface LeadershipView {
 
 interface FeedOptions {
   readonly records: () => readonly { readonly actor: string; readonly record: ActorRecord }[];
+  /** When each of these actors changed its state last, as far as somebody knows: what this process did not see itself is asked for. */
+  readonly lastChanges: (actors: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   readonly leadership: () => LeadershipView;
   readonly now: () => number;
   readonly hide: (text: string) => string;
@@ -21,6 +23,8 @@ interface FeedOptions {
 export interface Feed {
   readonly observer: Required<Observer>;
   rows(): readonly Row[];
+  /** Finds out since when the states hold that this process has taken over. Never throws: what cannot be had now is asked for the next time. */
+  recall(): Promise<void>;
   since(actor: string): number | null;
   /** Starts a stream of server-sent events on `response`, everything first. */
   attach(response: ServerResponse): void;
@@ -34,8 +38,12 @@ const HEARTBEAT_MS = 5_000;
 const MOST_BUFFERED = 4_000_000;
 
 /** A feed without clients costs one map entry per state change and no timer. */
-export function createFeed({ records, leadership, now, hide }: FeedOptions): Feed {
-  const enteredAt = new Map<string, number>();
+export function createFeed({ records, lastChanges, leadership, now, hide }: FeedOptions): Feed {
+  let enteredAt = new Map<string, number>();
+  /** Actors that were asked for in `lastChanges`. */
+  let recalled = new Set<string>();
+  /** The leadership under which everything was last sent. */
+  let sentUnder = '';
   const changed = new Set<string>();
   const clients = new Set<ServerResponse>();
   let gathering: NodeJS.Timeout | undefined;
@@ -44,6 +52,7 @@ export function createFeed({ records, leadership, now, hide }: FeedOptions): Fee
   const rows = (): readonly Row[] => records().map(({ actor, record }) => rowOf(actor, record, enteredAt.get(actor) ?? null));
   const head = () => ({ ...leadership(), now: now() });
   const everything = () => ({ ...head(), rows: leadership().leading ? rows() : [] });
+  const reign = (): string => JSON.stringify([leadership().leading, leadership().term]);
 
   const send = (client: ServerResponse, event: string, data: unknown): void => {
     client.write(`event: ${event}\ndata: ${hide(JSON.stringify(data))}\n\n`);
@@ -53,8 +62,41 @@ export function createFeed({ records, leadership, now, hide }: FeedOptions): Fee
     for (const client of clients) send(client, event, data);
   };
 
+  const sendEverything = (): void => {
+    sentUnder = reign();
+    sendAll('all', everything());
+    void recall();
+  };
+
+  let recalling = Promise.resolve();
+  const recall = (): Promise<void> => {
+    recalling = recalling.then(recallUnknown);
+    return recalling;
+  };
+  const recallUnknown = async (): Promise<void> => {
+    const [entered, asked] = [enteredAt, recalled];
+    const unknown = records()
+      .map(({ actor }) => actor)
+      .filter((actor) => !entered.has(actor) && !asked.has(actor));
+    for (const actor of unknown) asked.add(actor);
+    const known = unknown.length > 0 ? await lastChanges(unknown).catch(() => null) : new Map<string, number>();
+    if (known === null) for (const actor of unknown) asked.delete(actor);
+    for (const actor of unknown.filter((each) => !entered.has(each))) {
+      const at = known?.get(actor);
+      if (at === undefined) continue;
+      entered.set(actor, at);
+      touch(actor);
+    }
+    gather();
+  };
+
   const flush = (): void => {
     gathering = undefined;
+    if (sentUnder !== reign()) {
+      changed.clear();
+      sendEverything();
+      return;
+    }
     const present = new Map(records().map(({ actor, record }) => [actor, record]));
     const touched = [...changed];
     changed.clear();
@@ -67,8 +109,16 @@ export function createFeed({ records, leadership, now, hide }: FeedOptions): Fee
       gone: touched.filter((actor) => !present.has(actor)),
     });
   };
+  /** Who leads, and for pages that saw another one lead, everything again. */
+  const beat = (): void => {
+    if (sentUnder === reign()) sendAll('heartbeat', head());
+    else sendEverything();
+  };
+  const touch = (actor: string): void => {
+    if (clients.size > 0) changed.add(actor);
+  };
   const gather = (): void => {
-    if (clients.size > 0) gathering ??= setTimeout(flush, GATHER_MS);
+    if (changed.size > 0) gathering ??= setTimeout(flush, GATHER_MS);
   };
 
   const detach = (client: ServerResponse): void => {
@@ -86,22 +136,26 @@ export function createFeed({ records, leadership, now, hide }: FeedOptions): Fee
         for (const { actor, before, after } of transitions) {
           if (!after) enteredAt.delete(actor);
           else if (!before || statePath(before.snapshot.value) !== statePath(after.snapshot.value)) enteredAt.set(actor, at);
-          if (clients.size > 0) changed.add(actor);
+          touch(actor);
         }
         gather();
       },
       reset: () => {
-        enteredAt.clear();
-        sendAll('all', everything());
+        enteredAt = new Map();
+        recalled = new Set();
+        sendEverything();
       },
     },
     rows,
+    recall,
     since: (actor) => enteredAt.get(actor) ?? null,
     attach: (response) => {
-      if (clients.size === 0) heartbeat = setInterval(() => sendAll('heartbeat', head()), HEARTBEAT_MS);
+      if (clients.size === 0) heartbeat = setInterval(beat, HEARTBEAT_MS);
       clients.add(response);
       response.on('close', () => detach(response));
+      if (clients.size === 1) sentUnder = reign();
       send(response, 'all', everything());
+      void recall();
     },
     close: () => {
       for (const client of clients) client.end();

@@ -12,7 +12,7 @@ export interface Row {
   readonly state: string;
   /** Name of the node that was granted, else of the one that is confirmed. */
   readonly node: string;
-  /** When the state was entered, ms since the epoch; null when that was before this process looked. */
+  /** When the state was entered, ms since the epoch; null when that was longer ago than anybody knows. */
   readonly since: number | null;
   readonly waiting: readonly { readonly id: string; readonly commandId: string; readonly dueAt: number | null }[];
   /** What went wrong last: a kind of error, empty when all is well. */

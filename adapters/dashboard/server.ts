@@ -19,6 +19,8 @@ interface DashboardOptions {
   readonly records: () => readonly { readonly actor: string; readonly record: ActorRecord }[];
   /** The newest transitions of an actor, newest first. */
   readonly journal: (actor: string, limit: number) => Promise<readonly JournalEntry[]>;
+  /** When each of these actors changed its state last, ms since the epoch, as far as somebody knows. */
+  readonly lastChanges: (actors: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   readonly leadership: () => LeadershipView;
   /** Other pages by the text of the link, e.g. `{ Jobs: 'http://127.0.0.1:8081/jobs' }`. */
   readonly links: Readonly<Record<string, string>>;
@@ -88,6 +90,7 @@ async function answerJson(
 async function lookUp(options: DashboardOptions, feed: Feed, path: string, query: URLSearchParams): Promise<object | null> {
   const { machines, records, journal, leadership, links, version, now } = options;
   if (path === '/api/about') return { version, links, charts: Object.keys(machines), ...leadership(), now: now() };
+  if (path === '/api/actors' || path === '/api/actor') await feed.recall();
   if (path === '/api/actors') return { ...leadership(), now: now(), actors: feed.rows() };
   if (path === '/api/journal') return { entries: await journal(query.get('actor') ?? '', JOURNAL_LIMIT) };
   if (path === '/api/actor') {

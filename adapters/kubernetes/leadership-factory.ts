@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
-import type { Clock, Leadership, Log } from '../../actors/ports.ts';
+import type { Leadership } from '../../actors/ports/leadership.ts';
+import type { Clock, Log } from '../../actors/ports.ts';
 import type { Random } from './backoff.ts';
 import type { Connection } from './connection.ts';
 import { LEASE_TIMINGS, LeaseElection } from './leadership.ts';

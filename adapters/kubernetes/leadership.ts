@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Fenced } from '../../actors/errors.ts';
-import type { Clock, Leadership, Log } from '../../actors/ports.ts';
+import type { Leadership } from '../../actors/ports/leadership.ts';
+import type { Clock, Log } from '../../actors/ports.ts';
 import { messageOf } from './api-error.ts';
 import type { Random } from './backoff.ts';
 import type { Connection } from './connection.ts';
@@ -75,6 +76,12 @@ export class LeaseElection implements Leadership {
   lease(): { readonly renewedAt: number; readonly durationMs: number } {
     const { durationMs } = this.#timings;
     return { renewedAt: this.#renewedAt, durationMs: this.#lease === null ? durationMs : durationMsOf(this.#lease, durationMs) };
+  }
+
+  holder(): string | null {
+    if (this.#lease === null || holderOf(this.#lease) === '') return null;
+    const hasRunOut = this.#options.clock.monotonic() - this.#changeSeenAt >= durationMsOf(this.#lease, this.#timings.durationMs);
+    return hasRunOut ? null : holderOf(this.#lease);
   }
 
   writeTerm(term: number): Promise<void> {

@@ -1,5 +1,5 @@
 import { Fenced } from '../../actors/errors.ts';
-import type { Leadership } from '../../actors/ports.ts';
+import type { Leadership } from '../../actors/ports/leadership.ts';
 import { messageOf } from './api-error.ts';
 import { LEASE_TIMINGS, type LeadershipOptions, type LeaseTimings } from './leadership.ts';
 import { holderOf, type Lease, termOf, withTerm } from './lease.ts';
@@ -47,6 +47,10 @@ export class LoneLeadership implements Leadership {
   /** Nobody else leads, by what the user said. */
   lease(): { readonly renewedAt: number; readonly durationMs: number } {
     return { renewedAt: this.#options.clock.monotonic(), durationMs: this.#timings.durationMs };
+  }
+
+  holder(): string | null {
+    return this.#options.name;
   }
 
   async writeTerm(term: number): Promise<void> {

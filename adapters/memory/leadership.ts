@@ -1,5 +1,6 @@
 import { Fenced, Unreachable } from '../../actors/errors.ts';
-import type { Clock, Leadership } from '../../actors/ports.ts';
+import type { Leadership } from '../../actors/ports/leadership.ts';
+import type { Clock } from '../../actors/ports.ts';
 
 export interface MemoryLeaseOptions {
   /** How long the lease holds after its last renewal. Default 15000. */
@@ -108,6 +109,7 @@ export const memoryLease = (
         tellAll();
       },
       lease: () => ({ renewedAt, durationMs }),
+      holder: () => (isFree() ? null : lease.holder),
       release: async () => {
         cancel();
         contends = false;

@@ -53,6 +53,33 @@ describe('the JSON of the dashboard', () => {
     expect((await get(`${url}/api/actors`)).json.actors[0].since).toBe(entered);
   });
 
+  test('tells since when a state holds that an earlier leader entered, as the journal has it', async () => {
+    const { url, put, wrote, turn } = await world();
+    const [taken, older] = [addressActor(0), addressActor(1)];
+    for (const actor of [taken, older]) put('ip', actor, { to: 'Electing' });
+    wrote({ actor: taken, at: 5_000, event: 'GRANTED', from: 'Unassigned', to: 'Electing' });
+    wrote({ actor: taken, at: 4_000, event: 'RESUME', from: 'Assigning', to: 'Unassigned' });
+    const sinces = async () => ((await get(`${url}/api/actors`)).json.actors as { since: number | null }[]).map(({ since }) => since);
+    expect(await sinces()).toEqual([5_000, null]);
+    expect((await get(`${url}/api/actor?id=${encodeURIComponent(taken)}`)).json.row.since).toBe(5_000);
+    turn({ [taken]: { event: 'x', to: 'Assigning' } });
+    expect((await sinces())[0]).toBeGreaterThan(5_000);
+  });
+
+  test('asks the journal again when it could not be read', async () => {
+    let asked = 0;
+    const lastChanges = async (actors: readonly string[]) => {
+      asked += 1;
+      if (asked === 1) throw new Error('connect ECONNREFUSED');
+      return new Map(actors.map((actor) => [actor, 5_000] as const));
+    };
+    const { url, put } = await world({ lastChanges });
+    put('ip', addressActor(0), { to: 'Electing' });
+    const since = async () => (await get(`${url}/api/actors`)).json.actors[0].since;
+    expect([await since(), await since(), await since()]).toEqual([null, 5_000, 5_000]);
+    expect(asked).toBe(2);
+  });
+
   test('serves charts, journal and what it is', async () => {
     const { url, put, turn } = await world();
     put('ip', addressActor(0), { to: 'Electing' });
@@ -130,6 +157,31 @@ describe('the stream', () => {
     });
     await dashboard.close();
     expect((await stream.next()).done).toBe(true);
+  });
+
+  test('tells since when the states hold once the journal was read', async () => {
+    const started = await world();
+    started.put('ip', addressActor(0), { to: 'Electing' });
+    started.wrote({ actor: addressActor(0), at: 5_000, event: 'GRANTED', from: 'Unassigned', to: 'Electing' });
+    const stream = events(started.url);
+    expect((await stream.next()).value).toMatchObject({ event: 'all', data: { rows: [{ since: null }] } });
+    expect((await stream.next()).value).toMatchObject({ event: 'changes', data: { rows: [{ since: 5_000 }] } });
+    await stream.return(undefined);
+  });
+
+  test('tells everything again when this replica took over, although no state changed', async () => {
+    const started = await world();
+    started.put('ip', addressActor(0), { to: 'Electing' });
+    started.put('ip', addressActor(1), { to: 'Electing' });
+    started.leadership = { leading: false, term: 8, leader: 'pod-b' };
+    const stream = events(started.url);
+    expect((await stream.next()).value).toMatchObject({ event: 'all', data: { rows: [] } });
+    started.dashboard.observer.reset();
+    expect((await stream.next()).value).toMatchObject({ event: 'all', data: { leading: false, rows: [] } });
+    started.leadership = { leading: true, term: 9, leader: 'pod-a' };
+    started.turn({ [addressActor(0)]: { event: 'RESUME', to: 'Electing' } });
+    expect((await stream.next()).value).toMatchObject({ event: 'all', data: { leading: true, rows: [{}, {}] } });
+    await stream.return(undefined);
   });
 
   test('shows nothing of a replica that does not lead, and everything again once it does', async () => {

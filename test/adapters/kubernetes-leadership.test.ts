@@ -181,6 +181,27 @@ describe('leader election', () => {
     expect(server.lease?.metadata.annotations).toEqual({ note: 'x' });
   });
 
+  test('lets every replica name the leader, for as long as its lease has not run out', async () => {
+    const { clock, candidate, server } = electing();
+    const one = candidate('one');
+    const two = candidate('two');
+    expect(two.leadership.holder()).toBeNull();
+    await one.start();
+    await two.start();
+    expect([one.leadership.holder(), two.leadership.holder()]).toEqual([server.lease?.spec?.holderIdentity, one.leadership.holder()]);
+    expect(two.leadership.holder()).toMatch(/^one_/);
+    two.connection.cut = true;
+    await clock.advance(14_000);
+    expect(two.leadership.holder()).toMatch(/^one_/);
+    await clock.advance(4_000);
+    expect([one.leadership.holder(), two.leadership.holder()]).toEqual([expect.stringMatching(/^one_/), null]);
+    two.connection.cut = false;
+    await one.leadership.release();
+    await clock.advance(3_000);
+    expect(two.leadership.holder()).toMatch(/^two_/);
+    expect(candidate('three', true).leadership.holder()).toBe('three');
+  });
+
   test('makes a process that starts anew another holder', async () => {
     const { candidate } = electing();
     const identities = [candidate('one'), candidate('one')].map(({ leadership }) => (leadership as LeaseElection).identity);

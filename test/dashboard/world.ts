@@ -21,6 +21,8 @@ export interface World {
   leadership: { leading: boolean; term: number; leader: string | null };
   /** Puts actors there without telling the dashboard, as they are when a process starts to lead. */
   put(chart: string, actor: string, change: Omit<Change, 'event'>): void;
+  /** What the journal tells of before this process led. */
+  wrote(entry: JournalEntry): void;
   /** One saved turn that changes these actors. */
   turn(changes: Readonly<Record<string, Change | null>>): void;
   readonly records: ReadonlyMap<string, ActorRecord>;
@@ -43,6 +45,8 @@ export async function startWorld(change: Partial<Options> = {}, charts: Readonly
     machines: { ip: sampleMachine, ...charts },
     records: () => [...records].map(([actor, record]) => ({ actor, record })),
     journal: async (actor, limit) => journal.filter((entry) => entry.actor === actor).slice(0, limit),
+    lastChanges: async (actors) =>
+      new Map(journal.toReversed().flatMap(({ actor, at }) => (actors.includes(actor) ? [[actor, at] as const] : []))),
     leadership: () => world.leadership,
     links: { Jobs: 'http://127.0.0.1:8082/jobs' },
     version: '0.0.0',
@@ -76,6 +80,7 @@ export async function startWorld(change: Partial<Options> = {}, charts: Readonly
     url: dashboard.url,
     records,
     put: (chart: string, actor: string, next: Omit<Change, 'event'>) => void records.set(actor, recordOf(chart, next, undefined)),
+    wrote: (entry: JournalEntry) => void journal.push(entry),
     turn: (changes: Readonly<Record<string, Change | null>>) => {
       const at = Date.now();
       const transitions = Object.entries(changes).map(([actor, next]) => part(actor, next, at));

@@ -1,0 +1,15 @@
+/** Who decides. Only the leader runs cells; every replica runs provider jobs. */
+export interface Leadership {
+  /** Starts to contend. `acquired` and `lost` are called in turns; `lost` before another process can acquire. */
+  start(listener: { acquired(): void; lost(reason: string): void }): Promise<void>;
+  /** Highest term seen on the Lease, by whomever written. 0 for none. */
+  seenTerm(): number;
+  /** Writes `term` on the Lease, provided nobody wrote since. @throws Unreachable; Fenced when the lease is not ours (any more) */
+  writeTerm(term: number): Promise<void>;
+  /** Monotonic time (ms) at which the Lease was last seen renewed by its holder, and its duration, ms. */
+  lease(): { readonly renewedAt: number; readonly durationMs: number };
+  /** Who leads, as its holder named itself; null when nobody is known to. */
+  holder(): string | null;
+  /** Gives the lease up, if held, so that another replica need not wait for its end. */
+  release(): Promise<void>;
+}
