@@ -1,6 +1,7 @@
 import type { ActorId } from '../machines/types.ts';
 import { type FailoverFigures, failoverFigures } from './figures-failover.ts';
 import { type PoolFigures, poolFigures } from './figures-pools.ts';
+import { type RecordSetFigures, recordSetFigures } from './figures-record-sets.ts';
 import type { ActorRecord, Observer } from './ports.ts';
 
 /** What metrics show of objects of one kind. */
@@ -12,12 +13,13 @@ interface Shown<T> {
 export interface FigurePorts {
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
   readonly pools: Shown<PoolFigures>;
+  readonly recordSets: Shown<RecordSetFigures>;
   readonly failover: (failover: FailoverFigures) => void;
 }
 
 /** Shows in figures what stands in records after each turn. */
-export function figures({ recordsOf, pools, failover }: FigurePorts): Observer {
-  const all: readonly Observer[] = [poolFigures({ recordsOf, ...pools }), failoverFigures(failover)];
+export function figures({ recordsOf, pools, recordSets, failover }: FigurePorts): Observer {
+  const all: readonly Observer[] = [poolFigures({ recordsOf, ...pools }), recordSetFigures(recordSets), failoverFigures(failover)];
   return {
     turnSaved: (turn) => {
       for (const observer of all) observer.turnSaved(turn);

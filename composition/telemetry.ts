@@ -23,6 +23,7 @@ export function telemetry(version: string, clock: Clock, parts: Readonly<Parts>)
   const shown = figures({
     recordsOf: (cell) => parts.supervisor?.records().get(cell) ?? null,
     pools: metrics.pools,
+    recordSets: metrics.recordSets,
     failover: metrics.failover,
   });
   return { metrics, observers: [metrics.observer, shown] };

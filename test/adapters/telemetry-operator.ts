@@ -131,6 +131,7 @@ export class MeasuredWorld {
     const shown = figures({
       recordsOf: (cell) => parts.supervisor?.records().get(cell) ?? null,
       pools: metrics.pools,
+      recordSets: metrics.recordSets,
       failover: metrics.failover,
     });
     const supervisor = new Supervisor({
