@@ -1,4 +1,5 @@
-import { API_VERSION, GROUP, KIND, PLURAL, VERSION } from '../../crds/generated/floatingippool.ts';
+import * as floatingIPPools from '../../crds/generated/floatingippool.ts';
+import * as nodeDNSRecordSets from '../../crds/generated/nodednsrecordset.ts';
 import type { WatchQuery } from './selection.ts';
 import type { Detail } from './shared-watches.ts';
 
@@ -12,19 +13,25 @@ export interface Kind {
   readonly detail: Detail;
   /** Nothing begins while objects of this kind may not be listed: what is remembered of them would be taken for deleted, and given up. */
   readonly essential: boolean;
-  /** Whether its nodes bear its addresses in annotations. */
-  readonly annotates: boolean;
 }
 
-const served = (plural: string): Pick<Kind, 'apiVersion' | 'collection'> => ({
+/** What the generated types of a CRD say of it. */
+interface Definition {
+  readonly KIND: string;
+  readonly API_VERSION: string;
+  readonly PLURAL: string;
+}
+
+const served = ({ KIND, API_VERSION, PLURAL }: Definition): Pick<Kind, 'kind' | 'apiVersion' | 'collection'> => ({
+  kind: KIND,
   apiVersion: API_VERSION,
-  collection: { path: `/apis/${GROUP}/${VERSION}/${plural}`, labelSelector: '' },
+  collection: { path: `/apis/${API_VERSION}/${PLURAL}`, labelSelector: '' },
 });
 
 /** Both kinds select nodes alike, but only a NodeDNSRecordSet reads the addresses of its nodes. */
 export const KINDS: readonly Kind[] = [
-  { kind: KIND, ...served(PLURAL), detail: 'plain', essential: true, annotates: true },
-  { kind: 'NodeDNSRecordSet', ...served('nodednsrecordsets'), detail: 'full', essential: false, annotates: false },
+  { ...served(floatingIPPools), detail: 'plain', essential: true },
+  { ...served(nodeDNSRecordSets), detail: 'full', essential: false },
 ];
 
 /** @throws Error for a kind that is none of `KINDS` */

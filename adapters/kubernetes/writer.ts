@@ -6,7 +6,6 @@ import { isForbidden, messageOf } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';
 import type { Connection } from './connection.ts';
 import { EventWriter } from './event-writer.ts';
-import { kindOf } from './kinds.ts';
 import { Lane, type Pace } from './lane.ts';
 import { ObjectWriter } from './object-writer.ts';
 import { PoolAnnotations, type Wanted } from './pool-annotations.ts';
@@ -39,8 +38,7 @@ interface Desk {
   readonly ref: ObjectRef;
   readonly writer: ObjectWriter;
   readonly status: Lane;
-  /** Null for what annotates no nodes. */
-  readonly nodes: Lane | null;
+  readonly nodes: Lane;
   projection: PoolProjection | null;
   wanted: Wanted | null;
 }
@@ -66,7 +64,7 @@ export class KubernetesWriter implements ClusterWriter {
     desk.projection = projection;
     desk.wanted = { annotated, addresses };
     desk.status.request();
-    desk.nodes?.request();
+    desk.nodes.request();
     for (const event of events) this.#events.report(ref, event);
   }
 
@@ -74,10 +72,6 @@ export class KubernetesWriter implements ClusterWriter {
     const desk = this.#desk(ref);
     desk.projection = null;
     desk.wanted = { annotated: {}, addresses };
-    if (desk.nodes === null) {
-      this.#close(desk);
-      return;
-    }
     desk.nodes.request();
     desk.nodes.whenIdle().then(
       // A pool that was projected again meanwhile stays.
@@ -101,7 +95,7 @@ export class KubernetesWriter implements ClusterWriter {
   }
 
   async flush(graceMs: number): Promise<void> {
-    const lanes = [...this.#desks.values()].flatMap(({ status, nodes }) => (nodes === null ? [status] : [status, nodes]));
+    const lanes = [...this.#desks.values()].flatMap(({ status, nodes }) => [status, nodes]);
     const all = Promise.all([...lanes.map((lane) => lane.whenIdle()), this.#events.whenIdle()]);
     let cancel = (): void => undefined;
     const grace = new Promise<void>((resolve) => {
@@ -124,7 +118,7 @@ export class KubernetesWriter implements ClusterWriter {
 
   #close(desk: Desk): void {
     desk.status.stop();
-    desk.nodes?.stop();
+    desk.nodes.stop();
     if (this.#desks.get(desk.ref.uid) === desk) this.#desks.delete(desk.ref.uid);
   }
 
@@ -133,26 +127,20 @@ export class KubernetesWriter implements ClusterWriter {
     if (known !== undefined) return known;
     const { connection, clock, seen } = this.#options;
     const writer = new ObjectWriter(connection, clock, seen, ref);
+    const annotations = new PoolAnnotations(connection, clock, seen);
+    annotations.learn(seen.object(ref)?.object.status ?? null);
     const desk: Desk = {
       ref,
       writer,
       projection: null,
       wanted: null,
       status: this.#lane(ref, 'status', () => writer.write(() => desk.projection)),
-      nodes: kindOf(ref.kind).annotates ? this.#annotating(ref, () => desk.wanted) : null,
+      nodes: this.#lane(ref, 'annotations', async () => {
+        if (desk.wanted !== null) await annotations.write(desk.wanted);
+      }),
     };
     this.#desks.set(ref.uid, desk);
     return desk;
-  }
-
-  #annotating(ref: ObjectRef, wantedNow: () => Wanted | null): Lane {
-    const { connection, clock, seen } = this.#options;
-    const annotations = new PoolAnnotations(connection, clock, seen);
-    annotations.learn(seen.object(ref)?.object.status ?? null);
-    return this.#lane(ref, 'annotations', async () => {
-      const wanted = wantedNow();
-      if (wanted !== null) await annotations.write(wanted);
-    });
   }
 
   #lane(ref: ObjectRef, what: string, run: () => Promise<void>): Lane {

@@ -3,7 +3,6 @@ import { refusal } from '../../adapters/kubernetes/api-error.ts';
 import type { Connection } from '../../adapters/kubernetes/connection.ts';
 import type { KubernetesSource } from '../../adapters/kubernetes/source.ts';
 import { readDefinitions } from '../../simulator/kubernetes/definitions.ts';
-import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
@@ -31,7 +30,7 @@ const IPV6 = 'flipop.digitalocean.com/ipv6-reserved-ip';
 /** A cluster with the blue nodes a and b, which have addresses, and whatever `prepare` adds; a source on it that has not begun. */
 const prepared = async (
   prepare: (simulator: KubernetesSimulator) => void = () => undefined,
-  { crds = [CRD, RECORD_SETS] }: { readonly crds?: (string | JsonObject)[] } = {},
+  { crds = [CRD, RECORD_SETS] }: { readonly crds?: string[] } = {},
 ) => {
   const simulator = await simulated({ crds });
   addNode(simulator, 'a', { labels: { color: 'blue' }, externalIP: '198.51.100.1', internalIP: '10.0.0.1' });
@@ -53,7 +52,7 @@ const running = async (prepare?: (simulator: KubernetesSimulator) => void) => {
   return { ...world, source, watching };
 };
 
-const install = (simulator: KubernetesSimulator, crd: string | JsonObject): void => {
+const install = (simulator: KubernetesSimulator, crd: string): void => {
   for (const definition of readDefinitions([crd])) simulator.store.create(definition);
 };
 
@@ -170,16 +169,23 @@ describe('a watch that pools and NodeDNSRecordSets share', () => {
   });
 
   test('is one from the start when both are there', async () => {
-    const { seen, simulator, watching } = await running((cluster) => {
+    const { seen, simulator, sourceWith, connection } = await prepared((cluster) => {
       cluster.store.create(poolObject('pool', BLUE));
       cluster.store.create(recordSetObject('set', BLUE));
-      // Both kinds are known before any node is.
-      cluster.faults.delay({ path: '/api/v1/nodes', ms: 100, count: 2 });
     });
+    const requests = (part: string): number =>
+      simulator.requests.filter(({ path, query }) => path === '/api/v1/nodes' && query.includes(part)).length;
+    // The list without addresses is under way when the other one is found to be needed, and is answered first.
+    simulator.faults.delay({ path: '/apis/flipop.digitalocean.com/v1alpha1/nodednsrecordsets', ms: 100, count: 1 });
+    simulator.faults.delay({ path: '/api/v1/nodes', ms: 200, count: 1 });
+    const start = sourceWith(connection).start(seen);
+    await waitFor('the first list', () => requests('limit=') === 1);
+    simulator.faults.delay({ path: '/api/v1/nodes', ms: 300, count: 1 });
+    await start;
+    expect(requests('limit=')).toBe(2);
     expect(addressesOf(seen, 'a').externalIPs).toEqual(['198.51.100.1']);
-    await watching('nodes');
-    const watches = simulator.requests.filter(({ path, query }) => path === '/api/v1/nodes' && query.includes('watch=true'));
-    expect(watches).toHaveLength(1);
+    await waitFor('a watch', () => watchesOf(simulator, 'nodes') === 1);
+    expect(requests('watch=true')).toBe(1);
   });
 
   test('tells pools what happens while the addresses are not known yet', async () => {

@@ -103,14 +103,27 @@ describe('the status of a NodeDNSRecordSet', () => {
     expect(status()).toEqual({});
   });
 
+  test('of a newer leader is not undone by one that was overtaken', async () => {
+    const { writer, projection, status, simulator } = await writingSets();
+    simulator.faults.outage('503');
+    writer.project(projection({ status: { state: 'active', term: 4 } }));
+    await waitFor('a try', () => patchesOf(simulator, STATUS) > 0);
+    simulator.store.patch(recordSetRef('set'), { status: { state: 'error', term: 5 } }, { subresource: 'status' });
+    simulator.faults.endOutage();
+    await writer.flush(5_000);
+    expect(status()).toEqual({ state: 'error', term: 5 });
+  });
+
   test('of one that was retracted is not written any more', async () => {
     const { writer, projection, ofPool, status, poolStatus, ref, simulator } = await writingSets();
     simulator.faults.outage('503');
     writer.project(projection());
     await waitFor('a try', () => patchesOf(simulator, STATUS) > 0);
     writer.retract(ref, []);
-    simulator.faults.endOutage();
     writer.project(ofPool());
+    // What was sent before is answered by then.
+    await waitFor('a try for the pool', () => patchesOf(simulator, '/pool/status') > 1);
+    simulator.faults.endOutage();
     await waitFor('the pool is written', () => poolStatus().activeIPs === 1);
     await writer.flush(2_000);
     expect(status()).toEqual({});

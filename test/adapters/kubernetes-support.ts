@@ -10,34 +10,15 @@ import { type ReflectorTimings, TIMINGS } from '../../adapters/kubernetes/reflec
 import { KubernetesSource, type SourceOptions } from '../../adapters/kubernetes/source.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { API_VERSION, KIND } from '../../crds/generated/floatingippool.ts';
+import * as nodeDNSRecordSets from '../../crds/generated/nodednsrecordset.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
 import { type NodeSpec, nodeObject, type PodSpec, podObject } from '../../simulator/kubernetes/cluster.ts';
-import type { Json, JsonObject } from '../../simulator/kubernetes/objects.ts';
+import type { Json } from '../../simulator/kubernetes/objects.ts';
 import { type KubernetesOptions, type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
 
 export const CRD = 'crds/floatingippools.yaml';
-
-/** The definition of NodeDNSRecordSets. */
-export const RECORD_SETS: JsonObject = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'nodednsrecordsets.flipop.digitalocean.com' },
-  spec: {
-    group: 'flipop.digitalocean.com',
-    scope: 'Namespaced',
-    names: { kind: 'NodeDNSRecordSet', listKind: 'NodeDNSRecordSetList', plural: 'nodednsrecordsets', singular: 'nodednsrecordset' },
-    versions: [
-      {
-        name: 'v1alpha1',
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-};
+export const RECORD_SETS = 'crds/nodednsrecordsets.yaml';
 
 /** What was logged, one text a line. */
 export interface RecordedLog extends Log {
@@ -140,8 +121,8 @@ export const poolObject = (name: string, spec: { readonly [key: string]: Json },
 });
 
 export const recordSetObject = (name: string, spec: { readonly [key: string]: Json } = {}): Json => ({
-  apiVersion: API_VERSION,
-  kind: 'NodeDNSRecordSet',
+  apiVersion: nodeDNSRecordSets.API_VERSION,
+  kind: nodeDNSRecordSets.KIND,
   metadata: { name, namespace: 'default' },
   spec: { dnsRecordSet: { zone: 'example.com', recordName: name }, ...spec },
 });
@@ -155,7 +136,7 @@ interface Ref {
 
 export const poolRef = (name: string, namespace = 'default'): Ref => ({ apiVersion: API_VERSION, kind: KIND, name, namespace });
 
-export const recordSetRef = (name: string): Ref => ({ ...poolRef(name), kind: 'NodeDNSRecordSet' });
+export const recordSetRef = (name: string): Ref => ({ ...poolRef(name), kind: nodeDNSRecordSets.KIND });
 
 export const nodeRef = (name: string): { apiVersion: string; kind: string; name: string } => ({ apiVersion: 'v1', kind: 'Node', name });
 

@@ -9,6 +9,7 @@ const OPERATOR = 'routedip-operator';
 const LEASE = 'floating-ip-pool-controller-leader-election';
 
 const POOLS = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/default/floatingippools';
+const SETS = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/default/nodednsrecordsets';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces';
 
 const POOL: KubeObject = {
@@ -16,6 +17,13 @@ const POOL: KubeObject = {
   kind: 'FloatingIPPool',
   metadata: { name: 'ingress-pool', namespace: 'default' },
   spec: { provider: 'digitalocean', region: 'nyc3', desiredIPs: 1 },
+};
+
+const SET: KubeObject = {
+  apiVersion: 'flipop.digitalocean.com/v1alpha1',
+  kind: 'NodeDNSRecordSet',
+  metadata: { name: 'nodes', namespace: 'default' },
+  spec: { provider: 'digitalocean', dnsRecordSet: { zone: 'example.com', recordName: 'nodes' } },
 };
 
 const lease = (name: string): unknown => ({ metadata: { name }, spec: { holderIdentity: 'someone' } });
@@ -33,7 +41,7 @@ beforeAll(async () => {
   await installCrds(cluster);
   await applyFile(cluster, deploy('namespace.yaml'));
   await applyFile(cluster, deploy('rbac.yaml'));
-  for (const object of [POOL, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-a' } }]) {
+  for (const object of [POOL, SET, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-a' } }]) {
     expect((await apply(cluster, object)).status).toBe(201);
   }
   token = await cluster.tokenFor(OPERATOR, OPERATOR);
@@ -46,6 +54,9 @@ describe('the operator with the shipped roles', () => {
     ['list pools', 'GET', '/apis/flipop.digitalocean.com/v1alpha1/floatingippools'],
     ['watch pools', 'GET', '/apis/flipop.digitalocean.com/v1alpha1/floatingippools?watch=true&timeoutSeconds=1'],
     ['read a pool', 'GET', `${POOLS}/ingress-pool`],
+    ['list NodeDNSRecordSets', 'GET', '/apis/flipop.digitalocean.com/v1alpha1/nodednsrecordsets'],
+    ['watch NodeDNSRecordSets', 'GET', '/apis/flipop.digitalocean.com/v1alpha1/nodednsrecordsets?watch=true&timeoutSeconds=1'],
+    ['read a NodeDNSRecordSet', 'GET', `${SETS}/nodes`],
     ['list nodes', 'GET', '/api/v1/nodes'],
     ['watch nodes', 'GET', '/api/v1/nodes?watch=true&timeoutSeconds=1'],
     ['read a node', 'GET', '/api/v1/nodes/node-a'],
@@ -65,14 +76,20 @@ describe('the operator with the shipped roles', () => {
     expect(await asOperator('PUT', `${POOLS}/ingress-pool/status`, body)).toBe(200);
   });
 
+  test('may write the status of a NodeDNSRecordSet', async () => {
+    expect(await asOperator('PATCH', `${SETS}/nodes/status`, { status: { state: 'active' } })).toBe(200);
+    expect((await cluster.send(`${SETS}/nodes`)).body.status).toEqual({ state: 'active' });
+  });
+
   test('may set and remove the annotation of a node', async () => {
-    const annotation = 'flipop.digitalocean.com/ipv4-reserved-ip';
-    for (const address of ['1.2.3.4', null]) {
-      expect(await asOperator('PATCH', '/api/v1/nodes/node-a', { metadata: { annotations: { [annotation]: address } } })).toBe(200);
+    for (const annotation of ['flipop.digitalocean.com/ipv4-reserved-ip', 'flipop.digitalocean.com/ipv6-reserved-ip']) {
+      for (const address of ['1.2.3.4', null]) {
+        expect(await asOperator('PATCH', '/api/v1/nodes/node-a', { metadata: { annotations: { [annotation]: address } } })).toBe(200);
+      }
     }
   });
 
-  test('may write Events, about pools in their namespace and about nodes', async () => {
+  test('may write Events, about pools and NodeDNSRecordSets in their namespace and about nodes', async () => {
     const event = (name: string, namespace: string, regarding: unknown): unknown => ({
       metadata: { name, namespace },
       eventTime: '2026-01-02T03:04:05.000000Z',
@@ -87,6 +104,8 @@ describe('the operator with the shipped roles', () => {
     const events = (namespace: string): string => `/apis/events.k8s.io/v1/namespaces/${namespace}/events`;
     const pool = { apiVersion: POOL.apiVersion, kind: POOL.kind, name: 'ingress-pool', namespace: 'default' };
     expect(await asOperator('POST', events('default'), event('pool.1', 'default', pool))).toBe(201);
+    const set = { apiVersion: SET.apiVersion, kind: SET.kind, name: 'nodes', namespace: 'default' };
+    expect(await asOperator('POST', events('default'), event('nodes.1', 'default', set))).toBe(201);
     const node = { apiVersion: 'v1', kind: 'Node', name: 'node-a' };
     expect(await asOperator('POST', events('kube-system'), event('node.1', 'kube-system', node))).toBe(201);
     expect(await asOperator('PATCH', `${events('default')}/pool.1`, { note: 'assigned again' })).toBe(200);
@@ -114,6 +133,9 @@ describe('the operator with the shipped roles', () => {
   test.each([
     ['create a pool', 'POST', POOLS, POOL],
     ['delete a pool', 'DELETE', `${POOLS}/ingress-pool`, undefined],
+    ['create a NodeDNSRecordSet', 'POST', SETS, SET],
+    ['change what a NodeDNSRecordSet wants', 'PATCH', `${SETS}/nodes`, { spec: { addressType: 'InternalIP' } }],
+    ['delete a NodeDNSRecordSet', 'DELETE', `${SETS}/nodes`, undefined],
     ['delete a node', 'DELETE', '/api/v1/nodes/node-a', undefined],
     ['write the status of a node', 'PATCH', '/api/v1/nodes/node-a/status', { status: {} }],
     ['create a pod', 'POST', '/api/v1/namespaces/default/pods', { metadata: { name: 'x' } }],
@@ -141,7 +163,10 @@ describe('the operator with the shipped roles', () => {
       });
     }
     const pools = 'flipop.digitalocean.com/floatingippools';
+    const sets = 'flipop.digitalocean.com/nodednsrecordsets';
     const expected = [
+      ...['get', 'list', 'watch'].map((verb) => `${verb} ${sets}`),
+      `patch ${sets}/status`,
       ...['get', 'list', 'watch', 'update', 'patch'].map((verb) => `${verb} ${pools}`),
       ...['update', 'patch'].map((verb) => `${verb} ${pools}/status`),
       ...['get', 'list', 'watch', 'patch'].map((verb) => `${verb} nodes`),
