@@ -93,7 +93,7 @@ export class Reflector<T> {
     return this.#synced;
   }
 
-  /** When the server last said what there is, by a list or through the watch, ms since the epoch; null for never. */
+  /** When the server last gave a list, took up a watch or said something through it, ms since the epoch; null for never. */
   get heardAt(): number | null {
     return this.#heardAt;
   }
@@ -191,7 +191,10 @@ export class Reflector<T> {
     const { clock } = this.#world;
     const startedAt = clock.monotonic();
     return {
-      opened: () => this.#tellTrouble(null),
+      opened: () => {
+        this.#heardAt = clock.now();
+        this.#tellTrouble(null);
+      },
       event: (type, object) => {
         const failure = this.#take(type, object);
         if (failure !== null) failed(failure);

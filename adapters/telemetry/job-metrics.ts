@@ -12,42 +12,42 @@ const OUTCOMES: Readonly<Record<JobRun['outcome'], 'success' | 'error' | 'fenced
   stale: 'again',
 };
 
-/** Measures the provider jobs that this replica runs: how long they wait, run and take in all, and how often and why they run once more. */
+/** Prometheus calls what it scrapes a `job`: the label bears another name. Measures the provider jobs that this replica runs: how long they wait, run and take in all, and how often and why they run once more. */
 export function jobMetrics(registry: Registry): JobObserver {
   const registers = [registry];
   const wait = new Histogram({
     name: 'routedip_job_wait_seconds',
     help: 'From the time a job was queued to its first start.',
-    labelNames: ['job'] as const,
+    labelNames: ['job_name'] as const,
     buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300],
     registers,
   });
   const run = new Histogram({
     name: 'routedip_job_run_duration_seconds',
     help: 'From the start of a run of a job to its end.',
-    labelNames: ['job', 'outcome'] as const,
+    labelNames: ['job_name', 'outcome'] as const,
     buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
     registers,
   });
   const whole = new Histogram({
     name: 'routedip_job_duration_seconds',
     help: 'From the time a job was queued until its outcome was told.',
-    labelNames: ['job', 'outcome'] as const,
+    labelNames: ['job_name', 'outcome'] as const,
     buckets: [0.05, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 600],
     registers,
   });
   const retries = new Counter({
     name: 'routedip_job_retries_total',
     help: 'Runs after which a job was to run again, by the reason.',
-    labelNames: ['job', 'reason'] as const,
+    labelNames: ['job_name', 'reason'] as const,
     registers,
   });
   return {
-    jobRan: ({ job, outcome, waitedMs, ranMs, sinceQueuedMs }) => {
-      if (waitedMs !== null) wait.observe({ job }, waitedMs / 1000);
-      run.observe({ job, outcome: OUTCOMES[outcome] }, ranMs / 1000);
-      if (OUTCOMES[outcome] === 'again') retries.inc({ job, reason: outcome });
-      else if (outcome !== 'fenced') whole.observe({ job, outcome }, sinceQueuedMs / 1000);
+    jobRan: ({ job: job_name, outcome, waitedMs, ranMs, sinceQueuedMs }) => {
+      if (waitedMs !== null) wait.observe({ job_name }, waitedMs / 1000);
+      run.observe({ job_name, outcome: OUTCOMES[outcome] }, ranMs / 1000);
+      if (OUTCOMES[outcome] === 'again') retries.inc({ job_name, reason: outcome });
+      else if (outcome !== 'fenced') whole.observe({ job_name, outcome }, sinceQueuedMs / 1000);
     },
   };
 }

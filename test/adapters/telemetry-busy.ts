@@ -19,6 +19,11 @@ export async function busyReplica(): Promise<Replica> {
   world.change('a', { ready: false });
   await world.untilState(ref, A, 'in-progress');
   await world.untilState(ref, A, 'active');
+  // What is listed beyond `desiredIPs` is disabled.
+  const spare = '203.0.113.9';
+  world.address(spare);
+  const other = world.pool('other', { ips: ['203.0.113.6', spare], desiredIPs: 1 });
+  await world.untilState(other, spare, 'disabled');
   replica.metrics.recordSets.show({ namespace: 'default', name: 'nodes', provider: 'digitalocean', dns: 'nodes.example.com', records: 3 });
   return replica;
 }

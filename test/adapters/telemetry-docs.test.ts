@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { busyReplica } from './telemetry-busy.ts';
-import { labelsOf, metricsOf } from './telemetry-scrape.ts';
+import { labelsOf, metricsOf, samplesOf } from './telemetry-scrape.ts';
 
 interface Row {
   readonly name: string;
@@ -32,6 +32,16 @@ describe('docs/metrics.md', () => {
     const rows = served.map((metric) => ({ name: metric.name, type: metric.type, labels: labelsOf(metric) }));
     const byName = (a: Row, b: Row): number => (a.name < b.name ? -1 : 1);
     expect([...documented].sort(byName)).toEqual(rows.sort(byName));
+  });
+
+  test('says rightly that no series of routedip_* bears the name of an object, a node or an address', async () => {
+    const samples = samplesOf(await (await busyReplica()).text());
+    const values = (prefix: string) =>
+      new Set(samples.filter(({ name }) => name.startsWith(prefix)).flatMap(({ labels }) => Object.values(labels)));
+    const names = ['ingress', 'other', 'default', 'b', 'c', '203.0.113.7', '203.0.113.8', 'digitalocean://b'];
+    expect(names.filter((name) => !values('flipop_').has(name))).toEqual([]);
+    expect(values('routedip_').size).toBeGreaterThan(20);
+    expect(names.filter((name) => values('routedip_').has(name))).toEqual([]);
   });
 
   test('says of each series what it means', () => {

@@ -177,17 +177,17 @@ describe('what is counted of a job', () => {
     observer.jobRan(ran({ waitedMs: null }));
     observer.jobRan(ran({ job: 'find', outcome: 'error', waitedMs: 1_000 }));
     expect(await of('routedip_job_wait_seconds_sum')).toEqual([
-      'routedip_job_wait_seconds_sum{job="assign"} 0.02',
-      'routedip_job_wait_seconds_sum{job="find"} 1',
+      'routedip_job_wait_seconds_sum{job_name="assign"} 0.02',
+      'routedip_job_wait_seconds_sum{job_name="find"} 1',
     ]);
     expect(await of('routedip_job_run_duration_seconds_count')).toEqual([
-      'routedip_job_run_duration_seconds_count{job="assign",outcome="again"} 1',
-      'routedip_job_run_duration_seconds_count{job="assign",outcome="success"} 1',
-      'routedip_job_run_duration_seconds_count{job="find",outcome="error"} 1',
+      'routedip_job_run_duration_seconds_count{job_name="assign",outcome="again"} 1',
+      'routedip_job_run_duration_seconds_count{job_name="assign",outcome="success"} 1',
+      'routedip_job_run_duration_seconds_count{job_name="find",outcome="error"} 1',
     ]);
     expect(await of('routedip_job_duration_seconds_sum')).toEqual([
-      'routedip_job_duration_seconds_sum{job="assign",outcome="success"} 3',
-      'routedip_job_duration_seconds_sum{job="find",outcome="error"} 3',
+      'routedip_job_duration_seconds_sum{job_name="assign",outcome="success"} 3',
+      'routedip_job_duration_seconds_sum{job_name="find",outcome="error"} 3',
     ]);
   });
 
@@ -196,13 +196,13 @@ describe('what is counted of a job', () => {
     for (const outcome of ['unfinished', 'unfinished', 'rateLimited', 'unreachable', 'stale', 'fenced'] as const)
       observer.jobRan(ran({ outcome }));
     expect(await of('routedip_job_retries_total')).toEqual([
-      'routedip_job_retries_total{job="assign",reason="unfinished"} 2',
-      'routedip_job_retries_total{job="assign",reason="rateLimited"} 1',
-      'routedip_job_retries_total{job="assign",reason="unreachable"} 1',
-      'routedip_job_retries_total{job="assign",reason="stale"} 1',
+      'routedip_job_retries_total{job_name="assign",reason="unfinished"} 2',
+      'routedip_job_retries_total{job_name="assign",reason="rateLimited"} 1',
+      'routedip_job_retries_total{job_name="assign",reason="unreachable"} 1',
+      'routedip_job_retries_total{job_name="assign",reason="stale"} 1',
     ]);
     expect(await of('routedip_job_run_duration_seconds_count')).toContain(
-      'routedip_job_run_duration_seconds_count{job="assign",outcome="fenced"} 1',
+      'routedip_job_run_duration_seconds_count{job_name="assign",outcome="fenced"} 1',
     );
     expect(await of('routedip_job_duration_seconds_count')).toEqual([]);
   });
