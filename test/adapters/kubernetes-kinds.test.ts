@@ -24,6 +24,7 @@ import {
 } from './kubernetes-support.ts';
 
 const BLUE = { match: { nodeLabel: 'color=blue' } };
+const NODES = '/api/v1/nodes';
 const IPV4 = 'flipop.digitalocean.com/ipv4-reserved-ip';
 const IPV6 = 'flipop.digitalocean.com/ipv6-reserved-ip';
 
@@ -149,6 +150,29 @@ describe('a NodeDNSRecordSet', () => {
   });
 });
 
+/** A connection on which the first list of nodes is answered once there is a second one, and the second one after that. */
+const firstListFirst = (connection: Connection) => {
+  const asked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  const counts = { lists: 0, watches: 0 };
+  const list: Connection['list'] = async (request, item) => {
+    if (request.path !== NODES) return connection.list(request, item);
+    counts.lists += 1;
+    const first = counts.lists === 1;
+    if (!first) asked.resolve();
+    await (first ? asked : answered).promise;
+    const answer = await connection.list(request, item);
+    // What follows from an answer is done before anything else happens.
+    if (first) setImmediate(answered.resolve);
+    return answer;
+  };
+  const watch: Connection['watch'] = (options, handlers) => {
+    if (options.path === NODES) counts.watches += 1;
+    return connection.watch(options, handlers);
+  };
+  return { connection: { ...connection, list, watch }, lists: () => counts.lists, watches: () => counts.watches };
+};
+
 describe('a watch that pools and NodeDNSRecordSets share', () => {
   test('is one, and keeps addresses only from when one of the latter reads them', async () => {
     const { seen, simulator, source, watching } = await running((cluster) => cluster.store.create(poolObject('pool', BLUE)));
@@ -169,23 +193,16 @@ describe('a watch that pools and NodeDNSRecordSets share', () => {
   });
 
   test('is one from the start when both are there', async () => {
-    const { seen, simulator, sourceWith, connection } = await prepared((cluster) => {
+    const { seen, sourceWith, connection } = await prepared((cluster) => {
       cluster.store.create(poolObject('pool', BLUE));
       cluster.store.create(recordSetObject('set', BLUE));
     });
-    const requests = (part: string): number =>
-      simulator.requests.filter(({ path, query }) => path === '/api/v1/nodes' && query.includes(part)).length;
-    // The list without addresses is under way when the other one is found to be needed, and is answered first.
-    simulator.faults.delay({ path: '/apis/flipop.digitalocean.com/v1alpha1/nodednsrecordsets', ms: 100, count: 1 });
-    simulator.faults.delay({ path: '/api/v1/nodes', ms: 200, count: 1 });
-    const start = sourceWith(connection).start(seen);
-    await waitFor('the first list', () => requests('limit=') === 1);
-    simulator.faults.delay({ path: '/api/v1/nodes', ms: 300, count: 1 });
-    await start;
-    expect(requests('limit=')).toBe(2);
+    const ordered = firstListFirst(connection);
+    await sourceWith(ordered.connection).start(seen);
+    expect(ordered.lists()).toBe(2);
+    expect(seen.nodes('pool')).toEqual(['a', 'b']);
     expect(addressesOf(seen, 'a').externalIPs).toEqual(['198.51.100.1']);
-    await waitFor('a watch', () => watchesOf(simulator, 'nodes') === 1);
-    expect(requests('watch=true')).toBe(1);
+    expect(ordered.watches()).toBe(1);
   });
 
   test('tells pools what happens while the addresses are not known yet', async () => {
