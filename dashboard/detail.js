@@ -70,8 +70,8 @@ export function createDetail({ now }) {
   const load = async () => {
     const id = encodeURIComponent(wanted);
     const [actor, journal] = await Promise.all([
-      get(`/api/actor?id=${id}`),
-      get(`/api/journal?actor=${id}`).catch(() => ({ entries: [] })),
+      wanted ? get(`/api/actor?id=${id}`) : null,
+      wanted ? get(`/api/journal?actor=${id}`).catch(() => ({ entries: [] })) : { entries: [] },
     ]);
     const { entries } = /** @type {{ entries: readonly JournalEntry[] }} */ (journal);
     const found = /** @type {Actor | null} */ (actor);
@@ -110,7 +110,10 @@ export function createDetail({ now }) {
     },
     /** Only the texts that grow older. @param {Row | undefined} row */
     tick: (row) => {
-      if (row) byId('waiting').replaceChildren(waitingList(row, now()));
+      if (!row) return;
+      byId('waiting').replaceChildren(waitingList(row, now()));
+      const facts = byId('title').querySelector('.facts');
+      if (facts) facts.textContent = factsOf(row, now());
     },
   };
 }
@@ -119,16 +122,19 @@ export function createDetail({ now }) {
 function showTitle(actor, now) {
   if (!actor) return byId('title').replaceChildren();
   const { row, record } = actor;
-  const facts = [row.pool && `pool ${row.pool}`, row.node && `on ${row.node}`, row.since !== null && `for ${span(now - row.since)}`];
   byId('title').replaceChildren(
     element('strong', 'mono', [row.name]),
     badge(row, row.state.replaceAll('.', ' · ').replaceAll('|', ' | ')),
-    element('span', 'dim', [facts.filter(Boolean).join('  ·  ')]),
+    element('span', 'dim facts', [factsOf(row, now)]),
     element('span', 'spacer'),
     element('span', 'dim mono', [`${row.chart} v${record.chartVersion} · write ${record.version} · term ${record.term}`]),
     ...(row.reason ? [element('div', 'why', [`${row.reason}${row.message ? `: ${row.message}` : ''}`])] : []),
   );
 }
+
+/** @param {Row} row @param {number} now */
+const factsOf = ({ pool, node, since }, now) =>
+  [pool && `pool ${pool}`, node && `on ${node}`, since !== null && `for ${span(now - since)}`].filter(Boolean).join('  ·  ');
 
 /** @param {Row | null} row @param {number} now */
 function waitingList(row, now) {

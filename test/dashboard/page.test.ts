@@ -94,6 +94,16 @@ describe('the page in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('tells how long a state has lasted that another leader entered, in the list and beside the name, and goes on counting', async () => {
+    world.wrote({ actor: first, at: Date.now() - 100_000, event: 'GRANTED', from: 'Electing', to: 'Stable' });
+    await show();
+    await page.waitForFunction(() => /for 1 m \d+ s/.test(document.querySelector('#title')?.textContent ?? ''));
+    expect(await textOf(`[data-actor="${first}"]`)).toMatch(/1 m \d+ s/);
+    const before = await page.locator('#title').textContent();
+    await page.waitForFunction((text) => document.querySelector('#title')?.textContent !== text, before);
+    expect(await textOf('#title')).toMatch(/for 1 m \d+ s/);
+  });
+
   test('filters by text, pool and state', async () => {
     await show();
     world.turn({ [addressActor(7)]: { event: 'LOST', to: { Unassigned: 'Waiting' } } });
@@ -125,6 +135,7 @@ describe('the page in a browser', () => {
     await page.waitForSelector('#notice:not([hidden])');
     expect(await textOf('#notice')).toBe('This replica is not the leader: it runs no actors. The leader is pod-b.');
     expect(await page.locator('.row').count()).toBe(0);
+    expect(complaints).toEqual([]);
   });
 
   test('says that the connection is lost and as of when it shows things, and comes back by itself', async () => {
