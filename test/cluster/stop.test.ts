@@ -1,0 +1,3 @@
+import { stopScenarios } from '../e2e/stop.scenario.ts';
+
+stopScenarios();

@@ -1,0 +1,3 @@
+import { stopScenarios } from './stop.scenario.ts';
+
+stopScenarios();
