@@ -3,6 +3,8 @@ import { durable } from './durable.machine.ts';
 import type { Decision } from './events.ts';
 import type { AnyZoneEvent, ZoneContext, ZoneInput, ZoneSettings } from './zone.ts';
 import * as zone from './zone.ts';
+import * as claims from './zone-claims.ts';
+import * as work from './zone-work.ts';
 
 type OfType<T extends AnyZoneEvent['type']> = Extract<AnyZoneEvent, { type: T }>;
 
@@ -40,20 +42,21 @@ export const zoneMachine = (settings: ZoneSettings) => {
     (claim: (context: ZoneContext) => boolean) =>
     ({ context }: { context: ZoneContext }) =>
       claim(context);
-  const noteOutcomes = zone.noteOutcomes(settings);
-  const noteFailure = zone.noteFailure(settings);
+  const noteOutcomes = work.noteOutcomes(settings);
+  const noteFailure = work.noteFailure(settings);
 
   return base
     .extend({
       actions: {
-        noteRecords: on('RECORDS', zone.noteRecords(settings)),
-        begin: always(zone.begin),
+        noteRecords: on('RECORDS', claims.noteRecords(settings)),
+        begin: always(work.begin),
         noteOutcomes: on('xstate.done.actor.ensure', (context, { output, at }) => noteOutcomes(context, output, at)),
         noteFailure: on('xstate.error.actor.ensure', (context, { error, at }) => noteFailure(context, error, at)),
-        planWake: always(zone.planWake),
-        wakeUp: always(zone.wakeUp),
-        callVerification: always(zone.callVerification(settings)),
-        resume: always(zone.resume),
+        planWake: always(work.planWake),
+        forgetWake: always(work.forgetWake),
+        wakeUp: always(work.wakeUp),
+        callVerification: always(work.callVerification(settings)),
+        resume: always(work.resume),
       },
       guards: {
         isUnclaimed: asks(zone.isUnclaimed),
@@ -89,7 +92,7 @@ export const zoneMachine = (settings: ZoneSettings) => {
           invoke: {
             src: 'ensureRecords',
             id: 'ensure',
-            input: ({ context }) => zone.ensureInput(context),
+            input: ({ context }) => work.ensureInput(context),
             onDone: { target: 'Idle', actions: 'noteOutcomes' },
             onError: { target: 'Idle', actions: 'noteFailure' },
           },
@@ -107,6 +110,7 @@ export const zoneMachine = (settings: ZoneSettings) => {
             wake: { actions: 'wakeUp' },
             verify: { target: 'CoolOff', reenter: true, actions: 'callVerification' },
           },
+          exit: 'forgetWake',
           on: { RESUME: { target: 'CoolOff', reenter: true, actions: 'resume' } },
         },
         Unclaimed: {

@@ -10,8 +10,10 @@ export const VERIFY_EVERY = 300_000;
 
 const all = charts({ backoff: FLIPOP_BACKOFF, callDeadlineMs: CALL_DEADLINE, verifyEveryMs: VERIFY_EVERY }, () => 1);
 
+type ChartName = 'ip' | 'pool' | 'verification' | 'dns-zone' | 'dns-record-set';
+
 /** @throws Error for a chart that there is none of */
-export function chartOf(name: 'ip' | 'pool' | 'verification'): Chart {
+export function chartOf(name: ChartName): Chart {
   const chart = all[name];
   if (!chart) throw new Error(`no chart is named ${name}`);
   return chart;
@@ -33,7 +35,7 @@ export class Driven<C> {
   last: Step;
   readonly #timers = new Map<string, number>();
 
-  constructor(name: 'ip' | 'pool' | 'verification', input: unknown, change: Partial<C> = {}) {
+  constructor(name: ChartName, input: unknown, change: Partial<C> = {}) {
     this.chart = chartOf(name);
     const begun = begin(this.chart, frozen(input));
     this.last = { ...begun, snapshot: { ...begun.snapshot, context: { ...(begun.snapshot.context as object), ...change } } };
@@ -90,10 +92,16 @@ export class Driven<C> {
     return this;
   }
 
-  /** The only timer that runs ends. */
-  elapse(): this {
-    const [entry] = [...this.#timers];
-    if (!entry) throw new Error(`no timer runs in ${this.state}`);
+  /** Rest of the time of the timer of that delay, ms; null while it does not run. */
+  timerOf(delay: string): number | null {
+    const due = [...this.#timers].find(([sendId]) => isOf(delay, sendId))?.[1];
+    return due === undefined ? null : due - this.now;
+  }
+
+  /** The only timer that runs ends, or that of the delay. */
+  elapse(delay?: string): this {
+    const entry = [...this.#timers].find(([sendId]) => delay === undefined || isOf(delay, sendId));
+    if (!entry) throw new Error(`no such timer runs in ${this.state}`);
     const [sendId, dueAt] = entry;
     this.now = Math.max(this.now, dueAt);
     this.#timers.delete(sendId);
@@ -110,3 +118,5 @@ export class Driven<C> {
     for (const { sendId, delayMs } of delays) this.#timers.set(sendId, this.now + delayMs);
   }
 }
+
+const isOf = (delay: string, sendId: string): boolean => sendId.startsWith(`xstate.after.${delay}.`);

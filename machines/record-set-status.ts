@@ -1,0 +1,172 @@
+import type { RecordSetContext } from './record-set.ts';
+import { phaseOf, recordName } from './record-set.ts';
+import * as reasons from './record-set-reasons.ts';
+
+/** FLIPOP's names for how a record set stands. */
+export type RecordSetState = 'active' | 'in-progress' | 'error';
+
+/** A NodeDNSRecordSet as its record shows it. */
+export interface RecordSetView {
+  readonly context: RecordSetContext;
+  readonly term: number;
+}
+
+export interface RecordSetStatus {
+  readonly state: RecordSetState;
+  readonly error?: string;
+  readonly records: number;
+  readonly observedGeneration: number;
+  readonly term: number;
+}
+
+/** Everything of a NodeDNSRecordSet's status but its conditions. */
+export function recordSetStatus({ context, term }: RecordSetView): RecordSetStatus {
+  const error = recordSetError(context);
+  return {
+    state: stateOf(context),
+    ...(error !== null && { error }),
+    records: published(context),
+    observedGeneration: context.generation,
+    term,
+  };
+}
+
+/** How many records are known to stand. */
+export const published = (context: RecordSetContext): number => (phaseOf(context) === 'Published' ? context.addresses.length : 0);
+
+function stateOf(context: RecordSetContext): RecordSetState {
+  switch (phaseOf(context)) {
+    case 'Published':
+      return 'active';
+    case 'Invalid':
+    case 'Failed':
+      return 'error';
+    case 'Priming':
+    case 'Empty':
+    case 'Publishing':
+      return 'in-progress';
+  }
+}
+
+/** What is wrong with the record set, in FLIPOP's words; null for nothing. */
+export function recordSetError(context: RecordSetContext): string | null {
+  if (context.error !== null) return context.error;
+  const failure = phaseOf(context) === 'Failed' ? context.outcome?.failure : null;
+  return failure ? `Failed to update DNS: ${failure.message}` : null;
+}
+
+// ---------------------------------------------------------------- conditions
+
+export interface RecordSetCondition {
+  readonly type: 'Ready' | 'Progressing' | 'Degraded';
+  readonly status: 'True' | 'False';
+  readonly reason: string;
+  readonly message: string;
+}
+
+interface Finding {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Ready: the record lists exactly the wanted addresses. Progressing: something is under way that ends by itself. Degraded: something is wrong and stays so
+ *  until the world changes. */
+export function recordSetConditions({ context }: RecordSetView): readonly RecordSetCondition[] {
+  const problem = recordSetProblem(context);
+  const busy = busyOf(context);
+  const isReady = phaseOf(context) === 'Published';
+  const waits: Finding = problem ?? busy ?? { reason: reasons.WAITING, message: 'nothing is published' };
+  return [
+    isReady
+      ? { type: 'Ready', status: 'True', reason: reasons.PUBLISHED, message: `${recordName(context)} lists ${counted(context)}` }
+      : { type: 'Ready', status: 'False', ...waits },
+    busy
+      ? { type: 'Progressing', status: 'True', ...busy }
+      : { type: 'Progressing', status: 'False', reason: reasons.IDLE, message: 'nothing is under way' },
+    problem
+      ? { type: 'Degraded', status: 'True', ...problem }
+      : { type: 'Degraded', status: 'False', reason: reasons.AS_EXPECTED, message: 'nothing is wrong' },
+  ];
+}
+
+const counted = ({ addresses }: RecordSetContext): string => (addresses.length === 1 ? '1 address' : `${addresses.length} addresses`);
+
+/** What is wrong with the record set of a NodeDNSRecordSet or of a pool, the worst first; null for nothing. */
+export function recordSetProblem(context: RecordSetContext): Finding | null {
+  const { error, outcome, without } = context;
+  switch (phaseOf(context)) {
+    case 'Invalid':
+      return { reason: reasons.INVALID_SPEC, message: error ?? '' };
+    case 'Failed':
+      return outcome?.failure ? { reason: reasons.recordsReason(outcome.failure), message: recordSetError(context) ?? '' } : null;
+    case 'Empty':
+      return emptiness(context);
+    case 'Priming':
+      return null;
+    case 'Publishing':
+    case 'Published':
+      return without.length > 0 ? { reason: reasons.NODES_WITHOUT_ADDRESS, message: lacking(context) } : null;
+  }
+}
+
+/** A record without addresses would be answered by "no such name": it is left as it is, and that is said. */
+function emptiness(context: RecordSetContext): Finding | null {
+  const { target, spec, nodes, ref } = context;
+  if (!target) return null;
+  const why =
+    ref === null
+      ? 'no address of the pool is active'
+      : nodes === 0
+        ? 'no node matches'
+        : `no matching node has an address of type ${spec?.addressType}`;
+  return { reason: reasons.NO_ADDRESS, message: `${why}: the records of ${recordName(context)} stay as they are` };
+}
+
+/** As many names as a person reads. */
+const NAMES_SHOWN = 10;
+
+function lacking({ without, nodes, spec }: RecordSetContext): string {
+  const names = without.slice(0, NAMES_SHOWN).join(', ');
+  const more = without.length > NAMES_SHOWN ? ` and ${without.length - NAMES_SHOWN} more` : '';
+  return `${without.length} of ${nodes} matching nodes have no address of type ${spec?.addressType}: ${names}${more}`;
+}
+
+function busyOf(context: RecordSetContext): Finding | null {
+  const phase = phaseOf(context);
+  if (phase === 'Priming') return { reason: reasons.PRIMING, message: 'reading the nodes and the pods' };
+  if (phase === 'Publishing') return { reason: reasons.PUBLISHING, message: `${recordName(context)} is to list ${counted(context)}` };
+  return null;
+}
+
+// ---------------------------------------------------------------- Events
+
+export interface RecordSetEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly action: string;
+  readonly message: string;
+}
+
+/** What people should hear when the record set of a NodeDNSRecordSet or of a pool has become `after`. */
+export function recordSetEvents(before: RecordSetContext | undefined, after: RecordSetContext): readonly RecordSetEvent[] {
+  return [invalid(before, after), trouble(before, after), done(before, after)].filter((event) => event !== null);
+}
+
+function invalid(before: RecordSetContext | undefined, { error }: RecordSetContext): RecordSetEvent | null {
+  if (error === null || error === before?.error) return null;
+  return { type: 'Warning', reason: reasons.INVALID_SPEC, action: 'Validate', message: error };
+}
+
+function trouble(before: RecordSetContext | undefined, after: RecordSetContext): RecordSetEvent | null {
+  const problem = phaseOf(after) === 'Invalid' ? null : recordSetProblem(after);
+  const former = before ? recordSetProblem(before) : null;
+  if (!problem || problem.message === former?.message) return null;
+  return { type: 'Warning', reason: problem.reason, action: 'Publish', message: problem.message };
+}
+
+/** When the record has come to list what it should; not again when a load finds it so. */
+function done(before: RecordSetContext | undefined, after: RecordSetContext): RecordSetEvent | null {
+  if (phaseOf(after) !== 'Published' || (before && phaseOf(before) === 'Published' && before.revision === after.revision)) return null;
+  if (before && !before.isKnown && before.outcome?.failure === null && before.revision === after.revision) return null;
+  return { type: 'Normal', reason: reasons.PUBLISHED, action: 'Publish', message: `${recordName(after)} lists ${counted(after)}` };
+}

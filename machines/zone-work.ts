@@ -1,0 +1,114 @@
+import { type BackoffTables, backoffMs, tempoOf } from './backoff.ts';
+import type { Effect } from './events.ts';
+import type { EnsuredRecords, EnsureRecordsInput, SetOutcome } from './jobs.ts';
+import type { ActorId, JobFailure } from './types.ts';
+import { isDue, mayBeVerified, type Next, next, nextWake, type Wait, type ZoneClaim, type ZoneContext, type ZoneSettings } from './zone.ts';
+import { answer, byPrecedence, settle, tell, textOf } from './zone-claims.ts';
+
+/** Unheard for so many verifications after a load, a claimant is gone. Before the last of them it was asked. */
+const SILENT_VERIFICATIONS = 2;
+
+/** A job starts: it carries all that is due. What a job cut short carried it carries again. */
+export function begin(context: ZoneContext): Next {
+  const claims = mapClaims(context, (claim) => (isDue(claim, context.isVerifying) ? { ...claim, isWorking: true } : claim));
+  return next({ ...context, claims });
+}
+
+export const ensureInput = (context: ZoneContext): EnsureRecordsInput => ({
+  provider: context.provider,
+  zone: context.zone,
+  sets: byPrecedence(context).flatMap(([claimant, { isWorking, recordName, ttlSeconds, addresses }]) =>
+    isWorking ? [{ claimant, recordName, ttlSeconds, addresses }] : [],
+  ),
+});
+
+/** The zone was listed, and each set has an outcome of its own. Whoever claimed anew meanwhile is not meant. */
+export const noteOutcomes =
+  (settings: ZoneSettings) =>
+  (context: ZoneContext, { zoneName, outcomes }: EnsuredRecords, at: number): Next => {
+    const byClaimant = new Map(outcomes.map((outcome) => [outcome.claimant, outcome]));
+    const effects: Effect[] = [];
+    const claims = mapClaims(context, (claim, claimant) => {
+      const outcome = byClaimant.get(claimant);
+      if (!claim.isWorking || !outcome || claim.winner !== null) return { ...claim, isWorking: false };
+      const after = withOutcome(settings, claim, outcome, at);
+      if (isNews(claim, after)) effects.push(...answer(claimant, after));
+      return after;
+    });
+    return settle(next({ ...context, zoneName, claims, isVerifying: false, failure: null, attempts: 0, blocked: null }, effects));
+  };
+
+function withOutcome({ backoff }: ZoneSettings, claim: ZoneClaim, { failure }: SetOutcome, at: number): ZoneClaim {
+  if (!failure) return { ...claim, isWorking: false, isApplied: true, attempts: 0, retry: null, told: { failure: null } };
+  const attempts = claim.attempts + 1;
+  const retry = waitAfter(backoff, failure, attempts, at);
+  return { ...claim, isWorking: false, isApplied: false, attempts, retry, told: { failure: textOf(failure) } };
+}
+
+const isNews = (before: ZoneClaim, after: ZoneClaim): boolean => JSON.stringify(before.told) !== JSON.stringify(after.told);
+
+function waitAfter(backoff: BackoffTables, failure: JobFailure, attempts: number, at: number): Wait {
+  const wholeMs = backoffMs(backoff, failure, attempts);
+  return { until: at + wholeMs, wholeMs };
+}
+
+/** The zone could not be listed, so nothing was done. Whoever waits is told. A set that stands already hears only what a person has to mend: its records
+ *  are none the worse for a provider that was away for a moment. */
+export const noteFailure =
+  ({ backoff }: ZoneSettings) =>
+  (context: ZoneContext, failure: JobFailure, at: number): Next => {
+    const attempts = context.attempts + 1;
+    const effects: Effect[] = [];
+    const claims = mapClaims(context, (claim, claimant) => {
+      const idle = { ...claim, isWorking: false };
+      if (claim.winner !== null || (claim.isApplied && tempoOf(failure.kind) === 'fast')) return idle;
+      const after: ZoneClaim = { ...idle, isApplied: false, retry: null, told: { failure: textOf(failure) } };
+      if (isNews(claim, after)) effects.push(...answer(claimant, after));
+      return after;
+    });
+    return next({ ...context, claims, failure, attempts, blocked: waitAfter(backoff, failure, attempts, at) }, effects);
+  };
+
+const mapClaims = (
+  { claims }: ZoneContext,
+  change: (claim: ZoneClaim, claimant: ActorId) => ZoneClaim,
+): Readonly<Record<ActorId, ZoneClaim>> =>
+  Object.fromEntries(Object.entries(claims).map(([claimant, claim]) => [claimant, change(claim, claimant)]));
+
+// ---------------------------------------------------------------- time
+
+export const planWake = (context: ZoneContext): Next => next({ ...context, wake: nextWake(context) });
+
+export const forgetWake = (context: ZoneContext): Next => next({ ...context, wake: null });
+
+/** The wait is over: what waited for it may be tried. By the plan, not by the clock, which may have been set back. */
+export function wakeUp(context: ZoneContext): Next {
+  const until = context.wake?.until ?? Number.NEGATIVE_INFINITY;
+  const over = (wait: Wait | null): Wait | null => (wait && wait.until <= until ? null : wait);
+  const claims = mapClaims(context, (claim) => ({ ...claim, retry: over(claim.retry) }));
+  return next({ ...context, claims, blocked: over(context.blocked), wake: null });
+}
+
+/** All sets are due again. Claimants that were not heard since a load are asked, and forgotten when that did not help. */
+export const callVerification =
+  ({ verifyEveryMs }: ZoneSettings) =>
+  (context: ZoneContext, at: number): Next => {
+    const { id } = context;
+    const heard = Object.entries(context.claims).filter(([, { silent }]) => silent < SILENT_VERIFICATIONS);
+    const asked = heard.flatMap(([claimant, { silent }]) => (silent > 0 ? [tell(claimant, { type: 'RECORDS_ASKED', zone: id })] : []));
+    const claims = Object.fromEntries(
+      heard.map(([claimant, claim]) => [claimant, claim.silent > 0 ? { ...claim, silent: claim.silent + 1 } : claim]),
+    );
+    const isVerifying = Object.values(claims).some(mayBeVerified);
+    return settle(next({ ...context, claims, isVerifying, verifyAt: at + verifyEveryMs }, asked));
+  };
+
+/** After a load a claimant may be gone, and new credentials may be there: what failed for want of them is tried at once. */
+export function resume(context: ZoneContext): Next {
+  const claims = mapClaims(context, (claim) => ({
+    ...claim,
+    silent: Math.max(1, claim.silent),
+    retry: claim.told?.failure?.kind === 'Unauthorized' ? null : claim.retry,
+  }));
+  return next({ ...context, claims, blocked: context.failure?.kind === 'Unauthorized' ? null : context.blocked });
+}
