@@ -1,0 +1,131 @@
+import { charts } from '../../actors/catalogue.ts';
+import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
+import { SCENARIOS } from '../actors/crash-scenarios.ts';
+import { node, World, type WorldOptions } from '../support/world.ts';
+import { Play } from './play.ts';
+import { type Journal, newestSet, openSet, readSet, writeSet } from './recorded-files.ts';
+import { Recorder } from './recorded-journal.ts';
+import { changedMeanings } from './recorded-meaning.ts';
+import type { History } from './steps.ts';
+
+/** Lets something happen in a world of these options; the recorder is handed the world before its first process starts. */
+type Recording = (options: WorldOptions, begin: (world: World) => void) => Promise<void>;
+
+const scenario =
+  (name: string, before: (world: World) => void = () => {}): Recording =>
+  async (options, begin) => {
+    const given = SCENARIOS.find((each) => each.name === name);
+    if (!given) throw new Error(`there is no scenario ${name}`);
+    const world = new World({ ...given.options, ...options });
+    begin(world);
+    before(world);
+    const ref = given.before(world);
+    await world.start();
+    const { ready } = given;
+    if (ready) await world.clock.runUntil(() => ready(world, ref), 60_000);
+    given.begin(world, ref);
+    await world.clock.runUntil(() => given.isOver(world, ref), given.withinMs);
+  };
+
+const play =
+  (history: Partial<History>): Recording =>
+  async (options, begin) => {
+    const played = new Play({ ...CALM, ...history }, options);
+    begin(played.world);
+    await played.run();
+  };
+
+/** Nobody knows whether an address was created when its pool goes, and the first list that is to tell fails. */
+const deletedWhileCreating: Recording = async (options, begin) => {
+  const world = new World(options);
+  begin(world);
+  const { clock, cluster, invariants, provider } = world;
+  world.nodes(node('a'));
+  provider.faults.next('createRoutedIP', { kind: 'loseReply' });
+  const ref = world.pool('ingress', { desiredIPs: 1 });
+  await world.start();
+  await clock.runUntil(() => provider.writes().some(({ verb }) => verb === 'createRoutedIP'), 30_000);
+  provider.faults.next('listRoutedIPs', { kind: 'refuse', error: 'Unavailable' });
+  cluster.removePool(ref);
+  await clock.runUntil(() => ![...invariants.records.keys()].some((actor) => actor.startsWith('pool/')), 120_000);
+};
+
+const CALM: History = {
+  nodes: 2,
+  addresses: 4,
+  pools: [[0]],
+  holders: [null, null, null, null],
+  coolOffSeconds: 0,
+  actionMs: [300, 300],
+  callMs: [20, 20],
+  seed: 1,
+  steps: [],
+};
+
+/** What is recorded, by the name of its file. */
+export const RECORDINGS: Readonly<Record<string, Recording>> = {
+  'first-assignment': scenario('first assignment'),
+  'failover-while-cool-off': scenario('failover while cool-off'),
+  'verification-with-drift': scenario('verification with drift'),
+  retire: scenario('retire'),
+  'pool-deletion': scenario('pool deletion'),
+  creation: scenario('creation', ({ provider }) => {
+    provider.faults.next('createRoutedIP', { kind: 'refuse', error: 'Invalid' });
+    provider.faults.next('createRoutedIP', { kind: 'loseReply' });
+  }),
+  'deleted-while-creating': deletedWhileCreating,
+  'restart-with-an-assign-in-doubt': play({
+    steps: [
+      { afterMs: 0, what: { kind: 'fault', verb: 'assignRoutedIP', fault: { kind: 'loseReply' }, times: 1 } },
+      { afterMs: 500, what: { kind: 'killAll' } },
+      { afterMs: 0, what: { kind: 'deleteLease' } },
+      { afterMs: 0, what: { kind: 'start' } },
+      { afterMs: 20_000, what: { kind: 'nodeFails', node: 0 } },
+    ],
+  }),
+  'deleted-by-hand': play({
+    steps: [
+      { afterMs: 2_000, what: { kind: 'deleteByHand', address: 0 } },
+      { afterMs: 70_000, what: { kind: 'restoreByHand', address: 0 } },
+      { afterMs: 70_000, what: { kind: 'breakSpec', pool: 0 } },
+    ],
+  }),
+};
+
+/** Records one of them anew. */
+export async function record(name: string): Promise<Journal> {
+  const recording = RECORDINGS[name];
+  if (!recording) throw new Error(`there is no recording ${name}`);
+  const recorder = new Recorder();
+  let settings: Journal['settings'] = {};
+  await recording({ spoil: recorder.listen }, (world) => {
+    settings = world.settings;
+    recorder.watch(world);
+  });
+  return { settings, lines: recorder.lines };
+}
+
+/** Writes all of them: over the newest set, or into a new one when a chart's version was raised since. */
+async function recordAll(anyway: boolean): Promise<void> {
+  const fresh = new Map<string, Journal>();
+  for (const name of Object.keys(RECORDINGS)) fresh.set(name, await record(name));
+  const newest = newestSet();
+  const former = newest === null ? new Map<string, Journal>() : readSet(newest);
+  const changed = changedMeanings(
+    [...former.values()],
+    [...fresh.values()],
+    charts(DEFAULT_SETTINGS, () => 1),
+  );
+  if (changed.length > 0 && !anyway) {
+    console.error(`Records that are stored mean something else by now:\n  ${changed.join('\n  ')}`);
+    console.error(
+      'Raise the version of the chart in actors/catalogue.ts and write `migrate`; or run with --anyway while no release stored any.',
+    );
+    process.exitCode = 1;
+    return;
+  }
+  const set = openSet(newest, former, fresh);
+  console.log(`${writeSet(set, fresh)} bytes in ${fresh.size} files of test/histories/recorded/${set}`);
+}
+
+if (import.meta.main) await recordAll(process.argv.includes('--anyway'));

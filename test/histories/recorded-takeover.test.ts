@@ -1,0 +1,110 @@
+import { describe, expect } from 'vitest';
+import type { Chart, Charts, StoredSnapshot } from '../../actors/charts.ts';
+import type { ActorRecord, Json } from '../../actors/ports.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import { test } from '../support/sound.ts';
+import { node, type OperatorProcess, type World } from '../support/world.ts';
+
+const ADDRESS = '203.0.113.7';
+const POOL = 'pool/default/ingress';
+const ACTOR = `${POOL}/ip/${ADDRESS}`;
+const SET_ASIDE = 'stored records are set aside and rebuilt from the status and the provider';
+
+type Change = (record: ActorRecord) => ActorRecord;
+
+/** Writes a record of a cell as another program would have left it, while no process runs. */
+async function rewrite({ store }: World, actor: string, change: Change): Promise<void> {
+  const record = (await store.load(POOL))?.records[actor];
+  const { term } = await store.state();
+  if (!record || term === null) throw new Error(`${actor} is not stored`);
+  const changed = { ...change(record), version: record.version + 1 };
+  const saved = await store.save({
+    cell: POOL,
+    term,
+    records: [{ actor, expected: record.version, record: changed }],
+    outbox: { add: [], clear: [] },
+    claims: { take: [], free: [] },
+    seen: {},
+    journal: [],
+  });
+  if (saved.kind !== 'saved') throw new Error(`could not rewrite ${actor}: ${saved.kind}`);
+}
+
+/** An address that a pool holds on node `a`; the process that led has ended. */
+async function stopped(world: World): Promise<ObjectRef> {
+  world.nodes(node('a'), node('b'));
+  world.address(ADDRESS, 'a');
+  const ref = world.pool('ingress', { ips: [ADDRESS] });
+  const first = await world.start();
+  await world.untilStates(ref, { [ADDRESS]: 'active' });
+  await first.stop();
+  return ref;
+}
+
+/** The next process leads, the address is active where it was, and a failover works. */
+async function expectGoesOn(world: World, ref: ObjectRef): Promise<void> {
+  const next: OperatorProcess = await world.start();
+  await world.clock.runUntil(() => next.supervisor.leading, 30_000);
+  await world.clock.advance(20_000);
+  expect([world.states(ref), world.assigns()]).toEqual([{ [ADDRESS]: 'active' }, []]);
+  world.cluster.setNode(node('a', { ready: false }));
+  await world.untilOn(ADDRESS, 'b');
+  await world.untilStates(ref, { [ADDRESS]: 'active' });
+  next.kill();
+}
+
+const setAside = (world: World) => world.log.filter(({ message }) => message === SET_ASIDE).map(({ fields }) => fields);
+const inState =
+  (value: Json): Change =>
+  (record) => ({ ...record, snapshot: { ...record.snapshot, value } });
+
+describe('records that this program cannot read', () => {
+  test.for<[string, string, Change, string]>([
+    ['are in a state that it does not know', ACTOR, inState({ Stable: 'Keeping' }), `${ACTOR}: ip has no state {"Stable":"Keeping"}`],
+    ['are of an older version', POOL, (record) => ({ ...record, chartVersion: 0 }), `${POOL}: pool is at version 0, this program knows 1`],
+    ['are of a newer version', ACTOR, (record) => ({ ...record, chartVersion: 9 }), `${ACTOR}: ip is at version 9, this program knows 1`],
+    ['are of a chart that it does not have', ACTOR, (record) => ({ ...record, chart: 'ipv8' }), `${ACTOR}: no chart is named ipv8`],
+  ])('%s: they are set aside, and rebuilt without a move', async ([, actor, change, why], { open }) => {
+    const world = open();
+    const ref = await stopped(world);
+    await rewrite(world, actor, change);
+    expect(setAside(world)).toEqual([]);
+    await expectGoesOn(world, ref);
+    expect(setAside(world)).toEqual([{ cell: POOL, why }]);
+  });
+
+  test('are what it takes: others are left as they are', async ({ open }) => {
+    const world = open();
+    const ref = await stopped(world);
+    await rewrite(world, ACTOR, (record) => record);
+    await expectGoesOn(world, ref);
+    expect(setAside(world)).toEqual([]);
+  });
+});
+
+describe('records of an older version', () => {
+  /** A program that knows addresses at version 2 and says how those of version 1 are to be read. */
+  const migrating =
+    (migrate: NonNullable<Chart['migrate']>) =>
+    (charts: Charts): Charts => ({ ...charts, ip: { ...(charts.ip as Chart), version: 2, migrate } });
+  const older: Change = (record) => ({ ...inState({ Stable: 'Keeping' })(record), chartVersion: 1 });
+  const moved = ({ context }: StoredSnapshot, version: number): StoredSnapshot | null =>
+    version === 1 ? { value: { Stable: 'Holding' }, context } : null;
+
+  test('are taken over where a migration says how', async ({ open }) => {
+    const world = open({ spoil: migrating(moved) });
+    const ref = await stopped(world);
+    await rewrite(world, ACTOR, older);
+    await expectGoesOn(world, ref);
+    expect(setAside(world)).toEqual([]);
+    expect((await world.store.load(POOL))?.records[ACTOR]).toMatchObject({ chartVersion: 2, snapshot: { value: { Stable: 'Holding' } } });
+  });
+
+  test('are set aside where the migration gives up', async ({ open }) => {
+    const world = open({ spoil: migrating(() => null) });
+    const ref = await stopped(world);
+    await rewrite(world, ACTOR, older);
+    await expectGoesOn(world, ref);
+    expect(setAside(world)).toEqual([{ cell: POOL, why: `${ACTOR}: ip is at version 1, this program knows 2` }]);
+  });
+});
