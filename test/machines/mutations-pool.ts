@@ -22,10 +22,12 @@ const intends = event('xstate.done.actor.intend', { output: { knownAddresses: [A
 const cut = event('xstate.error.actor.create', { error: cutOff() });
 const several = event('xstate.done.actor.reconcile', { output: { found: 'several', addresses: [B, C] } });
 
-/** Grants as if the context were another one in these parts, and writes down what was granted. */
+/** Grants as if the context were another one in these parts, and writes down what was granted. Where nothing would be granted so it grants as it should:
+ *  a chart that could grant and does not would never come to rest. */
 export const grants = (view: (context: PoolContext) => Partial<PoolContext>): Spoil =>
   action<PoolContext>('grant', (context, { at }) => {
     const { context: after, effects } = granting.grant({ ...context, ...view(context) }, at);
+    if (effects.length === 0) return granting.grant(context, at);
     const granted = effects.flatMap((effect) => (effect.type === 'tell' ? [effect.params.to] : []));
     const members = Object.entries(after.members).filter(([address]) => granted.some((actor) => actor.endsWith(address)));
     return { context: { ...context, members: { ...context.members, ...Object.fromEntries(members) } }, effects };
