@@ -211,6 +211,8 @@ function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, p
       readAt = started;
     },
     assertFresh() {
+      // Before the checks: a process that is stopped here finds out, when it goes on, that its time is over.
+      probe('beforeSend', about);
       const now = clock.monotonic();
       const lock = active.lock();
       const lease = leadership.lease();
@@ -218,7 +220,6 @@ function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, p
       if (now - lock.renewedAt > lock.durationMs) throw new Fenced(`${about}: the job's lock ran out`, 'stale');
       if (now - lease.renewedAt > lease.durationMs) throw new Fenced(`${about}: no leader renewed its lease`, 'stale');
       if (leadership.seenTerm() > data.term) throw new Fenced(`${about}: term ${leadership.seenTerm()} was seen`);
-      probe('beforeSend', about);
     },
   };
 }

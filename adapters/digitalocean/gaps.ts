@@ -155,21 +155,31 @@ function exchange(wire: Wire, verb: Verb, config: InternalAxiosRequestConfig): P
     };
     const body = typeof config.data === 'string' ? config.data : undefined;
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    // From here to `end` nothing may be awaited: the fence holds for this moment only.
-    if (write) verb.call.fence?.assertFresh();
-    options.probe?.('beforeSend', verb.what);
     const request = (secure ? requestHttps : requestHttp)(wire.url, {
       method: config.method?.toUpperCase(),
       headers: { accept: 'application/json', ...headersOf(config), ...length },
       agent,
     });
     const timer = setTimeout(() => request.destroy(new Error('deadline exceeded')), Math.max(1, verb.deadlineAt - performance.now()));
+    const begin = (): void => {
+      try {
+        options.probe?.('beforeSend', verb.what);
+        // From here to `end` nothing may be awaited: the fence holds for this moment only.
+        if (write) verb.call.fence?.assertFresh();
+      } catch (error) {
+        clearTimeout(timer);
+        reject(error);
+        request.destroy();
+        return;
+      }
+      sent = true;
+      request.end(body);
+    };
+    // The fence is asked when the connection stands, however long that took: what is handed over before would be sent whatever has happened since.
     request.once('socket', (socket) => {
-      if (!socket.connecting && !(secure && (socket as TLSSocket & { secureConnecting?: boolean }).secureConnecting)) sent = true;
-      else
-        socket.once(secure ? 'secureConnect' : 'connect', () => {
-          sent = true;
-        });
+      const isReady = !socket.connecting && !(secure && (socket as TLSSocket & { secureConnecting?: boolean }).secureConnecting);
+      if (isReady) begin();
+      else socket.once(secure ? 'secureConnect' : 'connect', begin);
     });
     request.once('error', lost);
     request.once('response', (response) => {
@@ -183,7 +193,6 @@ function exchange(wire: Wire, verb: Verb, config: InternalAxiosRequestConfig): P
         resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') });
       });
     });
-    request.end(body);
   });
 }
 

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { inspect } from 'node:util';
 import type { AxiosInstance } from 'axios';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
+import { Fenced, Unreachable } from '../../actors/errors.ts';
 import type { Call, KillPoint } from '../../actors/ports.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
 import type { Address, ProviderID } from '../../machines/types.ts';
@@ -60,6 +60,24 @@ describe('the request budget', () => {
     const fence = { read: async () => void order.push('read'), assertFresh: () => void order.push('assertFresh') };
     await provider.assignRoutedIP(address, node, { purpose: 'failover', fence });
     expect(order).toEqual(['pay', 'read', 'assertFresh']);
+  });
+
+  test('is held back by the fence in the last moment, when the connection stands already, and reaches nobody', async () => {
+    const { provider, simulator, address, node } = await testBed();
+    let asked = 0;
+    const stale = {
+      read: async () => undefined,
+      assertFresh: () => {
+        asked += 1;
+        throw new Fenced('somebody else leads');
+      },
+    };
+    for (let round = 0; round < 2; round += 1) {
+      await expect(provider.assignRoutedIP(address, node, { purpose: 'failover', fence: stale })).rejects.toThrow(Fenced);
+    }
+    expect([asked, simulator.calls.all().length]).toEqual([2, 0]);
+    await provider.findRoutedIP(address, read);
+    expect(simulator.calls.all()).toHaveLength(1);
   });
 
   test('learns what the answers say of the limit', async () => {
@@ -124,7 +142,7 @@ describe('the deadline', () => {
     expect(simulator.calls.all().length).toBeLessThan(4);
   });
 
-  test('before a secure connection stands leaves no doubt: nothing was sent', async () => {
+  test('before a secure connection stands leaves no doubt: nothing was sent, nor was the fence asked whether it may be', async () => {
     const silent = createTcpServer();
     closing.push(() => new Promise((resolve) => silent.close(() => resolve())));
     const sockets = new Set<{ destroy: () => void }>();
@@ -133,9 +151,12 @@ describe('the deadline', () => {
     const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const provider = createDigitalOceanProvider({ token: secret, url, budget: recordingBudget(), log: recordingLog(), deadlineMs: 400 });
     closing.push(() => provider.close());
-    const error = await failure(provider.assignRoutedIP('203.0.113.1' as Address, 'digitalocean://1' as ProviderID, failover));
+    const asked: string[] = [];
+    const fence = { read: async () => void asked.push('read'), assertFresh: () => void asked.push('assertFresh') };
+    const call = { ...failover, fence };
+    const error = await failure(provider.assignRoutedIP('203.0.113.1' as Address, 'digitalocean://1' as ProviderID, call));
     for (const socket of sockets) socket.destroy();
-    expect(sockets.size).toBe(1);
+    expect([sockets.size, asked]).toEqual([1, ['read']]);
     expect(error).toMatchObject({ kind: 'Unavailable', unknownOutcome: false });
   });
 });

@@ -1,11 +1,20 @@
-// Preloaded into an operator process (`node --import`): once the file named by ROUTEDIP_ARMED_BY exists, the process ends itself by SIGKILL the next
-// time it passes the point named by ROUTEDIP_KILL_AT. No handler runs, nothing is flushed: as if the machine had gone.
+// Preloaded into an operator process (`node --import`): once the file named by ROUTEDIP_ARMED_BY exists, the process sends itself a signal the next time
+// it passes the point named by ROUTEDIP_KILL_AT with what begins as ROUTEDIP_KILL_ABOUT says. SIGKILL unless ROUTEDIP_KILL_BY names another one: no handler runs, nothing is flushed, as if the
+// machine had gone. SIGSTOP stops it there, once; whoever sends SIGCONT lets it go on.
 import { subscribe } from 'node:diagnostics_channel';
 import { existsSync } from 'node:fs';
 
-const { ROUTEDIP_KILL_AT: at = '', ROUTEDIP_ARMED_BY: armed = '' } = process.env;
+const {
+  ROUTEDIP_KILL_AT: at,
+  ROUTEDIP_KILL_ABOUT: about = '',
+  ROUTEDIP_ARMED_BY: armed = '',
+  ROUTEDIP_KILL_BY: signal = 'SIGKILL',
+} = process.env;
+let isOver = false;
 
 subscribe('routedip:kill-point', (message) => {
-  const { point } = /** @type {{ point: string }} */ (message);
-  if (point === at && existsSync(armed)) process.kill(process.pid, 'SIGKILL');
+  const passed = /** @type {{ point: string, about: string }} */ (message);
+  if (isOver || passed.point !== at || !passed.about.startsWith(about) || !existsSync(armed)) return;
+  isOver = true;
+  process.kill(process.pid, signal);
 });

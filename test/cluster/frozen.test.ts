@@ -1,0 +1,3 @@
+import { frozenScenarios } from '../e2e/frozen.scenario.ts';
+
+frozenScenarios();

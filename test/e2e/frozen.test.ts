@@ -1,0 +1,3 @@
+import { frozenScenarios } from './frozen.scenario.ts';
+
+frozenScenarios();
