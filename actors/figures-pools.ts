@@ -26,8 +26,9 @@ export interface PoolFigurePorts {
 /** Shows pools in figures, as their records stand after each turn. */
 export const poolFigures = ({ recordsOf, show, forget }: PoolFigurePorts): Observer => ({
   turnSaved: ({ cell, at }) => {
-    const [kind, namespace = '', name = ''] = cell.split('/');
-    if (kind !== 'pool') return;
+    const [kind, namespace = '', name = '', ...part] = cell.split('/');
+    // What belongs to a pool and is a cell of its own says nothing of the pool.
+    if (kind !== 'pool' || part.length > 0) return;
     const records = recordsOf(cell);
     const view = records && poolView(cell, records, at);
     if (!view) {

@@ -1,27 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { busyReplica } from './telemetry-busy.ts';
+import { type DocumentedSeries, documentedSeries } from './telemetry-page.ts';
 import { labelsOf, metricsOf, samplesOf } from './telemetry-scrape.ts';
 
-interface Row {
-  readonly name: string;
-  readonly type: string;
-  readonly labels: readonly string[];
-}
+type Row = Pick<DocumentedSeries, 'name' | 'type' | 'labels'>;
 
-const cellsOf = (row: string): readonly string[] => row.split('|').map((cell) => cell.trim());
-
-const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
-
-/** The series that the tables of the page name. */
-const documented: readonly Row[] = page
-  .split('\n')
-  .filter((line) => line.startsWith('| `'))
-  .flatMap((line) => {
-    const [, names = '', type = '', labels = ''] = cellsOf(line);
-    const listed = labels === '' ? [] : labels.split(', ').sort();
-    return [...names.matchAll(/`([a-z_0-9]+)`/g)].map(([, name = '']) => ({ name, type, labels: listed }));
-  });
+const byName = (a: Row, b: Row): number => (a.name < b.name ? -1 : 1);
 
 describe('docs/metrics.md', () => {
   test('lists every series that a busy operator serves, with its type and its labels, and no other', async () => {
@@ -29,9 +13,13 @@ describe('docs/metrics.md', () => {
     expect(served.length).toBeGreaterThan(35);
     const silent = served.filter(({ samples }) => samples.length === 0).map(({ name }) => name);
     expect(silent, 'the labels of a series without samples cannot be seen').toEqual([]);
-    const rows = served.map((metric) => ({ name: metric.name, type: metric.type, labels: labelsOf(metric) }));
-    const byName = (a: Row, b: Row): number => (a.name < b.name ? -1 : 1);
-    expect([...documented].sort(byName)).toEqual(rows.sort(byName));
+    const shown: readonly Row[] = served.map((metric) => ({ name: metric.name, type: metric.type, labels: labelsOf(metric) }));
+    const documented: readonly Row[] = documentedSeries().map(({ name, type, labels }) => ({ name, type, labels }));
+    expect([...documented].sort(byName)).toEqual([...shown].sort(byName));
+  });
+
+  test('says of each series what it means', () => {
+    expect(documentedSeries().filter(({ meaning }) => meaning.length < 8)).toEqual([]);
   });
 
   test('says rightly that no series of routedip_* bears the name of an object, a node or an address', async () => {
@@ -43,9 +31,28 @@ describe('docs/metrics.md', () => {
     expect(values('routedip_').size).toBeGreaterThan(20);
     expect(names.filter((name) => values('routedip_').has(name))).toEqual([]);
   });
+});
 
-  test('says of each series what it means', () => {
-    const rows = page.split('\n').filter((line) => line.startsWith('| `'));
-    expect(rows.filter((line) => (cellsOf(line)[4] ?? '').length < 8)).toEqual([]);
-  });
+/** As FLIPOP's own program serves them: what dashboards and alerts that exist ask for. */
+const FLIPOP: readonly Row[] = [
+  { name: 'flipop_floatingippoolcontroller_ip_assignment_errors', type: 'counter', labels: ['dns', 'ip', 'name', 'namespace', 'provider'] },
+  { name: 'flipop_floatingippoolcontroller_ip_assignments', type: 'counter', labels: ['dns', 'ip', 'name', 'namespace', 'provider'] },
+  {
+    name: 'flipop_floatingippoolcontroller_ip_node',
+    type: 'gauge',
+    labels: ['dns', 'ip', 'name', 'namespace', 'node', 'provider', 'provider_id'],
+  },
+  { name: 'flipop_floatingippoolcontroller_ip_state', type: 'gauge', labels: ['dns', 'ip', 'name', 'namespace', 'provider', 'state'] },
+  { name: 'flipop_floatingippoolcontroller_node_status', type: 'gauge', labels: ['dns', 'name', 'namespace', 'provider', 'status'] },
+  { name: 'flipop_floatingippoolcontroller_unfulfilled_ips', type: 'gauge', labels: ['dns', 'name', 'namespace', 'provider'] },
+  { name: 'flipop_nodednsrecordset_records', type: 'gauge', labels: ['dns', 'name', 'namespace', 'provider'] },
+  { name: 'flipop_providers_call_duration_seconds', type: 'histogram', labels: ['call', 'kind', 'name', 'namespace', 'provider'] },
+  { name: 'flipop_providers_calls_total', type: 'counter', labels: ['call', 'kind', 'name', 'namespace', 'outcome', 'provider'] },
+];
+
+test('the series of FLIPOP are served with its names, types and labels, and no other under its name', async () => {
+  const served = metricsOf(await (await busyReplica()).text());
+  const own = [...served.values()].filter(({ name }) => name.startsWith('flipop_'));
+  const rows: readonly Row[] = own.map((metric) => ({ name: metric.name, type: metric.type, labels: labelsOf(metric) }));
+  expect([...rows].sort(byName)).toEqual([...FLIPOP].sort(byName));
 });

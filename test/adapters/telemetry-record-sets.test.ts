@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { charts } from '../../actors/catalogue.ts';
+import { poolFigures } from '../../actors/figures-pools.ts';
 import { type RecordSetFigures, recordSetFigures } from '../../actors/figures-record-sets.ts';
 import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
 import { type CellState, type Envelope, runTurn } from '../../actors/turn.ts';
@@ -99,6 +100,17 @@ describe('the figures of a NodeDNSRecordSet', () => {
     expect(story.figure?.records).toBe(1);
     story.hear({ type: 'DELETED' });
     expect(story.figure).toBeUndefined();
+  });
+
+  test('of a pool, in a cell of its own, leave those of the pool alone', () => {
+    const forgotten: string[] = [];
+    const observer = poolFigures({ recordsOf: () => new Map(), show: () => {}, forget: (...pool) => void forgotten.push(pool.join('/')) });
+    for (const cell of ['pool/default/ingress/records', 'zone/digitalocean/example.com']) {
+      observer.turnSaved({ cell, term: 1, at: 0, transitions: [] });
+    }
+    expect(forgotten).toEqual([]);
+    observer.turnSaved({ cell: 'pool/default/ingress', term: 1, at: 0, transitions: [] });
+    expect(forgotten).toEqual(['default/ingress']);
   });
 
   test('are not those of the record set of a pool', () => {

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { documentedSeries } from '../adapters/telemetry-page.ts';
+import { labelsOf, metricsOf, type Sample, type ScrapedMetric } from '../adapters/telemetry-scrape.ts';
+import { openStage, type Stage } from '../e2e/stage.ts';
+import { openTarget, type Target } from '../e2e/target.ts';
+import type { Operator } from '../support/operator.ts';
+
+let target: Target;
+let stage: Stage;
+let operator: Operator;
+let scrape: ReadonlyMap<string, ScrapedMetric>;
+
+/** The process that is shipped, after a failover that was refused once. */
+beforeAll(async () => {
+  target = await openTarget();
+  stage = await openStage(target);
+  await stage.nodes('a', 'b');
+  const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
+  operator = await stage.start();
+  await stage.pool('ingress', { ips: [ip] });
+  await stage.until('the address is active', async () => (await stage.activeOn('ingress', ip)) !== null);
+  const failing = (await stage.activeOn('ingress', ip)) ?? '';
+  stage.cloud.faults.add({ match: { method: 'POST', path: '/actions$' }, kind: 'status', code: 503, times: 1 });
+  await stage.notReady(failing);
+  await stage.until('it is active elsewhere', async () => ![null, failing].includes(await stage.activeOn('ingress', ip)));
+  const { status, text } = await operator.metrics();
+  expect(status).toBe(200);
+  scrape = metricsOf(text);
+}, 90_000);
+
+afterAll(async () => {
+  await stage?.close();
+  await target?.close();
+});
+
+const samples = (name: string): readonly Sample[] =>
+  [...scrape.values()].flatMap((metric) => metric.samples.filter((one) => one.name === name));
+const by = (name: string, label: string): Readonly<Record<string, number>> =>
+  Object.fromEntries(samples(name).map(({ labels, value }) => [labels[label] ?? '', value]));
+
+describe('the operator as a process', () => {
+  test('serves every documented series with its labels', () => {
+    const documented = documentedSeries();
+    expect(documented.map(({ name }) => name).sort()).toEqual([...scrape.keys()].sort());
+    // There is no NodeDNSRecordSet here.
+    const expected = documented.filter(({ name }) => name !== 'flipop_nodednsrecordset_records');
+    const shown = expected.map(({ name }) => ({ name, labels: labelsOf(scrape.get(name) ?? { name, type: '', samples: [] }) }));
+    expect(shown).toEqual(expected.map(({ name, labels }) => ({ name, labels })));
+    expect(expected.filter(({ name }) => scrape.get(name)?.samples.length === 0)).toEqual([]);
+  });
+
+  test('counts the calls for its pool, the failover and the job that failed', () => {
+    const calls = samples('flipop_providers_calls_total').filter(({ labels }) => labels.call === 'AssignIP');
+    expect(new Set(calls.map(({ labels: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`))).toEqual(
+      new Set(['FloatingIPPool default/ingress']),
+    );
+    expect(calls.filter(({ labels }) => labels.outcome === 'error').map(({ value }) => value)).toEqual([1]);
+    expect(by('routedip_failover_duration_seconds_count', 'provider')).toEqual({ digitalocean: 1 });
+    expect(samples('routedip_job_duration_seconds_count').map(({ labels }) => `${labels.job_name} ${labels.outcome}`)).toEqual(
+      expect.arrayContaining(['assign error', 'assign success']),
+    );
+  });
+
+  test('tells what is left of its budget, whether its caches are in step, that it leads, and that nothing is on its way', () => {
+    const left = by('routedip_provider_budget_left', 'window');
+    const limit = by('routedip_provider_budget_limit', 'window');
+    expect(limit).toMatchObject({ minute: 6_000, hour: 100_000 });
+    expect(left.hour).toBeGreaterThan(99_000);
+    expect(left.hour).toBeLessThan(100_000);
+    expect(samples('routedip_provider_budget_left')[0]?.labels.token).toMatch(/^[0-9a-f]{16}$/);
+    expect(by('routedip_cache_synced', 'kind')).toMatchObject({ FloatingIPPool: 1, Node: 1, Pod: 1 });
+    for (const at of Object.values(by('routedip_cache_last_sync_timestamp_seconds', 'kind'))) {
+      expect(Math.abs(Date.now() / 1000 - at)).toBeLessThan(120);
+    }
+    expect(samples('routedip_leader').map(({ value }) => value)).toEqual([1]);
+    expect(samples('routedip_outbox_commands').map(({ value }) => value)).toEqual([0]);
+    expect(samples('routedip_machines').find(({ labels }) => labels.state === 'Stable.Holding')?.value).toBe(1);
+  });
+});
