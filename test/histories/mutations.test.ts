@@ -29,8 +29,8 @@ async function played({ history, spoil, sabotage }: Mutation, isMutated: boolean
 }
 
 const SOUND: Outcome = { broken: [], end: [] };
-const rows = (mutations: Readonly<Record<string, Mutation>>): [string, string, Mutation][] =>
-  Object.entries(mutations).map(([check, mutated]) => [check, mutated.mutation, mutated]);
+const rows = (mutations: Readonly<Record<string, readonly Mutation[]>>): [string, string, Mutation][] =>
+  Object.entries(mutations).flatMap(([check, all]) => all.map((mutated): [string, string, Mutation] => [check, mutated.mutation, mutated]));
 
 describe('each rule of every moment', () => {
   test('has a defect that it must catch', () => {
