@@ -4,7 +4,8 @@ export type Address = string & { readonly __brand: 'Address' };
 /** A node's cloud identity as Kubernetes spells it in `spec.providerID`, e.g. `digitalocean://3164444`. */
 export type ProviderID = string & { readonly __brand: 'ProviderID' };
 
-/** The actor that owns a record: `pool/<namespace>/<name>`, `pool/<namespace>/<name>/ip/<address>`, `firewall/<provider>/<name>`, `verify/<provider>`. */
+/** The actor that owns a record: `pool/<namespace>/<name>`, with `/ip/<address>` or `/dns` behind it for what is part of the pool,
+ *  `dns/<namespace>/<name>`, `zone/<provider>/<zone>`, `firewall/<provider>/<name>`, `verify/<provider>`. */
 export type ActorId = string;
 
 /** A node that may hold an address: it matched the pool's rules when it was last observed. */
