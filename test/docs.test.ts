@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import * as recordSetReasons from '../machines/record-set-reasons.ts';
 import { failureReason } from '../machines/status.ts';
 import type { ErrorKind } from '../machines/types.ts';
 import { entriesOf, readme, withSections } from '../tools/generate-docs.ts';
@@ -100,6 +101,7 @@ describe('docs/conditions.md', () => {
   /** Every word that stands for a reason in the files that give reasons. */
   const reasons = new Set([
     ...Object.keys(KINDS).map((kind) => failureReason({ kind: kind as ErrorKind })),
+    ...Object.values(recordSetReasons).filter((reason) => typeof reason === 'string'),
     ...['machines/status.ts', 'machines/acquire.ts', 'actors/project.ts', 'adapters/kubernetes/writer.ts'].flatMap((path) =>
       read(path)
         .split('\n')
