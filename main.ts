@@ -7,6 +7,7 @@ import { OUTCOMES, TIMERS } from './actors/worker.ts';
 import { type Environment, type Options, parseCommandLine } from './adapters/cli/options.ts';
 import { connect } from './adapters/kubernetes/connection.ts';
 import { loadConfig, ownNamespace } from './adapters/kubernetes/kube-config.ts';
+import { reachable } from './adapters/kubernetes/reachable.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { parseBindAddress } from './adapters/telemetry/bind-address.ts';
 import { createLog } from './adapters/telemetry/log.ts';
@@ -16,7 +17,7 @@ import { startTelemetryServer } from './adapters/telemetry/server.ts';
 import { kubernetes } from './composition/kubernetes.ts';
 import { servePages } from './composition/pages.ts';
 import { registry } from './composition/providers.ts';
-import { type Parts, readiness } from './composition/readiness.ts';
+import { fatal, type Parts, readiness } from './composition/readiness.ts';
 import { redis } from './composition/redis.ts';
 import { redisPrefix, StoppedEarly } from './composition/redis-prefix.ts';
 import { secretsIn } from './composition/secrets.ts';
@@ -89,14 +90,15 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     bind: parseBindAddress(options.metricsBindAddr),
     scrape: () => metrics.scrape(),
     checks: readiness(parts),
-    fatal: () => null,
+    fatal: fatal(parts),
     hide: (text) => secrets.hide(text),
   });
   opened.push(() => server.close());
   log.info('serves metrics and probes', { url: server.url });
 
   const config = loadConfig(options.kubeconfig);
-  const connection = connect(config);
+  const connection = reachable(connect(config), clock);
+  parts.connection = connection;
   opened.push(() => connection.close());
   const prefix = await redisPrefix(options.redisPrefix, connection, { clock, log, stopping, waitsFor });
   const { link, queues, store, close } = redis({ url: environment.redisUrl, prefix, clock, log, lockDurationMs: options.lockDuration });

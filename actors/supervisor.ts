@@ -35,6 +35,9 @@ export interface Hindrances {
   readonly leadership: string | null;
 }
 
+/** What lasts so long without an end or an error will not end any more, ms. */
+const STUCK_MS = 300_000;
+
 /** How often the store is asked whether it is still the same and still holds what we wrote. */
 const STORE_CHECK_MS = 1000;
 
@@ -55,6 +58,9 @@ export class Supervisor {
   #runId: string | null = null;
   #storeError: string | null = 'not asked yet';
   #openError: string | null = null;
+  /** Since when it takes the records over without having heard of an error, monotonic ms; null while it does not. */
+  #takingOverSince: number | null = null;
+  #contends = false;
 
   constructor(ports: SupervisorPorts) {
     this.#ports = ports;
@@ -77,6 +83,7 @@ export class Supervisor {
     this.#alarms.every(this.#ports.settings.resyncEveryMs, () => this.#ports.source.resync());
     await this.#ports.source.start(this.#listener());
     this.#synced = true;
+    this.#contends = true;
     await this.#ports.leadership.start({
       acquired: () => {
         this.#holdsLease = true;
@@ -115,6 +122,18 @@ export class Supervisor {
       leadership:
         !this.#holdsLease || this.#leader ? null : `leads, but has not taken the records over yet: ${this.#openError ?? 'it is about to'}`,
     };
+  }
+
+  /** Why another process has to take this one's place; null while it can go on. Nothing that a restart does not mend: not the outage of anything. */
+  stuck(): string | null {
+    const now = this.#ports.clock.monotonic();
+    if (this.#stopping) return null;
+    if (this.#takingOverSince !== null && now - this.#takingOverSince > STUCK_MS)
+      return `leads, but for ${minutes(now - this.#takingOverSince)} the records were neither taken over nor was there an error`;
+    const triedAt = this.#ports.leadership.triedAt();
+    if (this.#contends && now - triedAt > STUCK_MS)
+      return `the Lease was neither renewed nor looked at for ${minutes(now - triedAt)}, not even in vain`;
+    return null;
   }
 
   get leading(): boolean {
@@ -166,6 +185,7 @@ export class Supervisor {
   /** Opens a term, again and again until it works or the lease is gone. */
   #lead(memory: Memory | null): void {
     this.#round += 1;
+    this.#takingOverSince = this.#ports.clock.monotonic();
     const round = this.#round;
     this.#opening = this.#opening.catch(() => undefined).then(() => this.#open(round, memory));
   }
@@ -179,6 +199,7 @@ export class Supervisor {
         return;
       } catch (error) {
         this.#openError = error instanceof Error ? error.message : String(error);
+        if (this.#takingOverSince !== null) this.#takingOverSince = this.#ports.clock.monotonic();
         this.#ports.log.warn('the records could not be taken over yet', { attempt, error: this.#openError });
         await new Promise<void>((resolve) => this.#ports.clock.after(Math.min(500 * attempt, 5000), resolve));
       }
@@ -209,6 +230,7 @@ export class Supervisor {
     }
     this.#openError = null;
     if (!this.#isCurrent(round)) return;
+    this.#takingOverSince = null;
     log.info('leads', { term, cells: leader.cells.size, from: memory ? 'memory' : 'store' });
     this.#projector.showAll(leader.cells.keys());
   }
@@ -222,6 +244,7 @@ export class Supervisor {
 
   #stepDown(): void {
     this.#round += 1;
+    this.#takingOverSince = null;
     if (!this.#stopping) this.#ports.writer.forget();
     const leader = this.#leader;
     this.#leader = null;
@@ -247,3 +270,5 @@ export class Supervisor {
     }
   }
 }
+
+const minutes = (ms: number): string => `${Math.floor(ms / 60_000)} min`;

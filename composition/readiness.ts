@@ -1,4 +1,5 @@
 import type { Supervisor } from '../actors/supervisor.ts';
+import type { ReachableConnection } from '../adapters/kubernetes/reachable.ts';
 import type { KubernetesSource } from '../adapters/kubernetes/source.ts';
 import type { TokenBudget } from '../adapters/telemetry/budget-metrics.ts';
 import type { Check } from '../adapters/telemetry/server.ts';
@@ -9,11 +10,15 @@ export interface Parts {
   waitingFor: string | null;
   supervisor?: Supervisor;
   source?: KubernetesSource;
+  connection?: ReachableConnection;
   /** How many jobs each queue holds, by their state. */
   queueCounts?: () => Promise<Readonly<Record<string, Readonly<Record<string, number>>>>>;
   /** The request budgets of the tokens in use. */
   budgets?: readonly TokenBudget[];
 }
+
+/** What /healthz asks: null, or why the process has to be restarted. */
+export const fatal = (parts: Readonly<Parts>) => (): string | null => parts.supervisor?.stuck() ?? null;
 
 /** What /readyz asks: each answers null, or what is missing. */
 export function readiness(parts: Readonly<Parts>): Readonly<Record<string, Check>> {
@@ -22,7 +27,7 @@ export function readiness(parts: Readonly<Parts>): Readonly<Record<string, Check
     return missing.length > 0 ? `caches not synced: ${missing.join('; ')}` : null;
   };
   return {
-    kubernetes: () => parts.waitingFor ?? caches() ?? parts.supervisor?.hindrances().caches ?? null,
+    kubernetes: () => parts.waitingFor ?? caches() ?? parts.supervisor?.hindrances().caches ?? parts.connection?.outage() ?? null,
     redis: () => parts.supervisor?.hindrances().store ?? null,
     leadership: () => parts.supervisor?.hindrances().leadership ?? null,
   };

@@ -8,6 +8,8 @@ export interface Leadership {
   writeTerm(term: number): Promise<void>;
   /** Monotonic time (ms) at which the Lease was last seen renewed by its holder, and its duration, ms. */
   lease(): { readonly renewedAt: number; readonly durationMs: number };
+  /** When it last began to renew the Lease or to look whether it can be taken, monotonic ms: every few seconds, also in an outage. */
+  triedAt(): number;
   /** Who leads, as its holder named itself; null when nobody is known to. */
   holder(): string | null;
   /** Gives the lease up, if held, so that another replica need not wait for its end. */

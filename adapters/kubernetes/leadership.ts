@@ -51,6 +51,7 @@ export class LeaseElection implements Leadership {
   #renewedAt = Number.NEGATIVE_INFINITY;
   /** When the last successful read was begun. */
   #readAt = Number.NEGATIVE_INFINITY;
+  #triedAt = Number.NEGATIVE_INFINITY;
   #cancelTick: () => void = () => undefined;
   #cancelDeadline: () => void = () => undefined;
   #turn: Promise<unknown> = Promise.resolve();
@@ -76,6 +77,10 @@ export class LeaseElection implements Leadership {
   lease(): { readonly renewedAt: number; readonly durationMs: number } {
     const { durationMs } = this.#timings;
     return { renewedAt: this.#renewedAt, durationMs: this.#lease === null ? durationMs : durationMsOf(this.#lease, durationMs) };
+  }
+
+  triedAt(): number {
+    return this.#triedAt;
   }
 
   holder(): string | null {
@@ -117,6 +122,7 @@ export class LeaseElection implements Leadership {
   }
 
   async #tick(): Promise<void> {
+    this.#triedAt = this.#options.clock.monotonic();
     await this.#inTurn(async () => {
       if (this.#stopped) return;
       try {

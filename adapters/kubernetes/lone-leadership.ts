@@ -49,6 +49,11 @@ export class LoneLeadership implements Leadership {
     return { renewedAt: this.#options.clock.monotonic(), durationMs: this.#timings.durationMs };
   }
 
+  /** There is nothing to try for. */
+  triedAt(): number {
+    return this.#options.clock.monotonic();
+  }
+
   holder(): string | null {
     return this.#options.name;
   }

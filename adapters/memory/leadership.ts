@@ -61,6 +61,7 @@ export const memoryLease = (
     let leads = false;
     let renewedAt = Number.NEGATIVE_INFINITY;
     let highest = 0;
+    let triedAt = Number.NEGATIVE_INFINITY;
     let told: { acquired(): void; lost(reason: string): void } = { acquired: () => undefined, lost: () => undefined };
     let cancel = (): void => undefined;
 
@@ -87,6 +88,7 @@ export const memoryLease = (
     };
     const tick = (): void => {
       if (ended || !contends) return;
+      triedAt = clock.monotonic();
       if (!cut) renew();
       // Before it runs out, and so before anybody else can have it.
       else if (clock.monotonic() - renewedAt >= renewDeadlineMs) lose(`the lease could not be renewed for ${renewDeadlineMs} ms`);
@@ -109,6 +111,7 @@ export const memoryLease = (
         tellAll();
       },
       lease: () => ({ renewedAt, durationMs }),
+      triedAt: () => triedAt,
       holder: () => (isFree() ? null : lease.holder),
       release: async () => {
         cancel();

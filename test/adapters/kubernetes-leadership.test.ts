@@ -202,6 +202,22 @@ describe('leader election', () => {
     expect(candidate('three', true).leadership.holder()).toBe('three');
   });
 
+  test('looks after the Lease every few seconds, also in vain, but not while a request neither ends nor fails', async () => {
+    const { clock, candidate } = electing();
+    const one = candidate('one');
+    await one.start();
+    one.connection.cut = true;
+    await clock.advance(600_000);
+    expect(clock.monotonic() - one.leadership.triedAt()).toBeLessThanOrEqual(2_400);
+    one.connection.send = () => new Promise(() => undefined);
+    await clock.advance(600_000);
+    expect(clock.monotonic() - one.leadership.triedAt()).toBeGreaterThan(590_000);
+    const lone = candidate('two', true);
+    await lone.start();
+    await clock.advance(600_000);
+    expect(lone.leadership.triedAt()).toBe(clock.monotonic());
+  });
+
   test('makes a process that starts anew another holder', async () => {
     const { candidate } = electing();
     const identities = [candidate('one'), candidate('one')].map(({ leadership }) => (leadership as LeaseElection).identity);
