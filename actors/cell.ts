@@ -79,8 +79,7 @@ export class Cell {
     if (this.#halted) return Promise.reject(new Unreachable(`${this.id} is halted: ${this.#halted}`));
     if (envelope.event.type === 'CLAIMS_OBSERVED') this.#fullNodes = new Set(envelope.event.fullNodes as readonly string[]);
     return new Promise((handled, refused) => {
-      const place = this.#dropSuperseded(envelope);
-      this.#mailbox.splice(place, 0, { envelope, handled, refused });
+      this.#put({ envelope, handled, refused });
       void this.#run();
     });
   }
@@ -110,22 +109,25 @@ export class Cell {
     for (const pending of refused) pending.refused(new Unreachable(`${this.id} is halted: ${why}`));
   }
 
-  /** A fact about the whole replaces one of its kind that nobody has heard yet. Answers where in the mailbox it goes. Claims go to the place of the
-   *  former ones, since what waits behind those was put off because of them. Nodes go before all that is decided on them, so that no address is moved
-   *  off a node that is known to be back; but not before a spec or a load, which say how they count. Everything else goes to the end. */
-  #dropSuperseded({ to, event }: Envelope): number {
-    if (!WHOLE_FACTS.has(event.type)) return this.#mailbox.length;
-    const isCluster = event.type === 'CLUSTER_OBSERVED';
-    const stays = isCluster ? this.#mailbox.findLastIndex(({ envelope }) => envelope.to === to && isBasis(envelope)) + 1 : 0;
-    const [outdated, others] = parted(
-      this.#mailbox.slice(stays),
-      ({ envelope }) => envelope.to === to && envelope.event.type === event.type,
-    );
-    const place =
-      outdated[0] && event.type === 'CLAIMS_OBSERVED' ? this.#mailbox.indexOf(outdated[0]) : this.#mailbox.length - outdated.length;
+  /** Facts stand before everything else, in their order: what is decided is decided on what is known. A fact about the whole replaces one of its kind
+   *  that nobody has heard yet. Claims come first of all but a load: what waits behind former ones was put off because of them, and an address that
+   *  changes pools comes with the claims that it frees. */
+  #put(pending: Pending): void {
+    const { to, event } = pending.envelope;
+    if (!WHOLE_FACTS.has(event.type)) {
+      this.#mailbox.push(pending);
+      return;
+    }
+    const isOutdated = ({ envelope }: Pending): boolean => envelope.to === to && envelope.event.type === event.type;
+    this.#drop(isOutdated);
+    const comesAfter = event.type === 'CLAIMS_OBSERVED' ? isLoad : isFact;
+    this.#mailbox.splice(this.#mailbox.findLastIndex(comesAfter) + 1, 0, pending);
+  }
+
+  #drop(isOutdated: (pending: Pending) => boolean): void {
+    const [outdated, others] = parted(this.#mailbox, isOutdated);
     for (const { handled } of outdated) handled();
-    this.#mailbox = [...this.#mailbox.slice(0, stays), ...others];
-    return isCluster ? stays : place;
+    this.#mailbox = [...others];
   }
 
   /** A send of this cell was handled by its receiver: its outbox entry goes with the next write. */
@@ -218,15 +220,13 @@ export class Cell {
       handled: () => {},
       refused: () => {},
     };
-    // Older claims, heard in the turn or waiting, would say the contrary; of two looks at the nodes the older one must not cost an address its node,
-    // unless a spec came between them.
-    this.#dropSuperseded(told.envelope);
-    const specWaits = [...pending, ...this.#mailbox].some(({ envelope }) => envelope.event.type === 'SPEC_OBSERVED');
-    const isOutdated = ({ envelope: older }: Pending): boolean =>
-      older.event.type === 'CLAIMS_OBSERVED' || (!specWaits && this.#mailbox.some(({ envelope: newer }) => isSuperseded(older, newer)));
-    const [outdated, others] = parted(pending, isOutdated);
-    for (const { handled } of outdated) handled();
-    this.#mailbox.unshift(told, ...others);
+    // Older claims, heard in the turn or waiting, would say the contrary; of two facts of a kind the older one must not cost an address its node.
+    const waiting = this.#mailbox;
+    this.#mailbox = [...pending, ...waiting];
+    this.#drop(({ envelope }) => envelope.event.type === 'CLAIMS_OBSERVED');
+    this.#drop((older) => pending.includes(older) && waiting.some((newer) => isSuperseded(older.envelope, newer.envelope)));
+    const [facts, others] = parted(this.#mailbox, isFact);
+    this.#mailbox = [told, ...facts, ...others];
   }
 
   #fail(error: unknown, pending: readonly Pending[]): void {
@@ -294,8 +294,10 @@ const parted = <T>(all: readonly T[], isFirst: (each: T) => boolean): readonly [
 /** Facts that replace each other: only the newest counts. */
 const WHOLE_FACTS: ReadonlySet<string> = new Set(['CLUSTER_OBSERVED', 'SPEC_OBSERVED', 'PROVIDER_OBSERVED', 'CLAIMS_OBSERVED']);
 
-/** What decides how the nodes that are told next count. */
-const isBasis = ({ event, begin }: Envelope): boolean => begin !== undefined || event.type === 'SPEC_OBSERVED' || event.type === 'RESUME';
+const isLoad = ({ envelope: { event, begin } }: Pending): boolean => begin !== undefined || event.type === 'RESUME';
+
+/** Says how the world is, or begins an actor: everything that is no outcome, timer or send. */
+const isFact = (pending: Pending): boolean => isLoad(pending) || pending.envelope.event.type.endsWith('_OBSERVED');
 
 /** Whether `newer` says all that `older` says of the same actor. */
 const isSuperseded = (older: Envelope, newer: Envelope): boolean =>

@@ -1,7 +1,7 @@
 import type { ErrorKind, JobFailure } from '../machines/types.ts';
 
 interface ProviderErrorFields {
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
   readonly unknownOutcome?: boolean;
   readonly cause?: unknown;
 }

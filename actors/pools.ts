@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { parseAddress } from '../machines/address.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import type { ActorId, Address } from '../machines/types.ts';
@@ -29,7 +28,7 @@ export class ObservedPools {
     const id = poolActor(pool.ref);
     const former = this.#pools.get(id);
     // A fact of a former object, or of watches that ended when the selectors changed, may be out of date: the present watches tell it anew.
-    if (former?.ref.uid !== pool.ref.uid || !isDeepStrictEqual(matchOf(former), matchOf(pool))) this.#facts.delete(id);
+    if (former?.ref.uid !== pool.ref.uid || matchOf(former) !== matchOf(pool)) this.#facts.delete(id);
     this.#pools.set(id, pool);
     return this.#settle().filter((other) => other !== id);
   }
@@ -75,7 +74,7 @@ function addressesOf({ spec }: PoolObject): readonly Address[] {
   return ips.flatMap((text: unknown) => (typeof text === 'string' ? (parseAddress(text) ?? []) : []));
 }
 
-const matchOf = ({ spec }: PoolObject): unknown => ((spec ?? {}) as { readonly match?: unknown }).match;
+const matchOf = ({ spec }: PoolObject): string => JSON.stringify(((spec ?? {}) as { readonly match?: unknown }).match ?? null);
 
 /** The provider that a pool names, valid or not. */
 export const providerOf = ({ spec }: PoolObject): string => {

@@ -1,5 +1,5 @@
 import type { JobName } from '../machines/jobs.ts';
-import type { ActorId, Address, ObservedAddress, Port, ProviderID } from '../machines/types.ts';
+import type { ActorId, Address, DNSRecord, DNSZone, ObservedAddress, Port, ProviderID } from '../machines/types.ts';
 
 // ---------------------------------------------------------------- time
 
@@ -179,6 +179,8 @@ export interface JobQueue {
   add(jobs: readonly NewJob[]): Promise<void>;
   /** Best effort; an active job goes on. */
   remove(id: string): Promise<void>;
+  /** Whether a job of this id is kept, finished or not. */
+  has(id: string): Promise<boolean>;
   /** Progress of a job that is still kept, finished or not; null when it left none or is gone. */
   progressOf(id: string): Promise<Json>;
   /** Starts to run jobs, at most `concurrency` at once. A job whose process died runs again on some consumer. */
@@ -233,24 +235,6 @@ export interface Firewall {
   readonly nodes: readonly ProviderID[];
   /** True while changes are not applied everywhere. */
   readonly pending: boolean;
-}
-
-/** One record of a zone, of any type: `A`, `AAAA`, `CNAME`, … */
-export interface DNSRecord {
-  readonly id: string;
-  readonly type: string;
-  /** Relative to the zone, lower case, `@` for the zone itself. */
-  readonly name: string;
-  readonly data: string;
-  readonly ttlSeconds: number;
-  /** True while the provider answers with its own addresses instead of `data` (Cloudflare). */
-  readonly proxied: boolean;
-}
-
-/** A zone; its name in lower case, without a final dot. */
-export interface DNSZone {
-  readonly name: string;
-  readonly records: readonly DNSRecord[];
 }
 
 /** The verbs of an issuer. Every one may be repeated, ends within the call deadline, and throws `ProviderError` only (or `Fenced` before anything was sent). */

@@ -96,6 +96,8 @@ interface Ran {
 
 async function runJob(queue: string, active: ActiveJob, provider: Provider, reader: AddressReader, ports: WorkerPorts): Promise<Ran> {
   const data = active.data as unknown as JobData;
+  // Whoever ran it before may have ended after its outcome was queued: then all is done, and a second run could contradict what was told.
+  if (active.rerun && (await ports.queues.queue(OUTCOMES).has(outcomeId(data)))) return { step: DONE, outcome: 'fenced' };
   const progress = active.progress ?? (data.resumes ? await ports.queues.queue(queue).progressOf(data.resumes) : null);
   try {
     const result = await tryJob(data, { active, progress, provider, reader, ports });
@@ -124,6 +126,8 @@ async function runJob(queue: string, active: ActiveJob, provider: Provider, read
     return { step: DONE, outcome: 'error' };
   }
 }
+
+const outcomeId = ({ commandId }: JobData): string => `${commandId}.outcome`;
 
 const DONE: JobStep = { kind: 'done' };
 
@@ -182,7 +186,7 @@ function rateLimited(error: unknown, active: ActiveJob): JobStep | null {
 
 async function report(data: JobData, outcome: OutcomeData['outcome'], { queues, clock, log }: WorkerPorts): Promise<void> {
   const job: NewJob = {
-    id: `${data.commandId}.outcome`,
+    id: outcomeId(data),
     title: `${'error' in outcome ? `failed (${outcome.error.kind})` : 'done'}: ${data.job} ${data.actor}`,
     data: { actor: data.actor, invokeId: data.invokeId, commandId: data.commandId, outcome: outcome as unknown as Json },
   };

@@ -11,6 +11,8 @@ export interface Member {
   readonly region: string;
   /** The node that was granted or holds it and is not given back. */
   readonly node: NodeRef | null;
+  /** Where the provider last confirmed the address, as long as it has not gone from there: nobody else may have this node. */
+  readonly stands: NodeRef | null;
   /** True once the provider confirmed the address on `node`. */
   readonly confirmed: boolean;
   /** Whether `node` was eligible when the address was last told. */
@@ -44,7 +46,8 @@ export interface Grants {
   readonly nextAt: number | null;
 }
 
-/** Who gets which node now. An address that already sits on a free eligible node keeps it, whatever else waits: no cloud call is needed for that.
+/** Who gets which node now. An address that already sits on a free eligible node keeps it, whatever else waits: no cloud call is needed for that; one
+ *  whose eligible node is about to be let go of by another address of the pool waits for it.
  *  The rest pair the heads of two lines: addresses (unattached first, then by rank) and nodes (unoccupied first, then in queue order; of the
  *  address's region, not held by another pool, not in back-off). While a cool-off is set at most one grant is unconfirmed, and the next one comes
  *  no sooner than the cool-off after the last confirmed assignment. Source: FLIPOP's assignment queue. */
@@ -56,9 +59,15 @@ export function grants(input: GrantInput, at: number): Grants {
   const kept = keepers(input, waiting, taken);
   for (const { node } of kept) taken.add(node.name);
   const keeping = new Set(kept.map(({ address }) => address));
-  const movers = waiting.filter(({ address }) => !keeping.has(address)).sort(inLine);
+  const movers = waiting.filter(({ address, member }) => !keeping.has(address) && !waitsWhereItIs(input, member)).sort(inLine);
   const paired = pairs(input, movers, taken, at);
   return { grants: [...kept, ...paired.grants], nextAt: paired.nextAt };
+}
+
+/** The address sits on an eligible node that an address on its way out has not let go of yet: it need not move. */
+function waitsWhereItIs({ members, candidates }: GrantInput, { holder }: Member): boolean {
+  const node = candidates.find(({ providerID }) => providerID === holder);
+  return Object.values(members).some(({ retiring, node: granted }) => node && retiring && granted?.name === node.name);
 }
 
 interface Waiter {
@@ -70,13 +79,11 @@ const inLine = (a: Waiter, b: Waiter): number =>
   Number(a.member.holder !== null) - Number(b.member.holder !== null) || a.member.rank - b.member.rank || (a.address < b.address ? -1 : 1);
 
 function keepers(input: GrantInput, waiting: readonly Waiter[], taken: ReadonlySet<string>): Grant[] {
-  const free = new Map(
-    input.candidates.filter(({ name }) => !taken.has(name) && !input.fullNodes.includes(name)).map((node) => [node.providerID, node]),
-  );
+  const free = new Map(input.candidates.filter(({ name }) => !taken.has(name)).map((node) => [node.providerID, node]));
   const kept: Grant[] = [];
   for (const { address, member } of [...waiting].sort(inLine)) {
     const node = member.holder === null ? undefined : free.get(member.holder);
-    if (!node) continue;
+    if (!node || (input.fullNodes.includes(node.name) && member.stands?.name !== node.name)) continue;
     free.delete(node.providerID);
     kept.push({ address, node });
   }
@@ -85,6 +92,9 @@ function keepers(input: GrantInput, waiting: readonly Waiter[], taken: ReadonlyS
 
 function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<string>, at: number): Grants {
   const full = new Set(input.fullNodes);
+  const standing = new Map(
+    Object.entries(input.members).flatMap(([address, { stands }]) => (stands ? [[stands.name, address] as const] : [])),
+  );
   const occupied = new Set([...input.occupied, ...heldAside(input.members)]);
   const free = input.candidates.filter(({ name }) => !taken.has(name) && !full.has(name));
   const line = [
@@ -97,7 +107,9 @@ function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<
   const grants: Grant[] = [];
   for (const { address, member } of movers) {
     if (grants.length >= spacing.room) break;
-    const index = open.findIndex(({ region }) => !region || !member.region || region === member.region);
+    const index = open.findIndex(
+      ({ name, region }) => (standing.get(name) ?? address) === address && (!region || !member.region || region === member.region),
+    );
     const node = open[index];
     if (!node) continue;
     open.splice(index, 1);

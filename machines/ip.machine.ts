@@ -54,7 +54,9 @@ export const ipMachine = (settings: AddressSettings) => {
         coolOffToPrune: decide(ip.fail(settings, 'Pruning', 'grant')),
         coolOffToRelease: decide(ip.fail(settings, 'Releasing', 'grant')),
         retire: decide(ip.retire),
-        leave: decide(ip.leave),
+        leave: decide(ip.leave(settings)),
+        awaitDoubt: decide(ip.awaitDoubt),
+        endDoubt: decide(ip.endDoubt),
         sayGone: decide(ip.sayGone),
       },
       guards: {
@@ -71,6 +73,7 @@ export const ipMachine = (settings: AddressSettings) => {
         opensNothingYet: asks((context) => !ip.opensNow(context)),
         isRetiring: asks(ip.isRetiring),
         isDeleted: asks(ip.isDeleted),
+        leavesInDoubt: asks(ip.leavesInDoubt),
         nodeLost: asks((context) => !context.eligible),
         nodeLostAndSettled: asks((context, event) => !context.eligible && ip.isSettled(context, event)),
         losesNode: asks(ip.losesNode),
@@ -191,6 +194,7 @@ export const ipMachine = (settings: AddressSettings) => {
           description: 'Gives up what only the former holder needed. Nothing is removed before the address is confirmed on its node.',
           entry: 'claimPrune',
           always: [
+            { guard: 'leavesInDoubt', target: 'CoolOff', actions: 'awaitDoubt' },
             { guard: 'unmanagedAndDeleted', target: 'Releasing' },
             { guard: 'unmanagedAndRetiring', target: 'Released' },
             { guard: 'unmanaged', target: 'Stable', actions: 'settle' },
@@ -244,12 +248,13 @@ export const ipMachine = (settings: AddressSettings) => {
           },
         },
         CoolOff: {
-          description: 'Waits after an error, then goes on where it was.',
+          description:
+            'Waits after an error, then goes on where it was. One that is no longer wanted waits here until no call of ours can have an effect.',
           after: {
             coolOff: [
               { guard: 'resumesOpening', target: 'FirewallOpening' },
               { guard: 'resumesAssigning', target: 'Assigning' },
-              { guard: 'resumesPruning', target: 'Pruning' },
+              { guard: 'resumesPruning', target: 'Pruning', actions: 'endDoubt' },
               { guard: 'resumesReleasing', target: 'Releasing' },
               { target: 'Unassigned' },
             ],

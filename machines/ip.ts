@@ -259,8 +259,22 @@ export const doubt =
 export const retire = (context: AddressContext, event: AnyAddressEvent): Next =>
   next({ ...context, retiring: event.type === 'RETIRE' ? event.policy : context.retiring });
 
-export const leave = (context: AddressContext): Next =>
-  next({ ...context, elected: null, eligible: false, inDoubtUntil: null, coolOffUntil: null });
+/** Gives the grant up. A call whose outcome is unknown may still take effect: whoever has the address next must not meet it. */
+export const leave =
+  ({ callDeadlineMs }: AddressSettings) =>
+  (context: AddressContext, event: AnyAddressEvent): Next => {
+    const inDoubtUntil = failureIn(event)?.unknownOutcome ? event.at + callDeadlineMs : context.inDoubtUntil;
+    return next({ ...context, elected: null, eligible: false, inDoubtUntil, coolOffUntil: null });
+  };
+
+/** A call of ours may still take effect on an address that is no longer wanted. */
+export const leavesInDoubt = ({ retiring, inDoubtUntil }: AddressContext, { at }: AnyAddressEvent): boolean =>
+  retiring !== null && inDoubtUntil !== null && inDoubtUntil > at;
+
+/** Waits until no call of ours can have an effect any more, then goes on leaving. */
+export const awaitDoubt = (context: AddressContext): Next => next({ ...context, resume: 'Pruning', coolOffUntil: context.inDoubtUntil });
+
+export const endDoubt = (context: AddressContext): Next => next(isRetiring(context) ? { ...context, inDoubtUntil: null } : context);
 
 export const sayGone = (context: AddressContext): Next => next(context, toPool(context, { type: 'GONE' }));
 
@@ -286,11 +300,13 @@ export const fail =
     return next(failed, toPool(context, { type: 'FAILED', kind: failure.kind, returned, holder: failed.holder }));
   };
 
-/** How long the wait after a failure lasts from now on, ms. */
+/** How long the wait after a failure, or of an address that leaves in doubt, lasts from now on, ms. */
 export const coolOffLeft =
-  ({ backoff }: AddressSettings) =>
-  ({ failure, attempts, coolOffUntil }: AddressContext, at: number): number =>
-    failure ? restMs(coolOffUntil, at, backoffMs(backoff, failure, attempts)) : 0;
+  ({ backoff, callDeadlineMs }: AddressSettings) =>
+  ({ failure, attempts, coolOffUntil, retiring, inDoubtUntil }: AddressContext, at: number): number => {
+    if (retiring !== null && inDoubtUntil !== null) return restMs(inDoubtUntil, at, callDeadlineMs);
+    return failure ? restMs(coolOffUntil, at, backoffMs(backoff, failure, attempts)) : 0;
+  };
 
 /** The provider does not know the address: it holds no node, and nothing of what we knew stands. */
 export const forget =

@@ -286,6 +286,7 @@ const newMember = (rank: number, observed: ObservedAddress | null): Member => ({
   holder: observed?.providerID ?? null,
   region: observed?.region ?? '',
   node: null,
+  stands: null,
   confirmed: false,
   eligible: false,
   retiring: false,
@@ -317,10 +318,22 @@ export function onReady(context: PoolContext, { address, holder, region }: Ready
   const rank = member.node ? context.nextRank : member.rank;
   const freed = freeNode(context, member.node, holder);
   return next({
-    ...withMember(freed, address, { ready: true, holder, region, node: null, confirmed: false, eligible: false, rank }),
+    ...withMember(freed, address, {
+      ready: true,
+      holder,
+      region,
+      node: null,
+      stands: standsStill(member, holder),
+      confirmed: false,
+      eligible: false,
+      rank,
+    }),
     nextRank: Math.max(context.nextRank, rank + 1),
   });
 }
+
+const standsStill = ({ stands }: Member, holder: ProviderID | null): NodeRef | null =>
+  stands && stands.providerID === holder ? stands : null;
 
 const freeNode = (context: PoolContext, node: NodeRef | null, holder: ProviderID | null): PoolContext => {
   if (!node || node.providerID === holder) return context;
@@ -331,7 +344,7 @@ const freeNode = (context: PoolContext, node: NodeRef | null, holder: ProviderID
 /** The provider confirmed the address on the node. The cool-off counts from here, unless nothing was moved. */
 export function onAssigned(context: PoolContext, { address, node, moved, at }: Assigned): Next {
   const { [node.name]: _, ...backOff } = context.backOff;
-  const confirmed = withMember(context, address, { node, confirmed: true, ready: false, holder: node.providerID });
+  const confirmed = withMember(context, address, { node, stands: node, confirmed: true, ready: false, holder: node.providerID });
   return next({ ...confirmed, backOff, lastAssignmentAt: moved ? at : context.lastAssignmentAt });
 }
 
@@ -344,6 +357,7 @@ export const onFailed =
     const gone = kind === 'NotFound';
     const given = withMember(context, address, {
       holder,
+      stands: standsStill(member, holder),
       ready: false,
       ...((returned || gone) && { node: null, confirmed: false, eligible: false, rank: context.nextRank }),
     });

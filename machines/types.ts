@@ -113,3 +113,21 @@ export interface ObservedPod {
   /** Phase Running, condition Ready True, no deletionTimestamp. */
   readonly serving: boolean;
 }
+
+/** One record of a zone, of any type: `A`, `AAAA`, `CNAME`, … */
+export interface DNSRecord {
+  readonly id: string;
+  readonly type: string;
+  /** Relative to the zone, lower case, `@` for the zone itself. */
+  readonly name: string;
+  readonly data: string;
+  readonly ttlSeconds: number;
+  /** True while the provider answers with its own addresses instead of `data` (Cloudflare). */
+  readonly proxied: boolean;
+}
+
+/** A zone; its name in lower case, without a final dot. */
+export interface DNSZone {
+  readonly name: string;
+  readonly records: readonly DNSRecord[];
+}

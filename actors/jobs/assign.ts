@@ -13,6 +13,8 @@ interface Progress {
   readonly startedAt: number;
   /** How much longer an earlier call may take effect, ms; null before the first look. Counted down, since the clock may be set. */
   readonly waitMs: number | null;
+  /** A former run was cut off: its call may have got through. */
+  readonly cutOff: boolean;
 }
 
 /** While an earlier call may take effect the address is looked at this often at least. */
@@ -22,15 +24,26 @@ const LONGEST_PAUSE_MS = 2000;
  *  tells when it failed. Reads first when an earlier call may have got through. */
 export const assign: JobBody<'assign'> = async (context) => {
   const { input, clock, settings } = context;
-  const progress = readProgress(context.progress) ?? { sentAt: null, action: null, polls: 0, startedAt: clock.now(), waitMs: null };
+  const begun: Progress = { sentAt: null, action: null, polls: 0, startedAt: clock.now(), waitMs: null, cutOff: false };
+  const kept = readProgress(context.progress) ?? begun;
+  const progress = { ...kept, cutOff: kept.cutOff || context.rerun };
   if (clock.now() - progress.startedAt > settings.assignTimeoutMs) {
     context.reader.forget(input.address);
     throw timedOut(context, progress);
   }
   if (progress.sentAt !== null) return confirm(context, progress);
   const looksFirst = input.inDoubtUntil !== null || context.rerun || context.progress !== null;
-  return looksFirst ? resume(context, progress) : send(context, progress);
+  if (!looksFirst) return send(context, progress);
+  return resume(context, progress).catch((error) => {
+    throw progress.cutOff ? inDoubt(error) : error;
+  });
 };
+
+/** What failed after a run that was cut off leaves its call in doubt, unless it was a read that tells. */
+const inDoubt = (error: unknown): unknown =>
+  error instanceof ProviderError && !['NotFound', 'NodeInUse', 'Conflict'].includes(error.kind)
+    ? new ProviderError(error.kind, error.message, { cause: error, retryAfterMs: error.retryAfterMs ?? undefined, unknownOutcome: true })
+    : error;
 
 async function send(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
   const { input, provider, clock, settings } = context;

@@ -1,9 +1,8 @@
 import { planRecordSet, type RecordStep, relativeName } from '../../machines/dns.ts';
 import type { SetOutcome, WantedSet } from '../../machines/jobs.ts';
-import type { ActorId, JobFailure } from '../../machines/types.ts';
+import type { ActorId, DNSZone, JobFailure } from '../../machines/types.ts';
 import { claimantName } from '../../machines/zone.ts';
 import { failureOf, ProviderError } from '../errors.ts';
-import type { DNSZone } from '../ports.ts';
 import { done, type JobBody, type JobContext, read, write } from './body.ts';
 
 type Context = JobContext<'ensureRecords'>;

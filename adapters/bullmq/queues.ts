@@ -102,6 +102,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
       remove: async (id) => {
         await link.call(`queue ${name}: remove ${id}`, () => bull(name).remove(id));
       },
+      has: async (id) => (await link.call(`queue ${name}: look for ${id}`, () => bull(name).getJob(id))) !== undefined,
       progressOf: async (id) => {
         const job = await link.call(`queue ${name}: read ${id}`, () => bull(name).getJob(id));
         return job?.data.progress ?? null;

@@ -1,6 +1,7 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { DNSRecord, Provider } from '../../actors/ports.ts';
+import type { Provider } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
+import type { DNSRecord } from '../../machines/types.ts';
 import type { RequestLayer } from './gaps.ts';
 import { fields, integer, text } from './read.ts';
 

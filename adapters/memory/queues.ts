@@ -52,6 +52,7 @@ const handleOn = (server: JobServer): MemoryQueues => {
       await call(() => server.shelf(name).add(jobs));
     },
     remove: (id) => call(() => server.shelf(name).remove(id)),
+    has: (id) => call(() => server.shelf(name).get(id) !== null),
     progressOf: (id) => call(() => JSON.parse(server.shelf(name).get(id)?.progress ?? 'null')),
     counts: () => call(() => server.shelf(name).counts()),
     consume: (run, concurrency) => server.consume({ queue: name, process, run, concurrency }),

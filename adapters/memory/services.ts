@@ -1,6 +1,6 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { Clock, DNSRecord, DNSZone, Firewall } from '../../actors/ports.ts';
-import type { Port, ProviderID } from '../../machines/types.ts';
+import type { Clock, Firewall } from '../../actors/ports.ts';
+import type { DNSRecord, DNSZone, Port, ProviderID } from '../../machines/types.ts';
 import { type Duration, durationOf } from './random.ts';
 import { MemoryZones } from './zones.ts';
 

@@ -1,6 +1,6 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { DNSRecord, DNSZone } from '../../actors/ports.ts';
 import { familyOf, parseAddress } from '../../machines/address.ts';
+import type { DNSRecord, DNSZone } from '../../machines/types.ts';
 
 interface Zone {
   readonly name: string;

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { ProviderError } from '../../actors/errors.ts';
-import type { Call, DNSRecord, Provider } from '../../actors/ports.ts';
-import type { Address, ErrorKind, ObservedAddress, ProviderID } from '../../machines/types.ts';
+import type { Call, Provider } from '../../actors/ports.ts';
+import type { Address, DNSRecord, ErrorKind, ObservedAddress, ProviderID } from '../../machines/types.ts';
 
 /** What befalls the next call, or the next that it can befall, once. */
 export type NextCall =

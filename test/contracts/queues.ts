@@ -231,6 +231,8 @@ const describeKeeping = (stage: QueueStage): void => {
       await stage.queue.add([job('a.1', { delayMs: 60_000 })]);
       expect(await stage.queue.progressOf('a.1')).toBeNull();
       expect(await stage.queue.progressOf('unknown')).toBeNull();
+      expect(await stage.queue.has('a.1')).toBe(true);
+      expect(await stage.queue.has('unknown')).toBe(false);
     });
   });
 

@@ -83,7 +83,7 @@ export class Play {
       const holder = this.#holderOf(address);
       return holder !== null && this.#ready.get(holder) ? [] : [`${address} is on ${holder}`];
     });
-    return [...words, ...places, ...this.#wrongAnnotations(owned)];
+    return [...words, ...places, ...this.#wrongAnnotations(owned), ...this.#unsettled()];
   }
 
   /** What a pool's status says wrongly; adds its addresses to those that are owned. */
@@ -95,6 +95,17 @@ export class Play {
       owned.add(address);
       return states[address] === expected ? [] : [`${name} says ${states[address]} of ${address}, not ${expected}`];
     });
+  }
+
+  /** What is shown may be from before: it counts only while somebody leads, and nothing is under way. */
+  #unsettled(): readonly string[] {
+    const leader = this.world.processes.find(({ dead, supervisor }) => !dead && supervisor.leading);
+    if (!leader) return ['nobody leads'];
+    return [...leader.supervisor.records().values()].flatMap((cell) =>
+      [...cell].flatMap(([actor, { chart, waiting }]) =>
+        chart === 'ip' && Object.keys(waiting).length > 0 ? [`${actor} waits for ${Object.keys(waiting)}`] : [],
+      ),
+    );
   }
 
   #wrongAnnotations(owned: ReadonlySet<Address>): readonly string[] {
@@ -109,10 +120,12 @@ export class Play {
     ];
   }
 
-  /** A pool that was deleted while all that was known of it was lost has nobody left who knows of its annotations. */
+  /** A pool that was deleted while all that was known of it was lost has nobody left who knows of its annotations; nor has one that was deleted while
+   *  the API server took no writes, by a process that ended before it did again. */
   get #mayForget(): boolean {
     const kinds = new Set(this.#history.steps.map(({ what }) => what.kind));
-    return kinds.has('removePool') && (kinds.has('wipe') || kinds.has('wipeAtRest') || kinds.has('goBack'));
+    const forgets = ['wipe', 'wipeAtRest', 'goBack', 'failWrites'] as const;
+    return kinds.has('removePool') && forgets.some((kind) => kinds.has(kind));
   }
 
   #holderOf(address: Address): string | null {

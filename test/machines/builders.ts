@@ -173,6 +173,7 @@ export const member = (change: Partial<Member> = {}): Member => ({
   holder: null,
   region: 'nyc3',
   node: null,
+  stands: null,
   confirmed: false,
   eligible: false,
   retiring: false,
@@ -181,4 +182,4 @@ export const member = (change: Partial<Member> = {}): Member => ({
 
 /** An address that the provider confirmed on the node. */
 export const serving = (name: string, change: Partial<Member> = {}): Member =>
-  member({ ready: false, holder: providerIDOf(name), node: refOf(name), confirmed: true, eligible: true, ...change });
+  member({ ready: false, holder: providerIDOf(name), node: refOf(name), stands: refOf(name), confirmed: true, eligible: true, ...change });

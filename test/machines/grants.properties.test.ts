@@ -32,7 +32,11 @@ const members = fc
             const given = kind === 'holds' || kind === 'granted';
             const common = { rank, region: where, eligible: given, retiring: kind === 'leaves', ready: kind === 'waits' };
             const node = given ? refOf(own) : null;
-            return [address, { ...common, node, confirmed: kind === 'holds', holder: kind === 'holds' ? providerIDOf(own) : holder }];
+            const stands = kind === 'holds' ? node : null;
+            return [
+              address,
+              { ...common, node, stands, confirmed: kind === 'holds', holder: kind === 'holds' ? providerIDOf(own) : holder },
+            ];
           }),
       ),
     ),
@@ -180,8 +184,8 @@ describe('in one region and without a cool-off', () => {
     always((raw) => {
       const given = plain(raw);
       const all = grants(given, at).grants;
-      const waiting = Object.values(given.members).filter(isWaiting).length;
       const kept = all.filter((grant) => isKept(given, grant)).length;
+      const waiting = Object.values(given.members).filter(isWaiting).length;
       expect(all.length - kept).toBe(Math.min(waiting - kept, open(given).length));
     });
   });

@@ -67,8 +67,27 @@ describe('an address that sits somewhere already', () => {
     expect(decided(change)).toEqual([`${A} → a`]);
   });
 
-  test('does not keep a node that another pool holds, or that another address was granted', () => {
+  test('does not keep a node that another pool holds', () => {
     expect(decided({ members: { [A]: held('a') }, candidates: candidates('a', 'b'), fullNodes: ['a'] })).toEqual([`${A} → b`]);
+  });
+
+  test('waits on its eligible node while an address on its way out has not let go of it', () => {
+    const leaving = { ...serving('a'), retiring: true };
+    expect(decided({ members: { [A]: held('a'), [B]: leaving }, candidates: candidates('a', 'b') })).toEqual([]);
+    expect(decided({ members: { [A]: held('a'), [B]: leaving }, candidates: candidates('b') })).toEqual([`${A} → b`]);
+  });
+
+  test('keeps the node on which it stands, whatever is said of claims', () => {
+    const stands = { ...held('a'), stands: refOf('a') };
+    expect(decided({ members: { [A]: stands }, candidates: candidates('a', 'b'), fullNodes: ['a'] })).toEqual([`${A} → a`]);
+  });
+
+  test('has its node to itself until it is confirmed elsewhere', () => {
+    const moving = member({ ready: false, holder: providerIDOf('a'), node: refOf('b'), stands: refOf('a') });
+    expect(decided({ members: { [A]: moving, [B]: member() }, candidates: candidates('a', 'b', 'c') })).toEqual([`${B} → c`]);
+  });
+
+  test('does not keep a node that another address was granted', () => {
     expect(decided({ members: { [A]: held('a'), [B]: serving('a') }, candidates: candidates('a', 'b') })).toEqual([`${A} → b`]);
   });
 

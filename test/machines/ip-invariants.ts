@@ -76,7 +76,9 @@ export const RULES: Readonly<Record<string, Rule>> = {
 
   'a doubt ends only by what the provider says, or with the address': ({ before, event, after }) => {
     const ends = contextOf(before).inDoubtUntil !== null && contextOf(after).inDoubtUntil === null;
-    return !ends || /\.actor\.(find|assign)$/.test(event.type) || event.type === 'RETIRE' || event.type === 'ADDRESS_OBSERVED';
+    // One that is no longer wanted is not read again: its wait lasts as long as a call can take effect.
+    const isOver = contextOf(after).retiring !== null && event.type.startsWith('xstate.after.');
+    return !ends || /\.actor\.(find|assign)$/.test(event.type) || isOver || event.type === 'ADDRESS_OBSERVED';
   },
 
   'a node that the address left is remembered until its rules are pruned': ({ before, after }) => {

@@ -281,7 +281,16 @@ describe('an address that is given up', () => {
     const given = granted().send('RETIRE', { policy: 'Retain' });
     expect(given.state).toBe('Assigning');
     expect(given.done('assign').told).toEqual(['ASSIGNED', 'GONE']);
-    expect(granted().send('RETIRE', { policy: 'Retain' }).failed('assign', cutOff()).state).toBe('Released');
+    expect(granted().send('RETIRE', { policy: 'Retain' }).failed('assign', failure('Invalid')).state).toBe('Released');
+  });
+
+  test('leaves only once a call of unknown outcome can have no more effect', () => {
+    const left = granted().send('RETIRE', { policy: 'Retain' }).failed('assign', cutOff());
+    expect(left.state).toBe('CoolOff');
+    expect(left.context.coolOffUntil).toBe(left.context.inDoubtUntil);
+    const doubtful = granted().failed('assign', cutOff()).send('RETIRE', { policy: 'Retain' });
+    expect(doubtful.state).toBe('CoolOff');
+    expect(doubtful.after(15 * SECOND).send('xstate.after.coolOff.ip.CoolOff').state).toBe('Released');
   });
 
   const failing = (kind: 'Unauthorized' | 'NotFound') => stable().send('RETIRE', { policy: 'Delete' }).failed('release', failure(kind));

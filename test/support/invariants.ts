@@ -52,7 +52,6 @@ export class Invariants implements Observer {
   readonly #options: InvariantsOptions;
   readonly #records = new Map<ActorId, ActorRecord>();
   readonly #confirmedAt = new Map<ActorId, Moment>();
-  /** Addresses locked by an action of ours. */
   /** Addresses with an action of ours under way, as far as known, and where it goes. */
   readonly #ours = new Map<Address, ProviderID>();
   #term = 0;
@@ -139,7 +138,7 @@ export class Invariants implements Observer {
     const observed = this.#options.provider.cloud.addresses().find((each) => each.address === address);
     if (!observed) return;
     if (!observed.locked) this.#ours.delete(address);
-    else if (this.#ours.has(address) && this.#ours.get(address) !== node)
+    else if (this.#ours.has(address) && ![node, observed.providerID].includes(this.#ours.get(address) ?? null))
       this.#note('one assign at a time', `an assign of ${address} to ${node} met an action of our own`);
     if (observed.providerID === node) this.repeats.push({ at: this.#options.monotonic(), address });
   }
@@ -194,7 +193,8 @@ export class Invariants implements Observer {
     const since = last ? Math.max(at.wall - last.wall, at.monotonic - last.monotonic) : coolOffMs;
     if (since < coolOffMs) this.#note('spaced', `${actor} was granted ${elected?.name} ${since} ms after the last assignment`);
     for (const [other, record] of this.#records) {
-      if (other === actor || record.chart !== 'ip') continue;
+      // A grant that reaches an address while it is read is given back: no assign comes of it.
+      if (other === actor || record.chart !== 'ip' || isUnassigned(record)) continue;
       const context = record.snapshot.context as unknown as AddressContext;
       const unconfirmed = context.pool === id && context.elected && context.assigned?.name !== context.elected.name;
       if (unconfirmed)
@@ -228,6 +228,9 @@ export class Invariants implements Observer {
 /** Whether a node was eligible when the turn granted: before it, or because the turn began with the nodes. What it heard of them later it could not know. */
 const wasKnown = (node: string, turn: Transition | undefined): boolean => {
   const before = turn?.before?.snapshot.context as unknown as PoolContext | undefined;
-  const first = turn?.events.find((type) => type !== 'CLAIMS_OBSERVED' && type !== 'RESUME');
+  const first = turn?.events.find((type) => type !== 'RESUME');
   return !turn || first === 'CLUSTER_OBSERVED' || (before?.candidates.some(({ name }) => name === node) ?? false);
 };
+
+const isUnassigned = ({ snapshot: { value } }: ActorRecord): boolean =>
+  typeof value === 'object' && value !== null && 'Unassigned' in value;
