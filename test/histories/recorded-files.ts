@@ -7,7 +7,7 @@ import type { Line } from './recorded-journal.ts';
 const FOLDER = join(import.meta.dirname, 'recorded');
 
 export interface Journal {
-  /** Under which the charts ran. */
+  /** Under which the charts ran, as far as they ask for any. */
   readonly settings: Partial<Settings>;
   readonly lines: readonly Line[];
 }

@@ -99,7 +99,8 @@ export async function record(name: string): Promise<Journal> {
   const recorder = new Recorder();
   let settings: Journal['settings'] = {};
   await recording({ spoil: recorder.listen }, (world) => {
-    settings = world.settings;
+    const { backoff, callDeadlineMs, verifyEveryMs } = world.settings;
+    settings = { backoff, callDeadlineMs, verifyEveryMs };
     recorder.watch(world);
   });
   return { settings, lines: recorder.lines };
