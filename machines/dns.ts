@@ -1,18 +1,5 @@
 import { familyOf, parseAddress } from './address.ts';
-import type { Address } from './types.ts';
-
-/** One record of a zone, of any type, as a provider lists it. */
-export interface ZoneRecord {
-  readonly id: string;
-  /** `A`, `AAAA`, `CNAME`, … */
-  readonly type: string;
-  /** Relative to the zone, lower case, `@` for the zone itself. */
-  readonly name: string;
-  readonly data: string;
-  readonly ttlSeconds: number;
-  /** True while the provider answers with its own addresses instead of `data`. */
-  readonly proxied: boolean;
-}
+import type { Address, DNSRecord, DNSZone } from './types.ts';
 
 /** Where a record set stands. */
 export interface RecordTarget {
@@ -32,8 +19,8 @@ export interface Records {
 }
 
 export type RecordStep =
-  | { readonly kind: 'update'; readonly record: ZoneRecord }
-  | { readonly kind: 'create'; readonly record: Omit<ZoneRecord, 'id'> }
+  | { readonly kind: 'update'; readonly record: DNSRecord }
+  | { readonly kind: 'create'; readonly record: Omit<DNSRecord, 'id'> }
   | { readonly kind: 'delete'; readonly id: string };
 
 /** What is to be done, in this order; or why nothing may be touched. */
@@ -66,7 +53,7 @@ export function fullName({ recordName, zone }: Pick<RecordTarget, 'recordName' |
  *  proxied; then surplus ones are changed into missing ones before any is created, and what is left over is deleted last: the name never loses a right
  *  answer on the way, and is never without one. An empty set plans nothing. A CNAME at the name is a conflict: by DNS's rules it stands alone.
  *  Same plan for any order of the input. */
-export function planRecordSet(zone: { readonly name: string; readonly records: readonly ZoneRecord[] }, set: Records): RecordPlan {
+export function planRecordSet(zone: DNSZone, set: Records): RecordPlan {
   const name = relativeName(set.recordName, zone.name);
   if (name === null) return { steps: null, conflict: `${set.recordName} is not in zone ${zone.name}` };
   if (set.addresses.length === 0) return { steps: [], conflict: null };
@@ -93,7 +80,7 @@ export function planRecordSet(zone: { readonly name: string; readonly records: r
 
 const TYPES = { 4: 'A', 6: 'AAAA' } as const;
 
-const byId = (a: ZoneRecord, b: ZoneRecord): number => (a.id < b.id ? -1 : 1);
+const byId = (a: DNSRecord, b: DNSRecord): number => (a.id < b.id ? -1 : 1);
 
 interface FamilyPlan {
   /** Surplus records that become missing ones. */
@@ -107,12 +94,12 @@ interface FamilyPlan {
 function planFamily(
   type: string,
   wanted: readonly Address[],
-  here: readonly ZoneRecord[],
+  here: readonly DNSRecord[],
   { name, ttlSeconds }: { readonly name: string; readonly ttlSeconds: number },
 ): FamilyPlan {
   const present = here.filter((record) => record.type === type);
-  const isRight = (record: ZoneRecord): boolean => record.ttlSeconds === ttlSeconds && !record.proxied;
-  const kept = new Map<Address, ZoneRecord>();
+  const isRight = (record: DNSRecord): boolean => record.ttlSeconds === ttlSeconds && !record.proxied;
+  const kept = new Map<Address, DNSRecord>();
   for (const address of wanted) {
     const twins = present.filter(({ data }) => parseAddress(data) === address);
     // One that answers for itself is right already, whatever its TTL.

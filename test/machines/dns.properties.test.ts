@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAddress } from '../../machines/address.ts';
-import { planRecordSet, type RecordStep, type ZoneRecord } from '../../machines/dns.ts';
-import type { Address } from '../../machines/types.ts';
+import { planRecordSet, type RecordStep } from '../../machines/dns.ts';
+import type { Address, DNSRecord } from '../../machines/types.ts';
 import { frozen } from './builders.ts';
 
 const ADDRESSES = ['203.0.113.1', '203.0.113.2', '203.0.113.3', '203.0.113.4', '2001:db8::1', '2001:db8::2'] as Address[];
@@ -11,7 +11,7 @@ const TTL = 60;
 const type = (data: string): string => (data.includes(':') ? 'AAAA' : 'A');
 
 /** Records of two names, right, stale, doubled, hidden or of another type, in any order. */
-const records: fc.Arbitrary<ZoneRecord[]> = fc
+const records: fc.Arbitrary<DNSRecord[]> = fc
   .array(
     fc.record({
       name: fc.constantFrom('www', 'www', 'www', 'other'),
@@ -25,7 +25,7 @@ const records: fc.Arbitrary<ZoneRecord[]> = fc
   .map((all) => all.map(({ isText, ...rest }, index) => ({ id: `id-${index}`, type: isText ? 'TXT' : type(rest.data), ...rest })));
 const wanted = fc.shuffledSubarray(ADDRESSES);
 
-const stepsOf = (all: readonly ZoneRecord[], addresses: readonly Address[]): readonly RecordStep[] => {
+const stepsOf = (all: readonly DNSRecord[], addresses: readonly Address[]): readonly RecordStep[] => {
   const { steps } = planRecordSet(
     frozen({ name: 'example.com', records: [...all] }),
     frozen({ recordName: 'www', ttlSeconds: TTL, addresses }),
@@ -34,7 +34,7 @@ const stepsOf = (all: readonly ZoneRecord[], addresses: readonly Address[]): rea
   return steps;
 };
 
-const after = (all: readonly ZoneRecord[], step: RecordStep): readonly ZoneRecord[] => {
+const after = (all: readonly DNSRecord[], step: RecordStep): readonly DNSRecord[] => {
   switch (step.kind) {
     case 'create':
       return [...all, { id: `new-${all.length}-${step.record.data}`, ...step.record }];
@@ -46,12 +46,12 @@ const after = (all: readonly ZoneRecord[], step: RecordStep): readonly ZoneRecor
 };
 
 /** What stands at `www`: answers to a question for it. */
-const answers = (all: readonly ZoneRecord[]): readonly ZoneRecord[] => all.filter((each) => each.name === 'www' && each.type !== 'TXT');
-const right = (all: readonly ZoneRecord[], addresses: readonly Address[]): readonly Address[] =>
+const answers = (all: readonly DNSRecord[]): readonly DNSRecord[] => all.filter((each) => each.name === 'www' && each.type !== 'TXT');
+const right = (all: readonly DNSRecord[], addresses: readonly Address[]): readonly Address[] =>
   addresses.filter((address) => answers(all).some(({ data, proxied }) => data === address && !proxied));
 
 /** The zone before the plan and after each of its steps. */
-function states(all: readonly ZoneRecord[], addresses: readonly Address[]): readonly (readonly ZoneRecord[])[] {
+function states(all: readonly DNSRecord[], addresses: readonly Address[]): readonly (readonly DNSRecord[])[] {
   const zones = [all];
   for (const step of stepsOf(all, addresses)) zones.push(after(zones.at(-1) ?? [], step));
   return zones;
@@ -102,7 +102,7 @@ describe('whatever stands in a zone, a plan', () => {
   });
 
   test('touches no other name and no other type', () => {
-    const others = (all: readonly ZoneRecord[]) => all.filter((each) => each.name !== 'www' || each.type === 'TXT');
+    const others = (all: readonly DNSRecord[]) => all.filter((each) => each.name !== 'www' || each.type === 'TXT');
     fc.assert(
       fc.property(records, wanted, (all, addresses) => {
         expect(others(states(all, addresses).at(-1) ?? [])).toEqual(others(all));
@@ -145,7 +145,7 @@ describe('whatever stands in a zone, a plan', () => {
     fc.assert(
       fc.property(records, wanted, (all, addresses) => {
         fc.pre(addresses.length > 0);
-        const cname: ZoneRecord = { id: 'c', type: 'CNAME', name: 'www', data: 'example.net', ttlSeconds: TTL, proxied: false };
+        const cname: DNSRecord = { id: 'c', type: 'CNAME', name: 'www', data: 'example.net', ttlSeconds: TTL, proxied: false };
         const { steps, conflict } = planRecordSet(
           { name: 'example.com', records: [...all, cname] },
           { recordName: 'www', ttlSeconds: TTL, addresses },

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { fullName, planRecordSet, type RecordStep, relativeName, type ZoneRecord } from '../../machines/dns.ts';
-import type { Address } from '../../machines/types.ts';
+import { fullName, planRecordSet, type RecordStep, relativeName } from '../../machines/dns.ts';
+import type { Address, DNSRecord } from '../../machines/types.ts';
 import { A, B, C } from './builders.ts';
 
 const ZONE = 'example.com';
 const SIX = '2001:db8::1' as Address;
 
-const record = (id: string, data: string, change: Partial<ZoneRecord> = {}): ZoneRecord => ({
+const record = (id: string, data: string, change: Partial<DNSRecord> = {}): DNSRecord => ({
   id,
   type: data.includes(':') ? 'AAAA' : 'A',
   name: 'www',
@@ -17,7 +17,7 @@ const record = (id: string, data: string, change: Partial<ZoneRecord> = {}): Zon
 });
 
 /** The plan for `www`, as text. */
-const plan = (records: readonly ZoneRecord[], addresses: readonly Address[], recordName = 'www'): readonly string[] => {
+const plan = (records: readonly DNSRecord[], addresses: readonly Address[], recordName = 'www'): readonly string[] => {
   const { steps, conflict } = planRecordSet({ name: ZONE, records }, { recordName, ttlSeconds: 60, addresses });
   return steps === null ? [conflict] : steps.map(said);
 };
@@ -59,7 +59,7 @@ describe('the name of a record relative to its zone', () => {
 });
 
 describe('the plan for a record set', () => {
-  test.each<[string, readonly ZoneRecord[], readonly Address[], readonly string[]]>([
+  test.each<[string, readonly DNSRecord[], readonly Address[], readonly string[]]>([
     ['creates what is missing', [], [A, B], [`create www A ${A} 60`, `create www A ${B} 60`]],
     ['does nothing when all is right', [record('1', A), record('2', B)], [B, A], []],
     ['changes a surplus record into a missing one', [record('1', A), record('2', B)], [A, C], [`2 becomes www A ${C} 60`]],
