@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { isForbidden, isNotFound } from './api-error.ts';
+import { isForbidden, isNotFound, ServerUnreachable } from './api-error.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { Reflector, type Surroundings } from './reflector.ts';
 import { keyOf, type SeenObject, trimObject } from './trim.ts';
@@ -16,13 +16,15 @@ export interface KindListener {
 interface Watched {
   readonly kind: Kind;
   readonly reflector: Reflector<SeenObject>;
+  /** What the server last refused; an outage since does not unsay it. Null when it serves the kind, or has said nothing yet. */
+  refused: Error | null;
 }
 
 /** Status is the operator's own writing: a change of it alone is no news. */
 const same = ({ object: before }: SeenObject, { object: after }: SeenObject): boolean =>
   before.generation === after.generation && before.deleting === after.deleting && isDeepStrictEqual(before.spec, after.spec);
 
-const isAbsent = ({ reflector }: Watched): boolean => isNotFound(reflector.trouble);
+const isAbsent = ({ refused }: Watched): boolean => isNotFound(refused);
 
 /** All objects that select nodes, kind by kind: each kind is watched from when its CRD is served, whatever becomes of the other ones. */
 export class KindWatches {
@@ -36,9 +38,13 @@ export class KindWatches {
         set: ({ object }) => listener.set(object),
         gone: ({ object }) => listener.gone(object),
         synced: changed,
-        troubled: changed,
+        troubled: (error) => {
+          if (!(error instanceof ServerUnreachable)) watched.refused = error;
+          changed();
+        },
       });
-      return { kind, reflector };
+      const watched: Watched = { kind, reflector, refused: null };
+      return watched;
     });
   }
 
@@ -91,4 +97,4 @@ export class KindWatches {
 }
 
 /** An operator that was updated before its permissions goes on with what it may do, and says what it may not. */
-const isBarred = ({ kind, reflector }: Watched): boolean => !kind.essential && isForbidden(reflector.trouble);
+const isBarred = ({ kind, refused }: Watched): boolean => !kind.essential && isForbidden(refused);

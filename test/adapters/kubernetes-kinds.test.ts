@@ -247,6 +247,21 @@ describe('a kind whose CRD is not served', () => {
   });
 });
 
+test('a kind whose CRD is not served is not missed while the server is away either', async () => {
+  const { simulator, seen, log, sourceWith, connection } = await prepared((cluster) => cluster.store.create(poolObject('pool', BLUE)), {
+    crds: [CRD],
+  });
+  const source = sourceWith(connection);
+  await source.start(seen);
+  expect(source.missing()).toEqual([]);
+  simulator.faults.outage('reset');
+  await waitFor('it was looked for in vain', () => log.lines.some((line) => /watch interrupted.*nodednsrecordsets.*no answer/.test(line)));
+  expect(source.missing()).toEqual([]);
+  simulator.faults.endOutage();
+  install(simulator, RECORD_SETS);
+  await waitFor('it is served', () => source.knows('NodeDNSRecordSet'));
+});
+
 /** A connection whose ServiceAccount may not list what is named so, until `allow` is called. */
 const barred = (connection: Connection, plural: string) => {
   let allowed = false;
