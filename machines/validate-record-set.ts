@@ -1,6 +1,8 @@
-import { canonicalZone, type RecordTarget } from './dns.ts';
+import type { RecordTarget } from './dns.ts';
+import { asRecord, InvalidSpec, refuse, text } from './fields.ts';
 import type { Match } from './match.ts';
-import { asRecord, InvalidSpec, known, matchOf, number, type ProviderRegistry, refuse, text } from './validate.ts';
+import { known, matchOf, type ProviderRegistry } from './validate.ts';
+import { recordTarget } from './validate-target.ts';
 
 /** A NodeDNSRecordSet's spec, checked, with defaults. */
 export interface RecordSetSpec {
@@ -22,10 +24,6 @@ export type AddressType = (typeof ADDRESS_TYPES)[number];
 export type CheckedRecordSet = { readonly spec: RecordSetSpec; readonly error: null } | { readonly spec: null; readonly error: string };
 
 const DEFAULT_PROVIDER = 'digitalocean';
-const DEFAULT_TTL_SECONDS = 60;
-/** More does not fit into a record (RFC 2181, section 8). */
-const LONGEST_TTL_SECONDS = 2_147_483_647;
-
 /** Checks a spec as FLIPOP does and with its texts; the provider may stand in `spec.dnsRecordSet`, which wins, or in `spec`, as the published manifests
  *  have it. `raw` is whatever the API server let through. */
 export function checkRecordSetSpec(raw: unknown, registry: ProviderRegistry): CheckedRecordSet {
@@ -47,16 +45,6 @@ function recordSetSpec(raw: Readonly<Record<string, unknown>>, registry: Provide
   const addressType = addressTypeOf(text(raw.addressType, 'spec.addressType'));
   if (facts.missing) refuse(`provider "${provider}" has no credentials: ${facts.missing}`);
   return { target, addressType, match };
-}
-
-/** Where the record set of a `dnsRecordSet` stands; its provider is not checked here. @throws InvalidSpec */
-export function recordTarget(set: Readonly<Record<string, unknown>>, provider: string): RecordTarget {
-  const zone = canonicalZone(text(set.zone, 'spec.dnsRecordSet.zone'));
-  const recordName = text(set.recordName, 'spec.dnsRecordSet.recordName').trim();
-  if (!zone || !recordName) refuse('invalid dnsRecordSet specification');
-  const ttl = number(set.ttl, 'spec.dnsRecordSet.ttl', Number.isSafeInteger);
-  if (ttl > LONGEST_TTL_SECONDS) refuse(`spec.dnsRecordSet.ttl must be at most ${LONGEST_TTL_SECONDS}`);
-  return { provider, zone, recordName, ttlSeconds: ttl || DEFAULT_TTL_SECONDS };
 }
 
 const addressTypeOf = (given: string): AddressType =>

@@ -1,7 +1,10 @@
 import { parseAddress } from './address.ts';
+import { fullName, type RecordTarget } from './dns.ts';
+import { asRecord, InvalidSpec, list, number, refuse, text } from './fields.ts';
 import type { Match } from './match.ts';
 import { parseSelector } from './selector.ts';
 import type { Address, Toleration } from './types.ts';
+import { recordTarget } from './validate-target.ts';
 
 /** A FloatingIPPool's spec, checked, with defaults. */
 export interface PoolSpec {
@@ -14,6 +17,8 @@ export interface PoolSpec {
   readonly ips: readonly Address[];
   readonly coolOffMs: number;
   readonly match: Match;
+  /** Where the active addresses are to be published; null for nowhere. */
+  readonly records: RecordTarget | null;
   /** Full name of the pool's DNS record, empty for none. */
   readonly dns: string;
 }
@@ -47,13 +52,6 @@ export function checkPoolSpec(raw: unknown, registry: ProviderRegistry): Checked
 /** Timers and dates end somewhere; nobody waits longer. */
 const LONGEST_COOL_OFF_SECONDS = 31_536_000;
 
-/** What is wrong with a spec, in the words that its status shows. */
-export class InvalidSpec extends Error {}
-
-export const refuse = (text: string): never => {
-  throw new InvalidSpec(text);
-};
-
 /** A provider of the registry. `constructor` and the like, which every object has, are none. */
 export const known = (registry: ProviderRegistry, provider: string): ProviderFacts | undefined =>
   Object.hasOwn(registry, provider) ? registry[provider] : undefined;
@@ -66,7 +64,7 @@ function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegi
   const desiredIPs = number(raw.desiredIPs, 'spec.desiredIPs', Number.isSafeInteger);
   if (listed.length === 0 && desiredIPs === 0) refuse('ips or desiredIPs must be provided');
   const match = matchOf(asRecord(raw.match ?? {}, 'spec.match'));
-  const dns = dnsName(raw.dnsRecordSet, provider, registry);
+  const records = poolTarget(raw.dnsRecordSet, provider, registry);
   const ips = listed.map((entry) => address(entry, facts));
   const twice = ips.find((entry, index) => ips.indexOf(entry) !== index);
   if (twice) refuse(`address ${twice} is listed twice in ips`);
@@ -81,7 +79,8 @@ function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegi
     ips,
     coolOffMs: coolOffSeconds * 1000,
     match,
-    dns,
+    records,
+    dns: records ? fullName(records) : '',
   };
 }
 
@@ -110,40 +109,19 @@ function parsable(selector: string, kind: 'node' | 'pod'): void {
   }
 }
 
-function dnsName(raw: unknown, ipProvider: string, registry: ProviderRegistry): string {
-  if (raw === undefined || raw === null) return '';
+function poolTarget(raw: unknown, ipProvider: string, registry: ProviderRegistry): RecordTarget | null {
+  if (raw === undefined || raw === null) return null;
   const set = asRecord(raw, 'spec.dnsRecordSet');
-  const zone = text(set.zone, 'spec.dnsRecordSet.zone');
-  const recordName = text(set.recordName, 'spec.dnsRecordSet.recordName');
   const provider = text(set.provider, 'spec.dnsRecordSet.provider') || ipProvider;
-  if (!known(registry, provider)?.dns) refuse('FloatingIPPool dns referenced provider without dns capability');
-  if (!zone || !recordName) refuse('invalid dnsRecordSet specification');
-  if (recordName === '@') return zone;
-  return recordName === zone || recordName.endsWith(`.${zone}`) ? recordName : `${recordName}.${zone}`;
+  const facts = known(registry, provider);
+  if (!facts?.dns) return refuse('FloatingIPPool dns referenced provider without dns capability');
+  const target = recordTarget(set, provider);
+  if (facts.missing) refuse(`provider "${provider}" has no credentials: ${facts.missing}`);
+  return target;
 }
 
 function address(entry: string, facts: ProviderFacts): Address {
   const parsed = parseAddress(entry) ?? refuse(`"${entry}" in ips is no IP address`);
   if (parsed.includes(':') && !facts.ipv6) refuse(`address ${parsed} in ips is IPv6, which this provider's addresses do not support`);
   return parsed;
-}
-
-export function asRecord(value: unknown, field: string): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Readonly<Record<string, unknown>>;
-  return refuse(`${field} must be an object`);
-}
-
-function list(value: unknown, field: string): readonly unknown[] {
-  if (value === undefined || value === null) return [];
-  return Array.isArray(value) ? value : refuse(`${field} must be a list`);
-}
-
-export function text(value: unknown, field: string): string {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : refuse(`${field} must be a string`);
-}
-
-export function number(value: unknown, field: string, fits: (value: number) => boolean): number {
-  if (value === undefined || value === null) return 0;
-  return typeof value === 'number' && value >= 0 && fits(value) ? value : refuse(`${field} must be a number, 0 or more`);
 }

@@ -1,0 +1,26 @@
+/** What is wrong with a spec, in the words that its status shows. */
+export class InvalidSpec extends Error {}
+
+export const refuse = (text: string): never => {
+  throw new InvalidSpec(text);
+};
+
+export function asRecord(value: unknown, field: string): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Readonly<Record<string, unknown>>;
+  return refuse(`${field} must be an object`);
+}
+
+export function list(value: unknown, field: string): readonly unknown[] {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? value : refuse(`${field} must be a list`);
+}
+
+export function text(value: unknown, field: string): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : refuse(`${field} must be a string`);
+}
+
+export function number(value: unknown, field: string, fits: (value: number) => boolean): number {
+  if (value === undefined || value === null) return 0;
+  return typeof value === 'number' && value >= 0 && fits(value) ? value : refuse(`${field} must be a number, 0 or more`);
+}
