@@ -4,7 +4,7 @@ import { movedFrom, staged } from './served.ts';
 /** What an API server may do to the operator's watches. Simulator only where a real server cannot be told to do it. */
 export const kubernetesScenarios = () =>
   describe('the operator', () => {
-    const { served, target } = staged();
+    const { served, target, stage: current } = staged();
 
     test('goes on after an outage of the API server, and moves nothing because of it', async () => {
       const situation = await served();
@@ -34,6 +34,35 @@ export const kubernetesScenarios = () =>
       await stage.until('the annotation is gone', async () => (await stage.annotation(holder)) === null);
       expect(stage.heldBy(ip)).toBe(holder);
       expect(stage.assigns(ip)).toHaveLength(1);
+    });
+
+    test('tells of the address that it was creating for a pool when that was deleted, and how to be rid of it', async () => {
+      const stage = current();
+      await stage.nodes('a');
+      const operator = await stage.start();
+      const slow = stage.cloud.faults.add({ kind: 'latency', ms: 1_000, match: { method: 'POST', path: '/reserved_ips$' } });
+      await stage.pool('brief', { desiredIPs: 1 });
+      await stage.until('the call was received', () => slow.hits === 1);
+      await stage.deletePool('brief');
+      const events = async () =>
+        (await stage.target.client.list('events.k8s.io/v1', 'Event', { namespace: 'default' })).filter(
+          ({ reason, regarding }) => reason === 'AddressLeft' && (regarding as { name?: string } | undefined)?.name === 'brief',
+        );
+      await stage.until('it is told', async () => (await events()).length > 0);
+      const [left = ''] = stage.cloud.state.reservedIPs.keys();
+      expect(stage.cloud.state.reservedIPs.size).toBe(1);
+      expect(stage.heldBy(left)).toBeNull();
+      expect(await events()).toMatchObject([
+        { type: 'Warning', note: expect.stringContaining(`doctl compute reserved-ip delete ${left}`) },
+      ]);
+      expect(operator.log.find(({ msg }) => msg === 'announces')).toMatchObject({
+        pool: 'default/brief',
+        message: expect.stringContaining(left),
+      });
+      await stage.until(
+        'the records are gone',
+        async () => ((await stage.redis.command('KEYS', '*:cell:pool/*')) as string[]).length === 0,
+      );
     });
   });
 
