@@ -43,6 +43,8 @@ export const kubernetesScenarios = () =>
       const slow = stage.cloud.faults.add({ kind: 'latency', ms: 1_000, match: { method: 'POST', path: '/reserved_ips$' } });
       await stage.pool('brief', { desiredIPs: 1 });
       await stage.until('the call was received', () => slow.hits === 1);
+      const records = async () => (await stage.redis.command('KEYS', '*:cell:pool/*')) as string[];
+      expect(await records()).not.toEqual([]);
       await stage.deletePool('brief');
       const events = async () =>
         (await stage.target.client.list('events.k8s.io/v1', 'Event', { namespace: 'default' })).filter(
@@ -59,10 +61,7 @@ export const kubernetesScenarios = () =>
         pool: 'default/brief',
         message: expect.stringContaining(left),
       });
-      await stage.until(
-        'the records are gone',
-        async () => ((await stage.redis.command('KEYS', '*:cell:pool/*')) as string[]).length === 0,
-      );
+      await stage.until('the records are gone', async () => (await records()).length === 0);
     });
   });
 
