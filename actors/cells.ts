@@ -1,4 +1,5 @@
 import type { ActorId } from '../machines/types.ts';
+import { zoneInput } from '../machines/zone.ts';
 import { Cell, type CellPorts, type Halt } from './cell.ts';
 import { type Charts, cellOf } from './charts.ts';
 import { discard, dispatch } from './dispatch.ts';
@@ -62,7 +63,7 @@ export class Cells {
   /** Resolves once the turn that heard it is saved; at once for an actor that is not there. @throws Unreachable when its cell is halted before */
   async deliver(envelope: Envelope): Promise<void> {
     const id = cellOf(envelope.to);
-    if (id.startsWith('firewall/') && !this.#all.has(id)) this.#openFirewall(id);
+    if (!this.#all.has(id)) this.#beginShared(id);
     await this.#all.get(id)?.send(envelope);
   }
 
@@ -120,10 +121,11 @@ export class Cells {
     });
   }
 
-  /** A firewall's cell begins with the first claim on it. */
-  #openFirewall(id: ActorId): void {
-    const [, provider = '', ...name] = id.split('/');
-    this.begin('firewall', id, { id, provider, firewall: name.join('/') });
+  /** What many share, a firewall or a zone, begins with the first claim on it. */
+  #beginShared(id: ActorId): void {
+    const [kind, provider = '', ...name] = id.split('/');
+    if (kind === 'firewall') this.begin('firewall', id, { id, provider, firewall: name.join('/') });
+    if (kind === 'zone') this.begin('dns-zone', id, zoneInput(id));
   }
 
   #dropIfGone({ cell: id, transitions }: SavedTurn): void {

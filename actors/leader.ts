@@ -6,7 +6,7 @@ import type { Cell, Halt } from './cell.ts';
 import { Cells } from './cells.ts';
 import type { Charts } from './charts.ts';
 import { Inbox } from './inbox.ts';
-import { type ObservedPools, poolActor, providerOf } from './pools.ts';
+import { actorOf, isPool, isRecordSet, type ObservedPools, providerOf } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ActorRecord, Clock, Log, Observer, Probe, Provider, Queues, RecordStore } from './ports.ts';
 import { ProviderLists } from './provider-lists.ts';
@@ -30,6 +30,8 @@ export interface LeaderPorts {
   readonly observers: readonly Observer[];
   readonly providers: Readonly<Record<string, KnownProvider>>;
   readonly pools: ObservedPools;
+  /** Whether objects of the kind are seen; while they are not, a missing one says nothing. */
+  readonly isServed: (kind: string) => boolean;
   readonly settings: Settings;
 }
 
@@ -94,8 +96,8 @@ export class Leader {
     for (const [id, cell] of stored) this.#cells.load(id, cell);
     await resetClaims(stored, this.#ports, this.term);
     for (const id of this.cells.keys()) {
-      if (id.startsWith('pool/') && this.#isFormer(id)) this.#orphan(id);
-      if (id.startsWith('verify/') || id.startsWith('firewall/')) this.#cells.tell(id, { type: 'RESUME' });
+      if (!isPool(id) && !isRecordSet(id)) this.#cells.tell(id, { type: 'RESUME' });
+      else if (this.#isFormer(id) && this.#ports.isServed(kindOf(id))) this.#orphan(id);
     }
     for (const pool of pools.all.values()) this.observePool(pool);
     this.#inbox.open();
@@ -120,7 +122,7 @@ export class Leader {
   // ---------------------------------------------------------------- facts
 
   observePool(pool: PoolObject): void {
-    const id = poolActor(pool.ref);
+    const id = actorOf(pool.ref);
     const cell = this.cells.get(id);
     if (!cell) {
       this.#introduce(id, pool);
@@ -132,6 +134,7 @@ export class Leader {
       return;
     }
     if (this.#started.has(id)) this.#tellSpec(id, pool);
+    else if (isRecordSet(id)) this.#startRecordSet(id, pool);
     else this.#startWhenRead(id, pool);
   }
 
@@ -154,8 +157,13 @@ export class Leader {
   // ---------------------------------------------------------------- the life of a pool
 
   #introduce(id: ActorId, pool: PoolObject): void {
+    if (isRecordSet(id)) {
+      this.#cells.begin('dns-record-set', id, { id, ref: pool.ref, since: pool.createdAt });
+      this.#startRecordSet(id, pool);
+      return;
+    }
     const remembered = rememberedPool(pool.status, this.#ports.clock.now(), this.#ports.settings.callDeadlineMs);
-    this.#cells.begin('pool', id, { id, ref: pool.ref, remembered });
+    this.#cells.begin('pool', id, { id, ref: pool.ref, since: pool.createdAt, remembered });
     // Safe before the provider is read: a new pool does nothing until it is primed. An invalid one says so at once.
     this.#tellSpec(id, pool);
     this.#startWhenRead(id, pool);
@@ -167,6 +175,13 @@ export class Leader {
     // A pool without a usable provider has nothing to wait for: its status says what is wrong.
     if (provider) void this.#lists.read(name, provider);
     else this.#tellSpec(id, pool);
+  }
+
+  /** A record set needs no list of a provider: its zone reads what stands there before it writes. */
+  #startRecordSet(id: ActorId, object: PoolObject): void {
+    this.#started.add(id);
+    this.#cells.tell(id, { type: 'RESUME' });
+    this.#tellSpec(id, object);
   }
 
   /** Everything a pool has to know, in an order in which nothing is decided on what is out of date. */
@@ -194,7 +209,7 @@ export class Leader {
       return;
     }
     const pool = this.#ports.pools.all.get(actor);
-    if (pool) this.#startWhenRead(actor, pool);
+    if (pool) this.observePool(pool);
   }
 
   /** The records are those of a pool whose object is gone. Another one may have got its name. */
@@ -219,6 +234,8 @@ export class Leader {
     if (successor) this.#introduce(id, successor);
   }
 }
+
+const kindOf = (id: ActorId): string => (isRecordSet(id) ? 'NodeDNSRecordSet' : 'FloatingIPPool');
 
 const registryOf = (providers: LeaderPorts['providers']): ProviderRegistry =>
   Object.fromEntries(Object.entries(providers).map(([name, { facts }]) => [name, facts]));

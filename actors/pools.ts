@@ -3,9 +3,14 @@ import type { ObjectRef } from '../machines/jobs.ts';
 import type { ActorId, Address } from '../machines/types.ts';
 import type { ClusterFact, PoolObject } from './ports/cluster.ts';
 
-export const poolActor = ({ namespace, name }: Pick<ObjectRef, 'namespace' | 'name'>): ActorId => `pool/${namespace}/${name}`;
+/** The actor that stands for an object: a FloatingIPPool's pool, or a NodeDNSRecordSet's record set. */
+export const actorOf = ({ kind, namespace, name }: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>): ActorId =>
+  `${kind === 'NodeDNSRecordSet' ? 'dns' : 'pool'}/${namespace}/${name}`;
 
-/** The pools and their facts as last observed, whoever leads: a new leader starts from here. */
+export const isPool = (id: ActorId): boolean => id.startsWith('pool/');
+export const isRecordSet = (id: ActorId): boolean => id.startsWith('dns/');
+
+/** The pools, the record sets of nodes and their facts as last observed, whoever leads: a new leader starts from here. */
 export class ObservedPools {
   readonly #pools = new Map<ActorId, PoolObject>();
   readonly #facts = new Map<ActorId, ClusterFact>();
@@ -25,7 +30,7 @@ export class ObservedPools {
 
   /** Answers the other pools whose conflicts changed by it. */
   put(pool: PoolObject): readonly ActorId[] {
-    const id = poolActor(pool.ref);
+    const id = actorOf(pool.ref);
     const former = this.#pools.get(id);
     // A fact of a former object, or of watches that ended when the selectors changed, may be out of date: the present watches tell it anew.
     if (former?.ref.uid !== pool.ref.uid || matchOf(former) !== matchOf(pool)) this.#facts.delete(id);
@@ -35,7 +40,7 @@ export class ObservedPools {
 
   /** Forgets a pool, unless another one bears its name by now. */
   remove(ref: ObjectRef): readonly ActorId[] {
-    const id = poolActor(ref);
+    const id = actorOf(ref);
     if (this.#pools.get(id)?.ref.uid !== ref.uid) return [];
     this.#pools.delete(id);
     this.#facts.delete(id);
@@ -43,7 +48,7 @@ export class ObservedPools {
   }
 
   putFact(ref: ObjectRef, fact: ClusterFact): void {
-    this.#facts.set(poolActor(ref), fact);
+    this.#facts.set(actorOf(ref), fact);
   }
 
   /** Of several pools that list one address the oldest has it; of two of the same age the one whose uid sorts first. */

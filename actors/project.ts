@@ -1,11 +1,15 @@
 import type { AddressContext } from '../machines/ip.ts';
+import type { ObjectRef } from '../machines/jobs.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import { addressesIn } from '../machines/rebuild.ts';
+import { phaseOf } from '../machines/record-set.ts';
+import { recordSetConditions, recordSetEvents, recordSetStatus } from '../machines/record-set-status.ts';
 import { annotations, changesAt, failureReason, type PoolView, poolConditions, poolError, poolStatus } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
+import { isPool, isRecordSet } from './pools.ts';
 import type { ClusterEvent, ClusterWriter } from './ports/cluster.ts';
 import type { ActorRecord, Clock, Json, Observer, SavedTurn, Transition } from './ports.ts';
-import { poolView, stateOf } from './view.ts';
+import { poolView, recordSetView, stateOf } from './view.ts';
 
 /** Turns of one moment are shown as one. */
 const COALESCE_MS = 10;
@@ -50,6 +54,28 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
 
   const show = (cell: ActorId) => {
     due.delete(cell);
+    if (isRecordSet(cell)) showRecordSet(cell);
+    else showPool(cell);
+  };
+
+  const showRecordSet = (cell: ActorId) => {
+    const records = recordsOf(cell);
+    const view = records && recordSetView(cell, records);
+    if (!view?.context.ref || phaseOf(view.context) === 'Priming') return;
+    const told = events.get(cell) ?? [];
+    events.delete(cell);
+    writer.project({
+      ref: view.context.ref,
+      generation: view.context.generation,
+      status: recordSetStatus(view) as unknown as { [key: string]: Json },
+      conditions: recordSetConditions(view),
+      annotated: {},
+      addresses: [],
+      events: told,
+    });
+  };
+
+  const showPool = (cell: ActorId) => {
     forgetLater(cell);
     const records = recordsOf(cell);
     const view = records && poolView(cell, records, clock.now());
@@ -79,7 +105,7 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
   };
 
   const noteOwner = (cell: ActorId, actor: ActorId, lives: boolean) => {
-    if (actor === cell) return;
+    if (!actor.startsWith(`${cell}/ip/`)) return;
     const address = actor.slice(`${cell}/ip/`.length) as Address;
     if (lives) owners.set(address, cell);
     else if (owners.get(address) === cell) owners.delete(address);
@@ -87,9 +113,9 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
 
   return {
     showAll: (cells) => {
-      const pools = [...cells].filter((cell) => cell.startsWith('pool/'));
-      for (const cell of pools) for (const actor of recordsOf(cell)?.keys() ?? []) noteOwner(cell, actor, true);
-      for (const cell of pools) show(cell);
+      const shown = [...cells].filter((cell) => isPool(cell) || isRecordSet(cell));
+      for (const cell of shown) for (const actor of recordsOf(cell)?.keys() ?? []) noteOwner(cell, actor, true);
+      for (const cell of shown) show(cell);
     },
     reset: () => {
       for (const cell of [...later.keys()]) forgetLater(cell);
@@ -98,13 +124,13 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
       owners.clear();
     },
     turnSaved: (turn: SavedTurn) => {
-      if (!turn.cell.startsWith('pool/')) return;
+      if (!isPool(turn.cell) && !isRecordSet(turn.cell)) return;
       for (const { actor, after } of turn.transitions) noteOwner(turn.cell, actor, after !== null);
       const gone = turn.transitions.find(({ actor, after }) => actor === turn.cell && after === null);
       if (gone) {
-        const context = gone.before?.snapshot.context as unknown as PoolContext | undefined;
+        const context = gone.before?.snapshot.context as unknown as { readonly ref?: ObjectRef; readonly members?: object } | undefined;
         const had = [...(formerly.get(turn.cell) ?? []), ...(Object.keys(context?.members ?? {}) as Address[])];
-        if (context) writer.retract(context.ref, notOthers(turn.cell, had));
+        if (context?.ref) writer.retract(context.ref, notOthers(turn.cell, had));
         formerly.delete(turn.cell);
         forgetLater(turn.cell);
         return;
@@ -118,6 +144,7 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
 /** What people should hear of one actor's part in a turn. */
 export function eventsOf({ chart, before, after }: Transition): readonly ClusterEvent[] {
   if (!after) return [];
+  if (chart === 'dns-record-set') return recordSetEvents(before?.snapshot.context as never, after.snapshot.context as never);
   if (chart === 'ip') return addressEvents(before?.snapshot.context as never, after.snapshot.context as never, after);
   return chart === 'pool' ? poolEvents(before?.snapshot.context as never, after.snapshot.context as never) : [];
 }

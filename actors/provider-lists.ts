@@ -2,7 +2,7 @@ import type { Verification } from '../machines/jobs.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import type { Alarms } from './alarms.ts';
 import type { Cells } from './cells.ts';
-import { type ObservedPools, providerOf } from './pools.ts';
+import { isPool, type ObservedPools, providerOf } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { Clock, Log, Provider } from './ports.ts';
 import type { Settings } from './settings.ts';
@@ -40,7 +40,7 @@ export class ProviderLists {
     const truth = await readUntilKnown(provider, { clock, log, isClosed: () => cells.stopped });
     this.#reading.delete(name);
     if (truth === null || cells.stopped) return;
-    for (const [id, pool] of pools.all) if (providerOf(pool) === name) start(id, pool, truth);
+    for (const [id, pool] of pools.all) if (isPool(id) && providerOf(pool) === name) start(id, pool, truth);
     this.#verifyRegularly(name);
     const versions = versionsOf(cells.all.values());
     alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, provider, versions));
@@ -87,7 +87,7 @@ export class ProviderLists {
     const { cells, pools, isStarted } = this.#ports;
     for (const id of cells.all.keys()) {
       const pool = pools.all.get(id);
-      if (!pool || providerOf(pool) !== name || !isStarted(id)) continue;
+      if (!pool || !isPool(id) || providerOf(pool) !== name || !isStarted(id)) continue;
       this.tellAddresses(id, addresses, versions);
       cells.tell(id, { type: 'PROVIDER_OBSERVED', addresses });
     }

@@ -4,7 +4,7 @@ import { Alarms } from './alarms.ts';
 import type { Halt } from './cell.ts';
 import type { Charts } from './charts.ts';
 import { type KnownProvider, Leader } from './leader.ts';
-import { ObservedPools, poolActor } from './pools.ts';
+import { actorOf, ObservedPools } from './pools.ts';
 import type { ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
 import type { Leadership } from './ports/leadership.ts';
 import type { ActorRecord, Clock, Log, Observer, Probe, Queues, RecordStore } from './ports.ts';
@@ -163,12 +163,12 @@ export class Supervisor {
       },
       poolGone: (ref) => {
         const others = this.#pools.remove(ref);
-        if (!this.#pools.all.has(poolActor(ref))) this.#leader?.poolGone(poolActor(ref));
+        if (!this.#pools.all.has(actorOf(ref))) this.#leader?.poolGone(actorOf(ref));
         this.#observeAgain(others);
       },
       clusterObserved: (ref, fact) => {
         this.#pools.putFact(ref, fact);
-        this.#leader?.observeCluster(poolActor(ref));
+        this.#leader?.observeCluster(actorOf(ref));
       },
     };
   }
@@ -215,8 +215,15 @@ export class Supervisor {
     await leadership.writeTerm(term);
     if (!(await store.openTerm(term))) throw new Error(`the store holds a higher term than ${term}`);
     this.#runId = runId;
-    const leader = new Leader(term, { ...this.#ports, pools: this.#pools, observers: [...this.#ports.observers, this.#projector] }, (why) =>
-      this.#halted(leader, why),
+    const leader = new Leader(
+      term,
+      {
+        ...this.#ports,
+        pools: this.#pools,
+        isServed: (kind) => this.#ports.source.knows(kind),
+        observers: [...this.#ports.observers, this.#projector],
+      },
+      (why) => this.#halted(leader, why),
     );
     for (const observer of [...this.#ports.observers, this.#projector]) observer.reset?.();
     // From here on facts reach it; what it may not hear yet it asks for when it opens.

@@ -1,5 +1,7 @@
 import type { AddressContext } from '../machines/ip.ts';
 import type { PoolContext } from '../machines/pool.ts';
+import type { RecordSetContext } from '../machines/record-set.ts';
+import type { RecordSetView } from '../machines/record-set-status.ts';
 import type { AddressView, PoolView } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
 import type { ActorRecord } from './ports.ts';
@@ -13,11 +15,19 @@ export function poolView(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecor
   if (pool?.chart !== 'pool') return null;
   const addresses: Record<Address, AddressView> = {};
   let { term } = pool;
+  let recordSet: RecordSetContext | null = null;
   for (const record of records.values()) {
     term = Math.max(term, record.term);
+    if (record.chart === 'dns-record-set') recordSet = record.snapshot.context as unknown as RecordSetContext;
     if (record.chart !== 'ip') continue;
     const context = record.snapshot.context as unknown as AddressContext;
     addresses[context.address] = { state: stateOf(record.snapshot.value), context };
   }
-  return { state: stateOf(pool.snapshot.value), context: pool.snapshot.context as unknown as PoolContext, addresses, term, at };
+  return { state: stateOf(pool.snapshot.value), context: pool.snapshot.context as unknown as PoolContext, addresses, recordSet, term, at };
+}
+
+/** The cell of a NodeDNSRecordSet as decisions about status read it; null while it has none. */
+export function recordSetView(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>): RecordSetView | null {
+  const record = records.get(cell);
+  return record?.chart === 'dns-record-set' ? { context: record.snapshot.context as unknown as RecordSetContext, term: record.term } : null;
 }

@@ -34,6 +34,7 @@ export function factSource(pools: readonly Facts[], provider: string): FactSourc
       resync();
     },
     resync,
+    knows: () => true,
     close: async () => {
       listener = null;
     },

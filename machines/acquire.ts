@@ -1,7 +1,8 @@
 import { backoffMs, restMs } from './backoff.ts';
 import type { Decision } from './events.ts';
 import type { AnnounceInput, CreateFinding, CreateInput, CreateIntent, IntendCreateInput, PublishInput } from './jobs.ts';
-import { type Acquiring, isCreating, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare, staff } from './pool.ts';
+import { type Acquiring, isCreating, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare } from './pool.ts';
+import { staff } from './pool-members.ts';
 import type { Address, JobFailure } from './types.ts';
 
 /** Creating addresses: the intent is recorded before the call, the address is published before it is used, and a call whose outcome is unknown

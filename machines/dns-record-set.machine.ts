@@ -1,5 +1,5 @@
 import { setup } from 'xstate';
-import type { Decision } from './events.ts';
+import type { Decision, SpawnedChart } from './events.ts';
 import type { AnyRecordSetEvent, Phase, RecordSetContext, RecordSetInput, RecordSetSettings } from './record-set.ts';
 import * as set from './record-set.ts';
 
@@ -11,7 +11,7 @@ export const recordSetMachine = ({ verifyEveryMs }: RecordSetSettings) => {
     types: {} as { context: RecordSetContext; events: AnyRecordSetEvent; input: RecordSetInput },
     actions: {
       tell: (_, _params: { to: string; event: { type: string } }) => {},
-      spawn: (_, _params: { chart: 'ip'; id: string; input: unknown }) => {},
+      spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
       claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
     },
     delays: { unanswered: verifyEveryMs },

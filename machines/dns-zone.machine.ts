@@ -1,6 +1,6 @@
 import { setup } from 'xstate';
 import { durable } from './durable.machine.ts';
-import type { Decision } from './events.ts';
+import type { Decision, SpawnedChart } from './events.ts';
 import type { AnyZoneEvent, ZoneContext, ZoneInput, ZoneSettings } from './zone.ts';
 import * as zone from './zone.ts';
 import * as claims from './zone-claims.ts';
@@ -15,7 +15,7 @@ export const zoneMachine = (settings: ZoneSettings) => {
     actors: { ensureRecords: durable('ensureRecords') },
     actions: {
       tell: (_, _params: { to: string; event: { type: string } }) => {},
-      spawn: (_, _params: { chart: 'ip'; id: string; input: unknown }) => {},
+      spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
       claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
     },
     delays: {

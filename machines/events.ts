@@ -222,15 +222,14 @@ export type PoolEvent =
 /** Charts of which an actor may start another one in its cell. */
 export type SpawnedChart = 'ip' | 'dns-record-set';
 
-/** What decisions ask of the runtime besides a new context. Data: a chart emits it, the runtime carries it out after the save.
- *  `Spawned` names the charts that the decisions of one chart start. */
-export type Effect<Spawned extends SpawnedChart = 'ip'> =
+/** What decisions ask of the runtime besides a new context. Data: a chart emits it, the runtime carries it out after the save. */
+export type Effect =
   | { readonly type: 'tell'; readonly params: { readonly to: ActorId; readonly event: { readonly type: string } } }
-  | { readonly type: 'spawn'; readonly params: { readonly chart: Spawned; readonly id: ActorId; readonly input: unknown } }
+  | { readonly type: 'spawn'; readonly params: { readonly chart: SpawnedChart; readonly id: ActorId; readonly input: unknown } }
   | { readonly type: 'claim'; readonly params: { readonly to: ActorId; readonly event: { readonly type: 'CLAIM' } } };
 
 /** A decision's answer: the next context and what is to be done. */
-export interface Decision<C, Spawned extends SpawnedChart = 'ip'> {
+export interface Decision<C> {
   readonly context: C;
-  readonly effects: readonly Effect<Spawned>[];
+  readonly effects: readonly Effect[];
 }

@@ -1,6 +1,6 @@
 import { setup } from 'xstate';
 import { durable } from './durable.machine.ts';
-import type { Decision } from './events.ts';
+import type { Decision, SpawnedChart } from './events.ts';
 import type { AnyFirewallEvent, FirewallContext, FirewallMachineInput } from './firewall.ts';
 import * as firewall from './firewall.ts';
 
@@ -12,7 +12,7 @@ export const firewallMachine = () => {
     actors: { openFirewall: durable('openFirewall'), prune: durable('prune') },
     actions: {
       tell: (_, _params: { to: string; event: { type: string } }) => {},
-      spawn: (_, _params: { chart: 'ip'; id: string; input: unknown }) => {},
+      spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
       claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
     },
   });

@@ -17,6 +17,8 @@ export interface Member {
   readonly confirmed: boolean;
   /** Whether `node` was eligible when the address was last told. */
   readonly eligible: boolean;
+  /** True once the address has said where it stands since it was started. */
+  readonly heard: boolean;
   /** True from the moment the address is no longer wanted until it is released. */
   readonly retiring: boolean;
 }

@@ -1,6 +1,6 @@
 import { setup } from 'xstate';
 import { durable } from './durable.machine.ts';
-import type { Decision } from './events.ts';
+import type { Decision, SpawnedChart } from './events.ts';
 import type { AddressContext, AddressInput, AddressSettings, AnyAddressEvent } from './ip.ts';
 import * as ip from './ip.ts';
 
@@ -12,7 +12,7 @@ export const ipMachine = (settings: AddressSettings) => {
     actors: { find: durable('find'), assign: durable('assign'), release: durable('release') },
     actions: {
       tell: (_, _params: { to: string; event: { type: string } }) => {},
-      spawn: (_, _params: { chart: 'ip'; id: string; input: unknown }) => {},
+      spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
       claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
     },
     delays: { coolOff: ({ context, event }) => ip.coolOffLeft(settings)(context, event.at) },

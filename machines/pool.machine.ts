@@ -1,11 +1,14 @@
 import { setup } from 'xstate';
 import * as acquire from './acquire.ts';
 import { durable } from './durable.machine.ts';
-import type { Decision, PoolEvent } from './events.ts';
+import type { Decision, PoolEvent, SpawnedChart } from './events.ts';
 import * as granting from './granting.ts';
 import type { Announced, Created, CreateFinding, CreateIntent, Published } from './jobs.ts';
+import * as naming from './naming.ts';
 import type { PoolContext, PoolInput, PoolSettings } from './pool.ts';
 import * as pool from './pool.ts';
+import * as facts from './pool-facts.ts';
+import * as members from './pool-members.ts';
 import type { JobFailure } from './types.ts';
 
 type PoolOutcome =
@@ -38,10 +41,11 @@ export const poolMachine = (settings: PoolSettings) => {
     },
     actions: {
       tell: (_, _params: { to: string; event: { type: string } }) => {},
-      spawn: (_, _params: { chart: 'ip'; id: string; input: unknown }) => {},
+      spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
       claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
     },
     delays: {
+      naming: naming.PAUSE_MS,
       nextGrant: ({ context, event }) => Math.max(0, (context.grantAt ?? 0) - event.at),
       coolOff: ({ context, event }) => acquire.coolOffLeft(settings)(context, event.at),
     },
@@ -70,20 +74,21 @@ export const poolMachine = (settings: PoolSettings) => {
   return base
     .extend({
       actions: {
-        forgetFacts: always(pool.forgetFacts),
-        observeSpec: on('SPEC_OBSERVED', pool.observeSpec),
-        observeCluster: on('CLUSTER_OBSERVED', pool.observeCluster),
-        observeProvider: on('PROVIDER_OBSERVED', pool.observeProvider),
-        observeClaims: on('CLAIMS_OBSERVED', pool.observeClaims),
-        noteReady: on('READY', pool.onReady),
-        noteAssigned: on('ASSIGNED', pool.onAssigned),
-        noteFailed: on('FAILED', pool.onFailed(settings)),
-        noteGone: on('GONE', pool.onGone),
-        retireAll: always(pool.remove),
-        staff: always((context) => pool.staff(context)),
+        forgetFacts: always(facts.forgetFacts),
+        observeSpec: on('SPEC_OBSERVED', facts.observeSpec),
+        observeCluster: on('CLUSTER_OBSERVED', facts.observeCluster),
+        observeProvider: on('PROVIDER_OBSERVED', facts.observeProvider),
+        observeClaims: on('CLAIMS_OBSERVED', facts.observeClaims),
+        noteReady: on('READY', members.onReady),
+        noteAssigned: on('ASSIGNED', members.onAssigned),
+        noteFailed: on('FAILED', members.onFailed(settings)),
+        noteGone: on('GONE', members.onGone),
+        retireAll: always(members.remove),
+        staff: always((context) => members.staff(context)),
         grant: always(granting.grant),
         planGrant: always(granting.planGrant),
         forgetGrant: always(granting.forgetGrant),
+        name: always(naming.name),
         intend: always(acquire.intend),
         interrupt: always(acquire.interrupt(settings)),
         noteIntent: on('xstate.done.actor.intend', (context, { output }) => acquire.intended(context, output)),
@@ -111,6 +116,9 @@ export const poolMachine = (settings: PoolSettings) => {
         grantsLater: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== null),
         grantsNever: asks((context, event) => granting.decideGrants(context, event.at).nextAt === null),
         grantsOtherwise: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== context.grantAt),
+        namesDiffer: asks(naming.namesDiffer),
+        namesAgree: asks((context) => !naming.namesDiffer(context)),
+        isUnsettled: asks(naming.isUnsettled),
         lacksAddress: asks(pool.lacksAddress),
         hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),
         hasUnpublished: asks(({ acquiring }) => acquiring.unpublished !== null),
@@ -177,6 +185,26 @@ export const poolMachine = (settings: PoolSettings) => {
                   after: { nextGrant: 'Open' },
                   on: { RESUME: { target: 'Spacing', reenter: true, actions: ['forgetFacts', 'planGrant'] } },
                   exit: 'forgetGrant',
+                },
+              },
+            },
+            naming: {
+              initial: 'Named',
+              states: {
+                Named: {
+                  description: 'The record set, if there is one, was told which addresses serve.',
+                  always: { guard: 'namesDiffer', target: 'Settling' },
+                },
+                Settling: {
+                  description: 'Lets what changes settle: an address that has moved within that time is not taken out and put back.',
+                  always: { guard: 'namesAgree', target: 'Named' },
+                  after: {
+                    naming: [
+                      { guard: 'isUnsettled', target: 'Settling', reenter: true },
+                      { target: 'Named', actions: 'name' },
+                    ],
+                  },
+                  on: { RESUME: { target: 'Settling', reenter: true, actions: 'forgetFacts' } },
                 },
               },
             },

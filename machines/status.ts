@@ -1,6 +1,8 @@
 import type { AddressContext } from './ip.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
 import { isCreating, isPrimed, listed, wanted } from './pool.ts';
+import type { RecordSetContext } from './record-set.ts';
+import { recordSetProblem } from './record-set-status.ts';
 import type { Address, JobFailure } from './types.ts';
 
 /** FLIPOP's names for what an address is doing. */
@@ -16,6 +18,8 @@ export interface PoolView {
   readonly state: string;
   readonly context: PoolContext;
   readonly addresses: Readonly<Record<Address, AddressView>>;
+  /** The pool's record set; null while it has none. */
+  readonly recordSet: RecordSetContext | null;
   readonly term: number;
   /** When it is looked at, ms since the epoch: what only lasts until a time is over then. */
   readonly at: number;
@@ -216,7 +220,7 @@ function problemOf(view: PoolView): Finding | null {
   if (isPrimed(context) && waiting.length > 0 && context.grantAt === null && !inTurn(context)) {
     return { reason: 'NoEligibleNode', message: `no eligible node is free for ${waiting.join(', ')}` };
   }
-  return null;
+  return view.recordSet && recordSetProblem(view.recordSet);
 }
 
 /** Waiting only because another assignment of this pool has to be confirmed first. */

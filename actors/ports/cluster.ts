@@ -33,6 +33,8 @@ export interface ClusterSource {
   start(listener: ClusterListener): Promise<void>;
   /** Tells everything again, as of now. */
   resync(): void;
+  /** Whether the objects of a kind are seen; while they are not, that one is missing says nothing. */
+  knows(kind: string): boolean;
   close(): Promise<void>;
 }
 

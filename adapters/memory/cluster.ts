@@ -196,6 +196,7 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
           tellFacts(told);
         });
       },
+      knows: () => true,
       close: async () => {
         listener = null;
       },

@@ -22,5 +22,6 @@ export const toldToo = (source: ClusterSource, objects: Objects): ClusterSource 
       clusterObserved: (pool, fact) => listener.clusterObserved(pool, fact),
     }),
   resync: () => source.resync(),
+  knows: (kind) => source.knows(kind),
   close: () => source.close(),
 });

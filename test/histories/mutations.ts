@@ -12,6 +12,7 @@ import type { AddressContext, AnyAddressEvent } from '../../machines/ip.ts';
 import * as ip from '../../machines/ip.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import * as pool from '../../machines/pool.ts';
+import * as members from '../../machines/pool-members.ts';
 import { grants } from '../machines/mutations-pool.ts';
 import { action, guard, type Spoil, state } from '../machines/mutations-spoil.ts';
 import type { Rule } from '../support/invariants.ts';
@@ -163,7 +164,7 @@ export const MUTATIONS: Readonly<Record<Rule, readonly [Mutation, ...Mutation[]]
       mutation: 'the cool-off is counted from nowhere: the time of an assignment is not kept',
       spoil: inChart(
         'pool',
-        action<PoolContext, Assigned>('noteAssigned', (context, event) => pool.onAssigned(context, { ...event, moved: false })),
+        action<PoolContext, Assigned>('noteAssigned', (context, event) => members.onAssigned(context, { ...event, moved: false })),
       ),
       history: { ...CALM, pools: [[0, 1]], coolOffSeconds: 10 },
     },
@@ -217,7 +218,7 @@ export const END_MUTATIONS: Readonly<Record<string, readonly [Mutation]>> = {
       spoil: inChart(
         'pool',
         action<PoolContext, Ready>('noteReady', (context, event) =>
-          context.members[event.address]?.node ? { context, effects: [] } : pool.onReady(context, event),
+          context.members[event.address]?.node ? { context, effects: [] } : members.onReady(context, event),
         ),
       ),
       history: { ...CALM, steps: [step(2_000, { kind: 'nodeFails', node: 0 }), wait(1_000)] },

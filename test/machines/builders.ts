@@ -174,6 +174,7 @@ export const member = (change: Partial<Member> = {}): Member => ({
   region: 'nyc3',
   node: null,
   stands: null,
+  heard: true,
   confirmed: false,
   eligible: false,
   retiring: false,

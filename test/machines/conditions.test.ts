@@ -95,7 +95,7 @@ describe('the conditions of a pool', () => {
   });
 
   test('of a pool of which nothing is known yet are not Ready', () => {
-    const empty: PoolView = { state: 'Priming', context: poolContext(poolInput()), addresses: {}, term: 1, at: START };
+    const empty: PoolView = { state: 'Priming', context: poolContext(poolInput()), addresses: {}, recordSet: null, term: 1, at: START };
     expect(told(empty).Ready).toEqual(['False', 'Priming', '0 of 0 addresses are active']);
   });
 });

@@ -35,7 +35,7 @@ const members = fc
             const stands = kind === 'holds' ? node : null;
             return [
               address,
-              { ...common, node, stands, confirmed: kind === 'holds', holder: kind === 'holds' ? providerIDOf(own) : holder },
+              { ...common, heard: true, node, stands, confirmed: kind === 'holds', holder: kind === 'holds' ? providerIDOf(own) : holder },
             ];
           }),
       ),

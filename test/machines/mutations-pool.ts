@@ -5,9 +5,11 @@ import * as granting from '../../machines/granting.ts';
 import type { Created } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import * as pool from '../../machines/pool.ts';
-import { A, B, C, cutOff, observed, refOf, START } from './builders.ts';
+import * as facts from '../../machines/pool-facts.ts';
+import * as members from '../../machines/pool-members.ts';
+import { A, B, C, cutOff, observed, refOf, SECOND, START } from './builders.ts';
 import { action, type ChartMutation, guard, type Spoil, state } from './mutations-spoil.ts';
-import { event, failed, named, provided, ready, spec } from './pool-world.ts';
+import { assigned, event, failed, named, provided, ready, spec } from './pool-world.ts';
 
 const observes = (change: Readonly<Record<string, unknown>> = {}) => event('SPEC_OBSERVED', spec(change));
 const nodes = (...names: readonly string[]) => event('CLUSTER_OBSERVED', named(...names));
@@ -40,6 +42,17 @@ const lacks = (context: PoolContext): boolean => pool.isPrimed(context) && pool.
 
 /** For each rule of a pool a defect that it must catch. */
 export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
+  'what is published serves, and is told only once every address has said where it is': {
+    mutation: 'addresses that were not heard yet do not hold the others up',
+    spoil: guard<PoolContext>('isUnsettled', () => false),
+    events: [
+      observes({ dnsRecordSet: { zone: 'example.com', recordName: 'web' } }),
+      nodes('a', 'b'),
+      event('PROVIDER_OBSERVED', provided(observed(A), observed(B))),
+      event('ASSIGNED', assigned(A, refOf('a'))),
+      event('xstate.after.naming.pool.Serving.naming.Settling', {}, START + 2 * SECOND),
+    ],
+  },
   'nothing is started or granted before spec, nodes and provider are known': {
     mutation: 'a pool that was just loaded grants on what it remembers of its nodes',
     spoil: guard<PoolContext>('canGrant', (context, { at }) => granting.decideGrants(context, at).grants.length > 0),
@@ -48,7 +61,7 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
   'only addresses that are wanted are started, and each once': {
     mutation: 'whenever the provider is read, every address is started anew',
     spoil: action<PoolContext, ProviderObserved>('observeProvider', (context, fact) =>
-      pool.observeProvider({ ...context, members: {} }, fact),
+      facts.observeProvider({ ...context, members: {} }, fact),
     ),
     events: [...primed, event('PROVIDER_OBSERVED', provided(observed(A), observed(B)))],
   },
@@ -67,7 +80,7 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
   'only addresses of the pool are told anything': {
     mutation: 'that a node was lost is told to the address of the same number in another pool',
     spoil: action<PoolContext, ClusterObserved>('observeCluster', (context, fact) => {
-      const decided = pool.observeCluster(context, fact);
+      const decided = facts.observeCluster(context, fact);
       return { ...decided, effects: decided.effects.map(toOther) };
     }),
     events: [...primed, waits(A), nodes('b')],
@@ -75,7 +88,7 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
   'an address is given up only once, and always left where it is': {
     mutation: 'when a pool is deleted its addresses are to be deleted too',
     spoil: action<PoolContext>('retireAll', (context) => {
-      const { effects, ...decided } = pool.remove(context);
+      const { effects, ...decided } = members.remove(context);
       const told = effects.flatMap((effect) => (effect.type === 'tell' ? [effect] : []));
       const deletes = told.map(({ type, params }) => ({ type, params: { ...params, event: { ...params.event, policy: 'Delete' } } }));
       return { ...decided, effects: deletes };

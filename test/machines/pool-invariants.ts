@@ -1,14 +1,15 @@
 import type { Step } from '../../actors/step.ts';
-import type { NodeGranted } from '../../machines/events.ts';
+import type { NodeGranted, RecordsWanted } from '../../machines/events.ts';
 import { decideGrants } from '../../machines/granting.ts';
 import type { CreateInput } from '../../machines/jobs.ts';
-import { addressActor, CREATE_CLAIM, claimedByPool, isPrimed, type PoolContext, wanted } from '../../machines/pool.ts';
+import { addressActor, CREATE_CLAIM, claimedByPool, isPrimed, type PoolContext, recordSetActor, wanted } from '../../machines/pool.ts';
 import type { ActorId, Address } from '../../machines/types.ts';
 import type { Edge } from './explore.ts';
 
 const contextOf = (step: Step): PoolContext => step.snapshot.context as PoolContext;
 const inside = (step: Step, state: string): boolean => JSON.stringify(step.snapshot.value).includes(`"${state}"`);
-const spawned = (step: Step): readonly ActorId[] => step.effects.flatMap((effect) => (effect.type === 'spawn' ? [effect.params.id] : []));
+const spawned = (step: Step): readonly ActorId[] =>
+  step.effects.flatMap((effect) => (effect.type === 'spawn' && effect.params.chart === 'ip' ? [effect.params.id] : []));
 const sends = (step: Step, type: string): readonly { readonly to: ActorId; readonly event: unknown }[] =>
   step.effects.flatMap((effect) => (effect.type === 'tell' && effect.params.event.type === type ? [effect.params] : []));
 const grantsOf = (step: Step) => sends(step, 'NODE_GRANTED').map(({ to, event }) => ({ to, node: (event as NodeGranted).node }));
@@ -37,9 +38,17 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
     grantsOf(after).every(({ node }) => !contextOf(after).fullNodes.includes(node.name)),
 
   'only addresses of the pool are told anything': ({ before, after }) => {
-    const ours = [...actorsOf(contextOf(before)), ...actorsOf(contextOf(after))];
+    const ours = [recordSetActor(contextOf(after).id), ...actorsOf(contextOf(before)), ...actorsOf(contextOf(after))];
     return after.effects.every((effect) => effect.type !== 'tell' || ours.includes(effect.params.to));
   },
+
+  'what is published serves, and is told only once every address has said where it is': ({ after }) =>
+    sends(after, 'RECORDS_WANTED').every(({ event }) => {
+      const { members } = contextOf(after);
+      const { target, addresses } = event as RecordsWanted;
+      const serves = addresses.every((address) => members[address]?.confirmed && members[address]?.eligible);
+      return serves && (target === null || Object.values(members).every(({ heard, retiring }) => heard || retiring));
+    }),
 
   'an address is given up only once, and always left where it is': ({ before, after }) =>
     sends(after, 'RETIRE').every(({ to, event }) => {

@@ -28,6 +28,26 @@ export const GRANTING = [
   event('xstate.after.nextGrant.pool.Serving.granting.Spacing', {}, START + 20 * SECOND),
 ];
 
+const ZONE = { dnsRecordSet: { zone: 'example.com', recordName: 'web' } };
+
+/** What decides which addresses a pool that lists A and B has published. */
+export const NAMING = [
+  event('SPEC_OBSERVED', spec(ZONE)),
+  event('SPEC_OBSERVED', spec()),
+  event('SPEC_OBSERVED', spec({ provider: 'aws', ...ZONE })),
+  event('CLUSTER_OBSERVED', named('b')),
+  event('CLUSTER_OBSERVED', named('a', 'b')),
+  event('PROVIDER_OBSERVED', provided(observed(A), observed(B, 'b'))),
+  event('DELETED'),
+  event('RESUME'),
+  event('READY', ready(A)),
+  event('READY', ready(B, 'b')),
+  event('ASSIGNED', assigned(A, refOf('a'))),
+  event('ASSIGNED', assigned(B, refOf('b'))),
+  event('FAILED', failed(A, 'NotFound', null)),
+  event('xstate.after.naming.pool.Serving.naming.Settling', {}, START + 2 * SECOND),
+];
+
 /** Outcomes of a creation, and the facts that can come in between, for a pool that lists A and wants one address or two. */
 export const CREATING = [
   event('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 1 })),
@@ -73,6 +93,7 @@ export const poolTelling: Telling = ({ value, context }) => {
     acquiring,
     created,
     deleted,
+    named: told,
   } = context as PoolContext;
   const { intending, intent, inDoubtUntil, unpublished, published, unclear } = acquiring;
   if (deleted) return [value, Object.keys(members), intent !== null, unpublished, unclear.length];
@@ -80,13 +101,15 @@ export const poolTelling: Telling = ({ value, context }) => {
     value,
     [known?.desired, known?.ips.length, known?.match.nodeLabel, error !== null, query !== null, list !== null],
     candidates.map(({ name }) => name).sort(),
-    Object.entries(members).map(([address, { ready: waits, node, confirmed, retiring }]) => [
+    Object.entries(members).map(([address, { ready: waits, node, confirmed, retiring, heard }]) => [
       address,
       waits,
       node?.name,
       confirmed,
       retiring,
+      heard,
     ]),
+    told && [told.target !== null, told.addresses],
     [fullNodes.length > 0, Object.keys(backOff).length > 0],
     [intending, intent !== null, inDoubtUntil !== null, unpublished, published.length, unclear.length, created.length],
   ];

@@ -8,6 +8,7 @@ import { Driven } from './drive.ts';
 export const poolInput = (change: Partial<PoolInput> = {}): PoolInput => ({
   id: POOL,
   ref: { kind: 'FloatingIPPool', namespace: 'default', name: 'ingress', uid: 'uid-ingress' },
+  since: 0,
   ...change,
 });
 

@@ -19,6 +19,7 @@ export const view = (
   state = 'Serving',
 ): PoolView => ({
   state,
+  recordSet: null,
   context: {
     ...poolContext(poolInput()),
     generation: 3,

@@ -160,6 +160,7 @@ describe('a valid spec', () => {
         ips: [B, A],
         coolOffMs: 0,
         match: { tolerations: [] },
+        records: null,
         dns: '',
       },
       error: null,

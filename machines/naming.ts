@@ -1,0 +1,45 @@
+import { entries, isPrimed, type Named, type Next, next, type PoolContext, recordSetActor } from './pool.ts';
+import type { Address } from './types.ts';
+
+/** A pool and its record set: which of its addresses are published. */
+
+/** How long what serves may change before the record set is told, ms: a failover that ends sooner leaves DNS alone. */
+export const PAUSE_MS = 2000;
+
+/** The addresses that serve now: confirmed by the provider on a node that may hold them. */
+const serving = (context: PoolContext): readonly Address[] =>
+  entries(context.members)
+    .filter(([, { confirmed, eligible, retiring }]) => confirmed && eligible && !retiring)
+    .map(([address]) => address)
+    .sort();
+
+const namedNow = (context: PoolContext): Named => {
+  const target = context.spec?.records ?? null;
+  return { target, addresses: target ? serving(context) : [] };
+};
+
+/** The record set is to hold something else than it was told. */
+export const namesDiffer = (context: PoolContext): boolean => {
+  const now = namedNow(context);
+  if (!context.named) return now.target !== null;
+  return JSON.stringify([now.target, now.addresses]) !== JSON.stringify([context.named.target, context.named.addresses]);
+};
+
+/** Some addresses have not said yet where they are: what is known of the others is not all that serves. */
+export const isUnsettled = (context: PoolContext): boolean =>
+  !isPrimed(context) ||
+  entries(context.members).some(
+    ([, { heard, node, confirmed, holder, retiring }]) =>
+      !retiring && (!heard || (node !== null && !confirmed && holder === node.providerID)),
+  );
+
+/** Tells the record set what it is to hold; the first time it begins it. */
+export function name(context: PoolContext): Next {
+  if (!namesDiffer(context)) return next(context);
+  const named = namedNow(context);
+  const id = recordSetActor(context.id);
+  const { since } = context;
+  const begin = { type: 'spawn', params: { chart: 'dns-record-set', id, input: { id, ref: null, since } } } as const;
+  const wanted = { type: 'tell', params: { to: id, event: { type: 'RECORDS_WANTED', ...named, since } } } as const;
+  return next({ ...context, named }, [begin, wanted]);
+}

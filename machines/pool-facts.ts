@@ -1,0 +1,68 @@
+import type { ClaimsObserved, ClusterObserved, Effect, ProviderObserved, SpecObserved } from './events.ts';
+import type { Member } from './grants.ts';
+import { matching, queryOf } from './match.ts';
+import { entries, lacks, type Next, next, type PoolContext, tell, wanted } from './pool.ts';
+import { staff } from './pool-members.ts';
+import type { Address, ObservedAddress, ProviderID } from './types.ts';
+import { checkPoolSpec } from './validate.ts';
+
+/** Takes the spec over when it is valid, else only says why not: what is assigned stays. Its nodes count as unknown from then on: an invalid selector
+ *  watches nothing, so what was known of them ages unseen until they are told again. */
+export function observeSpec(context: PoolContext, event: SpecObserved): Next {
+  if (event.generation < context.generation) return next(context);
+  const checked = checkPoolSpec(event.spec, event.registry);
+  const { conflicts } = event;
+  if (!checked.spec) return next({ ...context, generation: event.generation, conflicts, error: checked.error, query: null });
+  const { spec } = checked;
+  const published = context.acquiring.published.filter((address) => !spec.ips.includes(address));
+  const settled = context.acquiring.unclear.some((address) => spec.ips.includes(address));
+  const acquiring = { ...context.acquiring, published, ...(settled && { unclear: [], intent: null }) };
+  const observed = { ...context, generation: event.generation, spec, conflicts, error: null, acquiring };
+  // What kept an address from being created is no trouble any more once none is missing.
+  return staff(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
+}
+
+/** Puts the matching nodes in line: those known keep their places, new ones join by name. Tells each address whose node changed, and forgets the
+ *  back-off of nodes that are gone. */
+export function observeCluster(context: PoolContext, event: ClusterObserved): Next {
+  const { spec } = context;
+  if (!spec || event.query !== queryOf(spec.match)) return next(context);
+  const found = matching(event.nodes, event.pods, spec.match).filter(({ providerID }) => providerID.startsWith(spec.providerIDPrefix));
+  const byName = new Map(found.map((node) => [node.name, node]));
+  const known = context.candidates.flatMap(({ name }) => byName.get(name) ?? []);
+  const names = new Set(known.map(({ name }) => name));
+  const candidates = [...known, ...found.filter(({ name }) => !names.has(name))];
+  const there = new Set(event.nodes.map(({ name }) => name));
+  const backOff = Object.fromEntries(Object.entries(context.backOff).filter(([name]) => there.has(name)));
+  return staff(tellMembers({ ...context, query: event.query, candidates, backOff }));
+}
+
+/** What the provider reports of all addresses: lets the members that wait for it start. */
+export function observeProvider(context: PoolContext, event: ProviderObserved): Next {
+  const provided = Object.fromEntries(event.addresses.map((observed) => [observed.address, observed]));
+  return staff({ ...context, provided, occupied: occupiedBy(context, event.addresses) });
+}
+
+/** After a load: the nodes may have changed since, and are told again. Nothing is granted or created before. */
+export const forgetFacts = (context: PoolContext): Next => next({ ...context, query: null });
+
+export const observeClaims = (context: PoolContext, event: ClaimsObserved): Next => staff({ ...context, fullNodes: event.fullNodes });
+
+const occupiedBy = (context: PoolContext, observed: readonly ObservedAddress[]): readonly ProviderID[] => {
+  const members = new Set<string>(wanted(context));
+  return observed.flatMap(({ address, providerID }) => (providerID && !members.has(address) ? [providerID] : [])).sort();
+};
+
+function tellMembers(context: PoolContext): Next {
+  const effects: Effect[] = [];
+  const members: Record<Address, Member> = { ...context.members };
+  const eligible = new Set(context.candidates.map(({ name, providerID }) => `${name} ${providerID}`));
+  for (const [address, member] of entries(context.members)) {
+    if (!member.node) continue;
+    const now = eligible.has(`${member.node.name} ${member.node.providerID}`);
+    if (now === member.eligible) continue;
+    members[address] = { ...member, eligible: now };
+    effects.push(tell(context, address, { type: 'NODE_OBSERVED', name: member.node.name, eligible: now }));
+  }
+  return next({ ...context, members }, effects);
+}

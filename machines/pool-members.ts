@@ -1,0 +1,165 @@
+import { backoffMs } from './backoff.ts';
+import type { Assigned, Effect, Failed, Ready } from './events.ts';
+import type { Member } from './grants.ts';
+import type { AddressInput } from './ip.ts';
+import {
+  addressActor,
+  addressClaim,
+  entries,
+  isPrimed,
+  type Next,
+  next,
+  type PoolContext,
+  type PoolSettings,
+  recordSetActor,
+  tell,
+  wanted,
+} from './pool.ts';
+import type { Address, NodeRef, ObservedAddress, ProviderID } from './types.ts';
+
+const memberless = (context: PoolContext, address: Address): boolean => context.members[address] === undefined;
+
+/** Starts an address for each one wanted, retires those not wanted any more. Does nothing before the provider was read. */
+export function staff(input: PoolContext | Next): Next {
+  const { context, effects } = 'context' in input ? input : next(input);
+  if (!isPrimed(context) || !context.spec || context.deleted) return next(context, effects);
+  const goal = new Set(Object.keys(context.members).length === 0 || context.provider === context.spec.provider ? wanted(context) : []);
+  const retired = entries(context.members).filter(([address, member]) => !goal.has(address) && !member.retiring);
+  const members: Record<Address, Member> = { ...context.members };
+  const added: Effect[] = [];
+  for (const [address, member] of retired) {
+    members[address] = { ...member, retiring: true, ready: false };
+    added.push(tell(context, address, { type: 'RETIRE', policy: 'Retain' }));
+  }
+  let rank = context.nextRank;
+  for (const address of goal) {
+    if (!memberless(context, address) || context.fullNodes.includes(addressClaim(address))) continue;
+    members[address] = newMember(rank, context.provided?.[address] ?? null);
+    rank += 1;
+    added.push({ type: 'spawn', params: { chart: 'ip', id: addressActor(context.id, address), input: addressInput(context, address) } });
+  }
+  return next({ ...context, members, nextRank: rank, provider: context.spec.provider, provided: {}, remembered: {} }, [
+    ...effects,
+    ...added,
+  ]);
+}
+
+const newMember = (rank: number, observed: ObservedAddress | null): Member => ({
+  rank,
+  ready: false,
+  holder: observed?.providerID ?? null,
+  region: observed?.region ?? '',
+  node: null,
+  stands: null,
+  confirmed: false,
+  eligible: false,
+  retiring: false,
+  heard: false,
+});
+
+function addressInput(context: PoolContext, address: Address): AddressInput {
+  const remembered = context.remembered[address];
+  return {
+    id: addressActor(context.id, address),
+    pool: context.id,
+    provider: context.spec?.provider ?? '',
+    address,
+    origin: context.created.includes(address) ? 'Created' : 'Found',
+    observed: context.provided?.[address] ?? null,
+    ...(remembered && { remembered }),
+  };
+}
+
+const withMember = (context: PoolContext, address: Address, change: Partial<Member>): PoolContext => {
+  const member = context.members[address];
+  return member ? { ...context, members: { ...context.members, [address]: { ...member, ...change } } } : context;
+};
+
+/** The address wants a node. One that lost its node goes to the end of the line, so that a recovering node can get its own address back;
+ *  a node that lost its address while it matches goes to the head of its line. */
+export function onReady(context: PoolContext, { address, holder, region }: Ready): Next {
+  const member = context.members[address];
+  if (!member || member.retiring) return next(context);
+  const rank = member.node ? context.nextRank : member.rank;
+  const freed = freeNode(context, member.node, holder);
+  return next({
+    ...withMember(freed, address, {
+      heard: true,
+      ready: true,
+      holder,
+      region,
+      node: null,
+      stands: standsStill(member, holder),
+      confirmed: false,
+      eligible: false,
+      rank,
+    }),
+    nextRank: Math.max(context.nextRank, rank + 1),
+  });
+}
+
+const standsStill = ({ stands }: Member, holder: ProviderID | null): NodeRef | null =>
+  stands && stands.providerID === holder ? stands : null;
+
+const freeNode = (context: PoolContext, node: NodeRef | null, holder: ProviderID | null): PoolContext => {
+  if (!node || node.providerID === holder) return context;
+  const freed = context.candidates.filter(({ name }) => name === node.name);
+  return { ...context, candidates: [...freed, ...context.candidates.filter(({ name }) => name !== node.name)] };
+};
+
+/** The provider confirmed the address on the node. The cool-off counts from here, unless nothing was moved. */
+export function onAssigned(context: PoolContext, { address, node, moved, at }: Assigned): Next {
+  const { [node.name]: _, ...backOff } = context.backOff;
+  const confirmed = withMember(context, address, {
+    heard: true,
+    node,
+    stands: node,
+    confirmed: true,
+    ready: false,
+    holder: node.providerID,
+  });
+  return next({ ...confirmed, backOff, lastAssignmentAt: moved ? at : context.lastAssignmentAt });
+}
+
+/** The address waits after an error. A grant given back puts the node in back-off as well, unless the error says nothing about the node. */
+export const onFailed =
+  ({ backoff }: PoolSettings) =>
+  (context: PoolContext, { address, kind, returned, holder, at }: Failed): Next => {
+    const member = context.members[address];
+    if (!member) return next(context);
+    const gone = kind === 'NotFound';
+    const given = withMember(context, address, {
+      heard: true,
+      holder,
+      stands: standsStill(member, holder),
+      ready: false,
+      ...((returned || gone) && { node: null, confirmed: false, eligible: false, rank: context.nextRank }),
+    });
+    const ranked = { ...given, nextRank: context.nextRank + 1 };
+    if (gone) return next(freeNode(ranked, member.node, null));
+    if (!returned || kind === 'Unauthorized' || kind === 'RateLimited') return next(ranked);
+    const attempts = (context.backOff[returned.name]?.attempts ?? 0) + 1;
+    const until = at + backoffMs(backoff, { kind, retryAfterMs: null }, attempts);
+    return next({ ...ranked, backOff: { ...context.backOff, [returned.name]: { since: at, until, attempts } } });
+  };
+
+export function onGone(context: PoolContext, { address }: { readonly address: Address }): Next {
+  const member = context.members[address];
+  if (!member) return next(context);
+  const { [address]: _, ...members } = context.members;
+  const occupied = member.holder ? [...new Set([...context.occupied, member.holder])].sort() : context.occupied;
+  return staff(freeNode({ ...context, members, occupied }, member.node, null));
+}
+
+/** The record set gives its claim back; what is published stays. */
+const endRecords = ({ id }: PoolContext): Effect => ({ type: 'tell', params: { to: recordSetActor(id), event: { type: 'DELETED' } } });
+
+export function remove(context: PoolContext): Next {
+  const effects = entries(context.members)
+    .filter(([, member]) => !member.retiring)
+    .map(([address]) => tell(context, address, { type: 'RETIRE', policy: 'Retain' }));
+  const members = Object.fromEntries(
+    entries(context.members).map(([address, member]) => [address, { ...member, retiring: true, ready: false }]),
+  );
+  return next({ ...context, members, deleted: true }, context.named ? [...effects, endRecords(context)] : effects);
+}
