@@ -50,7 +50,7 @@ async function serve(stage: Stage, nodes: readonly string[], options: Partial<Op
 }
 
 /** Resolves once the address is active on another node than `former`, at the provider too. */
-export async function movedFrom({ stage, ip }: Served, former: string, deadlineMs = 60_000): Promise<string> {
+export async function movedFrom({ stage, ip }: Pick<Served, 'stage' | 'ip'>, former: string, deadlineMs = 60_000): Promise<string> {
   const moved = async () => {
     const now = await stage.activeOn('ingress', ip);
     return now !== null && now !== former && stage.heldBy(ip) === now;

@@ -1,0 +1,3 @@
+import { replicaScenarios } from '../e2e/replicas.scenario.ts';
+
+replicaScenarios();

@@ -1,0 +1,3 @@
+import { replicaScenarios } from './replicas.scenario.ts';
+
+replicaScenarios();
