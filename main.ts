@@ -111,7 +111,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   opened.push(() => writer.close());
   const catalogue = charts(settings, (name) => known.providers[name]?.facts.addressesPerNode ?? 1);
 
-  const queueNames = [...known.callable, OUTCOMES, TIMERS];
+  const queueNames = [...known.names, OUTCOMES, TIMERS];
   const pages = await servePages(options, environment, {
     version: VERSION,
     log,

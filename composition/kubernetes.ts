@@ -45,8 +45,8 @@ export function kubernetes(options: Options, { connection, namespace, clock, log
     timings: TIMINGS,
     queryOf,
     served: (served) => {
-      waitsFor(served ? null : 'the FloatingIPPool CRD is not served: install crds/floatingippools.yaml');
-      if (!served) log.warn('FloatingIPPools are not served by this cluster: install the CRD; looks again every few seconds');
+      waitsFor(served ? null : 'neither FloatingIPPools nor NodeDNSRecordSets are served: install the definitions in crds/');
+      if (!served) log.warn('this cluster serves neither FloatingIPPools nor NodeDNSRecordSets: install their definitions; looks again every few seconds');
     },
   });
   const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname() });

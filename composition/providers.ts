@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { KnownProvider } from '../actors/leader.ts';
 import type { Budget, Log, Probe, Provider } from '../actors/ports.ts';
 import type { Environment, Options } from '../adapters/cli/options.ts';
+import { cloudflareBudget, createCloudflareProvider } from '../adapters/cloudflare/provider.ts';
 import { createDigitalOceanProvider } from '../adapters/digitalocean/provider.ts';
 import { type RedisBudgetOptions, redisBudget } from '../adapters/redis/budget.ts';
 import type { RedisLink } from '../adapters/redis/link.ts';
@@ -30,9 +31,8 @@ interface Offer {
   readonly token: string | null;
   readonly url: string | null;
   /** The rates of its budget, where they are not DigitalOcean's. */
-  readonly rates: Pick<RedisBudgetOptions, 'perMinute' | 'perHour' | 'createsPerMinute'>;
-  /** Null while this program cannot call it: specs may name it, nothing is asked of it. */
-  readonly client: ((account: Account) => Client) | null;
+  readonly rates: Pick<RedisBudgetOptions, 'perMinute' | 'perHour' | 'createsPerMinute' | 'reserve'>;
+  readonly client: (account: Account) => Client;
 }
 
 /** The one place to add a provider. Its name is its key: in specs, as the name of its queue, in metrics. */
@@ -46,12 +46,12 @@ const offers = (options: Options, environment: Environment): Readonly<Record<str
     client: (account) => createDigitalOceanProvider({ ...account, addressAPI: options.digitaloceanAddressApi }),
   },
   cloudflare: {
-    facts: { addresses: false, dns: true, ipv6: false, addressesPerNode: 0, providerIDPrefix: '' },
+    facts: { addresses: false, dns: true, ipv6: false, addressesPerNode: 0, providerIDPrefix: 'cloudflare://' },
     variable: 'CLOUDFLARE_TOKEN',
     token: environment.cloudflareToken,
     url: environment.cloudflareUrl,
-    rates: {},
-    client: null,
+    rates: cloudflareBudget,
+    client: createCloudflareProvider,
   },
 });
 
@@ -66,8 +66,8 @@ export interface RegistryContext {
 
 export interface Registry {
   readonly providers: Readonly<Record<string, KnownProvider>>;
-  /** The providers whose jobs this program can run, with or without a token: each has a queue of its name. */
-  readonly callable: readonly string[];
+  /** With or without a token: each has a queue of its name. */
+  readonly names: readonly string[];
   /** Of each token that there is. */
   readonly budgets: readonly TokenBudget[];
   /** Closes idle connections. */
@@ -75,25 +75,27 @@ export interface Registry {
 }
 
 /** The registry of providers. One without credentials stands in it too: its pools say in their status what is missing.
- *  @throws Error when a controller was asked for that cannot work without a token that is absent */
+ *  @throws Error when a controller was asked for by name and there is no token that it could work with */
 export function registry(options: Options, environment: Environment, context: RegistryContext): Registry {
   const known = offers(options, environment);
-  if (options.controllers?.includes('flipop') && !known.digitalocean?.token)
-    throw new Error('the controller "flipop" was asked for, but DIGITALOCEAN_ACCESS_TOKEN is not set');
+  if (options.controllers?.includes('flipop') && Object.values(known).every(({ token }) => token === null)) {
+    const variables = Object.values(known).map(({ variable }) => variable);
+    throw new Error(`the controller "flipop" was asked for, but neither ${variables.join(' nor ')} is set`);
+  }
   const clients = new Map(
     Object.entries(known).flatMap(([name, offer]) => {
       const client = clientOf(offer, context);
       return client ? [[name, client] as const] : [];
     }),
   );
-  const entry = (name: string, { facts, variable, token, client: callable }: Offer): KnownProvider => {
+  const entry = (name: string, { facts, variable, token }: Offer): KnownProvider => {
     const client = clients.get(name);
-    const missing = callable && token === null ? `set ${variable} for the operator` : null;
+    const missing = token === null ? `set ${variable} for the operator` : null;
     return { facts: { ...facts, missing }, provider: client ? context.metrics.instrument(client.provider) : null };
   };
   return {
     providers: Object.fromEntries(Object.entries(known).map(([name, offer]) => [name, entry(name, offer)])),
-    callable: Object.keys(known).filter((name) => known[name]?.client),
+    names: Object.keys(known),
     budgets: [...clients].map(([provider, { tokenHash, budget }]) => ({ provider, tokenHash, budget })),
     close: () => {
       for (const { provider } of clients.values()) provider.close();
@@ -106,7 +108,7 @@ interface Working extends Omit<TokenBudget, 'provider'> {
 }
 
 function clientOf({ client, token, url, rates }: Offer, { log, probe, link, prefix, callDeadlineMs }: RegistryContext): Working | null {
-  if (!client || token === null) return null;
+  if (token === null) return null;
   const tokenHash = createHash('sha256').update(token).digest('hex').slice(0, 16);
   const budget = redisBudget({ link, prefix, tokenHash, ...rates });
   return { provider: client({ token, url: url ?? undefined, budget, log, probe, deadlineMs: callDeadlineMs }), tokenHash, budget };

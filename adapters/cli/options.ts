@@ -41,8 +41,10 @@ export interface Environment {
 
 const FOOTER = `
 Environment:
-  DIGITALOCEAN_ACCESS_TOKEN   token for the provider "digitalocean"; without it its pools say so in their status
+  DIGITALOCEAN_ACCESS_TOKEN   token for the provider "digitalocean"; without it what names that provider says so in its status
   DIGITALOCEAN_API_URL        another API than https://api.digitalocean.com
+  CLOUDFLARE_TOKEN            token for the provider "cloudflare", which has DNS only; without it as above
+  CLOUDFLARE_API_URL          another API than https://api.cloudflare.com
   KUBECONFIG                  used when --kubeconfig is absent; in a Pod its ServiceAccount
   REDIS_URL                   records and jobs, redis://[:password@]host:port[/db] or rediss://…  (default redis://127.0.0.1:6379)
   ROUTEDIP_DASHBOARD_TOKEN    asked of browsers when a dashboard does not listen on loopback
@@ -61,7 +63,7 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     .description('Keeps routable IP addresses on the right nodes and Services.')
     .version(version);
   program.exitOverride();
-  const run = program.command('run', { isDefault: true }).description('Operates the FloatingIPPools of a cluster.').exitOverride();
+  const run = program.command('run', { isDefault: true }).description('Operates the FloatingIPPools and NodeDNSRecordSets of a cluster.').exitOverride();
   for (const option of flags()) run.addOption(option);
   run.addHelpText('after', FOOTER).action((options: Options) => {
     asked = options;
@@ -99,12 +101,12 @@ function flags(): Option[] {
     new Option('--digitalocean-address-api <paths>', 'which of the twin paths is used')
       .choices(['reserved_ips', 'floating_ips'])
       .default('reserved_ips'),
-    count('--rate-limit-per-minute', 'calls per minute and token (default 250)'),
-    count('--rate-limit-per-hour', 'calls per hour and token (default 5000)'),
+    count('--rate-limit-per-minute', 'calls per minute and DigitalOcean token (default 250)'),
+    count('--rate-limit-per-hour', 'calls per hour and DigitalOcean token (default 5000)'),
     table('--backoff-fast', 'waits between tries after what mends itself (default 1s,1s,5s,5s,10s,10s,10s,1m,1m,1m,1m,1m,5m)'),
     table('--backoff-slow', 'waits between tries after what a person mends (default 1m,5m,10m)'),
     table('--poll-steps', 'waits between looks at a running assignment (default eight times 150ms, then 500ms,1s,2s)'),
-    duration('--verify-interval', 'from one verification of all addresses to the next (default 5m)'),
+    duration('--verify-interval', 'from one verification of all addresses, or of all records of a zone, to the next (default 5m)'),
     duration('--resync-interval', 'how often everything observed is looked at again (default 1m)'),
     duration('--call-deadline', 'longest call to a provider (default 15s)'),
     duration('--leader-elect-lease-duration', 'how long the Lease holds').default(15_000, '15s'),
@@ -152,9 +154,12 @@ function positive(text: string): number {
 
 const environment = (env: NodeJS.ProcessEnv): Environment => ({
   redisUrl: env.REDIS_URL || 'redis://127.0.0.1:6379',
-  digitaloceanToken: env.DIGITALOCEAN_ACCESS_TOKEN || null,
+  digitaloceanToken: tokenIn(env.DIGITALOCEAN_ACCESS_TOKEN),
   digitaloceanUrl: env.DIGITALOCEAN_API_URL || null,
-  cloudflareToken: env.CLOUDFLARE_TOKEN || null,
+  cloudflareToken: tokenIn(env.CLOUDFLARE_TOKEN),
   cloudflareUrl: env.CLOUDFLARE_API_URL || null,
   dashboardToken: env.ROUTEDIP_DASHBOARD_TOKEN || null,
 });
+
+/** A Secret that was made from a file often ends in a line feed, which no header may bear. */
+const tokenIn = (text: string | undefined): string | null => text?.trim() || null;

@@ -43,17 +43,27 @@ export function exchange({ secure, agent, token, probe }: Wire, verb: Verb, { me
     };
     const headers = { accept: 'application/json', authorization: `Bearer ${token}`, 'user-agent': 'routedip-operator' };
     const bodyHeaders = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };
-    // From here to `end` nothing may be awaited: the fence holds for this moment only.
-    if (write) verb.call.fence?.assertFresh();
-    probe?.('beforeSend', verb.what);
     const request = (secure ? requestHttps : requestHttp)(url, { method, headers: { ...headers, ...bodyHeaders }, agent });
     const timer = setTimeout(() => request.destroy(new Error('deadline exceeded')), Math.max(1, verb.deadlineAt - performance.now()));
+    const begin = (): void => {
+      try {
+        probe?.('beforeSend', verb.what);
+        // From here to `end` nothing may be awaited: the fence holds for this moment only.
+        if (write) verb.call.fence?.assertFresh();
+      } catch (error) {
+        clearTimeout(timer);
+        reject(error);
+        request.destroy();
+        return;
+      }
+      sent = true;
+      request.end(body);
+    };
+    // The fence is asked when the connection stands, however long that took: what is handed over before would be sent whatever has happened since.
     request.once('socket', (socket) => {
-      if (!socket.connecting && !(secure && (socket as TLSSocket & { secureConnecting?: boolean }).secureConnecting)) sent = true;
-      else
-        socket.once(secure ? 'secureConnect' : 'connect', () => {
-          sent = true;
-        });
+      const isReady = !socket.connecting && !(secure && (socket as TLSSocket & { secureConnecting?: boolean }).secureConnecting);
+      if (isReady) begin();
+      else socket.once(secure ? 'secureConnect' : 'connect', begin);
     });
     request.once('error', lost);
     request.once('response', (response) => {
@@ -67,6 +77,5 @@ export function exchange({ secure, agent, token, probe }: Wire, verb: Verb, { me
         resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') });
       });
     });
-    request.end(body);
   });
 }

@@ -2,7 +2,7 @@ import { Agent } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
+import { Fenced, Unreachable } from '../../actors/errors.ts';
 import type { Call, KillPoint } from '../../actors/ports.ts';
 import { exchange } from '../../adapters/cloudflare/exchange.ts';
 import { cloudflareBudget, createCloudflareProvider } from '../../adapters/cloudflare/provider.ts';
@@ -73,6 +73,26 @@ describe('the request budget', () => {
     expect(order).toEqual(['pay', 'read', 'assertFresh']);
   });
 
+  test('is held back by the fence in the last moment, when the connection stands already, and reaches nobody', async () => {
+    const { provider, simulator, list } = await testBed();
+    await list();
+    simulator.calls.clear();
+    let asked = 0;
+    const stale = {
+      read: async () => undefined,
+      assertFresh: () => {
+        asked += 1;
+        throw new Fenced('somebody else leads');
+      },
+    };
+    for (let round = 0; round < 2; round += 1) {
+      await expect(provider.createDNSRecord('example.com', record, { purpose: 'dns', fence: stale })).rejects.toThrow(Fenced);
+    }
+    expect([asked, simulator.calls.all().length]).toEqual([2, 0]);
+    await list();
+    expect(simulator.calls.all()).toHaveLength(1);
+  });
+
   test('is closed by a 429 for as long as the answer asks', async () => {
     const { budget, list } = await testBed({}, { rateLimit: { requests: 2, windowMs: 300_000 } });
     await list();
@@ -131,7 +151,7 @@ describe('the deadline', () => {
     expect(simulator.calls.all()).toHaveLength(2);
   });
 
-  test('before a secure connection stands leaves no doubt: nothing was sent', async () => {
+  test('before a secure connection stands leaves no doubt: nothing was sent, nor was the fence asked whether it may be', async () => {
     const sockets = new Set<{ destroy: () => void }>();
     const silent = createTcpServer((socket) => sockets.add(socket));
     closing.push(() => new Promise((resolve) => silent.close(() => resolve())));
@@ -139,12 +159,14 @@ describe('the deadline', () => {
     const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
     const agent = new Agent();
     closing.push(() => agent.destroy());
-    const verb = { what: 'create', call: dns, deadlineAt: performance.now() + 400 };
+    const asked: string[] = [];
+    const fence = { read: async () => void asked.push('read'), assertFresh: () => void asked.push('assertFresh') };
+    const verb = { what: 'create', call: { ...dns, fence }, deadlineAt: performance.now() + 400 };
     const error = await failure(
       exchange({ secure: true, agent, token: secret, probe: undefined }, verb, { method: 'POST', url, body: '{}' }),
     );
     for (const socket of sockets) socket.destroy();
-    expect(sockets.size).toBe(1);
+    expect([sockets.size, asked]).toEqual([1, []]);
     expect(error).toMatchObject({ kind: 'Unavailable', unknownOutcome: false });
   });
 });
