@@ -87,6 +87,11 @@ export class Leader {
     return this.#cells.deliver(envelope);
   }
 
+  /** Delivers without an answer. */
+  tell(to: ActorId, event: Envelope['event']): void {
+    this.#cells.tell(to, event);
+  }
+
   // ---------------------------------------------------------------- the term
 
   /** Takes over what is stored, or what this process remembers; from then on facts, outcomes and timers are heard. @throws Unreachable */

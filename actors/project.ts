@@ -20,10 +20,12 @@ export interface ProjectorPorts {
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
   /** The status as last observed: names addresses that another process annotated, and that are this pool's no more. */
   readonly statusOf: (cell: ActorId) => unknown;
+  /** Nothing of a deleted pool is shown any more. */
+  readonly cleared: (cell: ActorId) => void;
 }
 
 /** Shows pools in the cluster: status, conditions, node annotations, Events. After the save, off the path of a failover. */
-export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts): Observer & {
+export function projector({ writer, clock, recordsOf, statusOf, cleared }: ProjectorPorts): Observer & {
   /** Shows all that this process leads from now on. */
   readonly showAll: (cells: Iterable<ActorId>) => void;
 } {
@@ -58,6 +60,15 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
     else showPool(cell);
   };
 
+  /** A deleted pool goes only when no node bears its annotation any more: after a crash whoever leads next sees to it. */
+  const clear = (cell: ActorId, { ref, left }: PoolContext) => {
+    const had = notOthers(cell, [...(formerly.get(cell) ?? []), ...left]);
+    writer.retract(ref, had).then(
+      () => cleared(cell),
+      () => undefined,
+    );
+  };
+
   const showRecordSet = (cell: ActorId) => {
     const records = recordsOf(cell);
     const view = records && recordSetView(cell, records);
@@ -79,6 +90,10 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
     forgetLater(cell);
     const records = recordsOf(cell);
     const view = records && poolView(cell, records, clock.now());
+    if (view && isClearing(records.get(cell))) {
+      clear(cell, view.context);
+      return;
+    }
     // Before anything is known of a pool, what its status says is the only memory there is.
     if (!view || (view.context.spec === null && view.context.error === null) || view.state === 'Priming') return;
     const addresses = formerly.get(cell) ?? new Set(addressesIn(statusOf(cell)));
@@ -128,9 +143,8 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
       for (const { actor, after } of turn.transitions) noteOwner(turn.cell, actor, after !== null);
       const gone = turn.transitions.find(({ actor, after }) => actor === turn.cell && after === null);
       if (gone) {
-        const context = gone.before?.snapshot.context as unknown as { readonly ref?: ObjectRef; readonly members?: object } | undefined;
-        const had = [...(formerly.get(turn.cell) ?? []), ...(Object.keys(context?.members ?? {}) as Address[])];
-        if (context?.ref) writer.retract(context.ref, notOthers(turn.cell, had));
+        const { ref } = (gone.before?.snapshot.context ?? {}) as { readonly ref?: ObjectRef };
+        if (ref && isRecordSet(turn.cell)) void writer.retract(ref, []);
         formerly.delete(turn.cell);
         forgetLater(turn.cell);
         return;
@@ -140,6 +154,8 @@ export function projector({ writer, clock, recordsOf, statusOf }: ProjectorPorts
     },
   };
 }
+
+const isClearing = (record: ActorRecord | undefined): boolean => JSON.stringify(record?.snapshot.value) === '{"Stopping":"Clearing"}';
 
 /** What people should hear of one actor's part in a turn. */
 export function eventsOf({ chart, before, after }: Transition): readonly ClusterEvent[] {

@@ -71,6 +71,7 @@ export class Supervisor {
       clock: ports.clock,
       recordsOf: (cell) => this.#leader?.recordsOf(cell) ?? null,
       statusOf: (cell) => this.#pools.all.get(cell)?.status,
+      cleared: (cell) => this.#leader?.tell(cell, { type: 'CLEARED' }),
     });
   }
 

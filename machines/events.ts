@@ -44,6 +44,11 @@ export interface ClaimsObserved extends Timed {
   readonly fullNodes: readonly string[];
 }
 
+/** No node bears an annotation of the deleted pool any more. */
+export interface Cleared extends Timed {
+  readonly type: 'CLEARED';
+}
+
 /** The pool's object is gone or going. */
 export interface Deleted extends Timed {
   readonly type: 'DELETED';
@@ -213,6 +218,7 @@ export type PoolEvent =
   | ProviderObserved
   | ClaimsObserved
   | Deleted
+  | Cleared
   | Ready
   | Assigned
   | Failed

@@ -161,5 +161,6 @@ export function remove(context: PoolContext): Next {
   const members = Object.fromEntries(
     entries(context.members).map(([address, member]) => [address, { ...member, retiring: true, ready: false }]),
   );
-  return next({ ...context, members, deleted: true }, context.named ? [...effects, endRecords(context)] : effects);
+  const left = Object.keys(members) as Address[];
+  return next({ ...context, members, deleted: true, left }, context.named ? [...effects, endRecords(context)] : effects);
 }

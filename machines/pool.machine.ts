@@ -330,7 +330,11 @@ export const poolMachine = (settings: PoolSettings) => {
             },
             Releasing: {
               description: 'Waits until each of its addresses has ended what is under way.',
-              always: { guard: 'isEmpty', target: '#pool.Gone' },
+              always: { guard: 'isEmpty', target: 'Clearing' },
+            },
+            Clearing: {
+              description: 'Waits until no node bears an annotation of the pool any more.',
+              on: { CLEARED: { target: '#pool.Gone' } },
             },
           },
         },

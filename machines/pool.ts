@@ -42,6 +42,8 @@ export interface PoolContext {
   /** The time for which the next grant is set; null for none. */
   readonly grantAt: number | null;
   readonly deleted: boolean;
+  /** Addresses that the pool had when it was deleted: no node is to bear them as its annotation. */
+  readonly left: readonly Address[];
   /** Creation of the object, ms since the epoch. */
   readonly since: number;
   /** What the pool's record set was told last; null while there is none. */
@@ -145,6 +147,7 @@ export const poolContext = ({ id, ref, since, remembered }: PoolInput): PoolCont
   remembered: remembered?.addresses ?? {},
   grantAt: null,
   deleted: false,
+  left: [],
 });
 
 export type Next = Decision<PoolContext>;

@@ -72,8 +72,8 @@ export interface PoolProjection {
 export interface ClusterWriter {
   /** Returns at once; written soon, latest wins, only what differs, again on conflict. */
   project(projection: PoolProjection): void;
-  /** A pool, or a NodeDNSRecordSet, is gone: nothing of it is written any more, and its annotations are removed from the nodes. */
-  retract(ref: ObjectRef, addresses: readonly Address[]): void;
+  /** An object is gone: nothing more is shown of it, and its annotations are removed from the nodes. Resolves once they are, however long that takes. */
+  retract(ref: ObjectRef, addresses: readonly Address[]): Promise<void>;
   /** Resolves once the intent stands in the owner's status. @throws Unreachable */
   recordIntent(owner: ObjectRef, intent: CreateIntent & { readonly region: string }): Promise<void>;
   /** Resolves once `address` stands in the owner's `spec.ips`; answers the whole list. */

@@ -68,16 +68,16 @@ export class KubernetesWriter implements ClusterWriter {
     for (const event of events) this.#events.report(ref, event);
   }
 
-  retract(ref: ObjectRef, addresses: readonly Address[]): void {
+  async retract(ref: ObjectRef, addresses: readonly Address[]): Promise<void> {
     const desk = this.#desk(ref);
     desk.projection = null;
     desk.wanted = { annotated: {}, addresses };
     desk.nodes.request();
-    desk.nodes.whenIdle().then(
-      // A pool that was projected again meanwhile stays.
-      () => desk.projection ?? this.#close(desk),
-      () => undefined,
-    );
+    await desk.nodes.whenIdle();
+    // Stopped before it was done: whoever leads by now sees to it.
+    if (this.#desks.get(ref.uid) !== desk) return new Promise(() => undefined);
+    // A pool that was projected again meanwhile stays.
+    if (!desk.projection) this.#close(desk);
   }
 
   recordIntent(owner: ObjectRef, intent: CreateIntent & { readonly region: string }): Promise<void> {

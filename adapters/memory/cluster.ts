@@ -201,7 +201,13 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
         listener = null;
       },
       project: (projection) => soon(keyOf(projection.ref), () => write(projection)),
-      retract: (ref, addresses) => soon(keyOf(ref), () => annotations.remove(addresses, {})),
+      retract: (ref, addresses) =>
+        new Promise((done) =>
+          soon(keyOf(ref), () => {
+            annotations.remove(addresses, {});
+            done();
+          }),
+        ),
       recordIntent: (owner, { region, knownAddresses, listedAt }) =>
         whileAlive(() => {
           const pendingCreate = { region, knownAddresses, startedAt: new Date(listedAt).toISOString() };

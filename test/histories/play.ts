@@ -120,11 +120,10 @@ export class Play {
     ];
   }
 
-  /** A pool that was deleted while all that was known of it was lost has nobody left who knows of its annotations; nor has one that was deleted while
-   *  the API server took no writes, by a process that ended before it did again. */
+  /** A pool that was deleted while all that was known of it was lost has nobody left who knows of its annotations. */
   get #mayForget(): boolean {
     const kinds = new Set(this.#history.steps.map(({ what }) => what.kind));
-    const forgets = ['wipe', 'wipeAtRest', 'goBack', 'failWrites'] as const;
+    const forgets = ['wipe', 'wipeAtRest', 'goBack'] as const;
     return kinds.has('removePool') && forgets.some((kind) => kinds.has(kind));
   }
 

@@ -164,7 +164,7 @@ describe('a creation under way when the pool is deleted', () => {
 
   test('ends with the pool when it never took effect', () => {
     const pool = deleted().done('reconcile', { found: 'none' });
-    expect([pool.state, pool.started]).toEqual(['Gone', []]);
+    expect([pool.state, pool.started]).toEqual(['Stopping.Clearing', []]);
   });
 
   test('that made an address is told, with how to be rid of it, before the pool is gone; the address stays', () => {
@@ -173,13 +173,13 @@ describe('a creation under way when the pool is deleted', () => {
     expect(pool.inputOf('announce')).toMatchObject({ owner: { name: 'ingress' }, reason: 'AddressLeft' });
     expect(messageOf(pool)).toContain(`${B} was made for this pool, which was deleted meanwhile`);
     expect(messageOf(pool)).toContain(`doctl compute reserved-ip delete ${B}`);
-    expect([pool.done('announce').state, claims(pool)]).toEqual(['Gone', []]);
+    expect([pool.done('announce').send('CLEARED').state, claims(pool)]).toEqual(['Gone', []]);
   });
 
   test('that nobody can tell from the creations of others names them all', () => {
     const pool = deleted().done('reconcile', { found: 'several', addresses: [B, C] });
     expect(messageOf(pool)).toMatch(new RegExp(`^one of ${B}, ${C} may have been made`));
-    expect(pool.failed('announce', failure('Unavailable')).state).toBe('Gone');
+    expect(pool.failed('announce', failure('Unavailable')).send('CLEARED').state).toBe('Gone');
   });
 
   test('that has an address already, and has not listed it, tells of it at once', () => {
@@ -204,7 +204,7 @@ describe('a creation under way when the pool is deleted', () => {
     expect(toldIn(pool)).toEqual([`RETIRE ${A}`]);
     pool.done('reconcile', { found: 'none' });
     expect(pool.state).toBe('Stopping.Releasing');
-    expect(pool.send('GONE', { address: A }).state).toBe('Gone');
+    expect(pool.send('GONE', { address: A }).state).toBe('Stopping.Clearing');
   });
 
   test('is none while the list before it is read: nothing was sent', () => {

@@ -110,7 +110,7 @@ describe('a pool that is deleted', () => {
       const comes = heard.type.startsWith('xstate.after.') || now.invoking.has(heard.type.split('.').at(-1) ?? '');
       if (comes) now = step(chart, now.snapshot, { ...heard, at: START + SECOND });
     }
-    return now;
+    return step(chart, now.snapshot, { type: 'CLEARED', at: START + SECOND });
   };
 
   test('is gone once its addresses are, and what it was creating is known and told, from every state', () => {

@@ -231,11 +231,13 @@ describe('a pool that is deleted', () => {
     expect(toldIn(pool)).toEqual([]);
     pool.send('GONE', { address: B });
     expect(pool.state).toBe('Stopping.Releasing');
-    expect([pool.send('GONE', { address: A }).state, pool.last.done]).toEqual(['Gone', true]);
+    expect([pool.send('GONE', { address: A }).state, pool.context.left]).toEqual(['Stopping.Clearing', [A, B]]);
+    expect([pool.send('CLEARED').state, pool.last.done]).toEqual(['Gone', true]);
   });
 
-  test('is gone at once when it never had any', () => {
-    expect(new Driven<PoolContext>('pool', poolInput()).send('DELETED').state).toBe('Gone');
+  test('waits for nothing but the nodes when it never had any', () => {
+    const pool = new Driven<PoolContext>('pool', poolInput()).send('DELETED');
+    expect([pool.state, pool.send('CLEARED').state]).toEqual(['Stopping.Clearing', 'Gone']);
   });
 
   test('starts and grants nothing any more', () => {
