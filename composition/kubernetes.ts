@@ -46,7 +46,10 @@ export function kubernetes(options: Options, { connection, namespace, clock, log
     queryOf,
     served: (served) => {
       waitsFor(served ? null : 'neither FloatingIPPools nor NodeDNSRecordSets are served: install the definitions in crds/');
-      if (!served) log.warn('this cluster serves neither FloatingIPPools nor NodeDNSRecordSets: install their definitions; looks again every few seconds');
+      if (!served)
+        log.warn(
+          'this cluster serves neither FloatingIPPools nor NodeDNSRecordSets: install their definitions; looks again every few seconds',
+        );
     },
   });
   const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname() });

@@ -63,7 +63,10 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     .description('Keeps routable IP addresses on the right nodes and Services.')
     .version(version);
   program.exitOverride();
-  const run = program.command('run', { isDefault: true }).description('Operates the FloatingIPPools and NodeDNSRecordSets of a cluster.').exitOverride();
+  const run = program
+    .command('run', { isDefault: true })
+    .description('Operates the FloatingIPPools and NodeDNSRecordSets of a cluster.')
+    .exitOverride();
   for (const option of flags()) run.addOption(option);
   run.addHelpText('after', FOOTER).action((options: Options) => {
     asked = options;
