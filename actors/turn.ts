@@ -298,9 +298,10 @@ const claimFence = ({ type, claimId }: Envelope['event']): Envelope['fence'] =>
 /** Timers have a due time, claims their own key; everything else that is waited for is a job. */
 const isJobKey = (draft: Draft, key: string): boolean => key !== 'claim' && draft.waiting.get(key)?.dueAt === undefined;
 
+/** An actor that issued an id has to be written too, whatever else is as before: the next one of this version would be the same. */
 function isChanged(draft: Draft): boolean {
   const { stored } = draft;
-  if (!stored || draft.done || draft.commands.size > 0) return true;
+  if (!stored || draft.done || draft.index > 0) return true;
   const waiting = Object.entries(stored.waiting);
   if (waiting.length !== draft.waiting.size || waiting.some(([key, { commandId }]) => draft.waiting.get(key)?.commandId !== commandId))
     return true;
