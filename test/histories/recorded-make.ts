@@ -6,6 +6,7 @@ import { Play } from './play.ts';
 import { type Journal, newestSet, openSet, readSet, writeSet } from './recorded-files.ts';
 import { Recorder } from './recorded-journal.ts';
 import { changedMeanings } from './recorded-meaning.ts';
+import { names } from './recorded-names.ts';
 import type { History } from './steps.ts';
 
 /** Lets something happen in a world of these options; the recorder is handed the world before its first process starts. */
@@ -74,6 +75,11 @@ export const RECORDINGS: Readonly<Record<string, Recording>> = {
     provider.faults.next('createRoutedIP', { kind: 'loseReply' });
   }),
   'deleted-while-creating': deletedWhileCreating,
+  names: async (options, begin) => {
+    const world = new World({ ...options, settings: { verifyEveryMs: 20_000 } });
+    begin(world);
+    await names(world);
+  },
   'restart-with-an-assign-in-doubt': play({
     steps: [
       { afterMs: 0, what: { kind: 'fault', verb: 'assignRoutedIP', fault: { kind: 'loseReply' }, times: 1 } },
