@@ -30,7 +30,11 @@ async function managed(policy: Partial<FirewallPolicy>) {
   };
   const base = { store: world.store, queues: world.queues, clock: world.clock, log, probe: () => {}, settings: world.settings };
   const providers = { [PROVIDER]: { facts: world.facts, provider: world.provider } };
-  const leader = new Leader(1, { ...base, charts: charts(world.settings, () => 1), observers: [], providers, pools, isServed: () => true }, () => {});
+  const leader = new Leader(
+    1,
+    { ...base, charts: charts(world.settings, () => 1), observers: [], providers, pools, isServed: () => true },
+    () => {},
+  );
   const writer = world.cluster.process();
   consumeJobs(
     PROVIDER,

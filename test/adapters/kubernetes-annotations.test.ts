@@ -98,7 +98,7 @@ describe('the annotation of a node', () => {
     await writer.flush(2_000);
     expect([annotation('a'), annotation('a', IPV6)]).toEqual([FIRST, undefined]);
     expect([annotation('b'), annotation('b', IPV6)]).toEqual([SECOND, FIRST_V6]);
-    writer.retract(ref, [...addresses, SECOND]);
+    await writer.retract(ref, [...addresses, SECOND]);
     await waitFor('no annotation', () => [annotation('a'), annotation('b'), annotation('b', IPV6)].every((each) => each === undefined));
   });
 
@@ -119,7 +119,7 @@ describe('the annotation of a node', () => {
     writer.project(projection());
     await writer.flush(2_000);
     expect(annotation('a')).toBe(FIRST);
-    writer.retract(ref, [FIRST]);
+    await writer.retract(ref, [FIRST]);
     await waitFor('no annotation', () => annotation('a') === undefined);
   });
 });
