@@ -122,11 +122,8 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     events: creating,
   },
   'no creation begins while another pool has that right': {
-    mutation: 'the addresses that exist are listed while the right to create is still waited for',
-    spoil: state('Serving.acquiring.Complete', (config) => ({
-      ...config,
-      invoke: { src: 'intendCreate', id: 'intend', input: ({ context }: { context: PoolContext }) => acquire.intendInput(context) },
-    })),
+    mutation: 'whether another pool creates is not looked at when an address is missing',
+    spoil: guard<PoolContext>('lacksAddress', lacks),
     events: [event('CLAIMS_OBSERVED', { fullNodes: [pool.CREATE_CLAIM] }), ...creating],
   },
   'nothing is created while it is unclear what was': {

@@ -76,8 +76,8 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
     !['Intending', 'Creating', 'Reconciling'].some((state) => inside(after, state)) ||
     claimedByPool(contextOf(after)).includes(CREATE_CLAIM),
 
-  'no creation begins while another pool has that right': ({ after }) =>
-    !started(after, 'intendCreate') || !contextOf(after).fullNodes.includes(CREATE_CLAIM) || inside(after, 'Intending'),
+  'no creation begins while another pool has that right': ({ before, after }) =>
+    !started(after, 'intendCreate') || !contextOf(after).fullNodes.includes(CREATE_CLAIM) || inside(before, 'Intending'),
 
   'nothing is created while it is unclear what was': ({ after }) =>
     contextOf(after).acquiring.unclear.length === 0 || !(started(after, 'create') || started(after, 'intendCreate')),
