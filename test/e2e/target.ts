@@ -9,7 +9,7 @@ import { type Cluster, startCluster } from '../support/kube.ts';
 import { applyFile, installCrds } from '../support/kube-apply.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
-const CRD = join(REPOSITORY, 'crds/floatingippools.yaml');
+const CRDS = ['floatingippools.yaml', 'nodednsrecordsets.yaml'].map((name) => join(REPOSITORY, 'crds', name));
 const DEPLOY = ['namespace.yaml', 'rbac.yaml'].map((name) => join(REPOSITORY, 'deploy', name));
 
 /** A Kubernetes API that scenarios run against: the simulator, or a real API server when TEST_TARGET is `cluster`. */
@@ -37,7 +37,7 @@ export interface Pool {
 export const openTarget = (): Promise<Target> => (process.env.TEST_TARGET === 'cluster' ? openCluster() : openSimulator());
 
 async function openSimulator(): Promise<Target> {
-  const simulator = await startKubernetes({ crds: [CRD] });
+  const simulator = await startKubernetes({ crds: CRDS });
   const folder = mkdtempSync(join(tmpdir(), 'routedip-e2e-'));
   const kubeconfig = join(folder, 'kubeconfig');
   writeFileSync(kubeconfig, simulator.kubeconfig(), { mode: 0o600 });

@@ -67,7 +67,7 @@ export function startOperator({
 }: OperatorOptions): Operator {
   const log: LogLine[] = [];
   const noise: string[] = [];
-  const { DIGITALOCEAN_ACCESS_TOKEN: _, ...inherited } = process.env;
+  const { DIGITALOCEAN_ACCESS_TOKEN: _, CLOUDFLARE_TOKEN: __, ...inherited } = process.env;
   const child = spawn(process.execPath, [...nodeFlags, BIN, 'run', '--metrics-bind-addr=127.0.0.1:0', ...TEST_FLAGS, ...flags], {
     env: {
       ...inherited,

@@ -1,0 +1,3 @@
+import { dnsScenarios } from '../e2e/dns.scenario.ts';
+
+dnsScenarios();

@@ -1,0 +1,3 @@
+import { dnsScenarios } from './dns.scenario.ts';
+
+dnsScenarios();
