@@ -315,6 +315,8 @@ export interface Transition {
   readonly actor: ActorId;
   readonly chart: string;
   readonly events: readonly string[];
+  /** Commands whose outcomes, timers or answers are among the events: each was waited for. */
+  readonly consumed: readonly string[];
   readonly before: ActorRecord | null;
   readonly after: ActorRecord | null;
 }

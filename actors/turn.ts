@@ -258,7 +258,8 @@ class Turn {
       const after = draft.done ? null : this.#record(draft);
       if (after) records.set(actor, after);
       else records.delete(actor);
-      transitions.push({ actor, chart: draft.chart.name, events: draft.events, before: draft.stored, after });
+      const { chart, events, consumed, stored } = draft;
+      transitions.push({ actor, chart: chart.name, events, consumed: [...consumed], before: stored, after });
       const diff = claimsDiff(actor, draft, after);
       claims.take.push(...diff.take);
       claims.free.push(...diff.free);

@@ -27,8 +27,10 @@ const record = (chart: string, value: Json, context: { readonly [key: string]: J
 interface Started {
   readonly bridge: InspectorBridge;
   readonly records: Map<string, ActorRecord>;
-  readonly turn: (...transitions: readonly Transition[]) => void;
+  readonly turn: (...parts: readonly Part[]) => void;
 }
+
+type Part = Omit<Transition, 'consumed'>;
 
 async function start(change: Partial<Parameters<typeof startInspector>[0]> = {}): Promise<Started> {
   const records = new Map([
@@ -48,9 +50,9 @@ async function start(change: Partial<Parameters<typeof startInspector>[0]> = {})
     ...change,
   });
   open.push(() => bridge.close());
-  const turn = (...transitions: readonly Transition[]): void => {
-    for (const { actor, after } of transitions) after ? records.set(actor, after) : records.delete(actor);
-    bridge.observer.turnSaved({ cell: POOL, term: 1, at: 0, transitions });
+  const turn = (...parts: readonly Part[]): void => {
+    for (const { actor, after } of parts) after ? records.set(actor, after) : records.delete(actor);
+    bridge.observer.turnSaved({ cell: POOL, term: 1, at: 0, transitions: parts.map((part) => ({ ...part, consumed: [] })) });
   };
   return { bridge, records, turn };
 }

@@ -49,7 +49,14 @@ test('the inspector page hands everything to a viewer that is served locally, wh
     await heard.first().waitFor();
     expect(await heard.allTextContents()).toEqual(['@xstate.actor a "Electing"']);
 
-    const transition = { actor: 'a', chart: 'ip', events: ['GRANTED'], before: record('Electing'), after: record('Assigning') };
+    const transition = {
+      actor: 'a',
+      chart: 'ip',
+      events: ['GRANTED'],
+      consumed: [],
+      before: record('Electing'),
+      after: record('Assigning'),
+    };
     bridge.observer.turnSaved({ cell: 'a', term: 1, at: 0, transitions: [transition] });
     await heard.nth(2).waitFor();
     expect(await heard.allTextContents()).toEqual(['@xstate.actor a "Electing"', '@xstate.event a null', '@xstate.snapshot a "Assigning"']);

@@ -72,7 +72,7 @@ export async function startWorld(change: Partial<Options> = {}, charts: Readonly
     else records.delete(actor);
     const event = next?.event ?? 'GONE';
     journal.unshift({ actor, at, event, from: before?.snapshot.value ?? null, to: after?.snapshot.value ?? null });
-    return { actor, chart, events: [event], before: before ?? null, after };
+    return { actor, chart, events: [event], consumed: [], before: before ?? null, after };
   };
 
   return Object.assign(world, {

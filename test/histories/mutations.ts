@@ -60,6 +60,15 @@ const inStore = (change: (store: RecordStore) => Partial<RecordStore>) => (world
   });
 };
 
+/** What is waited for no more is let through without a fence. */
+function hearStale(): void {
+  const send = Cell.prototype.send;
+  vi.spyOn(Cell.prototype, 'send').mockImplementation(function (this: Cell, { fence, ...envelope }) {
+    const isWaitedFor = fence && this.records.get(envelope.to)?.waiting[fence.key]?.commandId === fence.commandId;
+    return send.call(this, isWaitedFor ? { ...envelope, fence } : envelope);
+  });
+}
+
 const lost = { kind: 'fault', verb: 'assignRoutedIP', fault: { kind: 'loseRequest' }, times: 1 } as const;
 
 const unspaced = ({ spec }: PoolContext): Pick<PoolContext, 'spec'> => ({ spec: spec && { ...spec, coolOffMs: 0 } });
@@ -104,13 +113,8 @@ export const MUTATIONS: Readonly<Record<Rule, readonly [Mutation, ...Mutation[]]
   ],
   'hears only what it waits for': [
     {
-      mutation: 'outcomes and timers are heard whether they are waited for or not',
-      sabotage: () => {
-        const send = Cell.prototype.send;
-        vi.spyOn(Cell.prototype, 'send').mockImplementation(function (this: Cell, { fence: _, ...envelope }) {
-          return send.call(this, envelope);
-        });
-      },
+      mutation: 'outcomes and timers that are waited for no more are heard all the same',
+      sabotage: hearStale,
       // While the store is away what comes piles up: a fact that moves the address, and the outcome of an assign that was heard long ago.
       history: {
         ...CALM,
@@ -122,6 +126,15 @@ export const MUTATIONS: Readonly<Record<Rule, readonly [Mutation, ...Mutation[]]
           step(100, { kind: 'nodeRecovers', node: 0 }),
           step(2_000, { kind: 'storeUp' }),
         ],
+      },
+    },
+    {
+      mutation: 'the outcome of an assign is heard as that of the next one',
+      sabotage: hearStale,
+      history: {
+        ...CALM,
+        actionMs: [3_000, 3_000],
+        steps: [step(10_000, { kind: 'nodeFails', node: 0 }), step(100, { kind: 'repeatJobs' }), wait(5_000)],
       },
     },
   ],

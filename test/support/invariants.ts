@@ -42,6 +42,9 @@ interface Moment {
 /** How long ago the provider may have shown what a confirmation says: the outcome has waited in a queue since. */
 const CONFIRMATION_AGE_MS = 120_000;
 
+/** Outcomes of jobs, timers, and answers to claims. */
+const ANSWER = /^(?:xstate\.(?:done|error)\.actor\.|xstate\.after\.|OPENED$|PRUNED$|REFUSED$)/;
+
 /** Looks at every saved turn and at every request that reaches the provider, and notes what must never be. */
 export class Invariants implements Observer {
   readonly violations: Violation[] = [];
@@ -143,11 +146,15 @@ export class Invariants implements Observer {
     if (observed.providerID === node) this.repeats.push({ at: this.#options.monotonic(), address });
   }
 
-  #checkTransition({ actor, chart, events, before, after }: Transition, at: Moment, pools: ReadonlyMap<ActorId, Transition>): void {
-    for (const event of events) {
-      const invoke = /^xstate\.(?:done|error)\.actor\.(.+)$/.exec(event)?.[1] ?? (event.startsWith('xstate.after.') ? event : null);
-      if (invoke && before?.waiting[invoke] === undefined) this.#note('hears only what it waits for', `${actor} heard ${event}`);
-    }
+  #checkHeard({ actor, events, consumed }: Transition): void {
+    const answers = events.filter((event) => ANSWER.test(event));
+    if (answers.length === consumed.length) return;
+    this.#note('hears only what it waits for', `${actor} heard ${answers.join(', ')}, and waited for ${consumed.join(', ') || 'nothing'}`);
+  }
+
+  #checkTransition(turn: Transition, at: Moment, pools: ReadonlyMap<ActorId, Transition>): void {
+    const { actor, chart, events, before, after } = turn;
+    this.#checkHeard(turn);
     if (chart !== 'ip' || !after) return;
     const now = after.snapshot.context as unknown as AddressContext;
     const then = before?.snapshot.context as unknown as AddressContext | undefined;
