@@ -82,17 +82,20 @@ export function reserve(cloud: Cloud, region: string, family: 4 | 6, label: stri
   return address;
 }
 
-/** Puts an address into the account without asking for limits, as if it had been there before. */
+const familyOf = (ip: string): 4 | 6 => (ip.includes(':') ? 6 : 4);
+
+/** Puts an address into the account without asking for limits, as if it had been there before. `family` counts when no `ip` is given. */
 export function placeAddress(
   cloud: Cloud,
   wanted: { ip?: string | undefined; region: string; family: 4 | 6; dropletId: number | null },
 ): ReservedIP {
   const now = cloud.now();
-  const ip = wanted.ip ?? freeAddress(cloud, wanted.family);
+  const family = wanted.ip === undefined ? wanted.family : familyOf(wanted.ip);
+  const ip = wanted.ip ?? freeAddress(cloud, family);
   if (cloud.reservedIPs.has(ip)) throw unprocessable(`${ip} exists already.`);
   const address: ReservedIP = {
     ip,
-    family: wanted.family,
+    family,
     region: wanted.region,
     projectId: uuid(cloud.random),
     createdAt: now,
@@ -132,6 +135,7 @@ export function startAssignment(cloud: Cloud, address: ReservedIP, dropletId: nu
   const droplet = cloud.droplets.get(dropletId);
   if (droplet === undefined) throw notFound();
   if (droplet.region !== address.region) throw unprocessable(`The ${label} and the Droplet must be in the same region.`);
+  if (address.family === 6 && droplet.publicIPv6 === null) throw unprocessable('IPv6 is not enabled on the Droplet.');
   if (address.dropletId === dropletId) throw unprocessable(`The ${label} is already assigned to this Droplet.`);
   if (dropletBusy(cloud, dropletId)) throw dropletPending();
   if (heldBy(cloud, dropletId, address.family) !== undefined) throw unprocessable(`Droplet already has a ${label}.`);
@@ -176,6 +180,8 @@ function resourceNumber(ip: string): number {
 
 export function removeAddress(cloud: Cloud, address: ReservedIP, label: string): void {
   if (address.pendingActionId !== null) throw addressPending(label);
+  // Unlike an IPv4 one (terraform-provider-digitalocean pull request 1277).
+  if (address.family === 6 && address.dropletId !== null) throw unprocessable(`The ${label} is assigned to a Droplet.`);
   address.deletedAt = cloud.now();
   if (address.dropletId !== null) hold(address, { at: address.deletedAt, dropletId: null, by: 'deleted', actionId: null });
   cloud.reservedIPs.delete(address.ip);

@@ -17,6 +17,11 @@ export function integer(fields: Fields, name: string): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
 }
 
+export function flag(fields: Fields, name: string): boolean | undefined {
+  const value = fields[name];
+  return typeof value === 'boolean' ? value : undefined;
+}
+
 export function list(fields: Fields, name: string): readonly unknown[] | undefined {
   const value = fields[name];
   return Array.isArray(value) ? value : undefined;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { moveByHand, placeAddress, settle } from './addresses.ts';
-import { type Fields, fieldsOf, integer, text, texts } from './body.ts';
+import { type Fields, fieldsOf, flag, integer, text, texts } from './body.ts';
 import type { CallLog } from './call-log.ts';
 import type { Cloud } from './cloud.ts';
 import { placeDroplet, removeDroplet } from './droplets.ts';
@@ -55,7 +55,8 @@ const handlers: Readonly<Record<string, (request: ControlRequest) => Reply>> = {
   'GET state': ({ cloud }) => ok(stateOf(cloud)),
   'POST droplets': ({ cloud, body }) => {
     const { name, region } = { name: required(body, 'name'), region: required(body, 'region') };
-    return ok({ droplet: placeDroplet(cloud, { id: integer(body, 'id'), name, region, tags: texts(body, 'tags') }) }, 201);
+    const more = { tags: texts(body, 'tags'), ipv6: flag(body, 'ipv6') };
+    return ok({ droplet: placeDroplet(cloud, { id: integer(body, 'id'), name, region, ...more }) }, 201);
   },
   'DELETE droplets': ({ cloud, rest }) => {
     removeDroplet(cloud, Number(rest[0]));
@@ -92,7 +93,7 @@ function dropletIn(body: Fields): number | null {
 
 function addAddress({ cloud, body }: ControlRequest): Reply {
   const ip = text(body, 'ip');
-  const family = ip?.includes(':') ? 6 : 4;
+  const family = integer(body, 'family') === 6 ? 6 : 4;
   const address = placeAddress(cloud, { ip, region: required(body, 'region'), family, dropletId: dropletIn(body) });
   return ok({ reserved_ip: address }, 201);
 }

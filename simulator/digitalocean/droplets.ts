@@ -11,6 +11,8 @@ export interface DropletWish {
   readonly tags?: readonly string[] | undefined;
   readonly size?: string | undefined;
   readonly image?: string | undefined;
+  /** Enables IPv6, without which it takes no reserved IPv6; false by default, as in the API. */
+  readonly ipv6?: boolean | undefined;
   /** Milliseconds until it is `active`; 0 by default. */
   readonly bootMs?: number | undefined;
 }
@@ -26,11 +28,12 @@ export function placeDroplet(cloud: Cloud, wish: DropletWish): Droplet {
     region: wish.region,
     size: wish.size ?? defaultSize,
     image: wish.image ?? defaultImage,
-    features: ['droplet_agent', 'private_networking'],
+    features: ['droplet_agent', 'private_networking', ...(wish.ipv6 ? ['ipv6'] : [])],
     tags: wish.tags ?? [],
     createdAt: now,
     activeAt: now + (wish.bootMs ?? 0),
     publicIPv4: `192.0.2.${1 + (id % 254)}`,
+    publicIPv6: wish.ipv6 ? `2001:db8:d::${(id >>> 16).toString(16)}:${(id & 0xffff).toString(16)}` : null,
     privateIPv4: `10.${(id >> 16) & 255}.${(id >> 8) & 255}.${id & 255}`,
   };
   cloud.regions.add(wish.region);

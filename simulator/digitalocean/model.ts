@@ -20,6 +20,8 @@ export interface Droplet {
   /** From this time on its status is `active`, before it is `new`. */
   readonly activeAt: number;
   readonly publicIPv4: string;
+  /** Null while IPv6 is not enabled on it. */
+  readonly publicIPv6: string | null;
   readonly privateIPv4: string;
 }
 

@@ -34,11 +34,19 @@ export function renderDroplet(cloud: Cloud, droplet: Droplet): Record<string, un
     volume_ids: [],
     size: sizeObject(droplet.size, regions),
     size_slug: droplet.size,
-    networks: { v4: addresses, v6: [] },
+    networks: { v4: addresses, v6: networksIPv6(cloud, droplet) },
     region: regionObject(droplet.region),
     tags: droplet.tags,
     vpc_uuid: `00000000-0000-4000-8000-${droplet.region.padStart(12, '0').replace(/[^0-9a-f]/g, '0')}`,
   };
+}
+
+/** A reserved IPv6 stands among the droplet's own networks, with netmask 0. */
+function networksIPv6(cloud: Cloud, { id, publicIPv6 }: Droplet): readonly Record<string, unknown>[] {
+  const gateway = '2001:db8:d::1';
+  const own = publicIPv6 === null ? [] : [{ ip_address: publicIPv6, netmask: 64, gateway, type: 'public' }];
+  const reserved = heldBy(cloud, id, 6);
+  return reserved === undefined ? own : [...own, { ip_address: reserved.ip, netmask: 0, gateway, type: 'public' }];
 }
 
 /** What a read shows of an address besides what never changes. */

@@ -54,7 +54,8 @@ export interface DigitalOceanSimulator {
   readonly state: SimulatorState;
   readonly addDroplet: (wish: DropletWish) => Droplet;
   readonly removeDroplet: (id: number) => void;
-  readonly addReservedIP: (wish: { ip?: string; region: string; dropletId?: number }) => ReservedIP;
+  /** Of IPv4 unless `ip` or `family` says otherwise. */
+  readonly addReservedIP: (wish: { ip?: string; region: string; dropletId?: number; family?: 4 | 6 }) => ReservedIP;
   /** By hand, as a person in the control panel: at once, and seen in the history as such. */
   readonly moveReservedIP: (ip: string, dropletId: number | null) => void;
   readonly setReservedIPQuota: (quota: number) => void;
@@ -106,8 +107,7 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
       settle(cloud);
       removeDroplet(cloud, id);
     },
-    addReservedIP: ({ ip, region, dropletId }) =>
-      placeAddress(cloud, { ip, region, family: ip?.includes(':') ? 6 : 4, dropletId: dropletId ?? null }),
+    addReservedIP: ({ ip, region, dropletId, family = 4 }) => placeAddress(cloud, { ip, region, family, dropletId: dropletId ?? null }),
     moveReservedIP: (ip, dropletId) => moveByHand(cloud, ip, dropletId),
     setReservedIPQuota: (quota) => {
       cloud.reservedIPQuota = quota;

@@ -14,7 +14,7 @@ const filled = (path: string): string => path.replace(/\{(\w+)\}/g, (_, name: st
 beforeAll(async () => {
   cloud = await startTestCloud({ reservedIPQuota: 20 });
   const { simulator, call, clock } = cloud;
-  simulator.addDroplet({ id: 11, name: 'a', region: 'nyc3', tags: ['web'] });
+  simulator.addDroplet({ id: 11, name: 'a', region: 'nyc3', tags: ['web'], ipv6: true });
   simulator.addDroplet({ id: 12, name: 'b', region: 'nyc3' });
   made.ip = simulator.addReservedIP({ region: 'nyc3' }).ip;
   made.unassigned = simulator.addReservedIP({ region: 'fra1' }).ip;
@@ -31,6 +31,8 @@ beforeAll(async () => {
   await call('POST', '/v2/domains', { name: 'example.com' });
   const record = { type: 'A', name: 'www', data: '192.0.2.1' };
   made.recordId = String((await call('POST', '/v2/domains/example.com/records', record)).body.at('domain_record', 'id').raw);
+  made.held = simulator.addReservedIP({ region: 'nyc3', family: 6, dropletId: 11 }).ip;
+  simulator.addDroplet({ id: 13, name: 'd', region: 'nyc3', ipv6: true });
   made.six = String((await call('POST', '/v2/reserved_ipv6', { region_slug: 'nyc3' })).body.at('reserved_ipv6', 'ip').raw);
 });
 afterAll(() => cloud.simulator.close());
@@ -69,6 +71,7 @@ const reads: readonly Case[] = [
   get('/v2/actions/{actionId}', object({ action })),
   get('/v2/reserved_ipv6', pageOf('reserved_ipv6s', schemas.reservedIPv6)),
   get('/v2/reserved_ipv6/{six}', object({ reserved_ipv6: schemas.reservedIPv6 })),
+  get('/v2/reserved_ipv6/{held}', object({ reserved_ipv6: schemas.reservedIPv6 })),
   get('/v2/firewalls', pageOf('firewalls', firewall)),
   get('/v2/firewalls/{firewallId}', object({ firewall })),
   get('/v2/domains', pageOf('domains', domain)),
@@ -108,13 +111,30 @@ const writes: readonly Case[] = [
   },
   { title: '', method: 'DELETE', path: '/v2/reserved_ips/{unassigned}', status: 204, schema: null },
   {
-    title: '',
+    title: 'in a region',
+    method: 'POST',
+    path: '/v2/reserved_ipv6',
+    body: { region_slug: 'nyc3' },
+    status: 201,
+    schema: object({ reserved_ipv6: schemas.createdIPv6 }),
+  },
+  {
+    title: 'assign',
     method: 'POST',
     path: '/v2/reserved_ipv6/{six}/actions',
-    body: { type: 'assign', droplet_id: 11 },
+    body: { type: 'assign', droplet_id: 13 },
     status: 201,
-    schema: object({ action }),
+    schema: object({ action: schemas.actionIPv6 }),
   },
+  {
+    title: 'unassign',
+    method: 'POST',
+    path: '/v2/reserved_ipv6/{held}/actions',
+    body: { type: 'unassign' },
+    status: 201,
+    schema: object({ action: schemas.actionIPv6 }),
+  },
+  { title: 'of a held one', method: 'DELETE', path: '/v2/reserved_ipv6/{held}', status: 422, schema: schemas.error },
   {
     title: '',
     method: 'POST',
@@ -150,6 +170,8 @@ const writes: readonly Case[] = [
     schema: object({ domain_record: domainRecord }),
   },
   { title: '', method: 'DELETE', path: '/v2/firewalls/{firewallId}', status: 204, schema: null },
+  { title: 'without a region', method: 'POST', path: '/v2/reserved_ipv6', body: {}, status: 422, schema: schemas.error },
+  { title: 'unknown', method: 'GET', path: '/v2/reserved_ipv6/2001:db8::ffff', status: 404, schema: schemas.error },
   { title: 'unknown', method: 'GET', path: '/v2/droplets/1', status: 404, schema: schemas.error },
   { title: 'invalid', method: 'POST', path: '/v2/reserved_ips', body: {}, status: 422, schema: schemas.error },
   { title: 'no JSON', method: 'POST', path: '/v2/firewalls', body: '{', status: 400, schema: schemas.error },

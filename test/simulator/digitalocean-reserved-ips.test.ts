@@ -207,21 +207,3 @@ describe('the deprecated floating IP paths', () => {
     expect(await holder(ip)).toBe(a);
   });
 });
-
-describe('a reserved IPv6 address', () => {
-  test('is created, assigned beside an IPv4 one, and deleted', async () => {
-    const { ip, a } = twoDroplets();
-    cloud.simulator.moveReservedIP(ip, a);
-    const created = await cloud.call('POST', '/v2/reserved_ipv6', { region_slug: 'nyc3' });
-    expect(created.status).toBe(201);
-    const six = String(created.body.at('reserved_ipv6', 'ip').raw);
-    expect(six).toContain(':');
-    const started = await cloud.call('POST', `/v2/reserved_ipv6/${six}/actions`, { type: 'assign', droplet_id: a });
-    expect(started.status).toBe(201);
-    cloud.clock.advance(1000);
-    expect((await cloud.call('GET', `/v2/reserved_ipv6/${six}`)).body.at('reserved_ipv6', 'droplet', 'id').raw).toBe(a);
-    expect((await cloud.call('GET', '/v2/reserved_ips')).body.at('meta', 'total').raw).toBe(1);
-    expect((await cloud.call('DELETE', `/v2/reserved_ipv6/${six}`)).status).toBe(204);
-    expect((await cloud.call('GET', `/v2/reserved_ipv6/${six}`)).status).toBe(404);
-  });
-});

@@ -85,21 +85,23 @@ export const droplet = object({
 export const reservedIP = object({ ip: ipv4, region, droplet: nullable(droplet), locked: flag, project_id: uuid });
 export const reservedIPv6 = object({ ip: ipv6, region_slug: text, reserved_at: time, droplet: nullable(droplet) }, ['droplet']);
 
-export const action = object(
-  {
-    id: int,
-    status: oneOf('in-progress', 'completed', 'errored'),
-    type: text,
-    started_at: time,
-    completed_at: nullable(time),
-    resource_id: nullable(int),
-    resource_type: text,
-    region,
-    region_slug: nullable(text),
-    project_id: uuid,
-  },
-  ['project_id'],
-);
+/** What the answer to its creation says of it: less than a read. */
+export const createdIPv6 = object({ ip: ipv6, region_slug: text, reserved_at: time });
+
+const actionFields = {
+  id: int,
+  status: oneOf('in-progress', 'completed', 'errored'),
+  type: text,
+  started_at: time,
+  completed_at: nullable(time),
+  resource_id: nullable(int),
+  resource_type: text,
+  region,
+  region_slug: nullable(text),
+};
+
+export const action = object({ ...actionFields, project_id: uuid }, ['project_id']);
+export const actionIPv6 = object({ ...actionFields, resource_type: oneOf('reserved_ipv6'), type: oneOf('assign_ip', 'unassign_ip') });
 
 const target = object(
   { addresses: listOf(text), droplet_ids: listOf(int), load_balancer_uids: listOf(text), kubernetes_ids: listOf(text), tags: listOf(text) },

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, text, texts } from '../body.ts';
+import { type Fields, fieldsOf, flag, text, texts } from '../body.ts';
 import { createDroplet, removeDroplet } from '../droplets.ts';
 import type { Droplet } from '../model.ts';
 import { notFound, unprocessable } from '../refusal.ts';
@@ -44,6 +44,7 @@ function create(request: RouteRequest): Reply {
     image: required(fields, 'image'),
     region: text(fields, 'region') ?? [...cloud.regions][0] ?? 'nyc3',
     tags: texts(fields, 'tags') ?? [],
+    ipv6: flag(fields, 'ipv6') ?? false,
   };
   const made = (names ?? [required(fields, 'name')]).map((name) => createDroplet(cloud, { ...common, name }));
   const actions = made.map(({ action }) => ({ id: action.id, rel: 'create', href: `${request.url.origin}/v2/actions/${action.id}` }));

@@ -1,4 +1,4 @@
-import { findAddress, heldBy, removeAddress, reserve, startAssignment, viewAt } from '../addresses.ts';
+import { findAddress, heldBy, removeAddress, reserve, startAssignment } from '../addresses.ts';
 import { fieldsOf, integer, text } from '../body.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Action, ReservedIP } from '../model.ts';
@@ -6,6 +6,7 @@ import { dropletPending, notFound, unprocessable } from '../refusal.ts';
 import { present, renderAction, renderReservedIP } from '../render.ts';
 import { noContent, ok, page, type Reply } from '../reply.ts';
 import { param, type Route, type RouteRequest } from '../router.ts';
+import { readAll, readOne } from './reading.ts';
 
 /** Reserved IPs have a second, deprecated set of paths with the old name; the rest is the same. */
 interface Naming {
@@ -31,32 +32,12 @@ const floating: Naming = {
   resourceType: 'floating_ip',
 };
 
-/** What a read shows of the address, or null if it did not exist at the time shown. */
-function shown(request: RouteRequest, address: ReservedIP): Record<string, unknown> | null {
-  const view = request.readAt === null ? present(address) : viewAt(request.cloud, address, request.readAt);
-  return view === null ? null : renderReservedIP(request.cloud, address, view);
-}
-
-function readable(request: RouteRequest): ReservedIP[] {
-  const { cloud } = request;
-  const all = request.readAt === null ? [...cloud.reservedIPs.values()] : [...cloud.reservedIPs.values(), ...cloud.deletedIPs];
-  return all.filter((address) => address.family === 4);
-}
-
 function list(request: RouteRequest, naming: Naming): Reply {
-  const items = readable(request)
-    .map((address) => shown(request, address))
-    .filter((item) => item !== null);
-  return page(request.url, naming.many, items);
+  return page(request.url, naming.many, readAll(request, 4, renderReservedIP));
 }
 
 function get(request: RouteRequest, naming: Naming): Reply {
-  const ip = param(request, 'ip');
-  for (const address of readable(request)) {
-    const body = address.ip === ip ? shown(request, address) : null;
-    if (body !== null) return ok({ [naming.one]: body });
-  }
-  throw notFound();
+  return ok({ [naming.one]: readOne(request, 4, renderReservedIP) });
 }
 
 function create(request: RouteRequest, naming: Naming): Reply {

@@ -1,34 +1,23 @@
-import { findAddress, removeAddress, reserve, startAssignment, viewAt } from '../addresses.ts';
+import { findAddress, removeAddress, reserve, startAssignment } from '../addresses.ts';
 import { fieldsOf, text } from '../body.ts';
 import type { ReservedIP } from '../model.ts';
 import { unprocessable } from '../refusal.ts';
-import { isoTime, present, renderAction, renderReservedIPv6 } from '../render.ts';
+import { isoTime, renderAction, renderReservedIPv6 } from '../render.ts';
 import { noContent, ok, page } from '../reply.ts';
 import { param, type Route, type RouteRequest } from '../router.ts';
+import { readAll, readOne } from './reading.ts';
 import { wantedHolder } from './reserved-ips.ts';
 
 const label = 'reserved IPv6';
 
 const one = (request: RouteRequest): ReservedIP => findAddress(request.cloud, param(request, 'ip'), 6);
 
-function shown(request: RouteRequest, address: ReservedIP): Record<string, unknown> {
-  const past = request.readAt === null ? null : viewAt(request.cloud, address, request.readAt);
-  return renderReservedIPv6(request.cloud, address, past ?? present(address));
-}
-
-/** The IPv6 twins have neither `locked` nor a list of actions in the published description. */
+/** By the published description the IPv6 twins have no `locked`, are created in a region only, and their actions are read under /v2/actions alone. */
 export const reservedIPv6Routes: readonly Route[] = [
   {
     method: 'GET',
     path: '/v2/reserved_ipv6',
-    handle: (request) => {
-      const addresses = [...request.cloud.reservedIPs.values()].filter((address) => address.family === 6);
-      return page(
-        request.url,
-        'reserved_ipv6s',
-        addresses.map((address) => shown(request, address)),
-      );
-    },
+    handle: (request) => page(request.url, 'reserved_ipv6s', readAll(request, 6, renderReservedIPv6)),
   },
   {
     method: 'POST',
@@ -40,7 +29,11 @@ export const reservedIPv6Routes: readonly Route[] = [
       return ok({ reserved_ipv6: { ip: address.ip, region_slug: region, reserved_at: isoTime(address.createdAt) } }, 201);
     },
   },
-  { method: 'GET', path: '/v2/reserved_ipv6/:ip', handle: (request) => ok({ reserved_ipv6: shown(request, one(request)) }) },
+  {
+    method: 'GET',
+    path: '/v2/reserved_ipv6/:ip',
+    handle: (request) => ok({ reserved_ipv6: readOne(request, 6, renderReservedIPv6) }),
+  },
   {
     method: 'DELETE',
     path: '/v2/reserved_ipv6/:ip',
