@@ -13,6 +13,8 @@ export interface Settings extends JobSettings {
   readonly sweepEveryMs: number;
   /** Jobs of one provider that run at once in this process: a hanging call holds a place. */
   readonly jobsAtOnce: number;
+  /** How long a leader keeps the lease while the store does not answer it: then another one may have it. */
+  readonly storePatienceMs: number;
   /** How long running jobs may go on after a shutdown was asked for. */
   readonly shutdownGraceMs: number;
 }
@@ -27,5 +29,6 @@ export const DEFAULT_SETTINGS: Settings = {
   resyncEveryMs: 60_000,
   sweepEveryMs: 5_000,
   jobsAtOnce: 200,
+  storePatienceMs: 15_000,
   shutdownGraceMs: 20_000,
 };

@@ -35,6 +35,13 @@ export interface Hindrances {
   readonly leadership: string | null;
 }
 
+interface LastTerm {
+  readonly term: number;
+  /** The server that held the records; null when that was not known any more. */
+  readonly runId: string | null;
+  readonly memory: Memory;
+}
+
 /** What lasts so long without an end or an error will not end any more, ms. */
 const STUCK_MS = 300_000;
 
@@ -57,6 +64,10 @@ export class Supervisor {
   #synced = false;
   #runId: string | null = null;
   #storeError: string | null = 'not asked yet';
+  /** When the store answered last, monotonic ms. */
+  #storeSeenAt = Number.NEGATIVE_INFINITY;
+  /** What this process knew when its last term ended. */
+  #last: LastTerm | null = null;
   #openError: string | null = null;
   /** Since when it takes the records over without having heard of an error, monotonic ms; null while it does not. */
   #takingOverSince: number | null = null;
@@ -77,6 +88,7 @@ export class Supervisor {
 
   /** Resolves once everything runs that can run; what is not there yet (the store, the API server) is waited for in the background. */
   async start(): Promise<void> {
+    const asked = this.#checkStore();
     this.#alarms.every(STORE_CHECK_MS, () => {
       this.#workers.tend();
       void this.#checkStore();
@@ -84,6 +96,7 @@ export class Supervisor {
     this.#alarms.every(this.#ports.settings.resyncEveryMs, () => this.#ports.source.resync());
     await this.#ports.source.start(this.#listener());
     this.#synced = true;
+    await asked;
     this.#contends = true;
     await this.#ports.leadership.start({
       acquired: () => {
@@ -96,6 +109,7 @@ export class Supervisor {
         this.#holdsLease = false;
         this.#stepDown();
       },
+      unfit: () => this.#unfit(),
     });
   }
 
@@ -212,7 +226,9 @@ export class Supervisor {
     await store.check();
     const { term: stored, runId } = await store.state();
     const shown = [...this.#pools.all.values()].map(({ status }) => termIn(status));
-    const term = Math.max(leadership.seenTerm(), stored ?? 0, ...shown) + 1;
+    const highest = Math.max(leadership.seenTerm(), stored ?? 0, ...shown);
+    const known = memory ?? this.#remembered(highest, stored, runId);
+    const term = highest + 1;
     await leadership.writeTerm(term);
     if (!(await store.openTerm(term))) throw new Error(`the store holds a higher term than ${term}`);
     this.#runId = runId;
@@ -230,16 +246,17 @@ export class Supervisor {
     // From here on facts reach it; what it may not hear yet it asks for when it opens.
     this.#leader = leader;
     try {
-      await leader.open(memory);
+      await leader.open(known);
     } catch (error) {
       this.#leader = null;
       await leader.close('stale', 0);
       throw error;
     }
     this.#openError = null;
+    this.#last = null;
     if (!this.#isCurrent(round)) return;
     this.#takingOverSince = null;
-    log.info('leads', { term, cells: leader.cells.size, from: memory ? 'memory' : 'store' });
+    log.info('leads', { term, cells: leader.cells.size, from: known ? 'memory' : 'store' });
     this.#projector.showAll(leader.cells.keys());
   }
 
@@ -252,12 +269,28 @@ export class Supervisor {
 
   #stepDown(): void {
     this.#round += 1;
-    this.#takingOverSince = null;
     if (!this.#stopping) this.#ports.writer.forget();
     const leader = this.#leader;
+    const hasOpened = this.#takingOverSince === null;
+    this.#last = leader && hasOpened ? { term: leader.term, runId: this.#runId, memory: leader.memory() } : null;
+    this.#takingOverSince = null;
     this.#leader = null;
     for (const observer of [...this.#ports.observers, this.#projector]) observer.reset?.();
     this.#opening = this.#opening.catch(() => undefined).then(() => leader?.close('stale', 1000));
+  }
+
+  /** What this process knew when it led last, provided that nobody has led since and the store has lost what it acknowledged then, or may have. */
+  #remembered(highest: number, stored: number | null, runId: string): Memory | null {
+    if (this.#last?.term !== highest) return null;
+    return stored === null || runId !== this.#last.runId ? this.#last.memory : null;
+  }
+
+  /** Without the store nothing can be decided here, while it may well answer others: they are to lead. A leader waits for some time before it says so, since
+   *  a store that was restarted is there for all of them at once. */
+  #unfit(): string | null {
+    if (this.#storeError === null) return null;
+    const awayMs = this.#ports.clock.monotonic() - this.#storeSeenAt;
+    return this.#holdsLease && awayMs <= this.#ports.settings.storePatienceMs ? null : `the store does not answer: ${this.#storeError}`;
   }
 
   /** Finds out when the store is away, was emptied, or is another server than before: an acknowledged write may be gone then. */
@@ -265,6 +298,7 @@ export class Supervisor {
     try {
       const { term, runId } = await this.#ports.store.state();
       this.#storeError = null;
+      this.#storeSeenAt = this.#ports.clock.monotonic();
       const leader = this.#leader;
       if (!leader || !this.#holdsLease || this.#runId === null) return;
       if (term !== null && term > leader.term) this.#lead(null);

@@ -8,5 +8,7 @@ export const settingsOf = (options: Options): Settings => ({
   pollSteps: options.pollSteps ?? DEFAULT_SETTINGS.pollSteps,
   verifyEveryMs: options.verifyInterval ?? DEFAULT_SETTINGS.verifyEveryMs,
   resyncEveryMs: options.resyncInterval ?? DEFAULT_SETTINGS.resyncEveryMs,
+  // As long as others would wait for a leader that is gone.
+  storePatienceMs: options.leaseDuration,
   callDeadlineMs: options.callDeadline ?? DEFAULT_SETTINGS.callDeadlineMs,
 });

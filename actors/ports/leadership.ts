@@ -1,7 +1,15 @@
+export interface LeadershipListener {
+  acquired(): void;
+  lost(reason: string): void;
+  /** Asked every few seconds: why another process should lead rather than this one, which then does not take the lease, and gives it up when it holds it.
+   *  Null, or absent, when it may lead. Not asked of a process that runs alone. */
+  unfit?(): string | null;
+}
+
 /** Who decides. Only the leader runs cells; every replica runs provider jobs. */
 export interface Leadership {
   /** Starts to contend. `acquired` and `lost` are called in turns; `lost` before another process can acquire. */
-  start(listener: { acquired(): void; lost(reason: string): void }): Promise<void>;
+  start(listener: LeadershipListener): Promise<void>;
   /** Highest term seen on the Lease, by whomever written. 0 for none. */
   seenTerm(): number;
   /** Writes `term` on the Lease, provided nobody wrote since. @throws Unreachable; Fenced when the lease is not ours (any more) */

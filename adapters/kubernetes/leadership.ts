@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Fenced } from '../../actors/errors.ts';
-import type { Leadership } from '../../actors/ports/leadership.ts';
+import type { Leadership, LeadershipListener } from '../../actors/ports/leadership.ts';
 import type { Clock, Log } from '../../actors/ports.ts';
 import { messageOf } from './api-error.ts';
 import type { Random } from './backoff.ts';
@@ -31,8 +31,6 @@ export interface LeadershipOptions {
   readonly timings?: LeaseTimings;
 }
 
-type Listener = Parameters<Leadership['start']>[0];
-
 /** Leader election on a Lease, as client-go does it: whoever sees no renewal for the duration of the lease, by its own monotonic clock, takes it. Every
  *  replica reads the Lease all the time, so that its jobs know whether somebody leads. */
 export class LeaseElection implements Leadership {
@@ -40,7 +38,7 @@ export class LeaseElection implements Leadership {
   readonly #options: LeadershipOptions;
   readonly #timings: LeaseTimings;
   readonly #client: LeaseClient;
-  #listener: Listener | null = null;
+  #listener: LeadershipListener | null = null;
   #lease: Lease | null = null;
   #leading = false;
   #stopped = false;
@@ -65,7 +63,7 @@ export class LeaseElection implements Leadership {
   }
 
   /** Resolves after the first try, whatever came of it. */
-  async start(listener: Listener): Promise<void> {
+  async start(listener: LeadershipListener): Promise<void> {
     this.#listener = listener;
     await this.#tick();
   }
@@ -110,14 +108,7 @@ export class LeaseElection implements Leadership {
     this.#lose('released');
     await this.#inTurn(async () => {
       this.#cancelDeadline();
-      // Taken in the very moment of the stop counts too.
-      if (this.#lease === null || holderOf(this.#lease) !== this.identity) return;
-      try {
-        await this.#client.write(givenUp(this.#lease, this.#options.clock.now()));
-      } catch (error) {
-        // Others take it when its time is over.
-        this.#options.log.warn('the lease was not given up', { error: messageOf(error) });
-      }
+      await this.#giveUp();
     });
   }
 
@@ -126,8 +117,8 @@ export class LeaseElection implements Leadership {
     await this.#inTurn(async () => {
       if (this.#stopped) return;
       try {
-        if (this.#leading) await this.#renew();
-        else await this.#contend();
+        if (!this.#leading) await this.#contend();
+        else if (!(await this.#yield())) await this.#renew();
       } catch (error) {
         this.#options.log.warn(this.#leading ? 'the lease was not renewed' : 'the lease was not read', { error: messageOf(error) });
       }
@@ -145,7 +136,7 @@ export class LeaseElection implements Leadership {
     const startedAt = clock.monotonic();
     const found = await this.#client.read();
     this.#observe(found, startedAt);
-    if (this.#stopped || (found !== null && !this.#mayBeTaken(found))) return;
+    if (this.#stopped || (found !== null && !this.#mayBeTaken(found)) || this.#unfit() !== null) return;
     const sentAt = clock.monotonic();
     const taken = await this.#client.write(takenBy(found ?? this.#client.fresh(), this.identity, this.#timings.durationMs, clock.now()));
     // Somebody was quicker; the next read shows who.
@@ -169,6 +160,33 @@ export class LeaseElection implements Leadership {
     }
     this.#keep(written);
     if (this.#leading) this.#holdUntil(sentAt);
+  }
+
+  /** Gives the lease up when another process should have it; true when it did. */
+  async #yield(): Promise<boolean> {
+    const reason = this.#unfit();
+    if (reason === null) return false;
+    this.#lose(reason);
+    await this.#giveUp();
+    return true;
+  }
+
+  #unfit(): string | null {
+    return this.#listener?.unfit?.() ?? null;
+  }
+
+  async #giveUp(): Promise<void> {
+    // What was taken in the very moment of a stop counts too.
+    if (this.#lease === null || holderOf(this.#lease) !== this.identity) return;
+    try {
+      const written = await this.#client.write(givenUp(this.#lease, this.#options.clock.now()));
+      if (written === null) return;
+      this.#keep(written);
+      this.#renewedAt = Number.NEGATIVE_INFINITY;
+    } catch (error) {
+      // Others take it when its time is over.
+      this.#options.log.warn('the lease was not given up', { error: messageOf(error) });
+    }
   }
 
   /** After somebody else wrote the Lease: whether it is still ours. */
@@ -225,7 +243,7 @@ export class LeaseElection implements Leadership {
     this.#tell((listener) => listener.lost(reason));
   }
 
-  #tell(say: (listener: Listener) => void): void {
+  #tell(say: (listener: LeadershipListener) => void): void {
     if (this.#listener === null) return;
     try {
       say(this.#listener);

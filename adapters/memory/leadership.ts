@@ -1,5 +1,5 @@
 import { Fenced, Unreachable } from '../../actors/errors.ts';
-import type { Leadership } from '../../actors/ports/leadership.ts';
+import type { Leadership, LeadershipListener } from '../../actors/ports/leadership.ts';
 import type { Clock } from '../../actors/ports.ts';
 
 export interface MemoryLeaseOptions {
@@ -62,7 +62,7 @@ export const memoryLease = (
     let renewedAt = Number.NEGATIVE_INFINITY;
     let highest = 0;
     let triedAt = Number.NEGATIVE_INFINITY;
-    let told: { acquired(): void; lost(reason: string): void } = { acquired: () => undefined, lost: () => undefined };
+    let told: LeadershipListener = { acquired: () => undefined, lost: () => undefined };
     let cancel = (): void => undefined;
 
     const see = (): void => {
@@ -75,16 +75,27 @@ export const memoryLease = (
       leads = false;
       told.lost(reason);
     };
+    const hold = (): void => {
+      lease.holder = name;
+      lease.renewedAt = clock.monotonic();
+      tellAll();
+    };
+    const contend = (unfit: string | null): void => {
+      see();
+      if (!isFree() || unfit !== null) return;
+      hold();
+      leads = true;
+      told.acquired();
+    };
     const renew = (): void => {
-      if (leads && lease.holder !== name) lose(`the lease is held by ${lease.holder ?? 'nobody'}`);
-      else if (leads || isFree()) {
-        lease.holder = name;
-        lease.renewedAt = clock.monotonic();
-        tellAll();
-        if (leads) return;
-        leads = true;
-        told.acquired();
-      } else see();
+      const unfit = told.unfit?.() ?? null;
+      if (!leads) contend(unfit);
+      else if (lease.holder !== name) lose(`the lease is held by ${lease.holder ?? 'nobody'}`);
+      else if (unfit === null) hold();
+      else {
+        lose(unfit);
+        lease.holder = null;
+      }
     };
     const tick = (): void => {
       if (ended || !contends) return;

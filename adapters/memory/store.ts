@@ -17,6 +17,9 @@ export interface MemoryStore extends RecordStore {
   /** From now on every call throws `Unreachable`. */
   goDown(): void;
   comeBack(): void;
+  /** The same for this process alone, until `mend`. */
+  cut(): void;
+  mend(): void;
   /** The next `count` saves are carried out but answered by `Unreachable`. */
   loseReplies(count: number): void;
 }
@@ -47,11 +50,12 @@ const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 const handleOn = (server: Server, journalLength: number): MemoryStore => {
   let dead = false;
+  let isCut = false;
   // `run` is synchronous: what one call does is atomic, as one Lua call is.
   const call = async <T>(run: (data: StoreData) => T): Promise<T> => {
     await Promise.resolve();
     if (dead) return never();
-    if (server.down) throw new Unreachable('memory store: switched off');
+    if (server.down || isCut) throw new Unreachable('memory store: switched off');
     const result = run(server.data);
     // The reply comes later than the effect; a process that dies between them never sees it.
     await Promise.resolve();
@@ -78,6 +82,12 @@ const handleOn = (server: Server, journalLength: number): MemoryStore => {
     },
     comeBack: () => {
       server.down = false;
+    },
+    cut: () => {
+      isCut = true;
+    },
+    mend: () => {
+      isCut = false;
     },
     loseReplies: (count) => {
       server.repliesToLose = count;

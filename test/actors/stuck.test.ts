@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { Unreachable } from '../../actors/errors.ts';
 import { test } from '../support/sound.ts';
 import { node, type World } from '../support/world.ts';
 
@@ -44,10 +45,7 @@ describe('a process can go on', () => {
     world.store.goDown();
     const { supervisor } = await world.start();
     await world.clock.advance(60 * MINUTE);
-    expect([supervisor.stuck(), supervisor.hindrances().leadership]).toEqual([
-      null,
-      expect.stringContaining('has not taken the records over yet'),
-    ]);
+    expect([supervisor.stuck(), supervisor.hindrances().store]).toEqual([null, expect.stringContaining('switched off')]);
     world.store.comeBack();
     await world.clock.runUntil(() => supervisor.leading, MINUTE);
     world.store.goDown();
@@ -72,9 +70,11 @@ describe('a process can go on', () => {
   test('when it has given up to lead in the middle of a failing takeover', async ({ open }) => {
     const world = open();
     pool(world);
-    world.store.goDown();
+    const { connect } = world.store;
+    world.store.connect = () => ({ ...connect(), openTerm: () => Promise.reject(new Unreachable('no answer')) });
     const { supervisor, lease } = await world.start();
     await world.clock.advance(10_000);
+    expect(supervisor.hindrances().leadership).toContain('has not taken the records over yet: no answer');
     lease.cut();
     await world.clock.advance(60 * MINUTE);
     expect(supervisor.stuck()).toBeNull();

@@ -62,13 +62,14 @@ const electing = () => {
   const clock = virtualClock();
   const server = new LeaseServer();
   const told: string[] = [];
-  const candidate = (name: string, lone = false) => {
+  const candidate = (name: string, unfit?: () => string | null, lone = false) => {
     const connection = server.path();
     const options = { connection, namespace: 'operator', clock, random: () => 0, log: recordedLog(), name };
     const leadership = lone ? new LoneLeadership(options) : new LeaseElection(options);
     const listener = {
       acquired: () => void told.push(`${name} acquired`),
       lost: (reason: string) => void told.push(`${name} lost: ${reason}`),
+      ...(unfit && { unfit }),
     };
     return { leadership, connection, start: () => leadership.start(listener), log: options.log };
   };
@@ -157,6 +158,27 @@ describe('leader election', () => {
     expect(server.lease?.spec?.leaseDurationSeconds).toBe(15);
   });
 
+  test('hands over to one that may lead from one that may not, and to nobody while nobody may', async () => {
+    const { clock, told, candidate, server } = electing();
+    const unfit = { one: null as string | null, two: null as string | null };
+    const one = candidate('one', () => unfit.one);
+    await one.start();
+    await candidate('two', () => unfit.two).start();
+    await clock.advance(5_000);
+    unfit.one = 'no store';
+    unfit.two = 'no store';
+    await clock.advance(30_000);
+    expect(told).toEqual(['one acquired', 'one lost: no store']);
+    expect(server.lease?.spec?.holderIdentity).toBe('');
+    expect(one.leadership.lease().renewedAt).toBe(Number.NEGATIVE_INFINITY);
+    unfit.two = null;
+    expect(await clock.runUntil(() => told.length === 3, 10_000)).toBeLessThanOrEqual(2_400);
+    expect(told[2]).toBe('two acquired');
+    unfit.one = null;
+    await clock.advance(30_000);
+    expect(told).toHaveLength(3);
+  });
+
   test('tells a leader whose Lease was taken or deleted', async () => {
     const { clock, told, candidate, server } = electing();
     await candidate('one').start();
@@ -199,7 +221,7 @@ describe('leader election', () => {
     await one.leadership.release();
     await clock.advance(3_000);
     expect(two.leadership.holder()).toMatch(/^two_/);
-    expect(candidate('three', true).leadership.holder()).toBe('three');
+    expect(candidate('three', undefined, true).leadership.holder()).toBe('three');
   });
 
   test('looks after the Lease every few seconds, also in vain, but not while a request neither ends nor fails', async () => {
@@ -212,7 +234,7 @@ describe('leader election', () => {
     one.connection.send = () => new Promise(() => undefined);
     await clock.advance(600_000);
     expect(clock.monotonic() - one.leadership.triedAt()).toBeGreaterThan(590_000);
-    const lone = candidate('two', true);
+    const lone = candidate('two', undefined, true);
     await lone.start();
     await clock.advance(600_000);
     expect(lone.leadership.triedAt()).toBe(clock.monotonic());
@@ -311,7 +333,7 @@ describe('the freshness of the lease', () => {
 describe('a lone process', () => {
   test('leads at once, says so, and writes its term without holding the Lease', async () => {
     const { clock, told, candidate, server } = electing();
-    const lone = candidate('lone', true);
+    const lone = candidate('lone', undefined, true);
     await lone.start();
     expect(told).toEqual(['lone acquired']);
     expect(lone.log.lines).toEqual([expect.stringContaining('leading without an election')]);
@@ -319,7 +341,7 @@ describe('a lone process', () => {
     expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '3' });
     expect(server.lease?.spec).toBeUndefined();
     expect(lone.leadership.lease().renewedAt).toBe(clock.monotonic());
-    const later = candidate('later', true);
+    const later = candidate('later', undefined, true);
     await later.start();
     expect(later.leadership.seenTerm()).toBe(3);
   });
@@ -328,7 +350,7 @@ describe('a lone process', () => {
     const { clock, candidate, server } = electing();
     const one = candidate('one');
     await one.start();
-    const lone = candidate('lone', true);
+    const lone = candidate('lone', undefined, true);
     await lone.start();
     await clock.advance(5_000);
     await lone.leadership.writeTerm(3);
@@ -340,7 +362,7 @@ describe('a lone process', () => {
 
   test('waits for the server to read the term first', async () => {
     const { clock, told, candidate } = electing();
-    const lone = candidate('lone', true);
+    const lone = candidate('lone', undefined, true);
     lone.connection.cut = true;
     await lone.start();
     expect(told).toEqual([]);

@@ -8,7 +8,7 @@ import { type MemoryCluster, memoryCluster, type ProcessCluster } from '../../ad
 import { type MemoryContender, memoryLease } from '../../adapters/memory/leadership.ts';
 import { type MemoryProvider, type MemoryProviderOptions, memoryProvider } from '../../adapters/memory/provider.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
-import { memoryStore } from '../../adapters/memory/store.ts';
+import { type MemoryStore, memoryStore } from '../../adapters/memory/store.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
 import type { IPState, PoolStatus } from '../../machines/status.ts';
@@ -63,6 +63,8 @@ export interface OperatorProcess {
   readonly supervisor: Supervisor;
   readonly lease: MemoryContender;
   readonly cluster: ProcessCluster;
+  /** This process's way to the record store. */
+  readonly store: Pick<MemoryStore, 'cut' | 'mend'>;
   /** The locks of its jobs are renewed no more, as if it were stopped by SIGSTOP; what runs goes on and is heard by nobody. */
   freeze(): void;
   /** Ends it without a word, as SIGKILL does. */
@@ -145,6 +147,7 @@ export class World {
       supervisor,
       lease,
       cluster,
+      store,
       freeze: queues.stopRenewing,
       kill: end,
       stop: async () => {
