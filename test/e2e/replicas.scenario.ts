@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Fleeted, LEASE_MS, type ReplicaOptions, type Stroke, serveByFleet } from './fleet.ts';
+import { LEASE_MS, type ReplicaOptions, type Stroke, serveByFleet } from './fleet.ts';
+import { cutOffFromRedis, move, moveUntil } from './fleet-steps.ts';
 import { movedFrom, staged } from './served.ts';
 
 /** Where the leader ends by SIGKILL in the middle of a failover. `alone`: no other replica can take its job. */
@@ -50,7 +51,7 @@ export const replicaScenarios = () => {
       test(where, async () => {
         const situation = await serveByFleet(stage(), replicas, { stroke });
         const { fleet, leader, follower, ip, holder, term } = situation;
-        if (alone) await cutOffFromRedis(situation);
+        if (alone) await cutOffFromRedis(situation, follower);
         leader.arm();
         await stage().notReady(holder);
         await leader.operator.exited;
@@ -102,7 +103,7 @@ export const replicaScenarios = () => {
     test('ends at once when it is asked a second time, and what it has sent is found by the next one', async () => {
       const situation = await serveByFleet(stage(), 2, { flags: ['--call-deadline=20s'] });
       const { fleet, leader, follower, ip, holder } = situation;
-      await cutOffFromRedis(situation);
+      await cutOffFromRedis(situation, follower);
       const hang = stage().cloud.faults.add({ kind: 'hang', applied: true, match: { method: 'POST', path: '/actions$' } });
       await stage().notReady(holder);
       await stage().until('the assign was received', () => hang.hits === 1);
@@ -122,27 +123,3 @@ export const replicaScenarios = () => {
     });
   });
 };
-
-/** Moves the address once more by failing its node; the node is back afterwards. */
-async function move(situation: Fleeted): Promise<void> {
-  const { stage, ip } = situation;
-  const from = stage.heldBy(ip) ?? '';
-  await stage.notReady(from);
-  await movedFrom(situation, from);
-  await stage.ready(from);
-}
-
-/** Moves the address until something is so; answers how often. */
-async function moveUntil(situation: Fleeted, holds: () => Promise<boolean>): Promise<number> {
-  for (let moves = 0; moves < 40; moves += 1) {
-    if (await holds()) return moves;
-    await move(situation);
-  }
-  throw new Error('40 moves were not enough');
-}
-
-/** Leaves all jobs to the leader: nobody else sees the queues, until Redis is there for them again. */
-async function cutOffFromRedis({ stage, follower }: Fleeted): Promise<void> {
-  follower.redis.cut();
-  await stage.until('the follower says that it has no Redis', async () => !(await follower.isReady()));
-}

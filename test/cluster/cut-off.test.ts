@@ -1,0 +1,3 @@
+import { cutOffScenarios } from '../e2e/cut-off.scenario.ts';
+
+cutOffScenarios();

@@ -1,0 +1,160 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { KillPoint } from '../../actors/ports.ts';
+import { isStopped } from '../support/processes.ts';
+import type { TcpProxy } from '../support/proxy.ts';
+import { watchScripts } from '../support/redis-watch.ts';
+import { type Replica, serveByFleet } from './fleet.ts';
+import { cutOffFromRedis, follows, move, shown, standsStillIn, takesTurns } from './fleet-steps.ts';
+import { movedFrom, staged } from './served.ts';
+
+/** One replica stands still or cannot reach something, while the others can. */
+export const cutOffScenarios = () => {
+  describe('a leader that stands still until another one leads', () => {
+    const { stage } = staged();
+
+    for (const [where, { at, isLate }] of Object.entries(TURNS)) {
+      test(`${where}: it changes nothing any more when it goes on, and follows`, async () => {
+        const situation = await serveByFleet(stage(), 2, { stroke: { at, about: 'pool/', by: 'SIGSTOP' } });
+        const { fleet, leader, follower, ip, holder, term } = situation;
+        leader.arm();
+        await stage().notReady(holder);
+        await stage().until('the leader stands still', () => isStopped(leader.operator.pid));
+        const now = await movedFrom(situation, holder);
+        expect(await follower.leads()).toBe(true);
+        await shown(situation, term + 1);
+
+        const scripts = await watchScripts(stage().redis.url);
+        onTestFinished(() => scripts.close());
+        const before = await stage().getPool('ingress');
+        leader.operator.kill('SIGCONT');
+        if (isLate) await stage().until('its write reaches Redis', () => scripts.runs.some((run) => run.term <= term));
+        else await stage().until('its job is not sent', () => fleet.replicas.some(hasHeldBack));
+        await follows(situation, leader);
+        expect(scripts.runs.filter((run) => run.term <= term && run.wrote)).toEqual([]);
+        expect(await stage().getPool('ingress')).toEqual(before);
+        expect([stage().heldBy(ip), stage().assigns(ip).length]).toEqual([now, 2]);
+        await takesTurns(situation, follower, leader);
+        expect(scripts.runs.some((run) => run.term > term && run.wrote)).toBe(true);
+      });
+    }
+
+    test('after it has sent an assign: the other one finds it, and nobody sends it again', async () => {
+      const situation = await serveByFleet(stage(), 2, { stroke: { at: 'beforeReplyRead', about: 'assign ', by: 'SIGSTOP' } });
+      const { leader, follower, ip, holder, term } = situation;
+      await cutOffFromRedis(situation, follower);
+      leader.arm();
+      await stage().notReady(holder);
+      await stage().until('the leader stands still', () => isStopped(leader.operator.pid));
+      expect([leader.assigns() + follower.assigns(), stage().assigns(ip).length]).toEqual([2, 2]);
+      follower.redis.mend();
+      const now = await movedFrom(situation, holder);
+      expect(await follower.leads()).toBe(true);
+      await shown(situation, term + 1);
+      leader.operator.kill('SIGCONT');
+      await follows(situation, leader);
+      expect([stage().heldBy(ip), stage().assigns(ip).length]).toEqual([now, 2]);
+      await takesTurns(situation, follower, leader);
+    });
+  });
+
+  describe('an API server that cannot be reached', () => {
+    const { stage } = staged();
+
+    test('by the leader: it gives up before another one leads, a failover goes on there, and the former one follows once it can', async () => {
+      const situation = await serveByFleet(stage(), 3);
+      const { fleet, leader, ip, holder, term } = situation;
+      leader.api.hold();
+      await stage().notReady(holder);
+      const now = await movedFrom(situation, holder);
+      const next = await fleet.leader();
+      expect(next).not.toBe(leader);
+      expect(stage().assigns(ip).slice(1)).toEqual([{ address: ip, node: now }]);
+      expect(timeOf(leader, 'leads no longer')).toBeLessThanOrEqual(timeOf(next, 'leads'));
+      await shown(situation, term + 1);
+      const before = await stage().getPool('ingress');
+      leader.api.mend();
+      await follows(situation, leader);
+      expect(await stage().getPool('ingress')).toEqual(before);
+      expect(await fleet.leader()).toBe(next);
+      await move(situation);
+    });
+
+    test('by one that follows, and slowly by the leader: it is all the same', async () => {
+      const situation = await serveByFleet(stage(), 2);
+      const { leader, follower, term } = situation;
+      follower.api.cut();
+      leader.api.delay(100);
+      await stage().until('it is noticed', () => follower.operator.log.some(({ msg }) => msg === 'the lease was not read'));
+      await move(situation);
+      expect([await leader.leads(), await leader.figure('routedip_term')]).toEqual([true, term]);
+      follower.api.mend();
+      leader.api.mend();
+      await stage().until('the follower is ready', () => follower.isReady());
+      await takesTurns(situation, leader, follower);
+    });
+  });
+
+  describe('a Redis that cannot be reached', () => {
+    const { stage } = staged();
+
+    for (const [how, { cutOff, isLate }] of Object.entries(CUTS)) {
+      test(`by the leader, since ${how}: it makes room for another one, nothing that it writes too late is taken, and it follows`, async () => {
+        const situation = await serveByFleet(stage(), 2);
+        const { fleet, leader, follower, ip, holder, term } = situation;
+        const scripts = await watchScripts(stage().redis.url);
+        onTestFinished(() => scripts.close());
+        cutOff(leader.redis);
+        await stage().notReady(holder);
+        const now = await movedFrom(situation, holder);
+        expect(await fleet.leader()).toBe(follower);
+        expect(stage().assigns(ip).slice(1)).toEqual([{ address: ip, node: now }]);
+        expect(timeOf(leader, 'leads no longer')).toBeLessThanOrEqual(timeOf(follower, 'leads'));
+        await shown(situation, term + 1);
+        const opened = scripts.runs.findIndex((run) => run.term === term + 1 && run.wrote);
+        expect(opened).toBeGreaterThan(-1);
+        leader.redis.mend();
+        await follows(situation, leader);
+        await takesTurns(situation, follower, leader);
+        const late = scripts.runs.slice(opened).filter((run) => run.term <= term);
+        expect([late.length > 0, late.filter(({ wrote }) => wrote)]).toEqual([isLate, []]);
+      });
+
+      test(`by one that follows, since ${how}: the job in which it has sent an assign is ended by another one, without a second assign`, async () => {
+        const situation = await serveByFleet(stage(), 2, { stroke: { at: 'beforeReplyRead', about: 'assign ', by: 'SIGSTOP' } });
+        const { leader, follower, ip, term } = situation;
+        follower.arm();
+        const from = await standsStillIn(situation, follower);
+        const sent = stage().assigns(ip).length;
+        cutOff(follower.redis);
+        follower.operator.kill('SIGCONT');
+        await movedFrom(situation, from);
+        expect(stage().assigns(ip)).toHaveLength(sent);
+        await move(situation);
+        expect([await leader.leads(), await leader.figure('routedip_term')]).toEqual([true, term]);
+        follower.redis.mend();
+        await stage().until('the follower is ready', () => follower.isReady());
+        await takesTurns(situation, leader, follower);
+        expect(follower.operator.log.filter(({ level }) => level === 'error')).toEqual([]);
+      });
+    }
+  });
+};
+
+/** Where in a turn; `isLate`: what it wanted to save reaches Redis when it goes on. Else it is what it has decided that comes too late. */
+const TURNS: Readonly<Record<string, { readonly at: KillPoint; readonly isLate: boolean }>> = {
+  'before its turn is saved': { at: 'beforeWrite', isLate: true },
+  'after its turn is saved': { at: 'afterWrite', isLate: false },
+};
+
+const hasHeldBack = ({ operator }: Replica): boolean =>
+  operator.log.some(({ msg, job }) => msg === 'a job was not sent' && job === 'assign');
+
+/** How a way is interrupted; `isLate`: what was sent meanwhile arrives in the end. */
+const CUTS: Readonly<Record<string, { readonly cutOff: (way: TcpProxy) => void; readonly isLate: boolean }>> = {
+  'connections break': { cutOff: (way) => way.cut(), isLate: false },
+  'nothing passes': { cutOff: (way) => way.hold(), isLate: true },
+};
+
+/** When it logged a line last, ms since the epoch; never is NaN. */
+const timeOf = ({ operator }: Replica, message: string): number =>
+  Date.parse(String(operator.log.findLast(({ msg }) => msg === message)?.time));

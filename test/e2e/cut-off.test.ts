@@ -1,0 +1,3 @@
+import { cutOffScenarios } from './cut-off.scenario.ts';
+
+cutOffScenarios();
