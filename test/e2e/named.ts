@@ -10,7 +10,7 @@ import type { Stage, StageOptions } from './stage.ts';
 import { cloudflareZone, digitalOceanZone, type Zone } from './zones.ts';
 
 const GROUP = 'flipop.digitalocean.com/v1alpha1';
-const CLOUDFLARE_TOKEN = 'cloudflare-test-token-0123456789';
+export const CLOUDFLARE_TOKEN = 'cloudflare-test-token-0123456789';
 
 export interface Condition {
   readonly type: string;

@@ -1,0 +1,3 @@
+import { dnsInputScenarios } from '../e2e/dns-input.scenario.ts';
+
+dnsInputScenarios();

@@ -1,0 +1,3 @@
+import { dnsInputScenarios } from './dns-input.scenario.ts';
+
+dnsInputScenarios();
