@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import type { Address } from './types.ts';
+import type { Address, Family } from './types.ts';
 
 /** The canonical form of `text`, or null when it is no single IPv4 or IPv6 address.
  *  Strict for IPv4: four decimal parts without leading zeros, since `010.1.1.1` means different hosts to different programs. */
@@ -9,5 +9,4 @@ export function parseAddress(text: string): Address | null {
   return ipaddr.IPv6.parse(text).toRFC5952String() as Address;
 }
 
-/** 4 or 6. */
-export const familyOf = (address: Address): 4 | 6 => (address.includes(':') ? 6 : 4);
+export const familyOf = (address: Address): Family => (address.includes(':') ? 6 : 4);

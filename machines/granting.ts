@@ -1,5 +1,6 @@
+import { nodesFull } from './claims.ts';
 import { type Grants, grants, type Member } from './grants.ts';
-import { type Next, next, type PoolContext, tell } from './pool.ts';
+import { familyServed, type Next, next, type PoolContext, tell } from './pool.ts';
 import type { Address } from './types.ts';
 
 /** A pool hands out nodes: what `grants` decides, as changes of the pool and messages to its addresses. */
@@ -23,7 +24,7 @@ export const decideGrants = (given: PoolContext, at: number): Grants => {
     {
       members: context.members,
       candidates: context.candidates,
-      fullNodes: context.fullNodes,
+      fullNodes: nodesFull(context.fullNodes, familyServed(context)),
       backOff: context.backOff,
       occupied: context.occupied,
       coolOffMs: context.spec?.coolOffMs ?? 0,

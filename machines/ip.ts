@@ -1,4 +1,5 @@
 import { type BackoffTables, backoffMs, restMs } from './backoff.ts';
+import { nodeClaim } from './claims.ts';
 import type { AddressEvent, Decision, Effect, FirewallPolicy } from './events.ts';
 import type { AssignInput, Confirmation, FindInput, ReleaseInput } from './jobs.ts';
 import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, ProviderID } from './types.ts';
@@ -350,8 +351,8 @@ const claim =
 export const claimOpen = claim('open');
 export const claimPrune = claim('prune');
 
-/** Nodes at the provider that this address stands on or may come to stand on. No other address may be granted one of them. */
-export function claimedNodes(context: AddressContext): readonly string[] {
-  const names = [context.elected?.name, context.assigned?.name];
-  return [...new Set(names.filter((name) => name !== undefined))].sort();
+/** Claims on the nodes that this address stands on or may come to stand on: no other address of its family may be granted one of them. */
+export function claimedNodes({ address, elected, assigned }: AddressContext): readonly string[] {
+  const names = [elected?.name, assigned?.name].filter((name) => name !== undefined);
+  return [...new Set(names.map((name) => nodeClaim(name, address)))].sort();
 }

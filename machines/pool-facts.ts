@@ -1,7 +1,8 @@
+import { familyOf } from './address.ts';
 import type { ClaimsObserved, ClusterObserved, Effect, ProviderObserved, SpecObserved } from './events.ts';
 import type { Member } from './grants.ts';
 import { matching, queryOf } from './match.ts';
-import { entries, lacks, type Next, next, type PoolContext, tell, wanted } from './pool.ts';
+import { entries, familyServed, lacks, type Next, next, type PoolContext, tell, wanted } from './pool.ts';
 import { staff } from './pool-members.ts';
 import type { Address, ObservedAddress, ProviderID } from './types.ts';
 import { checkPoolSpec } from './validate.ts';
@@ -50,7 +51,9 @@ export const observeClaims = (context: PoolContext, event: ClaimsObserved): Next
 
 const occupiedBy = (context: PoolContext, observed: readonly ObservedAddress[]): readonly ProviderID[] => {
   const members = new Set<string>(wanted(context));
-  return observed.flatMap(({ address, providerID }) => (providerID && !members.has(address) ? [providerID] : [])).sort();
+  const family = familyServed(context);
+  const others = observed.filter(({ address }) => familyOf(address) === family && !members.has(address));
+  return others.flatMap(({ providerID }) => providerID ?? []).sort();
 };
 
 function tellMembers(context: PoolContext): Next {

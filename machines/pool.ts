@@ -1,10 +1,11 @@
+import { familyOf } from './address.ts';
 import type { BackoffTables } from './backoff.ts';
 import type { RecordTarget } from './dns.ts';
 import type { Decision, Effect } from './events.ts';
 import type { Member } from './grants.ts';
 import type { ObjectRef } from './jobs.ts';
 import { queryOf } from './match.ts';
-import type { ActorId, Address, Candidate, JobFailure, ObservedAddress, ProviderID } from './types.ts';
+import type { ActorId, Address, Candidate, Family, JobFailure, ObservedAddress, ProviderID } from './types.ts';
 import type { PoolSpec } from './validate.ts';
 
 /** What a pool remembers: the least that decides. */
@@ -28,7 +29,7 @@ export interface PoolContext {
   readonly nextRank: number;
   /** By node: when it is tried again, and the failures so far. */
   readonly backOff: Readonly<Record<string, NodeBackOff>>;
-  /** Nodes that others hold. `#create` among them: another pool is creating an address. */
+  /** Claims that others hold: on nodes, by family; `@` and an address that another pool runs; `#create` while another one creates an address. */
   readonly fullNodes: readonly string[];
   /** What the provider reported of all addresses of the token when it was last told; null before. Used to start addresses, then dropped. */
   readonly provided: Readonly<Record<Address, ObservedAddress>> | null;
@@ -184,6 +185,9 @@ export const wanted = (context: PoolContext): readonly Address[] =>
   listed(context)
     .slice(0, context.spec?.desired ?? 0)
     .filter((address) => context.conflicts[address] === undefined);
+
+/** The family of the addresses that the pool is to keep on nodes: of those it lists, which are of one, or of those it creates. */
+export const familyServed = ({ spec }: PoolContext): Family => (spec?.ips[0] ? familyOf(spec.ips[0]) : 4);
 
 export const lacks = (context: PoolContext): boolean => listed(context).length < (context.spec?.desired ?? 0);
 

@@ -1,6 +1,7 @@
+import { nodesFull } from './claims.ts';
 import type { AddressContext } from './ip.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
-import { isCreating, isPrimed, listed, wanted } from './pool.ts';
+import { familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
 import type { RecordSetContext } from './record-set.ts';
 import { recordSetProblem } from './record-set-status.ts';
 import type { Address, JobFailure } from './types.ts';
@@ -90,7 +91,7 @@ function assignable(view: PoolView): readonly string[] {
   const { candidates, members, fullNodes } = view.context;
   const taken = new Set([
     ...Object.values(members).flatMap(({ node }) => (node ? [node.name] : [])),
-    ...fullNodes,
+    ...nodesFull(fullNodes, familyServed(view.context)),
     ...inBackOff(view).map(([name]) => name),
   ]);
   return candidates.map(({ name }) => name).filter((name) => !taken.has(name));

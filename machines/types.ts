@@ -1,6 +1,9 @@
 /** An IPv4 or IPv6 address in canonical text form. Made by `parseAddress` only. */
 export type Address = string & { readonly __brand: 'Address' };
 
+/** IPv4 or IPv6. */
+export type Family = 4 | 6;
+
 /** A node's cloud identity as Kubernetes spells it in `spec.providerID`, e.g. `digitalocean://3164444`. */
 export type ProviderID = string & { readonly __brand: 'ProviderID' };
 

@@ -1,4 +1,4 @@
-import { parseAddress } from './address.ts';
+import { familyOf, parseAddress } from './address.ts';
 import { fullName, type RecordTarget } from './dns.ts';
 import { asRecord, InvalidSpec, list, number, refuse, text } from './fields.ts';
 import type { Match } from './match.ts';
@@ -68,6 +68,7 @@ function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegi
   const ips = listed.map((entry) => address(entry, facts));
   const twice = ips.find((entry, index) => ips.indexOf(entry) !== index);
   if (twice) refuse(`address ${twice} is listed twice in ips`);
+  oneFamily(ips, desiredIPs);
   if (facts.missing) refuse(`provider "${provider}" has no credentials: ${facts.missing}`);
   const coolOffSeconds = number(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds', Number.isFinite);
   if (coolOffSeconds > LONGEST_COOL_OFF_SECONDS) refuse('spec.assignmentCoolOffSeconds must be at most 31536000, a year');
@@ -118,6 +119,18 @@ function poolTarget(raw: unknown, ipProvider: string, registry: ProviderRegistry
   const target = recordTarget(set, provider);
   if (facts.missing) refuse(`provider "${provider}" has no credentials: ${facts.missing}`);
   return target;
+}
+
+/** A node may hold one address of each family, so each has a line of nodes of its own: a pool is one line. Only IPv4 addresses are created. */
+function oneFamily(ips: readonly Address[], desiredIPs: number): void {
+  const six = ips.find((each) => familyOf(each) === 6);
+  const four = ips.find((each) => familyOf(each) === 4);
+  if (six && four) refuse(`ips lists IPv4 addresses (${four}) and IPv6 addresses (${six}): give each family a pool of its own`);
+  if (six && desiredIPs > ips.length) {
+    refuse(
+      `desiredIPs is ${desiredIPs}, but ips lists ${ips.length} IPv6 ${ips.length === 1 ? 'address' : 'addresses'}: list the others too, IPv6 addresses are not created`,
+    );
+  }
 }
 
 function address(entry: string, facts: ProviderFacts): Address {

@@ -1,5 +1,6 @@
 import { ProviderError } from '../../actors/errors.ts';
 import type { ActionRef, Clock } from '../../actors/ports.ts';
+import { familyOf } from '../../machines/address.ts';
 import type { Address, ObservedAddress, ProviderID } from '../../machines/types.ts';
 import { type Duration, durationOf } from './random.ts';
 import { MemoryServices, type ServicesSettings } from './services.ts';
@@ -7,7 +8,7 @@ import { MemoryServices, type ServicesSettings } from './services.ts';
 export interface CloudSettings extends ServicesSettings {
   /** How long an action goes on; the address is locked meanwhile and moves at the end. Default 0: done at once. */
   readonly actionMs?: Duration;
-  /** Addresses that one node can hold. Default 1. */
+  /** Addresses of each family that one node can hold. Default 1. */
   readonly addressesPerNode?: number;
   /** Addresses that the account may have. Default 100. */
   readonly quota?: number;
@@ -167,7 +168,8 @@ export class MemoryCloud extends MemoryServices {
     this.#refuseLocked(held, 'assign');
     if (held.providerID === node) return null;
     const others = [...this.#addresses.values()].filter(
-      (other) => other !== held && (other.providerID === node || other.pending?.to === node),
+      (other) =>
+        other !== held && familyOf(other.address) === familyOf(address) && (other.providerID === node || other.pending?.to === node),
     );
     if (others.length >= this.#settings.addressesPerNode) {
       throw new ProviderError('NodeInUse', `assign ${address} to ${node}: it holds ${others.map((other) => other.address).join(', ')}`);

@@ -2,8 +2,9 @@ import { cellOf } from '../../actors/charts.ts';
 import type { ActorRecord, Observer, SavedTurn, StoredCell, Transition } from '../../actors/ports.ts';
 import type { MemoryProvider } from '../../adapters/memory/provider.ts';
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
+import { nodesFull } from '../../machines/claims.ts';
 import { type AddressContext, claimedNodes } from '../../machines/ip.ts';
-import type { PoolContext } from '../../machines/pool.ts';
+import { familyServed, type PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 
 /** What must hold at every moment of every run. */
@@ -185,7 +186,13 @@ export class Invariants implements Observer {
     this.#checkSpacing(actor, now, pool, at);
     const holder = pool.candidates.find(({ providerID }) => providerID === now.holder);
     const taken = Object.entries(pool.members).some(([address, { node }]) => address !== now.address && node?.name === holder?.name);
-    if (holder && wasKnown(holder.name, turn) && holder.name !== now.elected.name && !taken && !pool.fullNodes.includes(holder.name)) {
+    if (
+      holder &&
+      wasKnown(holder.name, turn) &&
+      holder.name !== now.elected.name &&
+      !taken &&
+      !nodesFull(pool.fullNodes, familyServed(pool)).includes(holder.name)
+    ) {
       this.#note(
         'stays where it may',
         `${now.address} was granted ${now.elected.name} although ${holder.name}, which holds it, is eligible and free`,
