@@ -1,5 +1,5 @@
 import type { JobName } from '../machines/jobs.ts';
-import type { ActorId, Address, DNSRecord, DNSZone, ObservedAddress, Port, ProviderID } from '../machines/types.ts';
+import type { ActorId, Address, DNSRecord, DNSZone, Family, ObservedAddress, Port, ProviderID } from '../machines/types.ts';
 
 // ---------------------------------------------------------------- time
 
@@ -224,6 +224,11 @@ export interface Call {
   readonly owner?: CallOwner;
 }
 
+export interface ListCall extends Call {
+  /** The family that is asked for; absent for all. A provider may keep each in a list of its own, that costs calls of its own. */
+  readonly family?: Family;
+}
+
 /** A provider's handle on an action that goes on after the call returned. */
 export type ActionRef = string;
 
@@ -245,18 +250,18 @@ export interface Provider {
     readonly dns: boolean;
     readonly firewalls: boolean;
     readonly ipv6: boolean;
-    /** Addresses that one node can hold at most. */
+    /** Addresses of one family that one node can hold at most. */
     readonly addressesPerNode: number;
     /** What a node's providerID starts with, e.g. `digitalocean://`. */
     readonly providerIDPrefix: string;
   };
   /** What the provider reports now. @throws NotFound */
   findRoutedIP(address: Address, call: Call): Promise<ObservedAddress>;
-  /** All addresses of the token, complete or an error: a page that failed or came back cut is an error. */
-  listRoutedIPs(call: Call): Promise<readonly ObservedAddress[]>;
+  /** All addresses of the token, or of one family, complete or an error: a page that failed or came back cut is an error. */
+  listRoutedIPs(call: ListCall): Promise<readonly ObservedAddress[]>;
   /** Whether the machine behind a node still exists. */
   findNode(providerID: ProviderID, call: Call): Promise<'present' | 'gone'>;
-  /** A new address in the region, attached to nothing. NOT idempotent at the provider: callers record an intent first. @throws Invalid when a quota is reached. */
+  /** A new IPv4 address in the region, attached to nothing. NOT idempotent at the provider: callers record an intent first. @throws Invalid when a quota is reached. */
   createRoutedIP(region: string, call: Call): Promise<Address>;
   /** Deletes; an address that is gone counts as deleted. */
   deleteRoutedIP(address: Address, call: Call): Promise<void>;

@@ -110,7 +110,7 @@ async function look(context: JobContext<'assign'>, progress: Progress): Promise<
     return done({ providerID: input.node.providerID });
   }
   const polls = progress.polls + 1;
-  if (!observed.locked && progress.action !== null && polls > 2) {
+  if (!observed.locked && progress.action !== null && asksForAction(polls)) {
     const state = await provider.actionState(input.address, progress.action, read(context, 'failover'));
     if (state === 'errored') {
       throw new ActionErrored(
@@ -121,6 +121,9 @@ async function look(context: JobContext<'assign'>, progress: Progress): Promise<
   }
   return again(pollStep(settings.pollSteps, polls), asJson({ ...progress, polls }));
 }
+
+/** After 3, 6, 12, 24 … looks: an address of a provider that shows no locks looks unlocked all the time while its action goes on. */
+const asksForAction = (polls: number): boolean => Number.isInteger(Math.log2(polls / 3));
 
 const isThere = ({ input }: JobContext<'assign'>, observed: ObservedAddress): boolean =>
   observed.providerID === input.node.providerID && !observed.locked;

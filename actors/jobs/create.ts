@@ -2,12 +2,16 @@ import { restMs } from '../../machines/backoff.ts';
 import type { CreateInput } from '../../machines/jobs.ts';
 import type { ObservedAddress } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
+import type { ListCall } from '../ports.ts';
 import { again, done, type JobBody, type JobContext, read, write } from './body.ts';
+
+/** Of the family of which addresses are created. */
+const created = (context: Pick<JobContext<'create'>, 'owner'>): ListCall => ({ ...read(context, 'create'), family: 4 });
 
 /** Lists the addresses that exist, then records them in the owner's status: after this, a lost answer can be looked up. */
 export const intendCreate: JobBody<'intendCreate'> = async (context) => {
   const { input, provider, writer, clock } = context;
-  const all = await provider.listRoutedIPs(read(context, 'create'));
+  const all = await provider.listRoutedIPs(created(context));
   const intent = { knownAddresses: all.map(({ address }) => address).sort(), listedAt: clock.now() };
   await writer.recordIntent(input.owner, { ...intent, region: input.region });
   return done(intent);
@@ -46,7 +50,7 @@ export const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
 async function news(context: Pick<JobContext<'create'>, 'input' | 'provider' | 'owner'>): Promise<readonly ObservedAddress[]> {
   const { input, provider } = context;
   const known = new Set<string>(input.intent.knownAddresses);
-  const all = await provider.listRoutedIPs(read(context, 'create'));
+  const all = await provider.listRoutedIPs(created(context));
   return all.filter(
     ({ address, region, providerID }) => !known.has(address) && providerID === null && (!input.region || region === input.region),
   );

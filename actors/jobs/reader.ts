@@ -1,4 +1,5 @@
-import type { Address, ObservedAddress } from '../../machines/types.ts';
+import { familyOf } from '../../machines/address.ts';
+import type { Address, Family, ObservedAddress } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
 import type { Call, Clock, Provider, Purpose } from '../ports.ts';
 
@@ -25,7 +26,16 @@ interface Listing {
   readonly result: Promise<ReadonlyMap<Address, ObservedAddress>>;
 }
 
+/** Addresses of one family wait for each other only: the others are not listed for their sake. */
 export function addressReader(provider: Provider, clock: Clock): AddressReader {
+  const readers = { 4: readerOf(4, provider, clock), 6: readerOf(6, provider, clock) };
+  return {
+    read: (address, since, call) => readers[familyOf(address)].read(address, since, call),
+    forget: (address) => readers[familyOf(address)].forget(address),
+  };
+}
+
+function readerOf(family: Family, provider: Provider, clock: Clock): AddressReader {
   const waiting = new Map<Address, number>();
   let listing: Listing | null = null;
   let pages = 1;
@@ -39,7 +49,7 @@ export function addressReader(provider: Provider, clock: Clock): AddressReader {
     if (listing && listing.startedAt >= since && now - listing.startedAt < minAge(pages)) return listing;
     const started: Listing = {
       startedAt: now,
-      result: provider.listRoutedIPs({ purpose }).then((all) => {
+      result: provider.listRoutedIPs({ purpose, family }).then((all) => {
         pages = Math.max(1, Math.ceil(all.length / PAGE));
         return new Map(all.map((observed) => [observed.address, observed]));
       }),

@@ -3,9 +3,10 @@ import type { Provider } from '../../actors/ports.ts';
 import { familyOf } from '../../machines/address.ts';
 import type { Address, ProviderID } from '../../machines/types.ts';
 import { type AddressCalls, ApiRefusal, type RequestLayer, reservedIPCalls } from './gaps.ts';
-import { dropletIdOf, observedAction, observedAddress, observedDroplet } from './read.ts';
+import { dropletIdOf, type ObservedDroplet, observedAction, observedAddress, observedDroplet } from './read.ts';
+import { reservedIPv6Calls } from './reserved-ipv6.ts';
 
-/** `floating_ips` are the deprecated paths of the same addresses, which digitalocean-js covers. */
+/** `floating_ips` are the deprecated paths of the same IPv4 addresses, which digitalocean-js covers. */
 export type AddressAPI = 'reserved_ips' | 'floating_ips';
 
 export type AddressVerbs = Pick<
@@ -35,33 +36,36 @@ export function floatingIPCalls(layer: RequestLayer): AddressCalls {
   };
 }
 
+type Calls = Omit<AddressCalls, 'create'>;
+
 export function addressVerbs(layer: RequestLayer, api: AddressAPI): AddressVerbs {
-  const calls = api === 'reserved_ips' ? reservedIPCalls(layer) : floatingIPCalls(layer);
+  const four = api === 'reserved_ips' ? reservedIPCalls(layer) : floatingIPCalls(layer);
+  const six = reservedIPv6Calls(layer);
+  const callsFor = (address: Address): Calls => (familyOf(address) === 4 ? four : six);
   const { verb, services } = layer;
   return {
-    findRoutedIP: (address, call) => verb(`find ${address}`, call, async () => observedAddress(await calls.get(ipv4(address)))),
-    listRoutedIPs: (call) => verb('list addresses', call, async () => distinct((await calls.list()).map(observedAddress))),
+    findRoutedIP: (address, call) => verb(`find ${address}`, call, async () => observedAddress(await callsFor(address).get(address))),
+    listRoutedIPs: (call) =>
+      verb('list addresses', call, async () => {
+        const lists = [call.family === 6 ? [] : await four.list(), call.family === 4 ? [] : await six.list()];
+        return distinct(lists.flat().map(observedAddress));
+      }),
     findNode: (providerID, call) =>
       verb(`find ${providerID}`, call, async () => {
         const droplet = await orNull(services.droplets.getExistingDroplet(dropletIdOf(providerID)));
         return droplet === null ? 'gone' : 'present';
       }),
-    createRoutedIP: (region, call) => verb(`create an address in ${region}`, call, async () => createdAddress(await calls.create(region))),
+    createRoutedIP: (region, call) => verb(`create an address in ${region}`, call, async () => createdAddress(await four.create(region))),
     deleteRoutedIP: (address, call) =>
       verb(`delete ${address}`, call, async () => {
-        await orNull(calls.delete(ipv4(address)));
+        await orNull(callsFor(address).delete(address));
       }),
     assignRoutedIP: (address, providerID, call) =>
-      verb(`assign ${address} to ${providerID}`, call, () => assign(layer, calls, address, providerID)),
+      verb(`assign ${address} to ${providerID}`, call, () => assign(layer, callsFor(address), address, providerID)),
     actionState: (address, action, call) =>
-      verb(`read action ${action} of ${address}`, call, async () => stateOf(await orNull(calls.action(ipv4(address), action)))),
-    unassignRoutedIP: (address, call) => verb(`unassign ${address}`, call, () => unassign(calls, address)),
+      verb(`read action ${action} of ${address}`, call, async () => stateOf(await orNull(callsFor(address).action(address, action)))),
+    unassignRoutedIP: (address, call) => verb(`unassign ${address}`, call, () => unassign(callsFor(address), address)),
   };
-}
-
-function ipv4(address: Address): string {
-  if (familyOf(address) !== 4) throw new ProviderError('Unsupported', `${address}: reserved IPv6 addresses are not supported`);
-  return address;
 }
 
 /** Null for what is not there. */
@@ -96,17 +100,20 @@ function stateOf(action: unknown): 'running' | 'completed' | 'errored' | 'unknow
   return status === 'completed' ? 'completed' : 'errored';
 }
 
-async function assign(layer: RequestLayer, calls: AddressCalls, address: Address, providerID: ProviderID): Promise<string | null> {
+async function assign(layer: RequestLayer, calls: Calls, address: Address, providerID: ProviderID): Promise<string | null> {
   const dropletId = dropletIdOf(providerID);
   try {
-    return actionRef(await calls.assign(ipv4(address), dropletId));
+    return actionRef(await calls.assign(address, dropletId));
   } catch (error) {
-    if (error instanceof ApiRefusal && error.status === 422 && error.kind === 'Invalid') {
-      return await whyRefused(layer, calls, { address, providerID, dropletId, error });
-    }
+    if (isStateRefusal(error)) return await whyRefused(layer, calls, { address, providerID, dropletId, error });
     throw error;
   }
 }
+
+/** The state of the address or of the droplet stands against it. The description promises 422; of reserved IPv6 addresses 400 was seen
+ *  (terraform-provider-digitalocean pull request 1277). */
+const isStateRefusal = (error: unknown): error is ApiRefusal =>
+  error instanceof ApiRefusal && (error.status === 422 || error.status === 400) && error.kind === 'Invalid';
 
 /** The call was accepted; without a readable id only the address itself tells how it goes on. */
 function actionRef(action: unknown): string | null {
@@ -126,9 +133,9 @@ interface Refused {
 
 /**
  * A 422 on assign has several causes whose texts are not documented, so the state decides: the address is there already
- * (success), it is locked, the droplet holds another one, or neither.
+ * (success), it is locked, the droplet can hold none or holds another one, or neither.
  */
-async function whyRefused(layer: RequestLayer, calls: AddressCalls, refused: Refused): Promise<null> {
+async function whyRefused(layer: RequestLayer, calls: Calls, refused: Refused): Promise<null> {
   const { address, providerID, dropletId, error } = refused;
   const found = observedAddress(await calls.get(address));
   if (found.providerID === providerID) return null;
@@ -137,16 +144,29 @@ async function whyRefused(layer: RequestLayer, calls: AddressCalls, refused: Ref
   if (droplet.region !== found.region) {
     throw new ProviderError('Invalid', `${error.message} (the address is in ${found.region}, the droplet in ${droplet.region})`);
   }
-  // A droplet has one public IPv4 address of its own; a second one is a reserved IP.
-  if (droplet.publicAddresses.length > 1 || /already has/i.test(error.reason)) throw new ProviderError('NodeInUse', error.message);
+  const why = familyOf(address) === 4 ? whyNotIPv4(droplet, error) : await whyNotIPv6(calls, droplet, refused);
+  if (why !== null) throw new ProviderError('NodeInUse', error.message + why);
   throw error;
 }
 
-async function unassign(calls: AddressCalls, address: Address): Promise<void> {
+/** A droplet has one public IPv4 address of its own; a second one is a reserved IP. */
+const whyNotIPv4 = ({ publicAddresses }: ObservedDroplet, { reason }: ApiRefusal): string | null =>
+  publicAddresses.length > 1 || /already has/i.test(reason) ? '' : null;
+
+/** Another droplet may do in both cases, hence NodeInUse. What a droplet shows of its IPv6 addresses does not tell which are reserved; the list does. */
+async function whyNotIPv6(calls: Calls, droplet: ObservedDroplet, { address, providerID, error }: Refused): Promise<string | null> {
+  if (!droplet.ipv6) return ' (IPv6 is not enabled on the droplet)';
+  const listed = (await calls.list()).map(observedAddress);
+  const other = listed.find((each) => each.providerID === providerID && each.address !== address);
+  if (other !== undefined) return ` (the droplet holds ${other.address})`;
+  return /already has/i.test(error.reason) ? '' : null;
+}
+
+async function unassign(calls: Calls, address: Address): Promise<void> {
   try {
-    await calls.unassign(ipv4(address));
+    await calls.unassign(address);
   } catch (error) {
-    if (!(error instanceof ApiRefusal) || error.status !== 422 || error.kind !== 'Invalid') throw error;
+    if (!isStateRefusal(error)) throw error;
     if (observedAddress(await calls.get(address)).providerID !== null) throw error;
   }
 }

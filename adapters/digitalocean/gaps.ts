@@ -262,7 +262,7 @@ function refusal(reply: Reply, data: unknown, what: string, write: boolean): Api
 function kindOf(status: number, reason: string): ErrorKind {
   // An account's limits are refused with 422 or 403; a token's rights with 403 too.
   if (status === 403 && /limit|quota/i.test(reason)) return 'Invalid';
-  if (status === 422 && /pending event/i.test(reason)) return 'InProgress';
+  if ((status === 422 || status === 400) && /pending event/i.test(reason)) return 'InProgress';
   return kinds[status] ?? (status >= 500 ? 'Unavailable' : 'Invalid');
 }
 

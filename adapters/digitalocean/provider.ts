@@ -20,7 +20,7 @@ export function createDigitalOceanProvider(options: DigitalOceanOptions): Digita
   const layer = createRequestLayer(options);
   return {
     name: 'digitalocean',
-    capabilities: { addresses: true, dns: true, firewalls: true, ipv6: false, addressesPerNode: 1, providerIDPrefix },
+    capabilities: { addresses: true, dns: true, firewalls: true, ipv6: true, addressesPerNode: 1, providerIDPrefix },
     ...addressVerbs(layer, options.addressAPI ?? 'reserved_ips'),
     ...firewallVerbs(layer),
     ...dnsVerbs(layer),

@@ -40,7 +40,7 @@ export function dropletIdOf(providerID: ProviderID): number {
   return Number(digits);
 }
 
-/** A reserved or floating IP. `locked` is missing in some older answers; then nothing is pending. */
+/** A reserved or floating IP, or a reserved IPv6. `locked` is missing in some older answers and in those of IPv6: then nothing is known to be pending. */
 export function observedAddress(value: unknown): ObservedAddress {
   const found = fields(value, 'address');
   const address = parseAddress(text(found.ip, 'address'));
@@ -48,7 +48,7 @@ export function observedAddress(value: unknown): ObservedAddress {
   const droplet = found.droplet;
   return {
     address,
-    region: text(fields(found.region, 'region').slug, 'region'),
+    region: text(found.region_slug ?? fields(found.region, 'region').slug, 'region'),
     providerID: droplet === null || droplet === undefined ? null : providerIDOf(integer(fields(droplet, 'droplet').id, 'droplet id')),
     locked: found.locked === true,
   };
@@ -68,13 +68,17 @@ export interface ObservedDroplet {
   readonly region: string;
   /** Its own and, while it holds one, the reserved IP's. */
   readonly publicAddresses: readonly string[];
+  /** Whether it has IPv6 at all. */
+  readonly ipv6: boolean;
 }
 
 export function observedDroplet(value: unknown): ObservedDroplet {
   const found = fields(value, 'droplet');
-  const networks = items(fields(found.networks, 'networks').v4, 'networks').map((network) => fields(network, 'network'));
+  const { v4, v6 = [] } = fields(found.networks, 'networks');
+  const networks = items(v4, 'networks').map((network) => fields(network, 'network'));
   return {
     region: text(fields(found.region, 'region').slug, 'region'),
     publicAddresses: networks.filter((network) => network.type === 'public').map((network) => text(network.ip_address, 'address')),
+    ipv6: items(v6, 'networks').length > 0 || items(found.features ?? [], 'features').includes('ipv6'),
   };
 }

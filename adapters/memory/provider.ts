@@ -1,5 +1,6 @@
 import { ProviderError } from '../../actors/errors.ts';
 import type { Call, Clock, Provider } from '../../actors/ports.ts';
+import { familyOf } from '../../machines/address.ts';
 import type { Address, ObservedAddress } from '../../machines/types.ts';
 import { type CloudSettings, MemoryCloud } from './cloud.ts';
 import { type Faults, faultPlan } from './faults.ts';
@@ -95,7 +96,10 @@ const verbs = ({ cloud, seen }: Account, send: Send): Pick<Provider, Verb> => {
   };
   return {
     findRoutedIP: (address, call) => send('findRoutedIP', [address], call, () => find(address)),
-    listRoutedIPs: (call) => send('listRoutedIPs', [], call, seen),
+    listRoutedIPs: (call) => {
+      const isAsked = ({ address }: ObservedAddress): boolean => call.family === undefined || familyOf(address) === call.family;
+      return send('listRoutedIPs', call.family === undefined ? [] : [call.family], call, () => seen().filter(isAsked));
+    },
     findNode: (node, call) => send('findNode', [node], call, () => (cloud.hasNode(node) ? 'present' : 'gone')),
     createRoutedIP: (region, call) => send('createRoutedIP', [region], call, () => cloud.create(region)),
     deleteRoutedIP: (address, call) => send('deleteRoutedIP', [address], call, () => cloud.delete(address)),

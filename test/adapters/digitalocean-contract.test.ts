@@ -29,10 +29,10 @@ async function harness(addressAPI: 'reserved_ips' | 'floating_ips'): Promise<Pro
   return {
     provider,
     regions: ['nyc3', 'fra1'],
-    addNode: (region) => nodeOf(simulator.addDroplet({ name: 'node', region }).id),
+    addNode: (region) => nodeOf(simulator.addDroplet({ name: 'node', region, ipv6: true }).id),
     removeNode: (providerID) => simulator.removeDroplet(dropletOf(providerID)),
-    addAddress: (region, holder) =>
-      simulator.addReservedIP({ region, ...(holder === undefined ? {} : { dropletId: dropletOf(holder) }) }).ip as Address,
+    addAddress: (region, family, holder) =>
+      simulator.addReservedIP({ region, family, ...(holder === undefined ? {} : { dropletId: dropletOf(holder) }) }).ip as Address,
     inspect: (address) => {
       const found = simulator.state.reservedIPs.get(address);
       if (found === undefined) return null;

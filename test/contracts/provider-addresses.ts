@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import type { ProviderID } from '../../machines/types.ts';
-import { creation, expectKind, nowhere, read, type Stage } from './provider-harness.ts';
+import { creation, expectKind, read, type Stage } from './provider-harness.ts';
 
 /** Finding, listing, creating and deleting addresses. */
 export function describeAddresses(stage: Stage): void {
   describe('finding', () => {
     test('reports region and holder of an address', async () => {
       const { a, address } = stage.pair();
-      const held = stage.world.addAddress(stage.here, a);
+      const held = stage.address(a);
       expect(await stage.provider.findRoutedIP(address, read)).toEqual({ address, region: stage.here, providerID: null, locked: false });
       expect(await stage.provider.findRoutedIP(held, read)).toEqual({ address: held, region: stage.here, providerID: a, locked: false });
     });
 
     test('of an address that does not exist is NotFound', async () => {
-      const error = await expectKind(stage.provider.findRoutedIP(nowhere, read), 'NotFound');
+      const error = await expectKind(stage.provider.findRoutedIP(stage.nowhere, read), 'NotFound');
       expect(error.unknownOutcome).toBe(false);
     });
 
@@ -35,17 +35,18 @@ export function describeAddresses(stage: Stage): void {
     });
 
     test('shows every address once, however many pages that takes', async () => {
-      const all = Array.from({ length: 450 }, () => stage.world.addAddress(stage.here));
+      const all = Array.from({ length: 450 }, () => stage.address());
       const listed = (await stage.provider.listRoutedIPs(read)).map(({ address }) => address);
       expect(listed).toHaveLength(450);
       expect([...listed].sort()).toEqual(all.sort());
     });
 
     test('is an error when the list came back without its end', async () => {
-      for (let i = 0; i < 10; i++) stage.world.addAddress(stage.here);
+      for (let i = 0; i < 10; i++) stage.address();
       await stage.world.befall('partialList');
-      await expectKind(stage.provider.listRoutedIPs(read), 'Unavailable');
-      expect(await stage.provider.listRoutedIPs(read)).toHaveLength(10);
+      const call = { ...read, family: stage.family };
+      await expectKind(stage.provider.listRoutedIPs(call), 'Unavailable');
+      expect(await stage.provider.listRoutedIPs(call)).toHaveLength(10);
     });
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ProviderID } from '../../machines/types.ts';
-import { expectKind, failover, nowhere, read, type Stage } from './provider-harness.ts';
+import { expectKind, failover, read, type Stage } from './provider-harness.ts';
 
 /** Pointing addresses at nodes, and away from them. */
 export function describeAssigning(stage: Stage): void {
@@ -15,7 +15,7 @@ export function describeAssigning(stage: Stage): void {
 
     test('moves the address from one node to another', async () => {
       const { a, b } = stage.pair();
-      const held = stage.world.addAddress(stage.here, a);
+      const held = stage.address(a);
       await stage.provider.assignRoutedIP(held, b, failover);
       await stage.world.settle();
       expect(stage.world.inspect(held)).toMatchObject({ providerID: b });
@@ -31,7 +31,7 @@ export function describeAssigning(stage: Stage): void {
 
     test('where it is already is success', async () => {
       const { a } = stage.pair();
-      const held = stage.world.addAddress(stage.here, a);
+      const held = stage.address(a);
       expect(await stage.provider.assignRoutedIP(held, a, failover)).toBe(null);
       await stage.world.settle();
       expect(stage.world.inspect(held)).toMatchObject({ providerID: a });
@@ -39,7 +39,7 @@ export function describeAssigning(stage: Stage): void {
 
     test('to a node that holds another address is NodeInUse and changes nothing', async () => {
       const { a, address } = stage.pair();
-      const other = stage.world.addAddress(stage.here, a);
+      const other = stage.address(a);
       await expectKind(stage.provider.assignRoutedIP(address, a, failover), 'NodeInUse');
       await stage.world.settle();
       expect([stage.world.inspect(address)?.providerID, stage.world.inspect(other)?.providerID]).toEqual([null, a]);
@@ -47,7 +47,7 @@ export function describeAssigning(stage: Stage): void {
 
     test('of an unknown address, or to a node that is gone, is NotFound', async () => {
       const { a, b, address } = stage.pair();
-      await expectKind(stage.provider.assignRoutedIP(nowhere, a, failover), 'NotFound');
+      await expectKind(stage.provider.assignRoutedIP(stage.nowhere, a, failover), 'NotFound');
       stage.world.removeNode(b);
       await expectKind(stage.provider.assignRoutedIP(address, b, failover), 'NotFound');
     });
@@ -103,7 +103,7 @@ export function describeAssigning(stage: Stage): void {
   describe('unassigning', () => {
     test('detaches the address, and once more is harmless', async () => {
       const { a } = stage.pair();
-      const held = stage.world.addAddress(stage.here, a);
+      const held = stage.address(a);
       await stage.provider.unassignRoutedIP(held, failover);
       await stage.world.settle();
       expect(stage.world.inspect(held)).toMatchObject({ providerID: null });

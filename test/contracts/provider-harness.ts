@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { ProviderError } from '../../actors/errors.ts';
 import type { Call, Provider } from '../../actors/ports.ts';
-import type { Address, DNSRecord, ErrorKind, ObservedAddress, ProviderID } from '../../machines/types.ts';
+import type { Address, DNSRecord, ErrorKind, Family, ObservedAddress, ProviderID } from '../../machines/types.ts';
 
 /** What befalls the next call, or the next that it can befall, once. */
 export type NextCall =
@@ -47,7 +47,7 @@ export interface ProviderHarness extends DNSHarness {
   readonly regions: readonly [string, string];
   addNode(region: string): ProviderID;
   removeNode(providerID: ProviderID): void;
-  addAddress(region: string, holder?: ProviderID): Address;
+  addAddress(region: string, family: Family, holder?: ProviderID): Address;
   /** What the provider's own state says of the address now. */
   inspect(address: Address): ObservedAddress | null;
   addresses(): readonly Address[];
@@ -66,6 +66,12 @@ export interface Stage {
   /** A region, and another one. */
   readonly here: string;
   readonly elsewhere: string;
+  /** What its addresses are. */
+  readonly family: Family;
+  /** An address that no account has. */
+  readonly nowhere: Address;
+  /** A new address in the region. */
+  address(holder?: ProviderID): Address;
   /** Two nodes and an unattached address in one region. */
   pair(): { a: ProviderID; b: ProviderID; address: Address };
 }
@@ -73,9 +79,6 @@ export interface Stage {
 export const read: Call = { purpose: 'verify' };
 export const failover: Call = { purpose: 'failover' };
 export const creation: Call = { purpose: 'create' };
-
-/** An address that no account has. */
-export const nowhere = '203.0.113.250' as Address;
 
 /** The error a promise ends with. Fails when there is none or when it is no ProviderError. */
 export async function failure(promise: Promise<unknown>): Promise<ProviderError> {

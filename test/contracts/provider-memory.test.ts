@@ -34,9 +34,10 @@ describeProvider('in memory', async () => {
       return node;
     },
     removeNode: (node) => cloud.removeNode(node),
-    addAddress: (region, holder) => {
+    addAddress: (region, family, holder) => {
       const number = next();
-      const address = `198.51.${100 + (number >> 8)}.${number & 255}` as Address;
+      const four = `198.51.${100 + (number >> 8)}.${number & 255}`;
+      const address = (family === 4 ? four : `2001:db8::${number.toString(16)}`) as Address;
       cloud.addAddress(address, region, holder ?? null);
       return address;
     },
