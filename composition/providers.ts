@@ -38,7 +38,7 @@ interface Offer {
 /** The one place to add a provider. Its name is its key: in specs, as the name of its queue, in metrics. */
 const offers = (options: Options, environment: Environment): Readonly<Record<string, Offer>> => ({
   digitalocean: {
-    facts: { addresses: true, dns: true, ipv6: false, addressesPerNode: 1, providerIDPrefix: 'digitalocean://' },
+    facts: { addresses: true, dns: true, ipv6: true, addressesPerNode: 1, providerIDPrefix: 'digitalocean://' },
     variable: 'DIGITALOCEAN_ACCESS_TOKEN',
     token: environment.digitaloceanToken,
     url: environment.digitaloceanUrl,

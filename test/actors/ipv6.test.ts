@@ -1,0 +1,193 @@
+import { describe, expect } from 'vitest';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import { test } from '../support/sound.ts';
+import { node, type World } from '../support/world.ts';
+
+const FOUR = '203.0.113.7';
+const [SIX, SEVEN] = ['2001:db8::6', '2001:db8::7'];
+const facts = { ipv6: true };
+
+/** Both families on one node: the pools `four` and `six`, active on node a; b is spare. */
+async function bothOn(world: World): Promise<{ readonly four: ObjectRef; readonly six: ObjectRef }> {
+  world.nodes(node('a'), node('b'));
+  for (const address of [FOUR, SIX]) world.address(address, 'a');
+  const refs = { four: world.pool('four', { ips: [FOUR] }), six: world.pool('six', { ips: [SIX] }) };
+  await world.start();
+  await world.untilStates(refs.four, { [FOUR]: 'active' });
+  await world.untilStates(refs.six, { [SIX]: 'active' });
+  return refs;
+}
+
+const annotated = ({ cluster }: World) => ({ four: cluster.annotations(4), six: cluster.annotations(6) });
+
+describe('an IPv6 address', () => {
+  test('is assigned, annotated under its own name, and fails over', async ({ open }) => {
+    const world = open({ facts });
+    world.nodes(node('a'), node('b'));
+    world.address(SIX);
+    const ref = world.pool('six', { ips: [SIX] });
+    await world.start();
+    await world.untilStates(ref, { [SIX]: 'active' });
+    await world.clock.runUntil(() => world.cluster.annotations(6).a === SIX, 5_000);
+    expect(annotated(world)).toEqual({ four: {}, six: { a: SIX } });
+    expect(world.status(ref).ips?.[SIX]).toMatchObject({ nodeName: 'a', providerID: 'digitalocean://a' });
+
+    world.cluster.setNode(node('a', { ready: false }));
+    await world.untilOn(SIX, 'b', 1_000);
+    await world.clock.runUntil(() => world.cluster.annotations(6).b === SIX, 5_000);
+    expect(annotated(world)).toEqual({ four: {}, six: { b: SIX } });
+    expect(world.assigns().map(({ what }) => what)).toEqual([`${SIX} → a`, `${SIX} → b`]);
+  });
+
+  test('is known by one spelling, however the spec writes it', async ({ open }) => {
+    const world = open({ facts });
+    world.nodes(node('a'));
+    world.address(SIX, 'a');
+    const ref = world.pool('six', { ips: ['2001:DB8:0:0::0006'] });
+    await world.start();
+    await world.untilStates(ref, { [SIX]: 'active' });
+    expect(world.provider.writes()).toEqual([]);
+  });
+
+  test('is published in an AAAA record', async ({ open }) => {
+    const world = open({ facts });
+    const { cloud } = world.provider;
+    cloud.addZone('example.com');
+    world.nodes(node('a'));
+    world.address(SIX, 'a');
+    world.pool('six', { ips: [SIX], dnsRecordSet: { zone: 'example.com', recordName: 'six' } });
+    await world.start();
+    const records = () => cloud.zone('example.com').records.map(({ type, name, data }) => `${type} ${name} ${data}`);
+    await world.clock.runUntil(() => records().length > 0, 30_000);
+    expect(records()).toEqual([`AAAA six ${SIX}`]);
+  });
+
+  test('of two pools never meet on one node, and each uses the whole line', async ({ open }) => {
+    const world = open({ facts });
+    world.nodes(node('a'));
+    for (const address of [SIX, SEVEN]) world.address(address);
+    const [older, newer] = [world.pool('older', { ips: [SIX] }), world.pool('newer', { ips: [SEVEN] })];
+    await world.start();
+    await world.untilStates(older, { [SIX]: 'active' });
+    await world.untilStates(newer, { [SEVEN]: 'unassigned' });
+    expect(world.assigns()).toHaveLength(1);
+    world.nodes(node('b'));
+    await world.untilStates(newer, { [SEVEN]: 'active' });
+    expect([world.holderOf(SIX), world.holderOf(SEVEN)]).toEqual(['a', 'b']);
+  });
+});
+
+describe('an IPv4 and an IPv6 address', () => {
+  test('share a node, and each is annotated', async ({ open }) => {
+    const world = open({ facts });
+    await bothOn(world);
+    await world.clock.runUntil(() => world.cluster.annotations(6).a === SIX && world.cluster.annotations(4).a === FOUR, 5_000);
+    expect(annotated(world)).toEqual({ four: { a: FOUR }, six: { a: SIX } });
+    expect(world.provider.writes()).toEqual([]);
+  });
+
+  test('come to share a node that has neither', async ({ open }) => {
+    const world = open({ facts });
+    world.nodes(node('a'));
+    for (const address of [FOUR, SIX]) world.address(address);
+    const [four, six] = [world.pool('four', { ips: [FOUR] }), world.pool('six', { ips: [SIX] })];
+    await world.start();
+    await world.untilStates(four, { [FOUR]: 'active' });
+    await world.untilStates(six, { [SIX]: 'active' });
+    expect(
+      world
+        .assigns()
+        .map(({ what }) => what)
+        .sort(),
+    ).toEqual([`${SIX} → a`, `${FOUR} → a`]);
+  });
+
+  test('of one node fail over together, to one spare node', async ({ open }) => {
+    const world = open({ facts });
+    const { four, six } = await bothOn(world);
+    world.cluster.setNode(node('a', { ready: false }));
+    await world.untilOn(FOUR, 'b', 1_000);
+    await world.untilOn(SIX, 'b', 1_000);
+    await world.untilStates(four, { [FOUR]: 'active' });
+    await world.untilStates(six, { [SIX]: 'active' });
+    await world.clock.runUntil(() => world.cluster.annotations(6).b === SIX && world.cluster.annotations(4).b === FOUR, 5_000);
+    expect(annotated(world)).toEqual({ four: { b: FOUR }, six: { b: SIX } });
+    expect(world.assigns()).toHaveLength(2);
+  });
+
+  test('go their own ways: deleting the pool of one leaves the other with its annotation', async ({ open }) => {
+    const world = open({ facts });
+    const { four } = await bothOn(world);
+    await world.clock.runUntil(() => world.cluster.annotations(4).a === FOUR, 5_000);
+    world.cluster.removePool(four);
+    await world.clock.runUntil(() => world.cluster.annotations(4).a === undefined, 5_000);
+    expect(annotated(world)).toEqual({ four: {}, six: { a: SIX } });
+    expect([world.holderOf(FOUR), world.holderOf(SIX)]).toEqual(['a', 'a']);
+  });
+
+  test('are both found by a new process, with the records and without', async ({ open }) => {
+    for (const keeps of [true, false]) {
+      const world = open({ facts });
+      const { four, six } = await bothOn(world);
+      for (const process of world.processes) process.kill();
+      if (!keeps) {
+        world.store.wipe();
+        world.invariants.forget();
+      }
+      await world.start();
+      await world.clock.advance(60_000);
+      expect([world.states(four), world.states(six)]).toEqual([{ [FOUR]: 'active' }, { [SIX]: 'active' }]);
+      world.cluster.setNode(node('a', { ready: false }));
+      await world.untilOn(SIX, 'b', 1_000);
+      await world.untilOn(FOUR, 'b', 1_000);
+      expect(world.assigns(), String(keeps)).toHaveLength(2);
+    }
+  });
+});
+
+describe('lists', () => {
+  test('of a verification are of both families; what is waited for is read from its own', async ({ open }) => {
+    const world = open({ facts, provider: { actionMs: 3_000 } });
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    world.nodes(...names.map((name) => node(name)));
+    const sixes = names.slice(0, 4).map((name, n) => world.address(`2001:db8::${n + 1}`, name));
+    world.address(FOUR);
+    const ref = world.pool('six', { ips: sixes });
+    world.pool('four', { ips: [FOUR] });
+    await world.start();
+    await world.untilStates(ref, Object.fromEntries(sixes.map((address) => [address, 'active'])));
+    const lists = () => world.provider.calls.filter(({ verb }) => verb === 'listRoutedIPs').map(({ args }) => args);
+    const before = lists().length;
+    for (const name of names.slice(0, 4)) world.cluster.setNode(node(name, { ready: false }));
+    await world.clock.runUntil(() => sixes.every((address) => ['e', 'f', 'g', 'h'].includes(world.holderOf(address) ?? '')), 30_000);
+    await world.untilStates(ref, Object.fromEntries(sixes.map((address) => [address, 'active'])));
+    const waited = lists().slice(before);
+    expect(waited.length).toBeGreaterThan(0);
+    expect(waited.filter(([family]) => family !== 6)).toEqual([]);
+    await world.clock.advance(300_000);
+    expect(lists().at(-1)).toEqual([]);
+  });
+});
+
+describe('a pool that cannot be served', () => {
+  test('is told so: of both families, and of more IPv6 addresses than it lists', async ({ open }) => {
+    const world = open({ facts });
+    world.nodes(node('a'), node('b'));
+    const mixed = world.pool('mixed', { ips: [FOUR, SIX] });
+    const more = world.pool('more', { ips: [SEVEN], desiredIPs: 2 });
+    await world.start();
+    await world.clock.runUntil(() => world.status(mixed).error !== undefined && world.status(more).error !== undefined, 10_000);
+    expect(world.status(mixed).error).toContain('give each family a pool of its own');
+    expect(world.status(more).error).toContain('IPv6 addresses are not created');
+    expect(world.provider.writes()).toEqual([]);
+  });
+
+  test('because the provider has no IPv6 is told so', async ({ open }) => {
+    const world = open({ facts: { ipv6: false } });
+    world.nodes(node('a'));
+    const ref = world.pool('six', { ips: [SIX] });
+    await world.start();
+    await world.clock.runUntil(() => world.status(ref).error !== undefined, 10_000);
+    expect(world.status(ref).error).toBe(`address ${SIX} in ips is IPv6, which this provider's addresses do not support`);
+  });
+});
