@@ -4,7 +4,8 @@ import { test } from '../support/sound.ts';
 import { node, type World } from '../support/world.ts';
 
 const FOUR = '203.0.113.7';
-const [SIX, SEVEN] = ['2001:db8::6', '2001:db8::7'];
+const SIX = '2001:db8::6';
+const SEVEN = '2001:db8::7';
 const facts = { ipv6: true };
 
 /** Both families on one node: the pools `four` and `six`, active on node a; b is spare. */
