@@ -70,6 +70,7 @@ const contents = ({ files, folder }: Installed): void => {
     'bin/routedip-operator.mjs',
     'dist/main.js',
     'dist/crds/floatingippools.yaml',
+    'dist/crds/nodednsrecordsets.yaml',
     'dist/dashboard/index.html',
     'LICENSE',
     'README.md',

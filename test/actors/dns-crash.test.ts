@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DNSWorld, MINUTE, ZONE } from './dns-world.ts';
 
-const [A, B, C, D] = ['203.0.113.1', '203.0.113.2', '203.0.113.3', '203.0.113.4'] as const;
+const [A, B, C, OTHER] = ['203.0.113.1', '203.0.113.2', '203.0.113.3', '203.0.113.4'] as const;
 const STALE = ['198.51.100.1', '198.51.100.2'];
 
 /** A zone in which `web` lists two stale addresses, and a leader that ends at the place of that number, counted from the first; null for never. */
@@ -17,7 +17,7 @@ function stage(killAt: number | null) {
   return { dns, killed };
 }
 
-/** Web moves to A and B and later to A and C, api comes with D. Whenever the process ends, another one takes over, a moment later. Answers the fewest
+/** Web moves to A and B and later to A and C, api comes with OTHER. Whenever the process ends, another one takes over, a moment later. Answers the fewest
  *  answers that were ever to be had for `web`. */
 async function run(dns: DNSWorld): Promise<number> {
   let fewest = dns.records('web').length;
@@ -34,7 +34,7 @@ async function run(dns: DNSWorld): Promise<number> {
   const isActive = (name: string) => dns.status(name)?.state === 'active';
   await dns.lead();
   dns.set('web', [A, B]);
-  dns.set('api', [D]);
+  dns.set('api', [OTHER]);
   await until(() => isActive('web') && isActive('api'));
   dns.set('web', [A, C]);
   await until(() => isActive('web') && dns.records('web').includes(C));
@@ -54,7 +54,7 @@ describe('wherever a process ends, the next one', () => {
       const { dns, killed } = staged;
       expect([place, killed.length]).toEqual([place, 1]);
       met.add(killed[0]?.split(' ')[0] ?? '');
-      expect([killed, fewest, dns.records('web'), dns.records('api')]).toEqual([killed, 2, [A, C], [D]]);
+      expect([killed, fewest, dns.records('web'), dns.records('api')]).toEqual([killed, 2, [A, C], [OTHER]]);
       expect(dns.log).toEqual([]);
     }
     expect([...met].sort()).toEqual(['afterDispatch', 'afterReply', 'afterWrite', 'beforeReplyRead', 'beforeSend', 'beforeWrite']);
@@ -78,10 +78,10 @@ describe('after a change of leader', () => {
     const { dns } = stage(null);
     await run(dns);
     dns.kill();
-    dns.set('web', [B, D]);
+    dns.set('web', [B, OTHER]);
     await dns.lead();
-    await dns.world.clock.runUntil(() => dns.records('web').includes(D), 2000);
-    expect(dns.records('web')).toEqual([B, D]);
+    await dns.world.clock.runUntil(() => dns.records('web').includes(OTHER), 2000);
+    expect(dns.records('web')).toEqual([B, OTHER]);
   });
 
   test('a set whose object went meanwhile gives its name to the next one', async () => {
