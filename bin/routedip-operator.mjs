@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Readable for every Node since 12.20: an older Node than the operator needs must come as far as the message below.
 import { existsSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 
 const NEEDED = 24;
 const here = process.versions.node;
@@ -15,8 +16,13 @@ if (Number(here.split('.')[0]) < NEEDED) {
   );
   process.exitCode = 1;
 } else {
+  // Loading the libraries would make the young generation of the heap grow to its full size, which it then keeps; the operator needs a part of it.
+  setFlagsFromString('--semi-space-growth-factor=1');
   import(existsSync(source) ? source.href : compiled.href)
-    .then((operator) => operator.main(process.argv.slice(2)))
+    .then((operator) => {
+      setFlagsFromString('--semi-space-growth-factor=2');
+      return operator.main(process.argv.slice(2));
+    })
     .then((code) => {
       if (typeof code === 'number') process.exitCode = code;
     })
