@@ -25,13 +25,13 @@ describe('an IPv6 address', () => {
   test('is assigned, annotated under its own name, and fails over', async ({ open }) => {
     const world = open({ facts });
     world.nodes(node('a'), node('b'));
-    world.address(SIX);
+    const address = world.address(SIX);
     const ref = world.pool('six', { ips: [SIX] });
     await world.start();
     await world.untilStates(ref, { [SIX]: 'active' });
     await world.clock.runUntil(() => world.cluster.annotations(6).a === SIX, 5_000);
     expect(annotated(world)).toEqual({ four: {}, six: { a: SIX } });
-    expect(world.status(ref).ips?.[SIX]).toMatchObject({ nodeName: 'a', providerID: 'digitalocean://a' });
+    expect(world.status(ref).ips?.[address]).toMatchObject({ nodeName: 'a', providerID: 'digitalocean://a' });
 
     world.cluster.setNode(node('a', { ready: false }));
     await world.untilOn(SIX, 'b', 1_000);
@@ -124,6 +124,22 @@ describe('an IPv4 and an IPv6 address', () => {
     await world.clock.runUntil(() => world.cluster.annotations(4).a === undefined, 5_000);
     expect(annotated(world)).toEqual({ four: {}, six: { a: SIX } });
     expect([world.holderOf(FOUR), world.holderOf(SIX)]).toEqual(['a', 'a']);
+  });
+
+  test('may follow each other in one pool by an edit: the former stays where it is, without its annotation', async ({ open }) => {
+    const world = open({ facts });
+    world.nodes(node('a'));
+    world.address(FOUR, 'a');
+    world.address(SIX);
+    const ref = world.pool('ingress', { ips: [FOUR] });
+    await world.start();
+    await world.clock.runUntil(() => world.cluster.annotations(4).a === FOUR, 10_000);
+    world.pool('ingress', { ips: [SIX] });
+    await world.untilStates(ref, { [SIX]: 'active' });
+    await world.clock.runUntil(() => world.cluster.annotations(6).a === SIX, 5_000);
+    expect(annotated(world)).toEqual({ four: {}, six: { a: SIX } });
+    expect(world.assigns().map(({ what }) => what)).toEqual([`${SIX} → a`]);
+    expect(world.holderOf(FOUR)).toBe('a');
   });
 
   test('are both found by a new process, with the records and without', async ({ open }) => {

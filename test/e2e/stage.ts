@@ -22,6 +22,8 @@ export interface Stage {
   readonly redis: TestRedis;
   /** Adds Ready nodes with a droplet and a serving ingress pod each. */
   nodes(...names: readonly string[]): Promise<void>;
+  /** The same, with droplets that take no IPv6 address. */
+  nodesWithoutIPv6(...names: readonly string[]): Promise<void>;
   notReady(name: string): Promise<void>;
   ready(name: string): Promise<void>;
   deleteNode(name: string): Promise<void>;
@@ -33,7 +35,7 @@ export interface Stage {
   activeOn(pool: string, address: string): Promise<string | null>;
   /** Node name on whose droplet the address is at the provider; null for none of ours. */
   heldBy(address: string): string | null;
-  annotation(node: string): Promise<string | null>;
+  annotation(node: string, family?: 4 | 6): Promise<string | null>;
   /** Assigns that reached the provider, oldest first. */
   assigns(address?: string): readonly { readonly address: string; readonly node: string | null }[];
   start(options?: Partial<OperatorOptions>): Promise<Operator>;
@@ -54,19 +56,21 @@ export async function openStage(target: Target, { cloud: cloudOptions = {}, aof 
   const operators: Operator[] = [];
   const poolRef = (name: string) => ({ apiVersion: GROUP, kind: 'FloatingIPPool', namespace: 'default', name });
   const nodeNamed = (droplet: number | null | undefined) => [...droplets].find(([, id]) => id === droplet)?.[0] ?? null;
+  const addNodes = async (names: readonly string[], { ipv6 }: { readonly ipv6: boolean }): Promise<void> => {
+    for (const name of names) {
+      const { id } = cloud.addDroplet({ name, region: 'nyc3', ipv6 });
+      droplets.set(name, id);
+      await addNode(target.client, { name, dropletID: id, region: 'nyc3', labels: { pool: 'work' } });
+      await addPod(target.client, { name: `ingress-${name}`, namespace: 'default', node: name, labels: { app: 'ingress' } });
+    }
+  };
   const getPool = async (name: string) => (await target.client.get(poolRef(name))) as unknown as Pool;
   const stage: Stage = {
     target,
     cloud,
     redis,
-    nodes: async (...names) => {
-      for (const name of names) {
-        const { id } = cloud.addDroplet({ name, region: 'nyc3' });
-        droplets.set(name, id);
-        await addNode(target.client, { name, dropletID: id, region: 'nyc3', labels: { pool: 'work' } });
-        await addPod(target.client, { name: `ingress-${name}`, namespace: 'default', node: name, labels: { app: 'ingress' } });
-      }
-    },
+    nodes: (...names) => addNodes(names, { ipv6: true }),
+    nodesWithoutIPv6: (...names) => addNodes(names, { ipv6: false }),
     notReady: async (name) => void (await setNodeReady(target.client, name, false)),
     ready: async (name) => void (await setNodeReady(target.client, name, true)),
     deleteNode: (name) => removeNode(target.client, name),
@@ -90,9 +94,9 @@ export async function openStage(target: Target, { cloud: cloudOptions = {}, aof 
       return status?.state === 'active' ? (status.nodeName ?? null) : null;
     },
     heldBy: (address) => nodeNamed(cloud.state.reservedIPs.get(address)?.dropletId),
-    annotation: async (node) => {
+    annotation: async (node, family = 4) => {
       const { metadata } = await target.client.get({ apiVersion: 'v1', kind: 'Node', name: node });
-      return ((metadata.annotations ?? {}) as Record<string, string>)['flipop.digitalocean.com/ipv4-reserved-ip'] ?? null;
+      return ((metadata.annotations ?? {}) as Record<string, string>)[`flipop.digitalocean.com/ipv${family}-reserved-ip`] ?? null;
     },
     assigns: (address) =>
       cloud.calls
