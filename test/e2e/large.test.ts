@@ -1,0 +1,3 @@
+import { largeScenarios } from './large.scenario.ts';
+
+largeScenarios();
