@@ -3,6 +3,8 @@ import { parseArgs } from 'node:util';
 export interface Args {
   /** Which of the nodes that hold an address fails: the seed-th by name, counted round. */
   readonly seed: number;
+  /** The only part that is shown; null for all. */
+  readonly act: Act | null;
   /** Stay up after the story, until a signal. */
   readonly keep: boolean;
   /** Print one line of JSON instead of the story. */
@@ -11,14 +13,18 @@ export interface Args {
   readonly deadlineMs: number;
 }
 
+/** A node fails; a DNS record follows. */
+export type Act = 1 | 2;
+
 /** The command line cannot be followed: exit 2. */
 export class UsageError extends Error {}
 
 export const HELP = `Usage: npm run demo -- [options]
 
 Starts a simulated Kubernetes API, a simulated DigitalOcean API and the real operator on this machine, applies a FloatingIPPool,
-lets a node fail, and shows what happens and how long it takes. Everything it starts ends with it.
+lets nodes fail, and shows what happens and how long it takes. Everything it starts ends with it.
 
+  --act <n>             shows one part only: 1 a node fails, 2 a DNS record follows the addresses (default: both)
   --seed <n>            picks the node that fails, and the figures of chance (default 1)
   --keep                stays up afterwards and prints what to open and how to break things by hand; Ctrl-C ends it
   --keep --json         prints one line of JSON when all is up, and nothing else:
@@ -31,14 +37,14 @@ NO_COLOR=1 draws without colours; without a terminal it prints plain lines.`;
 
 /** Null when help was asked for. @throws UsageError */
 export function parse(argv: readonly string[]): Args | null {
-  const { seed, keep, json, deadline, help } = values(argv);
+  const { seed, act, keep, json, deadline, help } = values(argv);
   if (help) return null;
   if (json && !keep) throw new UsageError('--json goes with --keep: it tells where everything is while it stays up');
   const deadlineMs = numberOf('--deadline', deadline) * 1000;
   if (deadlineMs === 0) throw new UsageError('--deadline must be above 0');
   const chosen = numberOf('--seed', seed);
   if (!Number.isSafeInteger(chosen)) throw new UsageError(`--seed must be a whole number, not "${seed}"`);
-  return { seed: chosen, keep, json, deadlineMs };
+  return { seed: chosen, act: act === undefined ? null : actOf(act), keep, json, deadlineMs };
 }
 
 function values(argv: readonly string[]) {
@@ -47,6 +53,7 @@ function values(argv: readonly string[]) {
       args: [...argv],
       options: {
         seed: { type: 'string', default: '1' },
+        act: { type: 'string' },
         keep: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         deadline: { type: 'string', default: '20' },
@@ -56,6 +63,12 @@ function values(argv: readonly string[]) {
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
+}
+
+function actOf(text: string): Act {
+  if (text === '1') return 1;
+  if (text === '2') return 2;
+  throw new UsageError(`--act must be 1 or 2, not "${text}"`);
 }
 
 function numberOf(name: string, text: string): number {

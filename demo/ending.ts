@@ -1,23 +1,36 @@
 import { timeline } from './frame.ts';
-import { CRD, POOL_MANIFEST, type Stage } from './stage.ts';
-import type { Outcome } from './story.ts';
+import type { Publication } from './naming.ts';
+import { AUTHORIZATION, CRDS_INSTALLED, POOL, POOL_MANIFEST, type Stage, ZONE } from './stage.ts';
+import type { Failover, Outcome } from './story.ts';
 import { span } from './time.ts';
 
 /** The steps and figures of a story that went well. */
-export function summary({ failover, addresses, activeMs, readyMs }: Outcome, stage: Stage): readonly string[] {
+export function summary({ failover, publication, addresses, activeMs, readyMs }: Outcome, stage: Stage): readonly string[] {
   const calls = stage.cloud.calls.all();
   const writes = calls.filter(({ method }) => method !== 'GET').length;
   const memory = stage.operator?.memory() ?? null;
   return [
-    `Failover of ${failover.address}, ${failover.from} -> ${failover.to}`,
-    ...timeline(failover.moments).map((line) => `  ${line}`),
-    '',
+    ...(failover ? failoverLines(failover) : []),
+    ...(publication ? publicationLines(publication) : []),
     `  ${addresses.length} addresses created, listed and active ${span(activeMs)} after the manifest`,
-    '  1 assign for the failover, none for the node that came back',
     `  ${writes} writes and ${calls.length - writes} reads at DigitalOcean in all`,
     `  operator ready ${span(readyMs)} after its start${memory === null ? '' : `, ${Math.round(memory / 1e6)} MB resident`}`,
   ];
 }
+
+const failoverLines = ({ address, from, to, moments }: Failover): readonly string[] => [
+  `Failover of ${address}, ${from} -> ${to}`,
+  ...timeline(moments).map((line) => `  ${line}`),
+  '  1 assign for the failover, none for the node that came back',
+  '',
+];
+
+const publicationLines = ({ name, moments, writes, failoverWrites }: Publication): readonly string[] => [
+  `DNS record ${name}`,
+  ...moments.map(({ what, tookMs }) => `  ${what.padEnd(Math.max(...moments.map((one) => one.what.length)))}  ${span(tookMs).padStart(9)}`),
+  `  ${writes} writes of records, ${failoverWrites} of them for a failover`,
+  '',
+];
 
 /** Where everything is, for a program. */
 export function whereabouts(stage: Stage): Readonly<Record<string, string | number | null>> {
@@ -53,14 +66,18 @@ export function invitation(stage: Stage, rows: readonly { readonly address: stri
     'With kubectl 1.28 or newer:',
     `  export KUBECONFIG=${kubeconfig}`,
     '  kubectl get floatingippools,nodes,events',
-    '  kubectl describe floatingippool ingress-pool',
+    `  kubectl describe floatingippool ${POOL}`,
     `  kubectl patch node ${first} --subresource=status -p '${readyPatch('False')}'   # it fails`,
     `  kubectl patch node ${first} --subresource=status -p '${readyPatch('True')}'    # it is back`,
     `  kubectl taint node ${second} maintenance=yes:NoSchedule`,
     `  kubectl delete pod -n ingress nginx-${third}`,
     `  kubectl patch floatingippool ingress-pool --type=merge -p '{"spec":{"desiredIPs":2}}'`,
+    `  kubectl patch floatingippool ${POOL} --type=merge -p '{"spec":{"dnsRecordSet":{"zone":"${ZONE}","recordName":"shop"}}}'`,
     '',
     'With curl:',
+    ...(cloud.state.domains.has(ZONE)
+      ? [`  curl -H '${AUTHORIZATION}' ${cloud.url}/v2/domains/${ZONE}/records     # the DNS records`]
+      : []),
     `  curl -X PATCH -H 'content-type: application/strategic-merge-patch+json' -d '${readyPatch('False')}' ${kubernetes.url}/api/v1/nodes/${first}/status`,
     `  curl -d '{"dropletId":null}' ${cloud.url}/_control/reserved_ips/${rows[0]?.address}/move     # someone takes it off by hand`,
     `  curl -d '{"kind":"status","code":503,"times":3,"match":{"method":"POST"}}' ${cloud.url}/_control/faults     # refuses three writes`,
@@ -68,7 +85,7 @@ export function invitation(stage: Stage, rows: readonly { readonly address: stri
     `  curl '${cloud.url}/_control/calls?writes=1'     # what DigitalOcean was asked to change`,
     `  curl -d '{"mode":"503","ms":10000}' ${kubernetes.url}/_control/outage     # the Kubernetes API is out for ten seconds`,
     '',
-    `Applied were crds/${CRD} and crds/${POOL_MANIFEST}. Ctrl-C ends everything.`,
+    `Applied were ${[...CRDS_INSTALLED, POOL_MANIFEST].map((name) => `crds/${name}`).join(', ')}. Ctrl-C ends everything.`,
   ];
 }
 

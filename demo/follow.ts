@@ -1,17 +1,27 @@
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { isObject, type JsonObject, type KubeObject } from '../simulator/kubernetes/objects.ts';
 import { now } from './time.ts';
-import { changes, EMPTY, type View, withNode, withoutNode, withPool } from './view.ts';
+import { changes, EMPTY, type RecordRow, type View, withNode, withoutNode, withPool, withRecord } from './view.ts';
 
 const RECONNECT_MS = 200;
+const LOOK_AT_RECORD_MS = 20;
 
 export interface Follower {
   readonly view: View;
   close(): void;
 }
 
-/** Keeps a view of one pool and of all nodes by watching them, and tells after each event what it changed, in sentences. */
-export function follow(apiUrl: string, poolPath: string, tell: (sentences: readonly string[]) => void): Follower {
+export interface Followed {
+  /** Base URL of the Kubernetes API. */
+  readonly apiUrl: string;
+  readonly poolPath: string;
+  /** The pool's name in DNS, as it is now. */
+  readonly record: () => RecordRow | null;
+}
+
+/** Keeps a view of one pool and of all nodes by watching them, and of a DNS record by looking at it often; tells after each event what it changed, in
+ *  sentences. */
+export function follow({ apiUrl, poolPath, record }: Followed, tell: (sentences: readonly string[]) => void): Follower {
   const state = { view: EMPTY };
   const update = (next: View): void => {
     const said = changes(state.view, next);
@@ -20,17 +30,22 @@ export function follow(apiUrl: string, poolPath: string, tell: (sentences: reado
   };
   const watches = [
     watch(`${apiUrl}${poolPath}`, (type, object, at) =>
-      update(type === 'DELETED' ? { ...EMPTY, nodes: state.view.nodes } : withPool(state.view, object, at)),
+      update(type === 'DELETED' ? { ...EMPTY, nodes: state.view.nodes, record: state.view.record } : withPool(state.view, object, at)),
     ),
     watch(`${apiUrl}/api/v1/nodes`, (type, object, at) =>
       update(type === 'DELETED' ? withoutNode(state.view, object.metadata.name ?? '') : withNode(state.view, object, at)),
     ),
   ];
+  const looking = setInterval(() => {
+    const now = record();
+    if (JSON.stringify(now) !== JSON.stringify(state.view.record)) update(withRecord(state.view, now));
+  }, LOOK_AT_RECORD_MS);
   return {
     get view() {
       return state.view;
     },
     close: () => {
+      clearInterval(looking);
       for (const one of watches) one.close();
     },
   };

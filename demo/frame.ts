@@ -47,6 +47,7 @@ export function frame(scene: Scene, { columns, rows }: Size): readonly Line[] {
     ...table(scene.view, scene.now),
     BLANK,
     nodesLine(scene.view),
+    ...recordLine(scene.view),
     BLANK,
   ];
   const room = Math.max(0, rows - 1 - head.length);
@@ -110,6 +111,18 @@ function nodesLine({ nodes, assignable }: View): Line {
         { text: `${ready ? spare || (annotation && ` .${annotation.split('.').pop()}`) : ' NotReady'}   `, style: ready ? 'dim' : 'bad' },
       ];
     }),
+  ];
+}
+
+function recordLine({ record }: View): readonly Line[] {
+  if (record === null) return [];
+  const listed = record.addresses.length > 0 ? record.addresses.join('  ') : '(nothing yet)';
+  return [
+    [
+      { text: 'DNS    ', style: 'dim' },
+      { text: `${record.name}   `, style: 'plain' },
+      { text: listed, style: record.addresses.length > 0 ? 'good' : 'dim' },
+    ],
   ];
 }
 

@@ -4,7 +4,7 @@ import { invitation, summary, whereabouts } from './ending.ts';
 import { DemoFailure, Interrupted } from './failure.ts';
 import { type Follower, follow } from './follow.ts';
 import { openScreen, type Screen } from './screen.ts';
-import { openStage, POOL_PATH, type Stage } from './stage.ts';
+import { openStage, POOL_PATH, recordOf, type Stage } from './stage.ts';
 import { type Cast, play, readiness } from './story.ts';
 import { waiting } from './wait.ts';
 
@@ -30,7 +30,7 @@ async function demo(args: Args, redisUrl: string | undefined): Promise<number> {
   const interruption = untilSignal();
   const screen = openScreen(args, process.stdout, process.env);
   const stage = await openStage({ seed: args.seed, redisUrl });
-  const follower = follow(stage.kubernetes.url, POOL_PATH, (sentences) => {
+  const follower = follow({ apiUrl: stage.kubernetes.url, poolPath: POOL_PATH, record: () => recordOf(stage) }, (sentences) => {
     screen.show(follower.view);
     for (const sentence of sentences) screen.note(sentence);
   });
@@ -68,7 +68,7 @@ async function perform({ args, stage, follower, screen, signal }: Performance): 
   };
   const standing = async (): Promise<string> => `${standingOf(follower)}  /readyz says: ${await readiness(stage)}`;
   const until = waiting({ deadlineMs: args.deadlineMs, signal, hindrance, standing });
-  const cast: Cast = { stage, follower, screen, until, seed: args.seed };
+  const cast: Cast = { stage, follower, screen, until, seed: args.seed, act: args.act };
   const outcome = await play(cast);
   screen.print(['', ...summary(outcome, stage), '']);
   if (!args.keep) return 0;

@@ -7,14 +7,20 @@ import { type KubeClient, kubeClient } from '../simulator/kubernetes/client.ts';
 import { addNode, addPod, createNamespace } from '../simulator/kubernetes/cluster.ts';
 import type { JsonObject, KubeObject } from '../simulator/kubernetes/objects.ts';
 import { type KubernetesSimulator, startKubernetes } from '../simulator/kubernetes/server.ts';
+import { DemoFailure } from './failure.ts';
 import { type OperatorProcess, startOperator } from './operator.ts';
+import type { RecordRow } from './view.ts';
 
 const CRDS = join(import.meta.dirname, '../crds');
-export const CRD = 'floatingippools.yaml';
+export const CRDS_INSTALLED = ['floatingippools.yaml', 'nodednsrecordsets.yaml'] as const;
 /** Three addresses and none listed: FLIPOP's own example, as it is. */
 export const POOL_MANIFEST = 'samples/floatingippool.yaml';
+export const POOL = 'ingress-pool';
 /** Where that pool is found. */
 export const POOL_PATH = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/default/floatingippools';
+/** A zone of the simulated DigitalOcean, and the name in it that lists the addresses of the pool. */
+export const ZONE = 'example.com';
+const RECORD_NAME = 'www';
 /** Any token will do: the simulated DigitalOcean accepts only this one, and it opens nothing else. */
 const TOKEN = 'demo-token-of-the-simulated-digitalocean';
 /** How long DigitalOcean takes to move an address, ms; drawn evenly. */
@@ -97,7 +103,34 @@ export async function populate({ client, cloud, droplets }: Stage): Promise<void
   }
 }
 
-export const installDefinition = (stage: Stage): Promise<KubeObject> => stage.apply(CRD);
+export async function installDefinitions(stage: Stage): Promise<void> {
+  for (const definition of CRDS_INSTALLED) await stage.apply(definition);
+}
+
+/** Creates the zone at DigitalOcean, as its owner would. */
+export async function createZone({ cloud }: Stage): Promise<void> {
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+  const { ok, status } = await fetch(`${cloud.url}/v2/domains`, { method: 'POST', headers, body: JSON.stringify({ name: ZONE }) });
+  if (!ok) throw new DemoFailure(`DigitalOcean answered ${status} to the creation of the zone ${ZONE}`);
+}
+
+/** Has the pool publish its active addresses. */
+export const nameThePool = ({ client }: Stage): Promise<KubeObject> =>
+  client.patch(
+    { apiVersion: 'flipop.digitalocean.com/v1alpha1', kind: 'FloatingIPPool', namespace: 'default', name: POOL },
+    { spec: { dnsRecordSet: { zone: ZONE, recordName: RECORD_NAME, ttl: 30 } } },
+  );
+
+/** What the name lists at DigitalOcean, sorted; null before the zone is there. */
+export function recordOf({ cloud }: Pick<Stage, 'cloud'>): RecordRow | null {
+  const zone = cloud.state.domains.get(ZONE);
+  if (!zone) return null;
+  const listed = [...zone.records.values()].filter(({ type, name }) => type === 'A' && name === RECORD_NAME);
+  return { name: `${RECORD_NAME}.${ZONE}`, addresses: listed.map(({ data }) => data).sort() };
+}
+
+/** How curl proves who it is to the simulated DigitalOcean. */
+export const AUTHORIZATION = `authorization: Bearer ${TOKEN}`;
 
 /** With the annotation by which a later `kubectl apply` knows what it may change. */
 function applied(object: JsonObject): JsonObject {

@@ -1,9 +1,11 @@
 import type { Call } from '../simulator/digitalocean/call-log.ts';
 import { setNodeReady } from '../simulator/kubernetes/cluster.ts';
+import type { Act } from './args.ts';
 import { DemoFailure } from './failure.ts';
 import type { Follower } from './follow.ts';
+import { type Publication, publish } from './naming.ts';
 import type { Screen } from './screen.ts';
-import { CRD, installDefinition, POOL_MANIFEST, populate, type Stage } from './stage.ts';
+import { CRDS_INSTALLED, installDefinitions, POOL_MANIFEST, populate, type Stage } from './stage.ts';
 import { now, span } from './time.ts';
 import type { AddressRow } from './view.ts';
 import type { Until } from './wait.ts';
@@ -14,6 +16,8 @@ export interface Cast {
   readonly screen: Screen;
   readonly until: Until;
   readonly seed: number;
+  /** The only part that is played; null for all. */
+  readonly act: Act | null;
 }
 
 /** Something that happened, ms since the epoch. */
@@ -36,7 +40,10 @@ export interface Outcome {
   readonly readyMs: number;
   /** From the manifest until all addresses were active, ms. */
   readonly activeMs: number;
-  readonly failover: Failover;
+  /** Null when its act was left out. */
+  readonly failover: Failover | null;
+  /** Null when its act was left out. */
+  readonly publication: Publication | null;
 }
 
 /** Wanted by the manifest that is applied. */
@@ -51,20 +58,26 @@ export async function play(cast: Cast): Promise<Outcome> {
   screen.step('5 nodes serve the ingress; work-1 belongs to another node pool');
   const readyMs = await startOperator(cast);
   const { addresses, activeMs } = await acquire(cast);
-  await screen.pause();
-  const failover = await fail(cast);
-  await screen.pause();
-  await comeBack(cast, failover.from);
+  const failover = cast.act === 2 ? null : await failOver(cast);
+  const publication = cast.act === 1 ? null : await publish(cast);
   verify(cast);
-  return { addresses, readyMs, activeMs, failover };
+  return { addresses, readyMs, activeMs, failover, publication };
+}
+
+async function failOver(cast: Cast): Promise<Failover> {
+  await cast.screen.pause();
+  const failover = await fail(cast);
+  await cast.screen.pause();
+  await comeBack(cast, failover.from);
+  return failover;
 }
 
 async function startOperator({ stage, screen, until }: Cast): Promise<number> {
   const startedAt = now();
   const operator = stage.startOperator();
   screen.step(`the operator starts as process ${operator.pid}`);
-  await installDefinition(stage);
-  screen.step(`${CRD} is installed`);
+  await installDefinitions(stage);
+  screen.step(`${CRDS_INSTALLED.join(' and ')} are installed`);
   await until('the operator is ready', async () => (await readiness(stage)) === 'ok' || null);
   const readyMs = now() - startedAt;
   screen.step(`the operator is ready, ${span(readyMs)} after its start`);

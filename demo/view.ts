@@ -23,6 +23,13 @@ export interface NodeRow {
   readonly annotatedSince: number;
 }
 
+/** A name in DNS, as the provider has it. */
+export interface RecordRow {
+  readonly name: string;
+  /** Sorted. */
+  readonly addresses: readonly string[];
+}
+
 /** What can be seen of the pool and the nodes from outside the operator. */
 export interface View {
   /** In the order of `spec.ips`. */
@@ -35,9 +42,11 @@ export interface View {
   readonly error: string;
   /** By name. */
   readonly nodes: readonly NodeRow[];
+  /** Null while there is no zone for it. */
+  readonly record: RecordRow | null;
 }
 
-export const EMPTY: View = { addresses: [], published: [], assignable: [], error: '', nodes: [] };
+export const EMPTY: View = { addresses: [], published: [], assignable: [], error: '', nodes: [], record: null };
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 const texts = (value: Json | undefined): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
@@ -85,6 +94,10 @@ export function withNode(view: View, node: KubeObject, seenAt: number): View {
 
 export const withoutNode = (view: View, name: string): View => ({ ...view, nodes: view.nodes.filter((node) => node.name !== name) });
 
+export const withRecord = (view: View, record: RecordRow | null): View => ({ ...view, record });
+
+const listing = (record: RecordRow | null): string => record?.addresses.join(', ') ?? '';
+
 /** What changed, a sentence each. */
 export function changes(before: View, after: View): readonly string[] {
   return [
@@ -101,6 +114,9 @@ export function changes(before: View, after: View): readonly string[] {
       ),
     ),
     ...before.nodes.filter(({ name }) => !after.nodes.some((node) => node.name === name)).map(({ name }) => `${name} is gone`),
+    ...(after.record && listing(after.record) !== listing(before.record)
+      ? [`${after.record.name} lists ${listing(after.record) || 'nothing'}`]
+      : []),
     ...(after.error !== before.error && after.error !== '' ? [`the pool says: ${after.error}`] : []),
   ];
 }

@@ -3,11 +3,12 @@ import { HELP, parse, UsageError } from '../../demo/args.ts';
 
 describe('the command line of the demo', () => {
   test('has a default for everything', () => {
-    expect(parse([])).toEqual({ seed: 1, keep: false, json: false, deadlineMs: 20_000 });
+    expect(parse([])).toEqual({ seed: 1, act: null, keep: false, json: false, deadlineMs: 20_000 });
   });
 
   test('takes what it offers', () => {
-    expect(parse(['--seed', '7', '--keep', '--json', '--deadline=2.5'])).toEqual({ seed: 7, keep: true, json: true, deadlineMs: 2500 });
+    const argv = ['--seed', '7', '--act', '2', '--keep', '--json', '--deadline=2.5'];
+    expect(parse(argv)).toEqual({ seed: 7, act: 2, keep: true, json: true, deadlineMs: 2500 });
   });
 
   test.each(['--help', '-h'])('%s asks for help and nothing else', (flag) => {
@@ -15,7 +16,7 @@ describe('the command line of the demo', () => {
   });
 
   test('names every option in its help', () => {
-    for (const option of ['--seed', '--keep', '--json', '--deadline', '--help']) expect(HELP).toContain(option);
+    for (const option of ['--seed', '--act', '--keep', '--json', '--deadline', '--help']) expect(HELP).toContain(option);
   });
 
   test.each([
@@ -24,6 +25,8 @@ describe('the command line of the demo', () => {
     [['--seed'], '--seed'],
     [['--seed', 'x'], '--seed'],
     [['--seed', '1.5'], '--seed'],
+    [['--act', '3'], '--act'],
+    [['--act', ''], '--act'],
     [['--deadline', '0'], '--deadline'],
     [['--deadline', 'soon'], '--deadline'],
     [['--json'], '--keep'],

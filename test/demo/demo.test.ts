@@ -71,11 +71,29 @@ describe('the demo', () => {
     for (const step of ['NotReady accepted', 'assign received', 'action finished', '`active` in the status', 'annotation moved'])
       expect(summary).toContainEqual(expect.stringMatching(new RegExp(`^ {2}${step}.* m?s$`)));
     expect(summary).toContainEqual(expect.stringContaining('1 assign for the failover, none for the node that came back'));
+    const name = 'www\\.example\\.com';
+    expect(lines).toContainEqual(
+      expect.stringMatching(new RegExp(`${name} lists 203\\.0\\.113\\.1, 203\\.0\\.113\\.2, 203\\.0\\.113\\.3$`)),
+    );
+    expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${name} lists 203\\.\\S+ and 203\\.\\S+ only, after`)));
+    expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${name} lists 203\\.\\S+ again, after`)));
+    expect(summary).toContainEqual(expect.stringMatching(/^ {2}\d+ writes of records, \d+ of them for a failover$/));
     expect(isRunning(operator)).toBe(false);
   });
 
+  test.each([
+    [1, /^Failover of /, /^DNS record /],
+    [2, /^DNS record /, /^Failover of /],
+  ])('shows act %i alone when asked for it', { timeout: 60_000 }, async (act, shown, left) => {
+    const demo = startDemo(['--act', String(act)], redis.url);
+    expect(await demo.exited, demo.said.err).toBe(0);
+    const lines = demo.said.out.split('\n');
+    expect(lines).toContainEqual(expect.stringMatching(shown));
+    expect(lines.filter((line) => left.test(line))).toEqual([]);
+  });
+
   test('stays up with --keep, tells a program where everything is, and takes all of it with it', { timeout: 90_000 }, async () => {
-    const demo = startDemo(['--keep', '--json', '--seed', '2'], redis.url);
+    const demo = startDemo(['--keep', '--json', '--act', '1', '--seed', '2'], redis.url);
     await waitFor('it is up', () => demo.said.out.includes('\n') || demo.child.exitCode !== null, 80_000);
     expect(demo.said.out.trimEnd().split('\n'), demo.said.err).toHaveLength(1);
     const { kubeconfig, metrics, jobs, inspector, digitalocean, redis: redisUrl, operatorPid } = JSON.parse(demo.said.out);

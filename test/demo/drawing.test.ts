@@ -24,6 +24,7 @@ const view = (change: Partial<View> = {}): View => ({
     { name: 'ingress-2', ready: true, annotation: '', annotatedSince: 0 },
     { name: 'ingress-3', ready: false, annotation: '', annotatedSince: 0 },
   ],
+  record: null,
   ...change,
 });
 
@@ -45,6 +46,13 @@ describe('the picture', () => {
 
   test('tells which nodes are spare, hold an address, or are not ready', () => {
     expect(picture(scene())).toContain('nodes  ingress-1 .1   ingress-2 spare   ingress-3 NotReady');
+  });
+
+  test('has what the name lists in DNS below the nodes, once there is a zone', () => {
+    expect(picture(scene()).some((line) => line.startsWith('DNS'))).toBe(false);
+    const record = (...addresses: string[]) => scene({ view: view({ record: { name: 'www.example.com', addresses } }) });
+    expect(picture(record())).toContain('DNS    www.example.com   (nothing yet)');
+    expect(picture(record('203.0.113.1', '203.0.113.2'))).toContain('DNS    www.example.com   203.0.113.1  203.0.113.2');
   });
 
   test('has the log below the table, the newest lines when there is no room for all', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ANNOTATION, changes, EMPTY, withNode, withoutNode, withPool } from '../../demo/view.ts';
+import { ANNOTATION, changes, EMPTY, withNode, withoutNode, withPool, withRecord } from '../../demo/view.ts';
 import type { JsonObject, KubeObject } from '../../simulator/kubernetes/objects.ts';
 
 const ADDRESS = '203.0.113.1';
@@ -54,6 +54,14 @@ describe('the view of a pool', () => {
     const done = withNode(withPool(assigning, pool([ADDRESS], active('b')), 3), node('a', { ready: false }), 3);
     expect(changes(assigning, done)).toEqual([`${ADDRESS} is active on b`, `a is no longer annotated with ${ADDRESS}`]);
     expect(changes(done, done)).toEqual([]);
+  });
+
+  test('tells what the name lists in DNS when that changes', () => {
+    const empty = withRecord(EMPTY, { name: 'www.example.com', addresses: [] });
+    const listed = withRecord(empty, { name: 'www.example.com', addresses: [ADDRESS] });
+    expect([changes(EMPTY, empty), changes(listed, listed)]).toEqual([[], []]);
+    expect(changes(empty, listed)).toEqual([`www.example.com lists ${ADDRESS}`]);
+    expect(changes(listed, empty)).toEqual(['www.example.com lists nothing']);
   });
 
   test('tells of new addresses, of errors and of nodes that are gone', () => {
