@@ -162,6 +162,55 @@ describe('an IPv4 and an IPv6 address', () => {
   });
 });
 
+/** The provider shows no locks from now on, as DigitalOcean shows none of IPv6 addresses. */
+function hideLocks({ provider: { cloud } }: World): void {
+  const [find, list] = [cloud.find.bind(cloud), cloud.list.bind(cloud)];
+  cloud.find = (address) => ({ ...find(address), locked: false });
+  cloud.list = () => list().map((observed) => ({ ...observed, locked: false }));
+}
+
+describe('an address of which the provider shows no lock', () => {
+  const asked = (world: World) => world.provider.calls.filter(({ verb }) => verb === 'actionState').length;
+
+  test('is waited for with ever fewer questions about its action', async ({ open }) => {
+    const world = open({ facts, provider: { actionMs: 20_000 } });
+    hideLocks(world);
+    world.nodes(node('a'));
+    world.address(SIX);
+    const ref = world.pool('six', { ips: [SIX] });
+    await world.start();
+    await world.untilStates(ref, { [SIX]: 'active' });
+    expect(world.assigns()).toHaveLength(1);
+    expect(asked(world)).toBeGreaterThan(0);
+    expect(asked(world)).toBeLessThanOrEqual(4);
+  });
+
+  test('is assigned again when its action ended in an error', async ({ open }) => {
+    const world = open({ facts });
+    hideLocks(world);
+    world.nodes(node('a'));
+    world.address(SIX);
+    world.provider.cloud.failActions(1);
+    const ref = world.pool('six', { ips: [SIX] });
+    await world.start();
+    await world.untilStates(ref, { [SIX]: 'active' }, 10_000);
+    expect(world.assigns()).toHaveLength(2);
+  });
+
+  test('is left where it goes when the answer was lost and the action takes longer than a call', async ({ open }) => {
+    const world = open({ facts, provider: { actionMs: 25_000 } });
+    hideLocks(world);
+    world.nodes(node('a'), node('b'));
+    const address = world.address(SIX);
+    world.provider.faults.next('assignRoutedIP', { kind: 'loseReply' });
+    const ref = world.pool('six', { ips: [SIX] });
+    await world.start();
+    await world.untilStates(ref, { [SIX]: 'active' }, 120_000);
+    const holders = world.provider.cloud.history(address).map(({ providerID }) => providerID);
+    expect(holders).toEqual(['digitalocean://a']);
+  });
+});
+
 describe('lists', () => {
   test('of a verification are of both families; what is waited for is read from its own', async ({ open }) => {
     const world = open({ facts, provider: { actionMs: 3_000 } });
@@ -183,6 +232,21 @@ describe('lists', () => {
     expect(waited.filter(([family]) => family !== 6)).toEqual([]);
     await world.clock.advance(300_000);
     expect(lists().at(-1)).toEqual([]);
+  });
+});
+
+describe('an IPv4 address whose creation was not answered', () => {
+  test('is told from an IPv6 one that a person reserved meanwhile', async ({ open }) => {
+    const world = open({ facts });
+    world.nodes(node('a'));
+    world.provider.faults.next('createRoutedIP', { kind: 'loseReply' });
+    const ref = world.pool('four', { desiredIPs: 1 });
+    await world.start();
+    await world.clock.runUntil(() => world.provider.cloud.addresses().length === 1, 30_000);
+    world.address(SIX);
+    await world.clock.runUntil(() => world.status(ref).activeIPs === 1, 60_000);
+    expect(world.provider.cloud.addresses()).toHaveLength(2);
+    expect(Object.keys(world.states(ref))).not.toContain(SIX);
   });
 });
 
