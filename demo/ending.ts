@@ -50,6 +50,7 @@ export function whereabouts(stage: Stage): Readonly<Record<string, string | numb
 export function invitation(stage: Stage, rows: readonly { readonly address: string; readonly node: string }[]): readonly string[] {
   const { kubernetes, cloud, kubeconfig, operator, redisUrl } = stage;
   const served = operator?.served;
+  const isNamed = cloud.state.domains.has(ZONE);
   const [first, second, third] = rows.map(({ node }) => node);
   const pages = [
     ['dashboard', served?.dashboard],
@@ -72,12 +73,12 @@ export function invitation(stage: Stage, rows: readonly { readonly address: stri
     `  kubectl taint node ${second} maintenance=yes:NoSchedule`,
     `  kubectl delete pod -n ingress nginx-${third}`,
     `  kubectl patch floatingippool ingress-pool --type=merge -p '{"spec":{"desiredIPs":2}}'`,
-    `  kubectl patch floatingippool ${POOL} --type=merge -p '{"spec":{"dnsRecordSet":{"zone":"${ZONE}","recordName":"shop"}}}'`,
+    ...(isNamed
+      ? [`  kubectl patch floatingippool ${POOL} --type=merge -p '{"spec":{"dnsRecordSet":{"zone":"${ZONE}","recordName":"shop"}}}'`]
+      : []),
     '',
     'With curl:',
-    ...(cloud.state.domains.has(ZONE)
-      ? [`  curl -H '${AUTHORIZATION}' ${cloud.url}/v2/domains/${ZONE}/records     # the DNS records`]
-      : []),
+    ...(isNamed ? [`  curl -H '${AUTHORIZATION}' ${cloud.url}/v2/domains/${ZONE}/records     # the DNS records`] : []),
     `  curl -X PATCH -H 'content-type: application/strategic-merge-patch+json' -d '${readyPatch('False')}' ${kubernetes.url}/api/v1/nodes/${first}/status`,
     `  curl -d '{"dropletId":null}' ${cloud.url}/_control/reserved_ips/${rows[0]?.address}/move     # someone takes it off by hand`,
     `  curl -d '{"kind":"status","code":503,"times":3,"match":{"method":"POST"}}' ${cloud.url}/_control/faults     # refuses three writes`,
