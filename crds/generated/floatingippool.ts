@@ -56,7 +56,10 @@ export interface FloatingIPPoolSpec {
    * listed beyond this number are disabled. 0 or absent means all addresses of `ips`, and none is created.
    */
   readonly desiredIPs?: number;
-  /** Addresses of the pool. The operator appends those that it creates, so keep them when a manifest is applied again. */
+  /**
+   * Addresses of the pool, all IPv4 or all IPv6. The operator appends those that it creates, which are IPv4, so keep
+   * them when a manifest is applied again.
+   */
   readonly ips?: readonly string[];
   /** Seconds, fractions allowed, from one successful assignment of the pool to the next. 0 or absent means no delay. */
   readonly assignmentCoolOffSeconds?: number;
