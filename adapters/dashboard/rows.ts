@@ -53,8 +53,8 @@ export function statePath(value: Json): string {
 }
 
 function failureOf(context: Fields): { readonly reason: string; readonly message: string } {
-  const acquiring = fieldsOf(context.acquiring);
-  for (const failure of [fieldsOf(context.failure), fieldsOf(acquiring.failure)]) {
+  // Of an address or a zone; of a pool's creation; of a record set.
+  for (const failure of [context.failure, fieldsOf(context.acquiring).failure, fieldsOf(context.outcome).failure].map(fieldsOf)) {
     if (textOf(failure.kind) !== '') return { reason: textOf(failure.kind), message: textOf(failure.message) };
   }
   const error = textOf(context.error);

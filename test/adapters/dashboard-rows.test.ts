@@ -50,6 +50,17 @@ describe('the row of an address', () => {
 });
 
 describe('the row of another actor', () => {
+  test('shows why a record set does not stand', () => {
+    const context = { outcome: { failure: { kind: 'NotFound', message: 'list the DNS records of example.com: 404' } } };
+    const row = rowOf('pool/default/ingress/dns', record('Failed', context, { chart: 'dns-record-set' }), null);
+    expect(row).toMatchObject({
+      name: 'dns',
+      pool: 'default/ingress',
+      reason: 'NotFound',
+      message: 'list the DNS records of example.com: 404',
+    });
+  });
+
   test('shows the error of a pool, and its parallel states in a fixed order', () => {
     const row = rowOf(
       'pool/default/ingress',
