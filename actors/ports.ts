@@ -200,8 +200,8 @@ export interface Queues {
 
 // ---------------------------------------------------------------- provider: the verbs of an issuer
 
-/** Why a call is made: failover may use the whole budget, the others leave it a reserve. */
-export type Purpose = 'failover' | 'create' | 'verify' | 'dns' | 'firewall';
+/** Why a call is made: a failover and its confirmation may use the whole budget between them, the others leave them a reserve. */
+export type Purpose = 'failover' | 'confirm' | 'create' | 'verify' | 'dns' | 'firewall';
 
 /** Asked by the HTTP client after the budget is paid: `read` asks the record store, `assertFresh` runs synchronously just before the send. Both throw `Fenced`. */
 export interface Fence {
@@ -290,8 +290,10 @@ export interface Provider {
 
 /** The request budget of one token, shared by all replicas. */
 export interface Budget {
-  /** Takes one call out of the budget. Answers 0 when it may be sent now, else after how many ms to ask again. Throws `Unreachable`. */
-  pay(purpose: Purpose): Promise<number>;
+  /** Takes `calls` (1 unless given) out of the budget, all or none; as many as the purpose may ever use when that is less. Answers 0 when they may be sent
+   *  now, else after how many ms to ask again: those that wait for one purpose are given different times, so that they do not all come back for one
+   *  place. Throws `Unreachable`. */
+  pay(purpose: Purpose, calls?: number): Promise<number>;
   /** What the provider said of its limit in a reply. */
   observe(limits: { readonly remaining: number; readonly resetAtMs: number }): void;
   /** Nobody sends for `ms`: the provider answered 429. */

@@ -3,7 +3,7 @@ import type { JobFailure } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
 import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
 import { jobBodies } from './jobs/bodies.ts';
-import type { JobBody, JobContext, JobResult, JobSettings } from './jobs/body.ts';
+import { type JobBody, type JobContext, type JobResult, type JobSettings, pollStep } from './jobs/body.ts';
 import { type AddressReader, addressReader } from './jobs/reader.ts';
 import { ownerOf } from './owner.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
@@ -80,10 +80,11 @@ export const jobOf = (command: JobCommand, term: number): NewJob => ({
 
 /** Runs the jobs of one provider on this replica. A job completes only after its outcome is queued. */
 export function consumeJobs(queue: string, provider: Provider, ports: WorkerPorts, concurrency: number): Consumer {
-  const reader = addressReader(provider, ports.clock);
+  const reader = addressReader({ provider, clock: ports.clock, stepMs: pollStep(ports.settings.pollSteps, 0) });
   return ports.queues.queue(queue).consume(async (active) => {
     const begun = { at: ports.clock.now(), monotonic: ports.clock.monotonic() };
     const { step, outcome } = await runJob(queue, active, provider, reader, ports);
+    if (outcome === 'rateLimited' && step.kind === 'again') reader.spare(step.afterMs);
     observe(active, outcome, begun, ports);
     return step;
   }, concurrency);

@@ -3,7 +3,7 @@ import type { ObservedAddress } from '../../machines/types.ts';
 import { Fenced, ProviderError } from '../errors.ts';
 import type { Json } from '../ports.ts';
 import { again, done, type JobBody, type JobContext, type JobResult, pollStep, read, write } from './body.ts';
-import { isNotFound } from './reader.ts';
+import { isLimited, isNotFound } from './reader.ts';
 
 /** Where an assign stands. `sentAt` null while nothing of this job was sent. */
 interface Progress {
@@ -35,8 +35,15 @@ export const assign: JobBody<'assign'> = async (context) => {
   const looksFirst = input.inDoubtUntil !== null || context.rerun || context.progress !== null;
   if (!looksFirst) return send(context, progress);
   return resume(context, progress).catch((error) => {
+    if (isLimited(error)) return waitOut(error, progress);
     throw progress.cutOff ? inDoubt(error) : error;
   });
+};
+
+/** Nothing could be asked: the time until it can be is none that the assign takes. */
+const waitOut = ({ retryAfterMs }: ProviderError, progress: Progress): JobResult<'assign'> => {
+  const wait = retryAfterMs ?? LONGEST_PAUSE_MS;
+  return again(wait, asJson({ ...progress, startedAt: progress.startedAt + wait }));
 };
 
 /** What failed after a run that was cut off leaves its call in doubt, unless it was a read that tells. */
@@ -94,6 +101,7 @@ async function confirm(context: JobContext<'assign'>, progress: Progress): Promi
       context.reader.forget(context.input.address);
       throw error;
     }
+    if (isLimited(error)) return waitOut(error, progress);
     const asked = error instanceof ProviderError ? (error.retryAfterMs ?? 0) : 0;
     const polls = progress.polls + 1;
     return again(Math.max(asked, pollStep(context.settings.pollSteps, polls)), asJson({ ...progress, polls }));
@@ -104,14 +112,16 @@ class ActionErrored extends ProviderError {}
 
 async function look(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
   const { input, provider, reader, settings } = context;
-  const observed = await reader.read(input.address, progress.sentAt ?? 0, read(context, 'failover'));
+  const reading = await reader.read(input.address, progress.sentAt ?? 0, read(context, 'confirm'));
+  if (reading.kind === 'later') return again(reading.afterMs, asJson(progress));
+  const { observed } = reading;
   if (isThere(context, observed)) {
     reader.forget(input.address);
     return done({ providerID: input.node.providerID });
   }
   const polls = progress.polls + 1;
   if (!observed.locked && progress.action !== null && asksForAction(polls)) {
-    const state = await provider.actionState(input.address, progress.action, read(context, 'failover'));
+    const state = await provider.actionState(input.address, progress.action, read(context, 'confirm'));
     if (state === 'errored') {
       throw new ActionErrored(
         'Unavailable',

@@ -11,12 +11,16 @@ interface Progress {
 /** FindRoutedIP once the answer can be trusted: not before `notBefore`, and not while the address is locked. */
 export const find: JobBody<'find'> = async (context) => {
   const { input, progress, provider, reader, clock, settings } = context;
-  const call = read(context, 'failover');
   const now = clock.now();
   const wait = progress === null ? restMs(input.notBefore, now, settings.callDeadlineMs) : 0;
   const { startedAt, polls } = (progress as unknown as Progress | null) ?? { startedAt: now + wait, polls: 0 };
   if (wait > 0) return again(wait, { startedAt, polls });
-  const observed = polls === 0 ? await provider.findRoutedIP(input.address, call) : await reader.read(input.address, now, call);
+  const reading =
+    polls === 0
+      ? ({ kind: 'observed', observed: await provider.findRoutedIP(input.address, read(context, 'failover')) } as const)
+      : await reader.read(input.address, now, read(context, 'confirm'));
+  if (reading.kind === 'later') return again(reading.afterMs, { startedAt, polls });
+  const { observed } = reading;
   if (!observed.locked) {
     reader.forget(input.address);
     return done(observed);

@@ -3,82 +3,143 @@ import type { Address, Family, ObservedAddress } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
 import type { Call, Clock, Provider, Purpose } from '../ports.ts';
 
-/** Reads addresses for jobs that wait for a change. Few waiting ones are read one by one; from three on they share list calls. */
+/** What the provider reports, or after how many ms to ask again. */
+export type Reading =
+  | { readonly kind: 'observed'; readonly observed: ObservedAddress }
+  | { readonly kind: 'later'; readonly afterMs: number };
+
+/** Reads addresses for jobs that wait for a change. Few waiting ones are read one by one; from three on they share list calls, which come the less often
+ *  the more they cost. */
 export interface AddressReader {
-  /** What the provider reports, read after `since` (ms since the epoch). @throws ProviderError NotFound | … */
-  read(address: Address, since: number, call: Call): Promise<ObservedAddress>;
+  /** What the provider reports, read after `since` (ms since the epoch) and not shown for this address before; or when the next list is due, when there
+   *  is no such news yet. @throws ProviderError NotFound | RateLimited … */
+  read(address: Address, since: number, call: Call): Promise<Reading>;
   /** The address is no longer waited for. */
   forget(address: Address): void;
+  /** For the next `ms` calls wait for the request budget: what is left of it is not for lists in quick succession. */
+  spare(ms: number): void;
+}
+
+export interface ReaderOptions {
+  readonly provider: Provider;
+  readonly clock: Clock;
+  /** From one short list to the next while few wait: as often as a single one would be read, ms. */
+  readonly stepMs: number;
 }
 
 /** From so many waiting addresses on a list is cheaper than single reads. */
 const SHARE_FROM = 3;
+/** From so many on they wait for each other: their assigns come at different times, and each would ask for lists of its own for a second. */
+const MANY = 10;
 const PAGE = 200;
-/** Long lists are read at most this often a page, ms. */
-const MS_PER_PAGE = 2000;
-/** A short list serves only those that ask at the same moment: an older one would show an action that has ended as under way, ms. */
-const ONE_PAGE_MS = 20;
-/** A job that does not come back this long after its last read has ended some other way. */
+/** Lists for many, and long ones, are read at most this often a page, ms: 30 calls a minute. */
+const MS_PER_PAGE = 2_000;
+/** A job that does not come back this long after it was expected has ended some other way, ms. */
 const STALE_MS = 10_000;
 
-interface Listing {
-  readonly startedAt: number;
-  readonly result: Promise<ReadonlyMap<Address, ObservedAddress>>;
-}
-
 /** Addresses of one family wait for each other only: the others are not listed for their sake. */
-export function addressReader(provider: Provider, clock: Clock): AddressReader {
-  const readers = { 4: readerOf(4, provider, clock), 6: readerOf(6, provider, clock) };
+export function addressReader(options: ReaderOptions): AddressReader {
+  const readers = { 4: readerOf(4, options), 6: readerOf(6, options) };
   return {
     read: (address, since, call) => readers[familyOf(address)].read(address, since, call),
     forget: (address) => readers[familyOf(address)].forget(address),
+    spare: (ms) => {
+      for (const reader of Object.values(readers)) reader.spare(ms);
+    },
   };
 }
 
-function readerOf(family: Family, provider: Provider, clock: Clock): AddressReader {
-  const waiting = new Map<Address, number>();
+interface Listing {
+  /** ms since the epoch, as what jobs remember of their calls. */
+  readonly startedAt: number;
+  /** The same by the monotonic clock. */
+  readonly begunAt: number;
+  readonly result: Promise<ReadonlyMap<Address, ObservedAddress>>;
+  failed: boolean;
+}
+
+/** Monotonic times, ms. */
+interface Waiting {
+  /** When what the address was last shown was asked for. */
+  readonly shownAt: number;
+  readonly expectedAt: number;
+}
+
+function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): AddressReader {
+  const waiting = new Map<Address, Waiting>();
   let listing: Listing | null = null;
   let pages = 1;
+  let sparingUntil = Number.NEGATIVE_INFINITY;
+  let limitedUntil = Number.NEGATIVE_INFINITY;
 
-  const prune = () => {
-    for (const [address, at] of waiting) if (clock.monotonic() - at > STALE_MS) waiting.delete(address);
+  const spacing = (): number => {
+    const isSparing = pages > 1 || waiting.size >= MANY || clock.monotonic() < sparingUntil;
+    return isSparing ? pages * MS_PER_PAGE : stepMs;
   };
-
-  const list = (since: number, purpose: Purpose): Listing => {
-    const now = clock.now();
-    if (listing && listing.startedAt >= since && now - listing.startedAt < minAge(pages)) return listing;
-    const started: Listing = {
-      startedAt: now,
-      result: provider.listRoutedIPs({ purpose, family }).then((all) => {
-        pages = Math.max(1, Math.ceil(all.length / PAGE));
-        return new Map(all.map((observed) => [observed.address, observed]));
-      }),
-    };
-    started.result.catch(() => {
+  const expect = (address: Address, shownAt: number, inMs: number): void => {
+    const now = clock.monotonic();
+    waiting.set(address, { shownAt, expectedAt: now + inMs });
+    for (const [other, { expectedAt }] of waiting) if (now - expectedAt > STALE_MS) waiting.delete(other);
+  };
+  // Made for all that wait: it has no owner.
+  const list = (purpose: Purpose): Listing => {
+    const result = provider.listRoutedIPs({ purpose, family }).then((all) => {
+      pages = Math.max(1, Math.ceil(all.length / PAGE));
+      return new Map(all.map((observed) => [observed.address, observed]));
+    });
+    const started: Listing = { startedAt: clock.now(), begunAt: clock.monotonic(), result, failed: false };
+    result.catch((error: unknown) => {
+      started.failed = true;
+      if (!isLimited(error)) return;
+      // It was not sent, or not whole: the next one need not keep its distance.
+      limitedUntil = clock.monotonic() + (error.retryAfterMs ?? MS_PER_PAGE);
       if (listing === started) listing = null;
     });
-    listing = started;
     return started;
+  };
+  /** The newest list as long as no other one is due: its news, or when the next one is. Else the next one. */
+  const listFor = (shownAt: number, since: number, purpose: Purpose): Listing | number => {
+    const now = clock.monotonic();
+    const dueAt = listing === null ? now : listing.begunAt + spacing();
+    if (listing === null || dueAt <= now) {
+      listing = list(purpose);
+      return listing;
+    }
+    const isNews = !listing.failed && listing.begunAt > shownAt && listing.startedAt >= since;
+    return isNews ? listing : dueAt - now;
   };
 
   return {
     async read(address, since, call) {
-      waiting.set(address, clock.monotonic());
-      prune();
-      if (waiting.size < SHARE_FROM) return provider.findRoutedIP(address, call);
-      // Made for all that wait: it has no owner.
-      const found = (await list(since, call.purpose).result).get(address);
-      if (found) return found;
+      const now = clock.monotonic();
+      const shownAt = waiting.get(address)?.shownAt ?? Number.NEGATIVE_INFINITY;
+      expect(address, shownAt, spacing());
+      if (waiting.size < SHARE_FROM) {
+        expect(address, now, stepMs);
+        return { kind: 'observed', observed: await provider.findRoutedIP(address, call) };
+      }
+      if (now < limitedUntil) {
+        expect(address, shownAt, limitedUntil - now);
+        throw new ProviderError('RateLimited', `read ${address}: the list waits for the request budget`, {
+          retryAfterMs: limitedUntil - now,
+        });
+      }
+      const found = listFor(shownAt, since, call.purpose);
+      if (typeof found === 'number') return { kind: 'later', afterMs: found };
+      expect(address, found.begunAt, spacing());
+      const observed = (await found.result).get(address);
       // A list may lag behind: absence counts only after a read of the address itself.
-      return provider.findRoutedIP(address, call);
+      return { kind: 'observed', observed: observed ?? (await provider.findRoutedIP(address, call)) };
     },
-    forget(address) {
-      waiting.delete(address);
+    forget: (address) => void waiting.delete(address),
+    spare: (ms) => {
+      sparingUntil = Math.max(sparingUntil, clock.monotonic() + ms);
     },
   };
 }
 
-/** How long one list serves everyone, ms. */
-const minAge = (pages: number): number => (pages > 1 ? pages * MS_PER_PAGE : ONE_PAGE_MS);
+/** Nothing was sent, or it was refused for coming too early. */
+export const isLimited = (error: unknown): error is ProviderError =>
+  error instanceof ProviderError && error.kind === 'RateLimited' && !error.unknownOutcome;
 
 export const isNotFound = (error: unknown): boolean => error instanceof ProviderError && error.kind === 'NotFound';

@@ -8,7 +8,8 @@ import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
 import type { Budget, Call, Log, Probe } from '../../actors/ports.ts';
 import type { ErrorKind } from '../../machines/types.ts';
 import { loadLibrary } from './library.ts';
-import { fields, integer, items } from './read.ts';
+import { readPages } from './paging.ts';
+import { fields } from './read.ts';
 
 /**
  * What digitalocean-js lacks, on its own request layer: reserved IPs, paging, a deadline, errors that bear no token, the
@@ -60,9 +61,10 @@ interface Verb {
   readonly call: Call;
   /** By `performance.now()`. */
   readonly deadlineAt: number;
+  /** Requests of it that are paid for and not yet sent. */
+  paid: number;
 }
 
-const perPage = 200;
 const defaultDeadlineMs = 15_000;
 /** Shorter than what servers and load balancers keep idle connections, so that a request rarely meets a closing one. */
 const idleSocketMs = 30_000;
@@ -79,6 +81,8 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
     return send({ options, secure, agent, url: requestLayer.getUri(config) }, verb, config);
   };
   const data = (response: AxiosResponse<unknown>): unknown => response.data;
+  /** Pages of each list when it was last read. */
+  const pagesOf = new Map<string, number>();
   const get: RequestLayer['get'] = (path) => requestLayer.get<unknown>(path).then(data);
 
   return {
@@ -86,7 +90,7 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
     verb: async (what, call, run) => {
       const deadlineAt = performance.now() + (options.deadlineMs ?? defaultDeadlineMs);
       try {
-        return await ongoing.run({ what, call, deadlineAt }, run);
+        return await ongoing.run({ what, call, deadlineAt, paid: 0 }, run);
       } catch (error) {
         throw safe(error, what);
       }
@@ -94,7 +98,18 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
     get,
     post: (path, body) => requestLayer.post<unknown>(path, body).then(data),
     delete: (path) => requestLayer.delete<unknown>(path).then(data),
-    listAll: (path, key, query = {}) => listAll(get, path, key, query),
+    listAll: async (path, key, query = {}) => {
+      // A list that stops for want of budget before its last page has spent what it took on nothing: so its pages are paid together.
+      const ensurePaid = async (pages: number): Promise<void> => {
+        const verb = ongoing.getStore();
+        if (verb !== undefined && pages > verb.paid) await pay(options.budget, verb, pages - verb.paid);
+      };
+      await ensurePaid(pagesOf.get(path) ?? 1);
+      return readPages({ get, path, key, query }, async (pagesLeft, pages) => {
+        pagesOf.set(path, pages);
+        await ensurePaid(pagesLeft);
+      });
+    },
     close: () => agent.destroy(),
   };
 }
@@ -118,7 +133,8 @@ interface Wire {
 /** Pays the budget, asks the fence, sends, and classifies what came back: the only place where requests leave. */
 async function send(wire: Wire, verb: Verb, config: InternalAxiosRequestConfig): Promise<AxiosResponse> {
   const write = config.method !== 'get';
-  await pay(wire.options.budget, verb);
+  if (verb.paid === 0) await pay(wire.options.budget, verb, 1);
+  verb.paid -= 1;
   if (write) await verb.call.fence?.read();
   const reply = await exchange(wire, verb, config);
   await heed(wire.options, verb, reply);
@@ -130,11 +146,12 @@ async function send(wire: Wire, verb: Verb, config: InternalAxiosRequestConfig):
   return { data, status: reply.status, statusText: '', headers: {}, config };
 }
 
-async function pay(budget: Budget, verb: Verb): Promise<void> {
-  const waitMs = await budget.pay(verb.call.purpose).catch((cause: unknown) => {
+async function pay(budget: Budget, verb: Verb, requests: number): Promise<void> {
+  const waitMs = await budget.pay(verb.call.purpose, requests).catch((cause: unknown) => {
     throw new ProviderError('Unavailable', `${verb.what}: the request budget cannot be read`, { cause });
   });
   if (waitMs > 0) throw new ProviderError('RateLimited', `${verb.what}: the request budget is spent`, { retryAfterMs: waitMs });
+  verb.paid += requests;
 }
 
 interface Reply {
@@ -264,29 +281,6 @@ function kindOf(status: number, reason: string): ErrorKind {
   if (status === 403 && /limit|quota/i.test(reason)) return 'Invalid';
   if ((status === 422 || status === 400) && /pending event/i.test(reason)) return 'InProgress';
   return kinds[status] ?? (status >= 500 ? 'Unavailable' : 'Invalid');
-}
-
-// ---------------------------------------------------------------- paging
-
-/** Pages are compared with `meta.total`: a list that came back cut, or changed while it was read, is an error. */
-async function listAll(
-  get: RequestLayer['get'],
-  path: string,
-  key: string,
-  query: Readonly<Record<string, string>>,
-): Promise<readonly unknown[]> {
-  const all: unknown[] = [];
-  for (let page = 1; ; page++) {
-    const search = new URLSearchParams({ ...query, page: String(page), per_page: String(perPage) });
-    const body = fields(await get(`${path}?${search}`), key);
-    const found = items(body[key], key);
-    const total = integer(fields(body.meta, 'total').total, 'total');
-    all.push(...found);
-    if (all.length === total) return all;
-    if (found.length < perPage || all.length > total) {
-      throw new ProviderError('Unavailable', `list ${key}: ${all.length} of ${total} were shown`);
-    }
-  }
 }
 
 // ---------------------------------------------------------------- reserved IPs

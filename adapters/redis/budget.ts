@@ -8,22 +8,30 @@ export interface RedisBudgetOptions {
   readonly prefix: string;
   /** Names the token without telling it: all who use one token share one budget. */
   readonly tokenHash: string;
-  /** Calls per minute. Default 250, as DigitalOcean allows. */
+  /** Calls in any minute. Default 250, as DigitalOcean allows. */
   readonly perMinute?: number;
   /** Calls per hour. Default 5000, as DigitalOcean allows. */
   readonly perHour?: number;
-  /** Creations per minute. Default 12. */
+  /** Creations in any minute. Default 12. */
   readonly createsPerMinute?: number;
-  /** The share of both buckets that a purpose leaves to others, 0 to 1. Default: failover and firewall nothing, create a tenth, verify and dns 0.3. */
+  /** The share of minute and hour that a purpose leaves to others, 0 to 1. Default: failover, its confirmation and firewall nothing, create a tenth,
+   *  verify and dns 0.3. */
   readonly reserve?: Readonly<Partial<Record<Purpose, number>>>;
+  /** How long a call counts as one of the last minute. Default 62000: calls are for different times on their way to the provider, which counts when they
+   *  arrive. */
+  readonly minuteMs?: number;
 }
 
-const RESERVE: Readonly<Record<Purpose, number>> = { failover: 0, firewall: 0, create: 0.1, verify: 0.3, dns: 0.3 };
+const RESERVE: Readonly<Record<Purpose, number>> = { failover: 0, confirm: 0, firewall: 0, create: 0.1, verify: 0.3, dns: 0.3 };
+
+/** The share of a minute that assigns leave to their confirmations: many at once would else not be known to be done before the minute is over. */
+const CONFIRMATIONS = 0.04;
 
 /** The longest that a reply saying "nothing left" closes the budget, ms: its reset time is by the provider's clock, which may be wrong. */
 const LONGEST_CLOSE_MS = 60_000;
 
-/** The budget of one token for all replicas: buckets that fill all the time by the clock of the Redis server. */
+/** The budget of one token for all replicas, by the clock of the Redis server: the calls of the last minute one by one, as the provider counts them, and a
+ *  bucket for the hour that fills all the time and is corrected by what the provider says. */
 export const redisBudget = ({
   link,
   prefix,
@@ -32,19 +40,20 @@ export const redisBudget = ({
   perHour = 5_000,
   createsPerMinute = 12,
   reserve = {},
+  minuteMs = 62_000,
 }: RedisBudgetOptions): Budget & BudgetReading => {
   const key = `${prefix}:budget:${tokenHash}`;
+  const logs = [`${key}:minute`, `${key}:creations`];
   const reserves = { ...RESERVE, ...reserve };
+  const limits = [Math.floor(perMinute), perHour, Math.floor(createsPerMinute)];
   const close = async (ms: number): Promise<void> => {
     await link.script('close the budget', CLOSE, [key], [Math.ceil(ms)]);
   };
   return {
-    pay: async (purpose) => {
-      const share = reserves[purpose];
-      const left = [Math.floor(perMinute * share), Math.floor(perHour * share)];
-      return Number(
-        await link.script(`pay for ${purpose}`, PAY, [key], [perMinute, perHour, createsPerMinute, ...left, purpose === 'create' ? 1 : 0]),
-      );
+    pay: async (purpose, calls = 1) => {
+      const leave = [perMinute * (purpose === 'failover' ? CONFIRMATIONS : reserves[purpose]), perHour * reserves[purpose]].map(Math.floor);
+      const args = [...limits, ...leave, purpose === 'create' ? 1 : 0, calls, minuteMs];
+      return Number(await link.script(`pay for ${purpose}`, PAY, [key, ...logs, `${key}:waiting:${purpose}`], args));
     },
     observe: ({ remaining, resetAtMs }) => {
       const told = async (): Promise<void> => {
@@ -57,7 +66,7 @@ export const redisBudget = ({
     },
     close,
     left: async () => {
-      const left = (await link.script('read the budget', LEFT, [key], [perMinute, perHour, createsPerMinute])) as readonly number[];
+      const left = (await link.script('read the budget', LEFT, [key, ...logs], [...limits, minuteMs])) as readonly number[];
       const windows: readonly Omit<BudgetWindow, 'left'>[] = [
         { window: 'minute', limit: perMinute },
         { window: 'hour', limit: perHour },

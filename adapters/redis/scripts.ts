@@ -128,53 +128,77 @@ export const FENCE = lua(`
 return {redis.call('HGET', KEYS[1], 'term'), redis.call('HGET', KEYS[2], ARGV[1])}
 `);
 
-/** KEYS budget. ARGV capacity per minute, per hour, creations per minute; calls of each to leave; 1 for a creation.
- *  Buckets fill all the time by the server's clock. Takes one call and answers 0, or answers the ms to wait and takes nothing. */
+/** KEYS budget, calls of the last minute, creations of the last minute, who waits for this purpose. ARGV capacity per minute, per hour, creations per
+ *  minute; calls of the minute and of the hour to leave; 1 for creations; number of calls; length of the minute, ms.
+ *  The minutes are the times of the last calls, newest first, by the server's clock; the hour is a bucket that fills all the time.
+ *  Takes the calls and answers 0, or answers the ms to wait and takes nothing. */
 export const PAY = lua(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local stored = redis.call('HMGET', KEYS[1], 'at', 'closedUntil', 'minute', 'hour', 'create')
-local closedUntil = tonumber(stored[2] or '0')
-local elapsed = math.max(0, now - tonumber(stored[1] or now))
-local wait = math.max(0, closedUntil - now)
-local buckets = {
-  {name = 'minute', capacity = tonumber(ARGV[1]), ms = 60000, leave = tonumber(ARGV[4]), taken = true},
-  {name = 'hour', capacity = tonumber(ARGV[2]), ms = 3600000, leave = tonumber(ARGV[5]), taken = true},
-  {name = 'create', capacity = tonumber(ARGV[3]), ms = 60000, leave = 0, taken = ARGV[6] == '1'},
-}
-for i, bucket in ipairs(buckets) do
-  local left = tonumber(stored[i + 2] or bucket.capacity)
-  bucket.left = math.min(bucket.capacity, left + elapsed * bucket.capacity / bucket.ms)
-  local missing = 1 + bucket.leave - bucket.left
-  if bucket.taken and missing > 0 then wait = math.max(wait, math.ceil(missing * bucket.ms / bucket.capacity)) end
+local perHour, window = tonumber(ARGV[2]), tonumber(ARGV[8])
+local stored = redis.call('HMGET', KEYS[1], 'at', 'closedUntil', 'hour', 'count')
+local closed = math.max(0, tonumber(stored[2] or '0') - now)
+local left = math.min(perHour, tonumber(stored[3] or perHour) + math.max(0, now - tonumber(stored[1] or now)) * perHour / 3600000)
+local logs = {{key = KEYS[2], capacity = tonumber(ARGV[1]), usable = tonumber(ARGV[1]) - tonumber(ARGV[4])}}
+if ARGV[6] == '1' then logs[2] = {key = KEYS[3], capacity = tonumber(ARGV[3]), usable = tonumber(ARGV[3])} end
+local usable = perHour - tonumber(ARGV[5])
+for _, log in ipairs(logs) do usable = math.min(usable, log.usable) end
+local calls = math.min(tonumber(ARGV[7]), math.max(1, usable))
+
+-- Until the calls are free when so many others are given places first.
+local function waitBehind(others)
+  local wait = math.max(closed, math.ceil((calls + others + tonumber(ARGV[5]) - left) * 3600000 / perHour))
+  for _, log in ipairs(logs) do
+    local at = redis.call('LINDEX', log.key, math.max(0, log.usable - calls - others))
+    if at then wait = math.max(wait, math.min(window, tonumber(at) + window - now)) end
+  end
+  return wait
 end
-local fields = {'at', tostring(now)}
-for _, bucket in ipairs(buckets) do
-  local left = bucket.left
-  if wait == 0 and bucket.taken then left = left - 1 end
-  fields[#fields + 1] = bucket.name
-  fields[#fields + 1] = string.format('%.6f', left)
+
+local wait = waitBehind(0)
+if wait > 0 then
+  redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
+  wait = waitBehind(redis.call('ZCARD', KEYS[4]))
+  local count = tonumber(stored[4] or '0') + 1
+  redis.call('HSET', KEYS[1], 'count', count)
+  redis.call('ZADD', KEYS[4], now + wait, count)
+  redis.call('PEXPIRE', KEYS[4], wait + window)
+  redis.call('PEXPIRE', KEYS[1], math.max(7200000, closed))
+  return wait
 end
-redis.call('HSET', KEYS[1], unpack(fields))
+redis.call('HSET', KEYS[1], 'at', tostring(now), 'hour', string.format('%.6f', left - calls))
 redis.call('PEXPIRE', KEYS[1], 7200000)
-return wait
+for _, log in ipairs(logs) do
+  for _ = 1, calls do redis.call('LPUSH', log.key, now) end
+  redis.call('LTRIM', log.key, 0, log.capacity - 1)
+  redis.call('PEXPIRE', log.key, 2 * window)
+end
+return 0
 `);
 
-/** KEYS budget. ARGV capacity per minute, per hour, creations per minute. Answers how many whole calls each could take now, nothing while it is closed.
- *  Writes nothing: a budget that nobody uses is to expire. */
+/** KEYS budget, calls of the last minute, creations of the last minute. ARGV capacity per minute, per hour, creations per minute; length of the minute,
+ *  ms. Answers how many whole calls each could take now, nothing while it is closed. Writes nothing: a budget that nobody uses is to expire. */
 export const LEFT = lua(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local stored = redis.call('HMGET', KEYS[1], 'at', 'closedUntil', 'minute', 'hour', 'create')
-local elapsed = math.max(0, now - tonumber(stored[1] or now))
-local left = {}
-for i, ms in ipairs({60000, 3600000, 60000}) do
-  local capacity = tonumber(ARGV[i])
-  local filled = math.min(capacity, tonumber(stored[i + 2] or capacity) + elapsed * capacity / ms)
-  left[i] = math.max(0, math.floor(filled))
-  if tonumber(stored[2] or '0') > now then left[i] = 0 end
+local stored = redis.call('HMGET', KEYS[1], 'at', 'closedUntil', 'hour')
+if tonumber(stored[2] or '0') > now then return {0, 0, 0} end
+local perHour, since = tonumber(ARGV[2]), now - tonumber(ARGV[4])
+local hour = math.min(perHour, tonumber(stored[3] or perHour) + math.max(0, now - tonumber(stored[1] or now)) * perHour / 3600000)
+-- How many are newer: they stand in front.
+local function counted(key)
+  local low, high = 0, redis.call('LLEN', key)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if tonumber(redis.call('LINDEX', key, middle)) > since then low = middle + 1 else high = middle end
+  end
+  return low
 end
-return left
+return {
+  math.max(0, tonumber(ARGV[1]) - counted(KEYS[2])),
+  math.max(0, math.floor(hour)),
+  math.max(0, math.floor(tonumber(ARGV[3])) - counted(KEYS[3])),
+}
 `);
 
 /** KEYS budget. ARGV ms. Closes it for that long, never shorter than it is closed already. */
@@ -197,7 +221,7 @@ local elapsed = math.max(0, now - tonumber(stored[1] or now))
 local left = math.min(capacity, tonumber(stored[2] or capacity) + elapsed * capacity / 3600000)
 local remaining = tonumber(ARGV[1])
 if remaining >= left then return 0 end
--- What fills up until the next call counts from the stored time on, for every bucket: so it is taken off here.
+-- What fills up until the next call counts from the stored time on: so it is taken off here.
 redis.call('HSET', KEYS[1], 'hour', string.format('%.6f', remaining - elapsed * capacity / 3600000))
 if not stored[1] then redis.call('HSET', KEYS[1], 'at', tostring(now)) end
 redis.call('PEXPIRE', KEYS[1], 7200000)

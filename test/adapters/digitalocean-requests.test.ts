@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import type { AxiosInstance } from 'axios';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Fenced, Unreachable } from '../../actors/errors.ts';
-import type { Call, KillPoint } from '../../actors/ports.ts';
+import type { Budget, Call, KillPoint, ListCall } from '../../actors/ports.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
 import type { Address, ProviderID } from '../../machines/types.ts';
 import { failure } from '../contracts/provider-harness.ts';
@@ -33,6 +33,38 @@ describe('the request budget', () => {
     await provider.assignRoutedIP(address, node, failover);
     expect(budget.paid).toEqual(['verify', 'failover']);
     expect(simulator.calls.all()).toHaveLength(2);
+  });
+
+  test('is paid for all pages of a list together, once it is known how many there are', async () => {
+    const payments: number[] = [];
+    const budget = recordingBudget();
+    const pay: Budget['pay'] = async (_, calls = 1) => {
+      payments.push(calls);
+      return 0;
+    };
+    const { provider, simulator } = await testBed({ budget: { ...budget, pay } });
+    const call: ListCall = { purpose: 'confirm', family: 4 };
+    for (let count = 1; count < 450; count += 1) simulator.addReservedIP({ region: 'nyc3' });
+    for (const paid of [
+      [1, 2],
+      [1, 2, 3],
+    ]) {
+      await provider.listRoutedIPs(call);
+      expect(payments).toEqual(paid);
+    }
+    expect(simulator.calls.all()).toHaveLength(6);
+  });
+
+  test('that lets no whole list out lets no page of it out', async () => {
+    let isShort = false;
+    const budget = recordingBudget();
+    const { provider, simulator } = await testBed({ budget: { ...budget, pay: async (_, calls = 1) => (isShort && calls > 1 ? 500 : 0) } });
+    const call: ListCall = { purpose: 'confirm', family: 4 };
+    for (let count = 1; count < 450; count += 1) simulator.addReservedIP({ region: 'nyc3' });
+    await provider.listRoutedIPs(call);
+    isShort = true;
+    expect(await failure(provider.listRoutedIPs(call))).toMatchObject({ kind: 'RateLimited', retryAfterMs: 500 });
+    expect(simulator.calls.all()).toHaveLength(3);
   });
 
   test('that is spent sends nothing and says how long to wait', async () => {

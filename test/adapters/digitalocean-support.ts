@@ -23,8 +23,8 @@ export function recordingBudget(pay: () => Promise<number> = () => Promise.resol
     paid,
     observed,
     closed,
-    pay: (purpose) => {
-      paid.push(purpose);
+    pay: (purpose, calls = 1) => {
+      paid.push(...Array<Purpose>(calls).fill(purpose));
       return pay();
     },
     observe: (limits) => {

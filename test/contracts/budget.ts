@@ -6,6 +6,7 @@ export interface BudgetLimits {
   readonly perMinute: number;
   readonly perHour: number;
   readonly createsPerMinute: number;
+  readonly minuteMs?: number;
 }
 
 export interface BudgetHarness {
@@ -50,27 +51,104 @@ export const describeBudget = (name: string, setup: () => Promise<BudgetHarness>
       expect(await spend(budget, 'failover')).toBe(6);
     });
 
-    test('says after how long to ask again: when it has filled up by one', async () => {
-      const budget = world.replica({ perMinute: 600, perHour: 100_000, createsPerMinute: 1 });
-      const paid = await spend(budget, 'failover', 5_000);
-      expect(paid).toBeGreaterThanOrEqual(600);
-      let wait = await budget.pay('failover');
-      expect(wait).toBeGreaterThan(0);
+    test('says after how long to ask again: when the first of the calls is a minute old', async () => {
+      const budget = world.replica({ perMinute: 20, perHour: 100_000, createsPerMinute: 1, minuteMs: 1_500 });
+      expect(await spend(budget, 'confirm')).toBe(20);
+      let wait = await budget.pay('confirm');
+      expect(wait).toBeGreaterThan(1_000);
       // The wall clock of a machine may be corrected by some ms meanwhile: then it says so again.
       for (let asked = 1; wait > 0 && asked <= 5; asked += 1) {
-        expect(wait).toBeLessThanOrEqual(100);
+        expect(wait).toBeLessThanOrEqual(1_500);
         await world.pass(wait + 1);
-        wait = await budget.pay('failover');
+        wait = await budget.pay('confirm');
       }
       expect(wait).toBe(0);
+    });
+
+    test('lets no more calls out in any minute than the provider allows, also when it was not used before', async () => {
+      const minuteMs = 600;
+      const budget = world.replica({ perMinute: 10, perHour: 100_000, createsPerMinute: 1, minuteMs });
+      const begun = world.now();
+      const sent: number[] = [];
+      while (world.now() < begun + 4 * minuteMs) {
+        const before = world.now();
+        const wait = await budget.pay('confirm');
+        if (wait === 0) sent.push(before);
+        else await world.pass(Math.min(wait, 50));
+      }
+      // As many as ever fit in, but for the time at which it was asked.
+      expect(sent.length).toBeGreaterThanOrEqual(30);
+      const early = sent.filter((at, index) => at - (sent[index - 10] ?? Number.NEGATIVE_INFINITY) < minuteMs - 20);
+      expect(early).toEqual([]);
+    });
+
+    test('tells the same of the hour: when it has filled up by one, and by one more for each that waits', async () => {
+      const budget = world.replica({ ...tight, perHour: 600 });
+      for (let paid = 0; paid < 600; paid += 1) expect(await budget.pay('confirm')).toBe(0);
+      for (const most of [6_000, 12_000]) {
+        const wait = await budget.pay('confirm');
+        expect(wait).toBeGreaterThan(most - 2_000);
+        expect(wait).toBeLessThanOrEqual(most);
+      }
+    });
+
+    test('gives those that wait times of their own, one for each place that becomes free', async () => {
+      const budget = world.replica({ perMinute: 3, perHour: 100_000, createsPerMinute: 1, minuteMs: 10_000 });
+      for (let paid = 0; paid < 3; paid += 1) {
+        expect(await budget.pay('confirm')).toBe(0);
+        await world.pass(200);
+      }
+      const waits: number[] = [];
+      for (let asked = 0; asked < 5; asked += 1) waits.push(await budget.pay('confirm'));
+      const steps = waits.slice(1).map((wait, index) => wait - (waits[index] ?? 0));
+      for (const step of steps.slice(0, 2)) expect(step).toBeGreaterThan(100);
+      // All places are given away: whoever is left comes for what the others leave.
+      for (const step of steps.slice(2)) expect(Math.abs(step)).toBeLessThan(100);
+      expect(Math.max(...waits)).toBeLessThanOrEqual(10_000);
+    });
+
+    test('does not let failovers wait behind housekeeping that waits', async () => {
+      const budget = world.replica({ perMinute: 20, perHour: 100_000, createsPerMinute: 1 });
+      expect(await spend(budget, 'verify')).toBe(14);
+      for (let asked = 0; asked < 20; asked += 1) expect(await budget.pay('dns')).toBeGreaterThan(0);
+      expect(await spend(budget, 'failover')).toBe(6);
+    });
+
+    test('takes what a list of several pages needs at once, or nothing', async () => {
+      const budget = world.replica(tight);
+      expect(await budget.pay('verify', 12)).toBe(0);
+      expect(await budget.pay('verify', 3)).toBeGreaterThan(0);
+      expect(await budget.left()).toContainEqual({ window: 'hour', limit: 20, left: 8 });
+      expect(await budget.pay('verify', 2)).toBe(0);
+      expect(await budget.pay('failover', 6)).toBe(0);
+    });
+
+    test('lets a list out that needs more than there can ever be, when nothing else was sent', async () => {
+      const budget = world.replica(tight);
+      expect(await budget.pay('verify', 50)).toBe(0);
+      expect(await budget.left()).toContainEqual({ window: 'hour', limit: 20, left: 6 });
+    });
+
+    test('leaves some calls to the confirmations of the assigns that use up all others', async () => {
+      const budget = world.replica({ perMinute: 100, perHour: 100_000, createsPerMinute: 1 });
+      expect(await spend(budget, 'failover')).toBe(96);
+      expect(await spend(budget, 'confirm')).toBe(4);
+    });
+
+    test('does not let assigns wait for a reserve in an hour of which nothing is left', async () => {
+      const budget = world.replica({ ...tight, perHour: 100 });
+      for (let paid = 0; paid < 100; paid += 1) expect(await budget.pay('failover')).toBe(0);
+      const wait = await budget.pay('failover');
+      expect(wait).toBeGreaterThan(30_000);
+      expect(wait).toBeLessThanOrEqual(36_000);
     });
 
     test('lets so many creations a minute and no more, whatever else is left', async () => {
       const budget = world.replica({ perMinute: 1_000, perHour: 1_000, createsPerMinute: 2 });
       expect(await spend(budget, 'create')).toBe(2);
       const wait = await budget.pay('create');
-      expect(wait).toBeGreaterThan(25_000);
-      expect(wait).toBeLessThanOrEqual(30_000);
+      expect(wait).toBeGreaterThan(55_000);
+      expect(wait).toBeLessThanOrEqual(62_000);
       expect(await budget.pay('failover')).toBe(0);
     });
 
@@ -107,11 +185,11 @@ export const describeBudget = (name: string, setup: () => Promise<BudgetHarness>
     });
 
     test('waits when the provider says that nothing is left, though not longer than a minute', async () => {
-      const budget = world.replica(tight);
+      const budget = world.replica({ ...tight, perHour: 100_000 });
       budget.observe({ remaining: 0, resetAtMs: world.now() + 3_600_000 });
       // The next call tells at the latest: it stands behind the observation.
       await expect.poll(() => budget.pay('failover')).toBeGreaterThan(30_000);
-      expect(await budget.pay('failover')).toBeLessThanOrEqual(180_000);
+      expect(await budget.pay('failover')).toBeLessThanOrEqual(60_000);
     });
 
     test('tells what is left without taking any of it', async () => {
