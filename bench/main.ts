@@ -5,6 +5,7 @@ import { isReached } from './figures.ts';
 import { hanging } from './hanging.ts';
 import { idle } from './idle.ts';
 import { latency, slowActions } from './latency.ts';
+import { mass, massOfPools } from './mass.ts';
 import { memory } from './memory.ts';
 import type { Plan, Scenario } from './scenario.ts';
 import { type Result, table } from './table.ts';
@@ -19,6 +20,8 @@ const SCENARIOS: readonly Scenario[] = [
   { name: 'hanging', about: 'a failover while 50 provider calls hang', measure: hanging },
   { name: 'backoff', about: 'tries after refusals, and the CPU between them', measure: backoff },
   { name: 'idle', about: 'provider calls for 1000 addresses with which all is well', measure: idle },
+  { name: 'mass', about: '500 addresses that lose their nodes at once, within the limit of a token', measure: mass },
+  { name: 'mass-pools', about: 'the same in five pools', measure: massOfPools },
   { name: 'memory', about: 'resident memory: empty, and with 1000 nodes and 5000 pods', measure: memory },
 ];
 
