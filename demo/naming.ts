@@ -26,7 +26,7 @@ export async function publish(cast: Cast): Promise<Publication> {
   screen.step(`${name} lists all addresses, ${span(listedMs)} after that`);
   await screen.pause();
   const before = recordWrites(stage);
-  const former = await moveOne(cast, name);
+  const former = await moveOne(cast, { name, all });
   await screen.pause();
   const failoverWrites = recordWrites(stage) - before;
   const { lostMs, backMs } = await loseOne(cast, { name, all, former });
@@ -58,17 +58,21 @@ function holderOf({ follower, seed }: Cast): AddressRow {
 }
 
 /** A failover that ends within two seconds is no matter of DNS: the same addresses serve. Answers the node that failed. */
-async function moveOne(cast: Cast, name: string): Promise<string> {
+async function moveOne(cast: Cast, { name, all }: { readonly name: string; readonly all: readonly string[] }): Promise<string> {
   const { stage, screen, until, follower } = cast;
   const { address, node: from } = holderOf(cast);
   const startedAt = now();
+  const before = recordWrites(stage);
   screen.step(`${from}, which holds ${address}, turns NotReady`);
   await setNodeReady(stage.client, from, false);
   const moved = await until(`${address} is active on another node`, () => {
     const row = follower.view.addresses.find((one) => one.address === address);
     return row?.state === 'active' && row.node !== from ? row : null;
   });
-  screen.step(`active on ${moved.node} after ${span(moved.since - startedAt)}; ${name} is as it was`);
+  // On a machine that is very busy it may take longer than that, and the address leave the record for a moment.
+  await untilListed(cast, all, () => Promise.resolve());
+  const outcome = recordWrites(stage) === before ? 'is as it was' : 'lists it again';
+  screen.step(`active on ${moved.node} after ${span(moved.since - startedAt)}; ${name} ${outcome}`);
   return from;
 }
 

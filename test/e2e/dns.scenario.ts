@@ -128,7 +128,7 @@ export const dnsScenarios = () =>
     });
 
     for (const provider of PROVIDERS) {
-      test(`at ${provider} lists the active addresses of a pool: a failover leaves it alone, an address without a node leaves it`, async () => {
+      test(`at ${provider} lists the active addresses of a pool: after a failover too; an address without a node leaves it`, async () => {
         const names = current();
         const { stage } = names;
         const zone = await names.zoneAt(provider);
@@ -138,13 +138,12 @@ export const dnsScenarios = () =>
         await names.start();
         await stage.pool('ingress', { ips, dnsRecordSet: { provider, zone: 'example.com', recordName: 'nodes' } });
         await untilRecords(names, zone, `A ${first} 60`, `A ${second} 60`);
-        const before = zone.writes().length;
 
         const holder = stage.heldBy(first) ?? '';
         await stage.notReady(holder);
         await movedFrom({ stage, ip: first }, holder);
         await nextVerification(names, provider);
-        expect(zone.writes().length).toBe(before);
+        await untilRecords(names, zone, `A ${first} 60`, `A ${second} 60`);
 
         await stage.notReady(stage.heldBy(first) ?? '');
         await untilRecords(names, zone, `A ${second} 60`);
