@@ -230,6 +230,8 @@ export class Supervisor {
     const known = memory ?? this.#remembered(highest, stored, runId);
     const term = highest + 1;
     await leadership.writeTerm(term);
+    // Should this fail further on, the next try is not to take its own term for somebody else's.
+    if (this.#last?.term === highest) this.#last = { ...this.#last, term };
     if (!(await store.openTerm(term))) throw new Error(`the store holds a higher term than ${term}`);
     this.#runId = runId;
     const leader = new Leader(
@@ -272,7 +274,7 @@ export class Supervisor {
     if (!this.#stopping) this.#ports.writer.forget();
     const leader = this.#leader;
     const hasOpened = this.#takingOverSince === null;
-    this.#last = leader && hasOpened ? { term: leader.term, runId: this.#runId, memory: leader.memory() } : null;
+    if (leader && hasOpened) this.#last = { term: leader.term, runId: this.#runId, memory: leader.memory() };
     this.#takingOverSince = null;
     this.#leader = null;
     for (const observer of [...this.#ports.observers, this.#projector]) observer.reset?.();
@@ -299,6 +301,8 @@ export class Supervisor {
       const { term, runId } = await this.#ports.store.state();
       this.#storeError = null;
       this.#storeSeenAt = this.#ports.clock.monotonic();
+      // Somebody has led since: what this process remembers is of no use any more.
+      if (this.#last && (term ?? 0) > this.#last.term) this.#last = null;
       const leader = this.#leader;
       if (!leader || !this.#holdsLease || this.#runId === null) return;
       if (term !== null && term > leader.term) this.#lead(null);
