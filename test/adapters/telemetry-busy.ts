@@ -1,10 +1,11 @@
+import type { Address } from '../../machines/types.ts';
 import { MeasuredWorld, type Replica } from './telemetry-operator.ts';
 
 const A = '203.0.113.7';
 const B = '203.0.113.8';
 
 /** A replica that has led through a bit of everything, so that each of its series has samples: an assignment that failed and was tried again,
- *  a failover, a 429, an address that was created. */
+ *  a failover, a 429, an address that was created, a record set that stands and one that cannot. */
 export async function busyReplica(): Promise<Replica> {
   const world = new MeasuredWorld();
   world.nodes('a', 'b', 'c', 'd');
@@ -24,6 +25,14 @@ export async function busyReplica(): Promise<Replica> {
   world.address(spare);
   const other = world.pool('other', { ips: ['203.0.113.6', spare], desiredIPs: 1 });
   await world.untilState(other, spare, 'disabled');
-  replica.metrics.recordSets.show({ namespace: 'default', name: 'nodes', provider: 'digitalocean', dns: 'nodes.example.com', records: 3 });
+  // The zone of the pool's record set does not exist; that of the nodes does.
+  world.provider.cloud.addZone('example.org');
+  world.change('b', { externalIPs: ['198.51.100.1' as Address] });
+  const spec = { match: { nodeLabel: 'pool=work' }, dnsRecordSet: { zone: 'example.org', recordName: 'nodes' } };
+  const nodes = world.cluster.setPool({ kind: 'NodeDNSRecordSet', name: 'nodes', spec });
+  const stateOf = () => (world.cluster.pool(nodes)?.status as { readonly state?: string } | undefined)?.state;
+  await world.clock.runUntil(() => stateOf() === 'active', 60_000);
+  const isDegraded = () => world.cluster.conditions(ref).some(({ type, status }) => type === 'Degraded' && status === 'True');
+  await world.clock.runUntil(isDegraded, 60_000);
   return replica;
 }
