@@ -74,6 +74,11 @@ function describe(name: JobName, input: unknown): Described {
     }
     case 'find':
       return on(`find ${(input as JobInput<'find'>).address}`, FAILOVER);
+    case 'findNodes': {
+      const { nodes } = input as JobInput<'findNodes'>;
+      const [first] = nodes;
+      return on(nodes.length === 1 ? `find the machine of ${first?.name}` : `find the machines of ${nodes.length} nodes`, FAILOVER);
+    }
     case 'intendCreate':
       return on(`intend to create for ${ownerOf(input as JobInput<'intendCreate'>)}`, USUAL);
     case 'create':

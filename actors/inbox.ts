@@ -21,6 +21,9 @@ export interface InboxPorts {
   readonly answered: (actor: ActorId, commandId: string, output: unknown) => void;
 }
 
+/** How long a timer waits for its cell to resume before it is looked at again, ms. */
+const UNRESUMED_MS = 5000;
+
 /** How many outcomes and timers are handed to cells at once. */
 const OUTCOMES_AT_ONCE = 256;
 
@@ -71,8 +74,12 @@ export class Inbox {
     return step;
   }
 
-  #heardTimer(job: ActiveJob): Promise<JobStep> {
+  /** A timer that ended before its cell resumes would have it decide on what it remembers: resuming sets it anew, and this one is void then. */
+  async #heardTimer(job: ActiveJob): Promise<JobStep> {
     const { actor, sendId, commandId } = job.data as unknown as TimerData;
+    const { cells, hasResumed } = this.#ports;
+    const cell = cellOf(actor);
+    if (cells.all.has(cell) && !hasResumed(cell)) return { kind: 'again', afterMs: UNRESUMED_MS, progress: null };
     return this.#hear({ to: actor, event: { type: sendId }, fence: { key: sendId, commandId } });
   }
 

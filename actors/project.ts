@@ -1,10 +1,11 @@
+import { absenceOf } from '../machines/grace.ts';
 import type { AddressContext } from '../machines/ip.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import { addressesIn } from '../machines/rebuild.ts';
 import { phaseOf } from '../machines/record-set.ts';
 import { recordSetConditions, recordSetEvents, recordSetStatus } from '../machines/record-set-status.ts';
-import { annotations, changesAt, failureReason, type PoolView, poolConditions, poolError, poolStatus } from '../machines/status.ts';
+import { annotations, changesAt, failureReason, type PoolView, poolConditions, poolError, poolStatus, stays } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
 import { isPool, isRecordSet } from './pools.ts';
 import type { ClusterEvent, ClusterWriter } from './ports/cluster.ts';
@@ -215,6 +216,7 @@ function poolEvents(before: PoolContext | undefined, after: PoolContext): readon
       message: `the older pool ${owner} lists ${address} too, and keeps it`,
     });
   }
+  events.push(...recoveringEvents(before, after));
   const created = after.created.filter((address) => !before?.created.includes(address));
   if (before)
     for (const address of created)
@@ -228,3 +230,11 @@ function poolEvents(before: PoolContext | undefined, after: PoolContext): readon
   }
   return events;
 }
+
+/** Nodes that were just given time to come back, each with the address that stays on it. */
+const recoveringEvents = (before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] =>
+  Object.entries(after.members).flatMap(([address, { node, eligible }]) => {
+    const absence = node && eligible ? absenceOf(after.absent, node) : null;
+    if (!absence || absenceOf(before?.absent ?? [], absence.node)?.since === absence.since) return [];
+    return [{ type: 'Normal' as const, reason: 'Recovering', action: 'Wait', message: stays(address as Address, absence, after) }];
+  });

@@ -1,3 +1,4 @@
+import { keeping } from './absences.ts';
 import { nodesFull } from './claims.ts';
 import { type Grants, grants, type Member } from './grants.ts';
 import { familyServed, type Next, next, type PoolContext, tell } from './pool.ts';
@@ -24,6 +25,7 @@ export const decideGrants = (given: PoolContext, at: number): Grants => {
     {
       members: context.members,
       candidates: context.candidates,
+      keeping: keeping(context, at),
       fullNodes: nodesFull(context.fullNodes, familyServed(context)),
       backOff: context.backOff,
       occupied: context.occupied,

@@ -27,6 +27,8 @@ export interface GrantInput {
   readonly members: Readonly<Record<Address, Member>>;
   /** Eligible nodes, the next one first. */
   readonly candidates: readonly Candidate[];
+  /** Nodes that may keep an address that sits on them, but get none. */
+  readonly keeping: readonly Candidate[];
   /** Nodes that other pools hold. */
   readonly fullNodes: readonly string[];
   /** Node name → time (ms since the epoch) before which it is not tried again. */
@@ -48,7 +50,7 @@ export interface Grants {
   readonly nextAt: number | null;
 }
 
-/** Who gets which node now. An address that already sits on a free eligible node keeps it, whatever else waits: no cloud call is needed for that; one
+/** Who gets which node now. An address that already sits on a free node that is eligible, or may keep it, keeps it, whatever else waits: no cloud call is needed for that; one
  *  whose eligible node is about to be let go of by another address of the pool waits for it.
  *  The rest pair the heads of two lines: addresses (unattached first, then by rank) and nodes (unoccupied first, then in queue order; of the
  *  address's region, not held by another pool, not in back-off). While a cool-off is set at most one grant is unconfirmed, and the next one comes
@@ -67,8 +69,8 @@ export function grants(input: GrantInput, at: number): Grants {
 }
 
 /** The address sits on an eligible node that an address on its way out has not let go of yet: it need not move. */
-function waitsWhereItIs({ members, candidates }: GrantInput, { holder }: Member): boolean {
-  const node = candidates.find(({ providerID }) => providerID === holder);
+function waitsWhereItIs({ members, candidates, keeping }: GrantInput, { holder }: Member): boolean {
+  const node = [...candidates, ...keeping].find(({ providerID }) => providerID === holder);
   return Object.values(members).some(({ retiring, node: granted }) => node && retiring && granted?.name === node.name);
 }
 
@@ -81,7 +83,9 @@ const inLine = (a: Waiter, b: Waiter): number =>
   Number(a.member.holder !== null) - Number(b.member.holder !== null) || a.member.rank - b.member.rank || (a.address < b.address ? -1 : 1);
 
 function keepers(input: GrantInput, waiting: readonly Waiter[], taken: ReadonlySet<string>): Grant[] {
-  const free = new Map(input.candidates.filter(({ name }) => !taken.has(name)).map((node) => [node.providerID, node]));
+  const free = new Map(
+    [...input.candidates, ...input.keeping].filter(({ name }) => !taken.has(name)).map((node) => [node.providerID, node]),
+  );
   const kept: Grant[] = [];
   for (const { address, member } of [...waiting].sort(inLine)) {
     const node = member.holder === null ? undefined : free.get(member.holder);

@@ -8,6 +8,8 @@ export interface JobContracts {
   readonly find: { readonly input: FindInput; readonly output: ObservedAddress };
   /** Point the address at the node and confirm it: answers once the provider shows the node as holder and the address unlocked. */
   readonly assign: { readonly input: AssignInput; readonly output: Confirmation };
+  /** Whether the machines behind nodes still exist. One of which the provider says nothing counts as there. */
+  readonly findNodes: { readonly input: FindNodesInput; readonly output: FoundNodes };
   /** List all addresses before a creation and record the intent in the owner's status. Answers the addresses that exist already. */
   readonly intendCreate: { readonly input: IntendCreateInput; readonly output: CreateIntent };
   /** Create one address, after the intent was recorded. */
@@ -39,6 +41,16 @@ export interface FindInput {
   readonly notBefore: number | null;
   readonly provider: string;
   readonly address: Address;
+}
+
+export interface FindNodesInput {
+  readonly provider: string;
+  readonly nodes: readonly NodeRef[];
+}
+
+export interface FoundNodes {
+  /** Machines that do not exist any more. */
+  readonly gone: readonly ProviderID[];
 }
 
 export interface AssignInput {

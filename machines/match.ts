@@ -55,17 +55,22 @@ export function ineligible(node: ObservedNode, rules: Rules, serving: ReadonlySe
 /** The matching nodes, sorted by name. Same answer for any order of the input. */
 export function matching(nodes: readonly ObservedNode[], pods: readonly ObservedPod[] | null, match: Match): readonly Candidate[] {
   const rules = compile(match);
-  const serving = wantsPods(match) ? servingNodes(pods ?? [], rules) : null;
-  return nodes
-    .filter((node) => ineligible(node, rules, serving) === null)
-    .map(({ name, providerID, region, createdAt }) => ({ name, providerID: providerID as ProviderID, region, createdAt }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const serving = servingNodes(pods, rules);
+  return candidatesAmong(nodes, (node) => ineligible(node, rules, serving) === null);
 }
 
-/** Names of the nodes on which at least one pod that the rules ask for is serving. */
-function servingNodes(pods: readonly ObservedPod[], { match, podLabel }: Rules): ReadonlySet<string> {
+/** Those of the nodes that are admitted, sorted by name. */
+export const candidatesAmong = (nodes: readonly ObservedNode[], admits: (node: ObservedNode) => boolean): readonly Candidate[] =>
+  nodes
+    .filter(admits)
+    .map(({ name, providerID, region, createdAt }) => ({ name, providerID: providerID as ProviderID, region, createdAt }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+
+/** Names of the nodes on which at least one pod that the rules ask for is serving; null when they ask for none. */
+export function servingNodes(pods: readonly ObservedPod[] | null, { match, podLabel }: Rules): ReadonlySet<string> | null {
+  if (!wantsPods(match)) return null;
   const names = new Set<string>();
-  for (const pod of pods) {
+  for (const pod of pods ?? []) {
     if (!pod.serving || !pod.nodeName) continue;
     if (match.podNamespace && pod.namespace !== match.podNamespace) continue;
     if (selects(podLabel, pod.labels)) names.add(pod.nodeName);

@@ -1,10 +1,11 @@
+import { absencesAfter, tellMembers } from './absences.ts';
 import { familyOf } from './address.ts';
-import type { ClaimsObserved, ClusterObserved, Effect, ProviderObserved, SpecObserved } from './events.ts';
-import type { Member } from './grants.ts';
-import { matching, queryOf } from './match.ts';
-import { entries, familyServed, lacks, type Next, next, type PoolContext, tell, wanted } from './pool.ts';
+import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } from './events.ts';
+import { queryOf } from './match.ts';
+import { familyServed, lacks, type Next, next, type PoolContext, wanted } from './pool.ts';
 import { staff } from './pool-members.ts';
-import type { Address, ObservedAddress, ProviderID } from './types.ts';
+import { standings } from './standings.ts';
+import type { ObservedAddress, ProviderID } from './types.ts';
 import { checkPoolSpec } from './validate.ts';
 
 /** Takes the spec over when it is valid, else only says why not: what is assigned stays. Its nodes count as unknown from then on: an invalid selector
@@ -28,14 +29,15 @@ export function observeSpec(context: PoolContext, event: SpecObserved): Next {
 export function observeCluster(context: PoolContext, event: ClusterObserved): Next {
   const { spec } = context;
   if (!spec || event.query !== queryOf(spec.match)) return next(context);
-  const found = matching(event.nodes, event.pods, spec.match).filter(({ providerID }) => providerID.startsWith(spec.providerIDPrefix));
-  const byName = new Map(found.map((node) => [node.name, node]));
+  const found = standings(event.nodes, event.pods, spec);
+  const byName = new Map(found.matching.map((node) => [node.name, node]));
   const known = context.candidates.flatMap(({ name }) => byName.get(name) ?? []);
   const names = new Set(known.map(({ name }) => name));
-  const candidates = [...known, ...found.filter(({ name }) => !names.has(name))];
+  const candidates = [...known, ...found.matching.filter(({ name }) => !names.has(name))];
   const there = new Set(event.nodes.map(({ name }) => name));
   const backOff = Object.fromEntries(Object.entries(context.backOff).filter(([name]) => there.has(name)));
-  return staff(tellMembers({ ...context, query: event.query, candidates, backOff }));
+  const absent = absencesAfter(context, found, event.at);
+  return staff(tellMembers({ ...context, query: event.query, candidates, absent, backOff }, event.at));
 }
 
 /** What the provider reports of all addresses: lets the members that wait for it start. */
@@ -55,17 +57,3 @@ const occupiedBy = (context: PoolContext, observed: readonly ObservedAddress[]):
   const others = observed.filter(({ address }) => familyOf(address) === family && !members.has(address));
   return others.flatMap(({ providerID }) => providerID ?? []).sort();
 };
-
-function tellMembers(context: PoolContext): Next {
-  const effects: Effect[] = [];
-  const members: Record<Address, Member> = { ...context.members };
-  const eligible = new Set(context.candidates.map(({ name, providerID }) => `${name} ${providerID}`));
-  for (const [address, member] of entries(context.members)) {
-    if (!member.node) continue;
-    const now = eligible.has(`${member.node.name} ${member.node.providerID}`);
-    if (now === member.eligible) continue;
-    members[address] = { ...member, eligible: now };
-    effects.push(tell(context, address, { type: 'NODE_OBSERVED', name: member.node.name, eligible: now }));
-  }
-  return next({ ...context, members }, effects);
-}

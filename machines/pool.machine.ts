@@ -1,29 +1,15 @@
 import { setup } from 'xstate';
+import * as absences from './absences.ts';
 import * as acquire from './acquire.ts';
 import { durable } from './durable.machine.ts';
-import type { Decision, PoolEvent, SpawnedChart } from './events.ts';
+import type { Decision, SpawnedChart } from './events.ts';
 import * as granting from './granting.ts';
-import type { Announced, Created, CreateFinding, CreateIntent, Published } from './jobs.ts';
 import * as naming from './naming.ts';
 import type { PoolContext, PoolInput, PoolSettings } from './pool.ts';
 import * as pool from './pool.ts';
+import type { AnyPoolEvent } from './pool-events.ts';
 import * as facts from './pool-facts.ts';
 import * as members from './pool-members.ts';
-import type { JobFailure } from './types.ts';
-
-type PoolOutcome =
-  | { readonly type: 'xstate.done.actor.intend'; readonly output: CreateIntent; readonly at: number }
-  | { readonly type: 'xstate.done.actor.create'; readonly output: Created; readonly at: number }
-  | { readonly type: 'xstate.done.actor.reconcile'; readonly output: CreateFinding; readonly at: number }
-  | { readonly type: 'xstate.done.actor.publish'; readonly output: Published; readonly at: number }
-  | { readonly type: 'xstate.done.actor.announce'; readonly output: Announced; readonly at: number }
-  | {
-      readonly type: `xstate.error.actor.${'intend' | 'create' | 'reconcile' | 'publish' | 'announce'}`;
-      readonly error: JobFailure;
-      readonly at: number;
-    };
-
-export type AnyPoolEvent = PoolEvent | PoolOutcome;
 
 type OfType<T extends AnyPoolEvent['type']> = Extract<AnyPoolEvent, { type: T }>;
 
@@ -38,6 +24,7 @@ export const poolMachine = (settings: PoolSettings) => {
       reconcileCreate: durable('reconcileCreate'),
       publish: durable('publish'),
       announce: durable('announce'),
+      findNodes: durable('findNodes'),
     },
     actions: {
       tell: (_, _params: { to: string; event: { type: string } }) => {},
@@ -46,6 +33,7 @@ export const poolMachine = (settings: PoolSettings) => {
     },
     delays: {
       naming: naming.PAUSE_MS,
+      recovery: ({ context, event }) => Math.max(0, (context.recoverAt ?? 0) - event.at),
       nextGrant: ({ context, event }) => Math.max(0, (context.grantAt ?? 0) - event.at),
       coolOff: ({ context, event }) => acquire.coolOffLeft(settings)(context, event.at),
     },
@@ -88,6 +76,12 @@ export const poolMachine = (settings: PoolSettings) => {
         grant: always(granting.grant),
         planGrant: always(granting.planGrant),
         forgetGrant: always(granting.forgetGrant),
+        planRecovery: always(absences.planRecovery),
+        forgetRecovery: always(absences.forgetRecovery),
+        giveUp: always(absences.giveUp),
+        ask: always(absences.ask),
+        noteAnswers: on('xstate.done.actor.findNodes', (context, { output, at }) => absences.noteAnswers(context, output, at)),
+        noteSilence: always((context, at) => absences.noteAnswers(context, { gone: [] }, at)),
         name: always(naming.name),
         intend: always(acquire.intend),
         interrupt: always(acquire.interrupt(settings)),
@@ -116,6 +110,10 @@ export const poolMachine = (settings: PoolSettings) => {
         grantsLater: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== null),
         grantsNever: asks((context, event) => granting.decideGrants(context, event.at).nextAt === null),
         grantsOtherwise: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== context.grantAt),
+        givesTime: asks(absences.givesTime),
+        givesNoTime: asks((context, event) => absences.recoveryEnds(context, event.at) === null),
+        givesOtherTime: asks((context, event) => absences.recoveryEnds(context, event.at) !== context.recoverAt),
+        hasQuestion: asks(absences.hasQuestion),
         namesDiffer: asks(naming.namesDiffer),
         namesAgree: asks((context) => !naming.namesDiffer(context)),
         isUnsettled: asks(naming.isUnsettled),
@@ -185,6 +183,45 @@ export const poolMachine = (settings: PoolSettings) => {
                   after: { nextGrant: 'Open' },
                   on: { RESUME: { target: 'Spacing', reenter: true, actions: ['forgetFacts', 'planGrant'] } },
                   exit: 'forgetGrant',
+                },
+              },
+            },
+            recovering: {
+              initial: 'Calm',
+              states: {
+                Calm: {
+                  description: 'No node is given time to come back.',
+                  always: { guard: 'givesTime', target: 'Waiting', actions: 'planRecovery' },
+                },
+                Waiting: {
+                  description: 'A node that is not Ready has time to come back, and its address stays on it meanwhile.',
+                  always: [
+                    { guard: 'givesNoTime', target: 'Calm' },
+                    { guard: 'givesOtherTime', target: 'Waiting', reenter: true, actions: 'planRecovery' },
+                  ],
+                  after: { recovery: { target: 'Calm', actions: 'giveUp' } },
+                  on: { RESUME: { target: 'Waiting', reenter: true, actions: ['forgetFacts', 'planRecovery'] } },
+                  exit: 'forgetRecovery',
+                },
+              },
+            },
+            asking: {
+              initial: 'Silent',
+              states: {
+                Silent: {
+                  description: 'Nothing is to be asked of the provider about machines.',
+                  always: { guard: 'hasQuestion', target: 'Asking', actions: 'ask' },
+                },
+                Asking: {
+                  description: 'Asks whether the machines behind nodes that failed still exist: one that is gone does not come back.',
+                  invoke: {
+                    src: 'findNodes',
+                    id: 'findNodes',
+                    input: ({ context }) => absences.findNodesInput(context),
+                    onDone: { target: 'Silent', actions: 'noteAnswers' },
+                    onError: { target: 'Silent', actions: 'noteSilence' },
+                  },
+                  on: { RESUME: { target: 'Asking', reenter: true, actions: 'forgetFacts' } },
                 },
               },
             },

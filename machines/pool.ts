@@ -2,6 +2,7 @@ import { familyOf } from './address.ts';
 import type { BackoffTables } from './backoff.ts';
 import type { RecordTarget } from './dns.ts';
 import type { Decision, Effect } from './events.ts';
+import type { Absence } from './grace.ts';
 import type { Member } from './grants.ts';
 import type { ObjectRef } from './jobs.ts';
 import { queryOf } from './match.ts';
@@ -23,6 +24,12 @@ export interface PoolContext {
   readonly query: string | null;
   /** Eligible nodes, the next one first. */
   readonly candidates: readonly Candidate[];
+  /** Nodes that stopped matching and may come back, sorted by name: they keep their addresses meanwhile. */
+  readonly absent: readonly Absence[];
+  /** Absent nodes for whose machines the provider is being asked, by name. */
+  readonly asking: readonly string[];
+  /** The time at which the first absent node is given up; null while none is waited for. */
+  readonly recoverAt: number | null;
   readonly members: Readonly<Record<Address, Member>>;
   /** Provider of the present members. */
   readonly provider: string;
@@ -99,6 +106,7 @@ export interface RememberedPool {
   readonly inDoubtUntil: number;
   readonly created: readonly Address[];
   readonly addresses: PoolContext['remembered'];
+  readonly absent: PoolContext['absent'];
 }
 
 export interface PoolSettings {
@@ -135,6 +143,9 @@ export const poolContext = ({ id, ref, since, remembered }: PoolInput): PoolCont
   conflicts: {},
   query: null,
   candidates: [],
+  absent: remembered?.absent ?? [],
+  asking: [],
+  recoverAt: null,
   members: {},
   provider: '',
   nextRank: 1,

@@ -1,6 +1,7 @@
 import { parseAddress } from './address.ts';
+import type { Absence } from './grace.ts';
 import type { RememberedPool } from './pool.ts';
-import type { Address } from './types.ts';
+import type { Address, ProviderID } from './types.ts';
 
 /** What a pool's status remembers of it, for the case that the records are lost. Whatever cannot be read is left out: the provider tells the rest.
  *  `now` and `callDeadlineMs`: a call that was under way when the records were lost may still take effect until then. */
@@ -18,9 +19,21 @@ export function rememberedPool(status: unknown, now: number, callDeadlineMs: num
     addresses: Object.fromEntries(
       ips.map(({ address, entry }) => [
         address,
-        { epoch: typeof entry.epoch === 'number' ? entry.epoch : 0, inDoubtUntil: mayBeUnderWay(entry) ? now + callDeadlineMs : null },
+        { epoch: count(entry.epoch), inDoubtUntil: mayBeUnderWay(entry) ? now + callDeadlineMs : null },
       ]),
     ),
+    absent: ips.flatMap(({ entry }) => absenceIn(entry, now) ?? []).sort((a, b) => (a.node.name < b.node.name ? -1 : 1)),
+  };
+}
+
+/** A node that was given time to come back. The machine behind it is asked for once more. */
+function absenceIn({ nodeName, providerID, notReadySince }: Readonly<Record<string, unknown>>, now: number): Absence | null {
+  const since = time(notReadySince);
+  if (typeof nodeName !== 'string' || typeof providerID !== 'string' || since === null) return null;
+  return {
+    node: { name: nodeName, providerID: providerID as ProviderID, region: '', createdAt: 0 },
+    since: Math.min(since, now),
+    askAt: now,
   };
 }
 
@@ -46,6 +59,8 @@ function intentOf(value: unknown): RememberedPool['intent'] {
   });
   return { knownAddresses: known, listedAt, region: typeof fields.region === 'string' ? fields.region : '' };
 }
+
+const count = (value: unknown): number => (typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0);
 
 function time(value: unknown): number | null {
   const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;

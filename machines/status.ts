@@ -1,4 +1,5 @@
 import { nodesFull } from './claims.ts';
+import { type Absence, absenceOf } from './grace.ts';
 import type { AddressContext } from './ip.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
 import { familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
@@ -38,6 +39,8 @@ export interface IPStatus {
   readonly epoch?: number;
   readonly coolOffUntil?: string;
   readonly inDoubt?: boolean;
+  readonly notReadySince?: string;
+  readonly graceUntil?: string;
 }
 
 export interface PoolStatus {
@@ -61,7 +64,7 @@ export function poolStatus(view: PoolView): PoolStatus {
   const { context } = view;
   const goal = new Set<string>(wanted(context));
   const ips = Object.fromEntries(
-    listed(context).map((address) => [address, goal.has(address) ? ipStatus(view.addresses[address]) : unstaffed(context, address)]),
+    listed(context).map((address) => [address, goal.has(address) ? ipStatus(view, address) : unstaffed(context, address)]),
   );
   const error = poolError(context);
   const { intent } = context.acquiring;
@@ -114,11 +117,13 @@ const unstaffed = (context: PoolContext, address: Address): IPStatus => {
     : { state: 'error', error: `the older pool ${owner} lists ${address} too, and keeps it` };
 };
 
-function ipStatus(view: AddressView | undefined): IPStatus {
-  if (!view) return { state: 'in-progress' };
-  const { context, state } = view;
+function ipStatus(view: PoolView, address: Address): IPStatus {
+  const shown = view.addresses[address];
+  if (!shown) return { state: 'in-progress' };
+  const { context, state } = shown;
+  const absence = absenceShown(view, shown);
   return {
-    state: ipState(view),
+    state: ipState(shown),
     ...(context.assigned && { nodeName: context.assigned.name }),
     ...(context.holder && { providerID: context.holder }),
     ...(context.failure && state !== 'Stable' && { error: context.failure.message }),
@@ -129,8 +134,13 @@ function ipStatus(view: AddressView | undefined): IPStatus {
     ...(context.epoch > 0 && { epoch: context.epoch }),
     ...(context.coolOffUntil !== null && state === 'CoolOff' && { coolOffUntil: stamp(context.coolOffUntil) }),
     ...(context.inDoubtUntil !== null && { inDoubt: true }),
+    ...(absence && { notReadySince: stamp(absence.since), graceUntil: stamp(absence.since + (view.context.spec?.graceMs ?? 0)) }),
   };
 }
+
+/** The node of an address that is active, when it stopped matching and is given time to come back. */
+const absenceShown = ({ context }: PoolView, { state, context: { assigned } }: AddressView): Absence | null =>
+  state === 'Stable' && assigned ? absenceOf(context.absent, assigned) : null;
 
 export function ipState({ state, context }: AddressView): IPState {
   switch (state) {
@@ -254,9 +264,25 @@ function busyOf(view: PoolView): Finding | null {
   if (isCreating(context.acquiring) || context.acquiring.unpublished) return { reason: 'Creating', message: 'creating an address' };
   const moving = wanted(context).filter((address) => isMoving(view.addresses[address]));
   if (moving.length > 0) return { reason: 'Assigning', message: `assigning ${moving.join(', ')}` };
+  const waited = recovering(view);
+  if (waited) return { reason: 'Recovering', message: waited };
   if (context.grantAt !== null) return { reason: 'Spacing', message: `the next assignment comes at ${stamp(context.grantAt)}` };
   return null;
 }
+
+/** Which addresses wait for their nodes, and until when; null for none. */
+function recovering(view: PoolView): string | null {
+  const waits = wanted(view.context).flatMap((address) => {
+    const shown = view.addresses[address];
+    const absence = shown ? absenceShown(view, shown) : null;
+    return absence ? [stays(address, absence, view.context)] : [];
+  });
+  return waits.length > 0 ? waits.join('; ') : null;
+}
+
+/** What people are told of an address whose node is given time. */
+export const stays = (address: Address, { node, since }: Absence, { spec }: PoolContext): string =>
+  `${node.name} is not Ready, or runs no Ready pod: ${address} stays there until ${stamp(since + (spec?.graceMs ?? 0))}`;
 
 const isMoving = (view: AddressView | undefined): boolean =>
   view !== undefined && ['Electing', 'FirewallOpening', 'Assigning', 'Pruning'].includes(view.state);

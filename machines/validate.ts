@@ -16,6 +16,8 @@ export interface PoolSpec {
   readonly desired: number;
   readonly ips: readonly Address[];
   readonly coolOffMs: number;
+  /** How long a node that is not Ready keeps its address, ms; 0 for not at all. */
+  readonly graceMs: number;
   readonly match: Match;
   /** Where the active addresses are to be published; null for nowhere. */
   readonly records: RecordTarget | null;
@@ -50,7 +52,7 @@ export function checkPoolSpec(raw: unknown, registry: ProviderRegistry): Checked
 }
 
 /** Timers and dates end somewhere; nobody waits longer. */
-const LONGEST_COOL_OFF_SECONDS = 31_536_000;
+const LONGEST_SECONDS = 31_536_000;
 
 /** A provider of the registry. `constructor` and the like, which every object has, are none. */
 export const known = (registry: ProviderRegistry, provider: string): ProviderFacts | undefined =>
@@ -70,19 +72,24 @@ function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegi
   if (twice) refuse(`address ${twice} is listed twice in ips`);
   oneFamily(ips, desiredIPs);
   if (facts.missing) refuse(`provider "${provider}" has no credentials: ${facts.missing}`);
-  const coolOffSeconds = number(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds', Number.isFinite);
-  if (coolOffSeconds > LONGEST_COOL_OFF_SECONDS) refuse('spec.assignmentCoolOffSeconds must be at most 31536000, a year');
   return {
     provider,
     providerIDPrefix: facts.providerIDPrefix,
     region: text(raw.region, 'spec.region'),
     desired: desiredIPs || ips.length,
     ips,
-    coolOffMs: coolOffSeconds * 1000,
+    coolOffMs: milliseconds(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds'),
+    graceMs: milliseconds(raw.recoveryGraceSeconds, 'spec.recoveryGraceSeconds'),
     match,
     records,
     dns: records ? fullName(records) : '',
   };
+}
+
+/** A time that is given in seconds, fractions allowed; 0 when it is absent. @throws InvalidSpec */
+function milliseconds(value: unknown, field: string): number {
+  const seconds = number(value, field, Number.isFinite);
+  return seconds > LONGEST_SECONDS ? refuse(`${field} must be at most 31536000, a year`) : seconds * 1000;
 }
 
 /** Which nodes match, with selectors that can be parsed. @throws InvalidSpec */

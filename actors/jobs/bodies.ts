@@ -3,6 +3,7 @@ import { assign } from './assign.ts';
 import { done, type JobBodies, read, write } from './body.ts';
 import { create, intendCreate, reconcileCreate } from './create.ts';
 import { find } from './find.ts';
+import { findNodes } from './find-nodes.ts';
 import { openFirewall, prune } from './firewall.ts';
 import { publish } from './publish.ts';
 import { ensureRecords } from './records.ts';
@@ -10,6 +11,7 @@ import { ensureRecords } from './records.ts';
 /** Every durable job that a chart can name. */
 export const jobBodies: JobBodies = {
   find,
+  findNodes,
   assign,
   intendCreate,
   create,

@@ -63,6 +63,12 @@ export interface FloatingIPPoolSpec {
   readonly ips?: readonly string[];
   /** Seconds, fractions allowed, from one successful assignment of the pool to the next. 0 or absent means no delay. */
   readonly assignmentCoolOffSeconds?: number;
+  /**
+   * Seconds, fractions allowed, for which a node that is not Ready, or has lost its Ready pod, keeps its address in
+   * case it comes back. Not granted when the Node is deleted, no longer matches by label or taint, or the provider says
+   * that its machine is gone. 0 or absent means that the address moves at once.
+   */
+  readonly recoveryGraceSeconds?: number;
   /** DNS record that lists the active addresses of the pool. */
   readonly dnsRecordSet?: DNSRecordSet;
   /** Which nodes may hold an address. All parts must hold; an absent part holds for every node. */
@@ -159,6 +165,10 @@ export interface IPStatus {
   readonly coolOffUntil?: string;
   /** True while the outcome of an assignment is unknown; nothing else is assigned meanwhile. */
   readonly inDoubt?: boolean;
+  /** Since when the node has not been Ready that keeps this active address for a time; else absent. */
+  readonly notReadySince?: string;
+  /** Until when that node may come back before the address moves. */
+  readonly graceUntil?: string;
 }
 
 /**

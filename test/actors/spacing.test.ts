@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { gaps, ingress, untilAssigns } from '../support/setups.ts';
 import { test } from '../support/sound.ts';
-import type { OperatorProcess, World } from '../support/world.ts';
+import { node, type OperatorProcess, type World } from '../support/world.ts';
 
 const A = '203.0.113.7';
 const B = '203.0.113.8';
@@ -66,6 +66,19 @@ describe('a pool with a cool-off of 20 s', () => {
     expect(gaps(world)[0]).toBeLessThan(500);
     expect(world.assigns().map(({ what }) => what)).toEqual([`${A} → a`, `${B} → b`]);
     await world.untilStates(ref, { [A]: 'active', [B]: 'active' }, 120_000);
+  });
+
+  test('that ended while nobody led grants nothing before the nodes are known again', async ({ open }) => {
+    const world = open();
+    const process = await halfAssigned(world);
+    process.kill();
+    world.lease.delete();
+    await world.clock.advance(60_000);
+    world.nodes(node('c'));
+    world.cluster.setNode(node('b', { ready: false }));
+    await world.start();
+    await world.untilOn(B, 'c', 60_000);
+    expect(world.assigns().map(({ what }) => what)).toEqual([`${A} → a`, `${B} → c`]);
   });
 
   test('keeps the time over a restart', async ({ open }) => {

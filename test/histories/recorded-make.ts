@@ -68,6 +68,7 @@ export const RECORDINGS: Readonly<Record<string, Recording>> = {
   'first-assignment': scenario('first assignment'),
   'failover-while-cool-off': scenario('failover while cool-off'),
   'verification-with-drift': scenario('verification with drift'),
+  'failover-after-a-grace': scenario('failover after a grace'),
   retire: scenario('retire'),
   'pool-deletion': scenario('pool deletion'),
   creation: scenario('creation', ({ provider }) => {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { NOT_ACQUIRING, type PoolContext, poolContext } from '../../machines/pool.ts';
 import { type AddressView, failureReason, type PoolView, poolConditions, poolStatus } from '../../machines/status.ts';
 import type { Address, ErrorKind } from '../../machines/types.ts';
-import { A, B, C, failure, member, refOf, START } from './builders.ts';
+import { A, node as aNode, B, C, failure, member, refOf, START } from './builders.ts';
 import { poolInput } from './pool-world.ts';
 import { shown, specOf, stable, view } from './status-view.ts';
 
@@ -66,6 +66,12 @@ describe('the conditions of a pool', () => {
     ['reads what it has to know', view({}, {}, 'Priming'), 'Priming', 'reading'],
     ['creates an address', view({ acquiring: { ...NOT_ACQUIRING, unpublished: C } }), 'Creating', 'creating an address'],
     ['assigns one', view({}, { [A]: shown('Assigning'), [B]: stable(B, 'b') }), 'Assigning', A],
+    [
+      'gives a node time to come back',
+      view({ spec: specOf({ recoveryGraceSeconds: 30 }), absent: [{ node: aNode('a').candidate, since: START, askAt: null }] }),
+      'Recovering',
+      `a is not Ready, or runs no Ready pod: ${A} stays there until 2026-03-01T12:00:30.000Z`,
+    ],
     ['waits for the time of the next one', view({ grantAt: START }, waiting), 'Spacing', '2026-03-01T12:00:00.000Z'],
   ])('say so when it %s, and that nothing is wrong', (_, given, reason, part) => {
     const { Progressing, Degraded } = told(given);
@@ -155,6 +161,7 @@ const acquiring = fc
     failure: seldom(kinds.map((kind) => failure(kind))),
   })
   .map((how) => ({ ...NOT_ACQUIRING, ...how }));
+const absence = fc.constantFrom('a', 'b').map((name) => ({ node: aNode(name).candidate, since: START, askAt: null }));
 const anyView: fc.Arbitrary<PoolView> = fc
   .record({
     state: fc.constantFrom('Serving', 'Serving', 'Serving', 'Priming', 'Invalid', 'Stopping'),
@@ -162,6 +169,7 @@ const anyView: fc.Arbitrary<PoolView> = fc
     spec: fc.constantFrom(specOf(), specOf({ desiredIPs: 1 }), specOf({ desiredIPs: 3, assignmentCoolOffSeconds: 20 }), null),
     conflicts: seldom(fc.constant({ [B]: 'default/older' })).map((some) => some ?? {}),
     grantAt: seldom(fc.nat()),
+    absent: fc.array(absence, { maxLength: 1 }),
     lastAssignmentAt: fc.option(fc.nat()),
     backOff: fc.constantFrom({}, { a: { until: START, attempts: 1 } }),
     acquiring,

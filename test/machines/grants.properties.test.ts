@@ -43,9 +43,11 @@ const members = fc
   )
   .map((entries) => Object.fromEntries(entries) as GrantInput['members']);
 
-const input: fc.Arbitrary<GrantInput> = fc.record({
+/** Some of the nodes may be granted addresses, some others may keep theirs. */
+const nodes = fc.tuple(candidates, fc.nat(2)).map(([all, aside]) => ({ candidates: all.slice(aside), keeping: all.slice(0, aside) }));
+
+const rest = fc.record({
   members,
-  candidates,
   fullNodes: fc.subarray(NAMES, { maxLength: 2 }),
   backOff: fc.dictionary(
     fc.constantFrom(...NAMES),
@@ -55,6 +57,7 @@ const input: fc.Arbitrary<GrantInput> = fc.record({
   coolOffMs: fc.constantFrom(0, 0, 20 * SECOND),
   lastAssignmentAt: fc.option(moment),
 });
+const input: fc.Arbitrary<GrantInput> = fc.tuple(rest, nodes).map(([given, known]) => ({ ...given, ...known }));
 
 const isKept = (given: GrantInput, { address, node: { providerID } }: Grant): boolean => given.members[address]?.holder === providerID;
 const moved = (given: GrantInput): readonly Grant[] => grants(given, at).grants.filter((grant) => !isKept(given, grant));
@@ -88,10 +91,10 @@ describe('whatever waits and whatever can be had', () => {
     always((given) => {
       const names = grants(given, at).grants.map(({ node: { name } }) => name);
       expect(new Set(names).size).toBe(names.length);
-      const allowed = given.candidates
-        .map(({ name }) => name)
-        .filter((name) => !takenIn(given).includes(name) && !given.fullNodes.includes(name));
+      const open = ({ name }: Candidate) => !takenIn(given).includes(name) && !given.fullNodes.includes(name);
+      const allowed = [...given.candidates, ...given.keeping].filter(open).map(({ name }) => name);
       expect(allowed).toEqual(expect.arrayContaining(names));
+      expect(given.candidates.map(({ name }) => name)).toEqual(expect.arrayContaining(moved(given).map(({ node: { name } }) => name)));
     });
   });
 
@@ -109,11 +112,11 @@ describe('whatever waits and whatever can be had', () => {
     });
   });
 
-  test('a free matching node that holds an address which waits keeps one of those', () => {
+  test('a free node that matches, or may keep its address, keeps one of those that wait on it', () => {
     always((given) => {
       const granted = grants(given, at).grants;
       const waiting = Object.values(given.members).filter(isWaiting);
-      for (const { name, providerID } of given.candidates) {
+      for (const { name, providerID } of [...given.candidates, ...given.keeping]) {
         if (takenIn(given).includes(name) || given.fullNodes.includes(name)) continue;
         if (!waiting.some(({ holder }) => holder === providerID)) continue;
         expect(granted.filter((grant) => grant.node.name === name && isKept(given, grant))).toHaveLength(1);

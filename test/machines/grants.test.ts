@@ -6,6 +6,7 @@ const at = START;
 const input = (change: Partial<GrantInput> = {}): GrantInput => ({
   members: {},
   candidates: [],
+  keeping: [],
   fullNodes: [],
   backOff: {},
   occupied: [],

@@ -1,4 +1,5 @@
 import type { MachineEvent } from '../../actors/step.ts';
+import * as absences from '../../machines/absences.ts';
 import * as acquire from '../../machines/acquire.ts';
 import type { ClusterObserved, Decision, Effect, ProviderObserved } from '../../machines/events.ts';
 import * as granting from '../../machines/granting.ts';
@@ -7,9 +8,9 @@ import type { PoolContext } from '../../machines/pool.ts';
 import * as pool from '../../machines/pool.ts';
 import * as facts from '../../machines/pool-facts.ts';
 import * as members from '../../machines/pool-members.ts';
-import { A, B, C, cutOff, observed, refOf, SECOND, START } from './builders.ts';
-import { action, type ChartMutation, guard, type Spoil, state } from './mutations-spoil.ts';
-import { assigned, event, failed, named, provided, ready, spec } from './pool-world.ts';
+import { A, B, C, cutOff, node, observed, providerIDOf, refOf, SECOND, START } from './builders.ts';
+import { action, type ChartMutation, guard, type Spoil, shown, state } from './mutations-spoil.ts';
+import { assigned, cluster, event, failed, named, provided, ready, spec } from './pool-world.ts';
 
 const observes = (change: Readonly<Record<string, unknown>> = {}) => event('SPEC_OBSERVED', spec(change));
 const nodes = (...names: readonly string[]) => event('CLUSTER_OBSERVED', named(...names));
@@ -34,6 +35,22 @@ export const grants = (view: (context: PoolContext) => Partial<PoolContext>): Sp
     const members = Object.entries(after.members).filter(([address]) => granted.some((actor) => actor.endsWith(address)));
     return { context: { ...context, members: { ...context.members, ...Object.fromEntries(members) } }, effects };
   });
+
+/** The pool lists A and knows two nodes; A is granted node a, and a node that is not Ready has 30 s to come back. */
+const granted = [
+  observes({ ips: [A], recoveryGraceSeconds: 30 }),
+  nodes('a', 'b'),
+  event('PROVIDER_OBSERVED', provided(observed(A))),
+  waits(A),
+];
+const aFails = event('CLUSTER_OBSERVED', cluster(node('a').notReady(), node('b')));
+/** Of these nodes A is on a, which is not Ready any more. */
+const recovering = [...granted, event('ASSIGNED', assigned(A, refOf('a'))), aFails];
+const timeIsOver = event('xstate.after.recovery.pool.Serving.recovering.Waiting', {}, START + 30 * SECOND);
+/** The nodes that have time to come back can be had like any other. */
+const withAbsent = ({ candidates, absent }: PoolContext): Pick<PoolContext, 'candidates'> => ({
+  candidates: [...candidates, ...absent.map(({ node: each }) => each)],
+});
 
 const toOther = (effect: Effect): Effect =>
   effect.type === 'tell' ? { ...effect, params: { ...effect.params, to: `pool/default/other${effect.params.to.slice(-15)}` } } : effect;
@@ -150,6 +167,51 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     mutation: 'the time of the next grant is still told when it is over',
     spoil: action<PoolContext>('forgetGrant', (context) => ({ context, effects: [] })),
     events: [...oneNode, waits(A), event('FAILED', failed(A, 'NodeInUse', refOf('a'))), waits(A), nodes('a', 'b')],
+  },
+  'an address whose node has time to come back hears nothing of it': {
+    mutation: 'an address hears that its node is lost before the node is given up',
+    spoil: action<PoolContext, ClusterObserved>('observeCluster', (context, fact) => {
+      const { context: after, effects } = facts.observeCluster(context, fact);
+      const lost = after.absent.map(({ node: { name } }) => pool.tell(after, A, { type: 'NODE_OBSERVED', name, eligible: false }));
+      return { context: after, effects: [...effects, ...lost] };
+    }),
+    events: recovering,
+  },
+  'time to come back is given only to a node that serves': {
+    mutation: 'a node has time to come back before the provider has confirmed its address',
+    spoil: action<PoolContext, ClusterObserved>(
+      'observeCluster',
+      shown(facts.observeCluster, ({ members: all }) => ({
+        members: Object.fromEntries(Object.entries(all).map(([address, member]) => [address, { ...member, confirmed: true }])),
+      })),
+    ),
+    events: [...granted, aFails],
+  },
+  'a node that has time to come back is granted to nobody who is not on it': {
+    mutation: 'a node that has time to come back is granted like any other',
+    spoil: (chart) =>
+      grants(withAbsent)(
+        guard<PoolContext>(
+          'canGrant',
+          (context, { at }) => granting.decideGrants({ ...context, ...withAbsent(context) }, at).grants.length > 0,
+        )(chart),
+      ),
+    events: [...recovering, event('CLUSTER_OBSERVED', cluster(node('a').notReady())), waits(A)],
+  },
+  'the end of the time to come back is told exactly while it is awaited, by a timer': {
+    mutation: 'the end of the time is still told when the node is back',
+    spoil: action<PoolContext>('forgetRecovery', (context) => ({ context, effects: [] })),
+    events: [...recovering, nodes('a', 'b')],
+  },
+  'nobody has time left when it is over, but only nodes that are known are given up': {
+    mutation: 'a node is given up although nobody knows whether it is back',
+    spoil: action<PoolContext>('giveUp', (context, { at }) => absences.tellMembers({ ...context, absent: [] }, at)),
+    events: [...recovering, event('RESUME'), timeIsOver],
+  },
+  'a machine is asked for once, and has no time left when it is gone': {
+    mutation: 'nobody listens when the provider says that a machine is gone',
+    spoil: action<PoolContext>('noteAnswers', (context, { at }) => absences.noteAnswers(context, { gone: [] }, at)),
+    events: [...recovering, event('xstate.done.actor.findNodes', { output: { gone: [providerIDOf('a')] } })],
   },
   'nobody waits who could be granted a node now': {
     mutation: 'a node that joins is noticed only when the next address begins to wait',

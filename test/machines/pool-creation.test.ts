@@ -259,6 +259,7 @@ describe('a creation of which nobody knows what became', () => {
       inDoubtUntil: START + CALL_DEADLINE,
       created: [],
       addresses: {},
+      absent: [],
     };
     const pool = new Driven<PoolContext>('pool', poolInput({ remembered }))
       .send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }))

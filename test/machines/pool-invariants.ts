@@ -1,7 +1,9 @@
 import type { Step } from '../../actors/step.ts';
-import type { NodeGranted, RecordsWanted } from '../../machines/events.ts';
+import type { NodeGranted, NodeObserved, RecordsWanted } from '../../machines/events.ts';
+import { absenceOf } from '../../machines/grace.ts';
 import { decideGrants } from '../../machines/granting.ts';
-import type { CreateInput } from '../../machines/jobs.ts';
+import type { Member } from '../../machines/grants.ts';
+import type { CreateInput, FindNodesInput, FoundNodes } from '../../machines/jobs.ts';
 import { addressActor, CREATE_CLAIM, claimedByPool, isPrimed, type PoolContext, recordSetActor, wanted } from '../../machines/pool.ts';
 import type { ActorId, Address } from '../../machines/types.ts';
 import type { Edge } from './explore.ts';
@@ -99,6 +101,46 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
     const awaits = inside(after, 'Spacing');
     const moves = contextOf(before).grantAt !== contextOf(after).grantAt;
     return awaits === (contextOf(after).grantAt !== null) && (!awaits || !moves || after.delays.length > 0);
+  },
+
+  'an address whose node has time to come back hears nothing of it': ({ after }) =>
+    sends(after, 'NODE_OBSERVED').every(({ event }) => {
+      const { name, eligible } = event as NodeObserved;
+      return eligible || contextOf(after).absent.every(({ node }) => node.name !== name);
+    }),
+
+  'time to come back is given only to a node that serves': ({ before, after }) =>
+    contextOf(after).absent.every(({ node: { name, providerID } }) => {
+      const isNew = contextOf(before).absent.every(({ node }) => node.name !== name || node.providerID !== providerID);
+      const serves = ({ node, confirmed, eligible, retiring }: Member) =>
+        node?.name === name && node.providerID === providerID && confirmed && eligible && !retiring;
+      return !isNew || Object.values(contextOf(before).members).some(serves);
+    }),
+
+  'a node that has time to come back is granted to nobody who is not on it': ({ after }) =>
+    grantsOf(after).every(({ to, node: { name, providerID } }) => {
+      const member = Object.entries(contextOf(after).members).find(([address]) => to.endsWith(`/${address}`))?.[1];
+      return contextOf(after).absent.every(({ node }) => node.name !== name) || member?.holder === providerID;
+    }),
+
+  'the end of the time to come back is told exactly while it is awaited, by a timer': ({ before, after }) => {
+    const awaits = JSON.stringify(after.snapshot.value).includes('"recovering":"Waiting"');
+    const moves = contextOf(before).recoverAt !== contextOf(after).recoverAt;
+    return awaits === (contextOf(after).recoverAt !== null) && (!awaits || !moves || after.delays.length > 0);
+  },
+
+  'nobody has time left when it is over, but only nodes that are known are given up': ({ event, after }) => {
+    if (!event.type.startsWith('xstate.after.recovery.')) return true;
+    const { absent, spec } = contextOf(after);
+    if (!isPrimed(contextOf(after))) return sends(after, 'NODE_OBSERVED').length === 0;
+    return absent.every(({ since }) => since > event.at || since + (spec?.graceMs ?? 0) > event.at);
+  },
+
+  'a machine is asked for once, and has no time left when it is gone': ({ event, after }) => {
+    const { absent } = contextOf(after);
+    const asked = after.starts.flatMap(({ job, input }) => (job === 'findNodes' ? (input as FindNodesInput).nodes : []));
+    const gone = event.type === 'xstate.done.actor.findNodes' ? (event.output as FoundNodes).gone : [];
+    return asked.every((ref) => absenceOf(absent, ref)?.askAt !== null) && absent.every(({ node }) => !gone.includes(node.providerID));
   },
 
   'nobody waits who could be granted a node now': ({ event, after }) =>

@@ -1,9 +1,9 @@
 import type { MachineEvent } from '../../actors/step.ts';
 import { CREATE_CLAIM, type PoolContext } from '../../machines/pool.ts';
 import type { Address, JobFailure } from '../../machines/types.ts';
-import { A, B, C, cutOff, failure, observed, refOf, SECOND, START } from './builders.ts';
+import { A, B, C, cutOff, failure, node, observed, providerIDOf, refOf, SECOND, START } from './builders.ts';
 import type { Telling } from './explore.ts';
-import { assigned, event, failed, named, provided, ready, spec } from './pool-world.ts';
+import { assigned, cluster, event, failed, named, provided, ready, spec } from './pool-world.ts';
 
 const failing = (job: string, ...failures: readonly JobFailure[]) => failures.map((error) => event(`xstate.error.actor.${job}`, { error }));
 
@@ -50,6 +50,31 @@ export const NAMING = [
   event('xstate.after.naming.pool.Serving.naming.Settling', {}, START + 2 * SECOND),
 ];
 
+const GRACE = { ips: [A], recoveryGraceSeconds: 30 };
+
+/** What decides whether a node that fails has time to come back, for a pool that lists A, on nodes a and b. */
+export const RECOVERING = [
+  event('SPEC_OBSERVED', spec(GRACE)),
+  event('SPEC_OBSERVED', spec({ ...GRACE, recoveryGraceSeconds: 5 })),
+  event('SPEC_OBSERVED', spec({ ...GRACE, provider: 'aws' })),
+  event('CLUSTER_OBSERVED', named('a', 'b')),
+  event('CLUSTER_OBSERVED', cluster(node('a').notReady(), node('b'))),
+  event('CLUSTER_OBSERVED', cluster(node('a').notReady())),
+  event('CLUSTER_OBSERVED', named('b')),
+  event('PROVIDER_OBSERVED', provided(observed(A))),
+  event('CLAIMS_OBSERVED', { fullNodes: ['b'] }),
+  event('DELETED'),
+  event('RESUME'),
+  event('READY', ready(A)),
+  event('READY', ready(A, 'a')),
+  event('ASSIGNED', assigned(A, refOf('a'))),
+  event('xstate.done.actor.findNodes', { output: { gone: [providerIDOf('a')] } }),
+  event('xstate.done.actor.findNodes', { output: { gone: [] } }),
+  ...failing('findNodes', failure('Unavailable')),
+  event('xstate.after.recovery.pool.Serving.recovering.Waiting', {}, START + 5 * SECOND),
+  event('xstate.after.recovery.pool.Serving.recovering.Waiting', {}, START + 30 * SECOND),
+];
+
 /** Outcomes of a creation, and the facts that can come in between, for a pool that lists A and wants one address or two. */
 export const CREATING = [
   event('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 1 })),
@@ -89,6 +114,8 @@ export const poolTelling: Telling = ({ value, context }) => {
     error,
     query,
     candidates,
+    absent,
+    asking,
     members,
     provided: list,
     fullNodes,
@@ -102,13 +129,15 @@ export const poolTelling: Telling = ({ value, context }) => {
   if (deleted) return [value, Object.keys(members), intent !== null, unpublished, unclear.length];
   return [
     value,
-    [known?.desired, known?.ips.length, known?.match.nodeLabel, error !== null, query !== null, list !== null],
+    [known?.desired, known?.ips.length, known?.match.nodeLabel, known?.graceMs, error !== null, query !== null, list !== null],
     candidates.map(({ name }) => name).sort(),
-    Object.entries(members).map(([address, { ready: waits, node, confirmed, retiring, heard }]) => [
+    [absent.map(({ node: { name }, askAt }) => [name, askAt !== null]), asking],
+    Object.entries(members).map(([address, { ready: waits, node: held, confirmed, eligible, retiring, heard }]) => [
       address,
       waits,
-      node?.name,
+      held?.name,
       confirmed,
+      eligible,
       retiring,
       heard,
     ]),

@@ -7,12 +7,13 @@ import { C, frozen, SECOND, START } from './builders.ts';
 import { chartOf, stateName } from './drive.ts';
 import { comers, type Place, placesOf, restingStates, restsIn, told } from './explore.ts';
 import { brokenByPool, POOL_RULES } from './pool-invariants.ts';
-import { CREATING, GRANTING, NAMING, poolComes, poolTelling } from './pool-vocabulary.ts';
+import { CREATING, GRANTING, NAMING, poolComes, poolTelling, RECOVERING } from './pool-vocabulary.ts';
 import { event, poolInput } from './pool-world.ts';
 
 const chart = chartOf('pool');
 const input = frozen(poolInput());
-const explorations = [GRANTING, CREATING, NAMING].map((events) => ({
+const VOCABULARIES = [GRANTING, CREATING, NAMING, RECOVERING];
+const explorations = VOCABULARIES.map((events) => ({
   chart,
   input,
   events: frozen(events),
@@ -72,7 +73,7 @@ describe('in every state, whatever comes next,', () => {
 describe('in every state', () => {
   test('any event, waited for or not, is heard or passed over, and changes nothing that it was given', () => {
     for (const { end } of samples) {
-      for (const event of [...GRANTING, ...CREATING, ...NAMING]) {
+      for (const event of VOCABULARIES.flat()) {
         const snapshot = frozen(structuredClone(end.snapshot));
         const after = step(chart, snapshot, frozen(event));
         expect(step(chart, snapshot, event)).toEqual(after);
@@ -92,7 +93,7 @@ describe('in every state', () => {
       expect([name, stateName(resumed.snapshot.value)]).toEqual([name, name.replace('Creating', 'Reconciling')]);
       const jobs = [...end.invoking].map((job) => (job === 'create' ? 'reconcile' : job));
       expect([name, resumed.starts.map(({ invokeId }) => invokeId)]).toEqual([name, jobs]);
-      const timers = ['Spacing', 'CoolOff', 'Settling'].filter((state) => name.includes(state));
+      const timers = ['Spacing', 'CoolOff', 'Settling', 'recovering.Waiting'].filter((state) => name.includes(state));
       expect([name, resumed.delays.length]).toEqual([name, timers.length]);
       expect(resumed.effects).toEqual([]);
     }

@@ -44,6 +44,7 @@ describe('a pool that starts', () => {
       inDoubtUntil: 9,
       created: [A],
       addresses: { [A]: { epoch: 3, inDoubtUntil: 9 } },
+      absent: [],
     };
     const pool = new Driven<PoolContext>('pool', poolInput({ remembered }))
       .send('SPEC_OBSERVED', spec())

@@ -16,6 +16,7 @@ describe('what a status remembers of a pool', () => {
         inDoubtUntil: NOW + DEADLINE,
         created: [],
         addresses: {},
+        absent: [],
       });
     }
   });
@@ -35,6 +36,16 @@ describe('what a status remembers of a pool', () => {
   test('is how often each address was elected', () => {
     const ips = { [A]: { state: 'active', epoch: 7 }, [B]: { state: 'active' } };
     expect(remembered({ ips }).addresses).toEqual({ [A]: { epoch: 7, inDoubtUntil: null }, [B]: { epoch: 0, inDoubtUntil: null } });
+  });
+
+  test('is since when a node has not been Ready that has time to come back: its machine is asked for again', () => {
+    const entry = { state: 'active', nodeName: 'a', providerID: 'digitalocean://1', notReadySince: '2026-03-01T11:59:50.000Z' };
+    const node = { name: 'a', providerID: 'digitalocean://1', region: '', createdAt: 0 };
+    expect(remembered({ ips: { [A]: entry } }).absent).toEqual([{ node, since: START - 10_000, askAt: NOW }]);
+    expect(remembered({ ips: { [A]: { ...entry, notReadySince: '2026-03-01T13:00:00Z' } } }).absent[0]?.since).toBe(NOW);
+    for (const lacking of [{ nodeName: undefined }, { providerID: 7 }, { notReadySince: 'yesterday' }]) {
+      expect(remembered({ ips: { [A]: { ...entry, ...lacking } } }).absent).toEqual([]);
+    }
   });
 
   test.each([
@@ -84,7 +95,15 @@ describe('the term in a status', () => {
 
 test('any JSON is read, into something that survives JSON', () => {
   const entry = fc.record(
-    { origin: fc.jsonValue(), epoch: fc.jsonValue(), inDoubt: fc.jsonValue(), machineState: fc.jsonValue() },
+    {
+      origin: fc.jsonValue(),
+      epoch: fc.jsonValue(),
+      inDoubt: fc.jsonValue(),
+      machineState: fc.jsonValue(),
+      nodeName: fc.oneof(fc.string(), fc.jsonValue()),
+      providerID: fc.oneof(fc.string(), fc.jsonValue()),
+      notReadySince: fc.oneof(fc.constant('2026-03-01T12:00:00Z'), fc.jsonValue()),
+    },
     { requiredKeys: [] },
   );
   const status = fc.oneof(

@@ -81,6 +81,19 @@ describe('the state of an address', () => {
     });
   });
 
+  test('says since when its node has had time to come back, and until when, while it is active there', () => {
+    const absent = [{ node: node('a').candidate, since: START - SECOND, askAt: null }];
+    const given = { spec: specOf({ recoveryGraceSeconds: 30 }), absent };
+    expect(poolStatus(view(given)).ips[A]).toMatchObject({
+      state: 'active',
+      notReadySince: '2026-03-01T11:59:59.000Z',
+      graceUntil: '2026-03-01T12:00:29.000Z',
+    });
+    const elsewhere = { [A]: shown('Assigning', { address: A, assigned: refOf('a'), elected: refOf('b') }), [B]: stable(B, 'b') };
+    const told = [poolStatus(view(given)).ips[B], poolStatus(view(given, elsewhere)).ips[A]];
+    for (const entry of told) expect([entry?.notReadySince, entry?.graceUntil]).toEqual([undefined, undefined]);
+  });
+
   test('is listed only while the spec lists it', () => {
     expect(Object.keys(poolStatus(view({ spec: specOf({ ips: [B] }) })).ips)).toEqual([B]);
   });

@@ -1,0 +1,24 @@
+import { asReady } from './grace.ts';
+import { candidatesAmong, compile, ineligible, servingNodes } from './match.ts';
+import type { Candidate, ObservedNode, ObservedPod } from './types.ts';
+import type { PoolSpec } from './validate.ts';
+
+/** How the nodes of the cluster stand to a pool; each list sorted by name. */
+export interface Standings {
+  /** May be granted an address. */
+  readonly matching: readonly Candidate[];
+  /** Would match, were they Ready and did they run a pod that is. Told only when the pool has a grace for them. */
+  readonly failing: readonly Candidate[];
+}
+
+type Rules = Pick<PoolSpec, 'match' | 'providerIDPrefix' | 'graceMs'>;
+
+/** Same answer for any order of the nodes and pods. */
+export function standings(nodes: readonly ObservedNode[], pods: readonly ObservedPod[] | null, spec: Rules): Standings {
+  const ours = nodes.filter(({ providerID }) => providerID.startsWith(spec.providerIDPrefix));
+  const rules = compile(spec.match);
+  const serving = servingNodes(pods, rules);
+  const matches = (node: ObservedNode): boolean => ineligible(node, rules, serving) === null;
+  const fails = (node: ObservedNode): boolean => !matches(node) && ineligible(asReady(node), rules, null) === null;
+  return { matching: candidatesAmong(ours, matches), failing: spec.graceMs > 0 ? candidatesAmong(ours, fails) : [] };
+}
