@@ -1,6 +1,6 @@
 import { backoffMs, restMs } from './backoff.ts';
 import type { Decision } from './events.ts';
-import type { AnnounceInput, CreateFinding, CreateInput, CreateIntent, IntendCreateInput, PublishInput } from './jobs.ts';
+import type { AnnounceInput, CreateFinding, CreateInput, CreateIntent, IntendCreateInput, Published, PublishInput } from './jobs.ts';
 import { type Acquiring, isCreating, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare } from './pool.ts';
 import { staff } from './pool-members.ts';
 import type { Address, JobFailure } from './types.ts';
@@ -60,12 +60,17 @@ export function obtained(context: PoolContext, address: Address): Next {
 
 export const reuse = (context: PoolContext): Next => acquiring(context, { unpublished: spare(context) });
 
-/** The address stands in `spec.ips`: it may be used, even before that spec is observed. */
-export function published(context: PoolContext): Next {
+/** The address stands in `spec.ips`: it may be used, even before that spec is observed. In a newer one that was observed already a person has taken it out. */
+export function published(context: PoolContext, { generation }: Published): Next {
   const address = context.acquiring.unpublished;
-  const fresh = address && !context.spec?.ips.includes(address) ? [...context.acquiring.published, address] : context.acquiring.published;
+  const isAwaited = address !== null && generation > context.generation;
+  const fresh = isAwaited ? [...context.acquiring.published, address] : context.acquiring.published;
   const provided = address && context.provided ? { ...context.provided, [address]: newlyMade(address, context) } : context.provided;
-  return staff({ ...context, provided, acquiring: { ...NOT_ACQUIRING, published: fresh } });
+  return staff({
+    ...context,
+    provided,
+    acquiring: { ...NOT_ACQUIRING, published: fresh, publishedIn: Math.max(generation, context.acquiring.publishedIn) },
+  });
 }
 
 /** Nobody has had time to attach a new address; one that is used again is read first. */

@@ -107,6 +107,8 @@ export interface PublishInput {
 
 export interface Published {
   readonly ips: readonly Address[];
+  /** Of the spec that lists them. */
+  readonly generation: number;
 }
 
 export interface AnnounceInput {

@@ -16,7 +16,9 @@ export function observeSpec(context: PoolContext, event: SpecObserved): Next {
   const { conflicts } = event;
   if (!checked.spec) return next({ ...context, generation: event.generation, conflicts, error: checked.error, query: null });
   const { spec } = checked;
-  const published = context.acquiring.published.filter((address) => !spec.ips.includes(address));
+  // What a spec does not list that is newer than its publication a person has taken out since.
+  const isNewer = event.generation >= context.acquiring.publishedIn;
+  const published = isNewer ? [] : context.acquiring.published.filter((address) => !spec.ips.includes(address));
   const settled = context.acquiring.unclear.some((address) => spec.ips.includes(address));
   const acquiring = { ...context.acquiring, published, ...(settled && { unclear: [], intent: null }) };
   const observed = { ...context, generation: event.generation, spec, conflicts, error: null, acquiring };

@@ -91,7 +91,7 @@ export const poolMachine = (settings: PoolSettings) => {
           output.found === 'one' ? acquire.obtained(context, output.address) : acquire.unclear(context, output),
         ),
         noteNothingMade: always(acquire.nothingMade),
-        notePublished: always(acquire.published),
+        notePublished: on('xstate.done.actor.publish', (context, { output }) => acquire.published(context, output)),
         reuse: always(acquire.reuse),
         forgetSpare: always(acquire.forgetSpare),
         conclude: always(acquire.conclude),

@@ -75,8 +75,10 @@ export interface Acquiring {
   readonly inDoubtUntil: number | null;
   /** Exists at the provider, but does not stand in `spec.ips` yet. */
   readonly unpublished: Address | null;
-  /** Published, but not yet seen in an observed spec. */
+  /** Published, but no spec was observed yet that is as new as that. */
   readonly published: readonly Address[];
+  /** Generation of the spec in which the last of them was published; 0 for none. */
+  readonly publishedIn: number;
   /** More than one address may be ours: a person decides. */
   readonly unclear: readonly Address[];
   readonly failure: JobFailure | null;
@@ -126,6 +128,7 @@ export const NOT_ACQUIRING: Acquiring = {
   inDoubtUntil: null,
   unpublished: null,
   published: [],
+  publishedIn: 0,
   unclear: [],
   failure: null,
   attempts: 0,

@@ -5,5 +5,5 @@ import { done, type JobBody, read } from './body.ts';
 export const publish: JobBody<'publish'> = async (context) => {
   const { input, provider, writer } = context;
   if (input.mayBeGone) await provider.findRoutedIP(input.address, read(context, 'create'));
-  return done({ ips: await writer.appendAddress(input.owner, input.address) });
+  return done(await writer.appendAddress(input.owner, input.address));
 };

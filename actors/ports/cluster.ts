@@ -1,4 +1,4 @@
-import type { CreateIntent, ObjectRef } from '../../machines/jobs.ts';
+import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
 import type { Address, ObservedNode, ObservedPod } from '../../machines/types.ts';
 import type { Json } from '../ports.ts';
 
@@ -76,8 +76,8 @@ export interface ClusterWriter {
   retract(ref: ObjectRef, addresses: readonly Address[]): Promise<void>;
   /** Resolves once the intent stands in the owner's status. @throws Unreachable */
   recordIntent(owner: ObjectRef, intent: CreateIntent & { readonly region: string }): Promise<void>;
-  /** Resolves once `address` stands in the owner's `spec.ips`; answers the whole list. */
-  appendAddress(owner: ObjectRef, address: Address): Promise<readonly Address[]>;
+  /** Resolves once `address` stands in the owner's `spec.ips`; answers the whole list, and the generation of the spec that has it. */
+  appendAddress(owner: ObjectRef, address: Address): Promise<Published>;
   /** Resolves once an Event about the object tells it, or the cluster refused to take one; the log tells it in any case. The object may be gone.
    *  Repeating it tells nothing twice. @throws Unreachable */
   announce(owner: ObjectRef, event: ClusterEvent): Promise<void>;

@@ -1,7 +1,7 @@
 import type { PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
-import type { CreateIntent, ObjectRef } from '../../machines/jobs.ts';
+import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { ApiError, isConflict, isNotFound, ServerUnreachable } from './api-error.ts';
 import { conditionsOf } from './conditions.ts';
@@ -77,17 +77,19 @@ export class ObjectWriter {
   }
 
   /** @throws ServerUnreachable; ApiError NotFound when the pool is gone */
-  appendAddress(address: Address): Promise<readonly Address[]> {
+  appendAddress(address: Address): Promise<Published> {
     return this.#inTurn(async () => {
-      let all: readonly Json[] = [];
+      let published: Published = { ips: [], generation: 0 };
       await this.#onPresent(null, async (found) => {
         const present = this.#required(found);
-        all = ipsOf(present);
-        if (addressesIn(all).includes(address)) return;
-        all = [...all, address];
-        await this.#patch('', present, { spec: { ips: all } });
+        const there = ipsOf(present);
+        const isThere = addressesIn(there).includes(address);
+        const ips = isThere ? there : [...there, address];
+        if (!isThere) await this.#patch('', present, { spec: { ips } });
+        const { generation } = (isThere ? present : this.#required(this.#own)).object;
+        published = { ips: addressesIn(ips), generation };
       });
-      return addressesIn(all);
+      return published;
     });
   }
 

@@ -1,6 +1,6 @@
 import type { ClusterEvent, ClusterWriter, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Log } from '../../actors/ports.ts';
-import type { CreateIntent, ObjectRef } from '../../machines/jobs.ts';
+import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { isForbidden, messageOf } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';
@@ -84,7 +84,7 @@ export class KubernetesWriter implements ClusterWriter {
     return this.#desk(owner).writer.recordIntent(intent);
   }
 
-  appendAddress(owner: ObjectRef, address: Address): Promise<readonly Address[]> {
+  appendAddress(owner: ObjectRef, address: Address): Promise<Published> {
     return this.#desk(owner).writer.appendAddress(address);
   }
 

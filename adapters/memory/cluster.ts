@@ -220,7 +220,7 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
             const ips = Array.isArray(spec.ips) ? spec.ips : [];
             return ips.includes(address) ? pool : { ...pool, generation: pool.generation + 1, spec: { ...spec, ips: [...ips, address] } };
           });
-          return fieldsOf(next.spec).ips as unknown as readonly Address[];
+          return { ips: fieldsOf(next.spec).ips as unknown as readonly Address[], generation: next.generation };
         }),
       announce: (about, event) =>
         whileAlive(() => {

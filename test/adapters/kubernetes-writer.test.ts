@@ -215,10 +215,11 @@ describe('a creation intent', () => {
 describe('a new address', () => {
   const ips = (simulator: KubernetesSimulator): unknown => at(simulator.store.get(poolRef('pool')), 'spec', 'ips');
 
-  test('is appended to the spec once, and the whole list is answered', async () => {
+  test('is appended to the spec once, and the whole list is answered, with the generation that has it', async () => {
     const { writer, ref, simulator } = await writing();
-    expect(await writer.appendAddress(ref, SECOND)).toEqual([FIRST, SECOND]);
-    expect(await writer.appendAddress(ref, SECOND)).toEqual([FIRST, SECOND]);
+    const generation = Number(at(simulator.store.get(poolRef('pool')), 'metadata', 'generation'));
+    expect(await writer.appendAddress(ref, SECOND)).toEqual({ ips: [FIRST, SECOND], generation: generation + 1 });
+    expect(await writer.appendAddress(ref, SECOND)).toEqual({ ips: [FIRST, SECOND], generation: generation + 1 });
     expect(ips(simulator)).toEqual([FIRST, SECOND]);
   });
 
@@ -228,7 +229,7 @@ describe('a new address', () => {
     const appended = writer.appendAddress(ref, SECOND);
     await waitFor('the write is under way', () => patchesOf(simulator, '/floatingippools/') === 1);
     simulator.store.patch(poolRef('pool'), { spec: { ips: ['198.51.100.1'] } });
-    expect(await appended).toEqual(['198.51.100.1', SECOND]);
+    expect((await appended).ips).toEqual(['198.51.100.1', SECOND]);
     expect(ips(simulator)).toEqual(['198.51.100.1', SECOND]);
   });
 

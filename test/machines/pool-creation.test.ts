@@ -22,7 +22,7 @@ describe('a pool that lacks an address', () => {
     pool.done('create', { address: B });
     expect([pool.started, toldIn(pool)]).toEqual([['publish'], []]);
     expect(pool.inputOf('publish')).toMatchObject({ address: B });
-    pool.done('publish', { ips: [A, B] });
+    pool.done('publish', { ips: [A, B], generation: 2 });
     expect([acquiring(pool), toldIn(pool)]).toEqual(['Complete', [`spawn ${B}`]]);
     expect(pool.context.acquiring).toMatchObject({ intent: null, unpublished: null, published: [B] });
   });
@@ -30,19 +30,19 @@ describe('a pool that lacks an address', () => {
   test('creates one at a time until it has enough', () => {
     const pool = creating(3)
       .done('create', { address: B })
-      .done('publish', { ips: [A, B] });
+      .done('publish', { ips: [A, B], generation: 2 });
     expect([acquiring(pool), toldIn(pool)]).toEqual(['Intending', [`spawn ${B}`]]);
     pool
       .done('intend', { ...intent, knownAddresses: [A, B] })
       .done('create', { address: C })
-      .done('publish', { ips: [A, B, C] });
+      .done('publish', { ips: [A, B, C], generation: 3 });
     expect([acquiring(pool), Object.keys(pool.context.members)]).toEqual(['Complete', [A, B, C]]);
   });
 
   test('starts a new address as ours, without reading it: nobody had time to attach it', () => {
     const pool = creating()
       .done('create', { address: B })
-      .done('publish', { ips: [A, B] });
+      .done('publish', { ips: [A, B], generation: 2 });
     const [spawned] = pool.last.effects.flatMap((effect) => (effect.type === 'spawn' ? [effect.params.input] : []));
     expect(spawned).toMatchObject({ address: B, origin: 'Created', observed: { providerID: null, locked: false } });
   });
@@ -50,16 +50,29 @@ describe('a pool that lacks an address', () => {
   test('takes a spec that does not list the new address yet for what it is: old', () => {
     const pool = creating()
       .done('create', { address: B })
-      .done('publish', { ips: [A, B] });
+      .done('publish', { ips: [A, B], generation: 2 });
     expect(toldIn(pool.send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 })))).toEqual([]);
     pool.send('SPEC_OBSERVED', spec({ ips: [A, B], desiredIPs: 2 }, { generation: 2 }));
     expect([toldIn(pool), pool.context.acquiring.published]).toEqual([[], []]);
   });
 
+  test('does not use one that a person took out of the spec before any spec with it was seen', () => {
+    const seenLater = creating()
+      .done('create', { address: B })
+      .done('publish', { ips: [A, B], generation: 2 })
+      .send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 1 }, { generation: 3 }));
+    expect([toldIn(seenLater), seenLater.context.acquiring.published]).toEqual([[`RETIRE ${B}`], []]);
+    const seenBefore = creating()
+      .done('create', { address: B })
+      .send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 1 }, { generation: 3 }))
+      .done('publish', { ips: [A, B], generation: 2 });
+    expect([toldIn(seenBefore), seenBefore.context.acquiring.published]).toEqual([[], []]);
+  });
+
   test('uses one again that it created and the spec lost, before it creates another', () => {
     const pool = creating()
       .done('create', { address: B })
-      .done('publish', { ips: [A, B] });
+      .done('publish', { ips: [A, B], generation: 2 });
     pool.send('SPEC_OBSERVED', spec({ ips: [A, B], desiredIPs: 2 }, { generation: 2 }));
     pool.send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }, { generation: 3 }));
     expect([acquiring(pool), pool.inputOf('publish')]).toMatchObject(['Publishing', { address: B, mayBeGone: true }]);
@@ -68,7 +81,7 @@ describe('a pool that lacks an address', () => {
   test('does not use one again that somebody deleted: it creates another', () => {
     const pool = creating()
       .done('create', { address: B })
-      .done('publish', { ips: [A, B] });
+      .done('publish', { ips: [A, B], generation: 2 });
     pool.send('SPEC_OBSERVED', spec({ ips: [A, B], desiredIPs: 2 }, { generation: 2 }));
     pool.send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }, { generation: 3 }));
     pool.failed('publish', failure('NotFound'));
@@ -104,7 +117,7 @@ describe('the right to create', () => {
     const held = [claims(pool)];
     held.push(claims(pool.done('intend', intent)), claims(pool.done('create', { address: B })));
     expect(held).toEqual([[CREATE_CLAIM], [CREATE_CLAIM], [CREATE_CLAIM]]);
-    expect(claims(pool.done('publish', { ips: [A, B] }))).toEqual([]);
+    expect(claims(pool.done('publish', { ips: [A, B], generation: 2 }))).toEqual([]);
   });
 
   test('is waited for while another pool has it', () => {
@@ -128,7 +141,7 @@ describe('a creation that fails', () => {
 
   test('leaves no trace once an address was made', () => {
     const pool = creating().failed('create', failure('Unavailable')).elapse().done('intend', intent);
-    pool.done('create', { address: B }).done('publish', { ips: [A, B] });
+    pool.done('create', { address: B }).done('publish', { ips: [A, B], generation: 2 });
     expect(pool.context.acquiring).toMatchObject({ failure: null, attempts: 0, until: null });
   });
 

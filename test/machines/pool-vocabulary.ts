@@ -99,7 +99,7 @@ export const CREATING = [
   event('xstate.done.actor.reconcile', { output: { found: 'none' } }),
   event('xstate.done.actor.reconcile', { output: { found: 'several', addresses: [B, C] } }),
   ...failing('reconcile', failure('Unavailable')),
-  event('xstate.done.actor.publish', { output: { ips: [A, B] } }),
+  event('xstate.done.actor.publish', { output: { ips: [A, B], generation: 2 } }),
   ...failing('publish', failure('Unavailable'), failure('NotFound')),
   event('xstate.after.coolOff.pool.Serving.acquiring.CoolOff', {}, START + SECOND),
   event('xstate.after.coolOff.pool.Stopping.CoolOff', {}, START + SECOND),
