@@ -168,7 +168,9 @@ export class Leader {
       return;
     }
     const remembered = rememberedPool(pool.status, this.#ports.clock.now(), this.#ports.settings.callDeadlineMs);
-    this.#cells.begin('pool', id, { id, ref: pool.ref, since: pool.createdAt, remembered });
+    const provider = providerOf(pool);
+    const isKnown = Object.hasOwn(this.#ports.providers, provider);
+    this.#cells.begin('pool', id, { id, ref: pool.ref, since: pool.createdAt, ...(isKnown && { provider }), remembered });
     // Safe before the provider is read: a new pool does nothing until it is primed. An invalid one says so at once.
     this.#tellSpec(id, pool);
     this.#startWhenRead(id, pool);

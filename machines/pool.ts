@@ -97,6 +97,9 @@ export interface PoolInput {
   readonly ref: ObjectRef;
   /** Creation of the object, ms since the epoch. */
   readonly since: number;
+  /** The provider that its spec names, valid or not; absent for none that is known. A creation that is remembered is held from the start: no other pool
+   *  may create there meanwhile. */
+  readonly provider?: string;
   /** What the object's status remembers, when the records were lost. */
   readonly remembered?: RememberedPool;
 }
@@ -135,7 +138,7 @@ export const NOT_ACQUIRING: Acquiring = {
   until: null,
 };
 
-export const poolContext = ({ id, ref, since, remembered }: PoolInput): PoolContext => ({
+export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolInput): PoolContext => ({
   id,
   ref,
   since,
@@ -150,7 +153,7 @@ export const poolContext = ({ id, ref, since, remembered }: PoolInput): PoolCont
   asking: [],
   recoverAt: null,
   members: {},
-  provider: '',
+  provider,
   nextRank: 1,
   backOff: {},
   fullNodes: [],

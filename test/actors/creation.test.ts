@@ -319,6 +319,29 @@ describe('a creation whose outcome is unknown', () => {
     expect(world.cluster.conditions(ref)).toContainEqual(expect.objectContaining({ type: 'Degraded', reason: 'CreateUnknown' }));
   });
 
+  test('and that only the status remembers keeps other pools from creating, from the start and whatever is wrong with its spec', async ({
+    open,
+  }) => {
+    const world = open();
+    ingress(world, { nodes: ['a', 'b'], desiredIPs: 1 });
+    world.provider.faults.next('createRoutedIP', { kind: 'hang', effectAfterMs: 12 * SECOND });
+    const first = await world.start();
+    await world.clock.runUntil(() => creates(world).length === 1, 10 * SECOND);
+    first.kill();
+    world.store.wipe();
+    world.queues.wipe();
+    world.pool('ingress', { desiredIPs: 1, match: { nodeLabel: 'pool in (' } });
+    const other = world.pool('other', { desiredIPs: 1 });
+    const second = await world.start();
+    await world.clock.runUntil(() => second.supervisor.leading, 60 * SECOND);
+    await world.clock.advance(60 * SECOND);
+    expect(creates(world)).toHaveLength(1);
+    const ref = world.pool('ingress', { desiredIPs: 1 });
+    await world.clock.runUntil(() => allActive(world, ref, 1)() && allActive(world, other, 1)(), 60 * SECOND);
+    expect([ipsOf(world, ref), ipsOf(world, other)]).toEqual([['203.0.113.1'], ['203.0.113.2']]);
+    expect(creates(world)).toHaveLength(2);
+  });
+
   test('and during which the spec becomes invalid is looked up when the spec is valid again', async ({ open }) => {
     const world = open();
     ingress(world, { nodes: ['a'], desiredIPs: 1 });
