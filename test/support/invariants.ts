@@ -90,9 +90,15 @@ export class Invariants implements Observer {
       else this.#records.delete(actor);
     }
     const at = { wall: turn.at, monotonic: this.#options.monotonic() };
+    this.#noteClock(at);
     const pools = new Map(turn.transitions.filter(({ chart }) => chart === 'pool').map((transition) => [transition.actor, transition]));
     for (const transition of turn.transitions) this.#checkTransition(transition, at, pools);
     this.#checkNodes();
+  }
+
+  /** A clock that was set back and on again says that so much time has passed. */
+  #noteClock({ wall }: Moment): void {
+    for (const [pool, last] of this.#confirmedAt) if (wall < last.wall) this.#confirmedAt.set(pool, { ...last, wall });
   }
 
   /** Looks at the whole log of calls: to be asked once, at the end. */
