@@ -200,8 +200,9 @@ export interface Queues {
 
 // ---------------------------------------------------------------- provider: the verbs of an issuer
 
-/** Why a call is made: a failover and its confirmation may use the whole budget between them, the others leave them a reserve. */
-export type Purpose = 'failover' | 'confirm' | 'create' | 'verify' | 'dns' | 'firewall';
+/** Why a call is made: a failover and its confirmation may use the whole budget between them, the others leave them a reserve. `create` is for the
+ *  creation itself, of which a provider allows few; `intend` for the lists before and after it. */
+export type Purpose = 'failover' | 'confirm' | 'create' | 'intend' | 'verify' | 'dns' | 'firewall';
 
 /** Asked by the HTTP client after the budget is paid: `read` asks the record store, `assertFresh` runs synchronously just before the send. Both throw `Fenced`. */
 export interface Fence {

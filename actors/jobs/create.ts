@@ -6,7 +6,7 @@ import type { ListCall } from '../ports.ts';
 import { again, done, type JobBody, type JobContext, read, write } from './body.ts';
 
 /** Of the family of which addresses are created. */
-const created = (context: Pick<JobContext<'create'>, 'owner'>): ListCall => ({ ...read(context, 'create'), family: 4 });
+const created = (context: Pick<JobContext<'create'>, 'owner'>): ListCall => ({ ...read(context, 'intend'), family: 4 });
 
 /** Lists the addresses that exist, then records them in the owner's status: after this, a lost answer can be looked up. */
 export const intendCreate: JobBody<'intendCreate'> = async (context) => {

@@ -14,18 +14,26 @@ export interface RedisBudgetOptions {
   readonly perHour?: number;
   /** Creations in any minute. Default 12. */
   readonly createsPerMinute?: number;
-  /** The share of minute and hour that a purpose leaves to others, 0 to 1. Default: failover, its confirmation and firewall nothing, create a tenth,
-   *  verify and dns 0.3. */
+  /** The share of minute and hour that a purpose leaves to others, 0 to 1. Default: failover, its confirmation and firewall nothing, create and
+   *  intend a tenth, verify and dns 0.3. */
   readonly reserve?: Readonly<Partial<Record<Purpose, number>>>;
   /** How long a call counts as one of the last minute. Default 62000: calls are for different times on their way to the provider, which counts when they
    *  arrive. */
   readonly minuteMs?: number;
 }
 
-const RESERVE: Readonly<Record<Purpose, number>> = { failover: 0, confirm: 0, firewall: 0, create: 0.1, verify: 0.3, dns: 0.3 };
+const RESERVE: Readonly<Record<Purpose, number>> = {
+  failover: 0,
+  confirm: 0,
+  firewall: 0,
+  create: 0.1,
+  intend: 0.1,
+  verify: 0.3,
+  dns: 0.3,
+};
 
 /** The share of a minute that assigns leave to their confirmations: many at once would else not be known to be done before the minute is over. */
-const CONFIRMATIONS = 0.04;
+const CONFIRMATIONS = 0.06;
 
 /** The longest that a reply saying "nothing left" closes the budget, ms: its reset time is by the provider's clock, which may be wrong. */
 const LONGEST_CLOSE_MS = 60_000;
