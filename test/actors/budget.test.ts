@@ -1,0 +1,139 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Call } from '../../simulator/digitalocean/call-log.ts';
+import { digitalOceanZone } from '../e2e/zones.ts';
+import { type Metered, openMetered } from '../support/metered.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+let world: Metered;
+afterEach(() => world.close());
+
+const names = (kind: string, count: number): readonly string[] => Array.from({ length: count }, (_, index) => `${kind}-${index}`);
+const lastCall = (): number => world.calls().at(-1)?.n ?? 0;
+const isAssign = ({ method, path }: Call): boolean => method === 'POST' && path.endsWith('/actions');
+const isCreation = ({ method, path }: Call): boolean => method === 'POST' && path === '/v2/reserved_ips';
+const isDNS = ({ path }: Call): boolean => path.startsWith('/v2/domains/');
+const isList = ({ path }: Call): boolean => path.startsWith('/v2/reserved_ip') && path.includes('?');
+
+/** What reached the provider, how often, without numbers of pages. */
+function counted(calls: readonly Call[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { method, path } of calls) {
+    const what = `${method} ${path.split('?')[0]}`;
+    counts[what] = (counts[what] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** So many addresses in each of the pools, on nodes of their own, and published in one zone that has their records already. */
+async function published(pools: number, each: number) {
+  const zone = await digitalOceanZone(world.cloud, 'example.com');
+  const refs: ObjectRef[] = [];
+  for (let pool = 0; pool < pools; pool += 1) {
+    const nodes = names(`holder-${pool}`, each);
+    world.nodes(`g${pool}`, ...nodes);
+    const ips = world.addresses(each, nodes);
+    for (const data of ips) zone.add({ type: 'A', name: `web${pool}`, data, ttl: 30 });
+    refs.push(world.pool(`pool-${pool}`, `g${pool}`, { ips }, recordsAt(`web${pool}`)));
+  }
+  await world.start();
+  await world.until(() => refs.every((ref) => world.status(ref).activeIPs === each) && world.calls().some(isDNS), MINUTE);
+  await world.advance(MINUTE);
+  expect(world.log).toEqual([]);
+  expect(
+    world
+      .calls()
+      .filter(({ method }) => method !== 'GET')
+      .map(({ path }) => path),
+  ).toEqual(['/v2/domains']);
+  return { refs, zone };
+}
+
+const recordsAt = (recordName: string) => ({ dnsRecordSet: { zone: 'example.com', recordName, ttl: 30 } });
+
+describe('1000 addresses with which all is well, published in a zone of 1000 records', () => {
+  test('cost at most 150 calls an hour, none of which changes anything', { timeout: 180_000 }, async () => {
+    world = await openMetered();
+    const { zone } = await published(10, 100);
+    const since = lastCall();
+    await world.advance(HOUR);
+    const calls = world.calls(since);
+    // Twelve times five pages of addresses, the list of IPv6 addresses, which is empty, and six pages of the zone: it has a few records of its own.
+    expect(counted(calls)).toEqual({ 'GET /v2/reserved_ips': 60, 'GET /v2/reserved_ipv6': 12, 'GET /v2/domains/example.com/records': 72 });
+    expect(calls.length).toBeLessThanOrEqual(150);
+    expect(zone.writes()).toEqual([]);
+    expect(world.log).toEqual([]);
+  });
+});
+
+describe('when housekeeping has used up its share of the budget', () => {
+  test('failovers go on at once, and verification and DNS wait', async () => {
+    world = await openMetered({ actionMs: 1_000 });
+    const { refs } = await published(1, 20);
+    const [ref] = refs;
+    if (!ref) throw new Error('there is no pool');
+    world.nodes('g0', ...names('spare', 20));
+    // The next verification is due in a few seconds.
+    const verified = world.calls().filter(isList).length;
+    await world.until(() => world.calls().filter(isList).length > verified, 5 * MINUTE);
+    await world.advance(5 * MINUTE - 5_000);
+    let spent = 0;
+    while ((await world.budget.pay('verify')) === 0) spent += 1;
+    expect(spent).toBeGreaterThan(100);
+    expect(await world.budget.left()).toContainEqual({ window: 'minute', limit: 250, left: 75 });
+    const since = lastCall();
+    world.pool('pool-0', 'g0', { ips: Object.keys(world.status(ref).ips ?? {}) }, recordsAt('edge'));
+    await world.advance(10_000);
+    expect(world.calls(since)).toEqual([]);
+
+    const failedAt = world.clock.now();
+    world.fail('g0', ...names('holder-0', 20));
+    const isMoved = () =>
+      Object.values(world.status(ref).ips ?? {}).every(({ state, nodeName }) => state === 'active' && nodeName?.startsWith('spare'));
+    await world.until(isMoved, 5_000);
+    const assigns = world.calls(since).filter(isAssign);
+    expect(assigns).toHaveLength(20);
+    for (const { at } of assigns) expect(at - failedAt).toBeLessThanOrEqual(10);
+    expect(world.calls(since).filter(isDNS)).toEqual([]);
+
+    // Their turn comes when their share is free again.
+    const isVerification = ({ path }: Call) => path.startsWith('/v2/reserved_ipv6?');
+    await world.until(() => world.calls(since).some(isVerification), 2 * MINUTE);
+    await world.until(() => counted(world.calls(since))['POST /v2/domains/example.com/records'] === 20, 2 * MINUTE);
+    for (const isHousekeeping of [isVerification, isDNS]) {
+      const waitedMs = (world.calls(since).find(isHousekeeping)?.at ?? 0) - (failedAt - 10_000);
+      expect(waitedMs).toBeGreaterThan(MINUTE);
+    }
+    expect(world.calls(since).filter(({ status }) => status === 429)).toEqual([]);
+  });
+});
+
+describe('creations', () => {
+  test('are 12 in any minute, and hold up no failover', async () => {
+    world = await openMetered({ actionMs: 1_000 });
+    world.nodes('kept', 'a', 'b');
+    const [ip = ''] = world.addresses(1, ['a']);
+    const kept = world.pool('kept', 'kept', { ips: [ip] });
+    world.nodes('new', ...names('node', 30));
+    world.pool('new', 'new', { desiredIPs: 30 });
+    await world.start();
+    const creations = () => world.calls().filter(isCreation);
+    await world.until(() => creations().length === 12, MINUTE);
+    await world.advance(10_000);
+    expect(creations()).toHaveLength(12);
+
+    const since = lastCall();
+    const failedAt = world.clock.now();
+    world.fail('kept', 'a');
+    await world.until(() => world.status(kept).ips?.[ip as never]?.nodeName === 'b', 10_000);
+    const [assign] = world.calls(since).filter(isAssign);
+    expect((assign?.at ?? 0) - failedAt).toBeLessThanOrEqual(10);
+
+    await world.until(() => creations().length === 30, 5 * MINUTE);
+    const times = creations().map(({ at }) => at);
+    for (const [index, at] of times.entries()) expect(at - (times[index - 12] ?? 0)).toBeGreaterThanOrEqual(MINUTE);
+    expect(world.calls().filter(({ status }) => status === 429)).toEqual([]);
+  });
+});

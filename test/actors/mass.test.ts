@@ -1,0 +1,55 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Call } from '../../simulator/digitalocean/call-log.ts';
+import { LIMIT, type Metered, openMetered } from '../support/metered.ts';
+
+let world: Metered;
+afterEach(() => world.close());
+
+const names = (kind: string, count: number): readonly string[] => Array.from({ length: count }, (_, index) => `${kind}-${index}`);
+const isAssign = ({ method, path }: Call): boolean => method === 'POST' && path.endsWith('/actions');
+const assigned = (calls: readonly Call[]): readonly string[] => calls.filter(isAssign).map(({ path }) => path.split('/')[3] ?? '');
+
+/** So many addresses in each of the pools, all active on nodes of their own, and as many spare nodes; nothing of the budget is used any more. */
+async function settled(pools: number, each: number) {
+  const refs: ObjectRef[] = [];
+  for (let pool = 0; pool < pools; pool += 1) {
+    const group = `g${pool}`;
+    const holders = names(`${group}-holder`, each);
+    world.nodes(group, ...holders);
+    refs.push(world.pool(`pool-${pool}`, group, { ips: world.addresses(each, holders) }));
+  }
+  await world.start();
+  await world.until(() => refs.every((ref) => world.status(ref).activeIPs === each), 60_000);
+  for (let pool = 0; pool < pools; pool += 1) world.nodes(`g${pool}`, ...names(`g${pool}-spare`, each));
+  await world.advance(80_000);
+  const since = world.calls().at(-1)?.n ?? 0;
+  expect(assigned(world.calls())).toEqual([]);
+  return { refs, since };
+}
+
+describe('500 addresses that lose their nodes at once', () => {
+  test.each([
+    ['one pool', 1],
+    ['five pools', 5],
+  ])('of %s are elsewhere as soon as the limit of the token lets them, by one assign each', { timeout: 120_000 }, async (_, pools) => {
+    const each = 500 / pools;
+    world = await openMetered({ actionMs: { min: 5_000, max: 10_000 } });
+    const { refs, since } = await settled(pools, each);
+    const begunAt = world.clock.monotonic();
+    for (let pool = 0; pool < pools; pool += 1) world.fail(`g${pool}`, ...names(`g${pool}-holder`, each));
+    const moved = () =>
+      refs
+        .flatMap((ref) => Object.values(world.status(ref).ips ?? {}))
+        .filter(({ state, nodeName }) => state === 'active' && nodeName?.includes('spare'));
+    await world.until(() => moved().length === 500, 600_000);
+    const tookMs = world.clock.monotonic() - begunAt;
+    const calls = world.calls(since);
+    expect(calls.filter(({ status }) => status === 429)).toEqual([]);
+    expect(assigned(calls)).toHaveLength(500);
+    expect(new Set(assigned(calls)).size).toBe(500);
+    expect(calls.length).toBeLessThanOrEqual(600);
+    expect(tookMs).toBeLessThanOrEqual(1.15 * (calls.length / LIMIT.perMinute) * 60_000);
+    expect(world.log).toEqual([]);
+  });
+});
