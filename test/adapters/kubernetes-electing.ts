@@ -7,7 +7,7 @@ import { virtualClock } from '../../adapters/memory/clock.ts';
 import { recordedLog } from './kubernetes-support.ts';
 
 /** One Lease on a server without time or network of its own. */
-class LeaseServer {
+export class LeaseServer {
   lease: Lease | null = null;
   #revision = 0;
   readonly writes: Lease[] = [];

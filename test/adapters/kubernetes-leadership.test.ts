@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Fenced } from '../../actors/errors.ts';
-import { ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
 import type { LeaseElection } from '../../adapters/kubernetes/leadership.ts';
-import { LEASE_NAME, type Lease } from '../../adapters/kubernetes/lease.ts';
+import { LEASE_NAME } from '../../adapters/kubernetes/lease.ts';
 import { electing } from './kubernetes-electing.ts';
 
 describe('leader election', () => {

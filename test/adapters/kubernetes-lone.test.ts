@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { Fenced } from '../../actors/errors.ts';
 import { kubernetesLeadership } from '../../adapters/kubernetes/leadership-factory.ts';
-import type { Lease } from '../../adapters/kubernetes/lease.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { electing } from './kubernetes-electing.ts';
+import { electing, LeaseServer } from './kubernetes-electing.ts';
 import { connected, recordedLog, simulated } from './kubernetes-support.ts';
 
 describe('a lone process', () => {
