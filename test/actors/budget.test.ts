@@ -110,6 +110,31 @@ describe('when housekeeping has used up its share of the budget', () => {
   });
 });
 
+describe('while nothing may be sent for longer than an assign may take', () => {
+  test('assigns that were accepted are confirmed when it may, and not sent again; others are sent then', async () => {
+    world = await openMetered({ actionMs: 5_000 });
+    const { refs } = await published(1, 6);
+    const [ref] = refs;
+    if (!ref) throw new Error('there is no pool');
+    world.nodes('g0', ...names('spare', 6));
+    await world.advance(MINUTE);
+    const since = lastCall();
+    const assigns = () => world.calls(since).filter(isAssign);
+    world.fail('g0', 'holder-0-0', 'holder-0-1', 'holder-0-2');
+    await world.until(() => assigns().length === 3, 1_000);
+    await world.budget.close(4 * MINUTE);
+    const closed = lastCall();
+    world.fail('g0', 'holder-0-3', 'holder-0-4', 'holder-0-5');
+    await world.advance(4 * MINUTE - 2_000);
+    expect(world.calls(closed)).toEqual([]);
+    const isMoved = () =>
+      Object.values(world.status(ref).ips ?? {}).every(({ state, nodeName }) => state === 'active' && nodeName?.startsWith('spare'));
+    await world.until(isMoved, 20_000);
+    expect(assigns()).toHaveLength(6);
+    expect(world.log).toEqual([]);
+  });
+});
+
 describe('creations', () => {
   test('are 12 in any minute, and hold up no failover', async () => {
     world = await openMetered({ actionMs: 1_000 });

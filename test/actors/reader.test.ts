@@ -1,0 +1,162 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ProviderError } from '../../actors/errors.ts';
+import { type AddressReader, addressReader, type Reading } from '../../actors/jobs/reader.ts';
+import type { Call } from '../../actors/ports.ts';
+import { type VirtualClock, virtualClock } from '../../adapters/memory/clock.ts';
+import { type MemoryProvider, memoryProvider } from '../../adapters/memory/provider.ts';
+import type { Address } from '../../machines/types.ts';
+
+const STEP = 150;
+const CALL: Call = { purpose: 'confirm' };
+
+let clock: VirtualClock;
+let provider: MemoryProvider;
+let reader: AddressReader;
+
+beforeEach(() => {
+  clock = virtualClock();
+  provider = memoryProvider(clock, { quota: 1_000 });
+  reader = addressReader({ provider, clock, stepMs: STEP });
+});
+
+const addresses = (count: number): readonly Address[] =>
+  Array.from({ length: count }, (_, index) => {
+    const address = `203.0.${Math.floor(index / 250)}.${(index % 250) + 1}` as Address;
+    provider.cloud.addAddress(address, 'nyc3');
+    return address;
+  });
+const readAll = (waiting: readonly Address[], since = 0): Promise<readonly Reading[]> =>
+  Promise.all(waiting.map((address) => reader.read(address, since, CALL)));
+/** What each was told: `observed`, or after how many ms to come back. */
+const told = (readings: readonly Reading[]) => readings.map((reading) => (reading.kind === 'later' ? reading.afterMs : reading.kind));
+const calls = (verb: string): number => provider.calls.filter((call) => call.verb === verb).length;
+
+/** Every waiting address comes back when it is told to, or after a step; answers how many lists that took in `ms`. */
+async function listsIn(ms: number, waiting: readonly Address[]): Promise<number> {
+  const before = calls('listRoutedIPs');
+  const dueAt = new Map(waiting.map((address) => [address, clock.monotonic()]));
+  const end = clock.monotonic() + ms;
+  while (clock.monotonic() < end) {
+    for (const address of waiting) {
+      if ((dueAt.get(address) ?? 0) > clock.monotonic()) continue;
+      const reading = await reader.read(address, 0, CALL);
+      dueAt.set(address, clock.monotonic() + (reading.kind === 'later' ? reading.afterMs : STEP));
+    }
+    await clock.advance(10);
+  }
+  return calls('listRoutedIPs') - before;
+}
+
+describe('addresses that are waited for', () => {
+  test('are read one by one while there are two of them', async () => {
+    const two = addresses(2);
+    expect(told(await readAll(two))).toEqual(['observed', 'observed']);
+    expect([calls('findRoutedIP'), calls('listRoutedIPs')]).toEqual([2, 0]);
+  });
+
+  test('share one list from three on, and the next one after a step', async () => {
+    const five = addresses(5);
+    await readAll(five);
+    const [singles, lists] = [calls('findRoutedIP'), calls('listRoutedIPs')];
+    expect([singles, lists]).toEqual([2, 1]);
+    await clock.advance(STEP);
+    expect(told(await readAll(five))).toEqual(five.map(() => 'observed'));
+    expect([calls('findRoutedIP'), calls('listRoutedIPs')]).toEqual([2, 2]);
+    expect(await listsIn(3_000, five)).toBeLessThanOrEqual(3_000 / STEP + 1);
+  });
+
+  test('are not shown the same list twice: they are told when the next one is due', async () => {
+    const five = addresses(5);
+    await readAll(five);
+    await clock.advance(STEP);
+    await readAll(five);
+    await clock.advance(STEP - 40);
+    expect(told(await readAll(five))).toEqual(five.map(() => 40));
+  });
+
+  test('are not shown a list that was begun before their assign was accepted', async () => {
+    const five = addresses(5);
+    await readAll(five);
+    await clock.advance(STEP);
+    const [first] = told(await readAll(five.slice(1)));
+    expect(first).toBe('observed');
+    await clock.advance(50);
+    expect(told(await readAll(five.slice(0, 1), clock.now()))).toEqual([STEP - 50]);
+    expect(told(await readAll(five.slice(0, 1), clock.now() - 50))).toEqual(['observed']);
+  });
+
+  test('get a list every two seconds when there are many of them, and their assigns were accepted at different times', async () => {
+    const many = addresses(30);
+    await readAll(many);
+    expect(await listsIn(20_000, many)).toBeLessThanOrEqual(11);
+  });
+
+  test('get a list that needs three pages every six seconds', async () => {
+    const few = addresses(500).slice(0, 5);
+    await readAll(few);
+    await clock.advance(STEP);
+    await readAll(few);
+    expect(await listsIn(18_000, few)).toBeLessThanOrEqual(4);
+  });
+
+  test('get a list every two seconds while calls wait for the request budget', async () => {
+    const five = addresses(5);
+    await readAll(five);
+    reader.spare(10_000);
+    expect(await listsIn(10_000, five)).toBeLessThanOrEqual(6);
+    expect(await listsIn(3_000, five)).toBeGreaterThan(10);
+  });
+
+  test('that end some other way are not counted for ever', async () => {
+    const five = addresses(5);
+    await readAll(five);
+    await clock.advance(30_000);
+    const lists = calls('listRoutedIPs');
+    await readAll(five.slice(0, 2));
+    expect(calls('listRoutedIPs')).toBe(lists);
+  });
+});
+
+describe('a list that fails', () => {
+  test('fails all that wait for it, and is not begun again by each of them', async () => {
+    const many = addresses(30);
+    provider.faults.next('listRoutedIPs', { kind: 'refuse', error: 'Unavailable' }, 100);
+    const outcomes = await Promise.allSettled(many.map((address) => reader.read(address, 0, CALL)));
+    const failed = outcomes.filter(({ status }) => status === 'rejected');
+    expect(failed.length).toBeGreaterThan(0);
+    expect(await listsInSpiteOfErrors(20_000, many)).toBeLessThanOrEqual(11);
+  });
+
+  test('for want of budget is asked for again when the wait is over, and not before', async () => {
+    const five = addresses(5);
+    const limited = new ProviderError('RateLimited', 'the request budget is spent', { retryAfterMs: 700 });
+    let asked = 0;
+    let isLimited = true;
+    const listRoutedIPs: MemoryProvider['listRoutedIPs'] = async (call) => {
+      asked += 1;
+      if (isLimited) throw limited;
+      return provider.listRoutedIPs(call);
+    };
+    reader = addressReader({ provider: { ...provider, listRoutedIPs }, clock, stepMs: STEP });
+    await readAll(five.slice(0, 2));
+    for (let tries = 0; tries < 3; tries += 1) {
+      await expect(readAll(five.slice(2))).rejects.toMatchObject({ kind: 'RateLimited', retryAfterMs: 700 - tries * 200 });
+      await clock.advance(200);
+    }
+    expect(asked).toBe(1);
+    isLimited = false;
+    await clock.advance(100);
+    expect(told(await readAll(five))).toEqual(five.map(() => 'observed'));
+    expect(asked).toBe(2);
+  });
+});
+
+async function listsInSpiteOfErrors(ms: number, waiting: readonly Address[]): Promise<number> {
+  const before = calls('listRoutedIPs');
+  const end = clock.monotonic() + ms;
+  while (clock.monotonic() < end) {
+    await Promise.allSettled(waiting.map((address) => reader.read(address, 0, CALL)));
+    await clock.advance(STEP);
+  }
+  return calls('listRoutedIPs') - before;
+}

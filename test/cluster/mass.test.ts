@@ -1,0 +1,3 @@
+import { massScenarios } from '../e2e/mass.scenario.ts';
+
+massScenarios();

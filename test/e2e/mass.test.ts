@@ -1,0 +1,3 @@
+import { massScenarios } from './mass.scenario.ts';
+
+massScenarios();
