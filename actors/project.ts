@@ -5,8 +5,18 @@ import type { PoolContext } from '../machines/pool.ts';
 import { addressesIn } from '../machines/rebuild.ts';
 import { phaseOf } from '../machines/record-set.ts';
 import { recordSetConditions, recordSetEvents, recordSetStatus } from '../machines/record-set-status.ts';
-import { annotations, changesAt, failureReason, type PoolView, poolConditions, poolError, poolStatus, stays } from '../machines/status.ts';
-import type { ActorId, Address } from '../machines/types.ts';
+import {
+  annotations,
+  changesAt,
+  failureReason,
+  leavesWhenItCan,
+  type PoolView,
+  poolConditions,
+  poolError,
+  poolStatus,
+  stays,
+} from '../machines/status.ts';
+import type { ActorId, Address, NodeRef } from '../machines/types.ts';
 import { isPool, isRecordSet } from './pools.ts';
 import type { ClusterEvent, ClusterWriter } from './ports/cluster.ts';
 import type { ActorRecord, Clock, Json, Observer, SavedTurn, Transition } from './ports.ts';
@@ -216,7 +226,7 @@ function poolEvents(before: PoolContext | undefined, after: PoolContext): readon
       message: `the older pool ${owner} lists ${address} too, and keeps it`,
     });
   }
-  events.push(...recoveringEvents(before, after));
+  events.push(...recoveringEvents(before, after), ...drainingEvents(before, after));
   const created = after.created.filter((address) => !before?.created.includes(address));
   if (before)
     for (const address of created)
@@ -238,3 +248,15 @@ const recoveringEvents = (before: PoolContext | undefined, after: PoolContext): 
     if (!absence || absenceOf(before?.absent ?? [], absence.node)?.since === absence.since) return [];
     return [{ type: 'Normal' as const, reason: 'Recovering', action: 'Wait', message: stays(address as Address, absence, after) }];
   });
+
+/** Nodes that are about to go since just now, each with the address that is to leave it. */
+const drainingEvents = (before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] =>
+  Object.entries(after.members).flatMap(([address, { node, confirmed }]) => {
+    const isNew = node && confirmed && goes(after, node) && !(before && goes(before, node));
+    return isNew
+      ? [{ type: 'Normal' as const, reason: 'Draining', action: 'Drain', message: leavesWhenItCan(address as Address, node) }]
+      : [];
+  });
+
+const goes = ({ leaving }: PoolContext, { name, providerID }: NodeRef): boolean =>
+  leaving.some((node) => node.name === name && node.providerID === providerID);

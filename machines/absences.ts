@@ -35,7 +35,7 @@ export const keeping = (context: PoolContext, at: number): readonly Candidate[] 
 export function tellMembers(context: PoolContext, at: number): Next {
   const effects: Effect[] = [];
   const members: Record<Address, Member> = { ...context.members };
-  const eligible = new Set([...context.candidates, ...keeping(context, at)].map(keyOf));
+  const eligible = new Set([...context.candidates, ...context.leaving, ...keeping(context, at)].map(keyOf));
   for (const [address, member] of entries(context.members)) {
     if (!member.node) continue;
     const now = eligible.has(keyOf(member.node));

@@ -26,6 +26,7 @@ export const decideGrants = (given: PoolContext, at: number): Grants => {
       members: context.members,
       candidates: context.candidates,
       keeping: keeping(context, at),
+      leaving: context.leaving,
       fullNodes: nodesFull(context.fullNodes, familyServed(context)),
       backOff: context.backOff,
       occupied: context.occupied,
@@ -45,6 +46,18 @@ export function grant(context: PoolContext, at: number): Next {
     const member = members[address];
     if (member) members[address] = { ...member, node: { name, providerID }, ready: false, confirmed: false, eligible: true };
     return tell(context, address, { type: 'NODE_GRANTED', node: { name, providerID }, spaced });
+  });
+  return next({ ...context, members }, effects);
+}
+
+/** Tells addresses that their node is lost which go to another node at once, since that is free: nobody leaves a node that works for nothing. */
+export function relieve(context: PoolContext, at: number): Next {
+  const members: Record<Address, Member> = { ...context.members };
+  const effects = decideGrants(context, at).reliefs.flatMap(({ address }) => {
+    const member = members[address];
+    if (!member?.node) return [];
+    members[address] = { ...member, eligible: false };
+    return [tell(context, address, { type: 'NODE_OBSERVED', name: member.node.name, eligible: false })];
   });
   return next({ ...context, members }, effects);
 }

@@ -29,6 +29,8 @@ export interface GrantInput {
   readonly candidates: readonly Candidate[];
   /** Nodes that may keep an address that sits on them, but get none. */
   readonly keeping: readonly Candidate[];
+  /** Nodes that are about to go: an address that is on one of them stays until another node can be had. */
+  readonly leaving: readonly Candidate[];
   /** Nodes that other pools hold. */
   readonly fullNodes: readonly string[];
   /** Node name → time (ms since the epoch) before which it is not tried again. */
@@ -46,6 +48,8 @@ export interface Grant {
 
 export interface Grants {
   readonly grants: readonly Grant[];
+  /** Addresses that serve on a node about to go, and the nodes that they would be granted if they left it now. */
+  readonly reliefs: readonly Grant[];
   /** When time alone may allow another grant, ms since the epoch; null when only a fact can. */
   readonly nextAt: number | null;
 }
@@ -53,20 +57,38 @@ export interface Grants {
 /** Who gets which node now. An address that already sits on a free node that is eligible, or may keep it, keeps it, whatever else waits: no cloud call is needed for that; one
  *  whose eligible node is about to be let go of by another address of the pool waits for it.
  *  The rest pair the heads of two lines: addresses (unattached first, then by rank) and nodes (unoccupied first, then in queue order; of the
- *  address's region, not held by another pool, not in back-off). While a cool-off is set at most one grant is unconfirmed, and the next one comes
+ *  address's region, not held by another pool, not in back-off, not held by an address that was just started and has not been heard).
+ *  Addresses on nodes about to go come last in line, and stay where they are when no node is left for them. While a cool-off is set at most one grant is unconfirmed, and the next one comes
  *  no sooner than the cool-off after the last confirmed assignment. Source: FLIPOP's assignment queue. */
 export function grants(input: GrantInput, at: number): Grants {
   const taken = new Set(Object.values(input.members).flatMap((member) => (member.node ? [member.node.name] : [])));
   const waiting = Object.entries(input.members)
     .filter(([, member]) => member.ready && !member.retiring)
     .map(([address, member]) => ({ address: address as Address, member }));
-  const kept = keepers(input, waiting, taken);
+  const kept = keepers(input, [...input.candidates, ...input.keeping], waiting, taken);
   for (const { node } of kept) taken.add(node.name);
   const keeping = new Set(kept.map(({ address }) => address));
   const movers = waiting.filter(({ address, member }) => !keeping.has(address) && !waitsWhereItIs(input, member)).sort(inLine);
-  const paired = pairs(input, movers, taken, at);
-  return { grants: [...kept, ...paired.grants], nextAt: paired.nextAt };
+  const leavers = leaversOf(input).filter(({ member }) => !member.ready);
+  const paired = pairs(input, [...movers, ...leavers], taken, at);
+  const moved = paired.grants.filter(({ address }) => input.members[address]?.ready);
+  const reliefs = paired.grants.filter(({ address }) => !input.members[address]?.ready && input.members[address]?.eligible);
+  const going = new Set(moved.map(({ address }) => address));
+  const left = movers.filter(({ address }) => !going.has(address));
+  for (const { node } of moved) taken.add(node.name);
+  const staying = keepers(input, input.leaving, left, taken);
+  return { grants: [...kept, ...moved, ...staying], reliefs, nextAt: paired.nextAt };
 }
+
+/** Those who were confirmed on a node that is about to go, in line. */
+const leaversOf = ({ members, leaving }: GrantInput): readonly Waiter[] =>
+  Object.entries(members)
+    .map(([address, member]) => ({ address: address as Address, member }))
+    .filter(({ member: { node, confirmed, retiring } }) => {
+      const goes = leaving.some(({ name, providerID }) => name === node?.name && providerID === node.providerID);
+      return goes && confirmed && !retiring;
+    })
+    .sort(inLine);
 
 /** The address sits on an eligible node that an address on its way out has not let go of yet: it need not move. */
 function waitsWhereItIs({ members, candidates, keeping }: GrantInput, { holder }: Member): boolean {
@@ -82,10 +104,9 @@ interface Waiter {
 const inLine = (a: Waiter, b: Waiter): number =>
   Number(a.member.holder !== null) - Number(b.member.holder !== null) || a.member.rank - b.member.rank || (a.address < b.address ? -1 : 1);
 
-function keepers(input: GrantInput, waiting: readonly Waiter[], taken: ReadonlySet<string>): Grant[] {
-  const free = new Map(
-    [...input.candidates, ...input.keeping].filter(({ name }) => !taken.has(name)).map((node) => [node.providerID, node]),
-  );
+/** Those who sit on one of the nodes, and may have it. */
+function keepers(input: GrantInput, nodes: readonly Candidate[], waiting: readonly Waiter[], taken: ReadonlySet<string>): Grant[] {
+  const free = new Map(nodes.filter(({ name }) => !taken.has(name)).map((node) => [node.providerID, node]));
   const kept: Grant[] = [];
   for (const { address, member } of [...waiting].sort(inLine)) {
     const node = member.holder === null ? undefined : free.get(member.holder);
@@ -96,13 +117,14 @@ function keepers(input: GrantInput, waiting: readonly Waiter[], taken: ReadonlyS
   return kept;
 }
 
-function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<string>, at: number): Grants {
+function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<string>, at: number): Pick<Grants, 'grants' | 'nextAt'> {
   const full = new Set(input.fullNodes);
   const standing = new Map(
     Object.entries(input.members).flatMap(([address, { stands }]) => (stands ? [[stands.name, address] as const] : [])),
   );
   const occupied = new Set([...input.occupied, ...heldAside(input.members)]);
-  const free = input.candidates.filter(({ name }) => !taken.has(name) && !full.has(name));
+  const unheard = new Set(Object.values(input.members).flatMap(({ heard, holder }) => (heard ? [] : (holder ?? []))));
+  const free = input.candidates.filter(({ name, providerID }) => !taken.has(name) && !full.has(name) && !unheard.has(providerID));
   const line = [
     ...free.filter(({ providerID }) => !occupied.has(providerID)),
     ...free.filter(({ providerID }) => occupied.has(providerID)),

@@ -39,7 +39,7 @@ export function observeCluster(context: PoolContext, event: ClusterObserved): Ne
   const there = new Set(event.nodes.map(({ name }) => name));
   const backOff = Object.fromEntries(Object.entries(context.backOff).filter(([name]) => there.has(name)));
   const absent = absencesAfter(context, found, event.at);
-  return staff(tellMembers({ ...context, query: event.query, candidates, absent, backOff }, event.at));
+  return staff(tellMembers({ ...context, query: event.query, candidates, leaving: found.leaving, absent, backOff }, event.at));
 }
 
 /** What the provider reports of all addresses: lets the members that wait for it start. */

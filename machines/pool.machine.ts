@@ -74,6 +74,7 @@ export const poolMachine = (settings: PoolSettings) => {
         retireAll: always(members.remove),
         staff: always((context) => members.staff(context)),
         grant: always(granting.grant),
+        relieve: always(granting.relieve),
         planGrant: always(granting.planGrant),
         forgetGrant: always(granting.forgetGrant),
         planRecovery: always(absences.planRecovery),
@@ -107,6 +108,7 @@ export const poolMachine = (settings: PoolSettings) => {
         isEmpty: asks((context) => Object.keys(context.members).length === 0),
         hasError: asks(({ error }) => error !== null),
         canGrant: asks((context, event) => pool.isPrimed(context) && granting.decideGrants(context, event.at).grants.length > 0),
+        canRelieve: asks((context, event) => pool.isPrimed(context) && granting.decideGrants(context, event.at).reliefs.length > 0),
         grantsLater: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== null),
         grantsNever: asks((context, event) => granting.decideGrants(context, event.at).nextAt === null),
         grantsOtherwise: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== context.grantAt),
@@ -170,6 +172,7 @@ export const poolMachine = (settings: PoolSettings) => {
                   description: 'Grants as long as an address waits and a node can be had.',
                   always: [
                     { guard: 'canGrant', actions: 'grant' },
+                    { guard: 'canRelieve', actions: 'relieve' },
                     { guard: 'grantsLater', target: 'Spacing', actions: 'planGrant' },
                   ],
                 },
@@ -177,6 +180,7 @@ export const poolMachine = (settings: PoolSettings) => {
                   description: 'The next grant has its time: the cool-off after the last assignment, or the back-off of a node.',
                   always: [
                     { guard: 'canGrant', target: 'Open' },
+                    { guard: 'canRelieve', target: 'Open' },
                     { guard: 'grantsNever', target: 'Open' },
                     { guard: 'grantsOtherwise', target: 'Spacing', reenter: true, actions: 'planGrant' },
                   ],

@@ -24,6 +24,8 @@ export interface PoolContext {
   readonly query: string | null;
   /** Eligible nodes, the next one first. */
   readonly candidates: readonly Candidate[];
+  /** Nodes that match but for being about to go: they keep their addresses until those can move. */
+  readonly leaving: readonly Candidate[];
   /** Nodes that stopped matching and may come back, sorted by name: they keep their addresses meanwhile. */
   readonly absent: readonly Absence[];
   /** Absent nodes for whose machines the provider is being asked, by name. */
@@ -149,6 +151,7 @@ export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolI
   conflicts: {},
   query: null,
   candidates: [],
+  leaving: [],
   absent: remembered?.absent ?? [],
   asking: [],
   recoverAt: null,

@@ -1,24 +1,33 @@
+import { asStaying, isLeaving } from './drain.ts';
 import { asReady } from './grace.ts';
 import { candidatesAmong, compile, ineligible, servingNodes } from './match.ts';
 import type { Candidate, ObservedNode, ObservedPod } from './types.ts';
 import type { PoolSpec } from './validate.ts';
 
-/** How the nodes of the cluster stand to a pool; each list sorted by name. */
+/** How the nodes of the cluster stand to a pool; each list sorted by name, no node in two of them. */
 export interface Standings {
   /** May be granted an address. */
   readonly matching: readonly Candidate[];
-  /** Would match, were they Ready and did they run a pod that is. Told only when the pool has a grace for them. */
+  /** Would match, were they not about to go. Told only when the pool drains nodes. */
+  readonly leaving: readonly Candidate[];
+  /** Would match, were they Ready and did they run a pod that is. Told only when the pool has a grace for them; not of those that are about to go. */
   readonly failing: readonly Candidate[];
 }
 
-type Rules = Pick<PoolSpec, 'match' | 'providerIDPrefix' | 'graceMs'>;
+type Rules = Pick<PoolSpec, 'match' | 'providerIDPrefix' | 'graceMs' | 'drainPolicy'>;
 
 /** Same answer for any order of the nodes and pods. */
 export function standings(nodes: readonly ObservedNode[], pods: readonly ObservedPod[] | null, spec: Rules): Standings {
-  const ours = nodes.filter(({ providerID }) => providerID.startsWith(spec.providerIDPrefix));
   const rules = compile(spec.match);
   const serving = servingNodes(pods, rules);
   const matches = (node: ObservedNode): boolean => ineligible(node, rules, serving) === null;
   const fails = (node: ObservedNode): boolean => !matches(node) && ineligible(asReady(node), rules, null) === null;
-  return { matching: candidatesAmong(ours, matches), failing: spec.graceMs > 0 ? candidatesAmong(ours, fails) : [] };
+  const ours = nodes.filter(({ providerID }) => providerID.startsWith(spec.providerIDPrefix));
+  const goes = (node: ObservedNode): boolean => spec.drainPolicy === 'OnCordon' && isLeaving(node);
+  const staying = ours.filter((node) => !goes(node));
+  return {
+    matching: candidatesAmong(staying, matches),
+    leaving: candidatesAmong(ours, (node) => goes(node) && matches(asStaying(node))),
+    failing: spec.graceMs > 0 ? candidatesAmong(staying, fails) : [],
+  };
 }

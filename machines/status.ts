@@ -5,7 +5,7 @@ import type { NodeBackOff, PoolContext } from './pool.ts';
 import { familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
 import type { RecordSetContext } from './record-set.ts';
 import { recordSetProblem } from './record-set-status.ts';
-import type { Address, JobFailure } from './types.ts';
+import type { Address, JobFailure, NodeRef } from './types.ts';
 
 /** FLIPOP's names for what an address is doing. */
 export type IPState = 'active' | 'in-progress' | 'error' | 'no-match' | 'unassigned' | 'disabled';
@@ -264,6 +264,8 @@ function busyOf(view: PoolView): Finding | null {
   if (isCreating(context.acquiring) || context.acquiring.unpublished) return { reason: 'Creating', message: 'creating an address' };
   const moving = wanted(context).filter((address) => isMoving(view.addresses[address]));
   if (moving.length > 0) return { reason: 'Assigning', message: `assigning ${moving.join(', ')}` };
+  const goes = draining(view);
+  if (goes) return { reason: 'Draining', message: goes };
   const waited = recovering(view);
   if (waited) return { reason: 'Recovering', message: waited };
   if (context.grantAt !== null) return { reason: 'Spacing', message: `the next assignment comes at ${stamp(context.grantAt)}` };
@@ -279,6 +281,21 @@ function recovering(view: PoolView): string | null {
   });
   return waits.length > 0 ? waits.join('; ') : null;
 }
+
+/** Which addresses are to leave their nodes; null for none. */
+function draining({ context, addresses }: PoolView): string | null {
+  const leaves = wanted(context).flatMap((address) => {
+    const shown = addresses[address];
+    const node =
+      shown?.state === 'Stable' ? context.leaving.find(({ providerID }) => providerID === shown.context.assigned?.providerID) : null;
+    return node ? [leavesWhenItCan(address, node)] : [];
+  });
+  return leaves.length > 0 ? leaves.join('; ') : null;
+}
+
+/** What people are told of an address on a node that is about to go. */
+export const leavesWhenItCan = (address: Address, { name }: NodeRef): string =>
+  `${name} is cordoned or about to go: ${address} leaves it as soon as another node is free`;
 
 /** What people are told of an address whose node is given time. */
 export const stays = (address: Address, { node, since }: Absence, { spec }: PoolContext): string =>

@@ -1,5 +1,6 @@
 import { familyOf, parseAddress } from './address.ts';
 import { fullName, type RecordTarget } from './dns.ts';
+import type { DrainPolicy } from './drain.ts';
 import { asRecord, InvalidSpec, list, number, refuse, text } from './fields.ts';
 import type { Match } from './match.ts';
 import { parseSelector } from './selector.ts';
@@ -18,6 +19,7 @@ export interface PoolSpec {
   readonly coolOffMs: number;
   /** How long a node that is not Ready keeps its address, ms; 0 for not at all. */
   readonly graceMs: number;
+  readonly drainPolicy: DrainPolicy;
   readonly match: Match;
   /** Where the active addresses are to be published; null for nowhere. */
   readonly records: RecordTarget | null;
@@ -80,6 +82,7 @@ function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegi
     ips,
     coolOffMs: milliseconds(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds'),
     graceMs: milliseconds(raw.recoveryGraceSeconds, 'spec.recoveryGraceSeconds'),
+    drainPolicy: drainPolicy(text(raw.drainPolicy, 'spec.drainPolicy') || 'OnNotReady'),
     match,
     records,
     dns: records ? fullName(records) : '',
@@ -91,6 +94,9 @@ function milliseconds(value: unknown, field: string): number {
   const seconds = number(value, field, Number.isFinite);
   return seconds > LONGEST_SECONDS ? refuse(`${field} must be at most 31536000, a year`) : seconds * 1000;
 }
+
+const drainPolicy = (value: string): DrainPolicy =>
+  value === 'OnNotReady' || value === 'OnCordon' ? value : refuse('spec.drainPolicy must be OnNotReady or OnCordon');
 
 /** Which nodes match, with selectors that can be parsed. @throws InvalidSpec */
 export function matchOf(raw: Readonly<Record<string, unknown>>): Match {

@@ -69,11 +69,24 @@ export interface FloatingIPPoolSpec {
    * that its machine is gone. 0 or absent means that the address moves at once.
    */
   readonly recoveryGraceSeconds?: number;
+  /**
+   * When an address leaves a node that goes away. OnNotReady or absent: when the node does not match any more.
+   * OnCordon: while it still works, as soon as another node is free; a node that is cordoned, being deleted, or tainted
+   * ToBeDeletedByClusterAutoscaler is granted no address, whatever the tolerations, and keeps its own until then.
+   */
+  readonly drainPolicy?: DrainPolicy;
   /** DNS record that lists the active addresses of the pool. */
   readonly dnsRecordSet?: DNSRecordSet;
   /** Which nodes may hold an address. All parts must hold; an absent part holds for every node. */
   readonly match?: Match;
 }
+
+/**
+ * When an address leaves a node that goes away. OnNotReady or absent: when the node does not match any more. OnCordon:
+ * while it still works, as soon as another node is free; a node that is cordoned, being deleted, or tainted
+ * ToBeDeletedByClusterAutoscaler is granted no address, whatever the tolerations, and keeps its own until then.
+ */
+export type DrainPolicy = 'OnNotReady' | 'OnCordon';
 
 /** DNS record that lists the active addresses of the pool. */
 export interface DNSRecordSet {

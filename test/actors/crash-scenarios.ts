@@ -77,6 +77,21 @@ export const SCENARIOS: readonly Scenario[] = [
     holders: { [A]: ['a', 'c'], [B]: ['b'] },
   },
   {
+    name: 'drain',
+    before: (world) => {
+      world.nodes(node('a'), node('b'), node('c'));
+      world.address(A, 'a');
+      world.address(B, 'b');
+      return world.pool('ingress', { ips: [A, B], drainPolicy: 'OnCordon' });
+    },
+    ready: (world, ref) => active(world, ref, 2),
+    sends: 'assignRoutedIP',
+    begin: (world) => world.cluster.setNode(node('a', { unschedulable: true })),
+    isOver: (world, ref) => on(world, { [A]: 'c' }) && active(world, ref, 2),
+    withinMs: 30_000,
+    holders: { [A]: ['a', 'c'], [B]: ['b'] },
+  },
+  {
     name: 'failover while cool-off',
     before: (world) => {
       world.nodes(node('a'), node('b'), node('c'), node('d'));

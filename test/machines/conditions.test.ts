@@ -67,6 +67,12 @@ describe('the conditions of a pool', () => {
     ['creates an address', view({ acquiring: { ...NOT_ACQUIRING, unpublished: C } }), 'Creating', 'creating an address'],
     ['assigns one', view({}, { [A]: shown('Assigning'), [B]: stable(B, 'b') }), 'Assigning', A],
     [
+      'waits for a node to which an address can move from one that is about to go',
+      view({ leaving: [aNode('a').candidate] }),
+      'Draining',
+      `a is cordoned or about to go: ${A} leaves it as soon as another node is free`,
+    ],
+    [
       'gives a node time to come back',
       view({ spec: specOf({ recoveryGraceSeconds: 30 }), absent: [{ node: aNode('a').candidate, since: START, askAt: null }] }),
       'Recovering',
@@ -170,6 +176,10 @@ const anyView: fc.Arbitrary<PoolView> = fc
     conflicts: seldom(fc.constant({ [B]: 'default/older' })).map((some) => some ?? {}),
     grantAt: seldom(fc.nat()),
     absent: fc.array(absence, { maxLength: 1 }),
+    leaving: fc.array(
+      fc.constantFrom('a', 'b').map((name) => aNode(name).candidate),
+      { maxLength: 1 },
+    ),
     lastAssignmentAt: fc.option(fc.nat()),
     backOff: fc.constantFrom({}, { a: { until: START, attempts: 1 } }),
     acquiring,

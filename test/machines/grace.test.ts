@@ -10,7 +10,12 @@ import { cluster, grantsIn, named, ready, serving, spec, toldIn } from './pool-w
 const match = { nodeLabel: 'pool=work', podLabel: 'app=nginx' };
 const names = (candidates: readonly Candidate[]): readonly string[] => candidates.map(({ name }) => name);
 const stand = (nodes: readonly ObservedNode[], pods: readonly ObservedPod[], graceMs = 30 * SECOND) => {
-  const { matching, failing } = standings(frozen(nodes), frozen(pods), { match, providerIDPrefix: PREFIX, graceMs });
+  const { matching, failing } = standings(frozen(nodes), frozen(pods), {
+    match,
+    providerIDPrefix: PREFIX,
+    graceMs,
+    drainPolicy: 'OnNotReady',
+  });
   return { matching: names(matching), failing: names(failing) };
 };
 const pods = [pod()];

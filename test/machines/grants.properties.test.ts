@@ -44,7 +44,11 @@ const members = fc
   .map((entries) => Object.fromEntries(entries) as GrantInput['members']);
 
 /** Some of the nodes may be granted addresses, some others may keep theirs. */
-const nodes = fc.tuple(candidates, fc.nat(2)).map(([all, aside]) => ({ candidates: all.slice(aside), keeping: all.slice(0, aside) }));
+const nodes = fc.tuple(candidates, fc.nat(2), fc.nat(2)).map(([all, keep, leave]) => ({
+  candidates: all.slice(keep + leave),
+  keeping: all.slice(0, keep),
+  leaving: all.slice(keep, keep + leave),
+}));
 
 const rest = fc.record({
   members,
@@ -73,9 +77,10 @@ const always = (holds: (given: GrantInput) => void) =>
   );
 
 test('the cases tried are of every kind', () => {
-  const seen = { kept: 0, moved: 0, both: 0, nothing: 0, later: 0 };
+  const seen = { kept: 0, moved: 0, both: 0, nothing: 0, later: 0, relieved: 0 };
   always((given) => {
-    const { grants: all, nextAt } = grants(given, at);
+    const { grants: all, reliefs, nextAt } = grants(given, at);
+    seen.relieved += Number(reliefs.length > 0);
     const keeps = all.filter((grant) => isKept(given, grant)).length;
     seen.kept += Number(keeps > 0);
     seen.moved += Number(keeps < all.length);
@@ -92,9 +97,22 @@ describe('whatever waits and whatever can be had', () => {
       const names = grants(given, at).grants.map(({ node: { name } }) => name);
       expect(new Set(names).size).toBe(names.length);
       const open = ({ name }: Candidate) => !takenIn(given).includes(name) && !given.fullNodes.includes(name);
-      const allowed = [...given.candidates, ...given.keeping].filter(open).map(({ name }) => name);
+      const allowed = [...given.candidates, ...given.keeping, ...given.leaving].filter(open).map(({ name }) => name);
       expect(allowed).toEqual(expect.arrayContaining(names));
       expect(given.candidates.map(({ name }) => name)).toEqual(expect.arrayContaining(moved(given).map(({ node: { name } }) => name)));
+    });
+  });
+
+  test('nobody leaves a node that is about to go but for a node of its own, which matches, and only who serves there', () => {
+    always((given) => {
+      const { grants: granted, reliefs } = grants(given, at);
+      const names = [...granted, ...reliefs].map(({ node: { name } }) => name);
+      expect(new Set(names).size).toBe(names.length);
+      for (const { address, node: next } of reliefs) {
+        expect(given.candidates).toContainEqual(next);
+        expect(given.leaving.map(({ name }) => name)).toContain(given.members[address]?.node?.name);
+        expect(given.members[address]).toMatchObject({ ready: false, confirmed: true, retiring: false });
+      }
     });
   });
 
@@ -218,8 +236,11 @@ describe('in one region and without a cool-off', () => {
       const given = plain(raw);
       const { nextAt } = grants(given, at);
       if (nextAt === null) return;
-      const fewer = grants(given, at).grants.length;
-      expect(grants(given, nextAt).grants.length).toBeGreaterThan(fewer);
+      const going = (now: number): number => {
+        const decided = grants(given, now);
+        return decided.grants.filter((grant) => !isKept(given, grant)).length + decided.reliefs.length;
+      };
+      expect(going(nextAt)).toBeGreaterThan(going(at));
     });
   });
 });

@@ -7,6 +7,7 @@ const input = (change: Partial<GrantInput> = {}): GrantInput => ({
   members: {},
   candidates: [],
   keeping: [],
+  leaving: [],
   fullNodes: [],
   backOff: {},
   occupied: [],

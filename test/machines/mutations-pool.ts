@@ -52,6 +52,19 @@ const withAbsent = ({ candidates, absent }: PoolContext): Pick<PoolContext, 'can
   candidates: [...candidates, ...absent.map(({ node: each }) => each)],
 });
 
+/** The pool lists A, drains nodes, and A is on node a. */
+const draining = [
+  observes({ ips: [A], drainPolicy: 'OnCordon' }),
+  nodes('a'),
+  event('PROVIDER_OBSERVED', provided(observed(A))),
+  waits(A),
+  event('ASSIGNED', assigned(A, refOf('a'))),
+];
+/** The nodes that are about to go can be had like any other. */
+const withLeaving = ({ candidates, leaving }: PoolContext): Pick<PoolContext, 'candidates'> => ({
+  candidates: [...candidates, ...leaving],
+});
+
 const toOther = (effect: Effect): Effect =>
   effect.type === 'tell' ? { ...effect, params: { ...effect.params, to: `pool/default/other${effect.params.to.slice(-15)}` } } : effect;
 
@@ -212,6 +225,34 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     mutation: 'nobody listens when the provider says that a machine is gone',
     spoil: action<PoolContext>('noteAnswers', (context, { at }) => absences.noteAnswers(context, { gone: [] }, at)),
     events: [...recovering, event('xstate.done.actor.findNodes', { output: { gone: [providerIDOf('a')] } })],
+  },
+  'a node that is about to go is granted to nobody who is not on it': {
+    mutation: 'a node that is about to go is granted like any other',
+    spoil: (chart) =>
+      grants(withLeaving)(
+        guard<PoolContext>(
+          'canGrant',
+          (context, { at }) => granting.decideGrants({ ...context, ...withLeaving(context) }, at).grants.length > 0,
+        )(chart),
+      ),
+    events: [...draining, event('CLUSTER_OBSERVED', cluster(node('a').cordoned())), waits(A)],
+  },
+  'no more addresses leave a node that is about to go than there are nodes for them': {
+    mutation: 'an address leaves a node that is about to go although there is no other',
+    spoil: action<PoolContext, ClusterObserved>('observeCluster', (context, fact) => {
+      const { context: after, effects } = facts.observeCluster(context, fact);
+      const lost = after.leaving.map(({ name }) => pool.tell(after, A, { type: 'NODE_OBSERVED', name, eligible: false }));
+      return { context: after, effects: [...effects, ...lost] };
+    }),
+    events: [...draining, event('CLUSTER_OBSERVED', cluster(node('a').cordoned()))],
+  },
+  'nobody stays on a node that is about to go who could leave it now': {
+    mutation: 'an address leaves a node that is about to go only when an address waits',
+    spoil: guard<PoolContext>(
+      'canRelieve',
+      (context, { type, at }) => type === 'READY' && granting.decideGrants(context, at).reliefs.length > 0,
+    ),
+    events: [...draining, event('CLUSTER_OBSERVED', cluster(node('a').cordoned(), node('b')))],
   },
   'nobody waits who could be granted a node now': {
     mutation: 'a node that joins is noticed only when the next address begins to wait',

@@ -143,6 +143,25 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
     return asked.every((ref) => absenceOf(absent, ref)?.askAt !== null) && absent.every(({ node }) => !gone.includes(node.providerID));
   },
 
+  'a node that is about to go is granted to nobody who is not on it': ({ after }) =>
+    grantsOf(after).every(({ to, node: { name, providerID } }) => {
+      const member = Object.entries(contextOf(after).members).find(([address]) => to.endsWith(`/${address}`))?.[1];
+      return contextOf(after).leaving.every((node) => node.name !== name) || member?.holder === providerID;
+    }),
+
+  'no more addresses leave a node that is about to go than there are nodes for them': ({ after }) => {
+    const { leaving, candidates, members } = contextOf(after);
+    const goes = (name: string) => leaving.some((node) => node.name === name);
+    const told = sends(after, 'NODE_OBSERVED').filter(
+      ({ event }) => !(event as NodeObserved).eligible && goes((event as NodeObserved).name),
+    );
+    const taken = Object.values(members).flatMap(({ node }) => (node ? [node.name] : []));
+    return told.length <= candidates.filter(({ name }) => !taken.includes(name)).length;
+  },
+
+  'nobody stays on a node that is about to go who could leave it now': ({ event, after }) =>
+    !inside(after, 'Serving') || !isPrimed(contextOf(after)) || decideGrants(contextOf(after), event.at).reliefs.length === 0,
+
   'nobody waits who could be granted a node now': ({ event, after }) =>
     !inside(after, 'Serving') || !isPrimed(contextOf(after)) || decideGrants(contextOf(after), event.at).grants.length === 0,
 };

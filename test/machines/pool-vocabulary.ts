@@ -75,6 +75,25 @@ export const RECOVERING = [
   event('xstate.after.recovery.pool.Serving.recovering.Waiting', {}, START + 30 * SECOND),
 ];
 
+const DRAIN = { ips: [A, B], drainPolicy: 'OnCordon' };
+
+/** What decides whether an address leaves a node that is about to go, for a pool that lists A and B, on nodes a, b and c. */
+export const DRAINING = [
+  event('SPEC_OBSERVED', spec(DRAIN)),
+  event('SPEC_OBSERVED', spec({ ...DRAIN, assignmentCoolOffSeconds: 20 })),
+  event('CLUSTER_OBSERVED', named('a', 'b')),
+  event('CLUSTER_OBSERVED', cluster(node('a').cordoned(), node('b').goingAway())),
+  event('CLUSTER_OBSERVED', cluster(node('a').cordoned(), node('b').goingAway(), node('c'))),
+  event('CLUSTER_OBSERVED', cluster(node('a').cordoned().notReady(), node('b'))),
+  event('PROVIDER_OBSERVED', provided(observed(A, 'a'), observed(B, 'b'))),
+  event('READY', ready(A, 'a')),
+  event('READY', ready(B, 'b')),
+  event('ASSIGNED', assigned(A, refOf('a'), false)),
+  event('ASSIGNED', assigned(B, refOf('b'), false)),
+  event('ASSIGNED', assigned(A, refOf('c'))),
+  event('xstate.after.nextGrant.pool.Serving.granting.Spacing', {}, START + 20 * SECOND),
+];
+
 /** Outcomes of a creation, and the facts that can come in between, for a pool that lists A and wants one address or two. */
 export const CREATING = [
   event('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 1 })),
@@ -115,6 +134,7 @@ export const poolTelling: Telling = ({ value, context }) => {
     query,
     candidates,
     absent,
+    leaving,
     asking,
     members,
     provided: list,
@@ -129,8 +149,18 @@ export const poolTelling: Telling = ({ value, context }) => {
   if (deleted) return [value, Object.keys(members), intent !== null, unpublished, unclear.length];
   return [
     value,
-    [known?.desired, known?.ips.length, known?.match.nodeLabel, known?.graceMs, error !== null, query !== null, list !== null],
+    [
+      known?.desired,
+      known?.ips.length,
+      known?.match.nodeLabel,
+      known?.graceMs,
+      known?.coolOffMs,
+      error !== null,
+      query !== null,
+      list !== null,
+    ],
     candidates.map(({ name }) => name).sort(),
+    leaving.map(({ name }) => name),
     [absent.map(({ node: { name }, askAt }) => [name, askAt !== null]), asking],
     Object.entries(members).map(([address, { ready: waits, node: held, confirmed, eligible, retiring, heard }]) => [
       address,
