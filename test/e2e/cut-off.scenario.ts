@@ -64,13 +64,15 @@ export const cutOffScenarios = () => {
     test('by the leader: it gives up before another one leads, its status comes too late, and it follows once it can', async () => {
       const situation = await serveByFleet(stage(), 3);
       const { fleet, leader, ip, holder, term } = situation;
-      const slow = stage().cloud.faults.add({ kind: 'slowAction', ms: 500, match: { method: 'POST', path: '/actions$' } });
+      const known = await leader.figure(ASSIGNMENTS);
+      const slow = stage().cloud.faults.add({ kind: 'slowAction', ms: 800, match: { method: 'POST', path: '/actions$' } });
       await stage().notReady(holder);
       await stage().until('the assign was received', () => stage().assigns(ip).length === 2);
       leader.api.hold();
       slow.remove();
-      await stage().until('the leader knows that the address is active', () => knowsActive(leader, ip));
-      expect((await stage().getPool('ingress')).status?.ips?.[ip]?.state).toBe('in-progress');
+      await stage().until('the leader knows that it is done', async () => (await leader.figure(ASSIGNMENTS)) === known + 1);
+      expect(stage().heldBy(ip)).not.toBe(holder);
+      expect(await stage().activeOn('ingress', ip)).not.toBe(stage().heldBy(ip));
       const now = await movedFrom(situation, holder);
       expect(stage().assigns(ip).slice(1)).toEqual([{ address: ip, node: now }]);
       const next = await fleet.leader();
@@ -169,13 +171,8 @@ async function told(stage: Stage): Promise<unknown> {
   return { term, ips, lastAssignmentTime };
 }
 
-const knowsActive = async ({ operator }: Replica, ip: string): Promise<boolean> => {
-  const { text } = await operator.metrics();
-  return text.split('\n').some((line) => line.startsWith('flipop_floatingippoolcontroller_ip_state{') && isActive(line, ip));
-};
-
-const isActive = (line: string, ip: string): boolean =>
-  line.includes(`ip="${ip}"`) && line.includes('state="active"') && line.endsWith(' 1');
+/** Assignments that were confirmed to the leader. */
+const ASSIGNMENTS = 'flipop_floatingippoolcontroller_ip_assignments';
 
 /** When it logged a line last, ms since the epoch; never is NaN. */
 const timeOf = ({ operator }: Replica, message: string): number =>
