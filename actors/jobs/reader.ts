@@ -23,7 +23,7 @@ export interface AddressReader {
 export interface ReaderOptions {
   readonly provider: Provider;
   readonly clock: Clock;
-  /** From one short list to the next while few wait: as often as a single one would be read, ms. */
+  /** How soon after a look a job that waits for a short action comes back for another one, ms. */
   readonly stepMs: number;
 }
 
@@ -74,7 +74,8 @@ function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): A
 
   const spacing = (): number => {
     const isSparing = pages > 1 || waiting.size >= MANY || clock.monotonic() < sparingUntil;
-    return isSparing ? pages * MS_PER_PAGE : stepMs;
+    // Jobs come back at different moments of a step: with one list a step they would wait for it as long as for the step itself.
+    return isSparing ? pages * MS_PER_PAGE : stepMs / 3;
   };
   const expect = (address: Address, shownAt: number, inMs: number): void => {
     const now = clock.monotonic();
@@ -97,6 +98,7 @@ function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): A
     });
     return started;
   };
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => void clock.after(Math.ceil(ms), resolve));
   /** The newest list as long as no other one is due: its news, or when the next one is. Else the next one. */
   const listFor = (shownAt: number, since: number, purpose: Purpose): Listing | number => {
     const now = clock.monotonic();
@@ -124,7 +126,9 @@ function readerOf(family: Family, { provider, clock, stepMs }: ReaderOptions): A
           retryAfterMs: limitedUntil - now,
         });
       }
-      const found = listFor(shownAt, since, call.purpose);
+      let found = listFor(shownAt, since, call.purpose);
+      // To come back costs more than so short a wait.
+      for (; typeof found === 'number' && found < stepMs; found = listFor(shownAt, since, call.purpose)) await pause(found);
       if (typeof found === 'number') return { kind: 'later', afterMs: found };
       expect(address, found.begunAt, spacing());
       const observed = (await found.result).get(address);
