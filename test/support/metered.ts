@@ -23,10 +23,10 @@ import { node, PROVIDER } from './world.ts';
 
 const FACTS = { addresses: true, dns: true, ipv6: true, addressesPerNode: 1, providerIDPrefix: 'digitalocean://', missing: null };
 
-/** What DigitalOcean allows a token, at the simulator and for the operator. */
-export const LIMIT = { perMinute: 250, perHour: 5_000 };
+/** What DigitalOcean allows a token. */
+const LIMIT = { perMinute: 250, perHour: 5_000 };
 
-/** The operator on memory parts and a virtual clock, its real DigitalOcean adapter under the real limits of a token: each request, also each page of a
+/** The operator on memory parts and a virtual clock, its real DigitalOcean adapter under the limits of a token, the real ones unless others are given: each request, also each page of a
  *  list, goes over HTTP to the simulator, whose limits run by the same clock. No virtual time passes while a request is on its way. */
 export interface Metered {
   readonly clock: VirtualClock;
@@ -52,10 +52,10 @@ export interface Metered {
   close(): Promise<void>;
 }
 
-export async function openMetered(options: Omit<SimulatorOptions, 'now'> = {}): Promise<Metered> {
+export async function openMetered({ rateLimit = LIMIT, ...options }: Omit<SimulatorOptions, 'now'> = {}): Promise<Metered> {
   const clock = virtualClock();
-  const cloud = await startDigitalOcean({ rateLimit: LIMIT, reservedIPQuota: 5_000, ...options, now: clock.now });
-  const budget = memoryBudget(clock, LIMIT);
+  const cloud = await startDigitalOcean({ rateLimit, reservedIPQuota: 5_000, ...options, now: clock.now });
+  const budget = memoryBudget(clock, rateLimit);
   const log: string[] = [];
   const note = (message: string, fields?: unknown): void => void log.push(`${message} ${JSON.stringify(fields)}`);
   const quiet: Log = { debug: () => {}, info: () => {}, warn: note, error: note };
