@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../demo/time.ts';
 import type { Call } from '../simulator/digitalocean/call-log.ts';
 import { isAssign } from './drill.ts';
-import { distribution, type Figure } from './figures.ts';
+import { distribution, type Figure, quantile } from './figures.ts';
 import { cpuMs } from './processes.ts';
 import type { Measured, Plan } from './scenario.ts';
 import { openWorld, type World } from './world.ts';
@@ -99,7 +99,8 @@ function figures(calls: readonly Call[], { begunAt, doneMs, cpu, perMinute, pool
     { what: 'pages of lists', value: lists.length, unit: '' },
     { what: 'other reads', value: reads.length - lists.length, unit: '' },
     { what: 'calls refused with 429', value: refused.length, unit: '', target: { exactly: 0 } },
-    ...distribution('NotReady of all -> first assign of an address', [...firsts.values()]),
+    { what: 'NotReady of all -> 200th address assigned', value: quantile([...firsts.values()], 200 / ADDRESSES), unit: 'ms' },
+    ...distribution('NotReady of all -> an address assigned', [...firsts.values()]),
     ...(pools > 1 ? [fairness(firsts, pools, holders)] : []),
     { what: 'CPU of the operator, of one core', value: cpu * 100, unit: '%' },
   ];
