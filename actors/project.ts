@@ -1,4 +1,5 @@
 import { absenceOf } from '../machines/grace.ts';
+import type { Member } from '../machines/grants.ts';
 import type { AddressContext } from '../machines/ip.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import type { PoolContext } from '../machines/pool.ts';
@@ -10,6 +11,7 @@ import {
   changesAt,
   failureReason,
   leavesWhenItCan,
+  leftText,
   type PoolView,
   poolConditions,
   poolError,
@@ -226,7 +228,7 @@ function poolEvents(before: PoolContext | undefined, after: PoolContext): readon
       message: `the older pool ${owner} lists ${address} too, and keeps it`,
     });
   }
-  events.push(...recoveringEvents(before, after), ...drainingEvents(before, after));
+  events.push(...recoveringEvents(before, after), ...drainingEvents(before, after), ...contentionEvents(before, after));
   const created = after.created.filter((address) => !before?.created.includes(address));
   if (before)
     for (const address of created)
@@ -260,3 +262,10 @@ const drainingEvents = (before: PoolContext | undefined, after: PoolContext): re
 
 const goes = ({ leaving }: PoolContext, { name, providerID }: NodeRef): boolean =>
   leaving.some((node) => node.name === name && node.providerID === providerID);
+
+/** Addresses that are left to somebody else since just now. */
+const contentionEvents = (before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] =>
+  (Object.entries(after.members) as [Address, Member][]).flatMap(([address, member]) => {
+    const isNew = member.contest.restsSince !== null && !member.node && (before?.members[address]?.contest.restsSince ?? null) === null;
+    return isNew ? [{ type: 'Warning' as const, reason: 'Contended', action: 'Verify', message: leftText(after, address, member) }] : [];
+  });

@@ -1,21 +1,26 @@
 import { keeping } from './absences.ts';
 import { nodesFull } from './claims.ts';
+import { adopted, rebasedContest, restsUntil, triedAgain } from './contention.ts';
 import { type Grants, grants, type Member } from './grants.ts';
-import { familyServed, type Next, next, type PoolContext, tell } from './pool.ts';
+import { entries, familyServed, type Next, next, type PoolContext, tell } from './pool.ts';
 import type { Address } from './types.ts';
 
 /** A pool hands out nodes: what `grants` decides, as changes of the pool and messages to its addresses. */
 
 /** The context as if no time in it lay ahead: after the clock was set back, a wait lasts its whole time again and no longer. */
 function rebased(context: PoolContext, at: number): PoolContext {
-  const { lastAssignmentAt, backOff } = context;
+  const { lastAssignmentAt, backOff, members } = context;
   const ahead = Object.entries(backOff).filter(([, { since }]) => since !== undefined && since > at);
-  if (ahead.length === 0 && (lastAssignmentAt ?? at) <= at) return context;
+  const isAhead = ({ contest: { restsSince } }: Member): boolean => restsSince !== null && restsSince > at;
+  if (ahead.length === 0 && (lastAssignmentAt ?? at) <= at && !Object.values(members).some(isAhead)) return context;
   const again = ahead.map(([name, { since, until, attempts }]) => [name, { since: at, until: at + until - (since ?? at), attempts }]);
   return {
     ...context,
     lastAssignmentAt: lastAssignmentAt === null ? null : Math.min(lastAssignmentAt, at),
     backOff: { ...backOff, ...Object.fromEntries(again) },
+    members: Object.fromEntries(
+      entries(members).map(([address, member]) => [address, { ...member, contest: rebasedContest(member.contest, at) }]),
+    ),
   };
 }
 
@@ -30,12 +35,22 @@ export const decideGrants = (given: PoolContext, at: number): Grants => {
       fullNodes: nodesFull(context.fullNodes, familyServed(context)),
       backOff: context.backOff,
       occupied: context.occupied,
+      resting: restingIn(context, at),
       coolOffMs: context.spec?.coolOffMs ?? 0,
       lastAssignmentAt: context.lastAssignmentAt,
     },
     at,
   );
 };
+
+/** The addresses that are left to somebody else for a time, each with the end of it. */
+const restingIn = ({ members, spec }: PoolContext, at: number): Readonly<Record<Address, number>> =>
+  Object.fromEntries(
+    entries(members).flatMap(([address, { contest }]) => {
+      const until = restsUntil(contest, spec?.contention ?? null, at);
+      return until === null ? [] : [[address, until]];
+    }),
+  );
 
 /** Hands out every node that can be had now. */
 export function grant(context: PoolContext, at: number): Next {
@@ -44,7 +59,11 @@ export function grant(context: PoolContext, at: number): Next {
   const members: Record<Address, Member> = { ...context.members };
   const effects = decided.map(({ address, node: { name, providerID } }) => {
     const member = members[address];
-    if (member) members[address] = { ...member, node: { name, providerID }, ready: false, confirmed: false, eligible: true };
+    if (member) {
+      const rules = context.spec?.contention ?? null;
+      const contest = member.holder === providerID ? adopted(member.contest) : triedAgain(member.contest, rules, at);
+      members[address] = { ...member, node: { name, providerID }, ready: false, confirmed: false, eligible: true, contest };
+    }
     return tell(context, address, { type: 'NODE_GRANTED', node: { name, providerID }, spaced });
   });
   return next({ ...context, members }, effects);

@@ -1,3 +1,4 @@
+import type { Contest } from './contention.ts';
 import type { Address, Candidate, NodeRef, ProviderID } from './types.ts';
 
 /** What the pool knows of one of its addresses. */
@@ -19,6 +20,8 @@ export interface Member {
   readonly eligible: boolean;
   /** True once the address has said where it stands since it was started. */
   readonly heard: boolean;
+  /** Whether somebody else moves it, too. */
+  readonly contest: Contest;
   /** True from the moment the address is no longer wanted until it is released. */
   readonly retiring: boolean;
 }
@@ -37,6 +40,8 @@ export interface GrantInput {
   readonly backOff: Readonly<Record<string, { readonly until: number }>>;
   /** Providers' ids of nodes that hold an address which no member stands for: tried last. */
   readonly occupied: readonly ProviderID[];
+  /** Time (ms since the epoch) before which an address is not moved: somebody else wants it elsewhere. */
+  readonly resting: Readonly<Record<Address, number>>;
   readonly coolOffMs: number;
   readonly lastAssignmentAt: number | null;
 }
@@ -58,7 +63,7 @@ export interface Grants {
  *  whose eligible node is about to be let go of by another address of the pool waits for it.
  *  The rest pair the heads of two lines: addresses (unattached first, then by rank) and nodes (unoccupied first, then in queue order; of the
  *  address's region, not held by another pool, not in back-off, not held by an address that was just started and has not been heard).
- *  Addresses on nodes about to go come last in line, and stay where they are when no node is left for them. While a cool-off is set at most one grant is unconfirmed, and the next one comes
+ *  An address that rests keeps a node on which it sits, and is not moved. Addresses on nodes about to go come last in line, and stay where they are when no node is left for them. While a cool-off is set at most one grant is unconfirmed, and the next one comes
  *  no sooner than the cool-off after the last confirmed assignment. Source: FLIPOP's assignment queue. */
 export function grants(input: GrantInput, at: number): Grants {
   const taken = new Set(Object.values(input.members).flatMap((member) => (member.node ? [member.node.name] : [])));
@@ -68,16 +73,19 @@ export function grants(input: GrantInput, at: number): Grants {
   const kept = keepers(input, [...input.candidates, ...input.keeping], waiting, taken);
   for (const { node } of kept) taken.add(node.name);
   const keeping = new Set(kept.map(({ address }) => address));
-  const movers = waiting.filter(({ address, member }) => !keeping.has(address) && !waitsWhereItIs(input, member)).sort(inLine);
+  const open = waiting.filter(({ address, member }) => !keeping.has(address) && !waitsWhereItIs(input, member)).sort(inLine);
+  const movers = open.filter(({ address }) => (input.resting[address] ?? at) <= at);
+  const rested = open.flatMap(({ address }) => input.resting[address] ?? []).filter((until) => until > at);
   const leavers = leaversOf(input).filter(({ member }) => !member.ready);
   const paired = pairs(input, [...movers, ...leavers], taken, at);
   const moved = paired.grants.filter(({ address }) => input.members[address]?.ready);
   const reliefs = paired.grants.filter(({ address }) => !input.members[address]?.ready && input.members[address]?.eligible);
   const going = new Set(moved.map(({ address }) => address));
-  const left = movers.filter(({ address }) => !going.has(address));
+  const left = open.filter(({ address }) => !going.has(address));
   for (const { node } of moved) taken.add(node.name);
   const staying = keepers(input, input.leaving, left, taken);
-  return { grants: [...kept, ...moved, ...staying], reliefs, nextAt: paired.nextAt };
+  const times = [paired.nextAt ?? [], ...rested].flat();
+  return { grants: [...kept, ...moved, ...staying], reliefs, nextAt: times.length > 0 ? Math.min(...times) : null };
 }
 
 /** Those who were confirmed on a node that is about to go, in line. */

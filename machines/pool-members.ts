@@ -1,5 +1,7 @@
 import { backoffMs } from './backoff.ts';
+import { moved, NO_CONTEST } from './contention.ts';
 import type { Assigned, Effect, Failed, Ready } from './events.ts';
+import { absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
 import type { AddressInput } from './ip.ts';
 import {
@@ -53,6 +55,7 @@ const newMember = (rank: number, observed: ObservedAddress | null): Member => ({
   stands: null,
   confirmed: false,
   eligible: false,
+  contest: NO_CONTEST,
   retiring: false,
   heard: false,
 });
@@ -77,7 +80,7 @@ const withMember = (context: PoolContext, address: Address, change: Partial<Memb
 
 /** The address wants a node. One that lost its node goes to the end of the line, so that a recovering node can get its own address back;
  *  a node that lost its address while it matches goes to the head of its line. */
-export function onReady(context: PoolContext, { address, holder, region }: Ready): Next {
+export function onReady(context: PoolContext, { address, holder, region, at }: Ready): Next {
   const member = context.members[address];
   if (!member || member.retiring) return next(context);
   const rank = member.node ? context.nextRank : member.rank;
@@ -93,9 +96,21 @@ export function onReady(context: PoolContext, { address, holder, region }: Ready
       confirmed: false,
       eligible: false,
       rank,
+      contest: wasMoved(context, member, holder) ? moved(member.contest, context.spec?.contention ?? null, at) : member.contest,
     }),
     nextRank: Math.max(context.nextRank, rank + 1),
   });
+}
+
+/** Somebody else put the address elsewhere: away from the node on which it served, or from where they had put it before. */
+function wasMoved(
+  { absent }: PoolContext,
+  { node, confirmed, eligible, holder: former, contest }: Member,
+  holder: ProviderID | null,
+): boolean {
+  if (!node) return contest.restsSince !== null && holder !== former;
+  // A machine that goes takes its address off by itself, and its node is not Ready then.
+  return confirmed && eligible && holder !== node.providerID && absenceOf(absent, node) === null;
 }
 
 const standsStill = ({ stands }: Member, holder: ProviderID | null): NodeRef | null =>

@@ -177,7 +177,8 @@ export const poolMachine = (settings: PoolSettings) => {
                   ],
                 },
                 Spacing: {
-                  description: 'The next grant has its time: the cool-off after the last assignment, or the back-off of a node.',
+                  description:
+                    'The next grant has its time: the cool-off after the last assignment, the back-off of a node, or the rest of a contended address.',
                   always: [
                     { guard: 'canGrant', target: 'Open' },
                     { guard: 'canRelieve', target: 'Open' },

@@ -1,5 +1,7 @@
 import { nodesFull } from './claims.ts';
+import { restsUntil } from './contention.ts';
 import { type Absence, absenceOf } from './grace.ts';
+import type { Member } from './grants.ts';
 import type { AddressContext } from './ip.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
 import { familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
@@ -39,6 +41,7 @@ export interface IPStatus {
   readonly epoch?: number;
   readonly coolOffUntil?: string;
   readonly inDoubt?: boolean;
+  readonly contendedUntil?: string;
   readonly notReadySince?: string;
   readonly graceUntil?: string;
 }
@@ -122,6 +125,7 @@ function ipStatus(view: PoolView, address: Address): IPStatus {
   if (!shown) return { state: 'in-progress' };
   const { context, state } = shown;
   const absence = absenceShown(view, shown);
+  const contended = contendedUntil(view, address);
   return {
     state: ipState(shown),
     ...(context.assigned && { nodeName: context.assigned.name }),
@@ -134,6 +138,7 @@ function ipStatus(view: PoolView, address: Address): IPStatus {
     ...(context.epoch > 0 && { epoch: context.epoch }),
     ...(context.coolOffUntil !== null && state === 'CoolOff' && { coolOffUntil: stamp(context.coolOffUntil) }),
     ...(context.inDoubtUntil !== null && { inDoubt: true }),
+    ...(contended !== null && { contendedUntil: stamp(contended) }),
     ...(absence && { notReadySince: stamp(absence.since), graceUntil: stamp(absence.since + (view.context.spec?.graceMs ?? 0)) }),
   };
 }
@@ -225,6 +230,8 @@ function problemOf(view: PoolView): Finding | null {
       return { reason: failureReason(shown.context.failure), message: `${address}: ${shown.context.failure.message}` };
     }
   }
+  const left = wanted(context).filter((address) => contendedUntil(view, address) !== null);
+  if (left.length > 0) return { reason: 'Contended', message: left.map((address) => leftTextOf(context, address)).join('; ') };
   const waiting = wanted(context).filter(
     (address) => view.addresses[address]?.state === 'Unassigned' && view.addresses[address]?.context.known,
   );
@@ -291,6 +298,26 @@ function draining({ context, addresses }: PoolView): string | null {
     return node ? [leavesWhenItCan(address, node)] : [];
   });
   return leaves.length > 0 ? leaves.join('; ') : null;
+}
+
+/** Until when an address is left where somebody else put it, ms since the epoch; null for one that is not. */
+function contendedUntil({ context: { members, spec }, at }: PoolView, address: Address): number | null {
+  const member = members[address];
+  return member && !member.node ? restsUntil(member.contest, spec?.contention ?? null, at) : null;
+}
+
+const leftTextOf = (context: PoolContext, address: Address): string => {
+  const member = context.members[address];
+  return member ? leftText(context, address, member) : '';
+};
+
+/** What people are told of an address that somebody else moves again and again. */
+export function leftText({ spec }: PoolContext, address: Address, { contest, holder }: Member): string {
+  const { windowMs = 0, takeover = 'Yield' } = spec?.contention ?? {};
+  const where = holder ? `on ${holder}` : 'attached to nothing';
+  const until = stamp((contest.restsSince ?? 0) + windowMs);
+  const then = takeover === 'Yield' ? `tried again at ${until} unless it is moved before` : `taken back at ${until}`;
+  return `${address} was moved by somebody else ${contest.moves.length} times within ${windowMs / 1000} s: it is left ${where}, and ${then}`;
 }
 
 /** What people are told of an address on a node that is about to go. */

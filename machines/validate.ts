@@ -1,4 +1,5 @@
 import { familyOf, parseAddress } from './address.ts';
+import type { ContentionRules } from './contention.ts';
 import { fullName, type RecordTarget } from './dns.ts';
 import type { DrainPolicy } from './drain.ts';
 import { asRecord, InvalidSpec, list, number, refuse, text } from './fields.ts';
@@ -20,6 +21,8 @@ export interface PoolSpec {
   /** How long a node that is not Ready keeps its address, ms; 0 for not at all. */
   readonly graceMs: number;
   readonly drainPolicy: DrainPolicy;
+  /** When an address that somebody else moves is left to them; null for never. */
+  readonly contention: ContentionRules | null;
   readonly match: Match;
   /** Where the active addresses are to be published; null for nowhere. */
   readonly records: RecordTarget | null;
@@ -83,6 +86,7 @@ function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegi
     coolOffMs: milliseconds(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds'),
     graceMs: milliseconds(raw.recoveryGraceSeconds, 'spec.recoveryGraceSeconds'),
     drainPolicy: drainPolicy(text(raw.drainPolicy, 'spec.drainPolicy') || 'OnNotReady'),
+    contention: contentionRules(raw.contention),
     match,
     records,
     dns: records ? fullName(records) : '',
@@ -97,6 +101,18 @@ function milliseconds(value: unknown, field: string): number {
 
 const drainPolicy = (value: string): DrainPolicy =>
   value === 'OnNotReady' || value === 'OnCordon' ? value : refuse('spec.drainPolicy must be OnNotReady or OnCordon');
+
+function contentionRules(raw: unknown): ContentionRules | null {
+  if (raw === undefined || raw === null) return null;
+  const rules = asRecord(raw, 'spec.contention');
+  const moves = number(rules.moves, 'spec.contention.moves', Number.isSafeInteger);
+  const windowMs = milliseconds(rules.windowSeconds, 'spec.contention.windowSeconds');
+  if (moves < 1 || windowMs === 0) refuse('contention needs moves of at least 1 and windowSeconds above 0');
+  const takeover = text(rules.takeover, 'spec.contention.takeover') || 'Yield';
+  return takeover === 'Yield' || takeover === 'Reclaim'
+    ? { moves, windowMs, takeover }
+    : refuse('spec.contention.takeover must be Yield or Reclaim');
+}
 
 /** Which nodes match, with selectors that can be parsed. @throws InvalidSpec */
 export function matchOf(raw: Readonly<Record<string, unknown>>): Match {

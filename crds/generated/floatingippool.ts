@@ -14,6 +14,11 @@ export const RULES = [
     message: 'ips or desiredIPs must be provided',
   },
   {
+    path: 'spec.contention',
+    rule: 'has(self.moves) && self.moves >= 1 && has(self.windowSeconds) && self.windowSeconds > 0.0',
+    message: 'contention needs moves of at least 1 and windowSeconds above 0',
+  },
+  {
     path: 'spec.dnsRecordSet',
     rule: 'has(self.zone) && size(self.zone) > 0 && has(self.recordName) && size(self.recordName) > 0',
     message: 'invalid dnsRecordSet specification',
@@ -75,6 +80,11 @@ export interface FloatingIPPoolSpec {
    * ToBeDeletedByClusterAutoscaler is granted no address, whatever the tolerations, and keeps its own until then.
    */
   readonly drainPolicy?: DrainPolicy;
+  /**
+   * When an address is left to somebody else who moves it again and again. Absent means that it is taken back each
+   * time, at the next verification.
+   */
+  readonly contention?: Contention;
   /** DNS record that lists the active addresses of the pool. */
   readonly dnsRecordSet?: DNSRecordSet;
   /** Which nodes may hold an address. All parts must hold; an absent part holds for every node. */
@@ -87,6 +97,28 @@ export interface FloatingIPPoolSpec {
  * ToBeDeletedByClusterAutoscaler is granted no address, whatever the tolerations, and keeps its own until then.
  */
 export type DrainPolicy = 'OnNotReady' | 'OnCordon';
+
+/**
+ * When an address is left to somebody else who moves it again and again. Absent means that it is taken back each time,
+ * at the next verification.
+ */
+export interface Contention {
+  /** After so many moves by somebody else within the window the address is not fought for any more. */
+  readonly moves?: number;
+  /** Seconds, fractions allowed, within which moves are counted and for which the address is left alone. */
+  readonly windowSeconds?: number;
+  /**
+   * Yield or absent: the address stays where it was put, and is tried again after a window in which nobody moved it.
+   * Reclaim: it is taken back once in each window.
+   */
+  readonly takeover?: Takeover;
+}
+
+/**
+ * Yield or absent: the address stays where it was put, and is tried again after a window in which nobody moved it.
+ * Reclaim: it is taken back once in each window.
+ */
+export type Takeover = 'Yield' | 'Reclaim';
 
 /** DNS record that lists the active addresses of the pool. */
 export interface DNSRecordSet {
@@ -178,6 +210,8 @@ export interface IPStatus {
   readonly coolOffUntil?: string;
   /** True while the outcome of an assignment is unknown; nothing else is assigned meanwhile. */
   readonly inDoubt?: boolean;
+  /** Until when the address is left where somebody else moved it again and again; else absent. */
+  readonly contendedUntil?: string;
   /** Since when the node has not been Ready that keeps this active address for a time; else absent. */
   readonly notReadySince?: string;
   /** Until when that node may come back before the address moves. */

@@ -43,6 +43,19 @@ describe('the rule on the DNS record set', () => {
   ])('refuses %o', (dns) => expect(verdict(message, dns)).toBe(false));
 });
 
+describe('the rule on contention', () => {
+  const message = 'contention needs moves of at least 1 and windowSeconds above 0';
+
+  test.each([[{ moves: 1n, windowSeconds: 0.5 }], [{ moves: 3n, windowSeconds: 3600.0, takeover: 'Reclaim' }]])('accepts %o', (rules) =>
+    expect(verdict(message, rules)).toBe(true),
+  );
+
+  test.each([[{}], [{ moves: 3n }], [{ windowSeconds: 60.5 }], [{ moves: 0n, windowSeconds: 60.5 }], [{ moves: 1n, windowSeconds: 0.0 }]])(
+    'refuses %o',
+    (rules) => expect(verdict(message, rules)).toBe(false),
+  );
+});
+
 describe('the rule on a NodeDNSRecordSet', () => {
   const [rule] = RECORD_SET_RULES;
   const record = { zone: 'example.com', recordName: 'nodes' };

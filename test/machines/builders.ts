@@ -1,3 +1,4 @@
+import { NO_CONTEST } from '../../machines/contention.ts';
 import type { Member } from '../../machines/grants.ts';
 import type { AddressContext } from '../../machines/ip.ts';
 import type {
@@ -177,6 +178,7 @@ export const member = (change: Partial<Member> = {}): Member => ({
   heard: true,
   confirmed: false,
   eligible: false,
+  contest: NO_CONTEST,
   retiring: false,
   ...change,
 });

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { NOT_ACQUIRING, type PoolContext, poolContext } from '../../machines/pool.ts';
 import { type AddressView, failureReason, type PoolView, poolConditions, poolStatus } from '../../machines/status.ts';
 import type { Address, ErrorKind } from '../../machines/types.ts';
-import { A, node as aNode, B, C, failure, member, refOf, START } from './builders.ts';
+import { A, node as aNode, B, C, failure, member, refOf, START, serving } from './builders.ts';
 import { poolInput } from './pool-world.ts';
 import { shown, specOf, stable, view } from './status-view.ts';
 
@@ -24,6 +24,7 @@ describe('the conditions of a pool', () => {
 
   const cool = (kind: ErrorKind) => ({ [A]: shown('CoolOff', { failure: failure(kind) }), [B]: stable(B, 'b') });
   const waiting = { [A]: shown('Unassigned'), [B]: stable(B, 'b') };
+  const contended = member({ contest: { moves: [START, START], restsSince: START } });
 
   test.each<[string, PoolView, string, string]>([
     ['its spec is not valid', view({ error: 'unknown provider "aws"' }), 'InvalidSpec', 'unknown provider "aws"'],
@@ -45,6 +46,12 @@ describe('the conditions of a pool', () => {
     ['the credentials are refused', view({}, cool('Unauthorized')), 'Unauthorized', A],
     ['the provider limits it', view({}, cool('RateLimited')), 'RateLimited', A],
     ['the provider is away', view({}, cool('Unavailable')), 'AssignFailed', A],
+    [
+      'somebody else moves an address',
+      view({ spec: specOf({ contention: { moves: 2, windowSeconds: 60 } }), members: { [A]: contended, [B]: serving('b') } }, waiting),
+      'Contended',
+      `${A} was moved by somebody else 2 times within 60 s: it is left attached to nothing, and tried again at 2026-03-01T12:01:00.000Z unless`,
+    ],
     ['no node is left', view({}, waiting), 'NoEligibleNode', `no eligible node is free for ${A}`],
   ])('say so when %s', (_, given, reason, part) => {
     const { Degraded, Ready } = told(given);
@@ -172,7 +179,17 @@ const anyView: fc.Arbitrary<PoolView> = fc
   .record({
     state: fc.constantFrom('Serving', 'Serving', 'Serving', 'Priming', 'Invalid', 'Stopping'),
     error: seldom(fc.constant('ips or desiredIPs must be provided')),
-    spec: fc.constantFrom(specOf(), specOf({ desiredIPs: 1 }), specOf({ desiredIPs: 3, assignmentCoolOffSeconds: 20 }), null),
+    spec: fc.constantFrom(
+      specOf(),
+      specOf({ contention: { moves: 1, windowSeconds: 60 } }),
+      specOf({ desiredIPs: 1 }),
+      specOf({ desiredIPs: 3, assignmentCoolOffSeconds: 20 }),
+      null,
+    ),
+    members: fc.constantFrom(
+      { [A]: serving('a'), [B]: serving('b') },
+      { [A]: member({ contest: { moves: [START], restsSince: START } }), [B]: serving('b') },
+    ),
     conflicts: seldom(fc.constant({ [B]: 'default/older' })).map((some) => some ?? {}),
     grantAt: seldom(fc.nat()),
     absent: fc.array(absence, { maxLength: 1 }),

@@ -67,20 +67,22 @@ describe('nodes that are about to go', () => {
   });
 });
 
+const input = (change: Partial<GrantInput>): GrantInput => ({
+  members: {},
+  candidates: [],
+  keeping: [],
+  leaving: [],
+  fullNodes: [],
+  backOff: {},
+  occupied: [],
+  resting: {},
+  coolOffMs: 0,
+  lastAssignmentAt: null,
+  ...change,
+});
+
 describe('addresses on nodes about to go', () => {
   const candidates = (...names: string[]) => names.map((name) => node(name).candidate);
-  const input = (change: Partial<GrantInput>): GrantInput => ({
-    members: {},
-    candidates: [],
-    keeping: [],
-    leaving: [],
-    fullNodes: [],
-    backOff: {},
-    occupied: [],
-    coolOffMs: 0,
-    lastAssignmentAt: null,
-    ...change,
-  });
   const decide = (change: Partial<GrantInput>, at = START) => {
     const { grants: given, reliefs, nextAt } = grants(frozen(input(change)), at);
     const told = (list: typeof given) => list.map(({ address, node: { name } }) => `${address} → ${name}`);
@@ -140,11 +142,7 @@ describe('a node on which an address sits that was just started', () => {
   test('is granted to nobody else before that address was heard', () => {
     const candidates = [node('b').candidate];
     const silent = member({ ready: false, heard: false, holder: providerIDOf('b') });
-    const decide = (members: GrantInput['members']) =>
-      grants(
-        { members, candidates, keeping: [], leaving: [], fullNodes: [], backOff: {}, occupied: [], coolOffMs: 0, lastAssignmentAt: null },
-        START,
-      ).grants.map(({ address }) => address);
+    const decide = (members: GrantInput['members']) => grants(input({ members, candidates }), START).grants.map(({ address }) => address);
     expect(decide({ [A]: member(), [C]: silent })).toEqual([]);
     expect(decide({ [A]: member(), [C]: { ...silent, heard: true } })).toEqual([A]);
   });

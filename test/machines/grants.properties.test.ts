@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { NO_CONTEST } from '../../machines/contention.ts';
 import { type Grant, type GrantInput, grants, type Member } from '../../machines/grants.ts';
 import type { Address, Candidate } from '../../machines/types.ts';
 import { frozen, node, providerIDOf, refOf, SECOND, START } from './builders.ts';
@@ -35,7 +36,15 @@ const members = fc
             const stands = kind === 'holds' ? node : null;
             return [
               address,
-              { ...common, heard: true, node, stands, confirmed: kind === 'holds', holder: kind === 'holds' ? providerIDOf(own) : holder },
+              {
+                ...common,
+                heard: true,
+                node,
+                stands,
+                confirmed: kind === 'holds',
+                contest: NO_CONTEST,
+                holder: kind === 'holds' ? providerIDOf(own) : holder,
+              },
             ];
           }),
       ),
@@ -57,6 +66,7 @@ const rest = fc.record({
     fc.constantFrom(...NAMES),
     moment.map((until) => ({ until })),
   ),
+  resting: fc.dictionary(fc.constantFrom(...ADDRESSES), moment, { maxKeys: 2 }),
   occupied: fc.subarray([...NAMES, 'stranger'].map(providerIDOf)),
   coolOffMs: fc.constantFrom(0, 0, 20 * SECOND),
   lastAssignmentAt: fc.option(moment),
@@ -190,6 +200,7 @@ describe('whatever waits and whatever can be had', () => {
 const plain = (given: GrantInput): GrantInput => ({
   ...given,
   coolOffMs: 0,
+  resting: {},
   members: Object.fromEntries(Object.entries(given.members).map(([address, member]) => [address, { ...member, region: 'nyc3' }])),
   candidates: given.candidates.map((candidate) => ({ ...candidate, region: 'nyc3' })),
 });

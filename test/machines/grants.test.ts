@@ -11,6 +11,7 @@ const input = (change: Partial<GrantInput> = {}): GrantInput => ({
   fullNodes: [],
   backOff: {},
   occupied: [],
+  resting: {},
   coolOffMs: 0,
   lastAssignmentAt: null,
   ...change,

@@ -1,7 +1,7 @@
 import type { MachineEvent } from '../../actors/step.ts';
 import * as absences from '../../machines/absences.ts';
 import * as acquire from '../../machines/acquire.ts';
-import type { ClusterObserved, Decision, Effect, ProviderObserved } from '../../machines/events.ts';
+import type { ClusterObserved, Decision, Effect, ProviderObserved, Ready } from '../../machines/events.ts';
 import * as granting from '../../machines/granting.ts';
 import type { Created } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
@@ -63,6 +63,21 @@ const draining = [
 /** The nodes that are about to go can be had like any other. */
 const withLeaving = ({ candidates, leaving }: PoolContext): Pick<PoolContext, 'candidates'> => ({
   candidates: [...candidates, ...leaving],
+});
+
+/** The pool lists A, which somebody else took off node a that often; it waits for a node. */
+const contended = (times: number): readonly MachineEvent[] => [
+  observes({ ips: [A], contention: { moves: 2, windowSeconds: 600 } }),
+  nodes('a'),
+  event('PROVIDER_OBSERVED', provided(observed(A))),
+  waits(A),
+  ...Array.from({ length: times }, () => [event('ASSIGNED', assigned(A, refOf('a'))), event('READY', ready(A, 'z'))]).flat(),
+];
+/** Nobody else moves the addresses. */
+const uncontested = ({ members: all }: PoolContext): Pick<PoolContext, 'members'> => ({
+  members: Object.fromEntries(
+    Object.entries(all).map(([address, member]) => [address, { ...member, contest: { ...member.contest, restsSince: null } }]),
+  ),
 });
 
 const toOther = (effect: Effect): Effect =>
@@ -253,6 +268,26 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
       (context, { type, at }) => type === 'READY' && granting.decideGrants(context, at).reliefs.length > 0,
     ),
     events: [...draining, event('CLUSTER_OBSERVED', cluster(node('a').cordoned(), node('b')))],
+  },
+  'an address that is left to somebody else is not moved before its time': {
+    mutation: 'an address is taken back however often it was moved',
+    spoil: (chart) =>
+      grants(uncontested)(
+        guard<PoolContext>(
+          'canGrant',
+          (context, { at }) => granting.decideGrants({ ...context, ...uncontested(context) }, at).grants.length > 0,
+        )(chart),
+      ),
+    events: contended(2),
+  },
+  'only what somebody else moved counts, and only then, as often as the rule says, is an address left to them': {
+    mutation: 'an address that waits for a node counts as moved by somebody else',
+    spoil: action<PoolContext, Ready>('noteReady', (context, fact) => {
+      const serves = { node: refOf('z'), confirmed: true, eligible: true };
+      const all = Object.entries(context.members).map(([address, member]) => [address, { ...member, ...serves }]);
+      return members.onReady({ ...context, members: Object.fromEntries(all) }, fact);
+    }),
+    events: contended(0),
   },
   'nobody waits who could be granted a node now': {
     mutation: 'a node that joins is noticed only when the next address begins to wait',

@@ -1,4 +1,5 @@
-import type { Step } from '../../actors/step.ts';
+import type { MachineEvent, Step } from '../../actors/step.ts';
+import { moved, restsUntil } from '../../machines/contention.ts';
 import type { NodeGranted, NodeObserved, RecordsWanted } from '../../machines/events.ts';
 import { absenceOf } from '../../machines/grace.ts';
 import { decideGrants } from '../../machines/granting.ts';
@@ -18,6 +19,14 @@ const grantsOf = (step: Step) => sends(step, 'NODE_GRANTED').map(({ to, event })
 const actorsOf = (context: PoolContext): readonly ActorId[] =>
   Object.keys(context.members).map((address) => addressActor(context.id, address as Address));
 const started = (step: Step, job: string): boolean => step.starts.some((start) => start.job === job);
+
+const memberOf = (step: Step, actor: ActorId): readonly [string, Member | undefined] => {
+  const [address = '', member] = Object.entries(contextOf(step).members).find(([each]) => actor.endsWith(`/${each}`)) ?? [];
+  return [address, member];
+};
+/** The event says that an address is elsewhere than on the node on which it serves. */
+const isTakenAway = ({ node, confirmed, eligible }: Member, { type, address, holder }: MachineEvent, whose: string): boolean =>
+  type === 'READY' && address === whose && node !== null && confirmed && eligible && holder !== node.providerID;
 
 /** Each holds for every event in every state. */
 export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
@@ -119,7 +128,7 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
 
   'a node that has time to come back is granted to nobody who is not on it': ({ after }) =>
     grantsOf(after).every(({ to, node: { name, providerID } }) => {
-      const member = Object.entries(contextOf(after).members).find(([address]) => to.endsWith(`/${address}`))?.[1];
+      const [, member] = memberOf(after, to);
       return contextOf(after).absent.every(({ node }) => node.name !== name) || member?.holder === providerID;
     }),
 
@@ -145,7 +154,7 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
 
   'a node that is about to go is granted to nobody who is not on it': ({ after }) =>
     grantsOf(after).every(({ to, node: { name, providerID } }) => {
-      const member = Object.entries(contextOf(after).members).find(([address]) => to.endsWith(`/${address}`))?.[1];
+      const [, member] = memberOf(after, to);
       return contextOf(after).leaving.every((node) => node.name !== name) || member?.holder === providerID;
     }),
 
@@ -161,6 +170,30 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
 
   'nobody stays on a node that is about to go who could leave it now': ({ event, after }) =>
     !inside(after, 'Serving') || !isPrimed(contextOf(after)) || decideGrants(contextOf(after), event.at).reliefs.length === 0,
+
+  'an address that is left to somebody else is not moved before its time': ({ before, event, after }) =>
+    grantsOf(after).every(({ to, node }) => {
+      const [address, member] = memberOf(before, to);
+      if (!member) return true;
+      const rules = contextOf(after).spec?.contention ?? null;
+      const contest = isTakenAway(member, event, address) ? moved(member.contest, rules, event.at) : member.contest;
+      const holder = event.type === 'READY' && event.address === address ? event.holder : member.holder;
+      return holder === node.providerID || restsUntil(contest, rules, event.at) === null;
+    }),
+
+  'only what somebody else moved counts, and only then, as often as the rule says, is an address left to them': ({
+    before,
+    event,
+    after,
+  }) =>
+    Object.entries(contextOf(after).members).every(([address, { contest }]) => {
+      const member = contextOf(before).members[address as Address];
+      const moves = contextOf(after).spec?.contention?.moves ?? 0;
+      const rests = member !== undefined && member.contest.restsSince !== null;
+      if (contest.restsSince !== null && !rests && contest.moves.length < moves) return false;
+      const isNews = contest.moves.length > (member?.contest.moves.length ?? 0);
+      return !isNews || (member !== undefined && (rests || isTakenAway(member, event, address)));
+    }),
 
   'nobody waits who could be granted a node now': ({ event, after }) =>
     !inside(after, 'Serving') || !isPrimed(contextOf(after)) || decideGrants(contextOf(after), event.at).grants.length === 0,

@@ -94,6 +94,26 @@ export const DRAINING = [
   event('xstate.after.nextGrant.pool.Serving.granting.Spacing', {}, START + 20 * SECOND),
 ];
 
+const CONTEND = { ips: [A], contention: { moves: 2, windowSeconds: 600 } };
+
+/** What decides whether an address that somebody else moves is taken back, for a pool that lists A, on nodes a and b. */
+export const CONTENDING = [
+  event('SPEC_OBSERVED', spec(CONTEND)),
+  event('SPEC_OBSERVED', spec({ ...CONTEND, contention: { ...CONTEND.contention, takeover: 'Reclaim' } })),
+  event('SPEC_OBSERVED', spec({ ips: [A] })),
+  event('CLUSTER_OBSERVED', named('a')),
+  event('CLUSTER_OBSERVED', named('a', 'b')),
+  event('CLUSTER_OBSERVED', named()),
+  event('PROVIDER_OBSERVED', provided(observed(A, 'a'))),
+  event('RESUME'),
+  event('READY', ready(A)),
+  event('READY', ready(A, 'a')),
+  event('READY', ready(A, 'z')),
+  event('ASSIGNED', assigned(A, refOf('a'))),
+  event('FAILED', failed(A, 'Conflict', refOf('a'), 'z')),
+  event('xstate.after.nextGrant.pool.Serving.granting.Spacing', {}, START + 600 * SECOND),
+];
+
 /** Outcomes of a creation, and the facts that can come in between, for a pool that lists A and wants one address or two. */
 export const CREATING = [
   event('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 1 })),
@@ -155,6 +175,7 @@ export const poolTelling: Telling = ({ value, context }) => {
       known?.match.nodeLabel,
       known?.graceMs,
       known?.coolOffMs,
+      known?.contention,
       error !== null,
       query !== null,
       list !== null,
@@ -162,7 +183,7 @@ export const poolTelling: Telling = ({ value, context }) => {
     candidates.map(({ name }) => name).sort(),
     leaving.map(({ name }) => name),
     [absent.map(({ node: { name }, askAt }) => [name, askAt !== null]), asking],
-    Object.entries(members).map(([address, { ready: waits, node: held, confirmed, eligible, retiring, heard }]) => [
+    Object.entries(members).map(([address, { ready: waits, node: held, confirmed, eligible, retiring, heard, contest }]) => [
       address,
       waits,
       held?.name,
@@ -170,6 +191,7 @@ export const poolTelling: Telling = ({ value, context }) => {
       eligible,
       retiring,
       heard,
+      [contest.moves.length, contest.restsSince !== null],
     ]),
     told && [told.target !== null, told.addresses],
     [fullNodes.length > 0, Object.keys(backOff).length > 0],

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { Member } from '../../machines/grants.ts';
 import type { AddressContext } from '../../machines/ip.ts';
 import { NOT_ACQUIRING, type PoolContext } from '../../machines/pool.ts';
 import { rememberedPool } from '../../machines/rebuild.ts';
 import { annotations, changesAt, type IPState, ipState, poolConditions, poolError, poolStatus } from '../../machines/status.ts';
-import { A, B, C, failure, node, providerIDOf, refOf, SECOND, START } from './builders.ts';
+import { A, B, C, failure, member, node, providerIDOf, refOf, SECOND, START } from './builders.ts';
 import { shown, specOf, stable, view } from './status-view.ts';
 
 describe('the state of an address', () => {
@@ -79,6 +80,16 @@ describe('the state of an address', () => {
       origin: 'Found',
       epoch: 1,
     });
+  });
+
+  test('says until when it is left to somebody else who moves it', () => {
+    const contest = { moves: [START - 5, START - 1], restsSince: START - SECOND };
+    const spec = specOf({ contention: { moves: 2, windowSeconds: 60 } });
+    const told = (change: Partial<Member>) =>
+      poolStatus(view({ spec, members: { [A]: member({ contest, ...change }) } }, { [A]: shown('Unassigned') })).ips[A]?.contendedUntil;
+    expect(told({})).toBe('2026-03-01T12:00:59.000Z');
+    expect(told({ node: refOf('a') })).toBeUndefined();
+    expect(told({ contest: { ...contest, restsSince: START - 60 * SECOND } })).toBeUndefined();
   });
 
   test('says since when its node has had time to come back, and until when, while it is active there', () => {

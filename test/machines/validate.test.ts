@@ -37,7 +37,7 @@ describe('a spec that FLIPOP refuses', () => {
   test('is refused by the texts that the schema has for the same rules', () => {
     const messages = RULES.map(({ message }) => message);
     expect(messages.length).toBeGreaterThan(0);
-    const given = [errorOf(spec({ ips: [] })), errorOf(spec(dns({ zone: '' })))];
+    const given = [errorOf(spec({ ips: [] })), errorOf(spec(dns({ zone: '' }))), errorOf(spec({ contention: {} }))];
     expect(given.toSorted()).toEqual([...messages].sort());
   });
 
@@ -103,6 +103,12 @@ describe('a spec of the wrong types, from a server without our schema,', () => {
     ['spec.assignmentCoolOffSeconds must be a number, 0 or more', spec({ assignmentCoolOffSeconds: Number.POSITIVE_INFINITY })],
     ['spec.recoveryGraceSeconds must be a number, 0 or more', spec({ recoveryGraceSeconds: -1 })],
     ['spec.recoveryGraceSeconds must be a number, 0 or more', spec({ recoveryGraceSeconds: '30' })],
+    ['spec.contention must be an object', spec({ contention: 3 })],
+    ['contention needs moves of at least 1 and windowSeconds above 0', spec({ contention: { moves: 3 } })],
+    ['contention needs moves of at least 1 and windowSeconds above 0', spec({ contention: { moves: 0, windowSeconds: 60 } })],
+    ['spec.contention.moves must be a number, 0 or more', spec({ contention: { moves: 1.5, windowSeconds: 60 } })],
+    ['spec.contention.windowSeconds must be at most 31536000, a year', spec({ contention: { moves: 1, windowSeconds: 1e9 } })],
+    ['spec.contention.takeover must be Yield or Reclaim', spec({ contention: { moves: 1, windowSeconds: 60, takeover: 'Fight' } })],
     ['spec.drainPolicy must be OnNotReady or OnCordon', spec({ drainPolicy: 'onCordon' })],
     ['spec.drainPolicy must be a string', spec({ drainPolicy: true })],
     ['spec.recoveryGraceSeconds must be at most 31536000, a year', spec({ recoveryGraceSeconds: 31_536_001 })],
@@ -166,6 +172,7 @@ describe('a valid spec', () => {
         coolOffMs: 0,
         graceMs: 0,
         drainPolicy: 'OnNotReady',
+        contention: null,
         match: { tolerations: [] },
         records: null,
         dns: '',
@@ -180,6 +187,16 @@ describe('a valid spec', () => {
     ['wants more than it lists', { ips: [A], desiredIPs: 3 }, { desired: 3, ips: [A] }],
     ['lists none and wants some', { ips: undefined, desiredIPs: 3 }, { desired: 3, ips: [] }],
     ['has a cool-off in fractions of a second', { assignmentCoolOffSeconds: 0.25 }, { coolOffMs: 250 }],
+    [
+      'yields to somebody else unless it says otherwise',
+      { contention: { moves: 3, windowSeconds: 0.5 } },
+      { contention: { moves: 3, windowMs: 500, takeover: 'Yield' } },
+    ],
+    [
+      'takes an address back',
+      { contention: { moves: 1, windowSeconds: 60, takeover: 'Reclaim' } },
+      { contention: { moves: 1, windowMs: 60_000, takeover: 'Reclaim' } },
+    ],
     ['drains nodes that are cordoned', { drainPolicy: 'OnCordon' }, { drainPolicy: 'OnCordon' }],
     ['has a grace in fractions of a second', { recoveryGraceSeconds: 2.5 }, { graceMs: 2500 }],
     ['has fields that nobody knows', { flavour: 'mint' }, { desired: 1 }],
