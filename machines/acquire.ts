@@ -1,7 +1,7 @@
 import { backoffMs, restMs } from './backoff.ts';
 import type { Decision } from './events.ts';
 import type { AnnounceInput, CreateFinding, CreateInput, CreateIntent, IntendCreateInput, Published, PublishInput } from './jobs.ts';
-import { type Acquiring, isCreating, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare } from './pool.ts';
+import { type Acquiring, isCreating, listed, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare } from './pool.ts';
 import { staff } from './pool-members.ts';
 import type { Address, JobFailure } from './types.ts';
 
@@ -25,7 +25,9 @@ export const intendInput = (context: PoolContext): IntendCreateInput => ({
 export function createInput(context: PoolContext): CreateInput {
   const { intent, inDoubtUntil } = context.acquiring;
   if (!intent) throw new Error(`pool ${context.id} creates an address without an intent`);
-  return { provider: providerOf(context), owner: context.ref, region: intent.region, intent, inDoubtUntil };
+  // What the spec lists is not what was made, even if it appeared meanwhile: somebody may have made again what was listed already.
+  const knownAddresses = [...new Set([...intent.knownAddresses, ...listed(context)])];
+  return { provider: providerOf(context), owner: context.ref, region: intent.region, intent: { ...intent, knownAddresses }, inDoubtUntil };
 }
 
 export function publishInput(context: PoolContext): PublishInput {
@@ -91,8 +93,15 @@ export const doubtCreation =
 /** Nothing new was found, one call deadline after the call: it never took effect, so another may be made. */
 export const nothingMade = (context: PoolContext): Next => acquiring(context, { intent: null, inDoubtUntil: null });
 
+/** What a list tells of a creation in doubt. One that the spec lists by now says nothing: the list is to be read once more, without it. */
+export function found(context: PoolContext, finding: CreateFinding): Next {
+  const addresses = finding.found === 'several' ? finding.addresses : finding.found === 'one' ? [finding.address] : [];
+  if (addresses.some((address) => listed(context).includes(address))) return { context, effects: [] };
+  return finding.found === 'one' ? obtained(context, finding.address) : unclear(context, finding);
+}
+
 /** Several new addresses: any of them may be someone else's. Nothing is created until a person has listed ours in `ips`. */
-export const unclear = (context: PoolContext, finding: CreateFinding): Next =>
+const unclear = (context: PoolContext, finding: CreateFinding): Next =>
   acquiring(context, { inDoubtUntil: null, unclear: finding.found === 'several' ? finding.addresses : [] });
 
 /** The pool stops in the middle: a call that was sent may still take effect, and nobody hears of it. */

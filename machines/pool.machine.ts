@@ -88,9 +88,7 @@ export const poolMachine = (settings: PoolSettings) => {
         interrupt: always(acquire.interrupt(settings)),
         noteIntent: on('xstate.done.actor.intend', (context, { output }) => acquire.intended(context, output)),
         noteCreated: on('xstate.done.actor.create', (context, { output }) => acquire.obtained(context, output.address)),
-        noteFound: on('xstate.done.actor.reconcile', (context, { output }) =>
-          output.found === 'one' ? acquire.obtained(context, output.address) : acquire.unclear(context, output),
-        ),
+        noteFound: on('xstate.done.actor.reconcile', (context, { output }) => acquire.found(context, output)),
         noteNothingMade: always(acquire.nothingMade),
         notePublished: on('xstate.done.actor.publish', (context, { output }) => acquire.published(context, output)),
         reuse: always(acquire.reuse),

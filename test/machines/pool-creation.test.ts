@@ -248,6 +248,28 @@ describe('a creation of which nobody knows what became', () => {
     expect([acquiring(pool), pool.context.acquiring.unclear]).toEqual(['Intending', []]);
   });
 
+  test('is not mixed up with an address that the spec lists and that somebody made again meanwhile', () => {
+    const pool = primed({ ips: [A, B], desiredIPs: 3 }, ['a', 'b', 'c'], [observed(A)]);
+    pool.done('intend', intent).failed('create', cutOff());
+    expect(pool.inputOf('reconcileCreate')).toMatchObject({ intent: { knownAddresses: [A, B] } });
+    const later = inDoubt().send('SPEC_OBSERVED', spec({ ips: [A, B], desiredIPs: 3 }, { generation: 2 }));
+    for (const finding of [
+      { found: 'one', address: B },
+      { found: 'several', addresses: [B, C] },
+    ]) {
+      later.done('reconcile', finding);
+      expect([acquiring(later), later.started, later.context.created, later.context.acquiring.unclear]).toEqual([
+        'Reconciling',
+        ['reconcileCreate'],
+        [],
+        [],
+      ]);
+      expect(later.inputOf('reconcileCreate')).toMatchObject({ intent: { knownAddresses: [A, B] }, inDoubtUntil: START + CALL_DEADLINE });
+    }
+    later.done('reconcile', { found: 'one', address: C });
+    expect(later.context.created).toEqual([C]);
+  });
+
   test('is looked up again when that failed', () => {
     const pool = inDoubt().failed('reconcile', failure('Unavailable'));
     expect(pool.elapse().inputOf('reconcileCreate')).toMatchObject({ inDoubtUntil: START + CALL_DEADLINE });
