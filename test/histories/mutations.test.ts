@@ -2,9 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { END_MUTATIONS, MUTATIONS, type Mutation } from './mutations.ts';
+import { WIDE_END_MUTATIONS, WIDE_MUTATIONS } from './mutations-wide.ts';
 import { Play } from './play.ts';
 
-const RULES = join(import.meta.dirname, '../support/invariants.ts');
+/** Where rules of every moment stand. */
+const RULES = ['invariants.ts', 'creations.ts', 'names.ts'].map((file) => join(import.meta.dirname, '../support', file));
+
+const ALL = { ...MUTATIONS, ...WIDE_MUTATIONS };
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -24,8 +28,7 @@ async function played({ history, spoil, sabotage }: Mutation, isMutated: boolean
     (error: Error) => [error.message],
   );
   const logged = play.world.log.filter(({ level }) => level === 'error').map(({ message }) => message);
-  play.world.invariants.checkCalls();
-  return { broken: play.world.invariants.violations.map(({ rule }) => rule), end: [...end, ...logged] };
+  return { broken: play.violations().map(({ rule }) => rule), end: [...end, ...logged] };
 }
 
 const SOUND: Outcome = { broken: [], end: [] };
@@ -34,19 +37,20 @@ const rows = (mutations: Readonly<Record<string, readonly Mutation[]>>): [string
 
 describe('each rule of every moment', () => {
   test('has a defect that it must catch', () => {
-    const noted = [...readFileSync(RULES, 'utf8').matchAll(/#note\(\s*'(?<rule>[^']+)'/g)].map(({ groups }) => groups?.rule);
+    const source = RULES.map((file) => readFileSync(file, 'utf8')).join('\n');
+    const noted = [...source.matchAll(/#note\(\s*'(?<rule>[^']+)'/g)].map(({ groups }) => groups?.rule);
     expect(noted).toContain('one assign at a time');
-    expect(Object.keys(MUTATIONS).sort()).toEqual([...new Set(noted)].sort());
+    expect(Object.keys(ALL).sort()).toEqual([...new Set(noted)].sort());
   });
 
-  test.each(rows(MUTATIONS))('%s — catches: %s', async (rule, _, mutated) => {
+  test.each(rows(ALL))('%s — catches: %s', async (rule, _, mutated) => {
     expect(await played(mutated, false)).toEqual(SOUND);
     expect((await played(mutated, true)).broken).toContain(rule);
   });
 });
 
 describe('what is asked when a history is over', () => {
-  test.each(rows(END_MUTATIONS))('%s — catches: %s', async (check, _, mutated) => {
+  test.each(rows({ ...END_MUTATIONS, ...WIDE_END_MUTATIONS }))('%s — catches: %s', async (check, _, mutated) => {
     expect(await played(mutated, false)).toEqual(SOUND);
     expect((await played(mutated, true)).end.join('; ')).toContain(check);
   });

@@ -30,7 +30,7 @@ export interface Mutation {
 }
 
 /** Three nodes, four addresses that nobody holds, a pool of the first of them, and nothing happens. */
-const CALM: History = {
+export const CALM: History = {
   nodes: 3,
   addresses: 4,
   pools: [[0]],
@@ -42,12 +42,12 @@ const CALM: History = {
   steps: [],
 };
 
-const step = (afterMs: number, what: Happening): History['steps'][number] => ({ afterMs, what });
+export const step = (afterMs: number, what: Happening): History['steps'][number] => ({ afterMs, what });
 /** Nothing happens for so long. */
-const wait = (ms: number) => step(ms, { kind: 'jump', ms: 0 });
+export const wait = (ms: number) => step(ms, { kind: 'jump', ms: 0 });
 
 /** The charts with one of them spoilt. */
-const inChart =
+export const inChart =
   (name: 'ip' | 'pool', spoil: Spoil) =>
   (charts: Charts): Charts => ({ ...charts, [name]: spoil(charts[name] as Chart) });
 

@@ -2,34 +2,33 @@ import { OUTCOMES, TIMERS } from '../../actors/worker.ts';
 import { seededRandom } from '../../adapters/memory/random.ts';
 import type { StoreCheckpoint } from '../../adapters/memory/store.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address, ObservedNode } from '../../machines/types.ts';
+import { CreationRules } from '../support/creations.ts';
 import { node, type OperatorProcess, providerIDOf, World, type WorldOptions } from '../support/world.ts';
-import type { Happening, History } from './steps.ts';
+import { PlayedNames } from './play-names.ts';
+import { PlayedPools, wrongStates } from './play-pools.ts';
+import { ADDRESSES, addressOf, type Happening, type History, nodeName } from './steps.ts';
 
 /** The longest that everything may take to be right again once nothing is in the way, ms: the longest back-off of each table, one after the other. */
 const RIGHT_WITHIN_MS = 3_600_000;
-
-const nodeName = (index: number): string => `n${index}`;
-const addressOf = (index: number): Address => `203.0.113.${200 + index}` as Address;
-
-interface PoolPlan {
-  readonly name: string;
-  ips: readonly Address[];
-  coolOffSeconds: number;
-  broken: boolean;
-  ref: ObjectRef | null;
-}
+/** How long a person looks on while a pool cannot tell which address is its own, ms. */
+const PERSON_WAITS_MS = 30_000;
 
 /** A world in which a history happens, and what is known of it from outside. */
 export class Play {
   readonly world: World;
+  readonly creations: CreationRules;
+  /** Null in a history without names. */
+  readonly names: PlayedNames | null;
   readonly #history: History;
-  readonly #pools: PoolPlan[];
+  readonly #pools: PlayedPools;
   readonly #ready = new Map<string, boolean>();
   /** Processes that are on their way out. */
   readonly #leaving = new Set<OperatorProcess>();
   #checkpoint: StoreCheckpoint | null = null;
   #repeats = 0;
+  /** By pool: since when it cannot tell which address is its own, virtual ms. */
+  readonly #unclearSince = new Map<string, number>();
 
   constructor(history: History, options: WorldOptions = {}) {
     this.#history = history;
@@ -37,6 +36,9 @@ export class Play {
     const provider = { actionMs: history.actionMs, callMs: history.callMs, random };
     this.world = new World({ ...options, provider, settings: { verifyEveryMs: 60_000, ...options.settings } });
     const { world } = this;
+    this.#pools = new PlayedPools(world, history, () => this.creations.noteSpecs());
+    this.creations = new CreationRules(world, () => this.#pools.byAge().map(({ listed }) => listed));
+    this.names = history.names ? new PlayedNames(world, (name) => this.#ready.get(name) ?? false) : null;
     for (let index = 0; index < history.nodes; index += 1) this.#nodeComes(nodeName(index));
     world.provider.cloud.addNode(providerIDOf('foreign'));
     const taken = new Set<number>();
@@ -46,14 +48,7 @@ export class Play {
       if (free) taken.add(holder);
       world.address(addressOf(index), free ? nodeName(holder) : null);
     }
-    this.#pools = history.pools.map((ips, index) => ({
-      name: `pool-${index}`,
-      ips: ips.map(addressOf),
-      coolOffSeconds: history.coolOffSeconds,
-      broken: false,
-      ref: null,
-    }));
-    for (const pool of this.#pools) this.#apply(pool);
+    this.#pools.makeAll();
   }
 
   /** Lets everything happen, then takes everything out of the way and waits until all is right. @throws Error when it does not become right */
@@ -66,7 +61,7 @@ export class Play {
     }
     await this.#mend();
     try {
-      await world.clock.runUntil(() => this.wrongs().length === 0, RIGHT_WITHIN_MS);
+      await world.clock.runUntil(() => this.#isRight(), RIGHT_WITHIN_MS);
       await world.clock.advance(30_000);
     } catch (error) {
       throw new Error(`not right after ${RIGHT_WITHIN_MS} ms: ${this.wrongs().join('; ')}`, { cause: error });
@@ -75,26 +70,31 @@ export class Play {
     if (wrongs.length > 0) throw new Error(`right, and then wrong again: ${wrongs.join('; ')}`);
   }
 
+  /** What was wrong at any moment; to be asked once. */
+  violations(): readonly { readonly rule: string; readonly at: number; readonly text: string }[] {
+    this.world.invariants.checkCalls();
+    this.creations.checkCalls();
+    return [...this.world.invariants.violations, ...this.creations.violations, ...(this.names?.rules.violations ?? [])];
+  }
+
   /** What is not as it must be in the end. */
   wrongs(): readonly string[] {
-    const owned = new Set<Address>();
-    const words = this.#byAge().flatMap((pool) => this.#wrongWords(pool, owned));
-    const places = [...owned].flatMap((address) => {
+    const pools = this.#pools.byAge();
+    const { wrongs, wanted } = wrongStates(this.world, pools);
+    const places = [...wanted].flatMap((address) => {
       const holder = this.#holderOf(address);
       return holder !== null && this.#ready.get(holder) ? [] : [`${address} is on ${holder}`];
     });
-    return [...words, ...places, ...this.#wrongAnnotations(owned), ...this.#unsettled()];
-  }
-
-  /** What a pool's status says wrongly; adds its addresses to those that are owned. */
-  #wrongWords({ ref, ips, name }: PoolPlan, owned: Set<Address>): readonly string[] {
-    if (!ref) return [];
-    const states = this.world.states(ref);
-    return ips.flatMap((address) => {
-      const expected = owned.has(address) ? 'error' : 'active';
-      owned.add(address);
-      return states[address] === expected ? [] : [`${name} says ${states[address]} of ${address}, not ${expected}`];
-    });
+    const nodes = Object.fromEntries([...this.#ready].flatMap(([name, ready]) => (ready ? [[name, machineAddress(name)]] : [])));
+    const unknown = this.#mayForget ? [] : this.creations.unknown().map((address) => `${address} was made, and nobody knows of it`);
+    return [
+      ...wrongs,
+      ...places,
+      ...this.#wrongAnnotations(wanted),
+      ...(this.names?.wrongs({ nodes, pools, wanted }) ?? []),
+      ...unknown,
+      ...this.#unsettled(),
+    ];
   }
 
   /** What is shown may be from before: it counts only while somebody leads, and nothing is under way. */
@@ -133,12 +133,6 @@ export class Play {
     return exists ? this.world.holderOf(address) : null;
   }
 
-  /** Of two pools that list one address the older one has it. */
-  #byAge(): readonly PoolPlan[] {
-    const age = ({ ref }: PoolPlan): number => (ref ? (this.world.cluster.pool(ref)?.createdAt ?? 0) : 0);
-    return [...this.#pools].sort((a, b) => age(a) - age(b));
-  }
-
   // ---------------------------------------------------------------- what happens
 
   async #happen(what: Happening): Promise<void> {
@@ -165,7 +159,18 @@ export class Play {
       case 'mendSpec':
       case 'removePool':
       case 'makePool':
-        return this.#edit(what);
+      case 'want':
+      case 'name':
+        return this.#pools.edit(what);
+      case 'nameNodes':
+      case 'removeNodeSet':
+      case 'breakNodeSet':
+      case 'mendNodeSet':
+      case 'dropRecord':
+      case 'changeRecord':
+      case 'addRecord':
+      case 'addAlias':
+        return this.names?.act(what);
       case 'fault':
         return this.world.provider.faults.next(what.verb, what.fault, what.times);
       case 'staleReads':
@@ -191,12 +196,16 @@ export class Play {
   #setReady(name: string, ready: boolean): void {
     if (!this.#ready.has(name)) return;
     this.#ready.set(name, ready);
-    this.world.cluster.setNode(node(name, { ready }));
+    this.world.cluster.setNode(this.#node(name, ready));
+  }
+
+  #node(name: string, ready: boolean): ObservedNode {
+    return node(name, { ready, ...(this.names && { externalIPs: [machineAddress(name)] }) });
   }
 
   #nodeComes(name: string): void {
     this.#ready.set(name, true);
-    this.world.nodes(node(name));
+    this.world.nodes(this.#node(name, true));
   }
 
   #nodeGoes(name: string): void {
@@ -206,7 +215,8 @@ export class Play {
 
   #byHand(what: Extract<Happening, { readonly address: number }>): void {
     const { cloud } = this.world.provider;
-    const address = addressOf(what.address);
+    const address = this.#addressOf(what.address);
+    if (!address) return;
     const exists = cloud.addresses().some((each) => each.address === address);
     if (what.kind === 'restoreByHand') {
       if (!exists) this.world.address(address);
@@ -216,35 +226,17 @@ export class Play {
     else if (what.kind === 'moveByHand') this.#moveByHand(address, what.node);
   }
 
+  /** Those with higher numbers than there are addresses are those that were made on the way. */
+  #addressOf(index: number): Address | undefined {
+    return index < ADDRESSES ? addressOf(index) : this.creations.made[index - ADDRESSES];
+  }
+
   /** The provider lets nobody put a second address on a node. */
   #moveByHand(address: Address, index: number | null): void {
     const { cloud } = this.world.provider;
     const target = index === null ? null : providerIDOf(index === 4 ? 'foreign' : nodeName(index));
     const taken = cloud.addresses().some(({ providerID }) => providerID === target);
     if (target === null || (!taken && cloud.hasNode(target))) cloud.moveByHand(address, target);
-  }
-
-  #edit(what: Extract<Happening, { readonly pool: number }>): void {
-    const pool = this.#pools[what.pool];
-    if (!pool) return;
-    if (what.kind === 'removePool') {
-      if (pool.ref) this.world.cluster.removePool(pool.ref);
-      pool.ref = null;
-      return;
-    }
-    if (what.kind === 'list') pool.ips = what.addresses.map(addressOf);
-    if (what.kind === 'coolOff') pool.coolOffSeconds = what.seconds;
-    if (what.kind === 'breakSpec') pool.broken = true;
-    if (what.kind === 'mendSpec') pool.broken = false;
-    if (pool.ref || what.kind === 'makePool') this.#apply(pool);
-  }
-
-  #apply(pool: PoolPlan): void {
-    pool.ref = this.world.pool(pool.name, {
-      ips: [...pool.ips],
-      assignmentCoolOffSeconds: pool.coolOffSeconds,
-      match: { nodeLabel: pool.broken ? 'pool in (' : 'pool=work' },
-    });
   }
 
   async #process(kind: string): Promise<void> {
@@ -328,20 +320,15 @@ export class Play {
     world.cluster.mendWrites();
     for (const process of this.#leaving) process.kill();
     for (const { lease } of world.processes) lease.mend();
-    for (let index = 0; index < 6; index += 1) this.#nodeComes(nodeName(index));
-    this.#mendAddresses(this.#mendPools());
+    this.#pools.mend();
+    this.names?.mend();
+    const pools = this.#pools.byAge();
+    // What is listed and not wanted may sit on a node.
+    const holding = pools.reduce((sum, { listed, desired }) => sum + Math.max(listed.length, desired), 0);
+    for (let index = 0; index < Math.max(6, holding); index += 1) this.#nodeComes(nodeName(index));
+    this.#mendAddresses(new Set(pools.flatMap(({ listed }) => listed)));
     await world.clock.advance(1_000);
     if (world.processes.length === 0) await world.start();
-  }
-
-  /** Answers the addresses that are wanted in the end. */
-  #mendPools(): ReadonlySet<Address> {
-    const pools = this.#pools.filter(({ ref }) => ref !== null);
-    for (const pool of pools) {
-      pool.broken = false;
-      this.#apply(pool);
-    }
-    return new Set(pools.flatMap(({ ips }) => ips));
   }
 
   #mendAddresses(wanted: ReadonlySet<Address>): void {
@@ -350,4 +337,27 @@ export class Play {
     for (const address of wanted) if (!there.has(address)) this.world.address(address);
     for (const address of there) if (!wanted.has(address)) cloud.moveByHand(address, null);
   }
+
+  #isRight(): boolean {
+    for (const { ref } of this.#pools.byAge()) this.#helpOut(ref);
+    return this.wrongs().length === 0;
+  }
+
+  /** A pool that cannot tell which address is its own asks a person, who lists one that nobody lists yet. */
+  #helpOut(ref: ObjectRef): void {
+    const now = this.world.clock.monotonic();
+    const isUnclear = this.world.cluster.conditions(ref).some(({ reason }) => reason === 'CreateUnknown');
+    const since = this.#unclearSince.get(ref.uid) ?? now;
+    if (isUnclear) this.#unclearSince.set(ref.uid, since);
+    else this.#unclearSince.delete(ref.uid);
+    if (!isUnclear || now - since < PERSON_WAITS_MS) return;
+    this.#unclearSince.delete(ref.uid);
+    const listed = new Set(this.#pools.byAge().flatMap((pool) => pool.listed));
+    const text = this.world.status(ref).error ?? '';
+    const [own] = text.split(/[^0-9.]+/).filter((word) => this.creations.made.includes(word as Address) && !listed.has(word as Address));
+    if (own) this.#pools.add(ref, own as Address);
+  }
 }
+
+/** The address that the machine of a node has of its own. */
+const machineAddress = (name: string): Address => `198.51.100.${Number(name.slice(1)) + 1}` as Address;

@@ -2,14 +2,23 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { happens } from './happens.ts';
 import { history } from './steps.ts';
+import { wideHistory } from './steps-wide.ts';
 
-const RUNS = Number(process.env.ROUTEDIP_HISTORIES ?? 500);
+const { ROUTEDIP_HISTORIES, ROUTEDIP_SEED } = process.env;
+const RUNS = Number(ROUTEDIP_HISTORIES ?? 200);
 /** The same histories each time, so that a change is judged by itself; others by ROUTEDIP_SEED, more by ROUTEDIP_HISTORIES. */
-const SEED = Number(process.env.ROUTEDIP_SEED ?? 8);
+const SEEDS = ROUTEDIP_SEED === undefined ? [8, 21] : [Number(ROUTEDIP_SEED)];
 
-describe('whatever happens', () => {
-  test(`everything is right in the end, and nothing is wrong meanwhile (${RUNS} histories, ROUTEDIP_SEED=${SEED})`, async () => {
-    await fc.assert(fc.asyncProperty(history, happens), { seed: SEED, numRuns: RUNS });
-    expect(RUNS).toBeGreaterThan(0);
-  }, 600_000);
+describe.each(SEEDS)('whatever happens (ROUTEDIP_SEED=%i)', (seed) => {
+  test.each([
+    ['to pools of addresses that are there', history],
+    ['to pools that make addresses, and to their names', wideHistory],
+  ])(
+    `%s: everything is right in the end, and nothing is wrong meanwhile (${RUNS} histories)`,
+    async (_, histories) => {
+      await fc.assert(fc.asyncProperty(histories, happens), { seed, numRuns: RUNS });
+      expect(RUNS).toBeGreaterThan(0);
+    },
+    600_000,
+  );
 });

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import type { Fault } from '../../adapters/memory/faults.ts';
+import type { Verb } from '../../adapters/memory/requests.ts';
+import type { Address } from '../../machines/types.ts';
 
 /** What may happen to the world. Plain data, so that a history can be printed, shrunk and written down. Numbers choose among what exists. */
 export type Happening =
@@ -9,9 +11,15 @@ export type Happening =
   | { readonly kind: 'list'; readonly pool: number; readonly addresses: readonly number[] }
   | { readonly kind: 'coolOff'; readonly pool: number; readonly seconds: number }
   | { readonly kind: 'breakSpec' | 'mendSpec' | 'removePool' | 'makePool'; readonly pool: number }
+  /** So many addresses more than it lists. */
+  | { readonly kind: 'want'; readonly pool: number; readonly extra: number }
+  | { readonly kind: 'name'; readonly pool: number; readonly name: number | null }
+  | { readonly kind: 'nameNodes'; readonly name: number; readonly of: AddressesOf }
+  | { readonly kind: 'removeNodeSet' | 'breakNodeSet' | 'mendNodeSet' }
+  | { readonly kind: 'dropRecord' | 'changeRecord' | 'addRecord' | 'addAlias'; readonly name: number }
   | {
       readonly kind: 'fault';
-      readonly verb: 'assignRoutedIP' | 'findRoutedIP' | 'listRoutedIPs' | 'any';
+      readonly verb: Verb | 'any';
       readonly fault: Fault;
       readonly times: number;
     }
@@ -21,6 +29,9 @@ export type Happening =
   | { readonly kind: 'storeDown' | 'storeUp' | 'queuesDown' | 'queuesUp' | 'failWrites' | 'mendWrites' }
   | { readonly kind: 'goBack' | 'wipe' | 'wipeAtRest' | 'wipeQueues' | 'repeatJobs' }
   | { readonly kind: 'jump'; readonly ms: number };
+
+/** Which addresses of its nodes a NodeDNSRecordSet publishes: those of the machines, or those that pools have put there. */
+export type AddressesOf = 'machines' | 'pools';
 
 export interface Step {
   /** Virtual ms since the step before. */
@@ -40,15 +51,27 @@ export interface History {
   readonly callMs: readonly [number, number];
   readonly seed: number;
   readonly steps: readonly Step[];
+  /** By pool: how many addresses more than it lists it wants at first. */
+  readonly extra?: readonly number[];
+  /** By pool: the name under which it is published at first, or null. There are names where this is given. */
+  readonly names?: readonly (number | null)[];
 }
 
-const NODES = 5;
-const ADDRESSES = 4;
-const index = (count: number): fc.Arbitrary<number> => fc.nat(count - 1);
-const of = <K extends Happening['kind']>(...kinds: readonly K[]): fc.Arbitrary<K> => fc.constantFrom(...kinds);
+/** What the numbers of a history stand for. */
+export const nodeName = (index: number): string => `n${index}`;
+/** Addresses that somebody else made. Those that are made on the way have lower numbers. */
+export const addressOf = (index: number): Address => `203.0.113.${200 + index}` as Address;
+/** Where names stand. */
+export const ZONE = 'example.com';
+export const nameOf = (index: number): string => (index === 0 ? 'web' : 'www');
+
+export const NODES = 5;
+export const ADDRESSES = 4;
+export const index = (count: number): fc.Arbitrary<number> => fc.nat(count - 1);
+export const of = <K extends Happening['kind']>(...kinds: readonly K[]): fc.Arbitrary<K> => fc.constantFrom(...kinds);
 
 /** What may happen to any call. */
-const usual: fc.Arbitrary<Fault> = fc.oneof(
+export const usual: fc.Arbitrary<Fault> = fc.oneof(
   fc.record({ kind: fc.constant('refuse' as const), error: fc.constantFrom('Unavailable' as const, 'Unauthorized' as const) }),
   fc.record({
     kind: fc.constant('refuse' as const),
@@ -67,21 +90,21 @@ const ofAssign: fc.Arbitrary<Fault> = fc.oneof(
   }),
 );
 
-const ofNodes = fc.oneof(
+export const ofNodes = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: of('nodeFails'), node: index(NODES) }) },
   { weight: 3, arbitrary: fc.record({ kind: of('nodeRecovers'), node: index(NODES) }) },
   { weight: 2, arbitrary: fc.record({ kind: of('nodeGoes', 'nodeComes', 'machineGoes'), node: index(NODES) }) },
 );
-const ofPools = fc.oneof(
+export const ofPools = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: of('list'), pool: index(2), addresses: fc.uniqueArray(index(ADDRESSES), { minLength: 1 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: of('coolOff'), pool: index(2), seconds: fc.constantFrom(0, 3, 10) }) },
   { weight: 2, arbitrary: fc.record({ kind: of('breakSpec', 'mendSpec', 'removePool', 'makePool'), pool: index(2) }) },
 );
-const ofPeople = fc.oneof(
+export const ofPeople = fc.oneof(
   fc.record({ kind: of('moveByHand'), address: index(ADDRESSES), node: fc.option(index(NODES)) }),
   fc.record({ kind: of('deleteByHand', 'restoreByHand', 'lockByHand'), address: index(ADDRESSES) }),
 );
-const ofProvider = fc.oneof(
+export const ofProvider = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
@@ -103,35 +126,55 @@ const ofProvider = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: of('staleReads'), ms: fc.integer({ min: 100, max: 8_000 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: of('failActions'), times: fc.integer({ min: 1, max: 2 }) }) },
 );
-const ofProcesses = fc.oneof(
+export const ofProcesses = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: of('start') }) },
   { weight: 3, arbitrary: fc.record({ kind: of('kill', 'killAll', 'stop', 'freeze', 'deleteLease', 'cutLease', 'mendLease') }) },
 );
-const ofStores = fc.oneof(
+export const ofStores = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: of('storeDown', 'storeUp', 'queuesDown', 'queuesUp', 'failWrites', 'mendWrites') }) },
   { weight: 2, arbitrary: fc.record({ kind: of('goBack', 'wipe', 'wipeAtRest', 'wipeQueues', 'repeatJobs') }) },
   { weight: 1, arbitrary: fc.record({ kind: of('loseReplies'), times: fc.integer({ min: 1, max: 3 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: of('jump'), ms: fc.integer({ min: -3_600_000, max: 3_600_000 }) }) },
 );
 
-const step: fc.Arbitrary<Step> = fc.record({
-  afterMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 500 }), fc.integer({ min: 0, max: 20_000 })),
-  what: fc.oneof(
+/** What happens, and how long after what happened before. */
+export const stepOf = (what: fc.Arbitrary<unknown>): fc.Arbitrary<Step> =>
+  fc.record({
+    afterMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 500 }), fc.integer({ min: 0, max: 20_000 })),
+    what: what as fc.Arbitrary<Happening>,
+  });
+
+const step = stepOf(
+  fc.oneof(
     { weight: 5, arbitrary: ofNodes },
     { weight: 2, arbitrary: ofPools },
     { weight: 1, arbitrary: ofPeople },
     { weight: 4, arbitrary: ofProvider },
     { weight: 2, arbitrary: ofProcesses },
     { weight: 2, arbitrary: ofStores },
-  ) as fc.Arbitrary<Happening>,
-});
+  ),
+);
 
 const range = (max: number): fc.Arbitrary<[number, number]> =>
   fc.tuple(fc.integer({ min: 0, max: Math.floor(max / 2) }), fc.integer({ min: Math.floor(max / 2), max }));
 
-export const history: fc.Arbitrary<History> = fc.record({
+export const stepsOf = (step: fc.Arbitrary<Step>): fc.Arbitrary<Step[]> => fc.array(step, { minLength: 3, maxLength: 25, size: 'max' });
+
+/** Whatever is the same in all histories. */
+export const world = {
   nodes: fc.integer({ min: 1, max: NODES }),
   addresses: fc.constant(ADDRESSES),
+  holders: fc.array(fc.option(index(NODES)), { minLength: ADDRESSES, maxLength: ADDRESSES }),
+  coolOffSeconds: fc.constantFrom(0, 0, 3, 10),
+  actionMs: range(3_000),
+  callMs: range(300),
+  seed: fc.integer(),
+};
+
+/** Pools of addresses that are there. */
+export const history: fc.Arbitrary<History> = fc.record({
+  nodes: world.nodes,
+  addresses: world.addresses,
   pools: fc.oneof(
     fc.constant([[0, 1]]),
     fc.constant([[0, 1, 2]]),
@@ -141,10 +184,10 @@ export const history: fc.Arbitrary<History> = fc.record({
       [1, 2, 3],
     ]),
   ),
-  holders: fc.array(fc.option(index(NODES)), { minLength: ADDRESSES, maxLength: ADDRESSES }),
-  coolOffSeconds: fc.constantFrom(0, 0, 3, 10),
-  actionMs: range(3_000),
-  callMs: range(300),
-  seed: fc.integer(),
-  steps: fc.array(step, { minLength: 3, maxLength: 25, size: 'max' }),
+  holders: world.holders,
+  coolOffSeconds: world.coolOffSeconds,
+  actionMs: world.actionMs,
+  callMs: world.callMs,
+  seed: world.seed,
+  steps: stepsOf(step),
 });

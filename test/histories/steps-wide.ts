@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import type { Fault } from '../../adapters/memory/faults.ts';
+import {
+  ADDRESSES,
+  type History,
+  index,
+  of,
+  ofNodes,
+  ofPeople,
+  ofPools,
+  ofProcesses,
+  ofProvider,
+  ofStores,
+  stepOf,
+  stepsOf,
+  usual,
+  world,
+} from './steps.ts';
+
+const POOLS = 2;
+const NAMES = 2;
+/** Addresses that are there, and some that are made on the way. */
+const MANY = ADDRESSES + 3;
+
+const ofWishes = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: of('want'), pool: index(POOLS), extra: index(3) }) },
+  { weight: 2, arbitrary: fc.record({ kind: of('name'), pool: index(POOLS), name: fc.option(index(NAMES)) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: of('nameNodes'), name: index(NAMES), of: fc.constantFrom('machines' as const, 'pools' as const) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: of('removeNodeSet', 'breakNodeSet', 'mendNodeSet') }) },
+);
+const ofHands = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ kind: of('dropRecord', 'changeRecord', 'addRecord', 'addAlias'), name: index(NAMES) }) },
+  { weight: 1, arbitrary: fc.record({ kind: of('deleteByHand', 'restoreByHand', 'lockByHand'), address: index(MANY) }) },
+);
+/** What a write of a record may be answered besides. */
+const ofRecords: fc.Arbitrary<Fault> = fc.oneof(
+  usual,
+  fc.record({
+    kind: fc.constant('refuse' as const),
+    error: fc.constantFrom('NotFound' as const, 'Conflict' as const, 'Invalid' as const),
+  }),
+);
+const faultOf = <V extends string>(verb: fc.Arbitrary<V>, fault: fc.Arbitrary<Fault>) =>
+  fc.record({ kind: of('fault'), verb, fault, times: fc.integer({ min: 1, max: 3 }) });
+const ofFaults = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: faultOf(fc.constant('createRoutedIP' as const), fc.oneof(usual, fc.constant<Fault>({ kind: 'refuse', error: 'Invalid' }))),
+  },
+  {
+    weight: 2,
+    arbitrary: faultOf(fc.constantFrom('createDNSRecord' as const, 'updateDNSRecord' as const, 'deleteDNSRecord' as const), ofRecords),
+  },
+  {
+    weight: 1,
+    arbitrary: faultOf(fc.constant('listDNSRecords' as const), fc.oneof(usual, fc.constant<Fault>({ kind: 'refuse', error: 'NotFound' }))),
+  },
+);
+
+const step = stepOf(
+  fc.oneof(
+    { weight: 5, arbitrary: ofNodes },
+    { weight: 2, arbitrary: ofPools },
+    { weight: 3, arbitrary: ofWishes },
+    { weight: 1, arbitrary: ofPeople },
+    { weight: 1, arbitrary: ofHands },
+    { weight: 3, arbitrary: ofProvider },
+    { weight: 4, arbitrary: ofFaults },
+    { weight: 2, arbitrary: ofProcesses },
+    { weight: 2, arbitrary: ofStores },
+  ),
+);
+
+/** Pools that make addresses themselves, and names under which pools and nodes are published. */
+export const wideHistory: fc.Arbitrary<History> = fc.record({
+  ...world,
+  pools: fc.constantFrom<readonly number[][]>([[]], [[0]], [[0], []], [[0, 1], [2]], [[0], [0, 1]]),
+  extra: fc.array(index(3), { minLength: POOLS, maxLength: POOLS }),
+  names: fc.array(fc.option(index(NAMES)), { minLength: POOLS, maxLength: POOLS }),
+  steps: stepsOf(step),
+});

@@ -1,0 +1,93 @@
+import type { LoggedCall } from '../../adapters/memory/requests.ts';
+import type { Address } from '../../machines/types.ts';
+import type { World } from './world.ts';
+
+/** What must hold at every moment of addresses that the operator makes itself. */
+export type CreationRule = 'listed before it is used' | 'no creation while one is in doubt';
+
+/** An address that the operator had made. */
+interface Made {
+  readonly at: number;
+  readonly address: Address;
+}
+
+const IN_DOUBT: readonly string[] = ['hung', 'lost', 'sent', 'Unavailable'];
+
+/** Looks at every address that is made, and at every assign that reaches the provider. */
+export class CreationRules {
+  readonly violations: { readonly rule: CreationRule; readonly at: number; readonly text: string }[] = [];
+  readonly #world: World;
+  readonly #made: Made[] = [];
+  /** Addresses that stood in a spec once. */
+  readonly #listed = new Set<Address>();
+  readonly #specs: () => Iterable<readonly Address[]>;
+
+  /** `specs`: the addresses that each object lists now. */
+  constructor(world: World, specs: () => Iterable<readonly Address[]>) {
+    this.#world = world;
+    this.#specs = specs;
+    const { cloud } = world.provider;
+    const { assign, create } = cloud;
+    cloud.create = (region) => {
+      const address = create.call(cloud, region);
+      this.#made.push({ at: world.clock.monotonic(), address });
+      return address;
+    };
+    cloud.assign = (address, node) => {
+      this.#checkUse(address);
+      return assign.call(cloud, address, node);
+    };
+  }
+
+  /** In the order in which they were made. */
+  get made(): readonly Address[] {
+    return this.#made.map(({ address }) => address);
+  }
+
+  /** To be called before a person changes or deletes an object: what stands in its spec has stood there. */
+  noteSpecs(): void {
+    for (const addresses of this.#specs()) for (const address of addresses) this.#listed.add(address);
+  }
+
+  /** Addresses that were made and are there, that no spec ever listed, and of which no person was told. */
+  unknown(): readonly Address[] {
+    this.noteSpecs();
+    const { cluster, provider } = this.#world;
+    const there = new Set(provider.cloud.addresses().map(({ address }) => address));
+    const told = cluster.announced.map(({ event }) => event.message).join('\n');
+    return this.made.filter((address) => there.has(address) && !this.#listed.has(address) && !names(told, address));
+  }
+
+  /** Looks at the whole log of calls: to be asked once, at the end. */
+  checkCalls(): void {
+    const creations = this.#world.provider.writes().filter(({ verb }) => verb === 'createRoutedIP');
+    for (const [index, call] of creations.entries()) {
+      const former = creations[index - 1];
+      if (!former || !IN_DOUBT.includes(former.result) || this.#isTold(former, call)) continue;
+      this.#note('no creation while one is in doubt', `a creation at ${former.at} (${former.result}), and another one at ${call.at}`);
+    }
+  }
+
+  /** A list was read meanwhile that tells what became of the call: one that shows what it made, or one that came too late for it to make anything. */
+  #isTold(former: LoggedCall, next: LoggedCall): boolean {
+    const { callDeadlineMs } = this.#world.settings;
+    const made = this.#made.find(({ at }) => at >= former.at && at <= Math.min(next.at, former.at + callDeadlineMs));
+    const tells = made?.at ?? former.at + callDeadlineMs;
+    return this.#world.provider.calls.some(
+      ({ verb, result, at }) => verb === 'listRoutedIPs' && result === 'ok' && at >= tells && at <= next.at,
+    );
+  }
+
+  #checkUse(address: Address): void {
+    if (!this.made.includes(address)) return;
+    this.noteSpecs();
+    if (!this.#listed.has(address)) this.#note('listed before it is used', `${address} was assigned before it stood in a spec`);
+  }
+
+  #note(rule: CreationRule, text: string): void {
+    this.violations.push({ rule, at: this.#world.clock.monotonic(), text });
+  }
+}
+
+/** Whether a text names the address, and not only a longer one. */
+const names = (text: string, address: Address): boolean => text.split(/[^0-9.]+/).some((word) => word.replace(/\.$/, '') === address);

@@ -1,0 +1,190 @@
+import type { SavedTurn, Transition } from '../../actors/ports.ts';
+import { fullName, relativeName } from '../../machines/dns.ts';
+import type { AddressContext } from '../../machines/ip.ts';
+import type { EnsureRecordsInput } from '../../machines/jobs.ts';
+import { addressActor } from '../../machines/pool.ts';
+import type { RecordSetContext } from '../../machines/record-set.ts';
+import type { DNSRecord } from '../../machines/types.ts';
+import type { World } from './world.ts';
+
+/** What must hold at every moment of the records of a zone. */
+export type NameRule =
+  | 'a name keeps an answer'
+  | 'writes what a job carries, and nothing else'
+  | 'only its own records are touched'
+  | 'what serves stays published';
+
+type Sets = ReadonlyMap<string, readonly string[]>;
+
+/** A job that was waited for; `until` when another one took its place, virtual ms. */
+interface Awaited {
+  readonly commandId: string;
+  until: number;
+}
+
+/** What a job of a queue holds, as far as it is looked at. */
+interface JobData {
+  readonly job?: string;
+  readonly input?: unknown;
+}
+
+/** How long after its job was waited for a request may arrive at the latest, ms. */
+const UNDER_WAY_MS = 16_000;
+
+/** Looks at every request that changes a record of one zone, and at what record sets are told. */
+export class NameRules {
+  readonly violations: { readonly rule: NameRule; readonly at: number; readonly text: string }[] = [];
+  readonly #world: World;
+  readonly #zone: string;
+  readonly #isReady: (node: string) => boolean;
+  /** What each job is to bring about, by its id and by name. */
+  readonly #carried = new Map<string, Sets>();
+  readonly #awaited: Awaited[] = [];
+  /** When a person last changed a record of a name, virtual ms. */
+  readonly #byHand = new Map<string, number>();
+
+  /** `isReady`: whether a node may hold an address now. */
+  constructor(world: World, zone: string, isReady: (node: string) => boolean) {
+    this.#world = world;
+    this.#zone = zone;
+    this.#isReady = isReady;
+    this.#watchRequests();
+    this.#watchJobs();
+    const { invariants } = world;
+    const { turnSaved } = invariants;
+    invariants.turnSaved = (turn) => {
+      turnSaved.call(invariants, turn);
+      this.#look(turn);
+    };
+  }
+
+  /** To be called when a person changes records of a name. */
+  noteHand(name: string): void {
+    this.#byHand.set(name, this.#world.clock.monotonic());
+  }
+
+  #watchRequests(): void {
+    const { cloud } = this.#world.provider;
+    const { createRecord, updateRecord, deleteRecord } = cloud;
+    const watched = (id: string | null, after: Omit<DNSRecord, 'id'> | null, change: () => void): void => {
+      const all = cloud.zone(this.#zone).records;
+      const before = all.find((record) => record.id === id) ?? null;
+      change();
+      this.#checkWrite(before, after, all);
+    };
+    cloud.createRecord = (zone, record) => watched(null, record, () => createRecord.call(cloud, zone, record));
+    cloud.updateRecord = (zone, record) => watched(record.id, record, () => updateRecord.call(cloud, zone, record));
+    cloud.deleteRecord = (zone, id) => watched(id, null, () => deleteRecord.call(cloud, zone, id));
+  }
+
+  #watchJobs(): void {
+    const { queues } = this.#world;
+    const { connect } = queues;
+    queues.connect = () => {
+      const connected = connect();
+      return {
+        ...connected,
+        queue: (name) => {
+          const queue = connected.queue(name);
+          return {
+            ...queue,
+            add: (jobs) => {
+              for (const { id, data } of jobs) this.#noteJob(id, data as unknown as JobData);
+              return queue.add(jobs);
+            },
+          };
+        },
+      };
+    };
+  }
+
+  /** A write had an effect: it was one that a job is there for, and it left its name with an answer. */
+  #checkWrite(before: DNSRecord | null, after: Omit<DNSRecord, 'id'> | null, all: readonly DNSRecord[]): void {
+    const record = after ?? before;
+    if (!record) return;
+    const about = `${this.#titled(before)} → ${this.#titled(after)}`;
+    const { name } = record;
+    if ([before, after].some((each) => each && (!isAddress(each) || each.name !== name)))
+      this.#note('only its own records are touched', about);
+    const sets = this.#setsOf(name);
+    const gone = before && before.data !== after?.data ? before.data : null;
+    const isMeant = sets.some(
+      (set) => (before === null || gone === null || !set.includes(gone) || isTwice(all, before)) && (!after || set.includes(after.data)),
+    );
+    if (!isMeant)
+      this.#note(
+        'writes what a job carries, and nothing else',
+        `${about}; it carries ${sets.map((set) => set.join(' ')).join(' or ') || 'nothing'}`,
+      );
+    const answers = this.#world.provider.cloud.zone(this.#zone).records.filter((each) => each.name === name && isAddress(each));
+    // What a person has taken out meanwhile was an answer when the request was sent.
+    const isOurs = (this.#byHand.get(name) ?? Number.NEGATIVE_INFINITY) + UNDER_WAY_MS < this.#world.clock.monotonic();
+    if (answers.length === 0 && isOurs) this.#note('a name keeps an answer', about);
+  }
+
+  #titled(record: Omit<DNSRecord, 'id'> | null): string {
+    return record ? `${fullName({ recordName: record.name, zone: this.#zone })} ${record.type} ${record.data}` : 'nothing';
+  }
+
+  /** What jobs that may still write were to make of a name. */
+  #setsOf(name: string): readonly (readonly string[])[] {
+    const now = this.#world.clock.monotonic();
+    const jobs = this.#awaited.filter(({ until }) => until + UNDER_WAY_MS >= now);
+    return jobs.map(({ commandId }) => this.#carried.get(commandId)?.get(name) ?? []);
+  }
+
+  #look({ transitions }: SavedTurn): void {
+    for (const transition of transitions) {
+      if (transition.chart === 'dns-zone') this.#noteAwaited(transition);
+      if (transition.chart === 'dns-record-set' && transition.after) this.#checkPublished(transition, transitions);
+    }
+  }
+
+  #noteJob(id: string, { job, input }: JobData): void {
+    if (job !== 'ensureRecords') return;
+    const { sets } = input as EnsureRecordsInput;
+    const names = sets.map(({ recordName, addresses }) => [relativeName(recordName, this.#zone) ?? recordName, addresses] as const);
+    this.#carried.set(id, new Map(names));
+  }
+
+  #noteAwaited({ after }: Transition): void {
+    const commandId = after?.waiting.ensure?.commandId;
+    const last = this.#awaited.at(-1);
+    if (last?.commandId === commandId) return;
+    if (last) last.until = Math.min(last.until, this.#world.clock.monotonic());
+    if (commandId !== undefined) this.#awaited.push({ commandId, until: Number.POSITIVE_INFINITY });
+  }
+
+  /** An address that is published no more does not serve: its own record, the provider or the cluster says otherwise. */
+  #checkPublished({ actor, before, after }: Transition, turn: readonly Transition[]): void {
+    const then = before?.snapshot.context as unknown as RecordSetContext | undefined;
+    const now = after?.snapshot.context as unknown as RecordSetContext | undefined;
+    if (!then || !now || then.ref || JSON.stringify(then.target) !== JSON.stringify(now.target)) return;
+    const pool = actor.replace(/\/dns$/, '');
+    for (const address of then.addresses.filter((each) => !now.addresses.includes(each))) {
+      const id = addressActor(pool, address);
+      const isNews = turn.some((each) => each.actor === id && !this.#serves(each.before?.snapshot));
+      if (!isNews && this.#serves(this.#world.invariants.records.get(id)?.snapshot))
+        this.#note('what serves stays published', `${address} was taken out of ${actor} although it serves`);
+    }
+  }
+
+  #serves(snapshot: { readonly value: unknown; readonly context: unknown } | undefined): boolean {
+    const context = snapshot?.context as AddressContext | undefined;
+    if (!context?.assigned || !context.eligible || context.retiring) return false;
+    const isStable = JSON.stringify(snapshot?.value).includes('Stable');
+    const { cloud } = this.#world.provider;
+    const there = cloud.addresses().find(({ address }) => address === context.address);
+    return isStable && there?.providerID === context.assigned.providerID && this.#isReady(context.assigned.name);
+  }
+
+  #note(rule: NameRule, text: string): void {
+    this.violations.push({ rule, at: this.#world.clock.monotonic(), text });
+  }
+}
+
+const isAddress = ({ type }: Pick<DNSRecord, 'type'>): boolean => type === 'A' || type === 'AAAA';
+
+/** Another record says the same. */
+const isTwice = (all: readonly DNSRecord[], one: DNSRecord): boolean =>
+  all.some(({ id, name, type, data }) => id !== one.id && name === one.name && type === one.type && data === one.data);
