@@ -135,6 +135,27 @@ describe('while nothing may be sent for longer than an assign may take', () => {
   });
 });
 
+describe('while assigns wait for the budget', () => {
+  test('what is left of it is not spent on lists in quick succession', async () => {
+    world = await openMetered({ actionMs: 5_000 });
+    await published(1, 5);
+    world.nodes('g0', ...names('spare', 5));
+    await world.advance(MINUTE);
+    const since = lastCall();
+    const assigns = () => world.calls(since).filter(isAssign).length;
+    world.fail('g0', ...names('holder-0', 4));
+    await world.until(() => assigns() === 4, 1_000);
+    while ((await world.budget.pay('failover')) === 0);
+    world.fail('g0', 'holder-0-4');
+    await world.advance(100);
+    const waiting = lastCall();
+    await world.advance(4_000);
+    expect(assigns()).toBe(4);
+    expect(world.calls(waiting).filter(isList).length).toBeGreaterThan(0);
+    expect(world.calls(waiting).length).toBeLessThanOrEqual(5);
+  });
+});
+
 describe('creations', () => {
   test('are 12 in any minute, and hold up no failover', async () => {
     world = await openMetered({ actionMs: 1_000 });

@@ -108,10 +108,13 @@ export const describeBudget = (name: string, setup: () => Promise<BudgetHarness>
     });
 
     test('does not let failovers wait behind housekeeping that waits', async () => {
-      const budget = world.replica({ perMinute: 10, perHour: 100_000, createsPerMinute: 1 });
+      const budget = world.replica({ perMinute: 10, perHour: 100_000, createsPerMinute: 1, minuteMs: 10_000 });
       expect(await spend(budget, 'verify')).toBe(7);
       for (let asked = 0; asked < 20; asked += 1) expect(await budget.pay('dns')).toBeGreaterThan(0);
+      await world.pass(1_000);
       expect(await spend(budget, 'failover')).toBe(3);
+      // The first place that becomes free is theirs, not the one after twenty others.
+      expect(await budget.pay('failover')).toBeLessThan(9_500);
     });
 
     test('takes what a list of several pages needs at once, or nothing', async () => {
