@@ -1,24 +1,13 @@
-import { absenceOf } from '../machines/grace.ts';
-import type { Member } from '../machines/grants.ts';
 import type { AddressContext } from '../machines/ip.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
+import { nodeEvents } from '../machines/node-status.ts';
 import type { PoolContext } from '../machines/pool.ts';
+import type { PoolView } from '../machines/pool-view.ts';
 import { addressesIn } from '../machines/rebuild.ts';
 import { phaseOf } from '../machines/record-set.ts';
 import { recordSetConditions, recordSetEvents, recordSetStatus } from '../machines/record-set-status.ts';
-import {
-  annotations,
-  changesAt,
-  failureReason,
-  leavesWhenItCan,
-  leftText,
-  type PoolView,
-  poolConditions,
-  poolError,
-  poolStatus,
-  stays,
-} from '../machines/status.ts';
-import type { ActorId, Address, NodeRef } from '../machines/types.ts';
+import { annotations, changesAt, failureReason, poolConditions, poolError, poolStatus } from '../machines/status.ts';
+import type { ActorId, Address } from '../machines/types.ts';
 import { isPool, isRecordSet } from './pools.ts';
 import type { ClusterEvent, ClusterWriter } from './ports/cluster.ts';
 import type { ActorRecord, Clock, Json, Observer, SavedTurn, Transition } from './ports.ts';
@@ -175,7 +164,9 @@ export function eventsOf({ chart, before, after }: Transition): readonly Cluster
   if (!after) return [];
   if (chart === 'dns-record-set') return recordSetEvents(before?.snapshot.context as never, after.snapshot.context as never);
   if (chart === 'ip') return addressEvents(before?.snapshot.context as never, after.snapshot.context as never, after);
-  return chart === 'pool' ? poolEvents(before?.snapshot.context as never, after.snapshot.context as never) : [];
+  if (chart !== 'pool') return [];
+  const [was, is] = [before?.snapshot.context as never, after.snapshot.context as never];
+  return [...poolEvents(was, is), ...nodeEvents(was, is)];
 }
 
 function addressEvents(before: AddressContext | undefined, after: AddressContext, record: ActorRecord): readonly ClusterEvent[] {
@@ -228,7 +219,6 @@ function poolEvents(before: PoolContext | undefined, after: PoolContext): readon
       message: `the older pool ${owner} lists ${address} too, and keeps it`,
     });
   }
-  events.push(...recoveringEvents(before, after), ...drainingEvents(before, after), ...contentionEvents(before, after));
   const created = after.created.filter((address) => !before?.created.includes(address));
   if (before)
     for (const address of created)
@@ -242,30 +232,3 @@ function poolEvents(before: PoolContext | undefined, after: PoolContext): readon
   }
   return events;
 }
-
-/** Nodes that were just given time to come back, each with the address that stays on it. */
-const recoveringEvents = (before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] =>
-  Object.entries(after.members).flatMap(([address, { node, eligible }]) => {
-    const absence = node && eligible ? absenceOf(after.absent, node) : null;
-    if (!absence || absenceOf(before?.absent ?? [], absence.node)?.since === absence.since) return [];
-    return [{ type: 'Normal' as const, reason: 'Recovering', action: 'Wait', message: stays(address as Address, absence, after) }];
-  });
-
-/** Nodes that are about to go since just now, each with the address that is to leave it. */
-const drainingEvents = (before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] =>
-  Object.entries(after.members).flatMap(([address, { node, confirmed }]) => {
-    const isNew = node && confirmed && goes(after, node) && !(before && goes(before, node));
-    return isNew
-      ? [{ type: 'Normal' as const, reason: 'Draining', action: 'Drain', message: leavesWhenItCan(address as Address, node) }]
-      : [];
-  });
-
-const goes = ({ leaving }: PoolContext, { name, providerID }: NodeRef): boolean =>
-  leaving.some((node) => node.name === name && node.providerID === providerID);
-
-/** Addresses that are left to somebody else since just now. */
-const contentionEvents = (before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] =>
-  (Object.entries(after.members) as [Address, Member][]).flatMap(([address, member]) => {
-    const isNew = member.contest.restsSince !== null && !member.node && (before?.members[address]?.contest.restsSince ?? null) === null;
-    return isNew ? [{ type: 'Warning' as const, reason: 'Contended', action: 'Verify', message: leftText(after, address, member) }] : [];
-  });

@@ -1,8 +1,9 @@
 import type { AddressContext } from '../machines/ip.ts';
 import type { PoolContext } from '../machines/pool.ts';
+import type { AddressView, PoolView } from '../machines/pool-view.ts';
 import type { RecordSetContext } from '../machines/record-set.ts';
 import type { RecordSetView } from '../machines/record-set-status.ts';
-import type { AddressView, PoolView } from '../machines/status.ts';
+
 import type { ActorId, Address } from '../machines/types.ts';
 import type { ActorRecord } from './ports.ts';
 

@@ -3,33 +3,68 @@ import { type Absence, absenceOf, graceLeft } from './grace.ts';
 import type { Member } from './grants.ts';
 import type { FindNodesInput, FoundNodes } from './jobs.ts';
 import { entries, isPrimed, type Next, next, type PoolContext, tell } from './pool.ts';
+import { askedAgainMs, counts, holds, LONGEST_ASKED_AGAIN_MS } from './safe-hold.ts';
 import type { Standings } from './standings.ts';
 import type { Address, Candidate } from './types.ts';
 
-/** Nodes of a pool that stopped matching and may come back: their addresses stay with them for a time. */
+/** Nodes of a pool that stopped matching and may come back: their addresses stay with them for a time, or until people or the provider have spoken. */
 
 const graceOf = ({ spec }: PoolContext): number => spec?.graceMs ?? 0;
+const rulesOf = ({ spec }: PoolContext) => spec?.safeHold ?? null;
 
-/** Who is absent once the nodes were observed. The time begins for a node that serves and fails in nothing but that it, or its pod, is not Ready; it
- *  ends when the node matches again, and at once when the node is gone, another machine, or fails in anything else. */
-export function absencesAfter(context: PoolContext, { failing }: Standings, at: number): readonly Absence[] {
-  const serving = new Set(entries(context.members).flatMap(([, member]) => servedBy(member) ?? []));
-  const former = (node: Candidate): Absence | null => {
-    const known = absenceOf(context.absent, node);
-    if (known) return { ...known, node };
-    return serving.has(keyOf(node)) ? { node, since: at, askAt: at } : null;
-  };
-  return failing.flatMap((node) => former(node) ?? []).filter((absence) => graceLeft(absence, graceOf(context), at) > 0);
-}
+/** Nothing is moved, since too many nodes are absent. */
+export const isHeld = (context: PoolContext): boolean => context.held && rulesOf(context) !== null;
 
 const keyOf = ({ name, providerID }: Pick<Candidate, 'name' | 'providerID'>): string => `${name} ${providerID}`;
+
+/** Who is absent once the nodes were observed, and whether that is too many. A node is absent that matched before, when the pool counts such nodes, and one
+ *  that serves and fails in nothing but that it, or its pod, is not Ready, when it has a grace. Selectors that were changed make nobody absent. */
+export function observeAbsences(context: PoolContext, found: Standings, query: string, at: number): PoolContext {
+  const isEdit = context.matchedBy !== null && context.matchedBy !== query;
+  const { absent, held } = isEdit ? { absent: [], held: false } : context;
+  const there = new Set([...found.matching, ...found.leaving].map(keyOf));
+  const failing = new Map(found.failing.map((node) => [keyOf(node), node]));
+  const known = absent.filter(({ node }) => !there.has(keyOf(node)));
+  const lost = [...(isEdit ? [] : formerly(context)), ...servingAmong(context, found.failing)];
+  const fresh = new Map(lost.filter((node) => !there.has(keyOf(node)) && !absenceOf(known, node)).map((node) => [keyOf(node), node]));
+  const all = [...known, ...[...fresh.values()].map((node): Absence => ({ node, since: at, failing: false, askAt: null, asks: 0 }))].map(
+    (absence) => {
+      const node = failing.get(keyOf(absence.node));
+      return { ...absence, node: node ?? absence.node, failing: node !== undefined };
+    },
+  );
+  return settled({ ...context, absent: all.sort(byName), held, matchedBy: query }, at);
+}
+
+/** Nodes that matched before, when the pool counts them. */
+const formerly = (context: PoolContext): readonly Candidate[] => (rulesOf(context) ? [...context.candidates, ...context.leaving] : []);
+
+const servingAmong = (context: PoolContext, nodes: readonly Candidate[]): readonly Candidate[] => {
+  const serving = new Set(entries(context.members).flatMap(([, member]) => servedBy(member) ?? []));
+  return nodes.filter((node) => serving.has(keyOf(node)));
+};
 
 const servedBy = ({ node, confirmed, eligible, retiring }: Member): string | null =>
   node && confirmed && eligible && !retiring ? keyOf(node) : null;
 
+const byName = ({ node: a }: Absence, { node: b }: Absence): number => (keyOf(a) < keyOf(b) ? -1 : 1);
+
+/** Decides anew whether the pool holds, and forgets those whose absence means nothing any more. The provider is asked once for a machine whose node has a
+ *  grace, and again and again while the pool holds. */
+function settled(context: PoolContext, at: number): PoolContext {
+  const held = holds(context.absent, context.held, rulesOf(context), at);
+  const stays = (absence: Absence): boolean =>
+    held || counts(absence, rulesOf(context), at) || graceLeft(absence, graceOf(context), at) > 0;
+  const askAt = (absence: Absence): number | null => {
+    if (held) return context.held ? (absence.askAt ?? at) : at;
+    return absence.asks === 0 && graceLeft(absence, graceOf(context), at) > 0 ? (absence.askAt ?? at) : null;
+  };
+  return { ...context, held, absent: context.absent.filter(stays).map((absence) => ({ ...absence, askAt: askAt(absence) })) };
+}
+
 /** Nodes that keep the address that sits on them, and get no other. */
 export const keeping = (context: PoolContext, at: number): readonly Candidate[] =>
-  context.absent.filter((absence) => graceLeft(absence, graceOf(context), at) > 0).map(({ node }) => node);
+  context.absent.filter((absence) => isHeld(context) || graceLeft(absence, graceOf(context), at) > 0).map(({ node }) => node);
 
 /** Tells each address whose node has come or gone; one that keeps its address counts as there. */
 export function tellMembers(context: PoolContext, at: number): Next {
@@ -50,15 +85,22 @@ export function tellMembers(context: PoolContext, at: number): Next {
 
 /** After the clock was set back a time that lies ahead begins anew, once. */
 const rebased = (absent: readonly Absence[], at: number): readonly Absence[] =>
-  absent.map((absence) => (absence.since > at ? { ...absence, since: at } : absence));
+  absent.map((absence) => {
+    const askAt = absence.askAt === null ? null : Math.min(absence.askAt, at + LONGEST_ASKED_AGAIN_MS);
+    return absence.since > at || askAt !== absence.askAt ? { ...absence, since: Math.min(absence.since, at), askAt } : absence;
+  });
 
-/** When the first of the absent has had its time, ms since the epoch; null when nobody is absent. */
+/** When time alone decides about an absence: its grace is over, or, while the pool holds, the provider is to be asked again. In ms since the epoch; null
+ *  for never. */
 export function recoveryEnds(context: PoolContext, at: number): number | null {
-  const ends = rebased(context.absent, at).map(({ since }) => since + graceOf(context));
+  const absent = rebased(context.absent, at);
+  const ends = isHeld(context)
+    ? absent.flatMap(({ askAt }) => (askAt !== null && askAt > at ? [askAt] : []))
+    : absent.flatMap(({ since, failing }) => (failing && graceOf(context) > 0 ? [since + graceOf(context)] : []));
   return ends.length > 0 ? Math.min(...ends) : null;
 }
 
-export const givesTime = (context: PoolContext): boolean => isPrimed(context) && context.absent.length > 0;
+export const givesTime = (context: PoolContext, at: number): boolean => isPrimed(context) && recoveryEnds(context, at) !== null;
 
 export function planRecovery(context: PoolContext, at: number): Next {
   const made = { ...context, absent: rebased(context.absent, at) };
@@ -68,36 +110,44 @@ export function planRecovery(context: PoolContext, at: number): Next {
 export const forgetRecovery = (context: PoolContext): Next => next({ ...context, recoverAt: null });
 
 /** Gives those up that have had their time. Not while the nodes are not known: they may be back. */
-export function giveUp(context: PoolContext, at: number): Next {
-  if (!isPrimed(context)) return next(context);
-  const absent = context.absent.filter((absence) => graceLeft(absence, graceOf(context), at) > 0);
-  return tellMembers({ ...context, absent }, at);
-}
+export const giveUp = (context: PoolContext, at: number): Next =>
+  isPrimed(context) ? tellMembers(settled(context, at), at) : next(context);
 
 // ---------------------------------------------------------------- what the provider says of their machines
 
 /** So many machines are asked for by one job: the answer for the first ones does not wait for hundreds. */
 const ASKED_AT_ONCE = 20;
 
-const questions = ({ absent }: PoolContext): readonly string[] =>
-  absent
-    .filter(({ askAt }) => askAt !== null)
-    .map(({ node }) => node.name)
-    .slice(0, ASKED_AT_ONCE);
+/** Those that keep an address and are asked for the first time come first, and by themselves: they may use what the budget has for failovers. */
+function questions(context: PoolContext, at: number): readonly Absence[] {
+  const due = context.absent.filter(({ askAt }) => askAt !== null && askAt <= at);
+  const urgent = urgentAmong(context, due);
+  return (urgent.length > 0 ? urgent : due).slice(0, ASKED_AT_ONCE);
+}
 
-export const hasQuestion = (context: PoolContext): boolean => isPrimed(context) && questions(context).length > 0;
+const urgentAmong = ({ members }: PoolContext, absent: readonly Absence[]): readonly Absence[] => {
+  const keeps = new Set(entries(members).flatMap(([, { node }]) => (node ? [keyOf(node)] : [])));
+  return absent.filter(({ node, asks }) => asks === 0 && keeps.has(keyOf(node)));
+};
 
-export const ask = (context: PoolContext): Next => next({ ...context, asking: questions(context) });
+export const hasQuestion = (context: PoolContext, at: number): boolean => isPrimed(context) && questions(context, at).length > 0;
 
-export const findNodesInput = ({ provider, absent, asking }: PoolContext): FindNodesInput => ({
-  provider,
-  nodes: absent.filter(({ node }) => asking.includes(node.name)).map(({ node: { name, providerID } }) => ({ name, providerID })),
-});
+export const ask = (context: PoolContext, at: number): Next =>
+  next({ ...context, asking: questions(context, at).map(({ node: { name, providerID } }) => ({ name, providerID })) });
+
+export const findNodesInput = (context: PoolContext): FindNodesInput => {
+  const { provider, absent, asking } = context;
+  const urgent = urgentAmong(context, absent);
+  return { provider, nodes: asking, purpose: asking.some((node) => absenceOf(urgent, node)) ? 'failover' : 'verify' };
+};
 
 /** A machine that is gone does not come back. Of the others nothing is known that was not known before. */
 export function noteAnswers(context: PoolContext, { gone }: FoundNodes, at: number): Next {
-  const asked = new Set(context.asking);
-  const left = context.absent.filter(({ node }) => !gone.includes(node.providerID));
-  const absent = left.map((absence) => (asked.has(absence.node.name) ? { ...absence, askAt: null } : absence));
-  return tellMembers({ ...context, absent, asking: [] }, at);
+  const asked = new Set(context.asking.map(keyOf));
+  const absent = context.absent
+    .filter(({ node }) => !gone.includes(node.providerID))
+    .map((absence) =>
+      asked.has(keyOf(absence.node)) ? { ...absence, asks: absence.asks + 1, askAt: at + askedAgainMs(absence.asks + 1) } : absence,
+    );
+  return tellMembers(settled({ ...context, absent, asking: [] }, at), at);
 }

@@ -3,14 +3,18 @@ import type { Candidate, NodeRef, ObservedNode } from './types.ts';
 
 /** Time for a node to come back: `spec.recoveryGraceSeconds`. */
 
-/** A node that matched, does not any more, and may be back in a moment. */
+/** A node that matched, does not any more, and may be back. */
 export interface Absence {
   /** As it was last observed. */
   readonly node: Candidate;
   /** When it stopped matching, ms since the epoch. */
   readonly since: number;
+  /** It fails in nothing but that it, or its pod, is not Ready: only then it has the grace. */
+  readonly failing: boolean;
   /** When the provider is to be asked for the machine behind it, ms since the epoch; null for not again. */
   readonly askAt: number | null;
+  /** How often the provider was asked. */
+  readonly asks: number;
 }
 
 /** What is known of this node's absence: of this machine, not of another one by the same name. */
@@ -28,4 +32,5 @@ export const asReady = (node: ObservedNode): ObservedNode => ({
 });
 
 /** How much longer a node has to come back, ms: never more than the whole grace, even after the clock was set back. */
-export const graceLeft = ({ since }: Pick<Absence, 'since'>, graceMs: number, at: number): number => restMs(since + graceMs, at, graceMs);
+export const graceLeft = ({ since, failing }: Pick<Absence, 'since' | 'failing'>, graceMs: number, at: number): number =>
+  failing ? restMs(since + graceMs, at, graceMs) : 0;

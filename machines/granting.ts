@@ -1,4 +1,4 @@
-import { keeping } from './absences.ts';
+import { isHeld, keeping } from './absences.ts';
 import { nodesFull } from './claims.ts';
 import { adopted, rebasedContest, restsUntil, triedAgain } from './contention.ts';
 import { type Grants, grants, type Member } from './grants.ts';
@@ -26,7 +26,7 @@ function rebased(context: PoolContext, at: number): PoolContext {
 
 export const decideGrants = (given: PoolContext, at: number): Grants => {
   const context = rebased(given, at);
-  return grants(
+  const decided = grants(
     {
       members: context.members,
       candidates: context.candidates,
@@ -41,6 +41,7 @@ export const decideGrants = (given: PoolContext, at: number): Grants => {
     },
     at,
   );
+  return isHeld(context) ? { ...decided, reliefs: [] } : decided;
 };
 
 /** The addresses that are left to somebody else for a time, each with the end of it. */

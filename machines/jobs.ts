@@ -46,6 +46,8 @@ export interface FindInput {
 export interface FindNodesInput {
   readonly provider: string;
   readonly nodes: readonly NodeRef[];
+  /** `failover` may use the whole budget, `verify` leaves it a reserve. */
+  readonly purpose: 'failover' | 'verify';
 }
 
 export interface FoundNodes {

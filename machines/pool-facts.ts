@@ -1,4 +1,4 @@
-import { absencesAfter, tellMembers } from './absences.ts';
+import { observeAbsences, tellMembers } from './absences.ts';
 import { familyOf } from './address.ts';
 import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } from './events.ts';
 import { queryOf } from './match.ts';
@@ -38,8 +38,8 @@ export function observeCluster(context: PoolContext, event: ClusterObserved): Ne
   const candidates = [...known, ...found.matching.filter(({ name }) => !names.has(name))];
   const there = new Set(event.nodes.map(({ name }) => name));
   const backOff = Object.fromEntries(Object.entries(context.backOff).filter(([name]) => there.has(name)));
-  const absent = absencesAfter(context, found, event.at);
-  return staff(tellMembers({ ...context, query: event.query, candidates, leaving: found.leaving, absent, backOff }, event.at));
+  const after = observeAbsences(context, found, event.query, event.at);
+  return staff(tellMembers({ ...after, query: event.query, candidates, leaving: found.leaving, backOff }, event.at));
 }
 
 /** What the provider reports of all addresses: lets the members that wait for it start. */

@@ -110,10 +110,10 @@ export const poolMachine = (settings: PoolSettings) => {
         grantsLater: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== null),
         grantsNever: asks((context, event) => granting.decideGrants(context, event.at).nextAt === null),
         grantsOtherwise: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== context.grantAt),
-        givesTime: asks(absences.givesTime),
+        givesTime: asks((context, event) => absences.givesTime(context, event.at)),
         givesNoTime: asks((context, event) => absences.recoveryEnds(context, event.at) === null),
         givesOtherTime: asks((context, event) => absences.recoveryEnds(context, event.at) !== context.recoverAt),
-        hasQuestion: asks(absences.hasQuestion),
+        hasQuestion: asks((context, event) => absences.hasQuestion(context, event.at)),
         namesDiffer: asks(naming.namesDiffer),
         namesAgree: asks((context) => !naming.namesDiffer(context)),
         isUnsettled: asks(naming.isUnsettled),
@@ -193,11 +193,11 @@ export const poolMachine = (settings: PoolSettings) => {
               initial: 'Calm',
               states: {
                 Calm: {
-                  description: 'No node is given time to come back.',
+                  description: 'No node that is absent is waited for.',
                   always: { guard: 'givesTime', target: 'Waiting', actions: 'planRecovery' },
                 },
                 Waiting: {
-                  description: 'A node that is not Ready has time to come back, and its address stays on it meanwhile.',
+                  description: 'A node that is absent has time to come back, and its address stays on it meanwhile.',
                   always: [
                     { guard: 'givesNoTime', target: 'Calm' },
                     { guard: 'givesOtherTime', target: 'Waiting', reenter: true, actions: 'planRecovery' },
@@ -216,7 +216,7 @@ export const poolMachine = (settings: PoolSettings) => {
                   always: { guard: 'hasQuestion', target: 'Asking', actions: 'ask' },
                 },
                 Asking: {
-                  description: 'Asks whether the machines behind nodes that failed still exist: one that is gone does not come back.',
+                  description: 'Asks whether the machines behind absent nodes still exist: one that is gone does not come back.',
                   invoke: {
                     src: 'findNodes',
                     id: 'findNodes',

@@ -6,7 +6,7 @@ import type { Absence } from './grace.ts';
 import type { Member } from './grants.ts';
 import type { ObjectRef } from './jobs.ts';
 import { queryOf } from './match.ts';
-import type { ActorId, Address, Candidate, Family, JobFailure, ObservedAddress, ProviderID } from './types.ts';
+import type { ActorId, Address, Candidate, Family, JobFailure, NodeRef, ObservedAddress, ProviderID } from './types.ts';
 import type { PoolSpec } from './validate.ts';
 
 /** What a pool remembers: the least that decides. */
@@ -26,11 +26,15 @@ export interface PoolContext {
   readonly candidates: readonly Candidate[];
   /** Nodes that match but for being about to go: they keep their addresses until those can move. */
   readonly leaving: readonly Candidate[];
-  /** Nodes that stopped matching and may come back, sorted by name: they keep their addresses meanwhile. */
+  /** Nodes that stopped matching and may come back, sorted by name; some of them keep their addresses meanwhile. */
   readonly absent: readonly Absence[];
-  /** Absent nodes for whose machines the provider is being asked, by name. */
-  readonly asking: readonly string[];
-  /** The time at which the first absent node is given up; null while none is waited for. */
+  /** Too many nodes went at once: nothing is moved. */
+  readonly held: boolean;
+  /** The selectors under which nodes were last found: nodes that others let through are not absent. */
+  readonly matchedBy: string | null;
+  /** Absent nodes for whose machines the provider is being asked. */
+  readonly asking: readonly NodeRef[];
+  /** The time for which the next look at the absent nodes is set; null for none. */
   readonly recoverAt: number | null;
   readonly members: Readonly<Record<Address, Member>>;
   /** Provider of the present members. */
@@ -114,6 +118,7 @@ export interface RememberedPool {
   readonly created: readonly Address[];
   readonly addresses: PoolContext['remembered'];
   readonly absent: PoolContext['absent'];
+  readonly held: boolean;
 }
 
 export interface PoolSettings {
@@ -153,6 +158,8 @@ export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolI
   candidates: [],
   leaving: [],
   absent: remembered?.absent ?? [],
+  held: remembered?.held ?? false,
+  matchedBy: null,
   asking: [],
   recoverAt: null,
   members: {},

@@ -22,9 +22,26 @@ export function rememberedPool(status: unknown, now: number, callDeadlineMs: num
         { epoch: count(entry.epoch), inDoubtUntil: mayBeUnderWay(entry) ? now + callDeadlineMs : null },
       ]),
     ),
-    absent: ips.flatMap(({ entry }) => absenceIn(entry, now) ?? []).sort((a, b) => (a.node.name < b.node.name ? -1 : 1)),
+    absent: absentIn(
+      fields.safeHold,
+      ips.flatMap(({ entry }) => absenceIn(entry, now) ?? []),
+      now,
+    ),
+    held: nodesHeld(fields.safeHold).length > 0,
   };
 }
+
+/** The nodes that were absent, once each: those that a hold names, and those that were given time to come back. */
+function absentIn(safeHold: unknown, waited: readonly Absence[], now: number): readonly Absence[] {
+  const held = nodesHeld(safeHold).flatMap((entry) => absenceIn({ ...entry, nodeName: entry.name }, now) ?? []);
+  const all = new Map([...held, ...waited].map((absence) => [`${absence.node.name} ${absence.node.providerID}`, absence]));
+  return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, absence]) => absence);
+}
+
+const nodesHeld = (safeHold: unknown): readonly Readonly<Record<string, unknown>>[] => {
+  const { nodes } = record(safeHold);
+  return Array.isArray(nodes) ? nodes.map(record) : [];
+};
 
 /** A node that was given time to come back. The machine behind it is asked for once more. */
 function absenceIn({ nodeName, providerID, notReadySince }: Readonly<Record<string, unknown>>, now: number): Absence | null {
@@ -33,7 +50,9 @@ function absenceIn({ nodeName, providerID, notReadySince }: Readonly<Record<stri
   return {
     node: { name: nodeName, providerID: providerID as ProviderID, region: '', createdAt: 0 },
     since: Math.min(since, now),
+    failing: true,
     askAt: now,
+    asks: 0,
   };
 }
 

@@ -1,35 +1,16 @@
+import { isHeld } from './absences.ts';
 import { nodesFull } from './claims.ts';
-import { restsUntil } from './contention.ts';
-import { type Absence, absenceOf } from './grace.ts';
-import type { Member } from './grants.ts';
-import type { AddressContext } from './ip.ts';
+import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, waitsOf } from './node-status.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
 import { familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
-import type { RecordSetContext } from './record-set.ts';
+import { type AddressView, type Finding, type PoolView, stamp } from './pool-view.ts';
 import { recordSetProblem } from './record-set-status.ts';
-import type { Address, JobFailure, NodeRef } from './types.ts';
+import type { Address, JobFailure } from './types.ts';
 
 /** FLIPOP's names for what an address is doing. */
 export type IPState = 'active' | 'in-progress' | 'error' | 'no-match' | 'unassigned' | 'disabled';
 
-/** One address as its record shows it. */
-export interface AddressView {
-  readonly state: string;
-  readonly context: AddressContext;
-}
-
-export interface PoolView {
-  readonly state: string;
-  readonly context: PoolContext;
-  readonly addresses: Readonly<Record<Address, AddressView>>;
-  /** The pool's record set; null while it has none. */
-  readonly recordSet: RecordSetContext | null;
-  readonly term: number;
-  /** When it is looked at, ms since the epoch: what only lasts until a time is over then. */
-  readonly at: number;
-}
-
-export interface IPStatus {
+export interface IPStatus extends AddressWaits {
   readonly state: IPState;
   readonly nodeName?: string;
   readonly providerID?: string;
@@ -41,9 +22,6 @@ export interface IPStatus {
   readonly epoch?: number;
   readonly coolOffUntil?: string;
   readonly inDoubt?: boolean;
-  readonly contendedUntil?: string;
-  readonly notReadySince?: string;
-  readonly graceUntil?: string;
 }
 
 export interface PoolStatus {
@@ -55,12 +33,9 @@ export interface PoolStatus {
   readonly observedGeneration: number;
   readonly lastAssignmentTime?: string;
   readonly term: number;
+  readonly safeHold?: { readonly nodes: readonly HeldNode[] };
   readonly pendingCreate?: { readonly region?: string; readonly knownAddresses: readonly Address[]; readonly startedAt: string };
 }
-
-/** The last time that a date can hold: a provider may ask to wait for longer than that. */
-const END_OF_TIME = 8.64e15;
-const stamp = (ms: number): string => new Date(Math.min(ms, END_OF_TIME)).toISOString();
 
 /** Everything of a pool's status but its conditions: FLIPOP's fields, and what a rebuild needs when the records are lost. */
 export function poolStatus(view: PoolView): PoolStatus {
@@ -82,6 +57,7 @@ export function poolStatus(view: PoolView): PoolStatus {
     observedGeneration: context.generation,
     ...(context.lastAssignmentAt !== null && { lastAssignmentTime: stamp(context.lastAssignmentAt) }),
     term: view.term,
+    ...(isHeld(context) && { safeHold: { nodes: heldNodes(context) } }),
     ...(intent && {
       pendingCreate: {
         ...(intent.region && { region: intent.region }),
@@ -124,8 +100,6 @@ function ipStatus(view: PoolView, address: Address): IPStatus {
   const shown = view.addresses[address];
   if (!shown) return { state: 'in-progress' };
   const { context, state } = shown;
-  const absence = absenceShown(view, shown);
-  const contended = contendedUntil(view, address);
   return {
     state: ipState(shown),
     ...(context.assigned && { nodeName: context.assigned.name }),
@@ -138,14 +112,9 @@ function ipStatus(view: PoolView, address: Address): IPStatus {
     ...(context.epoch > 0 && { epoch: context.epoch }),
     ...(context.coolOffUntil !== null && state === 'CoolOff' && { coolOffUntil: stamp(context.coolOffUntil) }),
     ...(context.inDoubtUntil !== null && { inDoubt: true }),
-    ...(contended !== null && { contendedUntil: stamp(contended) }),
-    ...(absence && { notReadySince: stamp(absence.since), graceUntil: stamp(absence.since + (view.context.spec?.graceMs ?? 0)) }),
+    ...waitsOf(view, address),
   };
 }
-
-/** The node of an address that is active, when it stopped matching and is given time to come back. */
-const absenceShown = ({ context }: PoolView, { state, context: { assigned } }: AddressView): Absence | null =>
-  state === 'Stable' && assigned ? absenceOf(context.absent, assigned) : null;
 
 export function ipState({ state, context }: AddressView): IPState {
   switch (state) {
@@ -188,7 +157,7 @@ export function poolConditions(view: PoolView): readonly PoolCondition[] {
   const active = goal.filter((address) => view.addresses[address]?.state === 'Stable').length;
   const problem = problemOf(view);
   const busy = busyOf(view);
-  const ready = context.error === null && desired > 0 && active === desired;
+  const ready = context.error === null && desired > 0 && active === desired && !isHeld(context);
   const count = `${active} of ${desired} addresses are active`;
   return [
     {
@@ -212,33 +181,42 @@ export function poolConditions(view: PoolView): readonly PoolCondition[] {
   ];
 }
 
-interface Finding {
-  readonly reason: string;
-  readonly message: string;
-}
-
 function problemOf(view: PoolView): Finding | null {
   const { context } = view;
   if (context.error !== null) return { reason: 'InvalidSpec', message: context.error };
+  return (
+    hold(view) ??
+    creationProblem(context) ??
+    addressProblem(view) ??
+    contention(view) ??
+    waitingProblem(view) ??
+    (view.recordSet && recordSetProblem(view.recordSet))
+  );
+}
+
+function creationProblem(context: PoolContext): Finding | null {
   if (context.acquiring.unclear.length > 0) return { reason: 'CreateUnknown', message: poolError(context) ?? '' };
   if (context.acquiring.failure) return { reason: 'CreateFailed', message: poolError(context) ?? '' };
   const [contested] = Object.keys(context.conflicts) as Address[];
-  if (contested) return { reason: 'AddressConflict', message: unstaffed(context, contested).error ?? '' };
-  for (const address of wanted(context)) {
+  return contested ? { reason: 'AddressConflict', message: unstaffed(context, contested).error ?? '' } : null;
+}
+
+function addressProblem(view: PoolView): Finding | null {
+  for (const address of wanted(view.context)) {
     const shown = view.addresses[address];
     if (shown?.state === 'CoolOff' && shown.context.failure) {
       return { reason: failureReason(shown.context.failure), message: `${address}: ${shown.context.failure.message}` };
     }
   }
-  const left = wanted(context).filter((address) => contendedUntil(view, address) !== null);
-  if (left.length > 0) return { reason: 'Contended', message: left.map((address) => leftTextOf(context, address)).join('; ') };
-  const waiting = wanted(context).filter(
-    (address) => view.addresses[address]?.state === 'Unassigned' && view.addresses[address]?.context.known,
-  );
+  return null;
+}
+
+function waitingProblem({ context, addresses }: PoolView): Finding | null {
+  const waiting = wanted(context).filter((address) => addresses[address]?.state === 'Unassigned' && addresses[address]?.context.known);
   if (isPrimed(context) && waiting.length > 0 && context.grantAt === null && !inTurn(context)) {
     return { reason: 'NoEligibleNode', message: `no eligible node is free for ${waiting.join(', ')}` };
   }
-  return view.recordSet && recordSetProblem(view.recordSet);
+  return null;
 }
 
 /** Waiting only because another assignment of this pool has to be confirmed first. */
@@ -271,62 +249,11 @@ function busyOf(view: PoolView): Finding | null {
   if (isCreating(context.acquiring) || context.acquiring.unpublished) return { reason: 'Creating', message: 'creating an address' };
   const moving = wanted(context).filter((address) => isMoving(view.addresses[address]));
   if (moving.length > 0) return { reason: 'Assigning', message: `assigning ${moving.join(', ')}` };
-  const goes = draining(view);
-  if (goes) return { reason: 'Draining', message: goes };
-  const waited = recovering(view);
-  if (waited) return { reason: 'Recovering', message: waited };
+  const staying = draining(view) ?? recovering(view);
+  if (staying) return staying;
   if (context.grantAt !== null) return { reason: 'Spacing', message: `the next assignment comes at ${stamp(context.grantAt)}` };
   return null;
 }
-
-/** Which addresses wait for their nodes, and until when; null for none. */
-function recovering(view: PoolView): string | null {
-  const waits = wanted(view.context).flatMap((address) => {
-    const shown = view.addresses[address];
-    const absence = shown ? absenceShown(view, shown) : null;
-    return absence ? [stays(address, absence, view.context)] : [];
-  });
-  return waits.length > 0 ? waits.join('; ') : null;
-}
-
-/** Which addresses are to leave their nodes; null for none. */
-function draining({ context, addresses }: PoolView): string | null {
-  const leaves = wanted(context).flatMap((address) => {
-    const shown = addresses[address];
-    const node =
-      shown?.state === 'Stable' ? context.leaving.find(({ providerID }) => providerID === shown.context.assigned?.providerID) : null;
-    return node ? [leavesWhenItCan(address, node)] : [];
-  });
-  return leaves.length > 0 ? leaves.join('; ') : null;
-}
-
-/** Until when an address is left where somebody else put it, ms since the epoch; null for one that is not. */
-function contendedUntil({ context: { members, spec }, at }: PoolView, address: Address): number | null {
-  const member = members[address];
-  return member && !member.node ? restsUntil(member.contest, spec?.contention ?? null, at) : null;
-}
-
-const leftTextOf = (context: PoolContext, address: Address): string => {
-  const member = context.members[address];
-  return member ? leftText(context, address, member) : '';
-};
-
-/** What people are told of an address that somebody else moves again and again. */
-export function leftText({ spec }: PoolContext, address: Address, { contest, holder }: Member): string {
-  const { windowMs = 0, takeover = 'Yield' } = spec?.contention ?? {};
-  const where = holder ? `on ${holder}` : 'attached to nothing';
-  const until = stamp((contest.restsSince ?? 0) + windowMs);
-  const then = takeover === 'Yield' ? `tried again at ${until} unless it is moved before` : `taken back at ${until}`;
-  return `${address} was moved by somebody else ${contest.moves.length} times within ${windowMs / 1000} s: it is left ${where}, and ${then}`;
-}
-
-/** What people are told of an address on a node that is about to go. */
-export const leavesWhenItCan = (address: Address, { name }: NodeRef): string =>
-  `${name} is cordoned or about to go: ${address} leaves it as soon as another node is free`;
-
-/** What people are told of an address whose node is given time. */
-export const stays = (address: Address, { node, since }: Absence, { spec }: PoolContext): string =>
-  `${node.name} is not Ready, or runs no Ready pod: ${address} stays there until ${stamp(since + (spec?.graceMs ?? 0))}`;
 
 const isMoving = (view: AddressView | undefined): boolean =>
   view !== undefined && ['Electing', 'FirewallOpening', 'Assigning', 'Pruning'].includes(view.state);

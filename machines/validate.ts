@@ -4,6 +4,7 @@ import { fullName, type RecordTarget } from './dns.ts';
 import type { DrainPolicy } from './drain.ts';
 import { asRecord, InvalidSpec, list, number, refuse, text } from './fields.ts';
 import type { Match } from './match.ts';
+import type { SafeHoldRules } from './safe-hold.ts';
 import { parseSelector } from './selector.ts';
 import type { Address, Toleration } from './types.ts';
 import { recordTarget } from './validate-target.ts';
@@ -23,6 +24,8 @@ export interface PoolSpec {
   readonly drainPolicy: DrainPolicy;
   /** When an address that somebody else moves is left to them; null for never. */
   readonly contention: ContentionRules | null;
+  /** When nothing is moved because too many nodes went at once; null for never. */
+  readonly safeHold: SafeHoldRules | null;
   readonly match: Match;
   /** Where the active addresses are to be published; null for nowhere. */
   readonly records: RecordTarget | null;
@@ -87,6 +90,7 @@ function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegi
     graceMs: milliseconds(raw.recoveryGraceSeconds, 'spec.recoveryGraceSeconds'),
     drainPolicy: drainPolicy(text(raw.drainPolicy, 'spec.drainPolicy') || 'OnNotReady'),
     contention: contentionRules(raw.contention),
+    safeHold: safeHoldRules(raw.safeHold),
     match,
     records,
     dns: records ? fullName(records) : '',
@@ -112,6 +116,16 @@ function contentionRules(raw: unknown): ContentionRules | null {
   return takeover === 'Yield' || takeover === 'Reclaim'
     ? { moves, windowMs, takeover }
     : refuse('spec.contention.takeover must be Yield or Reclaim');
+}
+
+function safeHoldRules(raw: unknown): SafeHoldRules | null {
+  if (raw === undefined || raw === null) return null;
+  const rules = asRecord(raw, 'spec.safeHold');
+  const maxUnavailable = number(rules.maxUnavailable, 'spec.safeHold.maxUnavailable', Number.isSafeInteger);
+  const windowMs = milliseconds(rules.windowSeconds, 'spec.safeHold.windowSeconds');
+  return maxUnavailable < 1 || windowMs === 0
+    ? refuse('safeHold needs maxUnavailable of at least 1 and windowSeconds above 0')
+    : { maxUnavailable, windowMs };
 }
 
 /** Which nodes match, with selectors that can be parsed. @throws InvalidSpec */

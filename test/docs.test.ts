@@ -102,7 +102,13 @@ describe('docs/conditions.md', () => {
   const reasons = new Set([
     ...Object.keys(KINDS).map((kind) => failureReason({ kind: kind as ErrorKind })),
     ...Object.values(recordSetReasons).filter((reason) => typeof reason === 'string'),
-    ...['machines/status.ts', 'machines/acquire.ts', 'actors/project.ts', 'adapters/kubernetes/writer.ts'].flatMap((path) =>
+    ...[
+      'machines/status.ts',
+      'machines/node-status.ts',
+      'machines/acquire.ts',
+      'actors/project.ts',
+      'adapters/kubernetes/writer.ts',
+    ].flatMap((path) =>
       read(path)
         .split('\n')
         .filter((line) => /\breason: /.test(line))

@@ -32,7 +32,7 @@ export const findNodes: JobBody<'findNodes'> = async (context) => {
 /** @throws Unreachable */
 async function look(context: JobContext<'findNodes'>, providerID: ProviderID): Promise<Answer> {
   try {
-    const found = await context.provider.findNode(providerID, read(context, 'failover'));
+    const found = await context.provider.findNode(providerID, read(context, context.input.purpose));
     return { providerID, gone: found === 'gone', waitMs: 0 };
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;

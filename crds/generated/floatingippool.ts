@@ -14,6 +14,11 @@ export const RULES = [
     message: 'ips or desiredIPs must be provided',
   },
   {
+    path: 'spec.safeHold',
+    rule: 'has(self.maxUnavailable) && self.maxUnavailable >= 1 && has(self.windowSeconds) && self.windowSeconds > 0.0',
+    message: 'safeHold needs maxUnavailable of at least 1 and windowSeconds above 0',
+  },
+  {
     path: 'spec.contention',
     rule: 'has(self.moves) && self.moves >= 1 && has(self.windowSeconds) && self.windowSeconds > 0.0',
     message: 'contention needs moves of at least 1 and windowSeconds above 0',
@@ -81,6 +86,11 @@ export interface FloatingIPPoolSpec {
    */
   readonly drainPolicy?: DrainPolicy;
   /**
+   * When nothing is moved because too many nodes stopped matching at once and the provider does not say that their
+   * machines are gone. Absent means that every address moves at once, however many nodes fail.
+   */
+  readonly safeHold?: SafeHold;
+  /**
    * When an address is left to somebody else who moves it again and again. Absent means that it is taken back each
    * time, at the next verification.
    */
@@ -97,6 +107,17 @@ export interface FloatingIPPoolSpec {
  * ToBeDeletedByClusterAutoscaler is granted no address, whatever the tolerations, and keeps its own until then.
  */
 export type DrainPolicy = 'OnNotReady' | 'OnCordon';
+
+/**
+ * When nothing is moved because too many nodes stopped matching at once and the provider does not say that their
+ * machines are gone. Absent means that every address moves at once, however many nodes fail.
+ */
+export interface SafeHold {
+  /** So many nodes may stop matching within the window. With one more, addresses stay where they are. */
+  readonly maxUnavailable?: number;
+  /** Seconds, fractions allowed, within which nodes that stop matching are counted together. */
+  readonly windowSeconds?: number;
+}
 
 /**
  * When an address is left to somebody else who moves it again and again. Absent means that it is taken back each time,
@@ -162,6 +183,8 @@ export interface FloatingIPPoolStatus {
   readonly error?: string;
   /** State of each address, by address. */
   readonly ips?: Readonly<Record<string, IPStatus>>;
+  /** Present while nothing is moved because too many nodes stopped matching at once. */
+  readonly safeHold?: SafeHoldStatus;
   /** Number of addresses in state active. */
   readonly activeIPs?: number;
   /** Matching nodes that wait for an address, next one first. */
@@ -216,6 +239,8 @@ export interface IPStatus {
   readonly notReadySince?: string;
   /** Until when that node may come back before the address moves. */
   readonly graceUntil?: string;
+  /** True while the address stays on a node that does not match because of safeHold. */
+  readonly held?: boolean;
 }
 
 /**
@@ -229,6 +254,22 @@ export type MachineState = 'Unassigned' | 'Electing' | 'FirewallOpening' | 'Assi
 
 /** Found when a user listed the address, Created when the operator created it. */
 export type AddressOrigin = 'Found' | 'Created';
+
+/** Present while nothing is moved because too many nodes stopped matching at once. */
+export interface SafeHoldStatus {
+  /** The nodes that do not match and whose machines the provider does not say are gone. */
+  readonly nodes: readonly HeldNode[];
+}
+
+/** One of these nodes. */
+export interface HeldNode {
+  /** Name of the node. */
+  readonly name: string;
+  /** Its provider id. */
+  readonly providerID: string;
+  /** Since when it does not match. */
+  readonly notReadySince: string;
+}
 
 /**
  * A creation that was decided and has not been accounted for. Written before the provider is called, so that a lost

@@ -56,6 +56,19 @@ describe('the rule on contention', () => {
   );
 });
 
+describe('the rule on a safe hold', () => {
+  const message = 'safeHold needs maxUnavailable of at least 1 and windowSeconds above 0';
+
+  test.each([[{ maxUnavailable: 1n, windowSeconds: 0.5 }], [{ maxUnavailable: 20n, windowSeconds: 60.0 }]])('accepts %o', (rules) =>
+    expect(verdict(message, rules)).toBe(true),
+  );
+
+  test.each([[{}], [{ maxUnavailable: 3n }], [{ windowSeconds: 60.5 }], [{ maxUnavailable: 0n, windowSeconds: 60.5 }]])(
+    'refuses %o',
+    (rules) => expect(verdict(message, rules)).toBe(false),
+  );
+});
+
 describe('the rule on a NodeDNSRecordSet', () => {
   const [rule] = RECORD_SET_RULES;
   const record = { zone: 'example.com', recordName: 'nodes' };

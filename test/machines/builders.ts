@@ -1,4 +1,5 @@
 import { NO_CONTEST } from '../../machines/contention.ts';
+import type { Absence } from '../../machines/grace.ts';
 import type { Member } from '../../machines/grants.ts';
 import type { AddressContext } from '../../machines/ip.ts';
 import type {
@@ -166,6 +167,16 @@ export function frozen<T>(value: T): T {
   for (const part of Object.values(value)) frozen(part);
   return Object.freeze(value);
 }
+
+/** A node that is not Ready since the start, and for whose machine the provider was asked. */
+export const absentNode = (name: string, change: Partial<Absence> = {}): Absence => ({
+  node: node(name).candidate,
+  since: START,
+  failing: true,
+  askAt: null,
+  asks: 1,
+  ...change,
+});
 
 /** An address of a pool that waits for a node and is attached to nothing. */
 export const member = (change: Partial<Member> = {}): Member => ({

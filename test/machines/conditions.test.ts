@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { NOT_ACQUIRING, type PoolContext, poolContext } from '../../machines/pool.ts';
-import { type AddressView, failureReason, type PoolView, poolConditions, poolStatus } from '../../machines/status.ts';
+import type { AddressView, PoolView } from '../../machines/pool-view.ts';
+import { failureReason, poolConditions, poolStatus } from '../../machines/status.ts';
 import type { Address, ErrorKind } from '../../machines/types.ts';
-import { A, node as aNode, B, C, failure, member, refOf, START, serving } from './builders.ts';
+import { A, absentNode, node as aNode, B, C, failure, member, refOf, START, serving } from './builders.ts';
 import { poolInput } from './pool-world.ts';
 import { shown, specOf, stable, view } from './status-view.ts';
 
@@ -47,6 +48,16 @@ describe('the conditions of a pool', () => {
     ['the provider limits it', view({}, cool('RateLimited')), 'RateLimited', A],
     ['the provider is away', view({}, cool('Unavailable')), 'AssignFailed', A],
     [
+      'it holds',
+      view({
+        spec: specOf({ safeHold: { maxUnavailable: 1, windowSeconds: 60 } }),
+        absent: [absentNode('a'), absentNode('b')],
+        held: true,
+      }),
+      'SafeHold',
+      'a, b do not match any more, 2 nodes where maxUnavailable is 1, and the provider',
+    ],
+    [
       'somebody else moves an address',
       view({ spec: specOf({ contention: { moves: 2, windowSeconds: 60 } }), members: { [A]: contended, [B]: serving('b') } }, waiting),
       'Contended',
@@ -81,7 +92,7 @@ describe('the conditions of a pool', () => {
     ],
     [
       'gives a node time to come back',
-      view({ spec: specOf({ recoveryGraceSeconds: 30 }), absent: [{ node: aNode('a').candidate, since: START, askAt: null }] }),
+      view({ spec: specOf({ recoveryGraceSeconds: 30 }), absent: [absentNode('a')] }),
       'Recovering',
       `a is not Ready, or runs no Ready pod: ${A} stays there until 2026-03-01T12:00:30.000Z`,
     ],
@@ -117,6 +128,12 @@ describe('the conditions of a pool', () => {
     const empty: PoolView = { state: 'Priming', context: poolContext(poolInput()), addresses: {}, recordSet: null, term: 1, at: START };
     expect(told(empty).Ready).toEqual(['False', 'Priming', '0 of 0 addresses are active']);
   });
+});
+
+test('a hold names ten nodes, and counts the others', () => {
+  const absent = Array.from({ length: 13 }, (_, index) => absentNode(`n${String(index).padStart(2, '0')}`));
+  const held = view({ spec: specOf({ safeHold: { maxUnavailable: 5, windowSeconds: 60 } }), absent, held: true });
+  expect(told(held).Degraded?.[2]).toContain('n08, n09 and 3 more do not match any more, 13 nodes where maxUnavailable is 5');
 });
 
 describe('a failure', () => {
@@ -174,13 +191,15 @@ const acquiring = fc
     failure: seldom(kinds.map((kind) => failure(kind))),
   })
   .map((how) => ({ ...NOT_ACQUIRING, ...how }));
-const absence = fc.constantFrom('a', 'b').map((name) => ({ node: aNode(name).candidate, since: START, askAt: null }));
+const absence = fc.constantFrom('a', 'b').map((name) => absentNode(name));
 const anyView: fc.Arbitrary<PoolView> = fc
   .record({
     state: fc.constantFrom('Serving', 'Serving', 'Serving', 'Priming', 'Invalid', 'Stopping'),
     error: seldom(fc.constant('ips or desiredIPs must be provided')),
+    held: seldom(fc.constant(true)).map((held) => held ?? false),
     spec: fc.constantFrom(
       specOf(),
+      specOf({ safeHold: { maxUnavailable: 1, windowSeconds: 60 } }),
       specOf({ contention: { moves: 1, windowSeconds: 60 } }),
       specOf({ desiredIPs: 1 }),
       specOf({ desiredIPs: 3, assignmentCoolOffSeconds: 20 }),

@@ -62,7 +62,7 @@ describe('a node may be back', () => {
 });
 
 describe('the time that is left to come back', () => {
-  const left = (at: number, graceMs = 30 * SECOND) => graceLeft({ since: START }, graceMs, START + at);
+  const left = (at: number, graceMs = 30 * SECOND) => graceLeft({ since: START, failing: true }, graceMs, START + at);
 
   test('is the rest of the grace', () =>
     expect([0, 12 * SECOND, 30 * SECOND, 31 * SECOND].map((at) => left(at))).toEqual([30_000, 18_000, 0, 0]));
@@ -81,7 +81,11 @@ describe('a pool with a grace of 30 s', () => {
   test('tells nobody of a node that is not Ready, and asks for its machine', () => {
     const pool = graced().send('CLUSTER_OBSERVED', aFails);
     expect([absent(pool), toldIn(pool), pool.started, pool.timerOf('recovery')]).toEqual([['a'], [], ['findNodes'], 30 * SECOND]);
-    expect(pool.inputOf('findNodes')).toEqual({ provider: 'digitalocean', nodes: [{ name: 'a', providerID: providerIDOf('a') }] });
+    expect(pool.inputOf('findNodes')).toEqual({
+      provider: 'digitalocean',
+      nodes: [{ name: 'a', providerID: providerIDOf('a') }],
+      purpose: 'failover',
+    });
   });
 
   test('forgets it when it is back', () => {

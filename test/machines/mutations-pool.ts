@@ -52,6 +52,15 @@ const withAbsent = ({ candidates, absent }: PoolContext): Pick<PoolContext, 'can
   candidates: [...candidates, ...absent.map(({ node: each }) => each)],
 });
 
+/** The pool lists A, one of its nodes a, b and c may be away, and A is on a. */
+const holding = [
+  observes({ ips: [A], safeHold: { maxUnavailable: 1, windowSeconds: 60 } }),
+  nodes('a', 'b', 'c'),
+  event('PROVIDER_OBSERVED', provided(observed(A))),
+  waits(A),
+  event('ASSIGNED', assigned(A, refOf('a'))),
+];
+
 /** The pool lists A, drains nodes, and A is on node a. */
 const draining = [
   observes({ ips: [A], drainPolicy: 'OnCordon' }),
@@ -196,7 +205,7 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     spoil: action<PoolContext>('forgetGrant', (context) => ({ context, effects: [] })),
     events: [...oneNode, waits(A), event('FAILED', failed(A, 'NodeInUse', refOf('a'))), waits(A), nodes('a', 'b')],
   },
-  'an address whose node has time to come back hears nothing of it': {
+  'an address hears nothing of a node that keeps it': {
     mutation: 'an address hears that its node is lost before the node is given up',
     spoil: action<PoolContext, ClusterObserved>('observeCluster', (context, fact) => {
       const { context: after, effects } = facts.observeCluster(context, fact);
@@ -215,7 +224,7 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     ),
     events: [...granted, aFails],
   },
-  'a node that has time to come back is granted to nobody who is not on it': {
+  'a node that is absent is granted to nobody who is not on it': {
     mutation: 'a node that has time to come back is granted like any other',
     spoil: (chart) =>
       grants(withAbsent)(
@@ -226,7 +235,7 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
       ),
     events: [...recovering, event('CLUSTER_OBSERVED', cluster(node('a').notReady())), waits(A)],
   },
-  'the end of the time to come back is told exactly while it is awaited, by a timer': {
+  'the next look at absent nodes is told exactly while it is awaited, by a timer': {
     mutation: 'the end of the time is still told when the node is back',
     spoil: action<PoolContext>('forgetRecovery', (context) => ({ context, effects: [] })),
     events: [...recovering, nodes('a', 'b')],
@@ -236,10 +245,26 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     spoil: action<PoolContext>('giveUp', (context, { at }) => absences.tellMembers({ ...context, absent: [] }, at)),
     events: [...recovering, event('RESUME'), timeIsOver],
   },
-  'a machine is asked for once, and has no time left when it is gone': {
+  'a machine is asked for when it is time, and keeps nothing when it is gone': {
     mutation: 'nobody listens when the provider says that a machine is gone',
     spoil: action<PoolContext>('noteAnswers', (context, { at }) => absences.noteAnswers(context, { gone: [] }, at)),
     events: [...recovering, event('xstate.done.actor.findNodes', { output: { gone: [providerIDOf('a')] } })],
+  },
+  'a pool holds exactly while more nodes are absent than allowed, counted within the window when it begins': {
+    mutation: 'a pool that holds nothing back counts nodes that went long ago',
+    spoil: action<PoolContext, ClusterObserved>('observeCluster', (context, fact) =>
+      facts.observeCluster({ ...context, held: context.absent.length > 0 }, fact),
+    ),
+    events: [...holding, nodes('b', 'c'), event('CLUSTER_OBSERVED', named('c'), START + 61 * SECOND)],
+  },
+  'while a pool holds, an address hears only of a machine that is gone': {
+    mutation: 'an address hears that its node does not match although the pool holds',
+    spoil: action<PoolContext, ClusterObserved>('observeCluster', (context, fact) => {
+      const { context: after, effects } = facts.observeCluster(context, fact);
+      const lost = after.absent.map(({ node: { name } }) => pool.tell(after, A, { type: 'NODE_OBSERVED', name, eligible: false }));
+      return { context: after, effects: [...effects, ...lost] };
+    }),
+    events: [...holding, event('CLUSTER_OBSERVED', named('c'))],
   },
   'a node that is about to go is granted to nobody who is not on it': {
     mutation: 'a node that is about to go is granted like any other',

@@ -295,6 +295,7 @@ describe('a creation of which nobody knows what became', () => {
       created: [],
       addresses: {},
       absent: [],
+      held: false,
     };
     const pool = new Driven<PoolContext>('pool', poolInput({ remembered }))
       .send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }))

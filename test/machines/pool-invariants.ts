@@ -1,4 +1,5 @@
 import type { MachineEvent, Step } from '../../actors/step.ts';
+import { isHeld, keeping } from '../../machines/absences.ts';
 import { moved, restsUntil } from '../../machines/contention.ts';
 import type { NodeGranted, NodeObserved, RecordsWanted } from '../../machines/events.ts';
 import { absenceOf } from '../../machines/grace.ts';
@@ -112,27 +113,28 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
     return awaits === (contextOf(after).grantAt !== null) && (!awaits || !moves || after.delays.length > 0);
   },
 
-  'an address whose node has time to come back hears nothing of it': ({ after }) =>
-    sends(after, 'NODE_OBSERVED').every(({ event }) => {
-      const { name, eligible } = event as NodeObserved;
-      return eligible || contextOf(after).absent.every(({ node }) => node.name !== name);
+  'an address hears nothing of a node that keeps it': ({ event, after }) =>
+    sends(after, 'NODE_OBSERVED').every(({ event: told }) => {
+      const { name, eligible } = told as NodeObserved;
+      return eligible || keeping(contextOf(after), event.at).every((node) => node.name !== name);
     }),
 
-  'time to come back is given only to a node that serves': ({ before, after }) =>
-    contextOf(after).absent.every(({ node: { name, providerID } }) => {
+  'time to come back is given only to a node that serves': ({ before, event, after }) =>
+    isHeld(contextOf(after)) ||
+    keeping(contextOf(after), event.at).every(({ name, providerID }) => {
       const isNew = contextOf(before).absent.every(({ node }) => node.name !== name || node.providerID !== providerID);
       const serves = ({ node, confirmed, eligible, retiring }: Member) =>
         node?.name === name && node.providerID === providerID && confirmed && eligible && !retiring;
       return !isNew || Object.values(contextOf(before).members).some(serves);
     }),
 
-  'a node that has time to come back is granted to nobody who is not on it': ({ after }) =>
+  'a node that is absent is granted to nobody who is not on it': ({ after }) =>
     grantsOf(after).every(({ to, node: { name, providerID } }) => {
       const [, member] = memberOf(after, to);
       return contextOf(after).absent.every(({ node }) => node.name !== name) || member?.holder === providerID;
     }),
 
-  'the end of the time to come back is told exactly while it is awaited, by a timer': ({ before, after }) => {
+  'the next look at absent nodes is told exactly while it is awaited, by a timer': ({ before, after }) => {
     const awaits = JSON.stringify(after.snapshot.value).includes('"recovering":"Waiting"');
     const moves = contextOf(before).recoverAt !== contextOf(after).recoverAt;
     return awaits === (contextOf(after).recoverAt !== null) && (!awaits || !moves || after.delays.length > 0);
@@ -140,17 +142,39 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
 
   'nobody has time left when it is over, but only nodes that are known are given up': ({ event, after }) => {
     if (!event.type.startsWith('xstate.after.recovery.')) return true;
-    const { absent, spec } = contextOf(after);
+    const { members, absent } = contextOf(after);
     if (!isPrimed(contextOf(after))) return sends(after, 'NODE_OBSERVED').length === 0;
-    return absent.every(({ since }) => since > event.at || since + (spec?.graceMs ?? 0) > event.at);
+    const kept = keeping(contextOf(after), event.at).map(({ name }) => name);
+    const isOver = ({ node, eligible }: Member) => node && eligible && absenceOf(absent, node) && !kept.includes(node.name);
+    return !Object.values(members).some(isOver);
   },
 
-  'a machine is asked for once, and has no time left when it is gone': ({ event, after }) => {
+  'a machine is asked for when it is time, and keeps nothing when it is gone': ({ event, after }) => {
     const { absent } = contextOf(after);
     const asked = after.starts.flatMap(({ job, input }) => (job === 'findNodes' ? (input as FindNodesInput).nodes : []));
     const gone = event.type === 'xstate.done.actor.findNodes' ? (event.output as FoundNodes).gone : [];
-    return asked.every((ref) => absenceOf(absent, ref)?.askAt !== null) && absent.every(({ node }) => !gone.includes(node.providerID));
+    return (
+      asked.every((ref) => event.type === 'RESUME' || (absenceOf(absent, ref)?.askAt ?? event.at + 1) <= event.at) &&
+      absent.every(({ node }) => !gone.includes(node.providerID))
+    );
   },
+
+  'a pool holds exactly while more nodes are absent than allowed, counted within the window when it begins': ({ before, event, after }) => {
+    if (event.type !== 'CLUSTER_OBSERVED') return true;
+    const { absent, held, spec: known } = contextOf(after);
+    const rules = known?.safeHold ?? null;
+    if (!rules) return !held;
+    const counted = contextOf(before).held ? absent : absent.filter(({ since }) => event.at - since < rules.windowMs);
+    return held === counted.length > rules.maxUnavailable;
+  },
+
+  'while a pool holds, an address hears only of a machine that is gone': ({ before, event, after }) =>
+    !isHeld(contextOf(after)) ||
+    sends(after, 'NODE_OBSERVED').every(({ event: told }) => {
+      const { name, eligible } = told as NodeObserved;
+      const gone = event.type === 'xstate.done.actor.findNodes' ? (event.output as FoundNodes).gone : [];
+      return eligible || contextOf(before).absent.some(({ node }) => node.name === name && gone.includes(node.providerID));
+    }),
 
   'a node that is about to go is granted to nobody who is not on it': ({ after }) =>
     grantsOf(after).every(({ to, node: { name, providerID } }) => {

@@ -114,6 +114,24 @@ export const CONTENDING = [
   event('xstate.after.nextGrant.pool.Serving.granting.Spacing', {}, START + 600 * SECOND),
 ];
 
+const HOLD = { ips: [A], safeHold: { maxUnavailable: 1, windowSeconds: 60 } };
+
+/** What decides whether anything is moved when nodes go, for a pool that lists A, on nodes a, b and c. */
+export const HOLDING = [
+  event('SPEC_OBSERVED', spec(HOLD)),
+  event('SPEC_OBSERVED', spec({ ips: [A] })),
+  event('CLUSTER_OBSERVED', named('a', 'b', 'c')),
+  event('CLUSTER_OBSERVED', cluster(node('a').notReady(), node('b'), node('c'))),
+  event('CLUSTER_OBSERVED', named('c')),
+  event('CLUSTER_OBSERVED', named('b'), START + 120 * SECOND),
+  event('PROVIDER_OBSERVED', provided(observed(A, 'a'))),
+  event('READY', ready(A, 'a')),
+  event('ASSIGNED', assigned(A, refOf('a'), false)),
+  event('xstate.done.actor.findNodes', { output: { gone: [providerIDOf('a')] } }),
+  event('xstate.done.actor.findNodes', { output: { gone: [] } }),
+  event('xstate.after.recovery.pool.Serving.recovering.Waiting', {}, START + 60 * SECOND),
+];
+
 /** Outcomes of a creation, and the facts that can come in between, for a pool that lists A and wants one address or two. */
 export const CREATING = [
   event('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 1 })),
@@ -154,6 +172,7 @@ export const poolTelling: Telling = ({ value, context }) => {
     query,
     candidates,
     absent,
+    held,
     leaving,
     asking,
     members,
@@ -182,7 +201,12 @@ export const poolTelling: Telling = ({ value, context }) => {
     ],
     candidates.map(({ name }) => name).sort(),
     leaving.map(({ name }) => name),
-    [absent.map(({ node: { name }, askAt }) => [name, askAt !== null]), asking],
+    [
+      absent.map(({ node: { name }, failing: fails, askAt, asks }) => [name, fails, askAt !== null, asks > 0]),
+      asking,
+      held,
+      known?.safeHold,
+    ],
     Object.entries(members).map(([address, { ready: waits, node: held, confirmed, eligible, retiring, heard, contest }]) => [
       address,
       waits,

@@ -7,12 +7,12 @@ import { C, frozen, SECOND, START } from './builders.ts';
 import { chartOf, stateName } from './drive.ts';
 import { comers, type Place, placesOf, restingStates, restsIn, told } from './explore.ts';
 import { brokenByPool, POOL_RULES } from './pool-invariants.ts';
-import { CONTENDING, CREATING, DRAINING, GRANTING, NAMING, poolComes, poolTelling, RECOVERING } from './pool-vocabulary.ts';
+import { CONTENDING, CREATING, DRAINING, GRANTING, HOLDING, NAMING, poolComes, poolTelling, RECOVERING } from './pool-vocabulary.ts';
 import { event, poolInput } from './pool-world.ts';
 
 const chart = chartOf('pool');
 const input = frozen(poolInput());
-const VOCABULARIES = [GRANTING, CREATING, NAMING, RECOVERING, DRAINING, CONTENDING];
+const VOCABULARIES = [GRANTING, CREATING, NAMING, RECOVERING, DRAINING, CONTENDING, HOLDING];
 const explorations = VOCABULARIES.map((events) => ({
   chart,
   input,

@@ -45,6 +45,7 @@ describe('a pool that starts', () => {
       created: [A],
       addresses: { [A]: { epoch: 3, inDoubtUntil: 9 } },
       absent: [],
+      held: false,
     };
     const pool = new Driven<PoolContext>('pool', poolInput({ remembered }))
       .send('SPEC_OBSERVED', spec())

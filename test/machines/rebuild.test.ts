@@ -17,6 +17,7 @@ describe('what a status remembers of a pool', () => {
         created: [],
         addresses: {},
         absent: [],
+        held: false,
       });
     }
   });
@@ -41,11 +42,26 @@ describe('what a status remembers of a pool', () => {
   test('is since when a node has not been Ready that has time to come back: its machine is asked for again', () => {
     const entry = { state: 'active', nodeName: 'a', providerID: 'digitalocean://1', notReadySince: '2026-03-01T11:59:50.000Z' };
     const node = { name: 'a', providerID: 'digitalocean://1', region: '', createdAt: 0 };
-    expect(remembered({ ips: { [A]: entry } }).absent).toEqual([{ node, since: START - 10_000, askAt: NOW }]);
+    expect(remembered({ ips: { [A]: entry } }).absent).toEqual([{ node, since: START - 10_000, failing: true, askAt: NOW, asks: 0 }]);
     expect(remembered({ ips: { [A]: { ...entry, notReadySince: '2026-03-01T13:00:00Z' } } }).absent[0]?.since).toBe(NOW);
     for (const lacking of [{ nodeName: undefined }, { providerID: 7 }, { notReadySince: 'yesterday' }]) {
       expect(remembered({ ips: { [A]: { ...entry, ...lacking } } }).absent).toEqual([]);
     }
+  });
+
+  test('is that it held, and for which nodes', () => {
+    const held = (name: string, providerID: string) => ({ name, providerID, notReadySince: '2026-03-01T11:59:50.000Z' });
+    const safeHold = { nodes: [held('b', 'digitalocean://2'), held('a', 'digitalocean://1'), 7, { name: 'c' }] };
+    const entry = { state: 'active', nodeName: 'a', providerID: 'digitalocean://1', notReadySince: '2026-03-01T11:59:50.000Z' };
+    const read = remembered({ safeHold, ips: { [A]: entry } });
+    expect([read.held, read.absent.map(({ node: { name }, since }) => [name, since])]).toEqual([
+      true,
+      [
+        ['a', START - 10_000],
+        ['b', START - 10_000],
+      ],
+    ]);
+    for (const nothing of [undefined, null, {}, { nodes: [] }, { nodes: 'a' }]) expect(remembered({ safeHold: nothing }).held).toBe(false);
   });
 
   test.each([
@@ -114,6 +130,10 @@ test('any JSON is read, into something that survives JSON', () => {
         lastAssignmentTime: fc.oneof(
           fc.jsonValue(),
           fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+        ),
+        safeHold: fc.oneof(
+          fc.jsonValue(),
+          fc.record({ nodes: fc.oneof(fc.jsonValue(), fc.array(fc.record({ name: fc.jsonValue(), providerID: fc.jsonValue() }))) }),
         ),
         pendingCreate: fc.oneof(fc.jsonValue(), fc.record({ knownAddresses: fc.jsonValue(), startedAt: fc.jsonValue() })),
         term: fc.jsonValue(),

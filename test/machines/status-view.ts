@@ -1,6 +1,6 @@
 import type { AddressContext } from '../../machines/ip.ts';
 import { type PoolContext, poolContext } from '../../machines/pool.ts';
-import type { AddressView, PoolView } from '../../machines/status.ts';
+import type { AddressView, PoolView } from '../../machines/pool-view.ts';
 import type { Address } from '../../machines/types.ts';
 import { checkPoolSpec } from '../../machines/validate.ts';
 import { A, addressContextOf, B, node, PROVIDER, providerIDOf, refOf, registry, START, serving } from './builders.ts';

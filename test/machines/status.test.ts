@@ -4,7 +4,7 @@ import type { AddressContext } from '../../machines/ip.ts';
 import { NOT_ACQUIRING, type PoolContext } from '../../machines/pool.ts';
 import { rememberedPool } from '../../machines/rebuild.ts';
 import { annotations, changesAt, type IPState, ipState, poolConditions, poolError, poolStatus } from '../../machines/status.ts';
-import { A, B, C, failure, member, node, providerIDOf, refOf, SECOND, START } from './builders.ts';
+import { A, absentNode, B, C, failure, member, node, providerIDOf, refOf, SECOND, START } from './builders.ts';
 import { shown, specOf, stable, view } from './status-view.ts';
 
 describe('the state of an address', () => {
@@ -93,7 +93,7 @@ describe('the state of an address', () => {
   });
 
   test('says since when its node has had time to come back, and until when, while it is active there', () => {
-    const absent = [{ node: node('a').candidate, since: START - SECOND, askAt: null }];
+    const absent = [absentNode('a', { since: START - SECOND })];
     const given = { spec: specOf({ recoveryGraceSeconds: 30 }), absent };
     expect(poolStatus(view(given)).ips[A]).toMatchObject({
       state: 'active',
@@ -103,6 +103,22 @@ describe('the state of an address', () => {
     const elsewhere = { [A]: shown('Assigning', { address: A, assigned: refOf('a'), elected: refOf('b') }), [B]: stable(B, 'b') };
     const told = [poolStatus(view(given)).ips[B], poolStatus(view(given, elsewhere)).ips[A]];
     for (const entry of told) expect([entry?.notReadySince, entry?.graceUntil]).toEqual([undefined, undefined]);
+  });
+
+  test('says that it is held while its pool holds, and the pool for which nodes: so that a rebuild goes on with it', () => {
+    const absent = [absentNode('a', { since: START - SECOND }), absentNode('b', { failing: false })];
+    const told = poolStatus(view({ spec: specOf({ safeHold: { maxUnavailable: 1, windowSeconds: 60 } }), absent, held: true }));
+    expect(told.ips[A]).toMatchObject({ state: 'active', held: true, notReadySince: '2026-03-01T11:59:59.000Z' });
+    expect(told.ips[A]).not.toHaveProperty('graceUntil');
+    const read = rememberedPool(JSON.parse(JSON.stringify(told)), START, 15 * SECOND);
+    expect([read.held, read.absent.map(({ node: { name, providerID }, since }) => [name, providerID, since])]).toEqual([
+      true,
+      [
+        ['a', providerIDOf('a'), START - SECOND],
+        ['b', providerIDOf('b'), START],
+      ],
+    ]);
+    expect(poolStatus(view({ absent }))).not.toHaveProperty('safeHold');
   });
 
   test('is listed only while the spec lists it', () => {

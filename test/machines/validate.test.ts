@@ -37,7 +37,12 @@ describe('a spec that FLIPOP refuses', () => {
   test('is refused by the texts that the schema has for the same rules', () => {
     const messages = RULES.map(({ message }) => message);
     expect(messages.length).toBeGreaterThan(0);
-    const given = [errorOf(spec({ ips: [] })), errorOf(spec(dns({ zone: '' }))), errorOf(spec({ contention: {} }))];
+    const given = [
+      errorOf(spec({ ips: [] })),
+      errorOf(spec(dns({ zone: '' }))),
+      errorOf(spec({ contention: {} })),
+      errorOf(spec({ safeHold: {} })),
+    ];
     expect(given.toSorted()).toEqual([...messages].sort());
   });
 
@@ -103,6 +108,11 @@ describe('a spec of the wrong types, from a server without our schema,', () => {
     ['spec.assignmentCoolOffSeconds must be a number, 0 or more', spec({ assignmentCoolOffSeconds: Number.POSITIVE_INFINITY })],
     ['spec.recoveryGraceSeconds must be a number, 0 or more', spec({ recoveryGraceSeconds: -1 })],
     ['spec.recoveryGraceSeconds must be a number, 0 or more', spec({ recoveryGraceSeconds: '30' })],
+    ['spec.safeHold must be an object', spec({ safeHold: true })],
+    ['safeHold needs maxUnavailable of at least 1 and windowSeconds above 0', spec({ safeHold: { maxUnavailable: 0, windowSeconds: 60 } })],
+    ['safeHold needs maxUnavailable of at least 1 and windowSeconds above 0', spec({ safeHold: { maxUnavailable: 1, windowSeconds: 0 } })],
+    ['spec.safeHold.maxUnavailable must be a number, 0 or more', spec({ safeHold: { maxUnavailable: '50%', windowSeconds: 60 } })],
+    ['spec.safeHold.windowSeconds must be at most 31536000, a year', spec({ safeHold: { maxUnavailable: 1, windowSeconds: 1e9 } })],
     ['spec.contention must be an object', spec({ contention: 3 })],
     ['contention needs moves of at least 1 and windowSeconds above 0', spec({ contention: { moves: 3 } })],
     ['contention needs moves of at least 1 and windowSeconds above 0', spec({ contention: { moves: 0, windowSeconds: 60 } })],
@@ -173,6 +183,7 @@ describe('a valid spec', () => {
         graceMs: 0,
         drainPolicy: 'OnNotReady',
         contention: null,
+        safeHold: null,
         match: { tolerations: [] },
         records: null,
         dns: '',
@@ -187,6 +198,11 @@ describe('a valid spec', () => {
     ['wants more than it lists', { ips: [A], desiredIPs: 3 }, { desired: 3, ips: [A] }],
     ['lists none and wants some', { ips: undefined, desiredIPs: 3 }, { desired: 3, ips: [] }],
     ['has a cool-off in fractions of a second', { assignmentCoolOffSeconds: 0.25 }, { coolOffMs: 250 }],
+    [
+      'holds when more nodes go than it says',
+      { safeHold: { maxUnavailable: 2, windowSeconds: 60 } },
+      { safeHold: { maxUnavailable: 2, windowMs: 60_000 } },
+    ],
     [
       'yields to somebody else unless it says otherwise',
       { contention: { moves: 3, windowSeconds: 0.5 } },
