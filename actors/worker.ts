@@ -97,10 +97,10 @@ interface Ran {
 
 async function runJob(queue: string, active: ActiveJob, provider: Provider, reader: AddressReader, ports: WorkerPorts): Promise<Ran> {
   const data = active.data as unknown as JobData;
-  // Whoever ran it before may have ended after its outcome was queued: then all is done, and a second run could contradict what was told.
-  if (active.rerun && (await ports.queues.queue(OUTCOMES).has(outcomeId(data)))) return { step: DONE, outcome: 'fenced' };
-  const progress = active.progress ?? (data.resumes ? await ports.queues.queue(queue).progressOf(data.resumes) : null);
   try {
+    // Whoever ran it before may have ended after its outcome was queued: then all is done, and a second run could contradict what was told.
+    if (active.rerun && (await ports.queues.queue(OUTCOMES).has(outcomeId(data)))) return { step: DONE, outcome: 'fenced' };
+    const progress = active.progress ?? (data.resumes ? await ports.queues.queue(queue).progressOf(data.resumes) : null);
     const result = await tryJob(data, { active, progress, provider, reader, ports });
     if (result.kind === 'again') return { step: result, outcome: 'unfinished' };
     await report(data, { output: result.output as unknown as Json }, ports);

@@ -103,7 +103,10 @@ export const consumeQueue = (
     const id = job.id ?? '';
     const step = await run(activeJob(job, id, token));
     if (step.kind === 'done') return null;
-    const data: JobData = { input: job.data.input, progress: step.progress, starts: job.attemptsStarted };
+    // A re-run that comes back without progress has found nothing out: the next run is still one.
+    const stays = job.attemptsStarted > job.data.starts + 1 && step.progress === null;
+    const starts = stays ? job.data.starts : job.attemptsStarted;
+    const data: JobData = { input: job.data.input, progress: step.progress, starts };
     // One call for both, refused when the lock is not ours any more; unlike a retry it spends no attempt.
     await worker.getBackend().moveToDelayed(id, time.now(), Math.ceil(step.afterMs), token, {
       skipAttempt: true,

@@ -160,7 +160,7 @@ export class JobServer {
     else if (step.kind === 'done') shelf.finish(job, 'completed', null);
     else {
       job.progress = JSON.stringify(step.progress);
-      job.rerun = false;
+      job.rerun = job.rerun && step.progress === null;
       shelf.delay(job, step.afterMs);
     }
   }

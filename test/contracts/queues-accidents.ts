@@ -38,6 +38,21 @@ export const describeAccidents = (stage: QueueStage): void => {
       ]);
     });
 
+    test('stays a re-run when it asks for another run without having kept anything', async () => {
+      const { world, queue } = stage;
+      const doomed = await world.startDoomed(stage.queueName);
+      await queue.add([job('a.1')]);
+      await doomed.kept('a.1');
+      await doomed.kill();
+      const recorder = new Recorder(stage, ({ progress }) => (progress === null ? done : { kind: 'again', afterMs: 20, progress: null }));
+      queue.consume(recorder.run, 10);
+      await recorder.sees(2, world.lockDurationMs + world.noticedMs + 1_000);
+      expect(recorder.runs.map(({ job: { progress, rerun } }) => ({ progress, rerun }))).toEqual([
+        { progress: 'half way', rerun: true },
+        { progress: null, rerun: true },
+      ]);
+    });
+
     test('runs again however often that happens', async () => {
       const { world, queue } = stage;
       await queue.add([job('a.1')]);
