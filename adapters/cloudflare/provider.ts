@@ -1,8 +1,10 @@
 import { ProviderError } from '../../actors/errors.ts';
 import type { Provider } from '../../actors/ports.ts';
+import type { RequestLayerOptions } from '../http/verbs.ts';
 import { type DNSVerbs, dnsVerbs } from './records.ts';
-import { createRequestLayer, type RequestLayerOptions } from './requests.ts';
+import { createRequestLayer } from './requests.ts';
 
+/** `url` is `https://api.cloudflare.com` by default; the budget that of `cloudflareBudget`. */
 export type CloudflareOptions = RequestLayerOptions;
 
 export interface CloudflareProvider extends Provider {

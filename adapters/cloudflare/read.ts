@@ -1,31 +1,4 @@
-import { ProviderError } from '../../actors/errors.ts';
-
-/** Readers of the API's answers: each returns what it is named for or throws, since an answer that lacks it cannot be trusted. */
-export type Fields = Readonly<Record<string, unknown>>;
-
-export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const unreadable = (what: string): ProviderError => new ProviderError('Unavailable', `the answer bears no readable ${what}`);
-
-export function fields(value: unknown, what: string): Fields {
-  if (!isFields(value)) throw unreadable(what);
-  return value;
-}
-
-export function items(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw unreadable(what);
-  return value;
-}
-
-export function integer(value: unknown, what: string): number {
-  if (typeof value !== 'number' || !Number.isInteger(value)) throw unreadable(what);
-  return value;
-}
-
-export function text(value: unknown, what: string): string {
-  if (typeof value !== 'string') throw unreadable(what);
-  return value;
-}
+import { text, unreadable } from '../http/read.ts';
 
 /** An identifier of the API, safe to stand in a path. */
 export function identifier(value: unknown, what: string): string {

@@ -2,7 +2,8 @@ import { ProviderError } from '../../actors/errors.ts';
 import type { Call, Provider } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
 import type { DNSRecord } from '../../machines/types.ts';
-import { type Fields, identifier, integer, isIdentifier, text } from './read.ts';
+import { type Fields, integer, text } from '../http/read.ts';
+import { identifier, isIdentifier } from './read.ts';
 import type { RequestLayer, Requests } from './requests.ts';
 import { createZones, type FoundZone } from './zones.ts';
 

@@ -1,14 +1,8 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { ProviderError } from '../../actors/errors.ts';
 import type { ErrorKind } from '../../machines/types.ts';
-import { isFields } from './read.ts';
-
-/** An answer as it came. */
-export interface Reply {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-}
+import type { Reply } from '../http/exchange.ts';
+import { isFields } from '../http/read.ts';
+import { boundedWaitMs, retryAfterMs } from '../http/verbs.ts';
 
 interface ApiError {
   readonly code: number;
@@ -77,18 +71,13 @@ function chainOf(value: unknown): ApiError[] {
   return [error, ...(Array.isArray(chain) ? chain.flatMap(chainOf) : [])];
 }
 
-const shortestWaitMs = 1000;
-const longestWaitMs = 3_600_000;
 /** A token that asked too much is blocked for five minutes: asking once a minute when none is named costs little. */
 const unnamedWaitMs = 60_000;
 
-/** How long the API asks to wait: `Retry-After` (seconds or a date), on a 429 else the end of the window. */
+/** How long the API asks to wait: `Retry-After`, on a 429 else the end of the window. */
 export function waitMs(reply: Reply): number | undefined {
-  const after = reply.headers['retry-after'];
-  const seconds = Number(after ?? Number.NaN) * 1000;
-  const named = Number.isNaN(seconds) ? Date.parse(after ?? '') - Date.now() : seconds;
-  if (!Number.isNaN(named)) return Math.min(longestWaitMs, Math.max(shortestWaitMs, named));
-  return reply.status === 429 ? (windowOf(reply)?.endsInMs ?? unnamedWaitMs) : undefined;
+  const named = retryAfterMs(reply);
+  return named === undefined && reply.status === 429 ? (windowOf(reply)?.endsInMs ?? unnamedWaitMs) : named;
 }
 
 /** What the header `Ratelimit: "default";r=50;t=30` says: requests that are left, and when the window ends. */
@@ -97,5 +86,5 @@ export function windowOf({ headers }: Reply): { readonly remaining: number; read
   const remaining = /;\s*r=(\d+)/.exec(said)?.[1];
   const seconds = /;\s*t=(\d+)/.exec(said)?.[1];
   if (remaining === undefined || seconds === undefined) return undefined;
-  return { remaining: Number(remaining), endsInMs: Math.min(longestWaitMs, Math.max(shortestWaitMs, Number(seconds) * 1000)) };
+  return { remaining: Number(remaining), endsInMs: boundedWaitMs(Number(seconds) * 1000) };
 }

@@ -1,5 +1,6 @@
 import { ProviderError } from '../../actors/errors.ts';
-import { identifier, isIdentifier, text } from './read.ts';
+import { text } from '../http/read.ts';
+import { identifier, isIdentifier } from './read.ts';
 import type { Requests } from './requests.ts';
 
 export interface FoundZone {

@@ -2,8 +2,8 @@ import { ProviderError } from '../../actors/errors.ts';
 import type { Provider } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
 import type { DNSRecord } from '../../machines/types.ts';
+import { fields, integer, text } from '../http/read.ts';
 import type { RequestLayer } from './gaps.ts';
-import { fields, integer, text } from './read.ts';
 
 type DNSVerbs = Pick<Provider, 'listDNSRecords' | 'createDNSRecord' | 'updateDNSRecord' | 'deleteDNSRecord'>;
 

@@ -1,30 +1,24 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Agent as HttpAgent, type IncomingHttpHeaders, request as requestHttp } from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
-import type { TLSSocket } from 'node:tls';
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import type { DigitalOcean } from 'digitalocean-js';
-import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
-import type { Budget, Call, Log, Probe } from '../../actors/ports.ts';
+import { ProviderError } from '../../actors/errors.ts';
+import type { Call } from '../../actors/ports.ts';
 import type { ErrorKind } from '../../machines/types.ts';
+import { type Verb as AnyVerb, exchange, isWrite, openWire, type Reply, type Wire } from '../http/exchange.ts';
+import { fields, parsed } from '../http/read.ts';
+import {
+  baseURLOf,
+  boundedWaitMs,
+  closeBudget,
+  pay,
+  type RequestLayerOptions,
+  retryAfterMs,
+  shortestWaitMs,
+  verbOf,
+  withoutSecrets,
+} from '../http/verbs.ts';
 import { loadLibrary } from './library.ts';
 import { readPages } from './paging.ts';
-import { fields } from './read.ts';
-
-/**
- * What digitalocean-js lacks, on its own request layer: reserved IPs, paging, a deadline, errors that bear no token, the
- * request budget and the rate-limit headers. All requests, the library's too, go through `send` below.
- */
-export interface RequestLayerOptions {
-  readonly token: string;
-  /** `https://api.digitalocean.com` by default; with or without /v2. */
-  readonly url?: string | undefined;
-  /** For a whole verb, milliseconds; 15 s by default. */
-  readonly deadlineMs?: number | undefined;
-  readonly budget: Budget;
-  readonly log: Log;
-  readonly probe?: Probe | undefined;
-}
 
 /** The API answered, and refused. */
 export class ApiRefusal extends ProviderError {
@@ -44,6 +38,10 @@ export class ApiRefusal extends ProviderError {
   }
 }
 
+/**
+ * What digitalocean-js lacks, on its own request layer: reserved IPs, paging, a deadline, errors that bear no token, the
+ * request budget and the rate-limit headers. All requests, the library's too, go through `send` below.
+ */
 export interface RequestLayer {
   readonly services: DigitalOcean;
   /** Runs one verb of the port under its deadline. `what` names it in messages: `assign 203.0.113.7 to digitalocean://1`. */
@@ -56,29 +54,20 @@ export interface RequestLayer {
   readonly close: () => void;
 }
 
-interface Verb {
-  readonly what: string;
-  readonly call: Call;
-  /** By `performance.now()`. */
-  readonly deadlineAt: number;
+interface Verb extends AnyVerb {
   /** Requests of it that are paid for and not yet sent. */
   paid: number;
 }
 
-const defaultDeadlineMs = 15_000;
-/** Shorter than what servers and load balancers keep idle connections, so that a request rarely meets a closing one. */
-const idleSocketMs = 30_000;
-
 export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
-  const baseURL = `${(options.url ?? 'https://api.digitalocean.com').replace(/\/+$/, '').replace(/\/v2$/, '')}/v2`;
-  const secure = baseURL.startsWith('https:');
-  const agent = new (secure ? HttpsAgent : HttpAgent)({ keepAlive: true, timeout: idleSocketMs, scheduling: 'lifo' });
+  const baseURL = baseURLOf(options.url ?? 'https://api.digitalocean.com', '/v2');
+  const wire = openWire(baseURL, options.probe);
   const { services, requestLayer } = loadLibrary(options.token, baseURL);
   const ongoing = new AsyncLocalStorage<Verb>();
   requestLayer.defaults.adapter = (config) => {
     const verb = ongoing.getStore();
     if (verb === undefined) throw new Error('a request outside of a verb');
-    return send({ options, secure, agent, url: requestLayer.getUri(config) }, verb, config);
+    return send({ options, wire, url: requestLayer.getUri(config) }, verb, config);
   };
   const data = (response: AxiosResponse<unknown>): unknown => response.data;
   /** Pages of each list when it was last read. */
@@ -88,11 +77,10 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
   return {
     services,
     verb: async (what, call, run) => {
-      const deadlineAt = performance.now() + (options.deadlineMs ?? defaultDeadlineMs);
       try {
-        return await ongoing.run({ what, call, deadlineAt, paid: 0 }, run);
+        return await ongoing.run({ ...verbOf(options, what, call), paid: 0 }, run);
       } catch (error) {
-        throw safe(error, what);
+        throw withoutSecrets(error, what);
       }
     },
     get,
@@ -102,7 +90,7 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
       // A list that stops for want of budget before its last page has spent what it took on nothing: so its pages are paid together.
       const ensurePaid = async (pages: number): Promise<void> => {
         const verb = ongoing.getStore();
-        if (verb !== undefined && pages > verb.paid) await pay(options.budget, verb, pages - verb.paid);
+        if (verb !== undefined && pages > verb.paid) await prepay(options, verb, pages - verb.paid);
       };
       await ensurePaid(pagesOf.get(path) ?? 1);
       return readPages({ get, path, key, query }, async (pagesLeft, pages) => {
@@ -110,35 +98,29 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
         await ensurePaid(pagesLeft);
       });
     },
-    close: () => agent.destroy(),
+    close: () => wire.agent.destroy(),
   };
-}
-
-/** Errors of an unexpected kind may hold the request with its token: only their message goes on. */
-function safe(error: unknown, what: string): unknown {
-  if (error instanceof ProviderError || error instanceof Fenced || error instanceof Unreachable) return error;
-  const message = error instanceof Error ? error.message : 'an unknown error';
-  return new ProviderError('Unavailable', `${what}: ${message}`, { unknownOutcome: true });
 }
 
 // ---------------------------------------------------------------- one request
 
-interface Wire {
+interface Sending {
   readonly options: RequestLayerOptions;
-  readonly secure: boolean;
-  readonly agent: HttpAgent;
+  readonly wire: Wire;
   readonly url: string;
 }
 
 /** Pays the budget, asks the fence, sends, and classifies what came back: the only place where requests leave. */
-async function send(wire: Wire, verb: Verb, config: InternalAxiosRequestConfig): Promise<AxiosResponse> {
-  const write = config.method !== 'get';
-  if (verb.paid === 0) await pay(wire.options.budget, verb, 1);
+async function send({ options, wire, url }: Sending, verb: Verb, config: InternalAxiosRequestConfig): Promise<AxiosResponse> {
+  const method = (config.method ?? 'get').toUpperCase();
+  const write = isWrite(method);
+  if (verb.paid === 0) await prepay(options, verb, 1);
   verb.paid -= 1;
   if (write) await verb.call.fence?.read();
-  const reply = await exchange(wire, verb, config);
-  await heed(wire.options, verb, reply);
-  const data = parsed(reply.text);
+  const body = typeof config.data === 'string' ? config.data : undefined;
+  const reply = await exchange(wire, verb, { method, url, headers: headersOf(config), body });
+  await heed(options, verb, reply);
+  const data = reply.text === '' ? null : parsed(reply.text);
   if (reply.status >= 400) throw refusal(reply, data, verb.what, write);
   if (data === undefined) {
     throw new ProviderError('Unavailable', `${verb.what}: ${reply.status}, but the answer was cut`, { unknownOutcome: write });
@@ -146,86 +128,14 @@ async function send(wire: Wire, verb: Verb, config: InternalAxiosRequestConfig):
   return { data, status: reply.status, statusText: '', headers: {}, config };
 }
 
-async function pay(budget: Budget, verb: Verb, requests: number): Promise<void> {
-  const waitMs = await budget.pay(verb.call.purpose, requests).catch((cause: unknown) => {
-    throw new ProviderError('Unavailable', `${verb.what}: the request budget cannot be read`, { cause });
-  });
-  if (waitMs > 0) throw new ProviderError('RateLimited', `${verb.what}: the request budget is spent`, { retryAfterMs: waitMs });
+async function prepay({ budget }: RequestLayerOptions, verb: Verb, requests: number): Promise<void> {
+  await pay(budget, verb, requests);
   verb.paid += requests;
-}
-
-interface Reply {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-}
-
-function exchange(wire: Wire, verb: Verb, config: InternalAxiosRequestConfig): Promise<Reply> {
-  const { options, secure, agent } = wire;
-  const write = config.method !== 'get';
-  return new Promise((resolve, reject) => {
-    let sent = false;
-    const lost = (cause: Error): void => {
-      clearTimeout(timer);
-      const how = sent ? 'no answer' : 'no connection';
-      reject(new ProviderError('Unavailable', `${verb.what}: ${how} (${cause.message})`, { cause, unknownOutcome: write && sent }));
-    };
-    const body = typeof config.data === 'string' ? config.data : undefined;
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    const request = (secure ? requestHttps : requestHttp)(wire.url, {
-      method: config.method?.toUpperCase(),
-      headers: { accept: 'application/json', ...headersOf(config), ...length },
-      agent,
-    });
-    const timer = setTimeout(() => request.destroy(new Error('deadline exceeded')), Math.max(1, verb.deadlineAt - performance.now()));
-    const begin = (): void => {
-      try {
-        options.probe?.('beforeSend', verb.what);
-        // From here to `end` nothing may be awaited: the fence holds for this moment only.
-        if (write) verb.call.fence?.assertFresh();
-      } catch (error) {
-        clearTimeout(timer);
-        reject(error);
-        request.destroy();
-        return;
-      }
-      sent = true;
-      request.end(body);
-    };
-    // The fence is asked when the connection stands, however long that took: what is handed over before would be sent whatever has happened since.
-    request.once('socket', (socket) => {
-      const isReady = !socket.connecting && !(secure && (socket as TLSSocket & { secureConnecting?: boolean }).secureConnecting);
-      if (isReady) begin();
-      else socket.once(secure ? 'secureConnect' : 'connect', begin);
-    });
-    request.once('error', lost);
-    request.once('response', (response) => {
-      options.probe?.('beforeReplyRead', verb.what);
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.once('error', lost);
-      response.once('end', () => {
-        clearTimeout(timer);
-        options.probe?.('afterReply', verb.what);
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') });
-      });
-    });
-  });
 }
 
 function headersOf(config: InternalAxiosRequestConfig): Record<string, string> {
   const entries = Object.entries(config.headers.toJSON()).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
-}
-
-/** The body as JSON, an empty one as null; undefined when it is not JSON. */
-function parsed(body: string): unknown {
-  if (body === '') return null;
-  try {
-    return JSON.parse(body) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 // ---------------------------------------------------------------- limits and errors
@@ -240,22 +150,15 @@ async function heed(options: RequestLayerOptions, verb: Verb, reply: Reply): Pro
   }
   // Creation has a limit of its own (12 a minute): when that alone is spent, everything else may go on.
   if (verb.call.purpose === 'create' && remaining > 0) return;
-  await options.budget.close(waitMs(reply) ?? defaultWaitMs).catch((error: unknown) => {
-    options.log.warn('could not close the request budget', { error: error instanceof Error ? error.message : String(error) });
-  });
+  await closeBudget(options, waitMs(reply) ?? shortestWaitMs);
 }
 
-const defaultWaitMs = 1000;
-const longestWaitMs = 3_600_000;
-
-/** How long the API asks to wait: `Retry-After` (seconds or a date), on a 429 else `ratelimit-reset`. */
-function waitMs({ status, headers }: Reply): number | undefined {
-  const after = headers['retry-after'];
-  const reset = Number(headers['ratelimit-reset'] ?? Number.NaN) * 1000;
-  const seconds = Number(after ?? Number.NaN) * 1000;
-  const until = Number.isNaN(seconds) ? Date.parse(after ?? '') - Date.now() : seconds;
-  const wait = Number.isNaN(until) && status === 429 ? reset - Date.now() : until;
-  return Number.isNaN(wait) ? undefined : Math.min(longestWaitMs, Math.max(defaultWaitMs, wait));
+/** How long the API asks to wait: `Retry-After`, on a 429 else `ratelimit-reset`. */
+function waitMs(reply: Reply): number | undefined {
+  const named = retryAfterMs(reply);
+  if (named !== undefined || reply.status !== 429) return named;
+  const resetAtMs = Number(reply.headers['ratelimit-reset'] ?? Number.NaN) * 1000;
+  return Number.isNaN(resetAtMs) ? undefined : boundedWaitMs(resetAtMs - Date.now());
 }
 
 const kinds: Readonly<Record<number, ErrorKind>> = {
@@ -271,7 +174,7 @@ function refusal(reply: Reply, data: unknown, what: string, write: boolean): Api
   const { status } = reply;
   const said = typeof data === 'object' && data !== null && 'message' in data ? String(data.message) : '(no message)';
   const reason = said.slice(0, 300);
-  const wait = waitMs(reply) ?? (status === 429 ? defaultWaitMs : undefined);
+  const wait = waitMs(reply) ?? (status === 429 ? shortestWaitMs : undefined);
   const more = { ...(wait === undefined ? {} : { retryAfterMs: wait }), unknownOutcome: write && status >= 500 };
   return new ApiRefusal(kindOf(status, reason), { what, status, reason }, more);
 }

@@ -1,5 +1,5 @@
 import { ProviderError } from '../../actors/errors.ts';
-import { fields, integer, items } from './read.ts';
+import { fields, integer, items } from '../http/read.ts';
 
 /** The most that the API gives. */
 const perPage = 200;

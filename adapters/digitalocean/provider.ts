@@ -1,10 +1,12 @@
 import type { Provider } from '../../actors/ports.ts';
+import type { RequestLayerOptions } from '../http/verbs.ts';
 import { type AddressAPI, addressVerbs } from './addresses.ts';
 import { dnsVerbs } from './dns.ts';
 import { firewallVerbs } from './firewalls.ts';
-import { createRequestLayer, type RequestLayerOptions } from './gaps.ts';
+import { createRequestLayer } from './gaps.ts';
 import { providerIDPrefix } from './read.ts';
 
+/** `url` is `https://api.digitalocean.com` by default. */
 export interface DigitalOceanOptions extends RequestLayerOptions {
   /** `reserved_ips` by default; `floating_ips` uses the deprecated paths of the same addresses. */
   readonly addressAPI?: AddressAPI | undefined;

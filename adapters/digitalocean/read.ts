@@ -1,35 +1,12 @@
 import { ProviderError } from '../../actors/errors.ts';
 import { parseAddress } from '../../machines/address.ts';
 import type { ObservedAddress, ProviderID } from '../../machines/types.ts';
+import { fields, integer, items, text, unreadable } from '../http/read.ts';
 
-/** Readers of the API's answers: each returns what it is named for or throws, since an answer that lacks it cannot be trusted. */
-type Fields = Readonly<Record<string, unknown>>;
+// firewalls.ts reads with these too.
+export { fields, integer, items, text };
 
 export const providerIDPrefix = 'digitalocean://';
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const unreadable = (what: string): ProviderError => new ProviderError('Unavailable', `the answer bears no readable ${what}`);
-
-export function fields(value: unknown, what: string): Fields {
-  if (!isFields(value)) throw unreadable(what);
-  return value;
-}
-
-export function items(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw unreadable(what);
-  return value;
-}
-
-export function integer(value: unknown, what: string): number {
-  if (typeof value !== 'number' || !Number.isInteger(value)) throw unreadable(what);
-  return value;
-}
-
-export function text(value: unknown, what: string): string {
-  if (typeof value !== 'string') throw unreadable(what);
-  return value;
-}
 
 export const providerIDOf = (dropletId: number): ProviderID => `${providerIDPrefix}${dropletId}` as ProviderID;
 

@@ -1,6 +1,6 @@
 import { ProviderError } from '../../actors/errors.ts';
+import { fields } from '../http/read.ts';
 import type { AddressCalls, RequestLayer } from './gaps.ts';
-import { fields } from './read.ts';
 
 /** Reserved IPv6 addresses have paths of their own, which digitalocean-js does not know: with less in their answers, no lock, and no list of actions. */
 export function reservedIPv6Calls(layer: RequestLayer): Omit<AddressCalls, 'create'> {

@@ -4,8 +4,8 @@ import { inspect } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Fenced, Unreachable } from '../../actors/errors.ts';
 import type { Call, KillPoint } from '../../actors/ports.ts';
-import { exchange } from '../../adapters/cloudflare/exchange.ts';
 import { cloudflareBudget, createCloudflareProvider } from '../../adapters/cloudflare/provider.ts';
+import { exchange } from '../../adapters/http/exchange.ts';
 import { memoryBudget } from '../../adapters/memory/budget.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import type { DNSRecord } from '../../machines/types.ts';
@@ -163,7 +163,7 @@ describe('the deadline', () => {
     const fence = { read: async () => void asked.push('read'), assertFresh: () => void asked.push('assertFresh') };
     const verb = { what: 'create', call: { ...dns, fence }, deadlineAt: performance.now() + 400 };
     const error = await failure(
-      exchange({ secure: true, agent, token: secret, probe: undefined }, verb, { method: 'POST', url, body: '{}' }),
+      exchange({ secure: true, agent, probe: undefined }, verb, { method: 'POST', url, headers: {}, body: '{}' }),
     );
     for (const socket of sockets) socket.destroy();
     expect([sockets.size, asked]).toEqual([1, []]);

@@ -30,6 +30,9 @@ export const SDKS: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['pino', 'prom-client'],
 };
 
+/** The adapters that speak to a provider over HTTP: what one request is, is the same for all of them, and stands in adapters/http/. */
+const OVER_HTTP: readonly string[] = ['cloudflare', 'digitalocean'];
+
 const packages = (names: readonly string[]): RegExp[] => names.map((name) => new RegExp(`^npm:${RegExp.escape(name)}(/|$)`));
 const OWN_MAIN = /^main\.ts$/;
 const COMPOSITION = /^composition\//;
@@ -41,13 +44,15 @@ const adapter = (folder: string): ImportRule => ({
     new RegExp(`^adapters/${RegExp.escape(folder)}/`),
     /^node:/,
     ...packages(SDKS[folder] ?? []),
+    ...(OVER_HTTP.includes(folder) ? [/^adapters\/http\//] : []),
     /^actors\/(ports|errors)(\.ts$|\/)/,
     /^machines\/(types|events|address|jobs)\.ts$/,
     /^crds\/generated\//,
   ],
   instead:
     'An adapter knows its own system and the ports, so that it can be replaced alone. Ask for what is missing through a port in actors/ports.ts ' +
-    'and let main.ts pass it in; a value that both sides need belongs into machines/types.ts. A package is added to SDKS here when it is this system’s own client.',
+    'and let main.ts pass it in; a value that both sides need belongs into machines/types.ts. A package is added to SDKS here when it is this system’s own client, ' +
+    'and a provider whose API is called over HTTP to OVER_HTTP.',
 });
 
 const FIXED: readonly ImportRule[] = [

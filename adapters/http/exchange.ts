@@ -1,9 +1,8 @@
-import { type Agent as HttpAgent, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import { Agent as HttpAgent, type IncomingHttpHeaders, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { ProviderError } from '../../actors/errors.ts';
 import type { Call, Probe } from '../../actors/ports.ts';
-import type { Reply } from './refusals.ts';
 
 /** One verb of the port while it goes on. */
 export interface Verb {
@@ -14,26 +13,45 @@ export interface Verb {
   readonly deadlineAt: number;
 }
 
+/** The connections to one API. */
 export interface Wire {
   readonly secure: boolean;
   readonly agent: HttpAgent;
-  readonly token: string;
   readonly probe: Probe | undefined;
 }
 
 export interface Wanted {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: string;
   readonly url: string;
-  readonly body?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
 }
+
+/** An answer as it came. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** Shorter than what servers and load balancers keep idle connections, so that a request rarely meets a closing one. */
+const idleSocketMs = 30_000;
+
+export function openWire(baseURL: string, probe: Probe | undefined): Wire {
+  const secure = baseURL.startsWith('https:');
+  return { secure, agent: new (secure ? HttpsAgent : HttpAgent)({ keepAlive: true, timeout: idleSocketMs, scheduling: 'lifo' }), probe };
+}
+
+/** Everything but a GET may change something. */
+export const isWrite = (method: string): boolean => method !== 'GET';
 
 /**
  * Sends one request and reads the whole answer, whatever it says. Not by fetch: only the socket tells whether anything was sent, which is the
  * difference between a write that failed and one that may have taken effect.
  * @throws ProviderError Unavailable; Fenced before anything was sent
  */
-export function exchange({ secure, agent, token, probe }: Wire, verb: Verb, { method, url, body }: Wanted): Promise<Reply> {
-  const write = method !== 'GET';
+export function exchange({ secure, agent, probe }: Wire, verb: Verb, { method, url, headers, body }: Wanted): Promise<Reply> {
+  const write = isWrite(method);
   return new Promise((resolve, reject) => {
     let sent = false;
     const lost = (cause: Error): void => {
@@ -41,9 +59,12 @@ export function exchange({ secure, agent, token, probe }: Wire, verb: Verb, { me
       const how = sent ? 'no answer' : 'no connection';
       reject(new ProviderError('Unavailable', `${verb.what}: ${how} (${cause.message})`, { cause, unknownOutcome: write && sent }));
     };
-    const headers = { accept: 'application/json', authorization: `Bearer ${token}`, 'user-agent': 'routedip-operator' };
-    const bodyHeaders = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };
-    const request = (secure ? requestHttps : requestHttp)(url, { method, headers: { ...headers, ...bodyHeaders }, agent });
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const request = (secure ? requestHttps : requestHttp)(url, {
+      method,
+      headers: { accept: 'application/json', ...headers, ...length },
+      agent,
+    });
     const timer = setTimeout(() => request.destroy(new Error('deadline exceeded')), Math.max(1, verb.deadlineAt - performance.now()));
     const begin = (): void => {
       try {

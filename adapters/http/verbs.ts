@@ -1,0 +1,65 @@
+import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
+import type { Budget, Call, Log, Probe } from '../../actors/ports.ts';
+import type { Reply, Verb } from './exchange.ts';
+
+export interface RequestLayerOptions {
+  readonly token: string;
+  /** The provider's own by default; with or without the path under which the API stands. */
+  readonly url?: string | undefined;
+  /** For a whole verb, milliseconds; 15 s by default. */
+  readonly deadlineMs?: number | undefined;
+  /** Must stay within what the API allows the token. */
+  readonly budget: Budget;
+  readonly log: Log;
+  readonly probe?: Probe | undefined;
+}
+
+/** Where requests go: `url`, with `path` at its end exactly once. */
+export function baseURLOf(url: string, path: string): string {
+  const bare = url.replace(/\/+$/, '');
+  return bare.endsWith(path) ? bare : bare + path;
+}
+
+const defaultDeadlineMs = 15_000;
+
+export const verbOf = (options: RequestLayerOptions, what: string, call: Call): Verb => ({
+  what,
+  call,
+  deadlineAt: performance.now() + (options.deadlineMs ?? defaultDeadlineMs),
+});
+
+/** Errors of an unexpected kind may hold the request with its token: only their message goes on. */
+export function withoutSecrets(error: unknown, what: string): unknown {
+  if (error instanceof ProviderError || error instanceof Fenced || error instanceof Unreachable) return error;
+  const message = error instanceof Error ? error.message : 'an unknown error';
+  return new ProviderError('Unavailable', `${what}: ${message}`, { unknownOutcome: true });
+}
+
+/** Resolves when `requests` of the verb are paid for. @throws ProviderError RateLimited when the budget does not allow them now; Unavailable */
+export async function pay(budget: Budget, verb: Verb, requests = 1): Promise<void> {
+  const waitMs = await budget.pay(verb.call.purpose, requests).catch((cause: unknown) => {
+    throw new ProviderError('Unavailable', `${verb.what}: the request budget cannot be read`, { cause });
+  });
+  if (waitMs > 0) throw new ProviderError('RateLimited', `${verb.what}: the request budget is spent`, { retryAfterMs: waitMs });
+}
+
+/** Nobody sends with this token for so long; that it cannot be said to the others is no reason to fail. */
+export async function closeBudget({ budget, log }: RequestLayerOptions, ms: number): Promise<void> {
+  await budget.close(ms).catch((error: unknown) => {
+    log.warn('could not close the request budget', { error: error instanceof Error ? error.message : String(error) });
+  });
+}
+
+export const shortestWaitMs = 1000;
+const longestWaitMs = 3_600_000;
+
+/** A wait that an API asks for, kept between a second and an hour. */
+export const boundedWaitMs = (ms: number): number => Math.min(longestWaitMs, Math.max(shortestWaitMs, ms));
+
+/** What `Retry-After` asks for, in seconds or as a date (RFC 9110, 10.2.3), bounded; undefined when it says nothing. */
+export function retryAfterMs({ headers }: Reply): number | undefined {
+  const after = headers['retry-after'];
+  const seconds = Number(after ?? Number.NaN) * 1000;
+  const ms = Number.isNaN(seconds) ? Date.parse(after ?? '') - Date.now() : seconds;
+  return Number.isNaN(ms) ? undefined : boundedWaitMs(ms);
+}
