@@ -87,14 +87,14 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
 
   const { metrics, observers } = telemetry(VERSION, clock, parts);
   const server = await startTelemetryServer({
-    bind: parseBindAddress(options.metricsBindAddr),
+    bind: options.metricsBindAddr === '' ? null : parseBindAddress(options.metricsBindAddr),
     scrape: () => metrics.scrape(),
     checks: readiness(parts),
     fatal: fatal(parts),
     hide: (text) => secrets.hide(text),
   });
   opened.push(() => server.close());
-  log.info('serves metrics and probes', { url: server.url });
+  if (server.url !== null) log.info('serves metrics and probes', { url: server.url });
 
   const config = loadConfig(options.kubeconfig);
   const connection = reachable(connect(config), clock);

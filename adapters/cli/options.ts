@@ -67,14 +67,15 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     .command('run', { isDefault: true })
     .description('Operates the FloatingIPPools and NodeDNSRecordSets of a cluster.')
     .exitOverride();
-  for (const option of flags()) run.addOption(option);
+  const known = flags();
+  for (const option of known) run.addOption(option);
   run.addHelpText('after', FOOTER).action((options: Options) => {
     asked = options;
   });
   // `run` is what almost everybody wants: its flags belong to the first answer.
   program.addHelpText('after', () => `\n${run.helpInformation()}${FOOTER}`);
   try {
-    program.parse([...argv], { from: 'user' });
+    program.parse(withoutValues(argv, known), { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     process.exitCode = error.exitCode === 0 ? 0 : 2;
@@ -89,7 +90,7 @@ function flags(): Option[] {
   const count = (name: string, text: string) => new Option(`${name} <n>`, text).argParser(checked(positive));
   return [
     new Option('--kubeconfig <file>', 'configuration of the cluster to operate (default: KUBECONFIG, else the Pod’s own)'),
-    new Option('--metrics-bind-addr <address>', 'where /metrics, /healthz and /readyz are served').default(':8080'),
+    new Option('--metrics-bind-addr <address>', 'where /metrics, /healthz and /readyz are served; empty for nowhere').default(':8080'),
     new Option('--debug', 'log more').default(false),
     new Option('--controllers <names>', 'comma-separated: flipop (default: those whose CRDs are served)').argParser(checked(controllers)),
     new Option('--leader-elect [yes]', 'contend for the Lease; =false for a lone process')
@@ -118,6 +119,14 @@ function flags(): Option[] {
     duration('--lock-duration', 'how long a job is held by a process that died (default 5s)'),
   ].map(renamed);
 }
+
+/** Go programs, FLIPOP among them, take switches as `--debug=true` and `--debug=false` too. */
+const withoutValues = (argv: readonly string[], known: readonly Option[]): string[] =>
+  argv.flatMap((argument) => {
+    const [, name, value] = /^(--[\w-]+)=(true|false)$/.exec(argument) ?? [];
+    if (!known.some((option) => option.isBoolean() && option.long === name)) return [argument];
+    return value === 'true' && name !== undefined ? [name] : [];
+  });
 
 /** Long flags as Kubernetes components name them, short names in the program. */
 function renamed(option: Option): Option {

@@ -6,7 +6,8 @@ import type { BindAddress } from './bind-address.ts';
 export type Check = () => string | null | Promise<string | null>;
 
 interface TelemetryServerOptions {
-  readonly bind: BindAddress;
+  /** Null for nowhere. */
+  readonly bind: BindAddress | null;
   /** The text for /metrics. */
   readonly scrape: () => Promise<{ readonly contentType: string; readonly body: string }>;
   /** By name: what has to be there before this process is ready. */
@@ -20,13 +21,14 @@ interface TelemetryServerOptions {
 }
 
 export interface TelemetryServer {
-  /** `http://127.0.0.1:8080`, with the port that is really listened on. */
-  readonly url: string;
+  /** `http://127.0.0.1:8080`, with the port that is really listened on; null when it listens nowhere. */
+  readonly url: string | null;
   close(): Promise<void>;
 }
 
 /** Serves /metrics, /healthz and /readyz. Resolves once it listens. @throws Error that names the address when it cannot be listened on */
 export async function startTelemetryServer(options: TelemetryServerOptions): Promise<TelemetryServer> {
+  if (options.bind === null) return { url: null, close: async () => undefined };
   const server = createServer((request, response) => {
     const path = (request.url ?? '/').split('?')[0];
     const answer = request.method === 'GET' || request.method === 'HEAD' ? routes[path ?? '/'] : undefined;

@@ -23,7 +23,7 @@ async function serve(
   });
   open.push(server);
   return async (path, init) => {
-    const response = await fetch(server.url + path, init);
+    const response = await fetch(`${server.url}${path}`, init);
     return { status: response.status, body: await response.text() };
   };
 }
@@ -68,6 +68,18 @@ describe('/readyz', () => {
 });
 
 describe('the listener', () => {
+  test('is left out when there is no address, as FLIPOP takes an empty one', async () => {
+    const server = await startTelemetryServer({
+      bind: null,
+      scrape: () => Promise.reject(new Error('asked for')),
+      checks: {},
+      fatal: () => null,
+      hide: (text) => text,
+    });
+    expect(server.url).toBeNull();
+    await server.close();
+  });
+
   test('serves the metrics and nothing that it does not know', async () => {
     const get = await serve();
     expect(await get('/metrics')).toEqual({ status: 200, body: 'up 1\n' });
