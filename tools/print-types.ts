@@ -3,11 +3,13 @@ export interface Schema {
   readonly type?: string;
   readonly title?: string;
   readonly description?: string;
-  readonly enum?: readonly string[];
+  readonly enum?: readonly (string | boolean)[];
+  readonly default?: unknown;
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: Schema;
   readonly required?: readonly string[];
+  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
   readonly 'x-kubernetes-validations'?: readonly { readonly rule: string; readonly message: string }[];
 }
 
@@ -92,16 +94,21 @@ class Printer {
   }
 
   #properties(schema: Schema, indent: string): string {
-    return Object.entries(schema.properties ?? {})
-      .map(([name, property]) => {
-        const optional = schema.required?.includes(name) ? '' : '?';
-        return `${docstring(property.description, indent)}${indent}readonly ${name}${optional}: ${this.#reference(property, indent)};\n`;
-      })
-      .join('');
+    const properties = Object.entries(schema.properties ?? {}).map(([name, property]) => {
+      const optional = schema.required?.includes(name) ? '' : '?';
+      return `${docstring(property.description, indent)}${indent}readonly ${name}${optional}: ${this.#reference(property, indent)};\n`;
+    });
+    const others = schema['x-kubernetes-preserve-unknown-fields'] ? `${indent}readonly [field: string]: unknown;\n` : '';
+    return properties.join('') + others;
   }
 }
 
-const union = (members: readonly string[]): string => members.map(quoted).join(' | ');
+const literal = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
+  return typeof value === 'string' ? quoted(value) : JSON.stringify(value);
+};
+
+const union = (members: readonly (string | boolean)[]): string => members.map(literal).join(' | ');
 
 const unsupported = (schema: Schema): never => {
   throw new Error(`no type for the schema ${JSON.stringify(schema)}`);
@@ -115,6 +122,14 @@ const rulesOf = (schema: Schema, path: string): readonly string[] => [
   ...(schema.items ? rulesOf(schema.items, `${path}[]`) : []),
   ...(schema.additionalProperties ? rulesOf(schema.additionalProperties, `${path}{}`) : []),
 ];
+
+/** The defaults of the spec's own fields, where there are any. */
+const defaultsOf = (schema: Schema): string => {
+  const properties = Object.entries(schema.properties?.spec?.properties ?? {}).filter(([, property]) => property.default !== undefined);
+  if (properties.length === 0) return '';
+  const members = properties.map(([name, property]) => `  ${name}: ${literal(property.default)},\n`);
+  return `/** What the server puts where \`spec\` leaves a field out. */\nexport const DEFAULTS = {\n${members.join('')}} as const;\n\n`;
+};
 
 const OBJECT_META = `/** The parts of an object's metadata that the operator reads. Times are RFC 3339 strings, as the server sends them. */
 export interface ObjectMeta {
@@ -152,6 +167,6 @@ export const PLURAL = ${quoted(names.plural)};
 export const RULES = [
 ${rulesOf(schema, '').join('')}] as const;
 
-${OBJECT_META}
+${defaultsOf(schema)}${OBJECT_META}
 ${printer.declarations()}`;
 };

@@ -2,8 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { RULES as CLASS_RULES, DEFAULTS } from '../../crds/generated/clusterroutedipclass.ts';
 import { RULES } from '../../crds/generated/floatingippool.ts';
 import { RULES as RECORD_SET_RULES } from '../../crds/generated/nodednsrecordset.ts';
+import { RULES as ROUTED_IP_RULES } from '../../crds/generated/routedip.ts';
+import { DEFAULTS as ISSUER_DEFAULTS, RULES as ISSUER_RULES } from '../../crds/generated/routedipissuer.ts';
 import { typeFiles } from '../../tools/generate-types.ts';
 import { staleFiles } from '../../tools/generated-files.ts';
 import { type CustomResourceDefinition, printTypes, type Schema } from '../../tools/print-types.ts';
@@ -21,15 +24,13 @@ const crdWith = (schema: Schema): CustomResourceDefinition => ({
 
 describe('the types generated from the CRDs', () => {
   test('are those on disk', () => {
-    expect(typeFiles().map(({ path }) => path)).toEqual([
-      join(crds, 'generated/floatingippool.ts'),
-      join(crds, 'generated/nodednsrecordset.ts'),
-    ]);
+    const names = ['clusterroutedipclass', 'floatingippool', 'nodednsrecordset', 'routedipissuer', 'routedip'];
+    expect(typeFiles().map(({ path }) => path)).toEqual(names.map((name) => join(crds, `generated/${name}.ts`)));
     expect(staleFiles(typeFiles())).toEqual([]);
   });
 
   test('are found stale when the YAML says something else', () => {
-    const changed = typeFiles().map((file) => ({ ...file, text: file.text.replace('recordName', 'hostName') }));
+    const changed = typeFiles().map((file) => ({ ...file, text: file.text.replace('readonly spec', 'readonly wish') }));
     expect(staleFiles(changed)).toHaveLength(changed.length);
   });
 
@@ -44,12 +45,21 @@ describe('the types generated from the CRDs', () => {
   test.each([
     ['floatingippools.yaml', RULES, 'ips or desiredIPs must be provided'],
     ['nodednsrecordsets.yaml', RECORD_SET_RULES, 'invalid dnsRecordSet specification'],
+    ['routedips.yaml', ROUTED_IP_RULES, 'set exactly one of className, issuerRef and issuerClass'],
+    ['routedipissuers.yaml', ISSUER_RULES, 'nodePortRange must be'],
+    ['clusterroutedipclasses.yaml', CLASS_RULES, 'className cannot change'],
   ])('carry every CEL message of %s', (file, rules, one) => {
     const messages = readFileSync(join(crds, file), 'utf8')
       .split('\n')
-      .flatMap((line) => line.match(/^ +message: (.*)$/)?.[1] ?? []);
-    expect(messages).toContain(one);
+      .flatMap((line) => line.match(/^ +message: "?(.*?)"?$/)?.[1] ?? []);
+    expect(messages.join('\n')).toContain(one);
     expect(rules.map(({ message }) => message).sort()).toEqual(messages.sort());
+  });
+
+  test('give an issuer the defaults of a class, without leave to serve other namespaces', () => {
+    const { allowCrossNamespace, ...shared } = DEFAULTS;
+    expect(allowCrossNamespace).toBe(false);
+    expect(ISSUER_DEFAULTS).toEqual(shared);
   });
 
   test('describe every field', () => {
@@ -60,7 +70,7 @@ describe('the types generated from the CRDs', () => {
       ...(schema.additionalProperties ? undescribed(schema.additionalProperties, `${path}{}`) : []),
     ];
     const files = readdirSync(crds).filter((name) => name.endsWith('.yaml'));
-    expect(files).toHaveLength(2);
+    expect(files).toHaveLength(5);
     for (const file of files) {
       const crd: CustomResourceDefinition = parse(readFileSync(join(crds, file), 'utf8'));
       expect(crd.spec.versions).toHaveLength(1);
@@ -82,6 +92,29 @@ describe('the type printer', () => {
     );
     expect(printed).toContain('readonly size: number;');
     expect(printed).toContain("readonly tags?: readonly ('a' | 'b')[];");
+  });
+
+  test('lets an object that keeps unknown fields have any, and knows no other', () => {
+    const template: Schema = {
+      type: 'object',
+      'x-kubernetes-preserve-unknown-fields': true,
+      properties: { suspend: { type: 'boolean', enum: [false] } },
+    };
+    const schema: Schema = { title: 'Widget', type: 'object', properties: { template } };
+    const printed = printTypes(crdWith(schema), 'crds/widgets.yaml');
+    expect(printed).toContain('readonly suspend?: false;');
+    expect(printed.split('readonly [field: string]: unknown;')).toHaveLength(2);
+  });
+
+  test('prints the defaults of the spec as a constant, and none where there are none', () => {
+    const spec = (size: Schema): Schema => ({
+      title: 'Widget',
+      type: 'object',
+      properties: { spec: { type: 'object', properties: { size, tags: { type: 'array', items: { type: 'string' }, default: ['a'] } } } },
+    });
+    const printed = printTypes(crdWith(spec({ type: 'string', default: '1-2' })), 'crds/widgets.yaml');
+    expect(printed).toContain("export const DEFAULTS = {\n  size: '1-2',\n  tags: ['a'],\n} as const;");
+    expect(printTypes(crdWith({ title: 'Widget', type: 'object' }), 'crds/widgets.yaml')).not.toContain('DEFAULTS');
   });
 
   test('refuses two types of one name', () => {
