@@ -72,6 +72,10 @@ function describe(name: JobName, input: unknown): Described {
       const { address, node } = input as JobInput<'assign'>;
       return on(`assign ${address} → ${node.name}`, FAILOVER);
     }
+    case 'elect': {
+      const { address, node } = input as JobInput<'elect'>;
+      return { title: `mark ${node.name} as holder of ${address}`, queue: given.provider, priority: FAILOVER };
+    }
     case 'find':
       return on(`find ${(input as JobInput<'find'>).address}`, FAILOVER);
     case 'findNodes': {

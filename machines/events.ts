@@ -1,5 +1,16 @@
 import type { Records, RecordTarget } from './dns.ts';
-import type { ActorId, Address, ErrorKind, NodeRef, ObservedAddress, ObservedNode, ObservedPod, ProviderID } from './types.ts';
+import type { RoutedIPSubject } from './jobs.ts';
+import type {
+  ActorId,
+  Address,
+  ErrorKind,
+  NodeRef,
+  ObservedAddress,
+  ObservedNode,
+  ObservedPod,
+  ObservedService,
+  ProviderID,
+} from './types.ts';
 import type { ProviderRegistry } from './validate.ts';
 
 /** Every event bears the time at which the runtime took it, ms since the epoch: charts have no clock. */
@@ -22,6 +33,8 @@ export interface SpecObserved extends Timed {
   readonly registry: ProviderRegistry;
   /** Addresses of the spec that an older pool lists too, by that pool's name: the older one keeps them. */
   readonly conflicts: Readonly<Record<Address, string>>;
+  /** Whether the object cannot go without our leave; absent where nothing depends on that. */
+  readonly guarded?: boolean;
 }
 
 /** The nodes and pods that the pool's selectors let through, as they are now. */
@@ -30,6 +43,8 @@ export interface ClusterObserved extends Timed {
   readonly query: string;
   readonly nodes: readonly ObservedNode[];
   readonly pods: readonly ObservedPod[] | null;
+  /** Of a RoutedIP: the Service that it names, null when there is none. */
+  readonly service?: ObservedService | null;
 }
 
 /** What the provider reports of all addresses of the token. */
@@ -42,6 +57,16 @@ export interface ProviderObserved extends Timed {
 export interface ClaimsObserved extends Timed {
   readonly type: 'CLAIMS_OBSERVED';
   readonly fullNodes: readonly string[];
+  /** What is told of those that share a turn with this one; absent when nobody does. */
+  readonly shared?: Shared;
+}
+
+/** What RoutedIPs of one class know of each other. */
+export interface Shared {
+  /** When one of them was last confirmed on a new node, ms since the epoch. */
+  readonly lastAssignmentAt: number | null;
+  /** Addresses that others hold or are to get, by node; of nodes with none nothing is said. */
+  readonly loads: Readonly<Record<string, number>>;
 }
 
 /** No node bears an annotation of the deleted pool any more. */
@@ -80,9 +105,23 @@ export interface FirewallPolicy {
   readonly firewall: ActorId | null;
   /** True: touch the firewall only after the assignment is confirmed. */
   readonly postAllow: boolean;
-  /** `tcp/80`, sorted. */
+  /** What is to be open on a holder, as texts of ports, sorted. */
   readonly ports: readonly string[];
+  /** Nodes on which other ports are to be open than those; absent for none. */
+  readonly portsOn?: Readonly<Record<string, readonly string[]>>;
+  /** Rules that are not ours may be removed, too; absent for false. */
+  readonly exclusive?: boolean;
+  /** How a holder is marked by a taint; null or absent for not at all. */
+  readonly taint?: 'PreferNoSchedule' | 'NoSchedule' | null;
+  /** Whom a class's Jobs work for; absent when no Job drives the addresses. */
+  readonly subject?: Subject;
 }
+
+/** What is the same for all Jobs about a RoutedIP. */
+export type Subject = Pick<
+  RoutedIPSubject,
+  'namespace' | 'name' | 'uid' | 'serviceNamespace' | 'serviceName' | 'firewall' | 'reclaimPolicy'
+>;
 
 /** The credentials of the provider changed. */
 export interface SecretObserved extends Timed {
@@ -144,6 +183,9 @@ export interface Claim extends Timed {
   readonly ports: readonly string[];
   /** `open` is answered once everything claimed is open, `prune` once everything unclaimed is closed as well. */
   readonly mode: 'open' | 'prune';
+  /** The address, when it is confirmed on the node. */
+  readonly holds?: Address;
+  readonly exclusive?: boolean;
 }
 
 export interface Opened extends Timed {

@@ -1,6 +1,7 @@
 import type { Claim, Decision, Effect } from './events.ts';
 import type { FirewallChange, FirewallInput, FirewallOwned } from './jobs.ts';
-import type { ActorId, JobFailure, NodeRef, PortClaim } from './types.ts';
+import { parsePort } from './port.ts';
+import type { ActorId, Address, JobFailure, NodeRef, PortClaim } from './types.ts';
 
 /** What a provider's firewall remembers: who claims what of it, and what of it is ours. */
 export interface FirewallContext {
@@ -25,12 +26,15 @@ export interface Held {
   /** The nodes on which the ports are needed. Grows while the address moves, shrinks when it prunes. */
   readonly nodes: readonly NodeRef[];
   readonly ports: readonly string[];
+  readonly exclusive: boolean;
 }
 
 export interface Ask {
   readonly claimant: ActorId;
   readonly claimId: string;
   readonly mode: 'open' | 'prune';
+  /** The claimant's address and the node on which it was confirmed; null when it stands nowhere. */
+  readonly holder: { readonly address: Address; readonly node: NodeRef } | null;
   /** Everything it claims is open; only the pruning is left. */
   readonly isOpen: boolean;
 }
@@ -82,32 +86,43 @@ const readyToPrune = ({ mode, isOpen }: Ask): boolean => mode === 'prune' && isO
 /** Takes a claim over, whole. Opening adds the node to those of the claimant; pruning leaves it only the one. */
 export function noteClaim(context: FirewallContext, event: AnyFirewallEvent): Next {
   if (event.type !== 'CLAIM') return next(context);
-  const { claimant, claimId, node, ports, mode } = event;
+  const { claimant, claimId, node, ports, mode, holds, exclusive = false } = event;
   const before = context.claims[claimant];
   const kept = mode === 'open' ? (before?.nodes ?? []).filter(({ name }) => name !== node?.name) : [];
   const nodes = node ? [...kept, node] : kept;
   const openPorts = mode === 'open' ? [...new Set([...(before?.ports ?? []), ...ports])].sort() : ports;
   const { [claimant]: _, ...others } = context.claims;
-  const claims = nodes.length > 0 && openPorts.length > 0 ? { ...others, [claimant]: { nodes, ports: openPorts } } : others;
+  const claims = nodes.length > 0 && openPorts.length > 0 ? { ...others, [claimant]: { nodes, ports: openPorts, exclusive } } : others;
+  const holder = holds && node ? { address: holds, node } : null;
   return next({
     ...context,
     claims,
-    waiting: { ...context.waiting, [claimant]: { claimant, claimId, mode, isOpen: false } },
+    waiting: { ...context.waiting, [claimant]: { claimant, claimId, mode, holder, isOpen: false } },
     unheard: context.unheard.filter((id) => id !== claimant),
   });
 }
 
 /** The union of all claims, as the job is told it. */
-export function firewallInput({ provider, firewall, claims, owned }: FirewallContext): FirewallInput {
-  const union = Object.values(claims).flatMap(({ nodes, ports }) => ports.flatMap((port) => nodes.map((node) => portClaim(port, node))));
-  const byKey = new Map(union.map((claim) => [`${claim.protocol}/${claim.port}/${claim.node.name}`, claim]));
-  return { provider, firewall, owned, claims: [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, claim]) => claim) };
+export function firewallInput({ provider, firewall, claims, owned, working }: FirewallContext): FirewallInput {
+  const held = Object.values(claims);
+  const union = held.flatMap(({ nodes, ports }) =>
+    ports.flatMap((port) => nodes.map((node) => [`${port} ${node.name}`, portClaim(port, node)] as const)),
+  );
+  const holders = working.flatMap(({ mode, holder }) =>
+    mode === 'prune' && holder ? [{ address: holder.address, providerID: holder.node.providerID }] : [],
+  );
+  return {
+    provider,
+    firewall,
+    owned,
+    claimants: working.map(({ claimant }) => claimant),
+    holders,
+    exclusive: held.some(({ exclusive }) => exclusive),
+    claims: [...new Map(union)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, claim]) => claim),
+  };
 }
 
-const portClaim = (text: string, node: NodeRef): PortClaim => {
-  const [protocol, port] = text.split('/');
-  return { port: Number(port), protocol: protocol === 'udp' ? 'UDP' : 'TCP', node };
-};
+const portClaim = (text: string, node: NodeRef): PortClaim => ({ ...parsePort(text), node });
 
 /** A job starts: it covers everything claimed up to here. */
 export const begin = (context: FirewallContext): Next => next({ ...context, working: Object.values(context.waiting) });

@@ -16,10 +16,12 @@ export interface JobContracts {
   readonly create: { readonly input: CreateInput; readonly output: Created };
   /** After a creation with unknown outcome: the one new address, or none, or too many to tell. */
   readonly reconcileCreate: { readonly input: CreateInput; readonly output: CreateFinding };
-  /** Write a new address into the owner's spec before it is used. */
+  /** Write a new address into the owner's spec, or the status of a RoutedIP, before it is used. */
   readonly publish: { readonly input: PublishInput; readonly output: Published };
   /** Tell people something that no status can tell any more. */
   readonly announce: { readonly input: AnnounceInput; readonly output: Announced };
+  /** Mark the granted node as a holder of a routed address. */
+  readonly elect: { readonly input: ElectInput; readonly output: Elected };
   /** Add ports and nodes to a firewall; answers once the provider has applied them. */
   readonly openFirewall: { readonly input: FirewallInput; readonly output: FirewallChange };
   /** Remove from a firewall what we added and nobody claims. */
@@ -36,7 +38,26 @@ export type JobName = keyof JobContracts;
 export type JobInput<N extends JobName> = JobContracts[N]['input'];
 export type JobOutput<N extends JobName> = JobContracts[N]['output'];
 
+/** What a class's Job is told of the RoutedIP that it works for. */
+export interface RoutedIPSubject {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly serviceNamespace: string;
+  readonly serviceName: string;
+  readonly firewall: string;
+  readonly reclaimPolicy: 'Retain' | 'Delete';
+  /** `tcp/80`, sorted. */
+  readonly ports: readonly string[];
+  readonly region: string;
+  readonly epoch: number;
+  /** The node that is left, when there is one. */
+  readonly previous: NodeRef | null;
+}
+
 export interface FindInput {
+  /** Absent for what no Job drives. */
+  readonly subject?: RoutedIPSubject;
   /** Earliest time (ms since the epoch) at which the answer can be trusted; null for now. */
   readonly notBefore: number | null;
   readonly provider: string;
@@ -56,6 +77,8 @@ export interface FoundNodes {
 }
 
 export interface AssignInput {
+  /** Absent for what no Job drives. */
+  readonly subject?: RoutedIPSubject;
   readonly provider: string;
   readonly address: Address;
   /** Who held it when this was decided. A read that shows a third one ends the job: whoever moved it meanwhile is heard first. */
@@ -70,6 +93,8 @@ export interface Confirmation {
 }
 
 export interface IntendCreateInput {
+  /** Absent for what no Job drives. */
+  readonly subject?: RoutedIPSubject;
   readonly provider: string;
   readonly owner: ObjectRef;
   readonly region: string;
@@ -82,6 +107,8 @@ export interface CreateIntent {
 }
 
 export interface CreateInput {
+  /** Absent for what no Job drives. */
+  readonly subject?: RoutedIPSubject;
   readonly provider: string;
   readonly owner: ObjectRef;
   readonly region: string;
@@ -113,6 +140,18 @@ export interface Published {
   readonly generation: number;
 }
 
+export interface ElectInput {
+  readonly provider: string;
+  readonly address: Address;
+  readonly node: NodeRef;
+  readonly effect: 'PreferNoSchedule' | 'NoSchedule';
+}
+
+export interface Elected {
+  /** False when the node could not be marked: nobody is kept from moving by that. */
+  readonly marked: boolean;
+}
+
 export interface AnnounceInput {
   readonly provider: string;
   /** What it is about; may be gone. */
@@ -126,6 +165,12 @@ export type Announced = Readonly<Record<string, never>>;
 export interface FirewallInput {
   readonly provider: string;
   readonly firewall: string;
+  /** Those that wait for the answer. */
+  readonly claimants: readonly ActorId[];
+  /** Where addresses are believed to be whose former nodes are to be pruned: read again before anything is removed. */
+  readonly holders: readonly { readonly address: Address; readonly providerID: ProviderID }[];
+  /** Ports and nodes that nobody added for us may be removed, too. */
+  readonly exclusive: boolean;
   /** The union of all claims: what must be open. */
   readonly claims: readonly PortClaim[];
   /** What we added ourselves earlier and may therefore remove. */
@@ -144,6 +189,8 @@ export interface FirewallChange {
 }
 
 export interface ReleaseInput {
+  /** Absent for what no Job drives. */
+  readonly subject?: RoutedIPSubject;
   readonly provider: string;
   readonly address: Address;
   readonly policy: 'Retain' | 'Delete';

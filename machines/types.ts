@@ -7,7 +7,7 @@ export type Family = 4 | 6;
 /** A node's cloud identity as Kubernetes spells it in `spec.providerID`, e.g. `digitalocean://3164444`. */
 export type ProviderID = string & { readonly __brand: 'ProviderID' };
 
-/** The actor that owns a record: `pool/<namespace>/<name>`, with `/ip/<address>` or `/dns` behind it for what is part of the pool,
+/** The actor that owns a record: `pool/<namespace>/<name>` or `rip/<namespace>/<name>`, with `/ip/<address>` or `/dns` behind it for what is part of the pool,
  *  `dns/<namespace>/<name>`, `zone/<provider>/<zone>`, `firewall/<provider>/<name>`, `verify/<provider>`. */
 export type ActorId = string;
 
@@ -64,6 +64,8 @@ export interface JobFailure {
 export interface Port {
   readonly port: number;
   readonly protocol: 'TCP' | 'UDP';
+  /** From where it is to be reached, as CIDRs; absent for anywhere. */
+  readonly sources?: readonly string[];
 }
 
 /** A port open on one node: what an address claims of a firewall. */
@@ -133,4 +135,50 @@ export interface DNSRecord {
 export interface DNSZone {
   readonly name: string;
   readonly records: readonly DNSRecord[];
+}
+
+/** A port of a container. */
+export interface ObservedContainerPort {
+  /** Empty when it has none. */
+  readonly name: string;
+  readonly containerPort: number;
+  /** Null when the node does not listen for it. */
+  readonly hostPort: number | null;
+  /** `TCP`, `UDP` or `SCTP`. */
+  readonly protocol: string;
+}
+
+/** A Pod that backs a Service, as far as ports go. */
+export interface ObservedBackend {
+  readonly name: string;
+  readonly hostNetwork: boolean;
+  readonly ports: readonly ObservedContainerPort[];
+}
+
+/** One endpoint of a Service whose node is known. */
+export interface ObservedEndpoint {
+  readonly node: string;
+  /** Ready (as a condition that is not given counts), and not terminating. */
+  readonly ready: boolean;
+  /** Null when it is no Pod, or one that is not seen yet. */
+  readonly pod: ObservedBackend | null;
+}
+
+export interface ObservedServicePort {
+  readonly name: string;
+  readonly port: number;
+  readonly protocol: string;
+  /** Number or name of a container's port; the port itself when the Service says nothing. */
+  readonly targetPort: number | string;
+  readonly nodePort: number | null;
+}
+
+/** A Service reduced to what decides where its address may go and what has to be open there. */
+export interface ObservedService {
+  /** `ClusterIP`, `NodePort`, `LoadBalancer` or `ExternalName`. */
+  readonly type: string;
+  readonly hasSelector: boolean;
+  readonly ports: readonly ObservedServicePort[];
+  /** Sorted by node, then Pod. */
+  readonly endpoints: readonly ObservedEndpoint[];
 }

@@ -2,6 +2,7 @@ import { announce } from './announce.ts';
 import { assign } from './assign.ts';
 import { done, type JobBodies, read, write } from './body.ts';
 import { create, intendCreate, reconcileCreate } from './create.ts';
+import { elect } from './elect.ts';
 import { find } from './find.ts';
 import { findNodes } from './find-nodes.ts';
 import { openFirewall, prune } from './firewall.ts';
@@ -11,6 +12,7 @@ import { ensureRecords } from './records.ts';
 /** Every durable job that a chart can name. */
 export const jobBodies: JobBodies = {
   find,
+  elect,
   findNodes,
   assign,
   intendCreate,

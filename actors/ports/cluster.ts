@@ -1,5 +1,5 @@
 import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
-import type { Address, ObservedNode, ObservedPod } from '../../machines/types.ts';
+import type { Address, ObservedNode, ObservedPod, ObservedService } from '../../machines/types.ts';
 import type { Json } from '../ports.ts';
 
 /** A FloatingIPPool or a NodeDNSRecordSet, as `ref.kind` tells, as the API server serves it; `spec` and `status` are not yet checked. */
@@ -10,6 +10,14 @@ export interface PoolObject {
   readonly deleting: boolean;
   readonly spec: Json;
   readonly status: Json;
+  /** Of kinds of the group routedip.io only: what of the metadata decides. */
+  readonly marks?: Marks;
+}
+
+export interface Marks {
+  readonly finalizers: readonly string[];
+  /** Those whose key begins with `routedip.io/`. */
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
 /** The nodes and pods that a pool's selectors let through, as of now. `pods` null when the pool selects none.
@@ -18,6 +26,8 @@ export interface ClusterFact {
   readonly query: string;
   readonly nodes: readonly ObservedNode[];
   readonly pods: readonly ObservedPod[] | null;
+  /** Of a RoutedIP: the Service that it names, null when there is none. */
+  readonly service?: ObservedService | null;
 }
 
 export interface ClusterListener {
@@ -25,6 +35,9 @@ export interface ClusterListener {
   poolGone(ref: ObjectRef): void;
   /** Called only after every cache behind the query is synced. */
   clusterObserved(pool: ObjectRef, fact: ClusterFact): void;
+  /** A ClusterRoutedIPClass or RoutedIPIssuer. */
+  policyObserved?(policy: PoolObject): void;
+  policyGone?(ref: ObjectRef): void;
 }
 
 /** The watches of FloatingIPPools and NodeDNSRecordSets, each while its CRD is served. Facts only: lost, doubled or late ones do no harm. */
@@ -37,6 +50,9 @@ export interface ClusterSource {
   knows(kind: string): boolean;
   close(): Promise<void>;
 }
+
+/** How strongly the holder of a routed address keeps Pods away. */
+export type HolderEffect = 'PreferNoSchedule' | 'NoSchedule';
 
 /** A condition as Kubernetes defines it, without the time of the last transition, which the writer keeps. */
 export interface Condition {
@@ -78,6 +94,16 @@ export interface ClusterWriter {
   recordIntent(owner: ObjectRef, intent: CreateIntent & { readonly region: string }): Promise<void>;
   /** Resolves once `address` stands in the owner's `spec.ips`; answers the whole list, and the generation of the spec that has it. */
   appendAddress(owner: ObjectRef, address: Address): Promise<Published>;
+  /** Resolves once our finalizer stands in the object; at once when the object is gone. @throws Unreachable */
+  guard(ref: ObjectRef): Promise<void>;
+  /** Resolves once our finalizer does not stand in the object any more. @throws Unreachable */
+  unguard(ref: ObjectRef): Promise<void>;
+  /** Resolves once the address stands in the status of a RoutedIP. @throws Unreachable */
+  bindAddress(owner: ObjectRef, address: Address, origin: 'Found' | 'Created'): Promise<void>;
+  /** Resolves once the node bears the holder's taint. @throws Unreachable */
+  markHolder(node: string, effect: HolderEffect): Promise<void>;
+  /** Returns at once. The nodes that bear the holder's taint by right, each with its effect: it is put on those that lack it and, when `complete`, taken off all others. */
+  markHolders(wanted: Readonly<Record<string, HolderEffect>>, complete: boolean): void;
   /** Resolves once an Event about the object tells it, or the cluster refused to take one; the log tells it in any case. The object may be gone.
    *  Repeating it tells nothing twice. @throws Unreachable */
   announce(owner: ObjectRef, event: ClusterEvent): Promise<void>;

@@ -11,8 +11,10 @@ import type {
 } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address, ObservedNode, ObservedPod } from '../../machines/types.ts';
+import { serviceOf, serviceQueryOf } from '../../machines/service.ts';
+import type { Address, ObservedNode, ObservedPod, ObservedService } from '../../machines/types.ts';
 import { Annotations } from './annotations.ts';
+import { Holders } from './holders.ts';
 
 /** The selectors of a pool. */
 export interface MatchSelectors {
@@ -44,6 +46,17 @@ export interface MemoryCluster {
   removeNode(name: string): void;
   setPod(...pods: readonly ObservedPod[]): void;
   removePod(namespace: string, name: string): void;
+  /** Puts annotations of the group routedip.io in the place of those that the object has. */
+  annotate(ref: ObjectRef, annotations: Readonly<Record<string, string>>): void;
+  /** Creates or changes a ClusterRoutedIPClass or a RoutedIPIssuer. */
+  setPolicy(policy: { readonly kind: string; readonly namespace?: string; readonly name: string; readonly spec: Json }): ObjectRef;
+  removePolicy(ref: ObjectRef): void;
+  /** Null removes it. */
+  setService(namespace: string, name: string, service: ObservedService | null): void;
+  /** Node → effect of the holder's taint that it bears. */
+  holders(): Readonly<Record<string, string>>;
+  /** Takes the holder's taint off a node, as an administrator may. */
+  untaint(node: string): void;
   pool(ref: ObjectRef): PoolObject | null;
   /** Every projection that was written, oldest first. */
   readonly projections: readonly PoolProjection[];
@@ -69,6 +82,10 @@ const fieldsOf = (json: Json | undefined): Fields =>
 
 const keyOf = ({ kind, namespace, name }: Omit<ObjectRef, 'uid'>): string => `${kind} ${namespace}/${name}`;
 
+const ROUTED_IP = 'RoutedIP';
+
+const FINALIZER = 'routedip.io/finalizer';
+
 /** The kind whose facts bear the addresses that pools have annotated. */
 const RECORD_SET = 'NodeDNSRecordSet';
 
@@ -80,6 +97,9 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
   const projections: PoolProjection[] = [];
   const announced: { about: ObjectRef; event: ClusterEvent }[] = [];
   const processes = new Set<Listening>();
+  const policies = new Map<string, PoolObject>();
+  const services = new Map<string, ObservedService>();
+  const holders = new Holders();
   let created = 0;
   let failing = false;
 
@@ -88,7 +108,12 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
   const tellAll = (what: (listener: ClusterListener) => void): void => {
     for (const { tell } of processes) tell(what);
   };
-  const factOf = ({ spec }: PoolObject) => {
+  const factOf = ({ ref, spec }: PoolObject) => {
+    if (ref.kind === ROUTED_IP) {
+      const { namespace, name } = serviceOf(ref.namespace, spec);
+      const service = services.get(`${namespace}/${name}`) ?? null;
+      return { query: serviceQueryOf(namespace, name), nodes: [...nodes.values()], pods: null, service };
+    }
     const match = fieldsOf(fieldsOf(spec).match) as MatchSelectors;
     const wantsPods = Boolean(match.podLabel) || Boolean(match.podNamespace);
     return { query: queryOf(match), nodes: [...nodes.values()], pods: wantsPods ? [...pods.values()] : null };
@@ -133,6 +158,12 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
 
   const write = (projection: PoolProjection): void => {
     const pool = stored(projection.ref);
+    const policy = policies.get(keyOf(projection.ref));
+    if (policy?.ref.uid === projection.ref.uid) {
+      projections.push(projection);
+      policies.set(keyOf(policy.ref), { ...policy, status: structuredClone(projection.status) as Json });
+      conditions.set(keyOf(policy.ref), projection.conditions);
+    }
     if (pool === null) return;
     projections.push(projection);
     // A change of status alone is no news to the watches.
@@ -147,8 +178,18 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
     if (pool === null) throw new Unreachable(`memory cluster: ${keyOf(ref)} is gone`);
     const next = change(pool);
     store(next);
-    if (next.generation !== pool.generation) queueMicrotask(() => tellPool(next));
+    if (next.generation !== pool.generation || !isDeepStrictEqual(next.marks, pool.marks)) queueMicrotask(() => tellPool(next));
     return next;
+  };
+  /** Our finalizer is put on or taken off; an object that is being deleted goes with it. */
+  const guard = (ref: ObjectRef, finalizers: readonly string[]): void => {
+    if (stored(ref) === null) return;
+    const next = changed(ref, (pool) => ({ ...pool, marks: { annotations: pool.marks?.annotations ?? {}, finalizers } }));
+    if (next.deleting && finalizers.length === 0) remove(ref);
+  };
+  const remove = (ref: ObjectRef): void => {
+    pools.delete(keyOf(ref));
+    tellAll((listener) => listener.poolGone(ref));
   };
 
   const process = (): ProcessCluster => {
@@ -187,11 +228,13 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
       start: (told) =>
         whileAlive(() => {
           listener = told;
+          for (const policy of policies.values()) told.policyObserved?.(policy);
           for (const pool of pools.values()) told.poolObserved(pool);
           tellFacts(told);
         }),
       resync: () => {
         self.tell((told) => {
+          for (const policy of policies.values()) told.policyObserved?.(policy);
           for (const pool of pools.values()) told.poolObserved(pool);
           tellFacts(told);
         });
@@ -205,6 +248,7 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
         new Promise((done) =>
           soon(keyOf(ref), () => {
             annotations.remove(addresses, {});
+            if (ref.kind === ROUTED_IP) guard(ref, []);
             done();
           }),
         ),
@@ -222,6 +266,21 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
           });
           return { ips: fieldsOf(next.spec).ips as unknown as readonly Address[], generation: next.generation };
         }),
+      guard: (ref) =>
+        whileAlive(() => {
+          guard(ref, [FINALIZER]);
+        }),
+      unguard: (ref) => whileAlive(() => guard(ref, [])),
+      bindAddress: (owner, address, origin) =>
+        whileAlive(() => {
+          changed(owner, (pool) => ({ ...pool, status: { ...fieldsOf(pool.status), routedIP: address, addressOrigin: origin } }));
+        }),
+      markHolder: (node, effect) =>
+        whileAlive(() => {
+          if (failing) throw new Unreachable('memory cluster: writes fail');
+          holders.mark(node, effect);
+        }),
+      markHolders: (wanted, complete) => soon('holders', () => holders.markAll(wanted, complete)),
       announce: (about, event) =>
         whileAlive(() => {
           if (failing) throw new Unreachable('memory cluster: writes fail');
@@ -252,14 +311,51 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
       const pool = stored(ref);
       if (pool === null) return;
       const deleting = { ...pool, deleting: true };
+      if (pool.ref.kind === ROUTED_IP && !pool.marks?.finalizers.length) {
+        remove(ref);
+        return;
+      }
       store(deleting);
       tellPool(deleting);
     },
     removePool: (ref) => {
-      if (stored(ref) === null) return;
-      pools.delete(keyOf(ref));
-      tellAll((listener) => listener.poolGone(ref));
+      if (stored(ref) !== null) remove(ref);
     },
+    annotate: (ref, annotations) => {
+      const pool = stored(ref);
+      if (pool === null) return;
+      const next = { ...pool, marks: { finalizers: pool.marks?.finalizers ?? [], annotations } };
+      store(next);
+      tellPool(next);
+    },
+    setPolicy: ({ kind, namespace = '', name, spec }) => {
+      const key = keyOf({ kind, namespace, name });
+      const before = policies.get(key);
+      if (before === undefined) created += 1;
+      const ref = before?.ref ?? { kind, namespace, name, uid: `uid-${created}` };
+      const createdAt = before?.createdAt ?? Date.UTC(2026, 0, 1) + created;
+      const policy: PoolObject = {
+        ref,
+        generation: (before?.generation ?? 0) + 1,
+        createdAt,
+        deleting: false,
+        spec,
+        status: before?.status ?? {},
+      };
+      policies.set(key, policy);
+      tellAll((listener) => listener.policyObserved?.(policy));
+      return ref;
+    },
+    removePolicy: (ref) => {
+      if (policies.delete(keyOf(ref))) tellAll((listener) => listener.policyGone?.(ref));
+    },
+    setService: (namespace, name, service) => {
+      if (service === null) services.delete(`${namespace}/${name}`);
+      else services.set(`${namespace}/${name}`, service);
+      tellAll(tellFacts);
+    },
+    holders: () => holders.all(),
+    untaint: (node) => holders.drop(node),
     setNode: (...added) => {
       for (const node of added) nodes.set(node.name, node);
       tellAll(tellFacts);
@@ -267,6 +363,7 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
     removeNode: (name) => {
       nodes.delete(name);
       annotations.drop(name);
+      holders.drop(name);
       tellAll(tellFacts);
     },
     setPod: (...added) => {

@@ -1,0 +1,43 @@
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { KnownProvider } from '../leader.ts';
+import type { Json } from '../ports.ts';
+
+/** A Secret that holds credentials. */
+export interface SecretRef {
+  readonly namespace: string;
+  readonly name: string;
+  /** One that is missing is no trouble. */
+  readonly optional: boolean;
+}
+
+/** The templates of a class, as its spec has them: unchecked batch/v1 JobSpecs. */
+export interface JobTemplates {
+  /** Owns the Jobs. */
+  readonly owner: ObjectRef;
+  /** `spec.className`. */
+  readonly className: string;
+  /** Where Jobs run. */
+  readonly namespace: string;
+  readonly updateRoutedIP: Json | null;
+  readonly updateFirewall: Json | null;
+}
+
+/** An account or a platform that a class or an issuer asks for. */
+export interface ProviderNeed {
+  /** Under which it is to be known: see `machines/provider-key.ts`. */
+  readonly key: string;
+  /** The cloud whose API is used for what no template drives; null when Jobs drive everything. */
+  readonly cloud: string | null;
+  /** Credentials; with none, those of the environment. */
+  readonly secrets: readonly SecretRef[];
+  readonly templates: JobTemplates | null;
+}
+
+/** The providers by key; those of the environment always, the others while they are needed. */
+export interface ProviderDirectory {
+  readonly all: Readonly<Record<string, KnownProvider>>;
+  /** Puts what classes and issuers ask for in the place of what they asked for before. */
+  need(needs: readonly ProviderNeed[]): void;
+  /** Called with a key after what stands under it has changed: its means, its facts, or that it is there. */
+  onChange(listener: (key: string) => void): void;
+}

@@ -1,0 +1,14 @@
+/** The name under which a provider's account is worked with: `<cloud>`, with the credentials of the environment, or `<cloud>@<account>`. It names queues and
+ *  verifications; nodes are claimed by the cloud, whose machines they are, whatever account asks. */
+
+/** The cloud of a provider's key. */
+export const cloudOf = (key: string): string => key.split('@', 1)[0] ?? key;
+
+/** An account whose credentials stand in a Secret. No namespace bears a dot, so two Secrets never share a key. */
+export const secretKey = (cloud: string, namespace: string, secret: string): string => `${cloud}@${namespace}.${secret}`;
+
+/** A platform whose addresses are driven by the Jobs of a ClusterRoutedIPClass. */
+export const jobKey = (className: string): string => `job.${className}`;
+
+/** A cloud whose firewall is driven by the Jobs of a ClusterRoutedIPClass, its addresses by its API. */
+export const mixedKey = (cloud: string, className: string): string => `${cloud}@class.${className}`;
