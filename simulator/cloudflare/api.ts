@@ -1,13 +1,13 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Call, CallLog } from './call-log.ts';
-import type { FaultEffect, Faults } from './faults.ts';
+import type { Call, CallLog } from '../http/call-log.ts';
+import { conduct, type Received, receive, watchEnd } from '../http/exchange.ts';
+import { type Faults, type HttpEffect, ofKind } from '../http/faults.ts';
+import { type Answer, send } from '../http/wire.ts';
 import type { Account, Rights } from './model.ts';
 import type { Quota } from './rate-limit.ts';
-import { invalidToken, malformedToken, missingToken, Refusal } from './refusal.ts';
+import { invalidToken, malformedBody, malformedToken, missingToken, Refusal } from './refusal.ts';
 import type { Reply } from './reply.ts';
 import { route } from './routes.ts';
-import { type Answer, parseJson, pause, readBody, send } from './wire.ts';
 
 export interface ApiParts {
   readonly account: Account;
@@ -18,42 +18,26 @@ export interface ApiParts {
   readonly rightsOf: (token: string) => Rights | null;
 }
 
-interface Exchange {
-  readonly parts: ApiParts;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly url: URL;
-  readonly body: string;
-  readonly call: Call;
-  readonly quota: Quota;
-  readonly rights: Rights;
-}
-
-type Effect<K extends FaultEffect['kind']> = Extract<FaultEffect, { kind: K }>;
+type Effect<K extends HttpEffect['kind']> = Extract<HttpEffect, { kind: K }>;
 
 /** Answers requests below /client/v4: token, rate limit, faults, route, in this order. */
 export function createApi(parts: ApiParts): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const { account, faults, log } = parts;
   return async (request, response) => {
-    const at = parts.account.now();
-    const body = await readBody(request);
-    const url = new URL(request.url ?? '/', 'http://127.0.0.1');
-    const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-    const call = parts.log.open({
-      at,
-      method: request.method ?? 'GET',
-      path: url.pathname + url.search,
-      body: readable(body),
-      tokenHash: createHash('sha256').update(token).digest('hex').slice(0, 8),
-    });
-    response.once('close', () => {
-      call.outcome ??= response.writableFinished ? 'answered' : 'aborted';
-      call.latencyMs ??= parts.account.now() - at;
-    });
+    const received = await receive(request, account.now);
+    const { token, arrived } = received;
+    const call = log.open(arrived);
+    watchEnd(call, response, account.now);
     const quota = parts.limiter(token);
+    const answer = (said: Answer): void => reply(response, call, quota, said);
     const rights = parts.rightsOf(token);
     const refusal = strangerRefusal(request, token, rights) ?? quota.refusal;
-    if (refusal !== null || rights === null) return answer({ response, call, quota }, refused(refusal ?? invalidToken()));
-    await struck({ parts, request, response, url, body, call, quota, rights }, parts.faults.strike(call.method, call.path));
+    if (refusal !== null || rights === null) return answer(refused(refusal ?? invalidToken()));
+    const effects = faults.strike(call.method, call.path);
+    const [status] = ofKind(effects, 'status');
+    const [cut] = ofKind(effects, 'truncatePages');
+    const run = (): Answer => outcomeOf(account, rights, received, cut);
+    await conduct({ request, response, call, run, instead: status === undefined ? null : statusAnswer(status), answer }, effects);
   };
 }
 
@@ -61,43 +45,6 @@ function strangerRefusal(request: IncomingMessage, token: string, rights: Rights
   if (request.headers.authorization === undefined) return missingToken();
   if (token === '') return malformedToken();
   return rights === null ? invalidToken() : null;
-}
-
-function readable(body: string): unknown {
-  try {
-    return parseJson(body) ?? null;
-  } catch {
-    return body;
-  }
-}
-
-/** Handles the request as the faults that struck it demand. */
-async function struck(exchange: Exchange, effects: readonly FaultEffect[]): Promise<void> {
-  const { response, call } = exchange;
-  call.faults.push(...effects.map((effect) => effect.kind));
-  const wait = all(effects, 'latency').reduce((sum, effect) => sum + effect.ms, 0);
-  if (wait > 0 && (await pause(response, wait)) === 'gone') return;
-  for (const effect of effects) {
-    switch (effect.kind) {
-      case 'status':
-        return answer(exchange, statusAnswer(effect));
-      case 'hang':
-        return await hang(exchange, effect, effects);
-      case 'resetBefore':
-        return reset(exchange);
-      case 'resetAfter':
-        run(exchange, effects);
-        return reset(exchange);
-      case 'latency':
-      case 'truncatePages':
-        break;
-    }
-  }
-  answer(exchange, run(exchange, effects));
-}
-
-function all<K extends FaultEffect['kind']>(effects: readonly FaultEffect[], kind: K): Effect<K>[] {
-  return effects.filter((effect): effect is Effect<K> => effect.kind === kind);
 }
 
 const standardCodes: Readonly<Record<number, number>> = { 401: 10_000, 403: 9109, 404: 7003, 429: 971 };
@@ -109,22 +56,11 @@ function statusAnswer({ code, body, headers = {} }: Effect<'status'>): Answer {
   return { status: code, headers, text: typeof said === 'string' ? said : JSON.stringify(said) };
 }
 
-async function hang(exchange: Exchange, effect: Effect<'hang'>, effects: readonly FaultEffect[]): Promise<void> {
-  const early = effect.applied === true ? run(exchange, effects) : null;
-  if ((await pause(exchange.response, effect.ms ?? null)) === 'gone') return;
-  answer(exchange, early ?? run(exchange, effects));
-}
-
-function reset(exchange: Exchange): void {
-  exchange.call.outcome = 'reset';
-  exchange.request.socket.resetAndDestroy();
-}
-
 /** The route's effect and answer. */
-function run({ parts, rights, url, call, body }: Exchange, effects: readonly FaultEffect[]): Answer {
+function outcomeOf(account: Account, rights: Rights, { url, json, arrived }: Received, cut: Effect<'truncatePages'> | undefined): Answer {
   try {
-    const reply = route({ account: parts.account, rights, method: call.method, url, body: parseJson(body) });
-    return written(reply, all(effects, 'truncatePages')[0]);
+    if (json === null) throw malformedBody();
+    return written(route({ account, rights, method: arrived.method, url, body: json.value }), cut);
   } catch (error) {
     if (error instanceof Refusal) return refused(error);
     return { status: 500, text: JSON.stringify(envelope(null, [{ code: 1000, message: `The simulator failed: ${String(error)}` }])) };
@@ -148,7 +84,7 @@ function written(reply: Reply, cut: Effect<'truncatePages'> | undefined): Answer
 
 const refused = ({ status, errors, headers }: Refusal): Answer => ({ status, headers, text: JSON.stringify(envelope(null, errors)) });
 
-function answer({ response, call, quota }: Pick<Exchange, 'response' | 'call' | 'quota'>, { status, headers, text }: Answer): void {
+function reply(response: ServerResponse, call: Call, quota: Quota, { status, headers, text }: Answer): void {
   if (response.destroyed) return;
   call.status = status;
   send(response, { status, headers: { ...quota.headers, ...headers }, text });

@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { type Fields, fieldsOf, flag, integer, text, texts } from './body.ts';
+import { type Fields, fieldsOf, flag, integer, text } from '../http/body.ts';
 import type { Account, Zone, ZoneRecord } from './model.ts';
 import { cnameTaken, hostTaken, identicalRecord, invalid, invalidTtl, noRecord } from './refusal.ts';
 import { isoTime } from './reply.ts';
@@ -115,4 +115,9 @@ export function exportZone(zone: Zone, now: number): string {
   const soa = `${zone.name}\t3600\tIN\tSOA\tada.ns.cloudflare.com. dns.cloudflare.com. 1 10000 2400 604800 3600`;
   const lines = [...zone.records.values()].map(({ name, ttl, type, content }) => `${name}.\t${ttl}\tIN\t${type}\t${content}`);
   return `${[...head, soa, ...lines].join('\n')}\n`;
+}
+
+function texts(fields: Fields, name: string): string[] | undefined {
+  const value = fields[name];
+  return Array.isArray(value) ? value.map(String) : undefined;
 }

@@ -1,21 +1,18 @@
+import { Refusal as HttpRefusal } from '../http/refusal.ts';
+
 export interface ApiError {
   readonly code: number;
   readonly message: string;
   readonly error_chain?: readonly ApiError[];
 }
 
-/** An answer of the API that is an error: thrown by the model, written by the server as an envelope without success. */
-export class Refusal extends Error {
-  readonly status: number;
+/** Written as an envelope without success. */
+export class Refusal extends HttpRefusal {
   readonly errors: readonly ApiError[];
-  readonly headers: Readonly<Record<string, string>>;
 
   constructor(status: number, errors: readonly ApiError[], headers: Readonly<Record<string, string>> = {}) {
-    super(errors.map(({ code, message }) => `${code} ${message}`).join(', '));
-    this.name = 'Refusal';
-    this.status = status;
+    super(status, errors.map(({ code, message }) => `${code} ${message}`).join(', '), headers);
     this.errors = errors;
-    this.headers = headers;
   }
 }
 

@@ -1,3 +1,5 @@
+import { type PageSizes, pageOf } from '../http/paging.ts';
+
 /** What a route answers. */
 export type Reply =
   | { readonly kind: 'result'; readonly result: unknown; readonly info?: Readonly<Record<string, number>> }
@@ -8,10 +10,9 @@ export const result = (value: unknown): Reply => ({ kind: 'result', result: valu
 
 export const isoTime = (ms: number): string => new Date(ms).toISOString().replace(/Z$/, '000Z');
 
-/** One page of a list; `max` is the largest page there is, which a wish for more gets as well. */
-export function page(url: URL, items: readonly unknown[], sizes: { readonly fallback: number; readonly max: number }): Reply {
-  const perPage = Math.min(sizes.max, positive(url.searchParams.get('per_page')) ?? sizes.fallback);
-  const number = positive(url.searchParams.get('page')) ?? 1;
+/** One page of a list. */
+export function page(url: URL, items: readonly unknown[], sizes: PageSizes): Reply {
+  const { perPage, number } = pageOf(url, sizes);
   const shown = items.slice((number - 1) * perPage, number * perPage);
   const info = {
     page: number,
@@ -21,9 +22,4 @@ export function page(url: URL, items: readonly unknown[], sizes: { readonly fall
     total_pages: Math.ceil(items.length / perPage),
   };
   return { kind: 'result', result: shown, info };
-}
-
-function positive(value: string | null): number | undefined {
-  const number = Number(value);
-  return value !== null && Number.isInteger(number) && number >= 1 ? number : undefined;
 }

@@ -1,9 +1,9 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type CallLog, createCallLog } from '../http/call-log.ts';
+import { createControl } from '../http/control.ts';
+import { createFaults, type Faults } from '../http/faults.ts';
+import { type Served, serve } from '../http/serve.ts';
 import { createApi } from './api.ts';
-import { type CallLog, createCallLog } from './call-log.ts';
-import { createControl } from './control.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { controlRoutes } from './control.ts';
 import { createAccount, type Rights, type Zone, type ZoneRecord } from './model.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { createRecord } from './records.ts';
@@ -22,10 +22,8 @@ export interface CloudflareOptions {
   readonly now?: () => number;
 }
 
-export interface CloudflareSimulator {
-  /** What CLOUDFLARE_API_URL is set to; /client/v4 and /_control are below it. */
-  readonly url: string;
-  readonly port: number;
+/** `url` is what CLOUDFLARE_API_URL is set to; /client/v4 and /_control are below it. */
+export interface CloudflareSimulator extends Served {
   /** By id, as they are now. */
   readonly zones: ReadonlyMap<string, Readonly<Zone>>;
   readonly addZone: (wish: ZoneWish) => Zone;
@@ -36,10 +34,6 @@ export interface CloudflareSimulator {
   readonly allow: (token: string, rights: Partial<Rights>) => void;
   readonly faults: Faults;
   readonly calls: CallLog;
-  /** Connections are refused from now on, until `listenAgain`; the account stays as it is. */
-  readonly stopListening: () => Promise<void>;
-  readonly listenAgain: () => Promise<void>;
-  readonly close: () => Promise<void>;
 }
 
 const everything: Rights = { zoneRead: true, dnsRead: true, dnsWrite: true };
@@ -49,7 +43,7 @@ export async function startCloudflare(options: CloudflareOptions = {}): Promise<
   const now = options.now ?? Date.now;
   const account = createAccount(now);
   for (const name of options.zones ?? []) placeZone(account, { name });
-  const faults = createFaults();
+  const faults = createFaults({ reach: { truncatePages: { method: 'GET', path: /\/(zones|dns_records)$/ } } });
   const calls = createCallLog();
   const allowed = new Map<string, Rights>();
   const allow = (token: string, rights: Partial<Rights>): void => void allowed.set(token, { ...everything, ...rights });
@@ -62,15 +56,9 @@ export async function startCloudflare(options: CloudflareOptions = {}): Promise<
     limiter: createRateLimiter(options.rateLimit ?? { requests: 1200, windowMs: 300_000 }, now),
     rightsOf: (token) => allowed.get(token) ?? (anyone ? everything : null),
   });
-  const control = createControl({ account, faults, log: calls, allow });
-  const server = createServer((request, response) => {
-    const handle = request.url?.startsWith('/_control/') ? control : api;
-    handle(request, response).catch(() => response.destroy());
-  });
-  const port = await listen(server, options.port ?? 0);
+  const served = await serve(api, createControl(controlRoutes({ account, faults, log: calls, allow })), options.port ?? 0);
   return {
-    url: `http://127.0.0.1:${port}`,
-    port,
+    ...served,
     zones: account.zones,
     addZone: (wish) => placeZone(account, wish),
     removeZone: (id) => void account.zones.delete(id),
@@ -82,28 +70,5 @@ export async function startCloudflare(options: CloudflareOptions = {}): Promise<
     allow,
     faults,
     calls,
-    stopListening: () => stop(server),
-    listenAgain: async () => {
-      await listen(server, port);
-    },
-    close: () => stop(server),
   };
-}
-
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
-}
-
-function stop(server: Server): Promise<void> {
-  if (!server.listening) return Promise.resolve();
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

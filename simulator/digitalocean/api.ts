@@ -1,15 +1,16 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { conduct, type Received, receive, watchEnd } from '../http/exchange.ts';
+import { ofKind } from '../http/faults.ts';
+import { type Answer, send } from '../http/wire.ts';
 import { settle } from './addresses.ts';
 import type { Call, CallLog } from './call-log.ts';
 import type { Cloud } from './cloud.ts';
-import type { FaultEffect, FaultKind, Faults } from './faults.ts';
+import type { FaultEffect, Faults } from './faults.ts';
 import { type Random, uuid } from './random.ts';
 import type { Quota } from './rate-limit.ts';
-import { addressPending, dropletPending, quotaReached, Refusal, unauthorized } from './refusal.ts';
+import { addressPending, badRequest, dropletPending, quotaReached, Refusal, unauthorized } from './refusal.ts';
 import type { Reply } from './reply.ts';
 import type { Router } from './router.ts';
-import { type Answer, parseJson, pause, readBody, send } from './wire.ts';
 
 export interface ApiParts {
   readonly cloud: Cloud;
@@ -21,101 +22,39 @@ export interface ApiParts {
   readonly random: Random;
 }
 
-type Effect<K extends FaultKind> = Extract<FaultEffect, { kind: K }>;
+type Effect<K extends FaultEffect['kind']> = Extract<FaultEffect, { kind: K }>;
 
 /** Answers requests below /v2: rate limit, token, faults, route, in this order. */
 export function createApi(parts: ApiParts): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const { cloud, faults, log } = parts;
   return async (request, response) => {
-    const at = parts.cloud.now();
-    const body = await readBody(request);
-    const url = new URL(request.url ?? '/', `http://${request.headers.host ?? '127.0.0.1'}`);
-    const token = bearer(request);
-    const call = parts.log.open({
-      at,
-      method: request.method ?? 'GET',
-      path: url.pathname + url.search,
-      body: readable(body),
-      requestId: uuid(parts.random),
-      tokenHash: createHash('sha256').update(token).digest('hex').slice(0, 8),
-    });
-    response.once('close', () => {
-      call.outcome ??= response.writableFinished ? 'answered' : 'aborted';
-      call.latencyMs ??= parts.cloud.now() - at;
-    });
-    const quota = parts.limiter(token);
-    call.remaining = quota.remaining;
-    const exchange: Exchange = { parts, request, response, url, body, call, quota };
-    const refusal = parts.accepts(token) ? quota.refusal : unauthorized();
-    if (refusal !== null) answer(exchange, refused(exchange, refusal));
-    else await struck(exchange, parts.faults.strike(call.method, call.path));
+    const received = await receive(request, cloud.now);
+    const requestId = uuid(parts.random);
+    const quota = parts.limiter(received.token);
+    const call = log.open({ ...received.arrived, requestId, remaining: quota.remaining });
+    watchEnd(call, response, cloud.now);
+    const answer = (said: Answer): void => reply(response, call, quota, said);
+    const refusal = parts.accepts(received.token) ? quota.refusal : unauthorized();
+    if (refusal !== null) return answer(refused(requestId, refusal));
+    const effects = faults.strike(call.method, call.path);
+    const run = (): Answer => outcomeOf(parts, requestId, received, effects);
+    await conduct({ request, response, call, run, instead: insteadOf(call, effects), answer }, effects);
   };
 }
 
-interface Exchange {
-  readonly parts: ApiParts;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly url: URL;
-  readonly body: string;
-  readonly call: Call;
-  readonly quota: Quota;
-}
-
-function bearer(request: IncomingMessage): string {
-  return /^Bearer\s+(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-}
-
-function readable(body: string): unknown {
-  try {
-    return parseJson(body) ?? null;
-  } catch {
-    return body;
+/** What a fault makes the API answer without any effect. */
+function insteadOf({ path, requestId }: Call, effects: readonly FaultEffect[]): Answer | null {
+  const [status] = ofKind(effects, 'status');
+  if (status !== undefined) return statusAnswer(requestId, status);
+  if (ofKind(effects, 'pendingEvent').length > 0) {
+    return refused(requestId, /reserved|floating/.test(path) ? dropletPending() : addressPending('resource'));
   }
+  if (ofKind(effects, 'quota').length === 0) return null;
+  return refused(requestId, quotaReached(path.includes('floating') ? 'floating IP' : 'reserved IP'));
 }
 
-/** Handles the request as the faults that struck it demand. */
-async function struck(exchange: Exchange, effects: readonly FaultEffect[]): Promise<void> {
-  const { response, call } = exchange;
-  call.faults.push(...effects.map((effect) => effect.kind));
-  const wait = all(effects, 'latency').reduce((sum, effect) => sum + effect.ms, 0);
-  if (wait > 0 && (await pause(response, wait)) === 'gone') return;
-  for (const effect of effects) {
-    switch (effect.kind) {
-      case 'status':
-        return answer(exchange, statusAnswer(exchange, effect));
-      case 'hang':
-        return await hang(exchange, effect, effects);
-      case 'resetBefore':
-        return reset(exchange);
-      case 'resetAfter':
-        run(exchange, effects);
-        return reset(exchange);
-      case 'pendingEvent':
-        return answer(exchange, refused(exchange, /reserved|floating/.test(call.path) ? dropletPending() : addressPending('resource')));
-      case 'quota':
-        return answer(exchange, refused(exchange, quotaReached(call.path.includes('floating') ? 'floating IP' : 'reserved IP')));
-      case 'latency':
-      case 'staleReads':
-      case 'truncatePages':
-      case 'actionNotFound':
-      case 'actionErrored':
-      case 'slowAction':
-        break;
-    }
-  }
-  answer(exchange, run(exchange, effects));
-}
-
-function all<K extends FaultKind>(effects: readonly FaultEffect[], kind: K): Effect<K>[] {
-  return effects.filter((effect): effect is Effect<K> => effect.kind === kind);
-}
-
-function statusAnswer(exchange: Exchange, effect: Effect<'status'>): Answer {
-  const standard = {
-    id: standardIds[effect.code] ?? 'server_error',
-    message: `Simulated ${effect.code}.`,
-    request_id: exchange.call.requestId,
-  };
+function statusAnswer(requestId: string, effect: Effect<'status'>): Answer {
+  const standard = { id: standardIds[effect.code] ?? 'server_error', message: `Simulated ${effect.code}.`, request_id: requestId };
   const body = effect.body ?? standard;
   // A real 429 shows that nothing is left.
   const spent = effect.code === 429 ? { 'ratelimit-remaining': '0' } : {};
@@ -133,38 +72,28 @@ const standardIds: Readonly<Record<number, string>> = {
   503: 'service_unavailable',
 };
 
-async function hang(exchange: Exchange, effect: Effect<'hang'>, effects: readonly FaultEffect[]): Promise<void> {
-  const early = effect.applied === true ? run(exchange, effects) : null;
-  if ((await pause(exchange.response, effect.ms ?? null)) === 'gone') return;
-  answer(exchange, early ?? run(exchange, effects));
-}
-
-function reset(exchange: Exchange): void {
-  exchange.call.outcome = 'reset';
-  exchange.request.socket.resetAndDestroy();
-}
-
 /** The route's effect and answer. */
-function run(exchange: Exchange, effects: readonly FaultEffect[]): Answer {
-  const { parts, url, call } = exchange;
-  settle(parts.cloud);
+function outcomeOf(parts: ApiParts, requestId: string, { url, json, arrived }: Received, effects: readonly FaultEffect[]): Answer {
+  const { cloud } = parts;
+  settle(cloud);
   try {
-    const { route, params } = parts.route(call.method, url.pathname);
-    const stale = Math.max(0, ...all(effects, 'staleReads').map((effect) => effect.ms));
-    const reply = route.handle({
-      cloud: parts.cloud,
+    const { route, params } = parts.route(arrived.method, url.pathname);
+    if (json === null) throw badRequest('error parsing request body');
+    const stale = Math.max(0, ...ofKind(effects, 'staleReads').map((effect) => effect.ms));
+    const said = route.handle({
+      cloud,
       url,
       params,
-      body: parseJson(exchange.body),
-      bend: { ms: all(effects, 'slowAction')[0]?.ms ?? null, failing: all(effects, 'actionErrored').length > 0 },
-      readAt: stale > 0 ? parts.cloud.now() - stale : null,
-      actionsHidden: all(effects, 'actionNotFound').length > 0,
+      body: json.value,
+      bend: { ms: ofKind(effects, 'slowAction')[0]?.ms ?? null, failing: ofKind(effects, 'actionErrored').length > 0 },
+      readAt: stale > 0 ? cloud.now() - stale : null,
+      actionsHidden: ofKind(effects, 'actionNotFound').length > 0,
     });
-    settle(parts.cloud);
-    return { status: reply.status, text: written(reply, all(effects, 'truncatePages')[0]) };
+    settle(cloud);
+    return { status: said.status, text: written(said, ofKind(effects, 'truncatePages')[0]) };
   } catch (error) {
-    if (error instanceof Refusal) return refused(exchange, error);
-    const text = JSON.stringify({ id: 'server_error', message: `The simulator failed: ${String(error)}`, request_id: call.requestId });
+    if (error instanceof Refusal) return refused(requestId, error);
+    const text = JSON.stringify({ id: 'server_error', message: `The simulator failed: ${String(error)}`, request_id: requestId });
     return { status: 500, text };
   }
 }
@@ -184,14 +113,13 @@ function withoutRest(body: Readonly<Record<string, unknown>>): Record<string, un
   return { ...cut, links: {} };
 }
 
-function refused(exchange: Exchange, refusal: Refusal): Answer {
-  const text = JSON.stringify({ id: refusal.id, message: refusal.message, request_id: exchange.call.requestId });
-  return { status: refusal.status, headers: refusal.headers, text };
+function refused(requestId: string, { id, message, status, headers }: Refusal): Answer {
+  return { status, headers, text: JSON.stringify({ id, message, request_id: requestId }) };
 }
 
-function answer(exchange: Exchange, { status, headers, text }: Answer): void {
-  const { response, call, quota } = exchange;
+function reply(response: ServerResponse, call: Call, quota: Quota, { status, headers, text }: Answer): void {
   if (response.destroyed) return;
   call.status = status;
-  send(response, { status, headers: { 'x-request-id': call.requestId, ...quota.headers, ...headers }, text });
+  const type: Record<string, string> = text === undefined ? {} : { 'content-type': 'application/json; charset=utf-8' };
+  send(response, { status, headers: { ...type, 'x-request-id': call.requestId, ...quota.headers, ...headers }, text });
 }

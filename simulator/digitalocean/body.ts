@@ -1,26 +1,8 @@
+import { type Fields, fieldsOf, isFields, text } from '../http/body.ts';
 import { unprocessable } from './refusal.ts';
 
-/** Readers of a parsed JSON body: each returns the value if it has the type the API asks for, else undefined. */
-export type Fields = Readonly<Record<string, unknown>>;
-
-export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
-
-export function text(fields: Fields, name: string): string | undefined {
-  const value = fields[name];
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-export function integer(fields: Fields, name: string): number | undefined {
-  const value = fields[name];
-  return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
-}
-
-export function flag(fields: Fields, name: string): boolean | undefined {
-  const value = fields[name];
-  return typeof value === 'boolean' ? value : undefined;
-}
+// firewalls.ts and routes/firewalls.ts read with these too.
+export { type Fields, fieldsOf, isFields, text };
 
 export function list(fields: Fields, name: string): readonly unknown[] | undefined {
   const value = fields[name];

@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { type Fields, fieldsOf, integer, text } from './body.ts';
+import { type Fields, fieldsOf, integer, text } from '../http/body.ts';
 import type { Cloud } from './cloud.ts';
 import type { Domain, DomainRecord } from './model.ts';
 import { conflict, notFound, unprocessable } from './refusal.ts';

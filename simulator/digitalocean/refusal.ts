@@ -1,15 +1,12 @@
-/** An answer of the API that is an error: thrown by the model, written by the server as `{id, message, request_id}`. */
-export class Refusal extends Error {
-  readonly status: number;
+import { Refusal as HttpRefusal } from '../http/refusal.ts';
+
+/** Written as `{id, message, request_id}`. */
+export class Refusal extends HttpRefusal {
   readonly id: string;
-  readonly headers: Readonly<Record<string, string>>;
 
   constructor(status: number, id: string, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(message);
-    this.name = 'Refusal';
-    this.status = status;
+    super(status, message, headers);
     this.id = id;
-    this.headers = headers;
   }
 }
 

@@ -1,3 +1,5 @@
+import { pageOf } from '../http/paging.ts';
+
 /** What a route answers; the server adds the rate-limit headers. */
 export interface Reply {
   readonly status: number;
@@ -13,8 +15,7 @@ export const defaultPerPage = 20;
 
 /** One page of a list, with `links.pages` holding only the links that make sense there and `meta.total`. */
 export function page(url: URL, key: string, items: readonly unknown[]): Reply {
-  const perPage = Math.min(maxPerPage, positive(url.searchParams.get('per_page')) ?? defaultPerPage);
-  const number = positive(url.searchParams.get('page')) ?? 1;
+  const { perPage, number } = pageOf(url, { fallback: defaultPerPage, max: maxPerPage });
   const last = Math.max(1, Math.ceil(items.length / perPage));
   const link = (target: number): string => {
     const next = new URL(url);
@@ -36,9 +37,4 @@ export function page(url: URL, key: string, items: readonly unknown[]): Reply {
     links: Object.keys(pages).length === 0 ? {} : { pages },
     meta: { total: items.length },
   });
-}
-
-function positive(value: string | null): number | undefined {
-  const number = Number(value);
-  return value !== null && Number.isInteger(number) && number >= 1 ? number : undefined;
 }

@@ -1,11 +1,12 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createCallLog } from '../http/call-log.ts';
+import { createControl } from '../http/control.ts';
+import { type Served, serve } from '../http/serve.ts';
 import { moveByHand, placeAddress, settle } from './addresses.ts';
 import { createApi } from './api.ts';
-import { type CallLog, createCallLog } from './call-log.ts';
+import type { CallLog } from './call-log.ts';
 import { defaultRegions } from './catalogue.ts';
 import { createCloud } from './cloud.ts';
-import { createControl } from './control.ts';
+import { controlRoutes } from './control.ts';
 import { type DropletWish, placeDroplet, removeDroplet } from './droplets.ts';
 import { createFaults, type Faults } from './faults.ts';
 import type { Action, Domain, Droplet, Firewall, HistoryEntry, ReservedIP } from './model.ts';
@@ -47,10 +48,8 @@ export interface SimulatorState {
   readonly history: (ip: string) => readonly HistoryEntry[];
 }
 
-export interface DigitalOceanSimulator {
-  /** What DIGITALOCEAN_API_URL is set to; /v2 and /_control are below it. */
-  readonly url: string;
-  readonly port: number;
+/** `url` is what DIGITALOCEAN_API_URL is set to; /v2 and /_control are below it. */
+export interface DigitalOceanSimulator extends Served {
   readonly state: SimulatorState;
   readonly addDroplet: (wish: DropletWish) => Droplet;
   readonly removeDroplet: (id: number) => void;
@@ -62,10 +61,6 @@ export interface DigitalOceanSimulator {
   readonly setFirewallMs: (ms: number) => void;
   readonly faults: Faults;
   readonly calls: CallLog;
-  /** Connections are refused from now on, until `listenAgain`; the account stays as it is. */
-  readonly stopListening: () => Promise<void>;
-  readonly listenAgain: () => Promise<void>;
-  readonly close: () => Promise<void>;
 }
 
 /** Starts a DigitalOcean API on loopback that follows the published description (repository digitalocean/openapi). */
@@ -82,7 +77,7 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
     now,
   });
   const faults = createFaults();
-  const calls = createCallLog();
+  const calls: CallLog = createCallLog();
   const api = createApi({
     cloud,
     faults,
@@ -92,15 +87,14 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
     accepts: (token) => (options.token === undefined ? token !== '' : token === options.token),
     random: seededRandom(seed + 1),
   });
-  const control = createControl({ cloud, faults, log: calls });
-  const server = createServer((request, response) => {
-    const handle = request.url?.startsWith('/_control/') ? control : api;
-    handle(request, response).catch(() => response.destroy());
-  });
-  const port = await listen(server, options.port ?? 0);
+  const control = createControl(controlRoutes({ cloud, faults, log: calls }));
+  const settled: typeof control = (request, response) => {
+    settle(cloud);
+    return control(request, response);
+  };
+  const served = await serve(api, settled, options.port ?? 0);
   return {
-    url: `http://127.0.0.1:${port}`,
-    port,
+    ...served,
     state: liveState(cloud),
     addDroplet: (wish) => placeDroplet(cloud, wish),
     removeDroplet: (id) => {
@@ -117,34 +111,11 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
     },
     faults,
     calls,
-    stopListening: () => stop(server),
-    listenAgain: async () => {
-      await listen(server, port);
-    },
-    close: () => stop(server),
   };
 }
 
 /** With fractions, since a bench measures less than a millisecond. */
 const preciseNow = (): number => performance.timeOrigin + performance.now();
-
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
-}
-
-function stop(server: Server): Promise<void> {
-  if (!server.listening) return Promise.resolve();
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
-}
 
 function liveState(cloud: ReturnType<typeof createCloud>): SimulatorState {
   const current = <T>(value: T): T => {

@@ -1,5 +1,5 @@
-import type { FaultSpec } from '../../simulator/cloudflare/faults.ts';
 import type { Zone } from '../../simulator/cloudflare/model.ts';
+import type { FaultSpec } from '../../simulator/http/faults.ts';
 import { describeDNSProvider } from '../contracts/provider-dns.ts';
 import type { NextCall } from '../contracts/provider-harness.ts';
 import { startTestBed } from './cloudflare-support.ts';

@@ -96,7 +96,7 @@ describe('another process', () => {
       ['example.com', 1],
       ['example.org', 0],
     ]);
-    expect((await cloud.control('DELETE', `/zones/${cloud.zone}`)).status).toBe(200);
+    expect((await cloud.control('DELETE', `/zones/${cloud.zone}`)).status).toBe(204);
     expect((await cloud.call('GET', cloud.records)).status).toBe(404);
     expect((await cloud.control('DELETE', `/zones/${cloud.zone}`)).status).toBe(404);
     expect((await cloud.control('POST', '/zones', { name: 'no zone' })).status).toBe(400);
@@ -140,7 +140,7 @@ describe('another process', () => {
       const listed = (await cloud.control('GET', '/faults')).body.at('faults').items.map((fault) => fault.raw);
       expect(listed).toEqual([expect.objectContaining({ ...spec, times: 3, hits: 0 })]);
       const id = added.body.at('fault', 'id').raw;
-      expect((await cloud.control('DELETE', `/faults/${id}`)).status).toBe(200);
+      expect((await cloud.control('DELETE', `/faults/${id}`)).status).toBe(204);
       expect((await cloud.control('DELETE', `/faults/${id}`)).status).toBe(404);
     }
     expect((await cloud.control('POST', '/faults', { kind: 'unknown' })).status).toBe(400);

@@ -1,4 +1,5 @@
-import { type Fields, fieldsOf, flag, text, texts } from '../body.ts';
+import { type Fields, fieldsOf, flag, text } from '../../http/body.ts';
+import { texts } from '../body.ts';
 import { createDroplet, removeDroplet } from '../droplets.ts';
 import type { Droplet } from '../model.ts';
 import { notFound, unprocessable } from '../refusal.ts';

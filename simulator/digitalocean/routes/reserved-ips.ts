@@ -1,5 +1,5 @@
+import { fieldsOf, integer, text } from '../../http/body.ts';
 import { findAddress, heldBy, removeAddress, reserve, startAssignment } from '../addresses.ts';
-import { fieldsOf, integer, text } from '../body.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Action, ReservedIP } from '../model.ts';
 import { dropletPending, notFound, unprocessable } from '../refusal.ts';

@@ -1,5 +1,5 @@
+import { fieldsOf, text } from '../../http/body.ts';
 import { findAddress, removeAddress, reserve, startAssignment } from '../addresses.ts';
-import { fieldsOf, text } from '../body.ts';
 import type { ReservedIP } from '../model.ts';
 import { unprocessable } from '../refusal.ts';
 import { isoTime, renderAction, renderReservedIPv6 } from '../render.ts';

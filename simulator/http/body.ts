@@ -1,4 +1,4 @@
-/** Readers of a parsed JSON body: each returns the value if it has the type the API asks for, else undefined. */
+/** Readers of a parsed JSON body: each returns the value if it has the type that is asked for, else undefined. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -20,7 +20,12 @@ export function flag(fields: Fields, name: string): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
-export function texts(fields: Fields, name: string): string[] | undefined {
-  const value = fields[name];
-  return Array.isArray(value) ? value.map(String) : undefined;
+/** A body as JSON, undefined where there is none; null for what is no JSON. */
+export function parseJson(body: string): { readonly value: unknown } | null {
+  if (body === '') return { value: undefined };
+  try {
+    return { value: JSON.parse(body) as unknown };
+  } catch {
+    return null;
+  }
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { badRequest } from './refusal.ts';
 
 /** The request's body as text. */
 export async function readBody(request: IncomingMessage): Promise<string> {
@@ -8,28 +7,17 @@ export async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** @throws Refusal 400 where there is a body and it is not JSON. */
-export function parseJson(body: string): unknown {
-  if (body === '') return undefined;
-  try {
-    return JSON.parse(body) as unknown;
-  } catch {
-    throw badRequest('error parsing request body');
-  }
-}
-
 export interface Answer {
   readonly status: number;
+  /** `content-type` is JSON when nothing else is said. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as it is; no body when undefined. */
   readonly text?: string | undefined;
 }
 
-export function send(response: ServerResponse, answer: Answer): void {
-  const { status, headers = {}, text } = answer;
-  const type =
-    text === undefined ? {} : { 'content-type': 'application/json; charset=utf-8', 'content-length': String(Buffer.byteLength(text)) };
-  response.writeHead(status, { ...type, ...headers });
+export function send(response: ServerResponse, { status, headers = {}, text }: Answer): void {
+  const about = text === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
+  response.writeHead(status, { ...about, ...headers });
   response.end(text);
 }
 
@@ -41,13 +29,11 @@ export function pause(response: ServerResponse, ms: number | null): Promise<'pas
       clearTimeout(timer);
       resolve('gone');
     };
-    const timer =
-      ms === null
-        ? undefined
-        : setTimeout(() => {
-            response.off('close', gone);
-            resolve('passed');
-          }, ms);
+    const passed = (): void => {
+      response.off('close', gone);
+      resolve('passed');
+    };
+    const timer = ms === null ? undefined : setTimeout(passed, ms);
     response.once('close', gone);
   });
 }

@@ -18,24 +18,35 @@ export interface Call {
   readonly faults: string[];
 }
 
-export interface CallLog {
-  readonly all: () => readonly Call[];
-  /** Only calls whose number is greater than `since`; with `writes` only POST, PUT, PATCH and DELETE. */
-  readonly select: (filter: { readonly since?: number; readonly writes?: boolean }) => Call[];
-  readonly open: (call: Pick<Call, 'at' | 'method' | 'path' | 'body' | 'tokenHash'>) => Call;
+/** What is known of a call when it arrives. */
+export type Arrived = Pick<Call, 'at' | 'method' | 'path' | 'body' | 'tokenHash'>;
+
+interface CallFilter {
+  /** Only calls whose number is greater. */
+  readonly since?: number;
+  /** Only POST, PUT, PATCH and DELETE. */
+  readonly writes?: boolean;
+}
+
+/** `More` is what one API keeps of its calls beside that. */
+export interface CallLog<More = unknown> {
+  readonly all: () => readonly (Call & More)[];
+  readonly select: (filter: CallFilter) => (Call & More)[];
+  /** Numbers the call and keeps it. */
+  readonly open: (arrived: Arrived & More) => Call & More;
   readonly clear: () => void;
 }
 
 /** Numbers go on after `clear`, so that `since` stays valid. */
-export function createCallLog(): CallLog {
-  let calls: Call[] = [];
+export function createCallLog<More = unknown>(): CallLog<More> {
+  let calls: (Call & More)[] = [];
   let count = 0;
   return {
     all: () => calls,
     select: ({ since = 0, writes = false }) => calls.filter((call) => call.n > since && (!writes || call.method !== 'GET')),
     open: (arrived) => {
       count += 1;
-      const call: Call = { n: count, ...arrived, status: null, outcome: null, latencyMs: null, faults: [] };
+      const call = { n: count, ...arrived, status: null, outcome: null, latencyMs: null, faults: [] };
       calls.push(call);
       return call;
     },

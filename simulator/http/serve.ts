@@ -1,0 +1,49 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+export interface Served {
+  readonly url: string;
+  readonly port: number;
+  /** Connections are refused from now on, until `listenAgain`; what is simulated stays as it is. */
+  readonly stopListening: () => Promise<void>;
+  readonly listenAgain: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** Serves an API, and below /_control its control routes, on loopback. Port 0 takes a free one. */
+export async function serve(api: Handle, control: Handle, wantedPort: number): Promise<Served> {
+  const server = createServer((request, response) => {
+    const handle = request.url?.startsWith('/_control/') ? control : api;
+    handle(request, response).catch(() => response.destroy());
+  });
+  const port = await listen(server, wantedPort);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    stopListening: () => stop(server),
+    listenAgain: async () => {
+      await listen(server, port);
+    },
+    close: () => stop(server),
+  };
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function stop(server: Server): Promise<void> {
+  if (!server.listening) return Promise.resolve();
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
