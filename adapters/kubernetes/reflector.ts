@@ -235,7 +235,10 @@ export class Reflector<T> {
     if (error === null && this.#trouble === null) return;
     const { path, labelSelector } = this.#subject.query;
     if (error === null) this.#world.log.info('watch restored', { path, labelSelector });
-    else if (isNotFound(error)) this.#world.log.info('not served by this cluster; looked for again and again', { path });
+    else if (isNotFound(error)) {
+      // Looked for every few seconds for as long as it takes: only the first time is news.
+      this.#world.log[isNotFound(this.#trouble) ? 'debug' : 'info']('not served by this cluster; looked for again and again', { path });
+    }
     // A selector that the server cannot parse is the user's; the pool's status says it.
     else if (error.message !== this.#trouble?.message && !isInvalid(error)) {
       this.#world.log.warn('watch interrupted', { path, labelSelector, error: error.message });

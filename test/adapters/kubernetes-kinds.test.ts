@@ -247,6 +247,24 @@ describe('a kind whose CRD is not served', () => {
   });
 });
 
+test('that a kind is not served is told once, and again only after it was', async () => {
+  const { simulator, seen, log, sourceWith, connection } = await prepared(undefined, { crds: [CRD] });
+  await sourceWith(connection).start(seen);
+  const said = (level: string) =>
+    log.lines.filter((line) => line.startsWith(`${level} not served`) && line.includes('nodednsrecordsets')).length;
+  await waitFor('it is looked for again and again', () => said('debug') >= 3);
+  expect(said('info')).toBe(1);
+  install(simulator, RECORD_SETS);
+  await waitFor('it is served', () => log.lines.some((line) => /^info watch restored.*nodednsrecordsets/.test(line)));
+  simulator.store.delete({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    name: 'nodednsrecordsets.flipop.digitalocean.com',
+  });
+  simulator.faults.expireWatches();
+  await waitFor('it is missed again', () => said('info') === 2);
+});
+
 test('a kind whose CRD is not served is not missed while the server is away either', async () => {
   const { simulator, seen, log, sourceWith, connection } = await prepared((cluster) => cluster.store.create(poolObject('pool', BLUE)), {
     crds: [CRD],
