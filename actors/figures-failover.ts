@@ -1,6 +1,7 @@
 import type { AddressContext } from '../machines/ip.ts';
+import type { PoolContext } from '../machines/pool.ts';
 import type { ActorId } from '../machines/types.ts';
-import type { ActorRecord, Observer, Transition } from './ports.ts';
+import type { ActorRecord, Observer, SavedTurn, Transition } from './ports.ts';
 import { stateOf } from './view.ts';
 
 /** An address whose node was lost is active on another one. */
@@ -17,11 +18,12 @@ interface Loss {
   readonly at: number;
 }
 
-/** Tells of failovers once they are over. None is told when the node came back before, or when another process led meanwhile. */
+/** Tells of failovers once they are over. None is told when the node came back before, or when another process led meanwhile. A planned move is none:
+ *  off a node that drains, which serves until the address has gone, or off one that an edit of the pool's selectors leaves out. */
 export function failoverFigures(ended: (failover: FailoverFigures) => void): Observer {
   const losses = new Map<ActorId, Loss>();
 
-  const note = (transition: Transition, at: number): void => {
+  const note = (transition: Transition, { at, transitions }: SavedTurn): void => {
     const { actor, after } = transition;
     const now = after && contextOf(after);
     if (!now || now.retiring !== null) {
@@ -29,7 +31,8 @@ export function failoverFigures(ended: (failover: FailoverFigures) => void): Obs
       return;
     }
     const lost = nodeLost(transition);
-    if (lost !== null) losses.set(actor, { node: lost, at });
+    const pool = transitions.find((other) => other.actor === now.pool);
+    if (lost !== null && !isPlanned(pool, lost)) losses.set(actor, { node: lost, at });
     const loss = losses.get(actor);
     if (!loss || !isServing(after)) return;
     losses.delete(actor);
@@ -38,8 +41,8 @@ export function failoverFigures(ended: (failover: FailoverFigures) => void): Obs
   };
 
   return {
-    turnSaved: ({ at, transitions }) => {
-      for (const transition of transitions) if (transition.chart === 'ip') note(transition, at);
+    turnSaved: (turn) => {
+      for (const transition of turn.transitions) if (transition.chart === 'ip') note(transition, turn);
     },
     reset: () => losses.clear(),
   };
@@ -51,6 +54,14 @@ function nodeLost({ events, before, after }: Transition): string | null {
   const { assigned } = contextOf(before);
   const staysThere = after && isServing(after) && contextOf(after).assigned?.name === assigned?.name;
   return staysThere ? null : (assigned?.name ?? null);
+}
+
+/** The pool took the node away although nothing was wrong with it. It says so in the turn in which it does so. */
+function isPlanned(pool: Transition | undefined, node: string): boolean {
+  if (!pool?.before || !pool.after) return false;
+  const [before, after] = [pool.before, pool.after].map(({ snapshot }) => snapshot.context as unknown as PoolContext);
+  const isEdit = before?.matchedBy !== null && before?.matchedBy !== after?.matchedBy;
+  return isEdit || (after?.leaving.some(({ name }) => name === node) ?? false);
 }
 
 /** Active on a node that may hold it. */

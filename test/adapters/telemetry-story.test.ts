@@ -178,6 +178,33 @@ describe('a failover', () => {
     expect(await replica.value(SUM)).toBeLessThan(5);
   });
 
+  test('is none when a node drains and its address moves to a free one', async () => {
+    const { world, ref, replica } = await serving({ drainPolicy: 'OnCordon' });
+    world.change('a', { unschedulable: true });
+    await world.untilState(ref, A, 'in-progress');
+    await world.untilState(ref, A, 'active');
+    expect(valuesOf(await replica.samples(`${P}ip_node`), 'node')).toEqual(['b']);
+    expect(await replica.value(COUNT)).toBeNull();
+    // One that fails while it waits to be drained is lost like any other.
+    world.change('b', { unschedulable: true });
+    await world.clock.advance(10_000);
+    world.change('b', { ready: false });
+    await world.untilState(ref, A, 'no-match');
+    world.change('a', { unschedulable: false });
+    await world.untilState(ref, A, 'active');
+    expect(await replica.value(COUNT)).toBe(1);
+  });
+
+  test('is none when an edit of the selectors leaves the node out', async () => {
+    const { world, ref, replica } = await serving();
+    world.change('b', { labels: { pool: 'work', tier: 'front' } });
+    world.pool('ingress', { ips: [A], match: { nodeLabel: 'pool=work,tier=front' } });
+    await world.untilState(ref, A, 'in-progress');
+    await world.untilState(ref, A, 'active');
+    expect(valuesOf(await replica.samples(`${P}ip_node`), 'node')).toEqual(['b']);
+    expect(await replica.value(COUNT)).toBeNull();
+  });
+
   test('is none when somebody moved the address and it is put back', async () => {
     const { world, ref, replica } = await serving();
     world.provider.cloud.moveByHand(A as Address, null);
