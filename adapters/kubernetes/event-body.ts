@@ -1,6 +1,6 @@
 import type { ClusterEvent } from '../../actors/ports/cluster.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { kindOf } from './kinds.ts';
+import { apiVersionOf } from './kinds.ts';
 import { microTime, wholeSeconds } from './kube-time.ts';
 
 const REPORTER = 'routedip-operator';
@@ -30,14 +30,23 @@ export interface EventApi {
 
 const clip = (text: string): string => (text.length <= NOTE_LIMIT ? text : `${text.slice(0, NOTE_LIMIT - 1)}…`);
 
-const regarding = ({ kind, namespace, name, uid }: ObjectRef) => ({ apiVersion: kindOf(kind).apiVersion, kind, namespace, name, uid });
+/** Events about objects without a namespace stand in `default`, where the API server demands them and kubectl looks. */
+export const eventNamespace = ({ namespace }: ObjectRef): string => namespace || 'default';
+
+const regarding = ({ kind, namespace, name, uid }: ObjectRef) => ({
+  apiVersion: apiVersionOf(kind),
+  kind,
+  ...(namespace === '' ? {} : { namespace }),
+  name,
+  uid,
+});
 
 export const eventsApi: EventApi = {
   path: (namespace) => `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`,
   body: ({ name, about, event, instance, firstAt }) => ({
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
-    metadata: { name, namespace: about.namespace },
+    metadata: { name, namespace: eventNamespace(about) },
     eventTime: microTime(firstAt),
     reportingController: REPORTER,
     reportingInstance: instance,
@@ -55,7 +64,7 @@ export const coreEventsApi: EventApi = {
   body: ({ name, about, event, instance, firstAt, lastAt, count }) => ({
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name, namespace: about.namespace },
+    metadata: { name, namespace: eventNamespace(about) },
     source: { component: REPORTER, host: instance },
     reason: event.reason,
     type: event.type,

@@ -5,7 +5,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import { isConflict, isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';
 import { type Connection, MERGE_PATCH } from './connection.ts';
-import { coreEventsApi, type EventApi, eventsApi, type Report } from './event-body.ts';
+import { coreEventsApi, type EventApi, eventNamespace, eventsApi, type Report } from './event-body.ts';
 import { Lane } from './lane.ts';
 
 export interface EventWriterOptions {
@@ -138,7 +138,7 @@ export class EventWriter {
   async #write(told: Told): Promise<void> {
     const { connection } = this.#options;
     const { report } = told;
-    const path = this.#api.path(report.about.namespace);
+    const path = this.#api.path(eventNamespace(report.about));
     try {
       if (told.created) {
         await connection.send({

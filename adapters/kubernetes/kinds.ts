@@ -1,14 +1,22 @@
+import * as clusterRoutedIPClasses from '../../crds/generated/clusterroutedipclass.ts';
 import * as floatingIPPools from '../../crds/generated/floatingippool.ts';
 import * as nodeDNSRecordSets from '../../crds/generated/nodednsrecordset.ts';
+import * as routedIPs from '../../crds/generated/routedip.ts';
+import * as routedIPIssuers from '../../crds/generated/routedipissuer.ts';
 import type { WatchQuery } from './selection.ts';
 import type { Detail } from './shared-watches.ts';
 
-/** A kind of object that selects nodes. */
-export interface Kind {
+/** A kind of object that the operator writes. */
+interface Served {
   readonly kind: string;
   readonly apiVersion: string;
+  readonly scope: 'Namespaced' | 'Cluster';
   /** All objects of all namespaces. */
   readonly collection: WatchQuery;
+}
+
+/** A kind of object that selects nodes. */
+export interface Kind extends Served {
   /** How much it has to know of its nodes. */
   readonly detail: Detail;
   /** Nothing begins while objects of this kind may not be listed: what is remembered of them would be taken for deleted, and given up. */
@@ -22,9 +30,10 @@ interface Definition {
   readonly PLURAL: string;
 }
 
-const served = ({ KIND, API_VERSION, PLURAL }: Definition): Pick<Kind, 'kind' | 'apiVersion' | 'collection'> => ({
+const served = ({ KIND, API_VERSION, PLURAL }: Definition): Served => ({
   kind: KIND,
   apiVersion: API_VERSION,
+  scope: 'Namespaced',
   collection: { path: `/apis/${API_VERSION}/${PLURAL}`, labelSelector: '' },
 });
 
@@ -41,9 +50,27 @@ export const kindOf = (name: string): Kind => {
   return found;
 };
 
+const WRITTEN: readonly Served[] = [
+  ...KINDS,
+  served(routedIPs),
+  served(routedIPIssuers),
+  { ...served(clusterRoutedIPClasses), scope: 'Cluster' },
+];
+
+const writtenOf = (name: string): Served => {
+  const found = WRITTEN.find(({ kind }) => kind === name);
+  if (found === undefined) throw new Error(`no such kind: ${name}`);
+  return found;
+};
+
+/** The group and version of a kind, as an Event names what it is about. Nodes are marked, and told of, too. */
+export const apiVersionOf = (kind: string): string => (kind === 'Node' ? 'v1' : writtenOf(kind).apiVersion);
+
 /** The path of one object. */
 export const pathOf = ({ kind, namespace, name }: { readonly kind: string; readonly namespace: string; readonly name: string }): string => {
-  const { path } = kindOf(kind).collection;
-  const place = path.lastIndexOf('/');
-  return `${path.slice(0, place)}/namespaces/${encodeURIComponent(namespace)}${path.slice(place)}/${encodeURIComponent(name)}`;
+  const { scope, collection } = writtenOf(kind);
+  const place = collection.path.lastIndexOf('/');
+  const plural = `${collection.path.slice(place)}/${encodeURIComponent(name)}`;
+  const group = collection.path.slice(0, place);
+  return scope === 'Cluster' ? group + plural : `${group}/namespaces/${encodeURIComponent(namespace)}${plural}`;
 };

@@ -1,18 +1,22 @@
-import type { PoolObject } from '../../actors/ports/cluster.ts';
+import type { HolderEffect, PoolObject } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
 import type { Address, ObservedNode, ObservedPod, Taint } from '../../machines/types.ts';
+import { holderEffectOf } from './holder-taint.ts';
 import type { Intern } from './intern.ts';
 
 /** FLIPOP's annotation with the IPv4 address that a node holds; users and other programs read it. */
 export const IPV4_ANNOTATION = 'flipop.digitalocean.com/ipv4-reserved-ip';
 export const IPV6_ANNOTATION = 'flipop.digitalocean.com/ipv6-reserved-ip';
 
-/** A Node as the adapter keeps it: what decides, and our annotations, which only the writer reads. */
+/** A Node as the adapter keeps it: what decides, and our annotations and our taint, which only the writer reads. */
 export interface SeenNode {
+  /** Our own taint is not among its taints: it keeps no address away. */
   readonly node: ObservedNode;
   readonly ipv4: string | null;
   readonly ipv6: string | null;
+  /** The effect of the holder's taint; null for a node that bears none. */
+  readonly holder: HolderEffect | null;
 }
 
 /** An object that selects nodes as the adapter keeps it. */
@@ -89,11 +93,12 @@ export const trimNode = (object: unknown, keys: readonly string[], shared: Inter
   const meta = metaOf(object);
   if (meta === null) return null;
   const spec = fields(fields(object).spec);
+  const taints = list(spec.taints).map((taint) => taintOf(taint, shared));
   const node: ObservedNode = {
     name: shared.text(meta.name),
     uid: meta.uid,
     labels: shared.labels(meta.labels, keys),
-    taints: list(spec.taints).map((taint) => taintOf(taint, shared)),
+    taints: taints.filter((taint) => holderEffectOf(taint) === null),
     ready: conditionHolds(fields(fields(object).status), 'Ready'),
     deleting: meta.deleting,
     unschedulable: spec.unschedulable === true,
@@ -102,7 +107,8 @@ export const trimNode = (object: unknown, keys: readonly string[], shared: Inter
     createdAt: meta.createdAt,
   };
   const { [IPV4_ANNOTATION]: ipv4, [IPV6_ANNOTATION]: ipv6 } = meta.annotations;
-  return { key: node.name, uid: meta.uid, value: { node, ipv4: text(ipv4) || null, ipv6: text(ipv6) || null } };
+  const holder = taints.map(holderEffectOf).find((effect) => effect !== null) ?? null;
+  return { key: node.name, uid: meta.uid, value: { node, ipv4: text(ipv4) || null, ipv6: text(ipv6) || null, holder } };
 };
 
 /** One list for all nodes without such addresses. */
@@ -127,7 +133,7 @@ export const trimNodeWithAddresses = (object: unknown, keys: readonly string[], 
     internalIPs: ofType('InternalIP'),
     reservedIPs: addressesIn([ipv4, ipv6]),
   };
-  return { ...trimmed, value: { node: full, ipv4, ipv6 } };
+  return { ...trimmed, value: { ...trimmed.value, node: full } };
 };
 
 /** A Pod with the labels under `keys` only. */

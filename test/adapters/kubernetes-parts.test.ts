@@ -208,8 +208,22 @@ describe('what is kept of an object', () => {
         },
         ipv4: '203.0.113.7',
         ipv6: null,
+        holder: null,
       },
     });
+  });
+
+  test('tells the taint of a holder of ours apart from all other taints of a node, and keeps it from deciding anything', () => {
+    const holder = { key: 'routedip.io/routed-ip', effect: 'NoSchedule' };
+    const others = [
+      { key: 'k', effect: 'NoSchedule' },
+      { ...holder, value: 'an-administrator' },
+      { ...holder, effect: 'NoExecute' },
+    ];
+    const node = (taints: readonly unknown[]) => trimNode({ metadata: { name: 'a' }, spec: { taints } }, [], intern())?.value;
+    expect(node([others[0], holder, others[1], others[2]])).toMatchObject({ node: { taints: others }, holder: 'NoSchedule' });
+    expect(node([{ ...holder, effect: 'PreferNoSchedule', value: '' }])).toMatchObject({ node: { taints: [] }, holder: 'PreferNoSchedule' });
+    expect(node(others)).toMatchObject({ node: { taints: others }, holder: null });
   });
 
   test.each([
