@@ -2,6 +2,7 @@ import { familyOf, parseAddress } from './address.ts';
 import type { ContentionRules } from './contention.ts';
 import { fullName, type RecordTarget } from './dns.ts';
 import type { DrainPolicy } from './drain.ts';
+import type { Exposure } from './exposure.ts';
 import { asRecord, InvalidSpec, list, number, refuse, text } from './fields.ts';
 import type { Match } from './match.ts';
 import type { SafeHoldRules } from './safe-hold.ts';
@@ -31,6 +32,8 @@ export interface PoolSpec {
   readonly records: RecordTarget | null;
   /** Full name of the pool's DNS record, empty for none. */
   readonly dns: string;
+  /** The Service to which a RoutedIP leads its address; absent for a FloatingIPPool. */
+  readonly exposes?: Exposure;
 }
 
 /** What a provider of the registry can do, and what keeps it from working at all. */
@@ -42,6 +45,8 @@ export interface ProviderFacts {
   readonly providerIDPrefix: string;
   /** E.g. `set DIGITALOCEAN_ACCESS_TOKEN`; null when the provider is ready for use. */
   readonly missing: string | null;
+  /** Set where what is missing has to come out of a Secret. */
+  readonly missingReason?: 'SecretNotFound';
 }
 
 export type ProviderRegistry = Readonly<Record<string, ProviderFacts>>;

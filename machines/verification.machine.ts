@@ -22,6 +22,7 @@ export const verificationMachine = (settings: VerificationSettings) =>
     id: 'verification',
     context: ({ input }) => verificationContext(input),
     initial: 'Waiting',
+    on: { DELETED: '.Ended' },
     states: {
       Waiting: {
         description: 'Until the next verification.',
@@ -39,5 +40,6 @@ export const verificationMachine = (settings: VerificationSettings) =>
         },
         on: { RESUME: { target: 'Verifying', reenter: true } },
       },
+      Ended: { type: 'final', description: 'Nobody uses the token any more; its record goes.' },
     },
   });

@@ -23,6 +23,7 @@ export interface VerificationSettings {
 
 export type VerificationEvent =
   | { readonly type: 'RESUME'; readonly at: number }
+  | { readonly type: 'DELETED'; readonly at: number }
   | { readonly type: 'xstate.done.actor.verifyAll'; readonly output: Verification; readonly at: number }
   | { readonly type: 'xstate.error.actor.verifyAll'; readonly error: JobFailure; readonly at: number };
 

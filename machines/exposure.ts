@@ -1,0 +1,193 @@
+import { parseAddress } from './address.ts';
+import type { Subject } from './events.ts';
+import { asRecord, InvalidSpec, refuse, text } from './fields.ts';
+import { checkPolicy, type Policy, type PolicyObject } from './policy.ts';
+import type { PortRange } from './port-range.ts';
+import { type ServiceRef, serviceOf } from './service.ts';
+import type { ActorId, Address } from './types.ts';
+import { known, type PoolSpec, type ProviderFacts, type ProviderRegistry } from './validate.ts';
+
+/** A RoutedIP leads an address to a Service: what its pool of one has to know besides. */
+export interface Exposure {
+  readonly service: ServiceRef;
+  /** Actor of the firewall; null for none. */
+  readonly firewall: ActorId | null;
+  readonly postAllow: boolean;
+  readonly exclusive: boolean;
+  readonly sources: readonly string[] | null;
+  readonly nodePortRange: PortRange;
+  /** Addresses that one node may hold, as far as the provider allows. */
+  readonly perNode: number;
+  /** What the class asks for, when the provider allows less; else null. */
+  readonly clampedFrom: number | null;
+  readonly reclaim: 'Retain' | 'Delete';
+  readonly taint: 'PreferNoSchedule' | 'NoSchedule' | null;
+  /** Names those whose assignments are spaced together. */
+  readonly turn: string;
+  /** Whom Jobs work for; null when no Job drives the addresses. */
+  readonly subject: Subject | null;
+  /** The class or issuer in use. */
+  readonly source: { readonly kind: string; readonly name: string };
+}
+
+/** What is observed of a RoutedIP: its own spec, and the class or issuer that it names. */
+export interface RoutedIPFact {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly spec: unknown;
+  /** Null when there is none of that name. */
+  readonly policy: PolicyObject | null;
+  readonly operatorNamespace: string;
+}
+
+/** Why a RoutedIP is not served. */
+export type RoutedIPReason = 'InvalidSpec' | 'ClassNotFound' | 'UnsupportedIssuer' | 'SecretNotFound';
+
+export type CheckedRoutedIP =
+  | { readonly spec: PoolSpec; readonly error: null }
+  | {
+      readonly spec: null;
+      readonly error: string;
+      readonly reason: RoutedIPReason;
+      /** The fault lies with the class: what it said last goes on. */
+      readonly keeps: boolean;
+    };
+
+class Refusal extends InvalidSpec {
+  readonly reason: RoutedIPReason;
+  readonly keeps: boolean;
+
+  constructor(reason: RoutedIPReason, message: string, keeps = false) {
+    super(message);
+    this.reason = reason;
+    this.keeps = keeps;
+  }
+}
+
+/** The name of the class or issuer that a spec asks for. */
+export type Asked =
+  | { readonly kind: 'ClusterRoutedIPClass'; readonly className: string }
+  | { readonly kind: 'RoutedIPIssuer'; readonly name: string }
+  | { readonly kind: 'IssuerClass'; readonly issuerClass: string };
+
+/** What a spec asks for; null when it does not say, or says it twice. */
+export function asked(spec: unknown): Asked | null {
+  const raw = isRecord(spec) ? spec : {};
+  const issuer = isRecord(raw.issuerRef) ? raw.issuerRef.name : undefined;
+  const all: Asked[] = [];
+  if (isName(raw.className)) all.push({ kind: 'ClusterRoutedIPClass', className: raw.className });
+  if (isName(issuer)) all.push({ kind: 'RoutedIPIssuer', name: issuer });
+  if (isName(raw.issuerClass)) all.push({ kind: 'IssuerClass', issuerClass: raw.issuerClass });
+  return all.length === 1 ? (all[0] ?? null) : null;
+}
+
+const isName = (value: unknown): value is string => typeof value === 'string' && value !== '';
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Checks a RoutedIP together with its class or issuer, as the schema does and where the server has none. */
+export function checkRoutedIP(fact: RoutedIPFact, registry: ProviderRegistry): CheckedRoutedIP {
+  try {
+    return { spec: specOf(fact, registry), error: null };
+  } catch (error) {
+    if (error instanceof Refusal) return { spec: null, error: error.message, reason: error.reason, keeps: error.keeps };
+    if (error instanceof InvalidSpec) return { spec: null, error: error.message, reason: 'InvalidSpec', keeps: false };
+    throw error;
+  }
+}
+
+function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
+  const raw = asRecord(fact.spec, 'spec');
+  const ips = addresses(text(raw.routedIP, 'spec.routedIP'));
+  const service = exposedService(fact, raw);
+  const wanted = asked(raw) ?? refuse('set exactly one of className, issuerRef and issuerClass');
+  if (!fact.policy) throw new Refusal('ClassNotFound', notFound(wanted, fact.namespace));
+  const checked = checkPolicy(fact.policy, fact.operatorNamespace);
+  if (!checked.policy) throw new Refusal(checked.reason, `${kindAndName(fact.policy)}: ${checked.error}`, true);
+  const { policy } = checked;
+  if (service.namespace !== fact.namespace && !policy.allowCrossNamespace) {
+    refuse(
+      `serviceRef.namespace is ${service.namespace}: ${kindAndName(fact.policy)} does not allow a Service of another namespace (allowCrossNamespace)`,
+    );
+  }
+  const facts = usable(policy, registry);
+  return {
+    provider: policy.provider,
+    providerIDPrefix: facts.providerIDPrefix,
+    region: policy.region,
+    desired: 1,
+    ips,
+    coolOffMs: policy.coolOffMs,
+    graceMs: policy.graceMs,
+    drainPolicy: 'OnCordon',
+    contention: null,
+    safeHold: null,
+    match: { tolerations: policy.tolerations },
+    records: null,
+    dns: '',
+    exposes: exposure(fact, service, policy, facts),
+  };
+}
+
+function addresses(given: string): readonly Address[] {
+  if (given === '') return [];
+  const parsed = parseAddress(given);
+  return parsed && !parsed.includes(':') && parsed === given
+    ? [parsed]
+    : refuse(`routedIP must be an IPv4 address without leading zeros, such as 192.0.2.10; it is "${given}"`);
+}
+
+function exposedService(fact: RoutedIPFact, raw: Readonly<Record<string, unknown>>): ServiceRef {
+  const ref = asRecord(raw.serviceRef ?? {}, 'spec.serviceRef');
+  const serviceName = text(ref.serviceName, 'spec.serviceRef.serviceName');
+  const name = text(ref.name, 'spec.serviceRef.name');
+  text(ref.namespace, 'spec.serviceRef.namespace');
+  if ((serviceName === '') === (name === '')) refuse('serviceRef needs serviceName (or its older spelling name), and not both');
+  return serviceOf(fact.namespace, raw);
+}
+
+const kindAndName = ({ kind, namespace, name }: PolicyObject): string => `${kind} ${namespace ? `${namespace}/` : ''}${name}`;
+
+const notFound = (wanted: Asked, namespace: string): string =>
+  wanted.kind === 'ClusterRoutedIPClass'
+    ? `there is no ClusterRoutedIPClass with className "${wanted.className}"`
+    : `there is no RoutedIPIssuer ${wanted.kind === 'RoutedIPIssuer' ? wanted.name : wanted.issuerClass} in namespace ${namespace}`;
+
+function usable({ provider }: Policy, registry: ProviderRegistry): ProviderFacts {
+  const facts = known(registry, provider);
+  if (!facts) throw new Refusal('SecretNotFound', `the credentials for ${provider} are not known yet`);
+  if (facts.missing) throw new Refusal('SecretNotFound', facts.missing);
+  return facts;
+}
+
+function exposure(fact: RoutedIPFact, service: ServiceRef, policy: Policy, facts: ProviderFacts): Exposure {
+  const { kind, namespace: home, name: called } = fact.policy ?? { kind: '', namespace: '', name: '' };
+  const { namespace, name, uid } = fact;
+  const perNode = Math.min(policy.perNode, facts.addressesPerNode);
+  const { reclaim, firewall, postAllow, exclusive, sources, nodePortRange, taint } = policy;
+  const about = {
+    namespace,
+    name,
+    uid,
+    serviceNamespace: service.namespace,
+    serviceName: service.name,
+    firewall,
+    reclaimPolicy: reclaim,
+  };
+  return {
+    service,
+    firewall: firewall === '' ? null : `firewall/${policy.provider}/${firewall}`,
+    postAllow,
+    exclusive,
+    sources,
+    nodePortRange,
+    perNode,
+    clampedFrom: perNode < policy.perNode ? policy.perNode : null,
+    reclaim,
+    taint,
+    turn: policy.coolOffMs > 0 ? `${kind}/${home}/${called}` : '',
+    subject: policy.addressJobs ? about : null,
+    source: { kind, name: called },
+  };
+}

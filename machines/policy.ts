@@ -1,0 +1,196 @@
+import { asRecord, InvalidSpec, list, number, refuse, text } from './fields.ts';
+import { checkTemplate } from './job-template.ts';
+import { type PortRange, portRange } from './port-range.ts';
+import { jobKey, mixedKey, secretKey } from './provider-key.ts';
+import { cidr } from './sources.ts';
+import type { Toleration } from './types.ts';
+
+/** How the addresses of a class or an issuer are provided: one policy for both kinds. */
+export interface Policy {
+  /** The provider's key. */
+  readonly provider: string;
+  /** The cloud whose API is used for what no template drives; null for none. */
+  readonly cloud: string | null;
+  readonly secrets: readonly SecretReference[];
+  readonly region: string;
+  readonly firewall: string;
+  readonly postAllow: boolean;
+  readonly exclusive: boolean;
+  /** From where ports are to be reached, as CIDRs; null for anywhere. */
+  readonly sources: readonly string[] | null;
+  readonly nodePortRange: PortRange;
+  readonly perNode: number;
+  readonly reclaim: 'Retain' | 'Delete';
+  readonly coolOffMs: number;
+  readonly graceMs: number;
+  readonly tolerations: readonly Toleration[];
+  readonly taint: 'PreferNoSchedule' | 'NoSchedule' | null;
+  readonly allowCrossNamespace: boolean;
+  /** Jobs find, create, assign and delete addresses. */
+  readonly addressJobs: boolean;
+  readonly firewallJobs: boolean;
+  readonly jobNamespace: string;
+}
+
+export interface SecretReference {
+  readonly namespace: string;
+  readonly name: string;
+  readonly optional: boolean;
+}
+
+/** A ClusterRoutedIPClass or a RoutedIPIssuer, as the API server let it through. */
+export interface PolicyObject {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly spec: unknown;
+}
+
+export type CheckedPolicy =
+  | { readonly policy: Policy; readonly error: null }
+  | { readonly policy: null; readonly reason: 'InvalidSpec' | 'UnsupportedIssuer'; readonly error: string };
+
+/** Implementations that are built in: by the className of a class, and by the issuerClass of an issuer. */
+const BUILT_IN: Readonly<Record<string, string>> = { 'digitalocean.com/floating-ip': 'digitalocean', digitalocean: 'digitalocean' };
+
+const DEFAULT_NODE_PORTS = '30000-32767';
+
+/** Timers and dates end somewhere; nobody waits longer. */
+const LONGEST_SECONDS = 31_536_000;
+
+class Unsupported extends InvalidSpec {}
+
+/** Checks what a class or an issuer says, with its defaults. `operatorNamespace` is where Jobs run and Secrets of classes are unless it says otherwise. */
+export function checkPolicy(object: PolicyObject, operatorNamespace: string): CheckedPolicy {
+  try {
+    return { policy: policyOf(object, asRecord(object.spec, 'spec'), operatorNamespace), error: null };
+  } catch (error) {
+    if (!(error instanceof InvalidSpec)) throw error;
+    return { policy: null, reason: error instanceof Unsupported ? 'UnsupportedIssuer' : 'InvalidSpec', error: error.message };
+  }
+}
+
+function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, operatorNamespace: string): Policy {
+  const isClass = object.kind === 'ClusterRoutedIPClass';
+  const jobNamespace = text(raw.jobNamespace, 'spec.jobNamespace') || operatorNamespace;
+  const addressJobs = isClass && template(raw.updateRoutedIP, 'updateRoutedIP');
+  const firewallJobs = isClass && template(raw.updateFirewall, 'updateFirewall');
+  const named = text(isClass ? raw.className : raw.issuerClass, isClass ? 'spec.className' : 'spec.issuerClass');
+  const firewall = text(raw.routedIPFirewallName, 'spec.routedIPFirewallName');
+  const cloud = cloudFor(named, { isClass, addressJobs, firewallJobs: firewallJobs || firewall === '' });
+  const secrets = secretsOf(raw, { isClass, own: object.namespace, operatorNamespace });
+  const elsewhere = secrets.find(({ namespace }) => (addressJobs || firewallJobs) && namespace !== jobNamespace);
+  if (elsewhere) {
+    refuse(
+      `fromSecretsRef: Secret ${elsewhere.namespace}/${elsewhere.name} must be in ${jobNamespace}, where the Jobs of this class run: a Pod reads Secrets of its own namespace only`,
+    );
+  }
+  return {
+    provider: keyFor(object, cloud, secrets, { addressJobs, firewallJobs }),
+    cloud,
+    secrets,
+    region: text(raw.region, 'spec.region'),
+    firewall,
+    postAllow: raw.firewallPostAllow === true,
+    exclusive: raw.firewallExclusive === true,
+    sources: sourcesOf(raw.firewallSources),
+    nodePortRange: portRange(text(raw.nodePortRange, 'spec.nodePortRange') || DEFAULT_NODE_PORTS, 'nodePortRange'),
+    perNode: perNode(raw.perNodeIPLimit),
+    reclaim: reclaimPolicy(text(raw.routedIPReclaimPolicy, 'spec.routedIPReclaimPolicy') || 'Retain'),
+    coolOffMs: milliseconds(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds'),
+    graceMs: milliseconds(raw.recoveryGraceSeconds, 'spec.recoveryGraceSeconds'),
+    tolerations: list(raw.tolerations, 'spec.tolerations').map(toleration),
+    taint: taintEffect(text(raw.taintEffect, 'spec.taintEffect') || 'PreferNoSchedule'),
+    allowCrossNamespace: raw.allowCrossNamespace === true,
+    addressJobs,
+    firewallJobs,
+    jobNamespace,
+  };
+}
+
+/** True when the template is there, and is one that the operator can work with. */
+function template(raw: unknown, field: string): boolean {
+  if (raw === undefined || raw === null) return false;
+  checkTemplate(raw, field);
+  return true;
+}
+
+interface Halves {
+  readonly isClass: boolean;
+  readonly addressJobs: boolean;
+  /** Jobs drive the firewall, or there is none. */
+  readonly firewallJobs: boolean;
+}
+
+function cloudFor(named: string, { isClass, addressJobs, firewallJobs }: Halves): string | null {
+  if (named === '') refuse(isClass ? 'className must be set' : 'issuerClass must be set');
+  const cloud = Object.hasOwn(BUILT_IN, named) ? (BUILT_IN[named] ?? null) : null;
+  if (cloud !== null || (addressJobs && firewallJobs)) return cloud;
+  const known = Object.keys(BUILT_IN).filter((name) => name.includes('/') === isClass);
+  const what = isClass
+    ? `className "${named}" is no built-in implementation (${known.join(', ')}): give templates in updateRoutedIP${firewallJobs ? '' : ' and updateFirewall'}`
+    : `issuerClass "${named}" is not implemented: use ${known.join(' or ')}, or a ClusterRoutedIPClass with Job templates`;
+  throw new Unsupported(what);
+}
+
+function keyFor(
+  { name }: PolicyObject,
+  cloud: string | null,
+  secrets: readonly SecretReference[],
+  { addressJobs, firewallJobs }: Pick<Halves, 'addressJobs' | 'firewallJobs'>,
+): string {
+  if (addressJobs || cloud === null) return jobKey(name);
+  if (firewallJobs) return mixedKey(cloud, name);
+  const [first] = secrets;
+  return first ? secretKey(cloud, first.namespace, secrets.length === 1 ? first.name : secrets.map((each) => each.name).join('+')) : cloud;
+}
+
+function secretsOf(
+  raw: Readonly<Record<string, unknown>>,
+  { isClass, own, operatorNamespace }: { readonly isClass: boolean; readonly own: string; readonly operatorNamespace: string },
+): readonly SecretReference[] {
+  return list(raw.fromSecretsRef, 'spec.fromSecretsRef').map((entry) => {
+    const ref = asRecord(entry, 'spec.fromSecretsRef');
+    const name = text(ref.name, 'spec.fromSecretsRef.name') || refuse('spec.fromSecretsRef.name must be set');
+    const named = text(ref.namespace, 'spec.fromSecretsRef.namespace');
+    if (!isClass && named !== '' && named !== own)
+      refuse(`fromSecretsRef: an issuer reads Secrets of its own namespace ${own} only, not of ${named}`);
+    return { namespace: named || (isClass ? operatorNamespace : own), name, optional: ref.optional === true };
+  });
+}
+
+const ANYWHERE = JSON.stringify(['0.0.0.0/0', '::/0']);
+
+function sourcesOf(raw: unknown): readonly string[] | null {
+  const listed = list(raw, 'spec.firewallSources').map((entry) => cidr(text(entry, 'spec.firewallSources'), 'firewallSources'));
+  const sources = [...new Set(listed)].sort();
+  return sources.length === 0 || JSON.stringify(sources) === ANYWHERE ? null : sources;
+}
+
+function perNode(raw: unknown): number {
+  if (raw === undefined || raw === null) return 1;
+  return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 1
+    ? raw
+    : refuse('perNodeIPLimit must be a whole number of 1 or more');
+}
+
+const reclaimPolicy = (value: string): Policy['reclaim'] =>
+  value === 'Retain' || value === 'Delete' ? value : refuse('routedIPReclaimPolicy must be Retain or Delete');
+
+function taintEffect(value: string): Policy['taint'] {
+  if (value === 'None') return null;
+  return value === 'PreferNoSchedule' || value === 'NoSchedule'
+    ? value
+    : refuse('taintEffect must be PreferNoSchedule, NoSchedule or None');
+}
+
+function milliseconds(value: unknown, field: string): number {
+  const seconds = number(value, field, Number.isFinite);
+  return seconds > LONGEST_SECONDS ? refuse(`${field} must be at most 31536000, a year`) : seconds * 1000;
+}
+
+function toleration(entry: unknown): Toleration {
+  const raw = asRecord(entry, 'spec.tolerations');
+  const field = (name: 'key' | 'operator' | 'value' | 'effect') => text(raw[name], `spec.tolerations.${name}`);
+  return { key: field('key'), operator: field('operator'), value: field('value'), effect: field('effect') };
+}
