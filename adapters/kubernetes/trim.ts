@@ -1,4 +1,4 @@
-import type { HolderEffect, PoolObject } from '../../actors/ports/cluster.ts';
+import type { HolderEffect, Marks, PoolObject } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
 import type { Address, ObservedNode, ObservedPod, Taint } from '../../machines/types.ts';
@@ -151,12 +151,28 @@ export const trimPod = (object: unknown, keys: readonly string[], shared: Intern
   return { key: keyOf(meta.namespace, meta.name), uid: meta.uid, value };
 };
 
-/** A FloatingIPPool or NodeDNSRecordSet whole but for its other metadata. */
+const OWN_GROUP = 'routedip.io/';
+
+/** What of the metadata decides; undefined for kinds of other groups. */
+const marksOf = (object: unknown, { annotations }: Meta): { readonly marks?: Marks } => {
+  const { apiVersion, metadata } = fields(object);
+  if (!text(apiVersion).startsWith(OWN_GROUP)) return {};
+  const own = Object.entries(annotations).filter(([key]) => key.startsWith(OWN_GROUP));
+  return {
+    marks: {
+      finalizers: list(fields(metadata).finalizers).map(text),
+      annotations: Object.fromEntries(own.map(([key, value]) => [key, text(value)])),
+    },
+  };
+};
+
+/** An object of a kind that the operator writes, whole but for its other metadata. */
 export const trimObject = (kind: string, object: unknown): Trimmed<SeenObject> | null => {
   const meta = metaOf(object);
   if (meta === null) return null;
   const { namespace, name, uid, generation, createdAt, deleting } = meta;
   const { spec = null, status = null } = fields(object) as { readonly spec?: Json; readonly status?: Json };
-  const whole: PoolObject = { ref: { kind, namespace, name, uid }, generation, createdAt, deleting, spec, status };
+  const ref = { kind, namespace, name, uid };
+  const whole: PoolObject = { ref, generation, createdAt, deleting, spec, status, ...marksOf(object, meta) };
   return { key: keyOf(namespace, name), uid, value: { object: whole, resourceVersion: meta.resourceVersion } };
 };

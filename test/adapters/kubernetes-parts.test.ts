@@ -222,7 +222,10 @@ describe('what is kept of an object', () => {
     ];
     const node = (taints: readonly unknown[]) => trimNode({ metadata: { name: 'a' }, spec: { taints } }, [], intern())?.value;
     expect(node([others[0], holder, others[1], others[2]])).toMatchObject({ node: { taints: others }, holder: 'NoSchedule' });
-    expect(node([{ ...holder, effect: 'PreferNoSchedule', value: '' }])).toMatchObject({ node: { taints: [] }, holder: 'PreferNoSchedule' });
+    expect(node([{ ...holder, effect: 'PreferNoSchedule', value: '' }])).toMatchObject({
+      node: { taints: [] },
+      holder: 'PreferNoSchedule',
+    });
     expect(node(others)).toMatchObject({ node: { taints: others }, holder: null });
   });
 
