@@ -134,7 +134,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     leadership,
     source: toldToo(source, metrics.objects),
     writer,
-    providers: known.providers,
+    providers: { all: known.providers, need: () => undefined, onChange: () => undefined },
     observers: [...observers, ...pages.observers],
     settings,
   });

@@ -7,6 +7,7 @@ import { type AddressContext, type AddressSettings, claimedNodes } from '../mach
 import type { JobInput, JobName } from '../machines/jobs.ts';
 import { poolMachine } from '../machines/pool.machine.ts';
 import { addressClaim, claimedByPool, type PoolContext } from '../machines/pool.ts';
+import { cloudOf } from '../machines/provider-key.ts';
 import { verificationMachine } from '../machines/verification.machine.ts';
 import type { VerificationSettings } from '../machines/verification.ts';
 import type { Chart, Charts } from './charts.ts';
@@ -20,7 +21,8 @@ export function charts(settings: AddressSettings & VerificationSettings, limitOf
     version: 1,
     machine: poolMachine(settings) as unknown as AnyStateMachine,
     claims: (context: PoolContext) => ({
-      provider: context.provider || (context.spec?.provider ?? ''),
+      // By the cloud: whatever account asks, the nodes are the same.
+      provider: cloudOf(context.provider || (context.spec?.provider ?? '')),
       nodes: claimedByPool(context),
       limit: 1,
     }),
@@ -31,7 +33,7 @@ export function charts(settings: AddressSettings & VerificationSettings, limitOf
     version: 1,
     machine: ipMachine(settings) as unknown as AnyStateMachine,
     claims: (context: AddressContext) => ({
-      provider: context.provider,
+      provider: cloudOf(context.provider),
       nodes: claimedNodes(context),
       limit: limitOf(context.provider),
       alone: [addressClaim(context.address)],

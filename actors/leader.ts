@@ -8,6 +8,7 @@ import type { Charts } from './charts.ts';
 import { Inbox } from './inbox.ts';
 import { actorOf, isPool, isRecordSet, type ObservedPools, providerOf } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
+import type { ProviderDirectory } from './ports/directory.ts';
 import type { ActorRecord, Clock, Log, Observer, Probe, Provider, Queues, RecordStore } from './ports.ts';
 import { ProviderLists } from './provider-lists.ts';
 import type { Settings } from './settings.ts';
@@ -28,7 +29,7 @@ export interface LeaderPorts {
   readonly log: Log;
   readonly probe: Probe;
   readonly observers: readonly Observer[];
-  readonly providers: Readonly<Record<string, KnownProvider>>;
+  readonly providers: ProviderDirectory;
   readonly pools: ObservedPools;
   /** Whether objects of the kind are seen; while they are not, a missing one says nothing. */
   readonly isServed: (kind: string) => boolean;
@@ -104,6 +105,7 @@ export class Leader {
       if (!isPool(id) && !isRecordSet(id)) this.#cells.tell(id, { type: 'RESUME' });
       else if (this.#isFormer(id) && this.#ports.isServed(kindOf(id))) this.#orphan(id);
     }
+    this.#lists.open();
     for (const pool of pools.all.values()) this.observePool(pool);
     this.#inbox.open();
     this.#alarms.every(settings.sweepEveryMs, () => {
@@ -152,6 +154,21 @@ export class Leader {
     if (fact && this.#started.has(id)) this.#cells.tell(id, { type: 'CLUSTER_OBSERVED', ...fact });
   }
 
+  /** What stands under a provider's key has changed: all that name it hear so, and addresses that wait for credentials try the present ones. */
+  providerChanged(key: string): void {
+    const provider = this.#ports.providers.all[key]?.provider ?? null;
+    if (!provider) this.#lists.giveUp(key);
+    for (const [id, pool] of this.#ports.pools.all) {
+      // What is not there yet is introduced with what stands under the key by then.
+      if (providerOf(pool) !== key || !this.cells.has(id)) continue;
+      this.observePool(pool);
+      if (!provider || !this.#started.has(id)) continue;
+      for (const actor of this.recordsOf(id)?.keys() ?? []) this.#cells.tell(actor, { type: 'SECRET_OBSERVED' });
+      // With other credentials it may be another account.
+      void this.#lists.read(key, provider);
+    }
+  }
+
   #tellSpec(id: ActorId, { spec, generation }: PoolObject): void {
     const { pools, providers } = this.#ports;
     this.#cells.tell(id, { type: 'SPEC_OBSERVED', spec, generation, registry: registryOf(providers), conflicts: pools.conflicts(id) });
@@ -169,7 +186,7 @@ export class Leader {
     }
     const remembered = rememberedPool(pool.status, this.#ports.clock.now(), this.#ports.settings.callDeadlineMs);
     const provider = providerOf(pool);
-    const isKnown = Object.hasOwn(this.#ports.providers, provider);
+    const isKnown = Object.hasOwn(this.#ports.providers.all, provider);
     this.#cells.begin('pool', id, { id, ref: pool.ref, since: pool.createdAt, ...(isKnown && { provider }), remembered });
     // Safe before the provider is read: a new pool does nothing until it is primed. An invalid one says so at once.
     this.#tellSpec(id, pool);
@@ -178,7 +195,7 @@ export class Leader {
 
   #startWhenRead(id: ActorId, pool: PoolObject): void {
     const name = providerOf(pool);
-    const provider = this.#ports.providers[name]?.provider ?? null;
+    const provider = this.#ports.providers.all[name]?.provider ?? null;
     // A pool without a usable provider has nothing to wait for: its status says what is wrong.
     if (provider) void this.#lists.read(name, provider);
     else this.#tellSpec(id, pool);
@@ -235,6 +252,7 @@ export class Leader {
   }
 
   #gone(id: ActorId): void {
+    this.#lists.gone(id);
     this.#started.delete(id);
     this.#orphans.delete(id);
     const successor = this.#ports.pools.all.get(id);
@@ -244,8 +262,8 @@ export class Leader {
 
 const kindOf = (id: ActorId): string => (isRecordSet(id) ? 'NodeDNSRecordSet' : 'FloatingIPPool');
 
-const registryOf = (providers: LeaderPorts['providers']): ProviderRegistry =>
-  Object.fromEntries(Object.entries(providers).map(([name, { facts }]) => [name, facts]));
+const registryOf = ({ all }: ProviderDirectory): ProviderRegistry =>
+  Object.fromEntries(Object.entries(all).map(([name, { facts }]) => [name, facts]));
 
 const uidOf = (cell: Cell): string | null => {
   const context = cell.records.get(cell.id)?.snapshot.context as { readonly ref?: { readonly uid?: string } } | undefined;

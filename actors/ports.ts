@@ -1,5 +1,6 @@
 import type { JobName } from '../machines/jobs.ts';
 import type { ActorId, Address, DNSRecord, DNSZone, Family, ObservedAddress, Port, ProviderID } from '../machines/types.ts';
+import type { JobDriver } from './ports/job-driver.ts';
 
 // ---------------------------------------------------------------- time
 
@@ -256,6 +257,8 @@ export interface Provider {
     /** What a node's providerID starts with, e.g. `digitalocean://`. */
     readonly providerIDPrefix: string;
   };
+  /** Runs what Jobs of the cluster do in the place of these verbs. */
+  readonly jobs?: JobDriver;
   /** What the provider reports now. @throws NotFound */
   findRoutedIP(address: Address, call: Call): Promise<ObservedAddress>;
   /** All addresses of the token, or of one family, complete or an error: a page that failed or came back cut is an error. */

@@ -4,6 +4,7 @@ import type { Alarms } from './alarms.ts';
 import type { Cells } from './cells.ts';
 import { isPool, type ObservedPools, providerOf } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
+import type { ProviderDirectory } from './ports/directory.ts';
 import type { Clock, Log, Provider } from './ports.ts';
 import type { Settings } from './settings.ts';
 import { news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
@@ -11,6 +12,7 @@ import { news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
 export interface ProviderListsPorts {
   readonly cells: Cells;
   readonly pools: ObservedPools;
+  readonly providers: ProviderDirectory;
   readonly clock: Clock;
   readonly log: Log;
   readonly alarms: Alarms;
@@ -21,10 +23,14 @@ export interface ProviderListsPorts {
   readonly start: (id: ActorId, pool: PoolObject, truth: readonly ObservedAddress[]) => void;
 }
 
+/** What the id of a verification begins with; its provider's key follows. */
+const PREFIX = 'verify/';
+
 /** Reads complete lists of addresses from providers and hands them on: at the start of a term, a call deadline later, and with each verification. */
 export class ProviderLists {
   readonly #ports: ProviderListsPorts;
-  readonly #reading = new Set<string>();
+  /** Those that are being read, each with the means for it. */
+  readonly #reading = new Map<string, Provider>();
   /** Record versions that stood when a verification was issued, by its command. */
   readonly #asked = new Map<string, Versions>();
 
@@ -32,18 +38,37 @@ export class ProviderLists {
     this.#ports = ports;
   }
 
-  /** Reads all addresses of a provider, then starts its pools; looks once more when a call of an earlier leader can have no more effect. */
+  /** Reads all addresses of a provider, then starts its pools; looks once more when a call of an earlier leader can have no more effect. What was being
+   *  read with other means is given up. */
   async read(name: string, provider: Provider): Promise<void> {
-    if (this.#reading.has(name)) return;
-    this.#reading.add(name);
+    if (this.#reading.get(name) === provider) return;
+    this.#reading.set(name, provider);
     const { cells, clock, log, pools, alarms, settings, start } = this.#ports;
-    const truth = await readUntilKnown(provider, { clock, log, isClosed: () => cells.stopped });
+    const isClosed = (): boolean => cells.stopped || this.#reading.get(name) !== provider;
+    const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed });
+    if (truth === null || isClosed()) return;
     this.#reading.delete(name);
-    if (truth === null || cells.stopped) return;
     for (const [id, pool] of pools.all) if (isPool(id) && providerOf(pool) === name) start(id, pool, truth);
     this.#verifyRegularly(name);
     const versions = versionsOf(cells.all.values());
     alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, provider, versions));
+  }
+
+  /** There are no means to read the provider for now. */
+  giveUp(name: string): void {
+    this.#reading.delete(name);
+    this.#endUnknown();
+  }
+
+  /** What is stored was taken over. */
+  open(): void {
+    this.#endUnknown();
+  }
+
+  /** A cell has ended. A verification that was ended and is needed again by now begins anew. */
+  gone(id: ActorId): void {
+    const name = id.slice(PREFIX.length);
+    if (id.startsWith(PREFIX) && this.#ports.providers.all[name]?.provider) this.#verifyRegularly(name);
   }
 
   /** A verification is issued: what changes from now on is newer than its list. */
@@ -55,7 +80,7 @@ export class ProviderLists {
   answered(actor: ActorId, commandId: string, output: unknown): void {
     const versions = this.#asked.get(commandId);
     this.#asked.delete(commandId);
-    if (versions && output !== null) this.#handOn(actor.slice('verify/'.length), (output as Verification).addresses, versions);
+    if (versions && output !== null) this.#handOn(actor.slice(PREFIX.length), (output as Verification).addresses, versions);
   }
 
   /** Tells the addresses of a cell what a complete list says of them, where it differs from what they believe. */
@@ -77,8 +102,16 @@ export class ProviderLists {
     }
   }
 
+  /** Ends the verifications of accounts that nobody asks for any more: their jobs would wait for ever. */
+  #endUnknown(): void {
+    const { cells, providers } = this.#ports;
+    for (const id of cells.all.keys()) {
+      if (id.startsWith(PREFIX) && !Object.hasOwn(providers.all, id.slice(PREFIX.length))) cells.tell(id, { type: 'DELETED' });
+    }
+  }
+
   #verifyRegularly(name: string): void {
-    const id = `verify/${name}`;
+    const id = `${PREFIX}${name}`;
     if (!this.#ports.cells.all.has(id)) this.#ports.cells.begin('verification', id, { id, provider: name });
   }
 

@@ -3,9 +3,10 @@ import type { ActorId } from '../machines/types.ts';
 import { Alarms } from './alarms.ts';
 import type { Halt } from './cell.ts';
 import type { Charts } from './charts.ts';
-import { type KnownProvider, Leader } from './leader.ts';
+import { Leader } from './leader.ts';
 import { actorOf, ObservedPools } from './pools.ts';
 import type { ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
+import type { ProviderDirectory } from './ports/directory.ts';
 import type { Leadership } from './ports/leadership.ts';
 import type { ActorRecord, Clock, Log, Observer, Probe, Queues, RecordStore } from './ports.ts';
 import { projector } from './project.ts';
@@ -23,7 +24,7 @@ export interface SupervisorPorts {
   readonly leadership: Leadership;
   readonly source: ClusterSource;
   readonly writer: ClusterWriter;
-  readonly providers: Readonly<Record<string, KnownProvider>>;
+  readonly providers: ProviderDirectory;
   readonly observers: readonly Observer[];
   readonly settings: Settings;
 }
@@ -77,6 +78,10 @@ export class Supervisor {
     this.#ports = ports;
     this.#alarms = new Alarms(ports.clock);
     this.#workers = new Workers(ports);
+    ports.providers.onChange((key) => {
+      this.#workers.tend();
+      this.#leader?.providerChanged(key);
+    });
     this.#projector = projector({
       writer: ports.writer,
       clock: ports.clock,

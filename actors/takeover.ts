@@ -1,3 +1,4 @@
+import { cloudOf } from '../machines/provider-key.ts';
 import type { ActorId } from '../machines/types.ts';
 import { type Charts, claimsOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
@@ -11,7 +12,7 @@ export interface TakeoverPorts {
   readonly charts: Charts;
   readonly store: RecordStore;
   readonly log: Log;
-  readonly providers: Readonly<Record<string, unknown>>;
+  readonly providers: { readonly all: Readonly<Record<string, unknown>> };
 }
 
 /** What the store holds, in today's form. A cell that cannot be brought into it is dropped, and rebuilt from the status and the provider. */
@@ -89,7 +90,7 @@ export async function resetClaims(
   { charts, store, providers }: TakeoverPorts,
   term: number,
 ): Promise<void> {
-  const claims = new Map<string, Claim[]>(Object.keys(providers).map((name) => [name, []]));
+  const claims = new Map<string, Claim[]>(Object.keys(providers.all).map((key) => [cloudOf(key), []]));
   for (const { records } of cells.values()) {
     for (const [actor, record] of Object.entries(records)) {
       const chart = charts[record.chart];
@@ -98,5 +99,5 @@ export async function resetClaims(
       }
     }
   }
-  for (const [provider, held] of claims) await store.resetClaims(provider, held, term);
+  for (const [cloud, held] of claims) await store.resetClaims(cloud, held, term);
 }

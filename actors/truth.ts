@@ -12,13 +12,13 @@ const LONGEST_PAUSE_MS = 10_000;
 /** All addresses of a provider, asked for until it works; null when `isClosed` before. Nothing is decided about its pools until then. */
 export async function readUntilKnown(
   provider: Provider,
-  { clock, log, isClosed }: { readonly clock: Clock; readonly log: Log; readonly isClosed: () => boolean },
+  { key, clock, log, isClosed }: { readonly key: string; readonly clock: Clock; readonly log: Log; readonly isClosed: () => boolean },
 ): Promise<readonly ObservedAddress[] | null> {
   for (let attempt = 1; !isClosed(); attempt += 1) {
     try {
       return await provider.listRoutedIPs({ purpose: 'failover' });
     } catch (error) {
-      const fields = { provider: provider.name, attempt, error: String(error) };
+      const fields = { provider: key, attempt, error: String(error) };
       log.warn('the addresses of a provider could not be read yet; nothing is decided before', fields);
       await new Promise<void>((resolve) => clock.after(Math.min(1000 * attempt, LONGEST_PAUSE_MS), resolve));
     }

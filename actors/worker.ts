@@ -42,6 +42,8 @@ export interface WorkerPorts {
   /** Of these, job observers are told of each run. */
   readonly observers?: readonly (Observer & Partial<JobObserver>)[];
   readonly settings: JobSettings;
+  /** Whether the queue's jobs are still to be run with this provider; always, when absent. */
+  readonly isCurrent?: (queue: string, provider: Provider) => boolean;
 }
 
 /** What a job's data holds. */
@@ -106,15 +108,9 @@ async function runJob(queue: string, active: ActiveJob, provider: Provider, read
     await report(data, { output: result.output as unknown as Json }, ports);
     return { step: DONE, outcome: 'success' };
   } catch (error) {
-    if (error instanceof Fenced) {
-      ports.log.info('a job was not sent', { job: data.job, actor: data.actor, reason: error.message });
-      return error.why === 'stale'
-        ? { step: { kind: 'again', afterMs: 250, progress: active.progress }, outcome: 'stale' }
-        : { step: DONE, outcome: 'fenced' };
-    }
-    if (error instanceof Unreachable) return { step: { kind: 'again', afterMs: 500, progress: active.progress }, outcome: 'unreachable' };
-    const limited = rateLimited(error, active);
-    if (limited) return { step: limited, outcome: 'rateLimited' };
+    if (error instanceof Fenced) ports.log.info('a job was not sent', { job: data.job, actor: data.actor, reason: error.message });
+    const hindered = hinderedBy(error, active, ports.isCurrent?.(queue, provider) ?? true);
+    if (hindered) return hindered;
     const failure = failureOf(error);
     ports.log.warn('a job failed', {
       job: data.job,
@@ -126,6 +122,19 @@ async function runJob(queue: string, active: ActiveJob, provider: Provider, read
     await report(data, { error: failure }, ports);
     return { step: DONE, outcome: 'error' };
   }
+}
+
+/** What is not for the actor to hear; null when the job failed. */
+function hinderedBy(error: unknown, active: ActiveJob, isCurrent: boolean): Ran | null {
+  const again = (afterMs: number): JobStep => ({ kind: 'again', afterMs, progress: active.progress });
+  if (error instanceof Fenced) return error.why === 'stale' ? { step: again(250), outcome: 'stale' } : { step: DONE, outcome: 'fenced' };
+  if (error instanceof Unreachable) return { step: again(500), outcome: 'unreachable' };
+  // A limit's refusal, or one of credentials: nothing was done.
+  if (!(error instanceof ProviderError) || error.unknownOutcome) return null;
+  // A 429, or our own budget. The job waits without spending a try.
+  if (error.kind === 'RateLimited') return { step: again(Math.max(50, error.retryAfterMs ?? 1000)), outcome: 'rateLimited' };
+  // Whoever waited for other credentials was woken when they came: a late refusal of the former ones would put it to sleep again.
+  return error.kind === 'Unauthorized' && !isCurrent ? { step: again(50), outcome: 'unfinished' } : null;
 }
 
 const outcomeId = ({ commandId }: JobData): string => `${commandId}.outcome`;
@@ -177,12 +186,6 @@ function tryJob(data: JobData, { active, progress, provider, reader, ports }: Ru
     settings: ports.settings,
   };
   return (jobBodies[data.job] as JobBody<JobName>)(context);
-}
-
-/** 429, or our own budget: nothing was sent. The job waits without spending a try. */
-function rateLimited(error: unknown, active: ActiveJob): JobStep | null {
-  if (!(error instanceof ProviderError) || error.kind !== 'RateLimited' || error.unknownOutcome) return null;
-  return { kind: 'again', afterMs: Math.max(50, error.retryAfterMs ?? 1000), progress: active.progress };
 }
 
 async function report(data: JobData, outcome: OutcomeData['outcome'], { queues, clock, log }: WorkerPorts): Promise<void> {

@@ -1,33 +1,39 @@
-import type { KnownProvider } from './leader.ts';
-import type { Consumer } from './ports.ts';
+import type { ProviderDirectory } from './ports/directory.ts';
+import type { Consumer, Provider } from './ports.ts';
 import type { Settings } from './settings.ts';
 import { consumeJobs, type WorkerPorts } from './worker.ts';
 
 export interface WorkersPorts extends WorkerPorts {
-  readonly providers: Readonly<Record<string, KnownProvider>>;
+  readonly providers: ProviderDirectory;
   readonly settings: Settings;
+}
+
+interface Opened {
+  readonly provider: Provider;
+  readonly consumer: Consumer;
 }
 
 /** Runs jobs while this process sees that somebody leads. One that is cut off from the Lease may send nothing: the jobs that it took would come back
  *  and might be its own again, while others could run them. */
 export class Workers {
   readonly #ports: WorkersPorts;
-  #open: readonly Consumer[] | null = null;
+  /** By the key of the provider; null while no jobs are taken. */
+  #open: Map<string, Opened> | null = null;
   #closed = false;
 
   constructor(ports: WorkersPorts) {
     this.#ports = ports;
   }
 
-  /** Takes jobs or stops to, by what is seen of the Lease now. To be called often. */
+  /** Takes jobs or stops to, by what is seen of the Lease now, from the providers that there are now. To be called often, and when a provider has changed. */
   tend(): void {
     if (this.#closed) return;
-    const { leadership, clock, settings } = this.#ports;
+    const { leadership, clock } = this.#ports;
     const { renewedAt, durationMs } = leadership.lease();
     const isLed = clock.monotonic() - renewedAt <= durationMs;
-    if (isLed && !this.#open) this.#open = this.#consume();
-    else if (!isLed && this.#open) {
-      for (const consumer of this.#open) void consumer.close(settings.callDeadlineMs);
+    if (isLed) this.#consume();
+    else if (this.#open) {
+      for (const opened of this.#open.values()) this.#end(opened);
       this.#open = null;
     }
   }
@@ -35,13 +41,28 @@ export class Workers {
   /** Takes no more jobs and lets those that run end, for at most `graceMs`. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
-    await Promise.all((this.#open ?? []).map((consumer) => consumer.close(graceMs)));
+    await Promise.all([...(this.#open?.values() ?? [])].map(({ consumer }) => consumer.close(graceMs)));
   }
 
-  #consume(): readonly Consumer[] {
+  #consume(): void {
     const { providers, settings } = this.#ports;
-    return Object.entries(providers).flatMap(([name, { provider }]) =>
-      provider ? [consumeJobs(name, provider, this.#ports, settings.jobsAtOnce)] : [],
-    );
+    this.#open ??= new Map();
+    for (const [key, opened] of this.#open) {
+      if (this.#isCurrent(key, opened.provider)) continue;
+      this.#open.delete(key);
+      this.#end(opened);
+    }
+    const ports = { ...this.#ports, isCurrent: this.#isCurrent };
+    for (const [key, { provider }] of Object.entries(providers.all)) {
+      if (provider === null || this.#open.has(key)) continue;
+      this.#open.set(key, { provider, consumer: consumeJobs(key, provider, ports, settings.jobsAtOnce) });
+    }
   }
+
+  /** Its running jobs end as they can, with the means that they began with. */
+  #end({ consumer }: Opened): void {
+    void consumer.close(this.#ports.settings.callDeadlineMs);
+  }
+
+  #isCurrent = (key: string, provider: Provider): boolean => this.#ports.providers.all[key]?.provider === provider;
 }

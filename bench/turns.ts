@@ -6,6 +6,7 @@ import { DEFAULT_SETTINGS } from '../actors/settings.ts';
 import { Supervisor } from '../actors/supervisor.ts';
 import { bullQueues } from '../adapters/bullmq/queues.ts';
 import { memoryCluster } from '../adapters/memory/cluster.ts';
+import { memoryDirectory } from '../adapters/memory/directory.ts';
 import { memoryLease } from '../adapters/memory/leadership.ts';
 import { memoryProvider } from '../adapters/memory/provider.ts';
 import { patientClient } from '../adapters/redis/client.ts';
@@ -59,12 +60,12 @@ export async function turns({ quick }: Plan): Promise<Measured> {
     source: cluster,
     // It knows none of these pools: what is written to it goes nowhere.
     writer: memoryCluster({ queryOf }).process(),
-    providers: {
+    providers: memoryDirectory({
       [PROVIDER]: {
         facts: { addresses: true, dns: true, ipv6: false, addressesPerNode: 1, providerIDPrefix: PREFIX, missing: null },
         provider,
       },
-    },
+    }),
     observers: [failAgain(count, pools, cluster.setReady)],
     settings: SETTINGS,
   });

@@ -2,7 +2,7 @@ import { Fenced, ProviderError } from '../../actors/errors.ts';
 import type { Call, Provider } from '../../actors/ports.ts';
 import type { ProviderCalls } from './provider-calls.ts';
 
-type Verb = Exclude<{ [K in keyof Provider]: Provider[K] extends (...args: never[]) => unknown ? K : never }[keyof Provider], never>;
+type Verb = Exclude<{ [K in keyof Provider]-?: Provider[K] extends (...args: never[]) => unknown ? K : never }[keyof Provider], never>;
 
 /** The label `call` of each verb. Where FLIPOP has such a call, its name: dashboards that exist go on to work. */
 const CALLS: Readonly<Record<Verb, string>> = {
@@ -47,6 +47,7 @@ export function instrumentProvider(provider: Provider, calls: ProviderCalls): Pr
   return {
     name: provider.name,
     capabilities: provider.capabilities,
+    ...(provider.jobs && { jobs: provider.jobs }),
     findRoutedIP: timed('findRoutedIP', provider.findRoutedIP),
     listRoutedIPs: timed('listRoutedIPs', provider.listRoutedIPs),
     findNode: timed('findNode', provider.findNode),

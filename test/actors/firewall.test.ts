@@ -4,6 +4,7 @@ import { Leader } from '../../actors/leader.ts';
 import { ObservedPools } from '../../actors/pools.ts';
 import { stateOf } from '../../actors/view.ts';
 import { consumeJobs } from '../../actors/worker.ts';
+import { memoryDirectory } from '../../adapters/memory/directory.ts';
 import type { FirewallPolicy } from '../../machines/events.ts';
 import type { AddressContext } from '../../machines/ip.ts';
 import { node, PROVIDER, providerIDOf, World } from '../support/world.ts';
@@ -29,7 +30,7 @@ async function managed(policy: Partial<FirewallPolicy>) {
     error: (...said: unknown[]) => world.log.push({ level: 'error', message: String(said[0]), fields: said[1] }),
   };
   const base = { store: world.store, queues: world.queues, clock: world.clock, log, probe: () => {}, settings: world.settings };
-  const providers = { [PROVIDER]: { facts: world.facts, provider: world.provider } };
+  const providers = memoryDirectory({ [PROVIDER]: { facts: world.facts, provider: world.provider } });
   const leader = new Leader(
     1,
     { ...base, charts: charts(world.settings, () => 1), observers: [], providers, pools, isServed: () => true },

@@ -7,6 +7,7 @@ import { OUTCOMES, TIMERS } from '../../actors/worker.ts';
 import { type MemoryBudget, memoryBudget } from '../../adapters/memory/budget.ts';
 import { type VirtualClock, virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryCluster } from '../../adapters/memory/cluster.ts';
+import { memoryDirectory } from '../../adapters/memory/directory.ts';
 import { memoryLease } from '../../adapters/memory/leadership.ts';
 import { memoryProvider } from '../../adapters/memory/provider.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
@@ -144,7 +145,7 @@ export class MeasuredWorld {
       leadership: lease.contender(`replica-${this.#replicas}`),
       source: toldToo(ownCluster, metrics.objects),
       writer: ownCluster,
-      providers: { [PROVIDER]: { facts: FACTS, provider: metrics.instrument(provider.process({ budget })) } },
+      providers: memoryDirectory({ [PROVIDER]: { facts: FACTS, provider: metrics.instrument(provider.process({ budget })) } }),
       observers: [metrics.observer, shown],
       settings: DEFAULT_SETTINGS,
     });

@@ -7,6 +7,7 @@ import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider
 import { type MemoryBudget, memoryBudget } from '../../adapters/memory/budget.ts';
 import { type VirtualClock, virtualClock } from '../../adapters/memory/clock.ts';
 import { type MemoryCluster, memoryCluster } from '../../adapters/memory/cluster.ts';
+import { memoryDirectory } from '../../adapters/memory/directory.ts';
 import { memoryLease } from '../../adapters/memory/leadership.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
@@ -75,7 +76,7 @@ export async function openMetered({ rateLimit = LIMIT, ...options }: Omit<Simula
     leadership: memoryLease(clock).contender('metered'),
     source: process,
     writer: process,
-    providers: { [PROVIDER]: { facts: FACTS, provider: traffic.provider } },
+    providers: memoryDirectory({ [PROVIDER]: { facts: FACTS, provider: traffic.provider } }),
     observers: [],
     settings: DEFAULT_SETTINGS,
   });

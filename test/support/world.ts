@@ -5,6 +5,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../actors/settings.ts';
 import { Supervisor } from '../../actors/supervisor.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { type MemoryCluster, memoryCluster, type ProcessCluster } from '../../adapters/memory/cluster.ts';
+import { memoryDirectory } from '../../adapters/memory/directory.ts';
 import { type MemoryContender, memoryLease } from '../../adapters/memory/leadership.ts';
 import { type MemoryProvider, type MemoryProviderOptions, memoryProvider } from '../../adapters/memory/provider.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
@@ -139,7 +140,7 @@ export class World {
       leadership: lease,
       source: cluster,
       writer: cluster,
-      providers: { [PROVIDER]: { facts: this.facts, provider } },
+      providers: memoryDirectory({ [PROVIDER]: { facts: this.facts, provider } }),
       observers: [this.invariants],
       settings: this.settings,
     });
