@@ -25,8 +25,8 @@ export type RecordStep =
 
 /** What is to be done, in this order; or why nothing may be touched. */
 export type RecordPlan =
-  | { readonly steps: readonly RecordStep[]; readonly conflict: null }
-  | { readonly steps: null; readonly conflict: string };
+  | { readonly steps: readonly RecordStep[]; readonly refusal: null }
+  | { readonly steps: null; readonly refusal: { readonly why: 'OutsideZone' | 'Conflict'; readonly message: string } };
 
 /** The form in which zones are compared. */
 export const canonicalZone = (zone: string): string => zone.trim().replace(/\.$/, '').toLowerCase();
@@ -55,12 +55,12 @@ export function fullName({ recordName, zone }: Pick<RecordTarget, 'recordName' |
  *  Same plan for any order of the input. */
 export function planRecordSet(zone: DNSZone, set: Records): RecordPlan {
   const name = relativeName(set.recordName, zone.name);
-  if (name === null) return { steps: null, conflict: `${set.recordName} is not in zone ${zone.name}` };
-  if (set.addresses.length === 0) return { steps: [], conflict: null };
+  if (name === null) return { steps: null, refusal: { why: 'OutsideZone', message: `${set.recordName} is not in zone ${zone.name}` } };
+  if (set.addresses.length === 0) return { steps: [], refusal: null };
   const here = zone.records.filter((record) => record.name === name).sort(byId);
   if (here.some(({ type }) => type === 'CNAME')) {
     const title = fullName({ recordName: name, zone: zone.name });
-    return { steps: null, conflict: `a CNAME record stands at ${title}: remove it, or use another name` };
+    return { steps: null, refusal: { why: 'Conflict', message: `a CNAME record stands at ${title}: remove it, or use another name` } };
   }
   const wanted = [...new Set(set.addresses)].sort();
   const families = ([4, 6] as const).map((family) => {
@@ -75,7 +75,7 @@ export function planRecordSet(zone: DNSZone, set: Records): RecordPlan {
     families.flatMap(({ creations }) => creations),
     families.flatMap(({ deletions }) => deletions),
   ];
-  return { steps: inOrder.flat(), conflict: null };
+  return { steps: inOrder.flat(), refusal: null };
 }
 
 const TYPES = { 4: 'A', 6: 'AAAA' } as const;

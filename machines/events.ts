@@ -234,6 +234,8 @@ export interface RecordsApplied extends Timed {
 export interface RecordsFailure {
   readonly kind: ErrorKind;
   readonly message: string;
+  /** The name lies outside of the zone. */
+  readonly outsideZone?: true;
 }
 
 /** A zone has not heard from a claimant since a load: one that still wants its records claims them again. */

@@ -217,9 +217,15 @@ export interface EnsuredRecords {
   readonly outcomes: readonly SetOutcome[];
 }
 
+/** Why one set was not written. */
+export interface SetFailure extends JobFailure {
+  /** Its name lies outside of the zone, as only the zone's real name could tell. */
+  readonly outsideZone?: true;
+}
+
 export interface SetOutcome {
   readonly claimant: ActorId;
-  readonly failure: JobFailure | null;
+  readonly failure: SetFailure | null;
   /** Records that were created, changed or deleted by this try. */
   readonly changed: number;
 }

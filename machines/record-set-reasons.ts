@@ -23,6 +23,8 @@ export const NODES_WITHOUT_ADDRESS = 'NodesWithoutAddress';
 export const ZONE_NOT_FOUND = 'ZoneNotFound';
 /** Something else has the name: a CNAME record, or an older object that publishes it. */
 export const RECORD_CONFLICT = 'RecordConflict';
+/** The name lies outside of the zone. */
+export const NAME_OUTSIDE_ZONE = 'NameOutsideZone';
 /** The provider refuses the token, or what it wants to do. */
 export const UNAUTHORIZED = 'Unauthorized';
 /** The provider's limit is reached in a way that a job could not wait out. */
@@ -33,7 +35,8 @@ export const RECORD_REFUSED = 'RecordRefused';
 export const UPDATE_FAILED = 'UpdateFailed';
 
 /** The reason of a condition or an Event for a failure: one word for each thing that can be done about it. */
-export function recordsReason({ kind }: Pick<RecordsFailure, 'kind'>): string {
+export function recordsReason({ kind, outsideZone }: Omit<RecordsFailure, 'message'>): string {
+  if (outsideZone) return NAME_OUTSIDE_ZONE;
   switch (kind) {
     case 'NotFound':
       return ZONE_NOT_FOUND;

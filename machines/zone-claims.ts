@@ -1,6 +1,7 @@
 import { fullName, type Records, relativeName } from './dns.ts';
 import type { Effect, RecordsApplied, RecordsAsked, RecordsClaimed, RecordsFailure } from './events.ts';
-import type { ActorId, JobFailure } from './types.ts';
+import type { SetFailure } from './jobs.ts';
+import type { ActorId } from './types.ts';
 import { claimantName, type Next, next, type ZoneClaim, type ZoneContext, type ZoneSettings } from './zone.ts';
 
 /** Takes a claim over, whole; one without addresses is given back. One that says nothing new is answered by what is known of it. */
@@ -36,7 +37,11 @@ export const noteRecords =
 const wanted = ({ since, recordName, ttlSeconds, addresses }: Records & { readonly since: number }): string =>
   JSON.stringify([since, recordName, ttlSeconds, addresses]);
 
-export const textOf = ({ kind, message }: JobFailure): RecordsFailure => ({ kind, message });
+export const textOf = ({ kind, message, outsideZone }: SetFailure): RecordsFailure => ({
+  kind,
+  message,
+  ...(outsideZone && { outsideZone }),
+});
 
 export const tell = (to: ActorId, event: Omit<RecordsApplied, 'at'> | Omit<RecordsAsked, 'at'>): Effect => ({
   type: 'tell',

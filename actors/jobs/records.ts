@@ -1,5 +1,5 @@
-import { planRecordSet, type RecordStep, relativeName } from '../../machines/dns.ts';
-import type { SetOutcome, WantedSet } from '../../machines/jobs.ts';
+import { planRecordSet, type RecordPlan, type RecordStep, relativeName } from '../../machines/dns.ts';
+import type { SetFailure, SetOutcome, WantedSet } from '../../machines/jobs.ts';
 import type { ActorId, DNSZone, JobFailure } from '../../machines/types.ts';
 import { claimantName } from '../../machines/zone.ts';
 import { failureOf, ProviderError } from '../errors.ts';
@@ -30,7 +30,7 @@ export const ensureRecords: JobBody<'ensureRecords'> = async (context) => {
 async function ensure(context: Context, zone: DNSZone, set: WantedSet, refused: JobFailure | null): Promise<SetOutcome> {
   const { claimant } = set;
   const plan = planRecordSet(zone, set);
-  if (plan.conflict !== null) return { claimant, changed: 0, failure: conflict(plan.conflict) };
+  if (plan.refusal !== null) return { claimant, changed: 0, failure: refusalOf(plan.refusal) };
   let changed = 0;
   if (refused && plan.steps.length > 0) return { claimant, changed, failure: refused };
   try {
@@ -70,5 +70,8 @@ const takenBy = (owner: ActorId, { claimant, recordName }: WantedSet, zone: DNSZ
   changed: 0,
   failure: conflict(`${recordName} in zone ${zone.name} belongs to ${claimantName(owner)}, the older of the two`),
 });
+
+const refusalOf = ({ why, message }: NonNullable<RecordPlan['refusal']>): SetFailure =>
+  why === 'Conflict' ? conflict(message) : { kind: 'Invalid', message, retryAfterMs: null, unknownOutcome: false, outsideZone: true };
 
 const conflict = (message: string): JobFailure => ({ kind: 'Conflict', message, retryAfterMs: null, unknownOutcome: false });

@@ -35,7 +35,7 @@ const REFUSED: Readonly<Record<string, Refused>> = {
   },
   'a name outside of the zone': {
     dnsRecordSet: { zone: 'example.com', recordName: 'www.example.org.' },
-    reason: 'RecordConflict',
+    reason: 'NameOutsideZone',
     told: /^Failed to update DNS: www\.example\.org\. is not in zone example\.com/,
   },
   'a name that an older object has, in another spelling': {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { RecordsFailure } from '../../machines/events.ts';
 import { type RecordSetContext, recordSetContext } from '../../machines/record-set.ts';
 import { recordsReason } from '../../machines/record-set-reasons.ts';
 import { recordSetConditions, recordSetEvents, recordSetProblem, recordSetStatus } from '../../machines/record-set-status.ts';
@@ -90,6 +91,12 @@ describe('the conditions of a NodeDNSRecordSet', () => {
     ],
     ['there is no such zone', failing('NotFound'), 'ZoneNotFound', 'Failed to update DNS: the provider said so'],
     ['something else has the name', failing('Conflict'), 'RecordConflict', 'Failed to update DNS: the provider said so'],
+    [
+      'the name lies outside of the zone',
+      context({ outcome: { failure: { kind: 'Invalid', message: 'www.example.org. is not in zone example.com', outsideZone: true } } }),
+      'NameOutsideZone',
+      'Failed to update DNS: www.example.org. is not in zone example.com',
+    ],
   ])('say so when %s', (_, given, reason, message) => {
     expect(told(given)).toEqual({ Ready: ['False', reason, message], Progressing: IDLE, Degraded: ['True', reason, message] });
   });
@@ -162,6 +169,8 @@ test('whatever becomes of a record set, no text in its status is empty and every
     'Unsupported',
   ];
   const met = new Set<string>();
+  const outside: RecordsFailure = { kind: 'Invalid', message: 'no', outsideZone: true };
+  const failures: RecordsFailure[] = [...kinds.map((kind) => ({ kind, message: 'no' })), outside];
   const any = fc
     .record({
       isKnown: fc.boolean(),
@@ -170,7 +179,7 @@ test('whatever becomes of a record set, no text in its status is empty and every
       without: fc.constantFrom([], ['c']),
       nodes: fc.nat(3),
       target: fc.constantFrom(spec?.target ?? null, null),
-      outcome: fc.option(fc.record({ failure: fc.option(fc.constantFrom(...kinds).map((kind) => ({ kind, message: 'no' }))) })),
+      outcome: fc.option(fc.record({ failure: fc.option(fc.constantFrom(...failures)) })),
     })
     .map(context);
   fc.assert(

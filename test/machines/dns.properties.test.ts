@@ -146,11 +146,11 @@ describe('whatever stands in a zone, a plan', () => {
       fc.property(records, wanted, (all, addresses) => {
         fc.pre(addresses.length > 0);
         const cname: DNSRecord = { id: 'c', type: 'CNAME', name: 'www', data: 'example.net', ttlSeconds: TTL, proxied: false };
-        const { steps, conflict } = planRecordSet(
+        const { steps, refusal } = planRecordSet(
           { name: 'example.com', records: [...all, cname] },
           { recordName: 'www', ttlSeconds: TTL, addresses },
         );
-        expect([steps, conflict]).toEqual([null, expect.stringContaining('CNAME')]);
+        expect([steps, refusal]).toEqual([null, { why: 'Conflict', message: expect.stringContaining('CNAME') }]);
       }),
     );
   });

@@ -18,8 +18,8 @@ const record = (id: string, data: string, change: Partial<DNSRecord> = {}): DNSR
 
 /** The plan for `www`, as text. */
 const plan = (records: readonly DNSRecord[], addresses: readonly Address[], recordName = 'www'): readonly string[] => {
-  const { steps, conflict } = planRecordSet({ name: ZONE, records }, { recordName, ttlSeconds: 60, addresses });
-  return steps === null ? [conflict] : steps.map(said);
+  const { steps, refusal } = planRecordSet({ name: ZONE, records }, { recordName, ttlSeconds: 60, addresses });
+  return steps === null ? [`${refusal.why}: ${refusal.message}`] : steps.map(said);
 };
 
 const said = (step: RecordStep): string => {
@@ -90,7 +90,7 @@ describe('the plan for a record set', () => {
       'touches nothing when a CNAME stands at the name',
       [record('1', 'example.net', { type: 'CNAME' }), record('2', B)],
       [A],
-      ['a CNAME record stands at www.example.com: remove it, or use another name'],
+      ['Conflict: a CNAME record stands at www.example.com: remove it, or use another name'],
     ],
   ])('%s', (_, records, addresses, steps) => expect(plan(records, addresses)).toEqual(steps));
 
@@ -99,6 +99,6 @@ describe('the plan for a record set', () => {
     expect(plan(records, [C], 'www.example.com.')).toEqual([`1 becomes www A ${C} 60`]);
     expect(plan(records, [C], '@')).toEqual([`2 becomes @ A ${C} 60`]);
     expect(plan(records, [C], 'example.com')).toEqual([`2 becomes @ A ${C} 60`]);
-    expect(plan(records, [C], 'www.example.org.')).toEqual(['www.example.org. is not in zone example.com']);
+    expect(plan(records, [C], 'www.example.org.')).toEqual(['OutsideZone: www.example.org. is not in zone example.com']);
   });
 });
