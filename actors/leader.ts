@@ -137,7 +137,7 @@ export class Leader {
     }
     if (this.#isFormer(id)) {
       // Another pool of the same name: it is introduced once the former one is gone.
-      this.#cells.tell(id, { type: 'DELETED' });
+      this.#end(id);
       return;
     }
     if (this.#started.has(id)) this.#tellSpec(id, pool);
@@ -146,7 +146,7 @@ export class Leader {
   }
 
   poolGone(id: ActorId): void {
-    if (this.cells.has(id)) this.#cells.tell(id, { type: 'DELETED' });
+    if (this.cells.has(id)) this.#end(id);
   }
 
   observeCluster(id: ActorId): void {
@@ -243,7 +243,13 @@ export class Leader {
     return uid !== null && uid !== this.#ports.pools.all.get(id)?.ref.uid;
   }
 
-  /** A stored pool whose object went while nobody led. */
+  /** One that was not started in this term will not be any more: what was under way in it is asked for anew by whoever ends it. */
+  #end(id: ActorId): void {
+    if (this.#started.has(id) || this.#orphans.has(id)) this.#cells.tell(id, { type: 'DELETED' });
+    else this.#orphan(id);
+  }
+
+  /** A stored pool whose object went while nobody led, or before the pool was started. */
   #orphan(id: ActorId): void {
     this.#orphans.add(id);
     this.#cells.tell(id, { type: 'RESUME' });

@@ -105,8 +105,7 @@ async function runJob(queue: string, active: ActiveJob, provider: Provider, read
     const progress = active.progress ?? (data.resumes ? await ports.queues.queue(queue).progressOf(data.resumes) : null);
     const result = await tryJob(data, { active, progress, provider, reader, ports });
     if (result.kind === 'again') return { step: result, outcome: 'unfinished' };
-    await report(data, { output: result.output as unknown as Json }, ports);
-    return { step: DONE, outcome: 'success' };
+    return await report(active, data, { output: result.output as unknown as Json }, ports);
   } catch (error) {
     if (error instanceof Fenced) ports.log.info('a job was not sent', { job: data.job, actor: data.actor, reason: error.message });
     const hindered = hinderedBy(error, active, ports.isCurrent?.(queue, provider) ?? true);
@@ -119,8 +118,7 @@ async function runJob(queue: string, active: ActiveJob, provider: Provider, read
       error: failure.message,
       unknownOutcome: failure.unknownOutcome,
     });
-    await report(data, { error: failure }, ports);
-    return { step: DONE, outcome: 'error' };
+    return await report(active, data, { error: failure }, ports);
   }
 }
 
@@ -188,18 +186,32 @@ function tryJob(data: JobData, { active, progress, provider, reader, ports }: Ru
   return (jobBodies[data.job] as JobBody<JobName>)(context);
 }
 
-async function report(data: JobData, outcome: OutcomeData['outcome'], { queues, clock, log }: WorkerPorts): Promise<void> {
-  const job: NewJob = {
-    id: outcomeId(data),
-    title: `${'error' in outcome ? `failed (${outcome.error.kind})` : 'done'}: ${data.job} ${data.actor}`,
-    data: { actor: data.actor, invokeId: data.invokeId, commandId: data.commandId, outcome: outcome as unknown as Json },
-  };
+/** Queues the outcome, once the queues can be reached, as long as the job is this process's. Of one whose lock ran out nothing is told any more: it runs again,
+ *  and what this run says would have the machine go on while that one is under way. */
+async function report(
+  active: ActiveJob,
+  data: JobData,
+  outcome: OutcomeData['outcome'],
+  { queues, clock, log }: WorkerPorts,
+): Promise<Ran> {
+  const { actor, invokeId, commandId, job: name } = data;
+  const title = `${'error' in outcome ? `failed (${outcome.error.kind})` : 'done'}: ${name} ${actor}`;
+  const told: NewJob = { id: outcomeId(data), title, data: { actor, invokeId, commandId, outcome: outcome as unknown as Json } };
   for (let attempt = 1; ; attempt += 1) {
+    const { renewedAt, durationMs } = active.lock();
+    const age = clock.monotonic() - renewedAt;
+    // A renewal may still come of a lock that seems to have run out just now.
+    if (age >= 2 * durationMs) {
+      log.warn('an outcome is not told: the job is not ours any more', { job: name, actor });
+      return { step: DONE, outcome: 'stale' };
+    }
     try {
-      return await queues.queue(OUTCOMES).add([job]);
+      if (age >= durationMs) throw new Unreachable(`the lock of ${active.id} was not renewed`);
+      await queues.queue(OUTCOMES).add([told]);
+      return { step: DONE, outcome: 'error' in outcome ? 'error' : 'success' };
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error;
-      log.warn('an outcome could not be queued yet', { job: data.job, actor: data.actor, attempt, error: error.message });
+      log.warn('an outcome could not be queued yet', { job: name, actor, attempt, error: error.message });
       await new Promise<void>((resolve) => clock.after(Math.min(200 * attempt, 2000), resolve));
     }
   }

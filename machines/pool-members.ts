@@ -163,8 +163,17 @@ export function onGone(context: PoolContext, { address }: { readonly address: Ad
   if (!member) return next(context);
   const { [address]: _, ...members } = context.members;
   const occupied = member.holder ? [...new Set([...context.occupied, member.holder])].sort() : context.occupied;
-  return staff(freeNode({ ...context, members, occupied }, member.node, null));
+  const left = leaving(context, [address]);
+  return staff(freeNode({ ...context, members, occupied, left }, member.node, null));
 }
+
+/** So many addresses that went before are remembered. */
+const LEFT = 100;
+
+const leaving = ({ left }: PoolContext, addresses: readonly Address[]): readonly Address[] => [
+  ...left.slice(-LEFT - addresses.length),
+  ...addresses.filter((address) => !left.includes(address)),
+];
 
 /** The record set gives its claim back; what is published stays. */
 const endRecords = ({ id }: PoolContext): Effect => ({ type: 'tell', params: { to: recordSetActor(id), event: { type: 'DELETED' } } });
@@ -176,6 +185,6 @@ export function remove(context: PoolContext): Next {
   const members = Object.fromEntries(
     entries(context.members).map(([address, member]) => [address, { ...member, retiring: true, ready: false }]),
   );
-  const left = Object.keys(members) as Address[];
+  const left = leaving(context, Object.keys(members) as Address[]);
   return next({ ...context, members, deleted: true, left }, context.named ? [...effects, endRecords(context)] : effects);
 }

@@ -56,7 +56,7 @@ export interface PoolContext {
   /** The time for which the next grant is set; null for none. */
   readonly grantAt: number | null;
   readonly deleted: boolean;
-  /** Addresses that the pool had when it was deleted: no node is to bear them as its annotation. */
+  /** Addresses that went from the pool, the last of them, and those that it had when it was deleted: then no node is to bear them as its annotation. */
   readonly left: readonly Address[];
   /** Creation of the object, ms since the epoch. */
   readonly since: number;

@@ -126,7 +126,10 @@ export class JobServer {
       rerun: job.rerun,
       queuedAt: job.queuedAt,
       starts: job.runs,
-      lock: () => ({ renewedAt: this.#renewedAt(run.consumer), durationMs: this.#lockDurationMs }),
+      lock: () => ({
+        renewedAt: job.run === run ? this.#renewedAt(run.consumer) : Number.NEGATIVE_INFINITY,
+        durationMs: this.#lockDurationMs,
+      }),
       keep: async (progress) => {
         await Promise.resolve();
         if (run.consumer.dead) return new Promise(() => undefined);

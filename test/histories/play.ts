@@ -323,23 +323,31 @@ export class Play {
     this.#pools.mend();
     this.names?.mend();
     const pools = this.#pools.byAge();
-    // What is listed and not wanted may sit on a node.
+    // What is listed and not wanted may sit on a node, and each pool may be about to list one more.
     const holding = pools.reduce((sum, { listed, desired }) => sum + Math.max(listed.length, desired), 0);
-    for (let index = 0; index < Math.max(6, holding); index += 1) this.#nodeComes(nodeName(index));
+    for (let index = 0; index < Math.max(6, holding + pools.length); index += 1) this.#nodeComes(nodeName(index));
     this.#mendAddresses(new Set(pools.flatMap(({ listed }) => listed)));
     await world.clock.advance(1_000);
     if (world.processes.length === 0) await world.start();
   }
 
-  #mendAddresses(wanted: ReadonlySet<Address>): void {
+  #mendAddresses(listed: ReadonlySet<Address>): void {
     const { cloud } = this.world.provider;
-    const there = new Set(cloud.addresses().map(({ address }) => address));
-    for (const address of wanted) if (!there.has(address)) this.world.address(address);
-    for (const address of there) if (!wanted.has(address)) cloud.moveByHand(address, null);
+    this.#restore(listed);
+    for (const { address } of cloud.addresses()) if (!listed.has(address)) cloud.moveByHand(address, null);
+  }
+
+  /** Whoever deleted an address that a pool lists makes it again. */
+  #restore(listed: Iterable<Address>): void {
+    const there = new Set(this.world.provider.cloud.addresses().map(({ address }) => address));
+    for (const address of listed) if (!there.has(address)) this.world.address(address);
   }
 
   #isRight(): boolean {
-    for (const { ref } of this.#pools.byAge()) this.#helpOut(ref);
+    const pools = this.#pools.byAge();
+    for (const { ref } of pools) this.#helpOut(ref);
+    // One that was deleted before it was published is listed only now.
+    this.#restore(pools.flatMap(({ listed }) => listed));
     return this.wrongs().length === 0;
   }
 
