@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { busyReplica } from './telemetry-busy.ts';
+import { FLIPOP_SERIES, flipopSeriesOf } from './telemetry-flipop.ts';
 import { type DocumentedSeries, documentedSeries } from './telemetry-page.ts';
 import { labelsOf, metricsOf, samplesOf } from './telemetry-scrape.ts';
 
@@ -33,26 +34,6 @@ describe('docs/metrics.md', () => {
   });
 });
 
-/** As FLIPOP's own program serves them: what dashboards and alerts that exist ask for. */
-const FLIPOP: readonly Row[] = [
-  { name: 'flipop_floatingippoolcontroller_ip_assignment_errors', type: 'counter', labels: ['dns', 'ip', 'name', 'namespace', 'provider'] },
-  { name: 'flipop_floatingippoolcontroller_ip_assignments', type: 'counter', labels: ['dns', 'ip', 'name', 'namespace', 'provider'] },
-  {
-    name: 'flipop_floatingippoolcontroller_ip_node',
-    type: 'gauge',
-    labels: ['dns', 'ip', 'name', 'namespace', 'node', 'provider', 'provider_id'],
-  },
-  { name: 'flipop_floatingippoolcontroller_ip_state', type: 'gauge', labels: ['dns', 'ip', 'name', 'namespace', 'provider', 'state'] },
-  { name: 'flipop_floatingippoolcontroller_node_status', type: 'gauge', labels: ['dns', 'name', 'namespace', 'provider', 'status'] },
-  { name: 'flipop_floatingippoolcontroller_unfulfilled_ips', type: 'gauge', labels: ['dns', 'name', 'namespace', 'provider'] },
-  { name: 'flipop_nodednsrecordset_records', type: 'gauge', labels: ['dns', 'name', 'namespace', 'provider'] },
-  { name: 'flipop_providers_call_duration_seconds', type: 'histogram', labels: ['call', 'kind', 'name', 'namespace', 'provider'] },
-  { name: 'flipop_providers_calls_total', type: 'counter', labels: ['call', 'kind', 'name', 'namespace', 'outcome', 'provider'] },
-];
-
 test('the series of FLIPOP are served with its names, types and labels, and no other under its name', async () => {
-  const served = metricsOf(await (await busyReplica()).text());
-  const own = [...served.values()].filter(({ name }) => name.startsWith('flipop_'));
-  const rows: readonly Row[] = own.map((metric) => ({ name: metric.name, type: metric.type, labels: labelsOf(metric) }));
-  expect([...rows].sort(byName)).toEqual([...FLIPOP].sort(byName));
+  expect(flipopSeriesOf(metricsOf(await (await busyReplica()).text()))).toEqual(FLIPOP_SERIES);
 });

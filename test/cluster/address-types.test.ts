@@ -1,0 +1,3 @@
+import { addressTypesScenarios } from '../e2e/address-types.scenario.ts';
+
+addressTypesScenarios();

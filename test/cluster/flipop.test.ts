@@ -1,0 +1,3 @@
+import { flipopScenarios } from '../e2e/flipop.scenario.ts';
+
+flipopScenarios();

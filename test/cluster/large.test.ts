@@ -1,0 +1,3 @@
+import { largeScenarios } from '../e2e/large.scenario.ts';
+
+largeScenarios();

@@ -1,0 +1,3 @@
+import { twoPoolsScenarios } from '../e2e/two-pools.scenario.ts';
+
+twoPoolsScenarios();

@@ -1,0 +1,3 @@
+import { addressTypesScenarios } from './address-types.scenario.ts';
+
+addressTypesScenarios();

@@ -1,0 +1,193 @@
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { FloatingIPPoolStatus } from '../../crds/generated/floatingippool.ts';
+import type { NodeDNSRecordSetStatus } from '../../crds/generated/nodednsrecordset.ts';
+import { addPod, createNamespace, labelNode, removePod } from '../../simulator/kubernetes/cluster.ts';
+import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
+import { FLIPOP_SERIES, flipopSeriesOf } from '../adapters/telemetry-flipop.ts';
+import { metricsOf } from '../adapters/telemetry-scrape.ts';
+import { installFlipopsDefinitions, installOurDefinitions } from '../support/flipop-definitions.ts';
+import { objectsIn } from '../support/kube-apply.ts';
+import type { Operator } from '../support/operator.ts';
+import { type Condition, type Names, named } from './named.ts';
+
+/** As FLIPOP's repository has them in its folder of examples, byte for byte; those of its README are in crds/samples. */
+const PUBLISHED = join(import.meta.dirname, 'published');
+const GROUP = 'flipop.digitalocean.com/v1alpha1';
+const ANNOTATION = 'flipop.digitalocean.com/ipv4-reserved-ip';
+const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', name: 'floating-ip-pool-controller-leader-election' };
+
+const externalOf = (index: number) => `198.51.100.${index + 1}`;
+
+/** Three nodes with pods as the published examples ask for. */
+async function nodesOfTheExamples({ stage, external }: Names): Promise<void> {
+  const { client } = stage.target;
+  for (const namespace of ['flipop', 'ingress']) await createNamespace(client, namespace).catch(() => undefined);
+  await stage.nodes('a', 'b', 'c');
+  for (const [index, node] of ['a', 'b', 'c'].entries()) {
+    const pod = { name: `nginx-${node}`, namespace: 'ingress', node, labels: { app: 'nginx-ingress', component: 'controller' } };
+    await labelNode(client, node, { 'doks.digitalocean.com/node-pool': 'work' });
+    await addPod(client, pod);
+    onTestFinished(() => removePod(client, pod));
+    await external(node, externalOf(index));
+  }
+}
+
+/** Creates the objects of the published file where it says, and answers their references. */
+async function apply({ stage }: Names, file: string) {
+  const { client } = stage.target;
+  const [object] = objectsIn(join(PUBLISHED, file));
+  if (!object) throw new Error(`${file} holds no object`);
+  const ref = { apiVersion: object.apiVersion, kind: object.kind, namespace: object.metadata.namespace ?? '', name: object.metadata.name };
+  expect(ref.namespace).toBe('flipop');
+  await client.create(object as unknown as JsonObject);
+  onTestFinished(() => client.delete(ref));
+  return ref;
+}
+
+/** What FLIPOP leaves behind: addresses on their nodes, annotations, a status in its words, right records, a Lease that it gave up. */
+async function leftByFlipop(names: Names) {
+  const { stage } = names;
+  const { client } = stage.target;
+  const zone = await names.zoneAt('digitalocean');
+  await stage.nodes('a', 'b', 'c');
+  const dropletOf = (name: string) => [...stage.cloud.state.droplets.values()].find((droplet) => droplet.name === name)?.id ?? 0;
+  const held = ['a', 'b'].map((node) => {
+    const { ip } = stage.cloud.addReservedIP({ region: 'nyc3', dropletId: dropletOf(node) });
+    return { node, ip, status: { state: 'active', nodeName: node, providerID: `digitalocean://${dropletOf(node)}` } };
+  });
+  for (const { node, ip } of held) {
+    await client.patch({ apiVersion: 'v1', kind: 'Node', name: node }, { metadata: { annotations: { [ANNOTATION]: ip } } });
+    zone.add({ type: 'A', name: 'web', data: ip, ttl: 30 });
+    zone.add({ type: 'A', name: 'nodes', data: ip, ttl: 120 });
+  }
+  const dnsRecordSet = { zone: 'example.com', recordName: 'web', ttl: 30 };
+  await stage.pool('ingress', { ips: held.map(({ ip }) => ip), dnsRecordSet });
+  await names.recordSet('nodes', {
+    addressType: ANNOTATION,
+    dnsRecordSet: { provider: 'digitalocean', zone: 'example.com', recordName: 'nodes', ttl: 120 },
+  });
+  const ips = Object.fromEntries(held.map(({ ip, status }) => [ip, status]));
+  const poolRef = { apiVersion: GROUP, kind: 'FloatingIPPool', namespace: 'default', name: 'ingress' };
+  await client.patch(poolRef, { status: { ips, assignableNodes: ['c'] } }, { subresource: 'status' });
+  const setRef = { ...poolRef, kind: 'NodeDNSRecordSet', name: 'nodes' };
+  await client.patch(setRef, { status: { state: 'active' } }, { subresource: 'status' });
+  const { name, ...lease } = LEASE;
+  const renewed = '2026-01-01T00:00:00.000000Z';
+  await client
+    .create({
+      ...lease,
+      metadata: { name, namespace: 'routedip-operator' },
+      spec: { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: renewed, renewTime: renewed, leaseTransitions: 41 },
+    })
+    .catch(() => undefined);
+  return { zone, held, ips };
+}
+
+/** A verification of all addresses that began after now, seen by its lists. */
+async function verified({ stage }: Names): Promise<void> {
+  const since = stage.cloud.calls.all().at(-1)?.n ?? 0;
+  const lists = () => stage.cloud.calls.select({ since }).filter(({ method, path }) => method === 'GET' && /reserved_ips\?/.test(path));
+  await stage.until('two verifications', () => lists().length >= 2);
+}
+
+const figure = async (operator: Operator, name: string, labels: Readonly<Record<string, string>>): Promise<number | undefined> =>
+  metricsOf((await operator.metrics()).text)
+    .get(name)
+    ?.samples.find((sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value))?.value;
+
+export const flipopScenarios = () =>
+  describe('an installation of FLIPOP', () => {
+    const { names: current } = named();
+
+    test('has its published examples served as they are, in their namespace, and its series', async () => {
+      const names = current();
+      const { stage } = names;
+      const { client } = stage.target;
+      const zone = await names.zoneAt('digitalocean');
+      await nodesOfTheExamples(names);
+      const operator = await names.start();
+      const pool = await apply(names, 'floatingippool.yaml');
+      const set = await apply(names, 'nodednsrecordset.yaml');
+      const poolStatus = async () => ((await client.get(pool)).status ?? {}) as FloatingIPPoolStatus;
+
+      await stage.until('three addresses exist and one is active', async () => {
+        const { ips = {}, activeIPs } = await poolStatus();
+        return Object.keys(ips).length === 3 && activeIPs === 1;
+      });
+      const { lastAssignmentTime = '', conditions = [] } = await poolStatus();
+      const spacing = (conditions as readonly Condition[]).find(({ type }) => type === 'Progressing');
+      expect(spacing?.reason).toBe('Spacing');
+      // The manifest asks for 20 seconds between two assignments.
+      const next = /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(spacing?.message ?? '')?.[0] ?? '';
+      expect(Math.abs(Date.parse(next) - Date.parse(lastAssignmentTime) - 20_000)).toBeLessThan(1_000);
+      expect(stage.assigns()).toHaveLength(1);
+
+      await client.patch(pool, { spec: { assignmentCoolOffSeconds: 0 } });
+      await stage.until('all are active', async () => (await poolStatus()).activeIPs === 3);
+      const { ips = [] } = (await client.get(pool)).spec as { readonly ips?: readonly string[] };
+      expect([...stage.cloud.state.reservedIPs.keys()].sort()).toEqual([...ips].sort());
+      const published = (name: string) => JSON.stringify(zone.records(name));
+      await stage.until('the pool is published', () => published('hello-world') === JSON.stringify(ips.map((ip) => `A ${ip} 120`).sort()));
+      await stage.until('the nodes are', () => published('nodes') === JSON.stringify([0, 1, 2].map((one) => `A ${externalOf(one)} 120`)));
+      await stage.until('it says so', async () => ((await client.get(set)).status as NodeDNSRecordSetStatus).state === 'active');
+
+      const scrape = metricsOf((await operator.metrics()).text);
+      expect(flipopSeriesOf(scrape)).toEqual(FLIPOP_SERIES);
+      const of = { namespace: 'flipop', name: 'ingress-pool', provider: 'digitalocean', dns: 'hello-world.example.com' };
+      const states = scrape.get('flipop_floatingippoolcontroller_ip_state')?.samples ?? [];
+      expect(states.map(({ labels }) => labels)).toEqual(expect.arrayContaining(ips.map((ip) => ({ ...of, ip, state: 'active' }))));
+      expect(states).toHaveLength(3);
+    });
+
+    test('is taken over where it stands, under its own definitions: nothing is written anywhere, and it fails over', async () => {
+      const names = current();
+      const { stage } = names;
+      const { client } = stage.target;
+      await installFlipopsDefinitions(client);
+      onTestFinished(() => installOurDefinitions(client));
+      const { zone, held, ips } = await leftByFlipop(names);
+      const writes = () => stage.cloud.calls.select({ writes: true }).filter(({ path }) => path !== '/v2/domains');
+      const [first, second] = held;
+      if (!first || !second) throw new Error('FLIPOP left nothing');
+      const annotations = () => Promise.all(['a', 'b', 'c'].map((node) => stage.annotation(node)));
+      const statusOf = async () => (await stage.getPool('ingress')).status;
+      expect(await statusOf()).toEqual({ ips, assignableNodes: ['c'] });
+
+      const operator = await names.start();
+      await stage.until('both are known to sit right', async () => {
+        const states = await Promise.all(
+          held.map(({ ip }) => figure(operator, 'flipop_floatingippoolcontroller_ip_state', { ip, state: 'active' })),
+        );
+        return states.every((value) => value === 1);
+      });
+      await stage.until('the record of the nodes is', async () => (await figure(operator, 'flipop_nodednsrecordset_records', {})) === 2);
+      await verified(names);
+      expect(writes()).toEqual([]);
+      expect([zone.records('web'), zone.records('nodes')]).toEqual([30, 120].map((ttl) => held.map(({ ip }) => `A ${ip} ${ttl}`).sort()));
+      expect(await annotations()).toEqual([first.ip, second.ip, null]);
+      expect(await statusOf()).toEqual({ ips, assignableNodes: ['c'], nodeErrors: [] });
+      expect((await names.status('nodes')).state).toBe('active');
+
+      await stage.notReady('a');
+      await stage.until('the address moves', async () => (await stage.activeOn('ingress', first.ip)) === 'c');
+      await stage.until('its annotation does', async () => (await annotations()).join() === [null, second.ip, first.ip].join());
+      expect(stage.assigns()).toEqual([{ address: first.ip, node: 'c' }]);
+      const { conditions, term } = (await statusOf()) ?? {};
+      expect([conditions, term]).toEqual([undefined, undefined]);
+
+      const listed = () => JSON.stringify(zone.records('nodes')) === JSON.stringify(held.map(({ ip }) => `A ${ip} 120`).sort());
+      await stage.until('the record of the nodes lists it again', listed);
+      await verified(names);
+      expect(await operator.stop()).toBe(0);
+      const before = writes().length;
+
+      await installOurDefinitions(client);
+      const next = await names.start();
+      await stage.until('conditions are told under ours', async () => ((await statusOf())?.conditions ?? []).length === 3);
+      await stage.until('of the record set too', async () => (await names.degraded('nodes')) !== undefined);
+      await verified(names);
+      expect([writes().length, stage.assigns().length]).toEqual([before, 1]);
+      expect([...operator.log, ...next.log].filter(({ level }) => level === 'error')).toEqual([]);
+    });
+  });

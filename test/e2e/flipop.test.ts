@@ -1,0 +1,3 @@
+import { flipopScenarios } from './flipop.scenario.ts';
+
+flipopScenarios();

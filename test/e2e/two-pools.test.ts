@@ -1,0 +1,3 @@
+import { twoPoolsScenarios } from './two-pools.scenario.ts';
+
+twoPoolsScenarios();
