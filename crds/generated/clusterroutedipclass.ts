@@ -179,12 +179,14 @@ export interface ClusterRoutedIPClassSpec {
   readonly jobNamespace?: string;
   /**
    * JobSpec of batch/v1 for Jobs that find, create, assign and delete addresses. Absent means that the operator does it
-   * itself, as className says.
+   * itself, as className says. One pod each: restartPolicy is Never or OnFailure, completions and parallelism are
+   * absent or 1, suspend is not true, and there is no selector. Every container gets the request as environment
+   * variables `ROUTEDIP_*`.
    */
   readonly updateRoutedIP?: UpdateRoutedIPJob;
   /**
    * JobSpec of batch/v1 for Jobs that open ports in the firewall and close them again. Absent means that the operator
-   * does it itself, as className and routedIPFirewallName say.
+   * does it itself, as className and routedIPFirewallName say. The rules for updateRoutedIP hold here too.
    */
   readonly updateFirewall?: UpdateFirewallJob;
 }
@@ -234,7 +236,9 @@ export interface SecretRef {
 
 /**
  * JobSpec of batch/v1 for Jobs that find, create, assign and delete addresses. Absent means that the operator does it
- * itself, as className says.
+ * itself, as className says. One pod each: restartPolicy is Never or OnFailure, completions and parallelism are absent
+ * or 1, suspend is not true, and there is no selector. Every container gets the request as environment variables
+ * `ROUTEDIP_*`.
  */
 export interface UpdateRoutedIPJob {
   /** Absent or 1. */
@@ -282,7 +286,7 @@ export interface UpdateRoutedIPJob {
 
 /**
  * JobSpec of batch/v1 for Jobs that open ports in the firewall and close them again. Absent means that the operator
- * does it itself, as className and routedIPFirewallName say.
+ * does it itself, as className and routedIPFirewallName say. The rules for updateRoutedIP hold here too.
  */
 export interface UpdateFirewallJob {
   /** Absent or 1. */

@@ -13,6 +13,9 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
+/** An API server as far as it can be asked: a real one, or the simulator. */
+export type Server = Pick<Cluster, 'send'>;
+
 const CRDS = join(import.meta.dirname, '../../crds');
 
 /** The objects of a YAML file, in order. */
@@ -20,7 +23,7 @@ export const objectsIn = (path: string): readonly KubeObject[] =>
   parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS());
 
 /** The path of `object` at the server, by discovery; a namespaced one without a namespace goes into `namespace`. */
-export const pathOf = async (cluster: Cluster, object: KubeObject, namespace = 'default'): Promise<string> => {
+export const pathOf = async (cluster: Server, object: KubeObject, namespace = 'default'): Promise<string> => {
   const root = object.apiVersion.includes('/') ? `/apis/${object.apiVersion}` : `/api/${object.apiVersion}`;
   const { body } = await cluster.send(root);
   const resources: readonly { name: string; kind: string; namespaced: boolean }[] = body.resources ?? [];
@@ -32,14 +35,14 @@ export const pathOf = async (cluster: Cluster, object: KubeObject, namespace = '
 
 /** Creates `object`, or merges it into the one that exists. Resolves with the server's answer, whatever its status.
  *  Not by server-side apply: servers that do not know a field of the object refuse it there, where they drop it here. */
-export const apply = async (cluster: Cluster, object: KubeObject, namespace?: string): Promise<ApiResponse> => {
+export const apply = async (cluster: Server, object: KubeObject, namespace?: string): Promise<ApiResponse> => {
   const path = await pathOf(cluster, object, namespace);
   const created = await cluster.send(dirname(path), { method: 'POST', body: object });
   return created.status === 409 ? cluster.send(path, { method: 'PATCH', body: object }) : created;
 };
 
 /** Applies every object of a YAML file, in order. @throws Error when the server refuses one */
-export const applyFile = async (cluster: Cluster, path: string, namespace?: string): Promise<void> => {
+export const applyFile = async (cluster: Server, path: string, namespace?: string): Promise<void> => {
   for (const object of objectsIn(path)) {
     const { status, body } = await apply(cluster, object, namespace);
     if (status >= 300) throw new Error(`${object.kind} ${object.metadata.name} of ${path}: ${status} ${body.message ?? body}`);
@@ -47,20 +50,20 @@ export const applyFile = async (cluster: Cluster, path: string, namespace?: stri
 };
 
 /** Creates a namespace and returns its name. @throws Error when the server refuses it */
-export const createNamespace = async (cluster: Cluster, name: string): Promise<string> => {
+export const createNamespace = async (cluster: Server, name: string): Promise<string> => {
   const { status, body } = await apply(cluster, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   if (status >= 300) throw new Error(`namespace ${name}: ${status} ${body.message}`);
   return name;
 };
 
 /** Installs the project's CRDs and waits until each is served. @throws Error when one is refused or not served in 10 s */
-export const installCrds = async (cluster: Cluster): Promise<void> => {
+export const installCrds = async (cluster: Server): Promise<void> => {
   const files = readdirSync(CRDS).filter((name) => name.endsWith('.yaml'));
   for (const file of files) await applyFile(cluster, join(CRDS, file));
   for (const crd of files.flatMap((file) => objectsIn(join(CRDS, file)))) await established(cluster, crd);
 };
 
-const established = async (cluster: Cluster, crd: KubeObject): Promise<void> => {
+const established = async (cluster: Server, crd: KubeObject): Promise<void> => {
   const path = await pathOf(cluster, crd);
   await waitFor(`${crd.metadata.name} is served`, async () => {
     const { body } = await cluster.send(path);
@@ -70,7 +73,7 @@ const established = async (cluster: Cluster, crd: KubeObject): Promise<void> => 
 };
 
 /** Established is said a moment before the server answers for the resource. */
-const isServed = async (cluster: Cluster, crd: { spec: { group: string; names: { plural: string }; versions: { name: string }[] } }) => {
+const isServed = async (cluster: Server, crd: { spec: { group: string; names: { plural: string }; versions: { name: string }[] } }) => {
   const { group, names, versions } = crd.spec;
   const answers = await Promise.all(versions.map(({ name }) => cluster.send(`/apis/${group}/${name}/${names.plural}`)));
   return answers.every(({ status }) => status === 200);

@@ -66,12 +66,20 @@ const filter = (text: string): Step => {
     });
 };
 
+const NAME = /(["'])(.*?)\1/g;
+
+/** What `['a','b']` stands for: all values of the first name, then those of the second. */
+const union =
+  (steps: readonly Step[]): Step =>
+  (values) =>
+    steps.flatMap((step) => step(values));
+
 const bracketed = (inner: string): Step => {
   const text = inner.trim();
   if (text === '*') return (values) => values.flatMap(members);
   if (text.startsWith('?')) return filter(text);
-  const name = /^(["'])(.*)\1$/.exec(text);
-  return name ? field((name[2] ?? '').replaceAll('\\.', '.')) : slice(text);
+  const names = [...text.matchAll(NAME)];
+  return names.length > 0 ? union(names.map(([, , name = '']) => field(name.replaceAll('\\.', '.')))) : slice(text);
 };
 
 const TOKEN = /\.\.|\.?\*|\.?\[((?:"[^"]*"|'[^']*'|[^\]"'])*)\]|\.?((?:\\.|[^.[\]\\])+)/gy;

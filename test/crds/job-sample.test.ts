@@ -1,0 +1,239 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+
+const SAMPLE = join(import.meta.dirname, '../../crds/samples/routedip-jobs.yaml');
+const ADDRESS = '192.0.2.10';
+
+/** The script as the sample's ConfigMap holds it, which is what a Job of the class runs. */
+const script = (): string => {
+  const maps = parseAllDocuments(readFileSync(SAMPLE, 'utf8'))
+    .map((document) => document.toJS())
+    .filter(({ kind }) => kind === 'ConfigMap');
+  expect(maps).toHaveLength(1);
+  return maps[0].data['platform.sh'];
+};
+
+interface Outcome {
+  readonly code: number;
+  /** The termination message; null when there was none. */
+  readonly message: unknown;
+}
+
+/** The platform that the sample talks to, as far as its comment describes it. */
+interface Platform {
+  readonly addresses: Map<string, { server: string | null; owner?: string }>;
+  readonly rules: Map<string, unknown>;
+  /** Answers every request with this instead, once set. */
+  refuse: number | null;
+  readonly calls: string[];
+}
+
+let platform: Platform;
+let server: Server;
+let folder: string;
+
+const answerOf = async (request: IncomingMessage): Promise<{ code: number; body?: unknown }> => {
+  const { pathname, searchParams } = new URL(request.url ?? '', 'http://platform');
+  const [, kind, name = '', , rule] = pathname.split('/');
+  if (request.headers.authorization !== 'Bearer secret') return { code: 401 };
+  if (platform.refuse !== null) return { code: platform.refuse };
+  const sent = request.method === 'PUT' ? await json(request) : null;
+  return kind === 'firewalls'
+    ? firewallAnswer(request.method, { name, rule }, sent)
+    : addressAnswer(request.method, { name, owner: searchParams.get('owner') }, sent);
+};
+
+const addressAnswer = (method: string | undefined, { name, owner }: { name: string; owner: string | null }, sent: unknown) => {
+  const { addresses } = platform;
+  const taken = [...addresses].find(([, one]) => owner !== null && one.owner === owner)?.[0];
+  const address = name || taken || ADDRESS;
+  if (owner !== null && taken === undefined) addresses.set(address, { server: null, owner });
+  const found = addresses.get(address);
+  if (!found) return { code: 404 };
+  if (method === 'PUT' && owner === null) found.server = (sent as { server: string }).server;
+  if (method === 'DELETE') addresses.delete(address);
+  return { code: 200, body: { address, server: found.server } };
+};
+
+const firewallAnswer = (method: string | undefined, { name, rule }: { name: string; rule: string | undefined }, sent: unknown) => {
+  if (name !== 'ingress') return { code: 404 };
+  if (rule === undefined) return { code: 200, body: [...platform.rules.keys()].map((one) => ({ name: one })) };
+  if (method === 'PUT') platform.rules.set(rule, sent);
+  if (method === 'DELETE') platform.rules.delete(rule);
+  return { code: 200, body: {} };
+};
+
+const serve = (request: IncomingMessage, response: ServerResponse): void => {
+  platform.calls.push(`${request.method} ${request.url}`);
+  answerOf(request).then(
+    ({ code, body }) =>
+      response.writeHead(code, { 'content-type': 'application/json' }).end(body === undefined ? '' : JSON.stringify(body)),
+    (error: unknown) => response.writeHead(500).end(String(error)),
+  );
+};
+
+beforeEach(async () => {
+  platform = { addresses: new Map(), rules: new Map(), refuse: null, calls: [] };
+  folder = mkdtempSync(join(tmpdir(), 'job-sample-'));
+  server = createServer(serve);
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+});
+
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What a Job's container does with this request: the same script, its termination message in a file of the test's own. */
+const run = (action: string, more: Readonly<Record<string, string>> = {}): Promise<Outcome> => {
+  const log = join(folder, 'termination-log');
+  const text = script();
+  expect(text).toContain('/dev/termination-log');
+  const env = {
+    PATH: process.env.PATH ?? '',
+    TMPDIR: folder,
+    API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    API_TOKEN: 'secret',
+    PROVIDER_ID_PREFIX: 'example://',
+    ROUTEDIP_CONTRACT: '1',
+    ROUTEDIP_ACTION: action,
+    ROUTEDIP_UID: 'uid-1',
+    ROUTEDIP_REGION: 'here',
+    ROUTEDIP_FIREWALL: 'ingress',
+    ROUTEDIP_FIREWALL_MAP_FILE: join(folder, 'request.json'),
+    ...more,
+  };
+  return new Promise((resolve, reject) => {
+    execFile('sh', ['-c', text.replaceAll('/dev/termination-log', log)], { env, timeout: 10_000 }, (error, _stdout, stderr) => {
+      if (error && typeof error.code !== 'number')
+        return reject(new Error(`the script did not end by itself: ${stderr}`, { cause: error }));
+      const message = existsSync(log) ? JSON.parse(readFileSync(log, 'utf8')) : null;
+      resolve({ code: Number(error?.code ?? 0), message });
+    });
+  });
+};
+
+const TO_NODE = { ROUTEDIP_ADDRESS: ADDRESS, ROUTEDIP_NODE: 'a', ROUTEDIP_NODE_INSTANCE_ID: '7', ROUTEDIP_NODE_PROVIDER_ID: 'example://7' };
+
+describe('a Job of the sample class that is to move addresses', () => {
+  test('makes one address, however often it is asked', async () => {
+    const created = { code: 0, message: { address: ADDRESS, message: '' } };
+    expect(await run('create')).toEqual(created);
+    expect(await run('create')).toEqual(created);
+    expect([...platform.addresses.keys()]).toEqual([ADDRESS]);
+  });
+
+  test('says where an address is, and that it is nowhere', async () => {
+    platform.addresses.set(ADDRESS, { server: null });
+    expect(await run('find', { ROUTEDIP_ADDRESS: ADDRESS })).toEqual({ code: 0, message: { address: ADDRESS, message: '' } });
+    platform.addresses.set(ADDRESS, { server: '9' });
+    const found = await run('find', { ROUTEDIP_ADDRESS: ADDRESS });
+    expect(found).toEqual({ code: 0, message: { address: ADDRESS, providerID: 'example://9', message: '' } });
+  });
+
+  test('assigns an address and looks whether it is there', async () => {
+    platform.addresses.set(ADDRESS, { server: '9' });
+    const done = await run('assign', TO_NODE);
+    expect(done).toEqual({ code: 0, message: { address: ADDRESS, providerID: 'example://7', message: '' } });
+    expect(platform.addresses.get(ADDRESS)?.server).toBe('7');
+    expect(platform.calls).toEqual([`PUT /addresses/${ADDRESS}`, `GET /addresses/${ADDRESS}`]);
+  });
+
+  test('deletes an address, and takes one that is gone for deleted', async () => {
+    platform.addresses.set(ADDRESS, { server: null });
+    for (let round = 0; round < 2; round++) expect((await run('delete', { ROUTEDIP_ADDRESS: ADDRESS })).code).toBe(0);
+    expect(platform.addresses.size).toBe(0);
+    expect(platform.calls).toHaveLength(2);
+  });
+
+  test.each([
+    ['find', {}],
+    ['assign', TO_NODE],
+  ])('does not try again to %s an address that does not exist', async (action, more) => {
+    const { code, message } = await run(action, { ROUTEDIP_ADDRESS: ADDRESS, ...more });
+    expect(code).toBe(65);
+    expect(message).toMatchObject({ message: `there is no address ${ADDRESS}` });
+  });
+});
+
+describe('a Job of the sample class that is refused', () => {
+  test.each([
+    [503, 75],
+    [429, 75],
+    [409, 75],
+    [422, 65],
+    [403, 77],
+  ])('with %i ends with %i and says which call it was', async (refuse, code) => {
+    platform.refuse = refuse;
+    const outcome = await run('assign', TO_NODE);
+    expect(outcome).toEqual({ code, message: { address: ADDRESS, message: `PUT /addresses/${ADDRESS}: ${refuse}` } });
+  });
+
+  test('for its token ends with 77', async () => expect((await run('create', { API_TOKEN: 'other' })).code).toBe(77));
+
+  test('by nobody, since nobody answers, ends with 75', async () => {
+    expect((await run('create', { API_URL: 'http://127.0.0.1:1' })).code).toBe(75);
+  });
+
+  test('a contract or an action that it does not know ends it with 65', async () => {
+    expect((await run('find', { ROUTEDIP_CONTRACT: '2' })).code).toBe(65);
+    expect((await run('reboot')).code).toBe(65);
+    expect(platform.calls).toEqual([]);
+  });
+});
+
+describe('a Job of the sample class that is to work on the firewall', () => {
+  const node = (id: string): unknown => ({ name: `node-${id}`, providerID: `example://${id}`, instanceID: id });
+  const request = (ports: readonly unknown[], owned: unknown = []): void =>
+    writeFileSync(join(folder, 'request.json'), JSON.stringify({ ports, addOnly: false, owned }));
+  const http = { port: 80, protocol: 'TCP', nodes: [node('7'), node('8')] };
+  const dns = { port: 53, protocol: 'UDP', nodes: [node('7')] };
+
+  test('opens what is wanted and removes nothing', async () => {
+    platform.rules.set('routedip-tcp-443-7', {});
+    request([http, dns]);
+    expect(await run('open')).toEqual({ code: 0, message: { message: '' } });
+    expect([...platform.rules.keys()].sort()).toEqual([
+      'routedip-tcp-443-7',
+      'routedip-tcp-80-7',
+      'routedip-tcp-80-8',
+      'routedip-udp-53-7',
+    ]);
+    expect(platform.rules.get('routedip-udp-53-7')).toEqual({ protocol: 'udp', port: 53, server: '7' });
+  });
+
+  test('removes what is not wanted any more, and never what is not its own', async () => {
+    for (const rule of ['routedip-tcp-80-7', 'routedip-tcp-80-8', 'routedip-udp-53-7', 'tcp-22-7']) platform.rules.set(rule, {});
+    request([{ ...http, nodes: [node('8')] }], [{ ...dns, nodes: [node('7')] }]);
+    expect((await run('prune')).code).toBe(0);
+    expect([...platform.rules.keys()].sort()).toEqual(['routedip-tcp-80-8', 'tcp-22-7']);
+  });
+
+  test('removes all that is its own when nothing is wanted', async () => {
+    for (const rule of ['routedip-tcp-80-7', 'tcp-22-7']) platform.rules.set(rule, {});
+    request([]);
+    expect((await run('prune')).code).toBe(0);
+    expect([...platform.rules.keys()]).toEqual(['tcp-22-7']);
+  });
+
+  test('touches nothing when the request names no ports', async () => {
+    platform.rules.set('routedip-tcp-80-7', {});
+    writeFileSync(join(folder, 'request.json'), '{}');
+    expect((await run('prune')).code).toBe(65);
+    expect(platform.calls).toEqual([]);
+  });
+
+  test('does not try again without the firewall', async () => {
+    request([http]);
+    const { code, message } = await run('open', { ROUTEDIP_FIREWALL: 'other' });
+    expect([code, message]).toEqual([65, { message: 'there is no firewall other' }]);
+  });
+});
