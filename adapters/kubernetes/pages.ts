@@ -36,11 +36,11 @@ const pageOf = (answer: unknown, path: string): Page => {
  *  @throws ServerUnreachable | ApiError (`Gone` when the list took too long to be continued) */
 export const listAll = async <T>(
   connection: Connection,
-  { path, labelSelector }: WatchQuery,
+  { path, labelSelector, fieldSelector }: WatchQuery,
   trim: (object: unknown) => Trimmed<T> | null,
 ): Promise<Listed<T>> => {
   const entries: Trimmed<T>[] = [];
-  const base = { limit: PAGE_LIMIT, labelSelector: labelSelector === '' ? undefined : labelSelector };
+  const base = { limit: PAGE_LIMIT, labelSelector: labelSelector === '' ? undefined : labelSelector, fieldSelector };
   let query: Query = base;
   for (;;) {
     const answer = await connection.list({ path, query }, (item) => {

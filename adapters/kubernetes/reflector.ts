@@ -164,13 +164,14 @@ export class Reflector<T> {
   #watch(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
     const { connection, timings, random } = this.#world;
-    const { path, labelSelector } = this.#subject.query;
+    const { path, labelSelector, fieldSelector } = this.#subject.query;
     const timeoutSeconds = Math.max(1, Math.round(timings.watchSeconds * (1 - random() / 5)));
     const query = {
       resourceVersion: this.#revision ?? undefined,
       allowWatchBookmarks: true,
       timeoutSeconds,
       labelSelector: labelSelector === '' ? undefined : labelSelector,
+      fieldSelector,
     };
     const wholeMs = timeoutSeconds * 1000 + timings.quietMarginMs;
     const quietMs = (): number => (this.#bookmarks ? Math.min(wholeMs, timings.quietWithBookmarksMs) : wholeMs);
@@ -233,15 +234,16 @@ export class Reflector<T> {
 
   #tellTrouble(error: Error | null): void {
     if (error === null && this.#trouble === null) return;
-    const { path, labelSelector } = this.#subject.query;
-    if (error === null) this.#world.log.info('watch restored', { path, labelSelector });
+    const { query } = this.#subject;
+    const { path } = query;
+    if (error === null) this.#world.log.info('watch restored', { ...query });
     else if (isNotFound(error)) {
       // Looked for every few seconds for as long as it takes: only the first time is news.
       this.#world.log[isNotFound(this.#trouble) ? 'debug' : 'info']('not served by this cluster; looked for again and again', { path });
     }
     // A selector that the server cannot parse is the user's; the pool's status says it.
     else if (error.message !== this.#trouble?.message && !isInvalid(error)) {
-      this.#world.log.warn('watch interrupted', { path, labelSelector, error: error.message });
+      this.#world.log.warn('watch interrupted', { ...query, error: error.message });
     }
     this.#trouble = error;
     this.#tell(() => this.#listener.troubled(error));

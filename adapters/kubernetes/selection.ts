@@ -5,6 +5,8 @@ export interface WatchQuery {
   /** Path of the collection, with the namespace in it. */
   readonly path: string;
   readonly labelSelector: string;
+  /** E.g. `metadata.name=web`; absent for all. */
+  readonly fieldSelector?: string;
 }
 
 /** The selectors of `spec.match`, as the user wrote them. */

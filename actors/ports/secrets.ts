@@ -1,0 +1,23 @@
+import type { SecretRef } from './directory.ts';
+
+/** What is known of a Secret. Its values never reach a record, a log, a status or a job. */
+export type SecretReading =
+  /** It has not been looked at yet. */
+  | { readonly kind: 'unread' }
+  | { readonly kind: 'present'; readonly values: Readonly<Record<string, string>> }
+  /** It is not there or may not be read; `why` is for people and bears no value. */
+  | { readonly kind: 'missing'; readonly why: string };
+
+/** One user's part in a Secret that is watched. */
+export interface SecretUse {
+  /** As it was last seen; an outage since changes nothing. */
+  reading(): SecretReading;
+  /** The watch ends with its last user. */
+  release(): void;
+}
+
+/** Secrets by reference. */
+export interface Secrets {
+  /** Watches the Secret from now on; `changed` is called later, after each change of what `reading` answers. */
+  use(ref: Pick<SecretRef, 'namespace' | 'name'>, changed: () => void): SecretUse;
+}
