@@ -9,7 +9,7 @@ import { type Connection, MERGE_PATCH } from './connection.ts';
 import { difference, isObject, type JsonObject } from './difference.ts';
 import { pathOf } from './kinds.ts';
 import type { Seen } from './source.ts';
-import { type SeenObject, trimObject } from './trim.ts';
+import { keyOf, type SeenObject, trimObject } from './trim.ts';
 
 /** So often in a row a write may meet somebody else's before it waits. */
 const CONFLICTS = 5;
@@ -17,11 +17,14 @@ const CONFLICTS = 5;
 /** A creation intent that no projection of this process has carried is left in place so long, ms: it may be another replica's, just written. */
 const FOREIGN_INTENT_MS = 10 * 60_000;
 
+/** Keeps an object of ours from vanishing before what it stands for is put in order. */
+const FINALIZER = 'routedip.io/finalizer';
+
 /** Versions count upwards within one kind of object, and since Kubernetes 1.35 may be compared; a wrong guess ends in a conflict. */
 const isNewer = (one: string, other: string): boolean => one.length > other.length || (one.length === other.length && one > other);
 
-/** Writes the status of one object, and appends to the `spec.ips` of a pool, one request after another. Every write names the version that it is based
- *  on. */
+/** Writes the status of one object and our finalizer, and appends to the `spec.ips` of a pool, one request after another. Every write names the version
+ *  that it is based on. */
 export class ObjectWriter {
   readonly #connection: Connection;
   readonly #clock: Clock;
@@ -31,7 +34,7 @@ export class ObjectWriter {
   #own: SeenObject | null = null;
   #sent: Json | undefined;
   #answered: Json | undefined;
-  /** Start times of the creation intents that projections have carried. */
+  /** Start times of the creation intents, and addresses of RoutedIPs, that projections have carried. */
   readonly #accounted = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -46,6 +49,7 @@ export class ObjectWriter {
   note({ status }: PoolProjection): void {
     const startedAt = startOf(status.pendingCreate);
     if (startedAt !== null) this.#accounted.add(startedAt);
+    if (typeof status.routedIP === 'string') this.#accounted.add(status.routedIP);
   }
 
   /** Makes the status equal to the projection that `newest` answers when its turn has come; null for nothing to write. An object that is gone counts as written.
@@ -76,6 +80,36 @@ export class ObjectWriter {
     );
   }
 
+  /** @throws ServerUnreachable; ApiError NotFound when the RoutedIP is gone */
+  bindAddress(address: Address, origin: 'Found' | 'Created'): Promise<void> {
+    const status = { routedIP: address, addressOrigin: origin };
+    return this.#inTurn(() => this.#onPresent(null, (present) => this.#patch('/status', this.#required(present), { status })));
+  }
+
+  /** One that is gone, or on its way, needs none: nothing can be added to an object that is being deleted. @throws ServerUnreachable | ApiError */
+  guard(): Promise<void> {
+    return this.#inTurn(() =>
+      this.#onPresent(null, async (present) => {
+        if (present === null || present.object.deleting) return;
+        const finalizers = finalizersOf(present);
+        if (finalizers.includes(FINALIZER)) return;
+        await this.#patch('', present, { metadata: { finalizers: [...finalizers, FINALIZER] } });
+      }),
+    );
+  }
+
+  /** Takes our finalizer off while `isWanted` holds. @throws ServerUnreachable | ApiError */
+  unguard(isWanted: () => boolean = () => true): Promise<void> {
+    return this.#inTurn(() =>
+      this.#onPresent(null, async (present) => {
+        if (present === null || !isWanted()) return;
+        const finalizers = finalizersOf(present);
+        if (!finalizers.includes(FINALIZER)) return;
+        await this.#patch('', present, { metadata: { finalizers: finalizers.filter((each) => each !== FINALIZER) } });
+      }),
+    );
+  }
+
   /** @throws ServerUnreachable; ApiError NotFound when the pool is gone */
   appendAddress(address: Address): Promise<Published> {
     return this.#inTurn(async () => {
@@ -98,6 +132,7 @@ export class ObjectWriter {
     return {
       ...status,
       ...this.#foreignIntent(status, object.status),
+      ...this.#boundAddress(status, object.status),
       observedGeneration: generation,
       conditions: conditionsOf(conditions, generation, this.#clock.now(), statuses),
     };
@@ -110,6 +145,14 @@ export class ObjectWriter {
     if (intent === undefined || startedAt === null || status.pendingCreate !== undefined) return {};
     const fresh = this.#clock.now() - Date.parse(startedAt) < FOREIGN_INTENT_MS;
     return fresh && !this.#accounted.has(startedAt) ? { pendingCreate: intent } : {};
+  }
+
+  /** Nor an address that was bound after the projection was made; one that projections have carried may go. */
+  #boundAddress(status: JsonObject, present: Json): JsonObject {
+    if (!isObject(present) || typeof present.routedIP !== 'string' || status.routedIP !== undefined) return {};
+    if (this.#accounted.has(present.routedIP)) return {};
+    const { routedIP, addressOrigin } = present;
+    return addressOrigin === undefined ? { routedIP } : { routedIP, addressOrigin };
   }
 
   /** The object as known without asking; null when it has to be read. */
@@ -149,11 +192,13 @@ export class ObjectWriter {
   }
 
   async #patch(subresource: '' | '/status', present: SeenObject, change: JsonObject): Promise<void> {
+    const { metadata, ...rest } = change;
+    const { resourceVersion } = present;
     const answer = await this.#connection.send({
       method: 'PATCH',
       path: pathOf(this.#ref) + subresource,
       contentType: MERGE_PATCH,
-      body: { metadata: { resourceVersion: present.resourceVersion }, ...change },
+      body: { metadata: { ...(isObject(metadata) ? metadata : {}), resourceVersion }, ...rest },
     });
     this.#own = trimObject(this.#ref.kind, answer)?.value ?? this.#own;
   }
@@ -165,7 +210,7 @@ export class ObjectWriter {
 
   #name(): string {
     const { kind, namespace, name } = this.#ref;
-    return `${kind} ${namespace}/${name}`;
+    return `${kind} ${keyOf(namespace, name)}`;
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -180,6 +225,12 @@ const startOf = (intent: Json | undefined): string | null =>
 
 /** 0 for none. */
 const termOf = (status: Json): number => (isObject(status) && typeof status.term === 'number' ? status.term : 0);
+
+const finalizersOf = ({ object: { ref, marks } }: SeenObject): readonly string[] => {
+  // Without knowing them a list would be written over those of others.
+  if (marks === undefined) throw new Error(`no finalizers are read of objects of kind ${ref.kind}`);
+  return marks.finalizers;
+};
 
 const ipsOf = ({ object }: SeenObject): readonly Json[] => {
   const ips = isObject(object.spec) ? object.spec.ips : undefined;

@@ -5,6 +5,7 @@ import type { Address } from '../../machines/types.ts';
 import { ApiError, isNotFound } from './api-error.ts';
 import { type Connection, JSON_PATCH, MERGE_PATCH } from './connection.ts';
 import { isObject } from './difference.ts';
+import { inParallel } from './in-parallel.ts';
 import { nodePath } from './selection.ts';
 import type { Seen } from './source.ts';
 import { IPV4_ANNOTATION, IPV6_ANNOTATION, type SeenNode } from './trim.ts';
@@ -14,9 +15,6 @@ export type Wanted = Pick<PoolProjection, 'annotated' | 'addresses'>;
 
 /** For so long our own write counts more than what the watch has shown, ms. */
 const WATCH_LAG_MS = 10_000;
-
-/** Annotations are written to so many nodes at once. */
-const PARALLEL = 8;
 
 /** That `node` bears `address`, or may. */
 interface Bearing {
@@ -139,19 +137,3 @@ const keyOf = ({ node, address }: Bearing): string => `${node} ${address}`;
 
 /** The API server answers a JSON patch whose test fails, or whose path is not there, with 422. */
 const isFailedTest = (error: unknown): boolean => error instanceof ApiError && error.status === 422;
-
-const inParallel = async (acts: readonly (() => Promise<void>)[]): Promise<void> => {
-  const errors: unknown[] = [];
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let act = acts[next++]; act !== undefined; act = acts[next++]) {
-      try {
-        await act();
-      } catch (error) {
-        errors.push(error);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, acts.length) }, worker));
-  if (errors.length > 0) throw new AggregateError(errors, `${errors.length} of ${acts.length} annotations could not be written`);
-};

@@ -1,4 +1,4 @@
-import type { ClusterEvent, ClusterWriter, PoolProjection } from '../../actors/ports/cluster.ts';
+import type { ClusterEvent, ClusterWriter, HolderEffect, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Log } from '../../actors/ports.ts';
 import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
@@ -6,20 +6,25 @@ import { isForbidden, messageOf } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';
 import type { Connection } from './connection.ts';
 import { EventWriter } from './event-writer.ts';
+import { HolderMarks } from './holder-marks.ts';
 import { Lane, type Pace } from './lane.ts';
 import { ObjectWriter } from './object-writer.ts';
 import { PoolAnnotations, type Wanted } from './pool-annotations.ts';
 import type { Seen } from './source.ts';
+import { keyOf } from './trim.ts';
 
 export interface WriterTimings {
   /** For each object. */
   readonly pace: Pace;
   readonly backoff: BackoffTable;
+  /** How often it is looked whether somebody took a holder's taint off, ms. */
+  readonly recheckMs: number;
 }
 
 export const WRITER_TIMINGS: WriterTimings = {
   pace: { intervalMs: 50, burst: 4, impatienceMs: 1_000 },
   backoff: { firstMs: 250, factor: 2, maxMs: 30_000 },
+  recheckMs: 10_000,
 };
 
 export interface WriterOptions {
@@ -39,22 +44,42 @@ interface Desk {
   readonly writer: ObjectWriter;
   readonly status: Lane;
   readonly nodes: Lane;
+  readonly finalizer: Lane;
   projection: PoolProjection | null;
   wanted: Wanted | null;
 }
 
-/** Writes what the operator wants to be seen of its objects: status, annotations of nodes, Events. Each object has lanes of its own, so that none waits
+/** What a lane does. */
+interface Work {
+  readonly what: string;
+  /** For the log. */
+  readonly object?: string;
+  readonly run: () => Promise<void>;
+  readonly refused?: (error: unknown) => void;
+}
+
+/** The kind whose objects bear our finalizer. */
+const GUARDED = 'RoutedIP';
+
+/** Writes what the operator wants to be seen of its objects: status, annotations and taints of nodes, Events. Each object has lanes of its own, so that none waits
  *  for another; what fails is tried again until it works or something newer takes its place. */
 export class KubernetesWriter implements ClusterWriter {
   readonly #options: WriterOptions;
   readonly #timings: WriterTimings;
   readonly #events: EventWriter;
+  readonly #holders: HolderMarks;
   readonly #desks = new Map<string, Desk>();
 
   constructor(options: WriterOptions) {
     this.#options = options;
     this.#timings = options.timings ?? WRITER_TIMINGS;
     this.#events = new EventWriter({ ...options, backoff: this.#timings.backoff });
+    this.#holders = new HolderMarks({
+      ...options,
+      recheckMs: this.#timings.recheckMs,
+      lane: (run) => this.#lane({ what: 'taints', run }),
+      refused: (node, error) => this.#events.report(node, refusalOf(error, 'Taint')),
+    });
   }
 
   project(projection: PoolProjection): void {
@@ -74,8 +99,12 @@ export class KubernetesWriter implements ClusterWriter {
     desk.wanted = { annotated: {}, addresses };
     desk.nodes.request();
     await desk.nodes.whenIdle();
+    if (ref.kind === GUARDED && !desk.projection && this.#isOpen(desk)) {
+      desk.finalizer.request();
+      await desk.finalizer.whenIdle();
+    }
     // Stopped before it was done: whoever leads by now sees to it.
-    if (this.#desks.get(ref.uid) !== desk) return new Promise(() => undefined);
+    if (!this.#isOpen(desk)) return new Promise(() => undefined);
     // A pool that was projected again meanwhile stays.
     if (!desk.projection) this.#close(desk);
   }
@@ -88,15 +117,35 @@ export class KubernetesWriter implements ClusterWriter {
     return this.#desk(owner).writer.appendAddress(address);
   }
 
+  guard(ref: ObjectRef): Promise<void> {
+    return this.#desk(ref).writer.guard();
+  }
+
+  unguard(ref: ObjectRef): Promise<void> {
+    return this.#desk(ref).writer.unguard();
+  }
+
+  bindAddress(owner: ObjectRef, address: Address, origin: 'Found' | 'Created'): Promise<void> {
+    return this.#desk(owner).writer.bindAddress(address, origin);
+  }
+
+  markHolder(node: string, effect: HolderEffect): Promise<void> {
+    return this.#holders.mark(node, effect);
+  }
+
+  markHolders(wanted: Readonly<Record<string, HolderEffect>>, complete: boolean): void {
+    this.#holders.want(wanted, complete);
+  }
+
   async announce(owner: ObjectRef, event: ClusterEvent): Promise<void> {
-    const pool = `${owner.namespace}/${owner.name}`;
+    const pool = keyOf(owner.namespace, owner.name);
     this.#options.log.warn('announces', { pool, reason: event.reason, message: event.message });
     await this.#events.announce(owner, event);
   }
 
   async flush(graceMs: number): Promise<void> {
-    const lanes = [...this.#desks.values()].flatMap(({ status, nodes }) => [status, nodes]);
-    const all = Promise.all([...lanes.map((lane) => lane.whenIdle()), this.#events.whenIdle()]);
+    const lanes = [...this.#desks.values()].flatMap(({ status, nodes, finalizer }) => [status, nodes, finalizer]);
+    const all = Promise.all([...lanes.map((lane) => lane.whenIdle()), this.#holders.whenIdle(), this.#events.whenIdle()]);
     let cancel = (): void => undefined;
     const grace = new Promise<void>((resolve) => {
       cancel = this.#options.clock.after(graceMs, resolve);
@@ -108,6 +157,7 @@ export class KubernetesWriter implements ClusterWriter {
   /** Another process leads now: nothing that was to be written is written any more. */
   forget(): void {
     for (const desk of this.#desks.values()) this.#close(desk);
+    this.#holders.forget();
   }
 
   /** Writes nothing any more; what waits is dropped. */
@@ -119,7 +169,12 @@ export class KubernetesWriter implements ClusterWriter {
   #close(desk: Desk): void {
     desk.status.stop();
     desk.nodes.stop();
-    if (this.#desks.get(desk.ref.uid) === desk) this.#desks.delete(desk.ref.uid);
+    desk.finalizer.stop();
+    if (this.#isOpen(desk)) this.#desks.delete(desk.ref.uid);
+  }
+
+  #isOpen(desk: Desk): boolean {
+    return this.#desks.get(desk.ref.uid) === desk;
   }
 
   #desk(ref: ObjectRef): Desk {
@@ -134,16 +189,22 @@ export class KubernetesWriter implements ClusterWriter {
       writer,
       projection: null,
       wanted: null,
-      status: this.#lane(ref, 'status', () => writer.write(() => desk.projection)),
-      nodes: this.#lane(ref, 'annotations', async () => {
+      status: this.#laneOf(ref, 'status', 'UpdateStatus', () => writer.write(() => desk.projection)),
+      nodes: this.#laneOf(ref, 'annotations', 'Annotate', async () => {
         if (desk.wanted !== null) await annotations.write(desk.wanted);
       }),
+      finalizer: this.#laneOf(ref, 'finalizer', 'Release', () => writer.unguard(() => desk.projection === null && this.#isOpen(desk))),
     };
     this.#desks.set(ref.uid, desk);
     return desk;
   }
 
-  #lane(ref: ObjectRef, what: string, run: () => Promise<void>): Lane {
+  #laneOf(ref: ObjectRef, what: string, action: string, run: () => Promise<void>): Lane {
+    const refused = (error: unknown): void => this.#events.report(ref, refusalOf(error, action));
+    return this.#lane({ what, object: `${ref.kind} ${keyOf(ref.namespace, ref.name)}`, run, refused });
+  }
+
+  #lane({ what, object, run, refused }: Work): Lane {
     const { clock, log, random } = this.#options;
     return new Lane({
       clock,
@@ -152,22 +213,18 @@ export class KubernetesWriter implements ClusterWriter {
       run,
       failed: (error, retryInMs) => {
         const causes = error instanceof AggregateError ? error.errors : [error];
-        log.warn(`${what} not written`, {
-          object: `${ref.kind} ${ref.namespace}/${ref.name}`,
-          error: messageOf(causes[0]),
-          retryInMs: Math.round(retryInMs),
-        });
-        const refused = causes.find(isForbidden);
-        if (refused !== undefined) this.#events.report(ref, refusalOf(refused, what));
+        log.warn(`${what} not written`, { object, error: messageOf(causes[0]), retryInMs: Math.round(retryInMs) });
+        const refusal = causes.find(isForbidden);
+        if (refusal !== undefined) refused?.(refusal);
       },
     });
   }
 }
 
 /** Somebody has to mend the permissions: said where people look for what is wrong with the object. */
-const refusalOf = (error: unknown, what: string): ClusterEvent => ({
+const refusalOf = (error: unknown, action: string): ClusterEvent => ({
   type: 'Warning',
   reason: 'Forbidden',
-  action: what === 'status' ? 'UpdateStatus' : 'Annotate',
+  action,
   message: messageOf(error),
 });

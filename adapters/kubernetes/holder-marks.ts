@@ -1,0 +1,152 @@
+import type { HolderEffect } from '../../actors/ports/cluster.ts';
+import type { Clock } from '../../actors/ports.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import { isForbidden } from './api-error.ts';
+import type { Connection } from './connection.ts';
+import { inParallel } from './in-parallel.ts';
+import type { Lane } from './lane.ts';
+import { type WantedTaint, writeTaint } from './node-taint.ts';
+import type { Seen } from './source.ts';
+import type { SeenNode } from './trim.ts';
+
+export interface HolderMarksOptions {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  readonly seen: Seen;
+  /** How often it is looked whether somebody took a mark off, ms. */
+  readonly recheckMs: number;
+  lane(run: () => Promise<void>): Lane;
+  /** The cluster does not let us mark nodes. */
+  refused(node: ObjectRef, error: unknown): void;
+}
+
+/** The nodes that bear the holder's taint by right. */
+interface Wanted {
+  readonly effects: ReadonlyMap<string, HolderEffect>;
+  /** Whether all others are to bear none. */
+  readonly complete: boolean;
+}
+
+/** What was made of a node's taint, and what the watch showed of the node before: while it shows no more, our own write counts. */
+interface Written {
+  readonly effect: HolderEffect | null;
+  readonly before: SeenNode | undefined;
+}
+
+/** Keeps the taint of holders on the nodes that are to bear it, and takes it off those that are not. What is wrong is written again until it is
+ *  right; each node has one request at a time. */
+export class HolderMarks {
+  readonly #options: HolderMarksOptions;
+  readonly #turns = new Map<string, Promise<unknown>>();
+  /** Nodes that may bear a mark: one that the watches do not show any more is remembered here. */
+  readonly #bearing = new Set<string>();
+  readonly #written = new Map<string, Written>();
+  /** Nodes that were marked since the last word on all nodes, which therefore says nothing against them. */
+  readonly #marked = new Set<string>();
+  #wanted: Wanted | null = null;
+  #lane: Lane | null = null;
+  #cancelRecheck: () => void = () => undefined;
+
+  constructor(options: HolderMarksOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves once the node bears the taint, or is gone. @throws ServerUnreachable | ApiError */
+  async mark(node: string, effect: HolderEffect): Promise<void> {
+    this.#marked.add(node);
+    const before = [...this.#options.seen.nodes()].findLast((seen) => seen.node.name === node);
+    await this.#write(node, before, () => effect);
+  }
+
+  /** All that is to be from now on, whatever was wanted before. */
+  want(effects: Readonly<Record<string, HolderEffect>>, complete: boolean): void {
+    // Others may have led since it was written.
+    if (this.#wanted === null) this.#written.clear();
+    this.#wanted = { effects: new Map(Object.entries(effects)), complete };
+    this.#marked.clear();
+    this.#lane ??= this.#options.lane(() => this.#writeAll());
+    this.#lane.request();
+  }
+
+  whenIdle(): Promise<void> {
+    return this.#lane?.whenIdle() ?? Promise.resolve();
+  }
+
+  /** What was wanted is not written any more. */
+  forget(): void {
+    this.#cancelRecheck();
+    this.#lane?.stop();
+    this.#lane = null;
+    this.#wanted = null;
+    for (const known of [this.#bearing, this.#written, this.#marked]) known.clear();
+  }
+
+  /** Writes what differs. Every node is tried, whatever happens to another one. @throws AggregateError of all that failed; it may be repeated */
+  async #writeAll(): Promise<void> {
+    this.#recheckLater();
+    const nodes = new Map<string, SeenNode>();
+    for (const seen of this.#options.seen.nodes()) {
+      nodes.set(seen.node.name, seen);
+      if (seen.holder !== null) this.#bearing.add(seen.node.name);
+    }
+    const concerned = new Set([...this.#bearing, ...(this.#wanted?.effects.keys() ?? [])]);
+    const due = [...concerned].filter((node) => this.#isDue(node, nodes.get(node)));
+    let isTold = false;
+    const telling = (node: string) => async (): Promise<void> => {
+      try {
+        await this.#write(node, nodes.get(node), () => this.#targetOf(node));
+      } catch (error) {
+        // One Event says it of all nodes: it is the permission that is missing.
+        if (isForbidden(error) && !isTold) this.#options.refused(nodeRef(node), error);
+        isTold ||= isForbidden(error);
+        throw error;
+      }
+    };
+    await inParallel(due.map(telling));
+  }
+
+  #isDue(node: string, seen: SeenNode | undefined): boolean {
+    const target = this.#targetOf(node);
+    if (target === undefined) return false;
+    const written = this.#written.get(node);
+    const isOwnWord = written !== undefined && written.before === seen;
+    if ((isOwnWord ? written.effect : seen?.holder) !== target) return true;
+    if (target === null && !isOwnWord) this.#drop(node);
+    return false;
+  }
+
+  /** Undefined for what is left as it is. */
+  #targetOf(node: string): ReturnType<WantedTaint> {
+    if (this.#wanted === null) return undefined;
+    const { effects, complete } = this.#wanted;
+    return effects.get(node) ?? (complete && !this.#marked.has(node) ? null : undefined);
+  }
+
+  async #write(node: string, before: SeenNode | undefined, wanted: WantedTaint): Promise<void> {
+    this.#bearing.add(node);
+    const mine = (this.#turns.get(node) ?? Promise.resolve()).then(() => writeTaint(this.#options.connection, node, wanted));
+    const turn = mine.catch(() => undefined);
+    this.#turns.set(node, turn);
+    try {
+      const effect = await mine;
+      if (effect !== undefined) this.#written.set(node, { effect, before });
+      if (effect === null && before === undefined) this.#drop(node);
+    } finally {
+      if (this.#turns.get(node) === turn) this.#turns.delete(node);
+    }
+  }
+
+  #drop(node: string): void {
+    this.#bearing.delete(node);
+    this.#written.delete(node);
+  }
+
+  #recheckLater(): void {
+    const { clock, recheckMs } = this.#options;
+    this.#cancelRecheck();
+    this.#cancelRecheck = clock.after(recheckMs, () => this.#lane?.request());
+  }
+}
+
+/** As the kubelet names a node in Events: kubectl looks for the name in place of the uid. */
+const nodeRef = (name: string): ObjectRef => ({ kind: 'Node', namespace: '', name, uid: name });
