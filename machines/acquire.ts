@@ -1,8 +1,18 @@
 import { backoffMs, restMs } from './backoff.ts';
 import type { Decision } from './events.ts';
-import type { AnnounceInput, CreateFinding, CreateInput, CreateIntent, IntendCreateInput, Published, PublishInput } from './jobs.ts';
+import type {
+  AnnounceInput,
+  CreateFinding,
+  CreateInput,
+  CreateIntent,
+  IntendCreateInput,
+  Published,
+  PublishInput,
+  RoutedIPSubject,
+} from './jobs.ts';
 import { type Acquiring, isCreating, listed, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare } from './pool.ts';
 import { staff } from './pool-members.ts';
+import { cloudOf } from './provider-key.ts';
 import type { Address, JobFailure } from './types.ts';
 
 /** Creating addresses: the intent is recorded before the call, the address is published before it is used, and a call whose outcome is unknown
@@ -20,14 +30,28 @@ export const intendInput = (context: PoolContext): IntendCreateInput => ({
   provider: providerOf(context),
   owner: context.ref,
   region: context.spec?.region ?? '',
+  ...subjectOf(context),
 });
+
+/** What Jobs are told, where Jobs make the address. */
+function subjectOf({ spec, exposed }: PoolContext): { readonly subject?: RoutedIPSubject } {
+  const about = spec?.exposes?.subject;
+  return about ? { subject: { ...about, ports: exposed?.policy.ports ?? [], region: spec.region, epoch: 0, previous: null } } : {};
+}
 
 export function createInput(context: PoolContext): CreateInput {
   const { intent, inDoubtUntil } = context.acquiring;
   if (!intent) throw new Error(`pool ${context.id} creates an address without an intent`);
   // What the spec lists is not what was made, even if it appeared meanwhile: somebody may have made again what was listed already.
   const knownAddresses = [...new Set([...intent.knownAddresses, ...listed(context)])];
-  return { provider: providerOf(context), owner: context.ref, region: intent.region, intent: { ...intent, knownAddresses }, inDoubtUntil };
+  return {
+    provider: providerOf(context),
+    owner: context.ref,
+    region: intent.region,
+    intent: { ...intent, knownAddresses },
+    inDoubtUntil,
+    ...subjectOf(context),
+  };
 }
 
 export function publishInput(context: PoolContext): PublishInput {
@@ -154,8 +178,9 @@ export const announceInput = (context: PoolContext): AnnounceInput => ({
 function leftText(context: PoolContext): string {
   const { unpublished, unclear, intent } = context.acquiring;
   const provider = providerOf(context);
+  const elsewhere = context.exposed ? 'name it in spec.routedIP of another RoutedIP' : 'list it in spec.ips of another pool';
   const howTo = (address: string): string =>
-    `delete it (${provider === 'digitalocean' ? `doctl compute reserved-ip delete ${address}` : `at ${provider}`}) or list it in spec.ips of another pool`;
+    `delete it (${cloudOf(provider) === 'digitalocean' ? `doctl compute reserved-ip delete ${address}` : `at ${provider}`}) or ${elsewhere}`;
   if (unpublished !== null)
     return `${unpublished} was made for this pool, which was deleted meanwhile, and belongs to nobody: ${howTo(unpublished)}`;
   const whose = 'belongs to nobody, since the pool was deleted meanwhile';

@@ -35,6 +35,8 @@ export interface SpecObserved extends Timed {
   readonly conflicts: Readonly<Record<Address, string>>;
   /** Whether the object cannot go without our leave; absent where nothing depends on that. */
   readonly guarded?: boolean;
+  /** An address that we did not make is to be deleted like one that we did; absent for false. */
+  readonly deleteAdopted?: boolean;
 }
 
 /** The nodes and pods that the pool's selectors let through, as they are now. */
@@ -77,6 +79,8 @@ export interface Cleared extends Timed {
 /** The pool's object is gone or going. */
 export interface Deleted extends Timed {
   readonly type: 'DELETED';
+  /** A person wants it gone without another call to the provider; absent for false. */
+  readonly force?: boolean;
 }
 
 // ---- facts, from the world or the pool to an address
@@ -137,10 +141,15 @@ export interface NodeGranted extends Timed {
   readonly spaced: boolean;
 }
 
+export type RetirePolicy = 'Retain' | 'Delete' | 'DeleteAdopted';
+
 /** The address is no longer wanted: leave it where it is, or delete it. */
 export interface Retire extends Timed {
   readonly type: 'RETIRE';
-  readonly policy: 'Retain' | 'Delete';
+  /** `DeleteAdopted` deletes it even if it was there before us. */
+  readonly policy: RetirePolicy;
+  /** A person wants it gone without another call; absent for false. */
+  readonly force?: boolean;
 }
 
 /** The address is known, unlocked, and wants a node. A grant that it had is given back. */

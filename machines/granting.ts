@@ -2,8 +2,8 @@ import { isHeld, keeping } from './absences.ts';
 import { nodesFull } from './claims.ts';
 import { adopted, rebasedContest, restsUntil, triedAgain } from './contention.ts';
 import { type Grants, grants, type Member } from './grants.ts';
-import { entries, familyServed, type Next, next, type PoolContext, tell } from './pool.ts';
-import type { Address } from './types.ts';
+import { entries, familyServed, type Next, next, type PoolContext, tell, turnClaim } from './pool.ts';
+import type { Address, Candidate } from './types.ts';
 
 /** A pool hands out nodes: what `grants` decides, as changes of the pool and messages to its addresses. */
 
@@ -29,7 +29,7 @@ export const decideGrants = (given: PoolContext, at: number): Grants => {
   const decided = grants(
     {
       members: context.members,
-      candidates: context.candidates,
+      candidates: inOrder(context),
       keeping: keeping(context, at),
       leaving: context.leaving,
       fullNodes: nodesFull(context.fullNodes, familyServed(context)),
@@ -37,12 +37,29 @@ export const decideGrants = (given: PoolContext, at: number): Grants => {
       occupied: context.occupied,
       resting: restingIn(context, at),
       coolOffMs: context.spec?.coolOffMs ?? 0,
-      lastAssignmentAt: context.lastAssignmentAt,
+      lastAssignmentAt: lastAssignment(context),
+      othersTurn: isOthersTurn(context),
     },
     at,
   );
   return isHeld(context) ? { ...decided, reliefs: [] } : decided;
 };
+
+/** Of the nodes that serve a Service the youngest comes first; of equals the one with fewer addresses, then the first by name. */
+function inOrder({ spec, candidates, exposed }: PoolContext): readonly Candidate[] {
+  if (!spec?.exposes) return candidates;
+  const load = ({ name }: Candidate): number => exposed?.shared.loads[name] ?? 0;
+  return [...candidates].sort((a, b) => b.createdAt - a.createdAt || load(a) - load(b) || (a.name < b.name ? -1 : 1));
+}
+
+/** When an address of those whose assignments are spaced together was last confirmed on a new node. */
+function lastAssignment({ lastAssignmentAt, exposed, spec }: PoolContext): number | null {
+  const shared = spec?.exposes?.turn ? (exposed?.shared.lastAssignmentAt ?? null) : null;
+  return shared === null ? lastAssignmentAt : Math.max(shared, lastAssignmentAt ?? 0);
+}
+
+const isOthersTurn = ({ spec, fullNodes }: PoolContext): boolean =>
+  Boolean(spec?.exposes?.turn) && fullNodes.includes(turnClaim(spec?.exposes?.turn ?? ''));
 
 /** The addresses that are left to somebody else for a time, each with the end of it. */
 const restingIn = ({ members, spec }: PoolContext, at: number): Readonly<Record<Address, number>> =>

@@ -44,6 +44,8 @@ export interface GrantInput {
   readonly resting: Readonly<Record<Address, number>>;
   readonly coolOffMs: number;
   readonly lastAssignmentAt: number | null;
+  /** Somebody with whom assignments are spaced has a grant that is not confirmed yet; absent for false. */
+  readonly othersTurn?: boolean;
 }
 
 export interface Grant {
@@ -167,11 +169,12 @@ const untilOf = (input: GrantInput, name: string, at: number): readonly number[]
 
 /** How many grants the cool-off lets through now, and when it lets the next one through if time alone decides. */
 export function spacingOf(
-  input: Pick<GrantInput, 'members' | 'coolOffMs' | 'lastAssignmentAt'>,
+  input: Pick<GrantInput, 'members' | 'coolOffMs' | 'lastAssignmentAt' | 'othersTurn'>,
   at: number,
 ): { room: number; opensAt: number | null } {
   if (input.coolOffMs === 0) return { room: Number.POSITIVE_INFINITY, opensAt: null };
-  if (Object.values(input.members).some((member) => member.node && !member.confirmed)) return { room: 0, opensAt: null };
+  const isOurs = Object.values(input.members).some((member) => member.node && !member.confirmed);
+  if (isOurs || input.othersTurn) return { room: 0, opensAt: null };
   const opensAt = input.lastAssignmentAt === null ? 0 : Math.min(input.lastAssignmentAt, at) + input.coolOffMs;
   return opensAt > at ? { room: 0, opensAt } : { room: 1, opensAt: null };
 }

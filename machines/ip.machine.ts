@@ -3,13 +3,14 @@ import { durable } from './durable.machine.ts';
 import type { Decision, SpawnedChart } from './events.ts';
 import type { AddressContext, AddressInput, AddressSettings, AnyAddressEvent } from './ip.ts';
 import * as ip from './ip.ts';
+import * as walls from './ip-firewall.ts';
 
 /** One address, whoever owns it: Unassigned → Electing → FirewallOpening → Assigning → Pruning → Stable, plus CoolOff, and Released at the end.
  *  An address without a firewall passes FirewallOpening and Pruning by without a stop. */
 export const ipMachine = (settings: AddressSettings) => {
   const base = setup({
     types: {} as { context: AddressContext; events: AnyAddressEvent; input: AddressInput },
-    actors: { find: durable('find'), assign: durable('assign'), release: durable('release') },
+    actors: { find: durable('find'), assign: durable('assign'), release: durable('release'), elect: durable('elect') },
     actions: {
       tell: (_, _params: { to: string; event: { type: string } }) => {},
       spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
@@ -41,8 +42,10 @@ export const ipMachine = (settings: AddressSettings) => {
         question: decide(ip.question),
         noteNode: decide(ip.noteNode),
         notePolicy: decide(ip.notePolicy),
-        claimOpen: decide(ip.claimOpen),
-        claimPrune: decide(ip.claimPrune),
+        notePruned: decide(walls.notePruned),
+        abandon: decide(walls.abandon),
+        claimOpen: decide(walls.claimOpen),
+        claimPrune: decide(walls.claimPrune),
         settle: decide(ip.settle),
         doubt: decide(ip.doubt(settings)),
         giveBack: decide(ip.giveBack),
@@ -62,15 +65,20 @@ export const ipMachine = (settings: AddressSettings) => {
       guards: {
         isKnown: asks(ip.isKnown),
         holdsAlready: asks(ip.holdsAlready),
-        holdsAlreadyAndManaged: asks((context) => ip.holdsAlready(context) && ip.isManaged(context)),
+        holdsAlreadyAndOpens: asks((context) => ip.holdsAlready(context) && walls.opens(context)),
         confirmedHere: asks(ip.confirmedHere),
-        unmanaged: asks((context) => !ip.isManaged(context)),
-        unmanagedAndDeleted: asks((context) => !ip.isManaged(context) && ip.isDeleted(context)),
-        unmanagedAndRetiring: asks((context) => !ip.isManaged(context) && ip.isRetiring(context)),
-        unmanagedAndConfirmed: asks((context) => !ip.isManaged(context) && ip.confirmedHere(context)),
-        opensFirst: asks(ip.opensFirst),
-        opensAfter: asks(({ policy }) => policy.firewall !== null && policy.postAllow),
-        opensNothingYet: asks((context) => !ip.opensNow(context)),
+        prunesNothing: asks(walls.prunesNothing),
+        prunesNothingAndDeletes: asks((context) => walls.prunesNothing(context) && ip.isDeleted(context)),
+        prunesNothingAndRetires: asks((context) => walls.prunesNothing(context) && ip.isRetiring(context)),
+        prunesMore: asks(walls.prunesMore),
+        opensNothingMore: asks((context) => !walls.opens(context) && ip.confirmedHere(context)),
+        policyMatters: asks(walls.policyMatters),
+        endsFirewallWait: asks(walls.endsFirewallWait),
+        isForced: asks(ip.isForced),
+        marks: asks(walls.marks),
+        opensFirst: asks(walls.opensFirst),
+        opensAfter: asks(walls.opensAfter),
+        opensNothingYet: asks((context) => !walls.opensNow(context)),
         isRetiring: asks(ip.isRetiring),
         isDeleted: asks(ip.isDeleted),
         leavesInDoubt: asks(ip.leavesInDoubt),
@@ -84,11 +92,12 @@ export const ipMachine = (settings: AddressSettings) => {
         nodeInUse: asks(ip.failsAs('NodeInUse')),
         notFound: asks(ip.failsAs('NotFound')),
         isElsewhere: asks(ip.failsAs('Conflict')),
+        isElsewhereAndStays: asks((context, event) => ip.failsAs('Conflict')(context, event) && !ip.isRetiring(context)),
         spacedAndUnconfirmed: asks((context) => context.spaced && !ip.confirmedHere(context)),
         spacedAndSettled: asks((context, event) => context.spaced && ip.isSettled(context, event)),
         unauthorized: asks((context) => context.failure?.kind === 'Unauthorized'),
         unauthorizedAndRetiring: asks((context) => context.failure?.kind === 'Unauthorized' && ip.isRetiring(context)),
-        resumesOpening: asks(ip.resumesOpening),
+        resumesOpening: asks(walls.resumesOpening),
         resumesAssigning: asks((context) => context.resume === 'Assigning' && ip.goesOn(context)),
         resumesPruning: asks((context) => context.resume === 'Pruning' && (ip.goesOn(context) || ip.isRetiring(context))),
         resumesReleasing: asks((context) => context.resume === 'Releasing'),
@@ -101,7 +110,10 @@ export const ipMachine = (settings: AddressSettings) => {
       on: {
         NODE_OBSERVED: { actions: 'noteNode' },
         POLICY_OBSERVED: { actions: 'notePolicy' },
-        RETIRE: { target: '.Pruning', actions: ['retire', 'leave'] },
+        RETIRE: [
+          { guard: 'isForced', target: '.Released', actions: ['retire', 'abandon'] },
+          { target: '.Pruning', actions: ['retire', 'leave'] },
+        ],
       },
       states: {
         Unassigned: {
@@ -137,18 +149,39 @@ export const ipMachine = (settings: AddressSettings) => {
         },
         Electing: {
           description: 'Took the grant. Decides what is to be done first: nothing, when the address sits on that node already.',
-          always: [
-            { guard: 'holdsAlreadyAndManaged', target: 'FirewallOpening', actions: 'adopt' },
-            { guard: 'holdsAlready', target: 'Pruning', actions: 'adopt' },
-            { guard: 'opensFirst', target: 'FirewallOpening' },
-            { target: 'Assigning' },
-          ],
+          initial: 'Choosing',
+          states: {
+            Choosing: {
+              always: [
+                { guard: 'holdsAlreadyAndOpens', target: '#ip.FirewallOpening', actions: 'adopt' },
+                { guard: 'holdsAlready', target: '#ip.Pruning', actions: 'adopt' },
+                { guard: 'marks', target: 'Marking' },
+                { target: 'Going' },
+              ],
+            },
+            Marking: {
+              description:
+                'Marks the node as a holder, so that Pods that need not be there go elsewhere. A mark that cannot be put on keeps nothing back.',
+              invoke: {
+                src: 'elect',
+                id: 'elect',
+                input: ({ context }) => ip.electInput(context),
+                onDone: 'Going',
+                onError: 'Going',
+              },
+              on: {
+                NODE_OBSERVED: [{ guard: 'losesNode', target: '#ip.Unassigned', actions: 'noteNode' }, { actions: 'noteNode' }],
+                RESUME: { target: 'Marking', reenter: true },
+              },
+            },
+            Going: { always: [{ guard: 'opensFirst', target: '#ip.FirewallOpening' }, { target: '#ip.Assigning' }] },
+          },
         },
         FirewallOpening: {
           description: 'Claims its ports on the granted node. Additive only: the former holder keeps serving.',
           entry: 'claimOpen',
           always: [
-            { guard: 'unmanagedAndConfirmed', target: 'Pruning' },
+            { guard: 'opensNothingMore', target: 'Pruning' },
             { guard: 'opensNothingYet', target: 'Assigning' },
           ],
           on: {
@@ -158,7 +191,10 @@ export const ipMachine = (settings: AddressSettings) => {
               { target: 'CoolOff', actions: 'coolOffToOpen' },
             ],
             NODE_OBSERVED: [{ guard: 'losesNode', target: 'Unassigned', actions: 'noteNode' }, { actions: 'noteNode' }],
-            POLICY_OBSERVED: { target: 'FirewallOpening', reenter: true, actions: 'notePolicy' },
+            POLICY_OBSERVED: [
+              { guard: 'policyMatters', target: 'FirewallOpening', reenter: true, actions: 'notePolicy' },
+              { actions: 'notePolicy' },
+            ],
             RESUME: { target: 'FirewallOpening', reenter: true },
           },
         },
@@ -186,7 +222,7 @@ export const ipMachine = (settings: AddressSettings) => {
             ],
           },
           on: {
-            RETIRE: { actions: 'retire' },
+            RETIRE: [{ guard: 'isForced', target: 'Released', actions: ['retire', 'abandon'] }, { actions: 'retire' }],
             RESUME: { target: 'Assigning', reenter: true, actions: 'doubt' },
           },
         },
@@ -195,23 +231,31 @@ export const ipMachine = (settings: AddressSettings) => {
           entry: 'claimPrune',
           always: [
             { guard: 'leavesInDoubt', target: 'CoolOff', actions: 'awaitDoubt' },
-            { guard: 'unmanagedAndDeleted', target: 'Releasing' },
-            { guard: 'unmanagedAndRetiring', target: 'Released' },
-            { guard: 'unmanaged', target: 'Stable', actions: 'settle' },
+            { guard: 'prunesNothingAndDeletes', target: 'Releasing' },
+            { guard: 'prunesNothingAndRetires', target: 'Released' },
+            { guard: 'prunesNothing', target: 'Stable', actions: 'settle' },
           ],
           on: {
             PRUNED: [
-              { guard: 'isDeleted', target: 'Releasing' },
-              { guard: 'isRetiring', target: 'Released' },
-              { target: 'Stable', actions: 'settle' },
+              { guard: 'prunesMore', target: 'Pruning', reenter: true, actions: 'notePruned' },
+              { guard: 'isDeleted', target: 'Releasing', actions: 'notePruned' },
+              { guard: 'isRetiring', target: 'Released', actions: 'notePruned' },
+              { target: 'Stable', actions: ['notePruned', 'settle'] },
             ],
-            REFUSED: { target: 'CoolOff', actions: 'coolOffToPrune' },
+            REFUSED: [
+              { guard: 'isElsewhereAndStays', target: 'Unassigned', actions: 'question' },
+              { target: 'CoolOff', actions: 'coolOffToPrune' },
+            ],
             NODE_OBSERVED: [{ guard: 'losesNode', target: 'Unassigned', actions: 'noteNode' }, { actions: 'noteNode' }],
             POLICY_OBSERVED: [
-              { guard: 'isRetiring', target: 'Pruning', reenter: true, actions: 'notePolicy' },
-              { target: 'FirewallOpening', actions: 'notePolicy' },
+              { guard: 'isRetiring', actions: 'notePolicy' },
+              { guard: 'policyMatters', target: 'FirewallOpening', actions: 'notePolicy' },
+              { actions: 'notePolicy' },
             ],
-            RETIRE: { target: 'Pruning', reenter: true, actions: ['retire', 'leave'] },
+            RETIRE: [
+              { guard: 'isForced', target: 'Released', actions: ['retire', 'abandon'] },
+              { target: 'Pruning', reenter: true, actions: ['retire', 'leave'] },
+            ],
             RESUME: { target: 'Pruning', reenter: true },
           },
         },
@@ -221,7 +265,7 @@ export const ipMachine = (settings: AddressSettings) => {
           initial: 'Holding',
           on: {
             NODE_OBSERVED: [{ guard: 'losesNode', target: 'Unassigned', actions: 'noteNode' }, { actions: 'noteNode' }],
-            POLICY_OBSERVED: { target: 'FirewallOpening', actions: 'notePolicy' },
+            POLICY_OBSERVED: [{ guard: 'policyMatters', target: 'FirewallOpening', actions: 'notePolicy' }, { actions: 'notePolicy' }],
           },
           states: {
             Holding: {
@@ -265,6 +309,7 @@ export const ipMachine = (settings: AddressSettings) => {
               { guard: 'reappears', target: 'Unassigned', actions: 'learn' },
               { guard: 'differsAndSettled', actions: 'question' },
             ],
+            POLICY_OBSERVED: [{ guard: 'endsFirewallWait', target: 'FirewallOpening', actions: 'notePolicy' }, { actions: 'notePolicy' }],
             SECRET_OBSERVED: [
               { guard: 'unauthorizedAndRetiring', target: 'Pruning' },
               { guard: 'unauthorized', target: 'Unassigned' },
@@ -281,7 +326,10 @@ export const ipMachine = (settings: AddressSettings) => {
             onDone: 'Released',
             onError: { target: 'CoolOff', actions: 'coolOffToRelease' },
           },
-          on: { RETIRE: {}, RESUME: { target: 'Releasing', reenter: true } },
+          on: {
+            RETIRE: [{ guard: 'isForced', target: 'Released', actions: ['retire', 'abandon'] }, {}],
+            RESUME: { target: 'Releasing', reenter: true },
+          },
         },
         Released: { type: 'final', description: 'Is no longer wanted; its record goes.', entry: 'sayGone' },
       },

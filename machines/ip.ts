@@ -1,7 +1,8 @@
 import { type BackoffTables, backoffMs, restMs } from './backoff.ts';
 import { nodeClaim } from './claims.ts';
-import type { AddressEvent, Decision, Effect, FirewallPolicy } from './events.ts';
-import type { AssignInput, Confirmation, FindInput, ReleaseInput } from './jobs.ts';
+import type { AddressEvent, Decision, Effect, FirewallPolicy, RetirePolicy } from './events.ts';
+import { NO_FIREWALL, portsOn } from './firewall-policy.ts';
+import type { AssignInput, Confirmation, ElectInput, FindInput, ReleaseInput, RoutedIPSubject } from './jobs.ts';
 import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, ProviderID } from './types.ts';
 
 /** What an address remembers: the least that decides. */
@@ -30,13 +31,17 @@ export interface AddressContext {
   /** Not null while an assign may still take effect although its outcome is unknown: nothing is sent before this time (ms since the epoch) and a read. */
   readonly inDoubtUntil: number | null;
   readonly policy: FirewallPolicy;
+  /** Firewalls on which it may have claims. */
+  readonly claimed: readonly ActorId[];
+  /** How many addresses one node may hold, where that is not up to the provider alone; null else. */
+  readonly perNode: number | null;
   readonly failure: JobFailure | null;
   /** Failures in a row. */
   readonly attempts: number;
   readonly coolOffUntil: number | null;
   /** Where CoolOff goes on. */
   readonly resume: ResumeState;
-  readonly retiring: 'Retain' | 'Delete' | null;
+  readonly retiring: RetirePolicy | null;
 }
 
 export type ResumeState = 'Unassigned' | 'FirewallOpening' | 'Assigning' | 'Pruning' | 'Releasing';
@@ -50,20 +55,25 @@ export interface AddressInput {
   /** What the provider reported, null when nothing usable is known. */
   readonly observed: ObservedAddress | null;
   readonly remembered?: Remembered;
+  /** Of a RoutedIP; absent for no firewall. */
+  readonly policy?: FirewallPolicy;
+  readonly perNode?: number;
 }
 
 /** What a rebuild takes over from the owner's status. */
 export interface Remembered {
   readonly epoch: number;
   readonly inDoubtUntil: number | null;
+  /** Firewalls to which something was added for it. */
+  readonly claimed?: readonly ActorId[];
 }
 
 /** Outcomes of the jobs that the chart invokes, as events. */
 export type AddressOutcome =
   | { readonly type: 'xstate.done.actor.find'; readonly output: ObservedAddress; readonly at: number }
   | { readonly type: 'xstate.done.actor.assign'; readonly output: Confirmation; readonly at: number }
-  | { readonly type: 'xstate.done.actor.release'; readonly output: unknown; readonly at: number }
-  | { readonly type: `xstate.error.actor.${'find' | 'assign' | 'release'}`; readonly error: JobFailure; readonly at: number };
+  | { readonly type: `xstate.done.actor.${'release' | 'elect'}`; readonly output: unknown; readonly at: number }
+  | { readonly type: `xstate.error.actor.${'find' | 'assign' | 'release' | 'elect'}`; readonly error: JobFailure; readonly at: number };
 
 export type AnyAddressEvent = AddressEvent | AddressOutcome;
 
@@ -73,8 +83,6 @@ export interface AddressSettings {
   /** How long a call may still take effect after it was sent, ms. */
   readonly callDeadlineMs: number;
 }
-
-export const NO_FIREWALL: FirewallPolicy = { firewall: null, postAllow: false, ports: [] };
 
 export const addressContext = (input: AddressInput): AddressContext => ({
   id: input.id,
@@ -92,7 +100,9 @@ export const addressContext = (input: AddressInput): AddressContext => ({
   previous: [],
   epoch: input.remembered?.epoch ?? 0,
   inDoubtUntil: input.remembered?.inDoubtUntil ?? null,
-  policy: NO_FIREWALL,
+  policy: input.policy ?? NO_FIREWALL,
+  claimed: input.remembered?.claimed ?? [],
+  perNode: input.perNode ?? null,
   failure: null,
   attempts: 0,
   coolOffUntil: null,
@@ -109,21 +119,36 @@ const toPool = (context: AddressContext, event: { readonly type: string; readonl
 
 // ---------------------------------------------------------------- what jobs are given
 
-export const findInput = ({ provider, address, inDoubtUntil }: AddressContext): FindInput => ({
-  provider,
-  address,
-  notBefore: inDoubtUntil,
-});
-
-export function assignInput({ provider, address, holder, elected, inDoubtUntil }: AddressContext): AssignInput {
-  if (!elected) throw new Error(`address ${address} is assigned without a node`);
-  return { provider, address, holder, node: elected, inDoubtUntil };
+/** What Jobs are told, where Jobs drive the address. */
+function subjectOf({ policy, region, epoch, elected, assigned, previous }: AddressContext): { readonly subject?: RoutedIPSubject } {
+  if (!policy.subject) return {};
+  const former = assigned && assigned.name !== elected?.name ? assigned : (previous.at(-1) ?? null);
+  return { subject: { ...policy.subject, ports: elected ? portsOn(policy, elected.name) : policy.ports, region, epoch, previous: former } };
 }
 
-export const releaseInput = ({ provider, address, retiring }: AddressContext): ReleaseInput => ({
-  provider,
-  address,
-  policy: retiring ?? 'Retain',
+export const findInput = (context: AddressContext): FindInput => ({
+  provider: context.provider,
+  address: context.address,
+  notBefore: context.inDoubtUntil,
+  ...subjectOf(context),
+});
+
+export function assignInput(context: AddressContext): AssignInput {
+  const { provider, address, holder, elected, inDoubtUntil } = context;
+  if (!elected) throw new Error(`address ${address} is assigned without a node`);
+  return { provider, address, holder, node: elected, inDoubtUntil, ...subjectOf(context) };
+}
+
+export function electInput({ provider, address, elected, policy }: AddressContext): ElectInput {
+  if (!elected || !policy.taint) throw new Error(`address ${address} marks no node`);
+  return { provider, address, node: elected, effect: policy.taint };
+}
+
+export const releaseInput = (context: AddressContext): ReleaseInput => ({
+  provider: context.provider,
+  address: context.address,
+  policy: isDeleted(context) ? 'Delete' : 'Retain',
+  ...subjectOf(context),
 });
 
 // ---------------------------------------------------------------- guards: claims about the context and the event
@@ -137,17 +162,12 @@ export const holdsAlready = ({ elected, holder, inDoubtUntil }: AddressContext):
 export const confirmedHere = ({ elected, assigned }: AddressContext): boolean =>
   elected !== null && assigned?.name === elected.name && assigned.providerID === elected.providerID;
 
-export const isManaged = ({ policy }: AddressContext): boolean => policy.firewall !== null;
-export const opensFirst = ({ policy }: AddressContext): boolean => policy.firewall !== null && !policy.postAllow;
-/** There is a firewall, and its time has come: at once, or once the assignment is confirmed. */
-export const opensNow = (context: AddressContext): boolean => opensFirst(context) || (isManaged(context) && confirmedHere(context));
 /** After a wait the node is still the one, and nothing was said of the address that has to be read first. */
 export const goesOn = ({ eligible, known }: AddressContext): boolean => eligible && known;
-/** After a wait the firewall comes first, too: its ports may have changed meanwhile, and what is open is answered at once. */
-export const resumesOpening = (context: AddressContext): boolean =>
-  goesOn(context) && (context.resume === 'FirewallOpening' || (context.resume === 'Assigning' && opensFirst(context)));
 export const isRetiring = ({ retiring }: AddressContext): boolean => retiring !== null;
-export const isDeleted = ({ retiring, origin }: AddressContext): boolean => retiring === 'Delete' && origin === 'Created';
+export const isDeleted = ({ retiring, origin }: AddressContext): boolean =>
+  retiring === 'DeleteAdopted' || (retiring === 'Delete' && origin === 'Created');
+export const isForced = (_: AddressContext, event: AnyAddressEvent): boolean => event.type === 'RETIRE' && event.force === true;
 
 /** The fact says that the granted node may no longer hold the address. */
 export const losesNode = (context: AddressContext, event: AnyAddressEvent): boolean =>
@@ -169,8 +189,16 @@ export const reappears = (context: AddressContext, event: AnyAddressEvent): bool
 
 const failureIn = (event: AnyAddressEvent): JobFailure | null => {
   if ('error' in event) return event.error;
-  return event.type === 'REFUSED' ? { kind: event.kind, message: event.reason, retryAfterMs: null, unknownOutcome: false } : null;
+  return event.type === 'REFUSED' ? refusal(event) : null;
 };
+
+/** A firewall's refusal says nothing about the address: what it does not find is the firewall. */
+function refusal({ kind, reason: message }: { readonly kind: JobFailure['kind']; readonly reason: string }): JobFailure {
+  const failure = { message, retryAfterMs: null, unknownOutcome: false };
+  if (kind === 'NotFound') return { ...failure, kind: 'Invalid', reason: 'FirewallNotFound' };
+  if (kind === 'Invalid') return { ...failure, kind, reason: 'FirewallLimit' };
+  return { ...failure, kind, reason: kind === 'Conflict' ? 'PruneDeferred' : 'FirewallNotReady' };
+}
 
 export const failsAs =
   (...kinds: readonly JobFailure['kind'][]) =>
@@ -329,27 +357,6 @@ export function giveBack(context: AddressContext, event: AnyAddressEvent): Next 
   const given = { ...context, failure, attempts: context.attempts + 1, inDoubtUntil };
   return next(returned ? { ...given, elected: null, eligible: false } : given, told);
 }
-
-// ---------------------------------------------------------------- the firewall, when the address has one
-
-const claim =
-  (mode: 'open' | 'prune') =>
-  (context: AddressContext): Next => {
-    const { firewall, ports } = context.policy;
-    if (firewall === null || (mode === 'open' && !opensNow(context))) return next(context);
-    const leaving = context.retiring !== null;
-    const event = {
-      type: 'CLAIM' as const,
-      claimant: context.id,
-      node: leaving ? null : context.elected,
-      ports: leaving ? [] : ports,
-      mode,
-    };
-    return next(context, { type: 'claim', params: { to: firewall, event } });
-  };
-
-export const claimOpen = claim('open');
-export const claimPrune = claim('prune');
 
 /** Claims on the nodes that this address stands on or may come to stand on: no other address of its family may be granted one of them. */
 export function claimedNodes({ address, elected, assigned }: AddressContext): readonly string[] {

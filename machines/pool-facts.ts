@@ -1,9 +1,10 @@
 import { observeAbsences, tellMembers } from './absences.ts';
 import { familyOf } from './address.ts';
 import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } from './events.ts';
-import { queryOf } from './match.ts';
-import { familyServed, lacks, type Next, next, type PoolContext, wanted } from './pool.ts';
+import { checkExposed, observeService } from './exposing.ts';
+import { familyServed, lacks, type Next, next, type PoolContext, queryIn, wanted } from './pool.ts';
 import { staff } from './pool-members.ts';
+import { servingStandings } from './serving-nodes.ts';
 import { standings } from './standings.ts';
 import type { ObservedAddress, ProviderID } from './types.ts';
 import { checkPoolSpec } from './validate.ts';
@@ -12,16 +13,18 @@ import { checkPoolSpec } from './validate.ts';
  *  watches nothing, so what was known of them ages unseen until they are told again. */
 export function observeSpec(context: PoolContext, event: SpecObserved): Next {
   if (event.generation < context.generation) return next(context);
-  const checked = checkPoolSpec(event.spec, event.registry);
+  const { context: known, checked } = context.exposed
+    ? checkExposed(context, event)
+    : { context, checked: checkPoolSpec(event.spec, event.registry) };
   const { conflicts } = event;
-  if (!checked.spec) return next({ ...context, generation: event.generation, conflicts, error: checked.error, query: null });
+  if (!checked.spec) return next({ ...known, generation: event.generation, conflicts, error: checked.error, query: null });
   const { spec } = checked;
   // What a spec does not list that is newer than its publication a person has taken out since.
   const isNewer = event.generation >= context.acquiring.publishedIn;
   const published = isNewer ? [] : context.acquiring.published.filter((address) => !spec.ips.includes(address));
   const settled = context.acquiring.unclear.some((address) => spec.ips.includes(address));
   const acquiring = { ...context.acquiring, published, ...(settled && { unclear: [], intent: null }) };
-  const observed = { ...context, generation: event.generation, spec, conflicts, error: null, acquiring };
+  const observed = { ...known, generation: event.generation, spec, conflicts, error: null, acquiring };
   // What kept an address from being created is no trouble any more once none is missing.
   return staff(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
 }
@@ -30,8 +33,10 @@ export function observeSpec(context: PoolContext, event: SpecObserved): Next {
  *  back-off of nodes that are gone. */
 export function observeCluster(context: PoolContext, event: ClusterObserved): Next {
   const { spec } = context;
-  if (!spec || event.query !== queryOf(spec.match)) return next(context);
-  const found = standings(event.nodes, event.pods, spec);
+  if (!spec || event.query !== queryIn(spec)) return next(context);
+  const found = spec.exposes
+    ? servingStandings(event.nodes, event.service ?? null, { ...spec, tolerations: spec.match.tolerations ?? [] })
+    : standings(event.nodes, event.pods, spec);
   const byName = new Map(found.matching.map((node) => [node.name, node]));
   const known = context.candidates.flatMap(({ name }) => byName.get(name) ?? []);
   const names = new Set(known.map(({ name }) => name));
@@ -39,7 +44,9 @@ export function observeCluster(context: PoolContext, event: ClusterObserved): Ne
   const there = new Set(event.nodes.map(({ name }) => name));
   const backOff = Object.fromEntries(Object.entries(context.backOff).filter(([name]) => there.has(name)));
   const after = observeAbsences(context, found, event.query, event.at);
-  return staff(tellMembers({ ...after, query: event.query, candidates, leaving: found.leaving, backOff }, event.at));
+  const told = tellMembers({ ...after, query: event.query, candidates, leaving: found.leaving, backOff }, event.at);
+  const exposed = observeService(told.context, event.service ?? null);
+  return staff({ context: exposed.context, effects: [...told.effects, ...exposed.effects] });
 }
 
 /** What the provider reports of all addresses: lets the members that wait for it start. */
@@ -51,7 +58,8 @@ export function observeProvider(context: PoolContext, event: ProviderObserved): 
 /** After a load: the nodes may have changed since, and are told again. Nothing is granted or created before. */
 export const forgetFacts = (context: PoolContext): Next => next({ ...context, query: null });
 
-export const observeClaims = (context: PoolContext, event: ClaimsObserved): Next => staff({ ...context, fullNodes: event.fullNodes });
+export const observeClaims = (context: PoolContext, { fullNodes, shared }: ClaimsObserved): Next =>
+  staff({ ...context, fullNodes, ...(shared && context.exposed && { exposed: { ...context.exposed, shared } }) });
 
 const occupiedBy = (context: PoolContext, observed: readonly ObservedAddress[]): readonly ProviderID[] => {
   const members = new Set<string>(wanted(context));

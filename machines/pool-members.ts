@@ -1,6 +1,7 @@
 import { backoffMs } from './backoff.ts';
 import { moved, NO_CONTEST } from './contention.ts';
-import type { Assigned, Effect, Failed, Ready } from './events.ts';
+import type { Assigned, Effect, Failed, Ready, RetirePolicy } from './events.ts';
+import { bind } from './exposing.ts';
 import { absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
 import type { AddressInput } from './ip.ts';
@@ -40,10 +41,9 @@ export function staff(input: PoolContext | Next): Next {
     rank += 1;
     added.push({ type: 'spawn', params: { chart: 'ip', id: addressActor(context.id, address), input: addressInput(context, address) } });
   }
-  return next({ ...context, members, nextRank: rank, provider: context.spec.provider, provided: {}, remembered: {} }, [
-    ...effects,
-    ...added,
-  ]);
+  const [only] = Object.keys(members) as Address[];
+  const bound = only ? bind(context, only) : context;
+  return next({ ...bound, members, nextRank: rank, provider: context.spec.provider, provided: {}, remembered: {} }, [...effects, ...added]);
 }
 
 const newMember = (rank: number, observed: ObservedAddress | null): Member => ({
@@ -70,6 +70,8 @@ function addressInput(context: PoolContext, address: Address): AddressInput {
     origin: context.created.includes(address) ? 'Created' : 'Found',
     observed: context.provided?.[address] ?? null,
     ...(remembered && { remembered }),
+    ...(context.exposed && { policy: context.exposed.policy }),
+    ...(context.spec?.exposes && { perNode: context.spec.exposes.perNode }),
   };
 }
 
@@ -178,10 +180,24 @@ const leaving = ({ left }: PoolContext, addresses: readonly Address[]): readonly
 /** The record set gives its claim back; what is published stays. */
 const endRecords = ({ id }: PoolContext): Effect => ({ type: 'tell', params: { to: recordSetActor(id), event: { type: 'DELETED' } } });
 
+/** What becomes of an address whose owner is deleted. */
+function policyFor({ spec, exposed, created }: PoolContext, address: Address): RetirePolicy {
+  if (spec?.exposes?.reclaim !== 'Delete') return 'Retain';
+  if (created.includes(address)) return 'Delete';
+  return exposed?.deleteAdopted ? 'DeleteAdopted' : 'Retain';
+}
+
+/** A person wants the addresses let go without another call. */
+export const force = (context: PoolContext): Next =>
+  next(
+    context,
+    entries(context.members).map(([address]) => tell(context, address, { type: 'RETIRE', policy: 'Retain', force: true })),
+  );
+
 export function remove(context: PoolContext): Next {
   const effects = entries(context.members)
     .filter(([, member]) => !member.retiring)
-    .map(([address]) => tell(context, address, { type: 'RETIRE', policy: 'Retain' }));
+    .map(([address]) => tell(context, address, { type: 'RETIRE', policy: policyFor(context, address) }));
   const members = Object.fromEntries(
     entries(context.members).map(([address, member]) => [address, { ...member, retiring: true, ready: false }]),
   );

@@ -71,6 +71,7 @@ export const poolMachine = (settings: PoolSettings) => {
         noteAssigned: on('ASSIGNED', members.onAssigned),
         noteFailed: on('FAILED', members.onFailed(settings)),
         noteGone: on('GONE', members.onGone),
+        forceAll: on('DELETED', members.force),
         retireAll: always(members.remove),
         staff: always((context) => members.staff(context)),
         grant: always(granting.grant),
@@ -103,6 +104,7 @@ export const poolMachine = (settings: PoolSettings) => {
         isInvalid: asks((context) => !pool.isValid(context)),
         isValid: asks(pool.isValid),
         isPrimed: asks(pool.isPrimed),
+        isForced: asks((_, event) => event.type === 'DELETED' && event.force === true),
         isEmpty: asks((context) => Object.keys(context.members).length === 0),
         hasError: asks(({ error }) => error !== null),
         canGrant: asks((context, event) => pool.isPrimed(context) && granting.decideGrants(context, event.at).grants.length > 0),
@@ -143,7 +145,10 @@ export const poolMachine = (settings: PoolSettings) => {
         ASSIGNED: { actions: 'noteAssigned' },
         FAILED: { actions: 'noteFailed' },
         GONE: { actions: 'noteGone' },
-        DELETED: { target: '.Stopping', actions: ['interrupt', 'retireAll'] },
+        DELETED: [
+          { guard: 'isForced', target: '.Stopping', actions: ['interrupt', 'retireAll', 'forceAll'] },
+          { target: '.Stopping', actions: ['interrupt', 'retireAll'] },
+        ],
       },
       states: {
         Priming: {
@@ -326,7 +331,7 @@ export const poolMachine = (settings: PoolSettings) => {
         Stopping: {
           description: 'The pool is deleted: its addresses are released where they are.',
           initial: 'Concluding',
-          on: { DELETED: {} },
+          on: { DELETED: [{ guard: 'isForced', actions: 'forceAll' }, {}] },
           states: {
             Concluding: {
               always: [

@@ -1,11 +1,16 @@
 import { familyOf } from './address.ts';
 import type { BackoffTables } from './backoff.ts';
 import type { RecordTarget } from './dns.ts';
-import type { Decision, Effect } from './events.ts';
+import type { Decision, Effect, FirewallPolicy, Shared } from './events.ts';
+import type { RoutedIPReason } from './exposure.ts';
+import { NO_FIREWALL } from './firewall-policy.ts';
 import type { Absence } from './grace.ts';
 import type { Member } from './grants.ts';
+import type { Remembered } from './ip.ts';
 import type { ObjectRef } from './jobs.ts';
 import { queryOf } from './match.ts';
+import { serviceQueryOf } from './service.ts';
+import type { PortWarning } from './service-ports.ts';
 import type { ActorId, Address, Candidate, Family, JobFailure, NodeRef, ObservedAddress, ProviderID } from './types.ts';
 import type { PoolSpec } from './validate.ts';
 
@@ -18,6 +23,8 @@ export interface PoolContext {
   readonly spec: PoolSpec | null;
   /** Why the present spec is not valid; null when it is. */
   readonly error: string | null;
+  /** What all the rest of this section is about; null for a FloatingIPPool. */
+  readonly exposed: Exposed | null;
   /** Addresses of the spec that belong to an older pool, by its name. */
   readonly conflicts: Readonly<Record<Address, string>>;
   /** The selectors under which `candidates` were found; null before the first fact. */
@@ -52,7 +59,7 @@ export interface PoolContext {
   readonly acquiring: Acquiring;
   /** Addresses that this pool created, wanted or not: used again before another is created. */
   readonly created: readonly Address[];
-  readonly remembered: Readonly<Record<Address, { readonly epoch: number; readonly inDoubtUntil: number | null }>>;
+  readonly remembered: Readonly<Record<Address, Remembered>>;
   /** The time for which the next grant is set; null for none. */
   readonly grantAt: number | null;
   readonly deleted: boolean;
@@ -62,6 +69,26 @@ export interface PoolContext {
   readonly since: number;
   /** What the pool's record set was told last; null while there is none. */
   readonly named: Named | null;
+}
+
+/** What a RoutedIP's pool of one remembers besides. */
+export interface Exposed {
+  /** Of the error in the spec; null while there is none. */
+  readonly reason: RoutedIPReason | null;
+  /** Why the class or issuer does not count as it is now: what it said before goes on. Null when it counts. */
+  readonly policyError: string | null;
+  /** The object cannot go without our leave: before that nothing is done for it. */
+  readonly guarded: boolean;
+  /** What is to become of the address although it was not made by us. */
+  readonly deleteAdopted: boolean;
+  /** The address that this RoutedIP has got, for good; null before. */
+  readonly bound: Address | null;
+  /** What is wrong with the Service; null for nothing, or while it is not known. */
+  readonly trouble: { readonly reason: 'ServiceNotFound' | 'ServiceNotSupported'; readonly message: string } | null;
+  readonly warnings: readonly PortWarning[];
+  /** What the address was told last of its firewall. */
+  readonly policy: FirewallPolicy;
+  readonly shared: Shared;
 }
 
 export interface NodeBackOff {
@@ -119,6 +146,8 @@ export interface RememberedPool {
   readonly addresses: PoolContext['remembered'];
   readonly absent: PoolContext['absent'];
   readonly held: boolean;
+  /** Of a RoutedIP: the address that it has got. */
+  readonly bound?: Address | null;
 }
 
 export interface PoolSettings {
@@ -128,6 +157,9 @@ export interface PoolSettings {
 
 /** Stands in the claims for the right to create an address: lists from before and after tell a new one only while nobody else creates. */
 export const CREATE_CLAIM = '#create';
+
+/** Stands in the claims for the turn of those whose assignments are spaced together: one of them is granted a node at a time. */
+export const turnClaim = (turn: string): string => `#turn/${turn}`;
 
 /** Stands in the claims for an address: one actor runs it at a time. A pool that is to have an address of another one waits until that one let it go. */
 export const addressClaim = (address: Address): string => `@${address}`;
@@ -145,6 +177,18 @@ export const NOT_ACQUIRING: Acquiring = {
   until: null,
 };
 
+const UNEXPOSED: Exposed = {
+  reason: null,
+  policyError: null,
+  guarded: false,
+  deleteAdopted: false,
+  bound: null,
+  trouble: null,
+  warnings: [],
+  policy: NO_FIREWALL,
+  shared: { lastAssignmentAt: null, loads: {} },
+};
+
 export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolInput): PoolContext => ({
   id,
   ref,
@@ -153,6 +197,7 @@ export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolI
   generation: 0,
   spec: null,
   error: null,
+  exposed: ref.kind === 'RoutedIP' ? { ...UNEXPOSED, bound: remembered?.bound ?? null } : null,
   conflicts: {},
   query: null,
   candidates: [],
@@ -170,7 +215,11 @@ export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolI
   provided: null,
   occupied: [],
   lastAssignmentAt: remembered?.lastAssignmentAt ?? null,
-  acquiring: { ...NOT_ACQUIRING, ...(remembered?.intent && { intent: remembered.intent, inDoubtUntil: remembered.inDoubtUntil }) },
+  acquiring: {
+    ...NOT_ACQUIRING,
+    ...(remembered?.intent && { intent: remembered.intent, inDoubtUntil: remembered.inDoubtUntil }),
+    ...(remembered?.bound && { published: [remembered.bound], publishedIn: Number.MAX_SAFE_INTEGER }),
+  },
   created: remembered?.created ?? [],
   remembered: remembered?.addresses ?? {},
   grantAt: null,
@@ -202,7 +251,15 @@ export const isValid = ({ spec, error }: PoolContext): boolean => spec !== null 
 
 /** Everything that has to be known before anything moves: a valid spec, the nodes and pods under its selectors, and the provider. */
 export const isPrimed = (context: PoolContext): boolean =>
-  isValid(context) && context.provided !== null && context.spec !== null && context.query === queryOf(context.spec.match);
+  isValid(context) &&
+  context.provided !== null &&
+  context.spec !== null &&
+  context.query === queryIn(context.spec) &&
+  (context.exposed?.guarded ?? true);
+
+/** Names what has to be watched for a spec. */
+export const queryIn = ({ match, exposes }: PoolSpec): string =>
+  exposes ? serviceQueryOf(exposes.service.namespace, exposes.service.name) : queryOf(match);
 
 /** The addresses that the spec asks for: those it lists, up to the number it wants, with those just published. */
 export const listed = ({ spec, acquiring }: PoolContext): readonly Address[] =>
@@ -229,5 +286,9 @@ export const spare = (context: PoolContext): Address | null =>
   context.created.find((address) => !listed(context).includes(address)) ?? null;
 
 /** Claims of the pool itself; its addresses bear their own. */
-export const claimedByPool = ({ acquiring }: PoolContext): readonly string[] =>
-  acquiring.intending || isCreating(acquiring) ? [CREATE_CLAIM] : [];
+export const claimedByPool = ({ acquiring, members, spec }: PoolContext): readonly string[] => [
+  ...(acquiring.intending || isCreating(acquiring) ? [CREATE_CLAIM] : []),
+  ...(spec?.exposes?.turn && Object.values(members).some(({ node, confirmed }) => node && !confirmed)
+    ? [turnClaim(spec.exposes.turn)]
+    : []),
+];

@@ -58,6 +58,8 @@ export interface JobFailure {
   readonly retryAfterMs: number | null;
   /** True when the call may have taken effect although it failed (time-out, connection lost after the send, 5xx). */
   readonly unknownOutcome: boolean;
+  /** A constant that says more than the kind, where what failed is not the address; absent when nothing does. */
+  readonly reason?: 'FirewallNotFound' | 'FirewallLimit' | 'FirewallNotReady' | 'PruneDeferred';
 }
 
 /** One port that a Service needs open on the node that holds its address. */

@@ -1,0 +1,74 @@
+import type { Effect, FirewallPolicy, SpecObserved } from './events.ts';
+import { checkRoutedIP, type RoutedIPFact } from './exposure.ts';
+import type { Exposed, Next, PoolContext } from './pool.ts';
+import { entries, next, tell } from './pool.ts';
+import { servicePorts } from './service-ports.ts';
+import { unsupported } from './serving-nodes.ts';
+import type { Address, ObservedService } from './types.ts';
+import type { CheckedSpec, PoolSpec } from './validate.ts';
+
+/** A RoutedIP: what its pool of one observes of the Service that it exposes, and tells its address of it. */
+
+const withExposed = (context: PoolContext, change: Partial<Exposed>): PoolContext =>
+  context.exposed ? { ...context, exposed: { ...context.exposed, ...change } } : context;
+
+/** Checks the spec together with the class. What a class that has become invalid said before goes on. */
+export function checkExposed(context: PoolContext, event: SpecObserved): { readonly context: PoolContext; readonly checked: CheckedSpec } {
+  const { guarded = true, deleteAdopted = false } = event;
+  const known = withExposed(context, { guarded, deleteAdopted });
+  const checked = checkRoutedIP(event.spec as RoutedIPFact, event.registry);
+  if (!checked.spec) {
+    if (checked.keeps && context.spec && context.error === null)
+      return { context: withExposed(known, { policyError: checked.error }), checked: { spec: context.spec, error: null } };
+    return { context: withExposed(known, { reason: checked.reason, policyError: null }), checked };
+  }
+  const moved = movedAddress(context, checked.spec);
+  if (moved !== null) return { context: withExposed(known, { reason: 'InvalidSpec' }), checked: { spec: null, error: moved } };
+  return { context: withExposed(known, { reason: null, policyError: null }), checked };
+}
+
+/** Why the spec asks for another address than the one that this RoutedIP has got for good; null when it does not. */
+function movedAddress({ exposed }: PoolContext, { ips }: PoolSpec): string | null {
+  const [asked] = ips;
+  const bound = exposed?.bound ?? null;
+  return asked && bound && asked !== bound
+    ? `spec.routedIP is ${asked}, but ${bound} is bound: delete this RoutedIP and create another one for ${asked}`
+    : null;
+}
+
+/** Takes over what is known of the Service, and tells the address when its firewall is to be another one. A Service that is gone closes nothing. */
+export function observeService(context: PoolContext, service: ObservedService | null): Next {
+  const { spec, exposed } = context;
+  if (!spec?.exposes || !exposed) return next(context);
+  const { exposes } = spec;
+  const name = `${exposes.service.namespace}/${exposes.service.name}`;
+  if (!service) {
+    const trouble = { reason: 'ServiceNotFound' as const, message: `there is no Service ${name}` };
+    const { ports, portsOn } = exposed.policy;
+    return tellPolicy({ ...context, exposed: { ...exposed, trouble } }, { ...policyOf(spec, ports), ...(portsOn && { portsOn }) });
+  }
+  const why = unsupported(service);
+  const { ports, portsOn, warnings } = servicePorts(service, { open: exposes.nodePortRange, sources: exposes.sources });
+  const trouble = why === null ? null : { reason: 'ServiceNotSupported' as const, message: `Service ${name}: ${why}` };
+  const differ = Object.keys(portsOn).length > 0;
+  return tellPolicy({ ...context, exposed: { ...exposed, trouble, warnings } }, { ...policyOf(spec, ports), ...(differ && { portsOn }) });
+}
+
+const policyOf = ({ exposes }: PoolSpec, ports: readonly string[]): FirewallPolicy => ({
+  firewall: exposes?.firewall ?? null,
+  postAllow: exposes?.postAllow ?? false,
+  ports,
+  ...(exposes?.exclusive && { exclusive: true }),
+  taint: exposes?.taint ?? null,
+  ...(exposes?.subject && { subject: exposes.subject }),
+});
+
+function tellPolicy(context: PoolContext, policy: FirewallPolicy): Next {
+  if (!context.exposed || JSON.stringify(policy) === JSON.stringify(context.exposed.policy)) return next(context);
+  const effects = entries(context.members).map(([address]): Effect => tell(context, address, { type: 'POLICY_OBSERVED', policy }));
+  return next(withExposed(context, { policy }), effects);
+}
+
+/** The address that this RoutedIP works with from now on, for good. */
+export const bind = (context: PoolContext, address: Address): PoolContext =>
+  context.exposed && context.exposed.bound === null ? withExposed(context, { bound: address }) : context;

@@ -1,0 +1,90 @@
+import type { Decision, Effect } from './events.ts';
+import { portsOn, sameOn } from './firewall-policy.ts';
+import { type AddressContext, type AnyAddressEvent, confirmedHere, goesOn, isRetiring } from './ip.ts';
+import type { ActorId } from './types.ts';
+
+/** The firewalls of an address, when it has any: what it claims of them, and when. */
+
+type Next = Decision<AddressContext>;
+const next = (context: AddressContext, ...effects: Effect[]): Next => ({ context, effects });
+
+/** There is a firewall, and something is to be open in it for the granted node. */
+export const opens = ({ policy, elected }: AddressContext): boolean =>
+  policy.firewall !== null && elected !== null && portsOn(policy, elected.name).length > 0;
+export const opensFirst = (context: AddressContext): boolean => opens(context) && !context.policy.postAllow;
+export const opensAfter = (context: AddressContext): boolean => opens(context) && context.policy.postAllow;
+/** There is something to open, and its time has come: at once, or once the assignment is confirmed. */
+export const opensNow = (context: AddressContext): boolean => opensFirst(context) || (opens(context) && confirmedHere(context));
+/** The granted node is to bear our mark. */
+export const marks = ({ policy, elected }: AddressContext): boolean => elected !== null && Boolean(policy.taint);
+
+/** Firewalls that are to be left: others than the present one, or all of them when the address leaves or nothing is to be open any more. */
+const firewallsLeft = (context: AddressContext): readonly ActorId[] =>
+  context.claimed.filter((firewall) => isRetiring(context) || !opens(context) || firewall !== context.policy.firewall);
+const firewallsPruned = (context: AddressContext): readonly ActorId[] => {
+  const left = firewallsLeft(context);
+  return [...left, ...context.claimed.filter((firewall) => !left.includes(firewall))];
+};
+/** Nothing may be open in any firewall for the address that is not to be. */
+export const prunesNothing = (context: AddressContext): boolean => context.claimed.length === 0;
+/** After the firewall that is being pruned there is another one. */
+export const prunesMore = (context: AddressContext): boolean => firewallsPruned(context).length > 1;
+
+/** The policy asks for something else on the granted node than before. */
+export const policyMatters = (context: AddressContext, event: AnyAddressEvent): boolean =>
+  event.type === 'POLICY_OBSERVED' && context.elected !== null && !sameOn(context.elected.name, context.policy, event.policy);
+/** The wait is for a firewall, of which the policy now says something else. */
+export const endsFirewallWait = (context: AddressContext, event: AnyAddressEvent): boolean =>
+  policyMatters(context, event) && context.failure?.reason !== undefined && context.retiring === null && goesOn(context);
+/** After a wait the firewall comes first, too: its ports may have changed meanwhile, and what is open is answered at once. */
+export const resumesOpening = (context: AddressContext): boolean =>
+  goesOn(context) && (context.resume === 'FirewallOpening' || (context.resume === 'Assigning' && opensFirst(context)));
+// ---------------------------------------------------------------- decisions
+
+const claimOn = (context: AddressContext, firewall: ActorId, mode: 'open' | 'prune', leaves: boolean): Effect => {
+  const { policy, elected, address } = context;
+  const node = leaves ? null : elected;
+  const event = {
+    type: 'CLAIM' as const,
+    claimant: context.id,
+    node,
+    ports: node ? portsOn(policy, node.name) : [],
+    mode,
+    ...(node && confirmedHere(context) && { holds: address }),
+    ...(policy.exclusive && { exclusive: true }),
+  };
+  return { type: 'claim', params: { to: firewall, event } };
+};
+
+/** Claims what is to be open on the granted node, beside what was claimed for former ones. */
+export function claimOpen(context: AddressContext): Next {
+  const { firewall } = context.policy;
+  if (firewall === null || !opensNow(context)) return next(context);
+  const claimed = context.claimed.includes(firewall) ? context.claimed : [...context.claimed, firewall];
+  return next({ ...context, claimed }, claimOn(context, firewall, 'open', false));
+}
+
+/** Gives up, one firewall after the other, what is not needed any more: those that are left first. */
+export function claimPrune(context: AddressContext): Next {
+  const [firewall] = firewallsPruned(context);
+  if (firewall === undefined) return next(context);
+  return next(context, claimOn(context, firewall, 'prune', firewallsLeft(context).includes(firewall)));
+}
+
+/** A firewall is pruned: it is done with when it was to be left. */
+export function notePruned(context: AddressContext): Next {
+  const [firewall] = firewallsPruned(context);
+  const isLeft = firewall !== undefined && firewallsLeft(context).includes(firewall);
+  // The one that stays comes last: after it, everything is pruned.
+  return next(isLeft ? { ...context, claimed: context.claimed.filter((each) => each !== firewall) } : context);
+}
+
+/** A person wants the address let go without another call: its claims are given back, and nobody waits for that. */
+export const abandon = (context: AddressContext): Next =>
+  next(
+    { ...context, elected: null, eligible: false, claimed: [] },
+    ...context.claimed.map((to): Effect => {
+      const event = { type: 'CLAIM', claimant: context.id, claimId: '', node: null, ports: [], mode: 'prune' };
+      return { type: 'tell', params: { to, event } };
+    }),
+  );

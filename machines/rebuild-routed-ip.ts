@@ -1,0 +1,58 @@
+import { parseAddress } from './address.ts';
+import type { FirewallOwned } from './jobs.ts';
+import type { RememberedPool } from './pool.ts';
+import { portText } from './port.ts';
+import { rememberedPool } from './rebuild.ts';
+import type { ActorId, Address, Port, ProviderID } from './types.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+const record = (value: unknown): Fields => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {});
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** What the status of a RoutedIP remembers, for the case that the records are lost, in the form of a pool of one. */
+export function rememberedRoutedIP(status: unknown, now: number, callDeadlineMs: number): RememberedPool {
+  const fields = record(status);
+  const bound = boundAddress(status);
+  const entry = {
+    origin: fields.addressOrigin,
+    epoch: fields.epoch,
+    inDoubt: fields.inDoubt,
+    machineState: fields.state,
+    nodeName: fields.assignedNode,
+    providerID: fields.providerID,
+    notReadySince: fields.notReadySince,
+  };
+  const pool = rememberedPool({ ...fields, ips: bound ? { [bound]: entry } : {} }, now, callDeadlineMs);
+  const claimed = ownedRules(status).map(({ firewall }) => firewall);
+  const addresses = bound
+    ? { ...pool.addresses, [bound]: { epoch: 0, inDoubtUntil: null, ...pool.addresses[bound], claimed } }
+    : pool.addresses;
+  return { ...pool, addresses, bound };
+}
+
+/** The address that a RoutedIP has got, as its status says; null for none. */
+export function boundAddress(status: unknown): Address | null {
+  const { routedIP } = record(status);
+  return typeof routedIP === 'string' ? parseAddress(routedIP) : null;
+}
+
+/** What was added to firewalls for a RoutedIP, by actor of the firewall. */
+export function ownedRules(status: unknown): readonly { readonly firewall: ActorId; readonly owned: FirewallOwned }[] {
+  return list(record(status).ownedRules)
+    .map(record)
+    .flatMap(({ firewall, provider, ports, nodes }) => {
+      if (typeof firewall !== 'string' || typeof provider !== 'string') return [];
+      const owned = {
+        ports: list(ports).map(record).flatMap(portIn).sort(),
+        nodes: list(nodes).filter((node): node is ProviderID => typeof node === 'string'),
+      };
+      return [{ firewall: `firewall/${provider}/${firewall}`, owned }];
+    });
+}
+
+function portIn({ port, protocol, sources }: Fields): readonly string[] {
+  if (typeof port !== 'number' || (protocol !== 'TCP' && protocol !== 'UDP')) return [];
+  const from = list(sources).filter((source): source is string => typeof source === 'string');
+  const rule: Port = { port, protocol, ...(from.length > 0 && { sources: from }) };
+  return [portText(rule)];
+}
