@@ -167,6 +167,8 @@ describe('the operator with the shipped roles', () => {
     const expected = [
       ...['get', 'list', 'watch'].map((verb) => `${verb} ${sets}`),
       `patch ${sets}/status`,
+      ...['get', 'list', 'watch', 'patch'].map((verb) => `${verb} routedip.io/routedips`),
+      ...['routedips', 'routedipissuers', 'clusterroutedipclasses'].map((plural) => `patch routedip.io/${plural}/status`),
       ...['get', 'list', 'watch', 'update', 'patch'].map((verb) => `${verb} ${pools}`),
       ...['update', 'patch'].map((verb) => `${verb} ${pools}/status`),
       ...['get', 'list', 'watch', 'patch'].map((verb) => `${verb} nodes`),
