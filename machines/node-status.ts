@@ -113,11 +113,14 @@ const graceEvent: EventOf = (before, after, address, { node, eligible }) => {
   return { type: 'Normal', reason: 'Recovering', action: 'Wait', message: graceText(after, address, absence) };
 };
 
-/** A node is about to go. */
-const drainEvent: EventOf = (before, after, address, { node, confirmed }) => {
-  if (!node || !confirmed || !goes(after, node) || (before && goes(before, node))) return null;
+/** A node is about to go on which the address serves, or served until another one was free in the same turn. */
+const drainEvent: EventOf = (before, after, address, member) => {
+  const node = servesOn(before?.members[address]) ?? servesOn(member);
+  if (!node || !goes(after, node) || (before && goes(before, node))) return null;
   return { type: 'Normal', reason: 'Draining', action: 'Drain', message: drainText(address, node) };
 };
+
+const servesOn = (member: Member | undefined): NodeRef | null => (member?.confirmed ? member.node : null);
 
 /** An address is left to somebody else. */
 const contentionEvent: EventOf = (before, after, address, member) => {

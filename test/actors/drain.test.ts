@@ -25,6 +25,8 @@ async function served(world: World, spec: Parameters<World['pool']>[1], ...other
   return ref;
 }
 
+const events = (world: World) => world.cluster.projections.flatMap((each) => each.events).filter(({ reason }) => reason === 'Draining');
+
 describe('a node that is cordoned', () => {
   test('gives its address to a free node before it fails, and the address is never attached to nothing', async ({ open }) => {
     const world = open();
@@ -48,10 +50,22 @@ describe('a node that is cordoned', () => {
       reason: 'Draining',
       message: `a is cordoned or about to go: ${A} leaves it as soon as another node is free`,
     });
-    expect(world.cluster.projections.flatMap(({ events }) => events).filter(({ reason }) => reason === 'Draining')).toHaveLength(1);
+    expect(events(world)).toHaveLength(1);
     world.nodes(node('b'));
     expect(await world.untilOn(A, 'b', 1_000)).toBeLessThan(500);
     await world.untilStates(ref, { [A]: 'active' });
+  });
+
+  test('is said to be, by one Event, also when its address leaves it in the same turn', async ({ open }) => {
+    const world = open();
+    await served(world, ON_CORDON, 'b');
+    expect(events(world)).toEqual([]);
+    world.cluster.setNode(cordoned('a'));
+    await world.untilOn(A, 'b', 1_000);
+    await world.clock.advance(60_000);
+    expect(events(world).map(({ message }) => message)).toEqual([
+      `a is cordoned or about to go: ${A} leaves it as soon as another node is free`,
+    ]);
   });
 
   test('keeps it when it is uncordoned before the move, and is a node like any other again', async ({ open }) => {
