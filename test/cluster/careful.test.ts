@@ -1,0 +1,3 @@
+import { carefulScenarios } from '../e2e/careful.scenario.ts';
+
+carefulScenarios();

@@ -1,0 +1,3 @@
+import { carefulScenarios } from './careful.scenario.ts';
+
+carefulScenarios();
