@@ -194,14 +194,14 @@ function problemOf(view: PoolView): Finding | null {
   );
 }
 
-function creationProblem(context: PoolContext): Finding | null {
+export function creationProblem(context: PoolContext): Finding | null {
   if (context.acquiring.unclear.length > 0) return { reason: 'CreateUnknown', message: poolError(context) ?? '' };
   if (context.acquiring.failure) return { reason: 'CreateFailed', message: poolError(context) ?? '' };
   const [contested] = Object.keys(context.conflicts) as Address[];
   return contested ? { reason: 'AddressConflict', message: unstaffed(context, contested).error ?? '' } : null;
 }
 
-function addressProblem(view: PoolView): Finding | null {
+export function addressProblem(view: PoolView): Finding | null {
   for (const address of wanted(view.context)) {
     const shown = view.addresses[address];
     if (shown?.state === 'CoolOff' && shown.context.failure) {
@@ -211,7 +211,7 @@ function addressProblem(view: PoolView): Finding | null {
   return null;
 }
 
-function waitingProblem({ context, addresses }: PoolView): Finding | null {
+export function waitingProblem({ context, addresses }: PoolView): Finding | null {
   const waiting = wanted(context).filter((address) => addresses[address]?.state === 'Unassigned' && addresses[address]?.context.known);
   if (isPrimed(context) && waiting.length > 0 && context.grantAt === null && !inTurn(context)) {
     return { reason: 'NoEligibleNode', message: `no eligible node is free for ${waiting.join(', ')}` };
@@ -224,7 +224,8 @@ const inTurn = (context: PoolContext): boolean =>
   (context.spec?.coolOffMs ?? 0) > 0 && Object.values(context.members).some(({ node, confirmed }) => node && !confirmed);
 
 /** The reason of a condition or an Event for a failure: one word for each thing that can be done about it. */
-export function failureReason({ kind }: Pick<JobFailure, 'kind'>): string {
+export function failureReason({ kind, reason }: Pick<JobFailure, 'kind' | 'reason'>): string {
+  if (reason) return reason;
   switch (kind) {
     case 'NotFound':
       return 'AddressNotFound';
@@ -243,7 +244,7 @@ export function failureReason({ kind }: Pick<JobFailure, 'kind'>): string {
   }
 }
 
-function busyOf(view: PoolView): Finding | null {
+export function busyOf(view: PoolView): Finding | null {
   const { context } = view;
   if (view.state === 'Priming') return { reason: 'Priming', message: 'reading the nodes, the pods and the provider' };
   if (isCreating(context.acquiring) || context.acquiring.unpublished) return { reason: 'Creating', message: 'creating an address' };

@@ -213,6 +213,8 @@ export type Protocol = 'TCP' | 'UDP';
 export interface OwnedRules {
   /** Name of the firewall. */
   readonly firewall: string;
+  /** Provider of the firewall, with the account where it is not that of the environment. */
+  readonly provider?: string;
   /** Ports for which a rule was added. */
   readonly ports?: readonly OwnedPort[];
   /** Provider ids of the nodes that were added. */
@@ -225,6 +227,8 @@ export interface OwnedPort {
   readonly port: number;
   /** Protocol of the port. */
   readonly protocol: 'TCP' | 'UDP';
+  /** From where the port was opened, as CIDRs; absent for anywhere. */
+  readonly sources?: readonly string[];
 }
 
 /**

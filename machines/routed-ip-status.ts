@@ -1,0 +1,166 @@
+import { confirmedHere } from './ip.ts';
+import { opens } from './ip-firewall.ts';
+import type { FirewallOwned } from './jobs.ts';
+import type { AddressView, Finding, PoolView } from './pool-view.ts';
+import { parsePort } from './port.ts';
+import { addressProblem, busyOf, creationProblem, type PoolCondition, poolError, poolStatus, waitingProblem } from './status.ts';
+import type { ActorId, Address } from './types.ts';
+
+/** The status of a RoutedIP: that of its pool of one, in the fields of its kind. */
+export interface RoutedIPView extends PoolView {
+  /** What was added to the firewalls on which its address has claims. */
+  readonly owned: Readonly<Record<ActorId, FirewallOwned>>;
+}
+
+export interface RoutedIPCondition extends Omit<PoolCondition, 'type'> {
+  readonly type: PoolCondition['type'] | 'FirewallReady';
+}
+
+/** The address that the RoutedIP has, or is about to have; null before. */
+const only = ({ context, addresses }: PoolView): { readonly address: Address; readonly shown: AddressView | null } | null => {
+  const [address] = [...Object.keys(context.members), ...(context.exposed?.bound ? [context.exposed.bound] : [])] as Address[];
+  return address ? { address, shown: addresses[address] ?? null } : null;
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Everything but the conditions: what people look for, and what a rebuild needs when the records are lost. Absent fields are nothing. */
+export function routedIPStatus(view: RoutedIPView): Fields {
+  const { context } = view;
+  const { ips, observedGeneration, lastAssignmentTime, term, pendingCreate } = poolStatus(view);
+  const found = only(view);
+  const entry = found ? ips[found.address] : undefined;
+  return present({
+    routedIP: found?.address,
+    addressOrigin: found && (context.created.includes(found.address) ? 'Created' : 'Found'),
+    class: context.spec?.exposes?.source,
+    state: stateOf(view, found?.shown ?? null),
+    error: context.error ?? entry?.error ?? context.exposed?.trouble?.message ?? poolError(context),
+    ...whereabouts(found?.shown ?? null),
+    ownedRules: listed(Object.entries(view.owned).map(ownedRule)),
+    epoch: entry?.epoch,
+    attempts: found?.shown?.context.attempts || null,
+    coolOffUntil: entry?.coolOffUntil,
+    inDoubt: entry?.inDoubt,
+    notReadySince: entry?.notReadySince,
+    graceUntil: entry?.graceUntil,
+    lastAssignmentTime,
+    pendingCreate,
+    observedGeneration,
+    term,
+  });
+}
+
+function whereabouts(shown: AddressView | null): Fields {
+  if (!shown) return {};
+  const { elected, assigned, holder, previous, policy } = shown.context;
+  const former = previous.map(({ name }) => name);
+  return {
+    electedNode: elected?.name,
+    assignedNode: assigned?.name,
+    providerID: holder,
+    previousNode: former.at(-1),
+    previousNodes: listed([...former].sort()),
+    firewall: policy.firewall && nameOf(policy.firewall),
+    ports: listed(openPorts(shown.context)),
+  };
+}
+
+const present = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
+const listed = <T>(items: readonly T[]): readonly T[] | null => (items.length > 0 ? items : null);
+
+const stateOf = ({ context }: PoolView, shown: AddressView | null): string => {
+  if (shown) return shown.state;
+  return context.deleted ? 'Released' : 'Unassigned';
+};
+
+/** `firewall/<provider>/<name>`; a name may bear slashes. */
+const nameOf = (firewall: ActorId): string => firewall.split('/').slice(2).join('/');
+const providerOf = (firewall: ActorId): string => firewall.split('/')[1] ?? '';
+
+/** Ports that were confirmed open for the node on which the address was confirmed. */
+function openPorts(context: AddressView['context']): readonly { readonly port: number; readonly protocol: string }[] {
+  const { firewall, ports } = context.policy;
+  if (!confirmedHere(context) || !opens(context) || firewall === null || !context.claimed.includes(firewall)) return [];
+  const all = context.policy.portsOn?.[context.elected?.name ?? ''] ?? ports;
+  return all.map(parsePort).map(({ port, protocol }) => ({ port, protocol }));
+}
+
+const ownedRule = ([firewall, { ports, nodes }]: [string, FirewallOwned]) => ({
+  firewall: nameOf(firewall),
+  provider: providerOf(firewall),
+  ports: ports.map(parsePort),
+  nodes,
+});
+
+// ---------------------------------------------------------------- conditions
+
+/** Ready: the address is confirmed on an eligible node, and its ports are open. The others as for a pool; FirewallReady tells of the firewall alone. */
+export function routedIPConditions(view: PoolView): readonly RoutedIPCondition[] {
+  const shown = only(view)?.shown ?? null;
+  const problem = problemOf(view);
+  const busy = busyOf(view);
+  const serves = shown !== null && isServing(shown) && view.context.error === null;
+  const node = shown?.context.assigned?.name;
+  return [
+    {
+      type: 'Ready',
+      status: serves ? 'True' : 'False',
+      reason: serves ? 'Assigned' : (problem?.reason ?? busy?.reason ?? 'Waiting'),
+      message: serves ? `${shown.context.address} is on ${node}` : (problem?.message ?? busy?.message ?? 'waits for an address'),
+    },
+    {
+      type: 'Progressing',
+      status: busy ? 'True' : 'False',
+      reason: busy?.reason ?? 'Idle',
+      message: busy?.message ?? 'nothing is under way',
+    },
+    {
+      type: 'Degraded',
+      status: problem ? 'True' : 'False',
+      reason: problem?.reason ?? 'AsExpected',
+      message: problem?.message ?? 'nothing is wrong',
+    },
+    firewallCondition(shown),
+  ];
+}
+
+/** Still true while only the pruning is left, or has failed. */
+function isServing({ state, context }: AddressView): boolean {
+  if (!confirmedHere(context) || !context.eligible) return false;
+  return state === 'Stable' || state === 'Pruning' || (state === 'CoolOff' && context.resume === 'Pruning');
+}
+
+function problemOf(view: PoolView): Finding | null {
+  const { context } = view;
+  const { exposed } = context;
+  if (context.error !== null) return { reason: exposed?.reason ?? 'InvalidSpec', message: context.error };
+  return (
+    creationProblem(context) ??
+    addressProblem(view) ??
+    exposed?.trouble ??
+    waitingProblem(view) ??
+    (exposed?.policyError ? { reason: 'InvalidSpec', message: `${exposed.policyError}; what it said before goes on` } : null)
+  );
+}
+
+function firewallCondition(shown: AddressView | null): RoutedIPCondition {
+  const type = 'FirewallReady' as const;
+  const failure = shown?.context.failure ?? null;
+  if (shown?.state === 'CoolOff' && failure?.reason) return { type, status: 'False', reason: failure.reason, message: failure.message };
+  if (!shown || shown.context.policy.firewall === null)
+    return { type, status: 'True', reason: 'NoFirewall', message: 'no firewall is managed for this address' };
+  const firewall = nameOf(shown.context.policy.firewall);
+  if (!opens(shown.context)) return { type, status: 'True', reason: 'NothingToOpen', message: `nothing is to be opened in ${firewall}` };
+  return isServing(shown)
+    ? { type, status: 'True', reason: 'FirewallOpened', message: `the ports are open in ${firewall}` }
+    : { type, status: 'Unknown', reason: 'Opening', message: `the ports are not confirmed open in ${firewall}` };
+}
+
+/** Of the address alone, for the holder's mark: nodes that hold it, are to get it, or have not been left for good. */
+export function holderNodes(view: AddressView): readonly string[] {
+  const { elected, assigned, previous } = view.context;
+  const left = confirmedHere(view.context) ? [] : previous;
+  return [...new Set([elected, assigned, ...left].flatMap((node) => node?.name ?? []))].sort();
+}
