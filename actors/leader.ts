@@ -19,6 +19,8 @@ import type { Envelope } from './turn.ts';
 export interface KnownProvider {
   readonly facts: ProviderFacts;
   readonly provider: Provider | null;
+  /** Its credentials have not been looked at yet: nobody is told of it before. */
+  readonly unread?: true;
 }
 
 export interface LeaderPorts {
@@ -169,8 +171,11 @@ export class Leader {
     }
   }
 
-  #tellSpec(id: ActorId, { spec, generation }: PoolObject): void {
+  #tellSpec(id: ActorId, pool: PoolObject): void {
     const { pools, providers } = this.#ports;
+    const { spec, generation } = pool;
+    // Whether it is a good one depends on a Secret: it is told as soon as that was looked at.
+    if (providers.all[providerOf(pool)]?.unread) return;
     this.#cells.tell(id, { type: 'SPEC_OBSERVED', spec, generation, registry: registryOf(providers), conflicts: pools.conflicts(id) });
     // Tolerations are no part of the selectors: the same nodes may match differently now.
     this.observeCluster(id);

@@ -1,0 +1,160 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { JobTemplates, ProviderDirectory, ProviderNeed, SecretRef } from '../../actors/ports/directory.ts';
+import type { JobDriver } from '../../actors/ports/job-driver.ts';
+import type { Secrets, SecretUse } from '../../actors/ports/secrets.ts';
+import type { Log } from '../../actors/ports.ts';
+import { Clients, type ClientUse } from './clients.ts';
+import { type Credentials, credentialsOf } from './credentials.ts';
+import { type Abilities, type Known, knownBy, merged } from './known.ts';
+import type { Client } from './lent.ts';
+
+/** A cloud at which there may be several accounts. */
+export interface Cloud {
+  readonly abilities: Abilities;
+  /** Under which a Secret may hold the token, the preferred one first. */
+  readonly secretKeys: readonly string[];
+  /** A client with the budget of its token. */
+  readonly connect: (token: string) => Client;
+}
+
+export interface AccountsOptions {
+  /** Those of the environment, by cloud. */
+  readonly standing: ProviderDirectory['all'];
+  readonly clouds: Readonly<Record<string, Cloud>>;
+  readonly secrets: Secrets;
+  /** Runs Jobs by these templates, with these Secrets in their environment; null when this operator runs none. */
+  readonly jobDriver: ((templates: JobTemplates, secrets: readonly SecretRef[]) => JobDriver) | null;
+  /** Told each secret text before anything is done with it: from then on it must not be shown to anybody. */
+  readonly hide: (secret: string) => void;
+  readonly log: Log;
+}
+
+/** What a Secret holds beside tokens may be a word that stands everywhere: only what is as long as a token is hidden. */
+const LONG_ENOUGH = 8;
+
+interface Watched {
+  readonly ref: SecretRef;
+  readonly use: SecretUse;
+}
+
+interface Entry {
+  readonly need: ProviderNeed;
+  readonly watched: readonly Watched[];
+  readonly credentials: Credentials;
+  readonly client: ClientUse | null;
+  readonly jobs: JobDriver | null;
+  readonly known: Known;
+}
+
+/** The providers of the environment, and beside them those that classes and issuers ask for, each with the credentials of its Secrets as they are now. */
+export class Accounts implements ProviderDirectory {
+  readonly #options: AccountsOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #clients: Clients;
+  readonly #listeners: ((key: string) => void)[] = [];
+  #all: ProviderDirectory['all'];
+
+  constructor(options: AccountsOptions) {
+    this.#options = options;
+    this.#all = options.standing;
+    this.#clients = new Clients((cloud, token) => this.#cloud(cloud).connect(token));
+  }
+
+  get all(): ProviderDirectory['all'] {
+    return this.#all;
+  }
+
+  onChange(listener: (key: string) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  need(needs: readonly ProviderNeed[]): void {
+    const wanted = merged(needs.filter(({ key }) => !Object.hasOwn(this.#options.standing, key)));
+    const gone = [...this.#entries.keys()].filter((key) => !wanted.has(key));
+    for (const key of gone) this.#drop(key);
+    const changed = [...wanted.values()].filter((need) => this.#take(need)).map(({ key }) => key);
+    this.#publish([...gone, ...changed]);
+  }
+
+  /** Ends the watches, and the clients when their calls have ended. Nothing is told any more. */
+  close(): void {
+    this.#listeners.length = 0;
+    for (const key of [...this.#entries.keys()]) this.#drop(key);
+  }
+
+  /** True when something else stands under the need's key now. */
+  #take(need: ProviderNeed): boolean {
+    const before = this.#entries.get(need.key);
+    if (before && isDeepStrictEqual(before.need, need)) return false;
+    const watched = need.secrets.map((ref) => ({ ref, use: this.#options.secrets.use(ref, () => this.#refresh(need.key)) }));
+    for (const { use } of before?.watched ?? []) use.release();
+    return this.#resolve(need, watched);
+  }
+
+  #refresh(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry && this.#resolve(entry.need, entry.watched)) this.#publish([key]);
+  }
+
+  /** Brings what stands under the key into line with its Secrets. True when that is another thing than before. */
+  #resolve(need: ProviderNeed, watched: readonly Watched[]): boolean {
+    const before = this.#entries.get(need.key) ?? null;
+    const secrets = watched.map(({ ref, use }) => ({ ref, reading: use.reading() }));
+    const credentials = credentialsOf(need, secrets, this.#options.clouds[need.cloud ?? '']?.secretKeys ?? []);
+    if (before && (credentials.kind === 'unread' || isDeepStrictEqual([before.need, before.credentials], [need, credentials]))) {
+      // What stands there goes on until it is known what takes its place.
+      this.#entries.set(need.key, { ...before, need, watched });
+      return false;
+    }
+    const after = this.#entryOf(need, watched, credentials);
+    before?.client?.leave();
+    this.#entries.set(need.key, after);
+    this.#options.log.info('the means of a provider have changed', { provider: need.key, missing: after.known.facts.missing });
+    return true;
+  }
+
+  #entryOf(need: ProviderNeed, watched: readonly Watched[], credentials: Credentials): Entry {
+    const { standing, clouds, jobDriver } = this.#options;
+    this.#hide(need, credentials);
+    const environment = need.cloud !== null && need.secrets.length === 0 ? standing[need.cloud] : undefined;
+    const token = credentials.kind === 'there' ? credentials.token : null;
+    const client = need.cloud !== null && clouds[need.cloud] && token !== null ? this.#clients.join(need.cloud, token) : null;
+    const jobs = need.templates ? (jobDriver?.(need.templates, need.secrets) ?? null) : null;
+    const known = knownBy(need, {
+      credentials,
+      client: client?.provider ?? environment?.provider ?? null,
+      jobs,
+      abilities: clouds[need.cloud ?? '']?.abilities ?? null,
+      environmentLacks: environment?.facts.missing ?? null,
+    });
+    return { need, watched, credentials, client, jobs, known };
+  }
+
+  #hide({ templates }: ProviderNeed, credentials: Credentials): void {
+    if (credentials.kind !== 'there') return;
+    if (credentials.token !== null) this.#options.hide(credentials.token);
+    // A container may repeat any of them in what it says at its end.
+    const told = templates ? credentials.values.map((value) => value.trim()) : [];
+    for (const value of told) if (value.length >= LONG_ENOUGH) this.#options.hide(value);
+  }
+
+  #cloud(name: string): Cloud {
+    const cloud = this.#options.clouds[name];
+    if (!cloud) throw new Error(`there is no client for ${name}`);
+    return cloud;
+  }
+
+  #drop(key: string): void {
+    const entry = this.#entries.get(key);
+    this.#entries.delete(key);
+    for (const { use } of entry?.watched ?? []) use.release();
+    entry?.client?.leave();
+  }
+
+  #publish(keys: readonly string[]): void {
+    if (keys.length === 0) return;
+    const asked = Object.fromEntries([...this.#entries].map(([key, { known }]) => [key, known]));
+    this.#all = { ...asked, ...this.#options.standing };
+    for (const key of keys) for (const tell of this.#listeners) tell(key);
+  }
+}

@@ -1,0 +1,52 @@
+import { ProviderError } from '../../actors/errors.ts';
+import type { ProviderDirectory } from '../../actors/ports/directory.ts';
+import type { JobDriver } from '../../actors/ports/job-driver.ts';
+import type { Provider } from '../../actors/ports.ts';
+
+/** The templates know what a node can hold; `perNodeIPLimit` says it. */
+const ANY_NUMBER = 1_000_000;
+
+/** What a platform can do that is driven by Jobs alone: whatever its nodes are called, IPv4 addresses on them. */
+export const JOBS_ONLY: Omit<ProviderDirectory['all'][string]['facts'], 'missing'> = {
+  addresses: true,
+  dns: false,
+  ipv6: false,
+  addressesPerNode: ANY_NUMBER,
+  providerIDPrefix: '',
+};
+
+/** A provider without an API: everything that its Jobs do not do is refused. */
+export function jobsOnly(name: string, jobs: JobDriver): Provider {
+  const refused = (what: string) => async (): Promise<never> => {
+    throw new ProviderError('Unsupported', `${what}: the Jobs of ${name} cannot do this`);
+  };
+  return {
+    name,
+    capabilities: {
+      addresses: true,
+      dns: false,
+      firewalls: jobs.firewalls,
+      ipv6: false,
+      addressesPerNode: ANY_NUMBER,
+      providerIDPrefix: '',
+    },
+    jobs,
+    findRoutedIP: refused('find an address'),
+    listRoutedIPs: refused('list addresses'),
+    findNode: refused('find the machine of a node'),
+    createRoutedIP: refused('create an address'),
+    deleteRoutedIP: refused('delete an address'),
+    assignRoutedIP: refused('assign an address'),
+    actionState: refused('look at an action'),
+    unassignRoutedIP: refused('unassign an address'),
+    findRoutedIPFirewall: refused('find a firewall'),
+    addRoutedIPFirewallPort: refused('add a port to a firewall'),
+    addRoutedIPFirewallNode: refused('add a node to a firewall'),
+    deleteRoutedIPFirewallPort: refused('delete a port of a firewall'),
+    deleteRoutedIPFirewallNode: refused('delete a node of a firewall'),
+    listDNSRecords: refused('list DNS records'),
+    createDNSRecord: refused('create a DNS record'),
+    updateDNSRecord: refused('update a DNS record'),
+    deleteDNSRecord: refused('delete a DNS record'),
+  };
+}

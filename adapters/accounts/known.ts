@@ -1,0 +1,54 @@
+import type { ProviderDirectory, ProviderNeed } from '../../actors/ports/directory.ts';
+import type { JobDriver } from '../../actors/ports/job-driver.ts';
+import type { Provider } from '../../actors/ports.ts';
+import type { Credentials } from './credentials.ts';
+import { JOBS_ONLY, jobsOnly } from './jobs-only.ts';
+
+export type Known = ProviderDirectory['all'][string];
+/** What a provider can do, whatever it has to do it with. */
+export type Abilities = Omit<Known['facts'], 'missing' | 'missingReason'>;
+
+/** What a key's provider is made of. */
+export interface Means {
+  readonly credentials: Credentials;
+  /** Of the token, or that of the environment when the need has no Secrets. */
+  readonly client: Provider | null;
+  readonly jobs: JobDriver | null;
+  /** Of the cloud whose API is used; null when it is none of ours. */
+  readonly abilities: Abilities | null;
+  /** What the environment lacks, where its credentials are to be used. */
+  readonly environmentLacks: string | null;
+}
+
+const NONE: Abilities = { addresses: false, dns: false, ipv6: false, addressesPerNode: 1, providerIDPrefix: '' };
+
+/** What stands under a key: the provider, or what is missing for it. */
+export function knownBy({ key, cloud, templates }: ProviderNeed, means: Means): Known {
+  const { credentials, client, jobs, environmentLacks } = means;
+  const abilities = (cloud === null ? JOBS_ONLY : means.abilities) ?? NONE;
+  const without = (missing: string): Known => ({ facts: { ...abilities, missing }, provider: null });
+  if (cloud !== null && means.abilities === null) return without(`this operator has no client for ${cloud}`);
+  if (templates && !jobs) return without('this operator runs no Jobs');
+  if (credentials.kind === 'unread') return { ...without(credentials.why), unread: true };
+  if (credentials.kind === 'missing') {
+    return { facts: { ...abilities, missing: credentials.why, missingReason: 'SecretNotFound' }, provider: null };
+  }
+  if (cloud === null)
+    return jobs ? { facts: { ...abilities, missing: null }, provider: jobsOnly(key, jobs) } : without('it has no templates');
+  if (client === null) return without(environmentLacks ?? 'it has no credentials');
+  return { facts: { ...abilities, missing: null }, provider: jobs ? { ...client, jobs } : client };
+}
+
+/** Several classes and issuers may ask for one account: all their Secrets are looked at, in the order in which they are named. */
+export function merged(needs: readonly ProviderNeed[]): ReadonlyMap<string, ProviderNeed> {
+  const byKey = new Map<string, ProviderNeed>();
+  for (const need of needs) {
+    const { secrets = [], ...first } = byKey.get(need.key) ?? { ...need, secrets: [] };
+    const known = new Set(secrets.map(({ namespace, name }) => `${namespace}/${name}`));
+    byKey.set(need.key, {
+      ...first,
+      secrets: [...secrets, ...need.secrets.filter(({ namespace, name }) => !known.has(`${namespace}/${name}`))],
+    });
+  }
+  return byKey;
+}
