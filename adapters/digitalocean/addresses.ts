@@ -133,7 +133,7 @@ interface Refused {
 
 /**
  * A 422 on assign has several causes whose texts are not documented, so the state decides: the address is there already
- * (success), it is locked, the droplet can hold none or holds another one, or neither.
+ * (success, also when only the droplet shows it), it is locked, the droplet can hold none or holds another one, or neither.
  */
 async function whyRefused(layer: RequestLayer, calls: Calls, refused: Refused): Promise<null> {
   const { address, providerID, dropletId, error } = refused;
@@ -141,6 +141,8 @@ async function whyRefused(layer: RequestLayer, calls: Calls, refused: Refused): 
   if (found.providerID === providerID) return null;
   if (found.locked) throw new ProviderError('InProgress', error.message);
   const droplet = observedDroplet(await layer.services.droplets.getExistingDroplet(dropletId));
+  // Reads of the address may be behind: what the droplet itself shows is no other address that is in the way, and no reason to go to another node.
+  if (droplet.publicAddresses.includes(address)) return null;
   if (droplet.region !== found.region) {
     throw new ProviderError('Invalid', `${error.message} (the address is in ${found.region}, the droplet in ${droplet.region})`);
   }

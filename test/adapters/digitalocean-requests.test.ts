@@ -277,6 +277,20 @@ describe('a refused assignment', () => {
     expect((await failure(provider.assignRoutedIP(address, other, failover))).kind).toBe('InProgress');
   });
 
+  test('to the droplet that has the address already is none, even while reads of the address show what was before', async () => {
+    let now = 1_000_000;
+    const { provider, address, node, simulator } = await testBed({}, { actionMs: 0, now: () => now });
+    now += 60_000;
+    await provider.assignRoutedIP(address, node, failover);
+    now += 1_000;
+    const behind = simulator.faults.add({ kind: 'staleReads', ms: 30_000 });
+    expect(await provider.findRoutedIP(address, read)).toMatchObject({ providerID: null, locked: false });
+    expect(await provider.assignRoutedIP(address, node, failover)).toBeNull();
+    expect(behind.hits).toBe(2);
+    behind.remove();
+    expect(await provider.findRoutedIP(address, read)).toMatchObject({ providerID: node });
+  });
+
   test('costs further reads only then, and no second write', async () => {
     const { provider, address, node, simulator } = await testBed();
     simulator.addReservedIP({ region: 'nyc3', dropletId: Number(node.slice('digitalocean://'.length)) });
