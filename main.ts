@@ -14,9 +14,10 @@ import { createLog } from './adapters/telemetry/log.ts';
 import { toldToo } from './adapters/telemetry/objects.ts';
 import { type Redaction, redaction } from './adapters/telemetry/redaction.ts';
 import { startTelemetryServer } from './adapters/telemetry/server.ts';
+import { directory } from './composition/directory.ts';
 import { kubernetes } from './composition/kubernetes.ts';
 import { servePages } from './composition/pages.ts';
-import { registry } from './composition/providers.ts';
+import { countQueues } from './composition/queues.ts';
 import { fatal, type Parts, readiness } from './composition/readiness.ts';
 import { redis } from './composition/redis.ts';
 import { redisPrefix, StoppedEarly } from './composition/redis-prefix.ts';
@@ -104,14 +105,13 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const { link, queues, store, close } = redis({ url: environment.redisUrl, prefix, clock, log, lockDurationMs: options.lockDuration });
   opened.push(close);
   const { callDeadlineMs } = settings;
-  const known = registry(options, environment, { log, probe, link, prefix, metrics, callDeadlineMs });
+  const known = directory(options, environment, { log, probe, link, prefix, metrics, callDeadlineMs, connection, clock, secrets });
   opened.push(() => known.close());
   const namespace = options.namespace ?? ownNamespace(config);
   const { leadership, source, writer } = kubernetes(options, { connection, namespace, clock, log, waitsFor });
   opened.push(() => writer.close());
-  const catalogue = charts(settings, (name) => known.providers[name]?.facts.addressesPerNode ?? 1);
+  const catalogue = charts(settings, known.addressesPerNode);
 
-  const queueNames = [...known.names, OUTCOMES, TIMERS];
   const pages = await servePages(options, environment, {
     version: VERSION,
     log,
@@ -119,7 +119,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     secrets,
     charts: catalogue,
     queues,
-    queueNames,
+    queueNames: [...Object.keys(known.providers.all), OUTCOMES, TIMERS],
     store,
     supervisor: () => parts.supervisor,
   });
@@ -134,12 +134,11 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     leadership,
     source: toldToo(source, metrics.objects),
     writer,
-    providers: { all: known.providers, need: () => undefined, onChange: () => undefined },
+    providers: known.providers,
     observers: [...observers, ...pages.observers],
     settings,
   });
-  const queueCounts = async () =>
-    Object.fromEntries(await Promise.all(queueNames.map(async (name) => [name, await queues.queue(name).counts()] as const)));
+  const queueCounts = () => countQueues(queues, [...Object.keys(known.providers.all), OUTCOMES, TIMERS]);
   Object.assign(parts, { supervisor, source, queueCounts, budgets: known.budgets } satisfies Partial<Parts>);
   waitsFor(null);
   opened.push(() => supervisor.stop());

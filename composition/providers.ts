@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { KnownProvider } from '../actors/leader.ts';
 import type { Budget, Log, Probe, Provider } from '../actors/ports.ts';
+import type { Cloud } from '../adapters/accounts/directory.ts';
 import type { Environment, Options } from '../adapters/cli/options.ts';
 import { cloudflareBudget, createCloudflareProvider } from '../adapters/cloudflare/provider.ts';
 import { createDigitalOceanProvider } from '../adapters/digitalocean/provider.ts';
@@ -25,9 +26,11 @@ type Client = Provider & { readonly close: () => void };
 
 /** A provider that specs may name. */
 interface Offer {
-  readonly facts: Omit<ProviderFacts, 'missing'>;
+  readonly facts: Omit<ProviderFacts, 'missing' | 'missingReason'>;
   /** Where its token comes from. */
   readonly variable: string;
+  /** Under which keys a Secret may hold one, the preferred one first; none when there is but the account of the environment. */
+  readonly secretKeys: readonly string[];
   readonly token: string | null;
   readonly url: string | null;
   /** The rates of its budget, where they are not DigitalOcean's. */
@@ -40,6 +43,7 @@ const offers = (options: Options, environment: Environment): Readonly<Record<str
   digitalocean: {
     facts: { addresses: true, dns: true, ipv6: true, addressesPerNode: 1, providerIDPrefix: 'digitalocean://' },
     variable: 'DIGITALOCEAN_ACCESS_TOKEN',
+    secretKeys: ['DIGITALOCEAN_ACCESS_TOKEN', 'token'],
     token: environment.digitaloceanToken,
     url: environment.digitaloceanUrl,
     rates: ratesOf(options),
@@ -48,6 +52,7 @@ const offers = (options: Options, environment: Environment): Readonly<Record<str
   cloudflare: {
     facts: { addresses: false, dns: true, ipv6: false, addressesPerNode: 0, providerIDPrefix: 'cloudflare://' },
     variable: 'CLOUDFLARE_TOKEN',
+    secretKeys: [],
     token: environment.cloudflareToken,
     url: environment.cloudflareUrl,
     rates: cloudflareBudget,
@@ -65,11 +70,12 @@ export interface RegistryContext {
 }
 
 export interface Registry {
+  /** With the credentials of the environment. */
   readonly providers: Readonly<Record<string, KnownProvider>>;
-  /** With or without a token: each has a queue of its name. */
-  readonly names: readonly string[];
-  /** Of each token that there is. */
-  readonly budgets: readonly TokenBudget[];
+  /** Those at which there may be other accounts. */
+  readonly clouds: Readonly<Record<string, Cloud>>;
+  /** Of each token in use. */
+  readonly budgets: () => readonly TokenBudget[];
   /** Closes idle connections. */
   readonly close: () => void;
 }
@@ -82,36 +88,44 @@ export function registry(options: Options, environment: Environment, context: Re
     const variables = Object.values(known).map(({ variable }) => variable);
     throw new Error(`the controller "flipop" was asked for, but neither ${variables.join(' nor ')} is set`);
   }
-  const clients = new Map(
-    Object.entries(known).flatMap(([name, offer]) => {
-      const client = clientOf(offer, context);
-      return client ? [[name, client] as const] : [];
-    }),
-  );
-  const entry = (name: string, { facts, variable, token }: Offer): KnownProvider => {
-    const client = clients.get(name);
-    const missing = token === null ? `set ${variable} for the operator` : null;
-    return { facts: { ...facts, missing }, provider: client ? context.metrics.instrument(client.provider) : null };
+  const open = new Set<Working>();
+  const connect = (name: string, offer: Offer, token: string): Client => {
+    const working = clientOf(name, offer, token, context);
+    open.add(working);
+    return { ...context.metrics.instrument(working.client), close: () => void (open.delete(working) && working.client.close()) };
   };
+  const entry = (name: string, offer: Offer): KnownProvider => {
+    const missing = offer.token === null ? `set ${offer.variable} for the operator` : null;
+    return { facts: { ...offer.facts, missing }, provider: offer.token === null ? null : connect(name, offer, offer.token) };
+  };
+  const cloud = (name: string, offer: Offer): Cloud => ({
+    abilities: offer.facts,
+    secretKeys: offer.secretKeys,
+    connect: (token) => connect(name, offer, token),
+  });
   return {
     providers: Object.fromEntries(Object.entries(known).map(([name, offer]) => [name, entry(name, offer)])),
-    names: Object.keys(known),
-    budgets: [...clients].map(([provider, { tokenHash, budget }]) => ({ provider, tokenHash, budget })),
+    clouds: Object.fromEntries(
+      Object.entries(known).flatMap(([name, offer]) => (offer.secretKeys.length > 0 ? [[name, cloud(name, offer)]] : [])),
+    ),
+    // Keys of one token share its budget.
+    budgets: () => [...new Map([...open].map((working) => [`${working.provider} ${working.tokenHash}`, working])).values()],
     close: () => {
-      for (const { provider } of clients.values()) provider.close();
+      for (const { client } of open) client.close();
     },
   };
 }
 
-interface Working extends Omit<TokenBudget, 'provider'> {
-  readonly provider: Client;
+interface Working extends TokenBudget {
+  readonly client: Client;
 }
 
-function clientOf({ client, token, url, rates }: Offer, { log, probe, link, prefix, callDeadlineMs }: RegistryContext): Working | null {
-  if (token === null) return null;
+function clientOf(name: string, { client, url, rates }: Offer, token: string, context: RegistryContext): Working {
+  const { log, probe, link, prefix, callDeadlineMs } = context;
   const tokenHash = createHash('sha256').update(token).digest('hex').slice(0, 16);
   const budget = redisBudget({ link, prefix, tokenHash, ...rates });
-  return { provider: client({ token, url: url ?? undefined, budget, log, probe, deadlineMs: callDeadlineMs }), tokenHash, budget };
+  const account = { token, url: url ?? undefined, budget, log, probe, deadlineMs: callDeadlineMs };
+  return { provider: name, tokenHash, budget, client: client(account) };
 }
 
 const ratesOf = ({ rateLimitPerMinute, rateLimitPerHour }: Options): Offer['rates'] => ({

@@ -14,7 +14,7 @@ export interface Parts {
   /** How many jobs each queue holds, by their state. */
   queueCounts?: () => Promise<Readonly<Record<string, Readonly<Record<string, number>>>>>;
   /** The request budgets of the tokens in use. */
-  budgets?: readonly TokenBudget[];
+  budgets?: () => readonly TokenBudget[];
 }
 
 /** What /healthz asks: null, or why the process has to be restarted. */

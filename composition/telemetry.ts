@@ -17,7 +17,7 @@ export function telemetry(version: string, clock: Clock, parts: Readonly<Parts>)
     queues: async () => (await parts.queueCounts?.()) ?? {},
     leadership: () => ({ leading: parts.supervisor?.leading ?? false, term: parts.supervisor?.term ?? 0 }),
     records: () => [...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),
-    budgets: () => parts.budgets ?? [],
+    budgets: () => parts.budgets?.() ?? [],
     caches: () => parts.source?.caches() ?? [],
   });
   const shown = figures({

@@ -1,0 +1,17 @@
+import type { Queues } from '../actors/ports.ts';
+import { cloudOf } from '../machines/provider-key.ts';
+
+type Counts = Readonly<Record<string, number>>;
+
+/** How many jobs the queues hold, by their state: those of one cloud's accounts together, so that there are not more and more names. */
+export async function countQueues(queues: Queues, names: readonly string[]): Promise<Readonly<Record<string, Counts>>> {
+  const counted = await Promise.all(names.map(async (name) => [cloudOf(name), await queues.queue(name).counts()] as const));
+  const byCloud: Record<string, Counts> = {};
+  for (const [name, counts] of counted) byCloud[name] = byCloud[name] ? sum(byCloud[name], counts) : counts;
+  return byCloud;
+}
+
+const sum = (one: Counts, other: Counts): Counts =>
+  Object.fromEntries(
+    [...new Set([...Object.keys(one), ...Object.keys(other)])].map((state) => [state, (one[state] ?? 0) + (other[state] ?? 0)]),
+  );
