@@ -109,8 +109,10 @@ export class HolderMarks {
     const target = this.#targetOf(node);
     if (target === undefined) return false;
     const written = this.#written.get(node);
+    // What we wrote last is newer than what the watch may still have to say.
+    if (written !== undefined && written.effect !== target) return true;
     const isOwnWord = written !== undefined && written.before === seen;
-    if ((isOwnWord ? written.effect : seen?.holder) !== target) return true;
+    if (!isOwnWord && seen?.holder !== target) return true;
     if (target === null && !isOwnWord) this.#drop(node);
     return false;
   }

@@ -1,4 +1,5 @@
 import type { PoolProjection } from '../../actors/ports/cluster.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { refusal } from '../../adapters/kubernetes/api-error.ts';
 import type { Request } from '../../adapters/kubernetes/connection.ts';
 import type { Seen } from '../../adapters/kubernetes/source.ts';
@@ -33,29 +34,28 @@ export const writing = async (options: { readonly crds?: readonly (string | Json
   const ref: ObjectRef = { kind: 'FloatingIPPool', namespace: 'default', name: 'pool', uid: created.metadata.uid ?? '' };
   const connection = connected(simulator.kubeconfig());
   const source = sourceOn(connection);
-  if (options.watch !== false) await source.start(new Recorder());
+  const recorder = new Recorder();
+  if (options.watch !== false) await source.start(recorder);
   const log = recordedLog();
   const seen = options.watch === false ? NOTHING_SEEN : source;
-  const newWriter = (): KubernetesWriter =>
-    new KubernetesWriter({ connection, clock: systemClock(), random: () => 0.5, log, seen, instance: 'test', timings: TIMINGS });
+  const newWriter = (clock: Clock = systemClock()): KubernetesWriter =>
+    new KubernetesWriter({ connection, clock, random: () => 0.5, log, seen, instance: 'test', timings: TIMINGS });
   const writer = newWriter();
-  /** A writer whose ServiceAccount is not allowed some requests. */
-  const refusing = (refused: (request: Request) => boolean) => {
-    const send = (request: Request): Promise<unknown> =>
-      refused(request)
-        ? Promise.reject(refusal({ verb: 'patch', path: request.path }, 403, 'no rule allows it'))
-        : connection.send(request);
-    const options = {
-      connection: { ...connection, send },
-      clock: systemClock(),
-      random: () => 0.5,
-      seen,
-      instance: 'test',
-      timings: TIMINGS,
+  /** A writer before whose requests `before` runs, or which fail with what it throws. */
+  const meddled = (before: (request: Request) => void) => {
+    const send = async (request: Request): Promise<unknown> => {
+      before(request);
+      return connection.send(request);
     };
-    const refusals = recordedLog();
-    return { writer: new KubernetesWriter({ ...options, log: refusals }), log: refusals };
+    const log = recordedLog();
+    const options = { connection: { ...connection, send }, clock: systemClock(), random: () => 0.5, seen, instance: 'test' };
+    return { writer: new KubernetesWriter({ ...options, timings: TIMINGS, log }), log };
   };
+  /** A writer whose ServiceAccount is not allowed some requests. */
+  const refusing = (refused: (request: Request) => boolean) =>
+    meddled((request) => {
+      if (refused(request)) throw refusal({ verb: 'patch', path: request.path }, 403, 'no rule allows it');
+    });
   const projection = (change: Partial<PoolProjection> = {}): PoolProjection => ({
     ref,
     generation: 1,
@@ -68,7 +68,7 @@ export const writing = async (options: { readonly crds?: readonly (string | Json
   });
   const status = (): JsonObject => (simulator.store.get(poolRef('pool')).status ?? {}) as JsonObject;
   const annotation = (node: string, key = IPV4): string | undefined => simulator.store.get(nodeRef(node)).metadata.annotations?.[key];
-  return { simulator, refusing, writer, newWriter, source, ref, projection, status, annotation, log };
+  return { simulator, meddled, refusing, writer, newWriter, source, recorder, ref, projection, status, annotation, log };
 };
 
 export const patchesOf = (simulator: KubernetesSimulator, part: string): number =>
