@@ -9,7 +9,8 @@ export interface CacheState {
   readonly syncedAt: number | null;
 }
 
-interface Cache {
+/** A cache of objects of one kind. */
+export interface Cache {
   readonly kind: string;
   readonly reflector: { readonly synced: boolean; readonly trouble: Error | null; readonly heardAt: number | null };
 }

@@ -6,11 +6,14 @@ export interface Intern {
   text(value: string): string;
   /** The members of `labels` under `keys`, as one shared object. */
   labels(labels: Readonly<Record<string, unknown>> | undefined, keys: readonly string[]): Readonly<Record<string, string>>;
+  /** `value`, or an equal one that was given before: not to be changed any more. */
+  list<T>(value: readonly T[]): readonly T[];
 }
 
 export const intern = (): Intern => {
   const texts = new Map<string, string>();
   const sets = new Map<string, Readonly<Record<string, string>>>();
+  const lists = new Map<string, readonly unknown[]>();
 
   const kept = <T>(table: Map<string, T>, key: string, value: T): T => {
     const known = table.get(key);
@@ -22,6 +25,7 @@ export const intern = (): Intern => {
 
   return {
     text: (value) => kept(texts, value, value),
+    list: <T>(value: readonly T[]) => kept(lists, JSON.stringify(value), value) as readonly T[],
     labels: (labels, keys) => {
       const chosen: Record<string, string> = {};
       for (const key of keys) {

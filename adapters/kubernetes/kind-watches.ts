@@ -22,16 +22,27 @@ interface Watched {
 
 /** Status is the operator's own writing: a change of it alone is no news. */
 const same = ({ object: before }: SeenObject, { object: after }: SeenObject): boolean =>
-  before.generation === after.generation && before.deleting === after.deleting && isDeepStrictEqual(before.spec, after.spec);
+  before.generation === after.generation &&
+  before.deleting === after.deleting &&
+  isDeepStrictEqual(before.spec, after.spec) &&
+  isDeepStrictEqual(before.marks, after.marks);
 
+const isKnown = ({ reflector }: Watched): boolean => reflector.synced;
 const isAbsent = ({ refused }: Watched): boolean => isNotFound(refused);
+const isPolicy = ({ kind }: Watched): boolean => kind.role === 'policy';
+const needsPolicies = ({ kind }: Watched): boolean => kind.role === 'serves';
 
-/** All objects that select nodes, kind by kind: each kind is watched from when its CRD is served, whatever becomes of the other ones. */
+/** The objects of all kinds. Each kind is watched from when its CRD is served, whatever becomes of the other ones; but those that go by policies not before
+ *  all policies are known: one whose class was not told yet would be taken for one without. */
 export class KindWatches {
   readonly #watched: readonly Watched[];
+  #waiting: readonly Watched[] = [];
 
   constructor(world: Surroundings, listener: KindListener) {
-    const changed = (): void => listener.changed();
+    const changed = (): void => {
+      this.#startWaiting();
+      listener.changed();
+    };
     this.#watched = KINDS.map((kind) => {
       const subject = { query: kind.collection, trim: (object: unknown) => trimObject(kind.kind, object), same };
       const reflector = new Reflector<SeenObject>(world, subject, {
@@ -49,10 +60,12 @@ export class KindWatches {
   }
 
   start(): void {
-    for (const { reflector } of this.#watched) reflector.start();
+    this.#waiting = this.#watched.filter(needsPolicies);
+    for (const one of this.#watched) if (!needsPolicies(one)) one.reflector.start();
   }
 
   stop(): void {
+    this.#waiting = [];
     for (const { reflector } of this.#watched) reflector.stop();
   }
 
@@ -67,28 +80,51 @@ export class KindWatches {
     return this.#find(kind)?.reflector.synced ?? false;
   }
 
-  /** Whether all is known that will be: a kind is complete or not served, or one that can be done without may not be listed. */
-  get settled(): boolean {
-    const known = this.#watched.filter(({ reflector }) => reflector.synced);
-    return known.length > 0 && this.#watched.every((one) => known.includes(one) || isAbsent(one) || isBarred(one));
+  /** All policies, as last seen. */
+  policies(): readonly PoolObject[] {
+    return this.#watched.filter(isPolicy).flatMap(({ reflector }) => reflector.values().map(({ object }) => object));
   }
 
-  /** False when the server knows none of the kinds; null while that cannot be told. */
+  /** Whether all is known that will be: a kind is complete or not served, or one that can be done without may not be listed. */
+  get settled(): boolean {
+    const barred = this.#watched.filter(isBarred);
+    const waitsInVain = (one: Watched): boolean => this.#waiting.includes(one) && barred.some(isPolicy);
+    const done = (one: Watched): boolean => isKnown(one) || isAbsent(one) || barred.includes(one) || waitsInVain(one);
+    return this.#owners.some(isKnown) && this.#watched.every(done);
+  }
+
+  /** False when the server knows no kind of object that the operator could do something for; null while that cannot be told. */
   get served(): boolean | null {
-    if (this.#watched.some(({ reflector }) => reflector.synced && reflector.trouble === null)) return true;
-    return this.#watched.every(isAbsent) ? false : null;
+    if (this.#owners.some((one) => isKnown(one) && one.reflector.trouble === null)) return true;
+    return this.#owners.every(isAbsent) ? false : null;
   }
 
   /** The caches of the kinds that are served, as far as can be told. */
   reflectors(): readonly { readonly kind: string; readonly reflector: Reflector<SeenObject> }[] {
-    return this.#watched.filter((one) => !isAbsent(one)).map(({ kind, reflector }) => ({ kind: kind.kind, reflector }));
+    return this.#begun.filter((one) => !isAbsent(one)).map(({ kind, reflector }) => ({ kind: kind.kind, reflector }));
   }
 
   /** What keeps kinds from being known; null for a list that is not complete yet. A kind that is not served is missed only when there is no other. */
   missing(): readonly (Error | null)[] {
-    const unknown = this.#watched.filter(({ reflector }) => !reflector.synced);
+    const unknown = this.#begun.filter((one) => !isKnown(one));
     const missed = this.#watched.every(isAbsent) ? unknown : unknown.filter((one) => !isAbsent(one));
     return missed.map(({ reflector }) => reflector.trouble);
+  }
+
+  get #owners(): readonly Watched[] {
+    return this.#watched.filter((one) => !isPolicy(one));
+  }
+
+  /** Those that wait for another kind are not missed themselves. */
+  get #begun(): readonly Watched[] {
+    return this.#watched.filter((one) => !this.#waiting.includes(one));
+  }
+
+  #startWaiting(): void {
+    if (this.#waiting.length === 0 || !this.#watched.filter(isPolicy).every((one) => isKnown(one) || isAbsent(one))) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { reflector } of waiting) reflector.start();
   }
 
   #find(kind: string): Watched | undefined {

@@ -6,17 +6,18 @@ import * as routedIPIssuers from '../../crds/generated/routedipissuer.ts';
 import type { WatchQuery } from './selection.ts';
 import type { Detail } from './shared-watches.ts';
 
-/** A kind of object that the operator writes. */
-interface Served {
+/** What objects of a kind ask of the cluster: the nodes (and pods) that selectors of theirs let through, or what becomes of a Service. Policies ask for
+ *  nothing: others go by them. */
+export type Role = 'selects' | 'serves' | 'policy';
+
+/** A kind of object that the operator watches, and writes about. */
+export interface Kind {
   readonly kind: string;
   readonly apiVersion: string;
   readonly scope: 'Namespaced' | 'Cluster';
   /** All objects of all namespaces. */
   readonly collection: WatchQuery;
-}
-
-/** A kind of object that selects nodes. */
-export interface Kind extends Served {
+  readonly role: Role;
   /** How much it has to know of its nodes. */
   readonly detail: Detail;
   /** Nothing begins while objects of this kind may not be listed: what is remembered of them would be taken for deleted, and given up. */
@@ -30,47 +31,41 @@ interface Definition {
   readonly PLURAL: string;
 }
 
-const served = ({ KIND, API_VERSION, PLURAL }: Definition): Served => ({
+const kind = ({ KIND, API_VERSION, PLURAL }: Definition, role: Role, more: Partial<Kind> = {}): Kind => ({
   kind: KIND,
   apiVersion: API_VERSION,
   scope: 'Namespaced',
   collection: { path: `/apis/${API_VERSION}/${PLURAL}`, labelSelector: '' },
+  role,
+  detail: 'plain',
+  essential: false,
+  ...more,
 });
 
-/** Both kinds select nodes alike, but only a NodeDNSRecordSet reads the addresses of its nodes. */
+/** FloatingIPPools and NodeDNSRecordSets select nodes alike, but only the latter read the addresses of their nodes. */
 export const KINDS: readonly Kind[] = [
-  { ...served(floatingIPPools), detail: 'plain', essential: true },
-  { ...served(nodeDNSRecordSets), detail: 'full', essential: false },
+  kind(floatingIPPools, 'selects', { essential: true }),
+  kind(nodeDNSRecordSets, 'selects', { detail: 'full' }),
+  kind(clusterRoutedIPClasses, 'policy', { scope: 'Cluster' }),
+  kind(routedIPIssuers, 'policy'),
+  kind(routedIPs, 'serves'),
 ];
 
 /** @throws Error for a kind that is none of `KINDS` */
 export const kindOf = (name: string): Kind => {
-  const found = KINDS.find(({ kind }) => kind === name);
-  if (found === undefined) throw new Error(`no such kind: ${name}`);
-  return found;
-};
-
-const WRITTEN: readonly Served[] = [
-  ...KINDS,
-  served(routedIPs),
-  served(routedIPIssuers),
-  { ...served(clusterRoutedIPClasses), scope: 'Cluster' },
-];
-
-const writtenOf = (name: string): Served => {
-  const found = WRITTEN.find(({ kind }) => kind === name);
+  const found = KINDS.find((each) => each.kind === name);
   if (found === undefined) throw new Error(`no such kind: ${name}`);
   return found;
 };
 
 /** The group and version of a kind, as an Event names what it is about. Nodes are marked, and told of, too. */
-export const apiVersionOf = (kind: string): string => (kind === 'Node' ? 'v1' : writtenOf(kind).apiVersion);
+export const apiVersionOf = (name: string): string => (name === 'Node' ? 'v1' : kindOf(name).apiVersion);
 
 /** The path of one object. */
-export const pathOf = ({ kind, namespace, name }: { readonly kind: string; readonly namespace: string; readonly name: string }): string => {
-  const { scope, collection } = writtenOf(kind);
+export const pathOf = (ref: { readonly kind: string; readonly namespace: string; readonly name: string }): string => {
+  const { scope, collection } = kindOf(ref.kind);
   const place = collection.path.lastIndexOf('/');
-  const plural = `${collection.path.slice(place)}/${encodeURIComponent(name)}`;
+  const plural = `${collection.path.slice(place)}/${encodeURIComponent(ref.name)}`;
   const group = collection.path.slice(0, place);
-  return scope === 'Cluster' ? group + plural : `${group}/namespaces/${encodeURIComponent(namespace)}${plural}`;
+  return scope === 'Cluster' ? group + plural : `${group}/namespaces/${encodeURIComponent(ref.namespace)}${plural}`;
 };

@@ -30,6 +30,8 @@ const SELECTORS = ['nodeLabel', 'podLabel', 'podNamespace'] as const;
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
+export const isNamespace = (name: string): boolean => DNS_LABEL.test(name);
+
 const objectOf = (value: Json | undefined): { readonly [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as { readonly [key: string]: Json }) : {};
 
@@ -45,7 +47,7 @@ export const selectionOf = (spec: Json): Selection | null => {
     selectors[name] = value;
   }
   const { nodeLabel = '', podLabel = '', podNamespace = '' } = selectors;
-  if (podNamespace !== '' && !DNS_LABEL.test(podNamespace)) return null;
+  if (podNamespace !== '' && !isNamespace(podNamespace)) return null;
   const podsPath = podNamespace === '' ? '/api/v1/pods' : `/api/v1/namespaces/${podNamespace}/pods`;
   return {
     match: selectors,

@@ -6,8 +6,8 @@ export type Detail = 'plain' | 'full';
 
 export interface WatchUser<T> {
   readonly detail: Detail;
-  /** Whether a change is no news to this user, though it may be to another one. */
-  ignores(before: T, after: T): boolean;
+  /** Whether a change is no news to this user, though it may be to another one. `before` null for what is new, `after` null for what is gone. */
+  ignores(before: T | null, after: T | null): boolean;
   /** Called after every change of the cache, and when it is synced. */
   changed(): void;
   /** Called when the watch fails or works again; the cache stays as it was. */
@@ -18,6 +18,8 @@ export interface WatchUser<T> {
 export interface Use<T> {
   /** All values as of now, with what this user reads of them; null before they are complete. The same array until something changes. */
   values(): readonly T[] | null;
+  /** The value of one object, under its namespace and name; null when there is none. */
+  get(key: string): T | null;
   /** What the last try failed with; null while it works. */
   trouble(): Error | null;
   /** The watch ends with its last user. */
@@ -44,6 +46,7 @@ export class SharedWatches<T> {
     shared.join(user);
     return {
       values: () => shared.values(user.detail),
+      get: (key) => shared.get(key, user.detail),
       trouble: () => shared.trouble(user.detail),
       release: () => {
         if (shared.leave(user)) this.#shared.delete(name);
@@ -56,14 +59,19 @@ export class SharedWatches<T> {
     for (const shared of this.#shared.values()) yield* shared.values('plain') ?? [];
   }
 
+  /** Asks anew for everything, by what each query has become a subject of by now. The former caches serve until the new ones are complete. */
+  renew(): void {
+    for (const shared of this.#shared.values()) shared.renew();
+  }
+
   /** The caches, for a look at how they stand. */
   reflectors(): readonly Reflector<T>[] {
     return [...this.#shared.values()].map(({ reflector }) => reflector);
   }
 }
 
-/** One watch. When somebody reads more of its objects than was kept so far, another one takes its place as soon as it knows all of them: nobody
- *  misses anything meanwhile. */
+/** One watch. When somebody reads more of its objects than was kept so far, or they are to be asked for in another way, another one takes its place as
+ *  soon as it knows all of them: nobody misses anything meanwhile. */
 class SharedWatch<T> {
   readonly #world: Surroundings;
   readonly #subjectOf: (detail: Detail) => Subject<T>;
@@ -83,7 +91,12 @@ class SharedWatch<T> {
     this.#users.add(user);
     if (user.detail === this.#detail || user.detail === 'plain') return;
     this.#detail = user.detail;
-    this.#successor = this.#open(user.detail);
+    this.renew();
+  }
+
+  renew(): void {
+    this.#successor?.stop();
+    this.#successor = this.#open(this.#detail);
     // Nobody has seen anything of the former one yet.
     if (!this.#reflector.synced) this.#succeed();
   }
@@ -105,6 +118,10 @@ class SharedWatch<T> {
     return reflector.synced ? reflector.values() : null;
   }
 
+  get(key: string, detail: Detail): T | null {
+    return this.#of(detail).get(key);
+  }
+
   trouble(detail: Detail): Error | null {
     return this.#of(detail).trouble;
   }
@@ -116,10 +133,10 @@ class SharedWatch<T> {
   #open(detail: Detail): Reflector<T> {
     const reflector = new Reflector<T>(this.#world, this.#subjectOf(detail), {
       set: (value, before) => {
-        if (reflector === this.#reflector) this.#changed((user) => before === null || !user.ignores(before, value));
+        if (reflector === this.#reflector) this.#changed((user) => !user.ignores(before, value));
       },
-      gone: () => {
-        if (reflector === this.#reflector) this.#changed(() => true);
+      gone: (value) => {
+        if (reflector === this.#reflector) this.#changed((user) => !user.ignores(value, null));
       },
       synced: () => {
         if (reflector === this.#successor) this.#succeed();

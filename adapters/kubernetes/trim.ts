@@ -35,9 +35,10 @@ export interface Trimmed<T> {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const fields = (value: unknown): Fields => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {});
-const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+export const fields = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+export const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 interface Meta {
   readonly name: string;
@@ -52,7 +53,7 @@ interface Meta {
 }
 
 /** Null for what bears no name: not an object of the API. */
-const metaOf = (object: unknown): Meta | null => {
+export const metaOf = (object: unknown): Meta | null => {
   const meta = fields(fields(object).metadata);
   const name = text(meta.name);
   if (name === '') return null;
@@ -88,7 +89,10 @@ const REGION_LABELS = ['topology.kubernetes.io/region', 'failure-domain.beta.kub
 
 const regionOf = (labels: Fields): string => REGION_LABELS.map((label) => text(labels[label])).find((region) => region !== '') ?? '';
 
-/** A Node with the labels under `keys` only. */
+/** Keeps a node out of all load balancing from outside, whatever its value. */
+const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
+
+/** A Node with the labels under `keys` only, and the one that excludes it. */
 export const trimNode = (object: unknown, keys: readonly string[], shared: Intern): Trimmed<SeenNode> | null => {
   const meta = metaOf(object);
   if (meta === null) return null;
@@ -97,7 +101,7 @@ export const trimNode = (object: unknown, keys: readonly string[], shared: Inter
   const node: ObservedNode = {
     name: shared.text(meta.name),
     uid: meta.uid,
-    labels: shared.labels(meta.labels, keys),
+    labels: shared.labels(meta.labels, [...keys, EXCLUDED]),
     taints: taints.filter((taint) => holderEffectOf(taint) === null),
     ready: conditionHolds(fields(fields(object).status), 'Ready'),
     deleting: meta.deleting,

@@ -323,6 +323,7 @@ describe('a kind that may not be listed', () => {
       started = true;
     });
     await waitFor('the set', () => seen.nodes('set')?.join() === 'a,b');
+    await waitFor('the other kinds', () => source.missing().length === 1);
     expect(source.missing()).toEqual([expect.stringContaining('may not list floatingippools')]);
     expect(started).toBe(false);
     limited.allow();

@@ -1,0 +1,27 @@
+import type { ClusterFact, PoolObject } from '../../actors/ports/cluster.ts';
+import { isInvalid } from './api-error.ts';
+import type { Use } from './shared-watches.ts';
+
+/** Watches for one object what it asks of the cluster. */
+export interface Follower {
+  /** Takes the object as it is now; what it still asks for is watched on without a gap. */
+  follow(object: PoolObject): void;
+  /** As of now; null while something of it is not known. */
+  fact(): ClusterFact | null;
+  /** Whether all is known that will be. */
+  settled(): boolean;
+  /** What keeps it from being settled; null for a list that is not complete yet. */
+  troubles(): readonly (Error | null)[];
+  release(): void;
+}
+
+/** Told by a follower, as often as it happens. */
+export interface FollowerNews {
+  /** Its fact may be another one than before. */
+  changed(): void;
+  /** One of its watches fails, or works again. */
+  troubled(): void;
+}
+
+/** Whether a query has told all that it will: complete, or refused by the server as no selector. */
+export const settled = (use: Use<unknown>): boolean => use.values() !== null || isInvalid(use.trouble());

@@ -1,0 +1,26 @@
+import type { ObservedBackend, ObservedEndpoint, ObservedService } from '../../machines/types.ts';
+import type { SeenEndpoint, SeenSlice } from './endpoint-slices.ts';
+import type { SeenService } from './trim-service.ts';
+
+/** The endpoints of one Service, each once: slices overlap while the control plane moves endpoints between them, and there is one for each family of
+ *  addresses. Ready as soon as one slice says so. Sorted by node, then Pod. */
+export const endpointsIn = (slices: readonly SeenSlice[]): readonly SeenEndpoint[] => {
+  const found = new Map<string, SeenEndpoint>();
+  for (const endpoint of slices.flatMap(({ endpoints }) => endpoints)) {
+    const key = `${endpoint.node} ${endpoint.pod}`;
+    if (!found.get(key)?.ready) found.set(key, endpoint);
+  }
+  return [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, endpoint]) => endpoint);
+};
+
+/** A Service with its endpoints, each with the Pod behind it as far as it is seen. */
+export const observedService = (
+  { type, ports, selector }: SeenService,
+  endpoints: readonly SeenEndpoint[],
+  backend: (pod: string) => ObservedBackend | null,
+): ObservedService => ({
+  type,
+  hasSelector: selector !== null,
+  ports,
+  endpoints: endpoints.map(({ node, pod, ready }): ObservedEndpoint => ({ node, ready, pod: pod === '' ? null : backend(pod) })),
+});
