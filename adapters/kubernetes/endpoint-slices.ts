@@ -19,7 +19,7 @@ export interface SeenSlice {
 /** Names the Service that a slice belongs to. */
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 
-/** How v1beta1 names the node; servers before 1.20 have nothing else. */
+/** How v1beta1 names the node; servers before 1.20 have nothing else, and what they stored is still so when it is read as v1. */
 const HOSTNAME = 'kubernetes.io/hostname';
 
 const podOf = (endpoint: Readonly<Record<string, unknown>>): string => {
@@ -29,7 +29,8 @@ const podOf = (endpoint: Readonly<Record<string, unknown>>): string => {
 
 const endpointOf = (value: unknown, ready: (endpoint: Readonly<Record<string, unknown>>) => boolean, shared: Intern): SeenEndpoint => {
   const endpoint = fields(value);
-  const node = text(endpoint.nodeName) || text(fields(endpoint.topology)[HOSTNAME]);
+  const topology = fields(endpoint.topology ?? endpoint.deprecatedTopology);
+  const node = text(endpoint.nodeName) || text(topology[HOSTNAME]);
   return { node: shared.text(node), pod: shared.text(podOf(endpoint)), ready: ready(endpoint) };
 };
 

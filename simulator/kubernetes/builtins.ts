@@ -78,6 +78,11 @@ const TABLE: Readonly<Record<string, readonly Line[]>> = {
   ],
 };
 
+/** What former servers list. Not served unless asked for. */
+const FORMER: Readonly<Record<string, readonly Line[]>> = {
+  'discovery.k8s.io/v1beta1': [{ plural: 'endpointslices', kind: 'EndpointSlice', storageVersion: 'discovery.k8s.io/v1' }],
+};
+
 const resourceOf = (apiVersion: string, line: Line): Resource => {
   const slash = apiVersion.indexOf('/');
   const group = slash < 0 ? '' : apiVersion.slice(0, slash);
@@ -101,7 +106,10 @@ const resourceOf = (apiVersion: string, line: Line): Resource => {
   return schema ? { ...resource, schema } : resource;
 };
 
-export const builtins = (): Resource[] =>
-  Object.entries(TABLE).flatMap(([apiVersion, lines]) => lines.map((line) => resourceOf(apiVersion, line)));
+/** The resources of one built-in group and version; none of one that is not known here. */
+export const builtinsIn = (apiVersion: string): Resource[] =>
+  (TABLE[apiVersion] ?? FORMER[apiVersion] ?? []).map((line) => resourceOf(apiVersion, line));
+
+export const builtins = (): Resource[] => Object.keys(TABLE).flatMap(builtinsIn);
 
 export const allVerbs = ALL_VERBS;

@@ -1,4 +1,4 @@
-import { builtins } from './builtins.ts';
+import { builtins, builtinsIn } from './builtins.ts';
 import { apiVersionOf, type Resource } from './resource.ts';
 
 /** The resources served now: the built-in ones and those of established custom resource definitions. */
@@ -19,6 +19,17 @@ export class Registry {
   removeKind(group: string, plural: string): void {
     for (const [path, resource] of this.#byPath) {
       if (resource.custom && resource.group === group && resource.plural === plural) this.#byPath.delete(path);
+    }
+    this.generation += 1;
+  }
+
+  /** Serves a built-in group and version, or not any more. @throws Error for one that is not known. */
+  serve(apiVersion: string, served: boolean): void {
+    const resources = builtinsIn(apiVersion);
+    if (resources.length === 0) throw new Error(`no built-in resources in ${apiVersion}`);
+    for (const resource of resources) {
+      if (served) this.#byPath.set(`${apiVersion}/${resource.plural}`, resource);
+      else this.#byPath.delete(`${apiVersion}/${resource.plural}`);
     }
     this.generation += 1;
   }
@@ -50,8 +61,13 @@ export class Registry {
     return groups;
   }
 
-  /** One resource per storage, in its storage version: what the clean-up of a namespace has to go through. */
+  /** One resource per storage, in its storage version where that is served: what the clean-up of a namespace has to go through. */
   storages(): Resource[] {
-    return this.all().filter((resource) => apiVersionOf(resource) === resource.storageVersion && resource.verbs.includes('list'));
+    const found = new Map<string, Resource>();
+    for (const resource of this.all()) {
+      if (!resource.verbs.includes('list')) continue;
+      if (!found.has(resource.storage) || apiVersionOf(resource) === resource.storageVersion) found.set(resource.storage, resource);
+    }
+    return [...found.values()];
   }
 }

@@ -26,6 +26,8 @@ export interface KubernetesOptions {
   port?: number;
   /** Definitions to install: objects, or paths of YAML files. */
   crds?: CrdSource;
+  /** Built-in groups and versions that are served other than by a new server: `{ 'discovery.k8s.io/v1': false, 'discovery.k8s.io/v1beta1': true }`. */
+  apiVersions?: Readonly<Record<string, boolean>>;
   /** What /version says, as `v1.34.2`. */
   version?: string;
   log?: (line: string) => void;
@@ -44,6 +46,8 @@ export interface KubernetesSimulator {
   /** The objects, without HTTP; writes reach watches all the same. */
   store: ObjectStore;
   faults: Faults;
+  /** Serves a built-in group and version from now on, or not any more, as a server that was replaced. Its watches are cut. */
+  serve(apiVersion: string, served: boolean): void;
   /** Every request answered or under way, oldest first. */
   requests: LoggedRequest[];
   /** Ends watches and stops listening. */
@@ -162,6 +166,7 @@ export const startKubernetes = async (options: KubernetesOptions = {}): Promise<
   const { historySize = 10_000, bookmarkIntervalMs = 60_000, version = 'v1.34.2', log = () => undefined } = options;
   const store = new Store(historySize);
   const registry = new Registry();
+  for (const [apiVersion, served] of Object.entries(options.apiVersions ?? {})) registry.serve(apiVersion, served);
   const api = new Api(store, registry, Date.now);
   const watches = new Watches();
   const faults = new Faults(watches, store);
@@ -186,6 +191,10 @@ export const startKubernetes = async (options: KubernetesOptions = {}): Promise<
     kubeconfig: () => kubeconfigText(url()),
     store: new ObjectStore(api),
     faults,
+    serve: (apiVersion, served) => {
+      registry.serve(apiVersion, served);
+      faults.cutWatches();
+    },
     requests,
     close: async () => {
       faults.clear();

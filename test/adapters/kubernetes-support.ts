@@ -67,6 +67,7 @@ export class Recorder implements ClusterListener {
   readonly told: string[] = [];
   readonly facts = new Map<string, ClusterFact>();
   readonly pools = new Map<string, PoolObject>();
+  readonly policies = new Map<string, PoolObject>();
 
   poolObserved(pool: PoolObject): void {
     this.told.push(`observed ${pool.ref.name} ${pool.ref.uid}`);
@@ -76,6 +77,16 @@ export class Recorder implements ClusterListener {
   poolGone(ref: ObjectRef): void {
     this.told.push(`gone ${ref.name} ${ref.uid}`);
     this.pools.delete(ref.name);
+  }
+
+  policyObserved(policy: PoolObject): void {
+    this.told.push(`policy ${policy.ref.kind} ${policy.ref.name}`);
+    this.policies.set(policy.ref.name, policy);
+  }
+
+  policyGone(ref: ObjectRef): void {
+    this.told.push(`policy gone ${ref.kind} ${ref.name}`);
+    this.policies.delete(ref.name);
   }
 
   clusterObserved(pool: ObjectRef, fact: ClusterFact): void {
