@@ -1,0 +1,268 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ProviderError } from '../../actors/errors.ts';
+import type { ProviderNeed } from '../../actors/ports/directory.ts';
+import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
+import { createLog } from '../../adapters/telemetry/log.ts';
+import { redaction } from '../../adapters/telemetry/redaction.ts';
+import { startDigitalOcean } from '../../simulator/digitalocean/server.ts';
+import { account, driver, FACTS, ref, scriptedAccounts, TEMPLATES } from './accounts-support.ts';
+import { recordingBudget } from './digitalocean-support.ts';
+
+const KEY = 'digitalocean@web.do-token';
+const TOKEN = 'dop_v1_0123456789abcdef';
+
+describe('a provider of the environment', () => {
+  test('stands whatever is asked for, and is not changed by a need of its name', () => {
+    const { accounts, environment, of, told } = scriptedAccounts();
+    accounts.need([{ key: 'digitalocean', cloud: 'digitalocean', secrets: [], templates: null }]);
+    expect(of('digitalocean')?.provider).toBe(environment);
+    accounts.need([]);
+    expect(Object.keys(accounts.all)).toEqual(['digitalocean']);
+    expect(told).toEqual([]);
+  });
+});
+
+describe('an account with its token in a Secret', () => {
+  test('is there but unread at first, ready once the Secret was read, and gone when nobody asks for it', () => {
+    const { accounts, secrets, opened, told, of } = scriptedAccounts();
+    accounts.need([account('web/do-token')]);
+    expect(of(KEY)).toMatchObject({ provider: null, unread: true, facts: { missing: 'Secret web/do-token has not been read yet' } });
+    secrets.set('web/do-token', { token: TOKEN });
+    expect(of(KEY)?.facts).toMatchObject({ missing: null, addresses: true, addressesPerNode: 1, providerIDPrefix: 'digitalocean://' });
+    expect(of(KEY)?.unread).toBeUndefined();
+    expect(of(KEY)?.provider?.name).toBe('digitalocean');
+    expect(opened.map(({ token }) => token)).toEqual([TOKEN]);
+    accounts.need([]);
+    expect(Object.keys(accounts.all)).toEqual(['digitalocean']);
+    expect(told).toEqual([KEY, KEY, KEY]);
+    expect(secrets.usersOf('web/do-token')).toBe(0);
+    expect(opened[0]?.closed).toBe(true);
+  });
+
+  test.each([
+    ['there is no Secret', null, 'Secret web/do-token is not there'],
+    ['no key of it is ours', { password: 'x' }, 'Secret web/do-token has no key DIGITALOCEAN_ACCESS_TOKEN or token'],
+    ['its value is empty', { token: ' \n' }, 'Secret web/do-token has nothing under its key token'],
+  ])('says what is missing when %s', (_, values, missing) => {
+    const { accounts, secrets, opened, of } = scriptedAccounts();
+    accounts.need([account('web/do-token')]);
+    if (values) secrets.set('web/do-token', values);
+    else secrets.remove('web/do-token');
+    expect(of(KEY)).toMatchObject({ provider: null, facts: { missing, missingReason: 'SecretNotFound', addresses: true } });
+    expect(opened).toEqual([]);
+    secrets.set('web/do-token', { token: TOKEN });
+    expect(of(KEY)?.provider).not.toBeNull();
+    expect(of(KEY)?.facts.missingReason).toBeUndefined();
+  });
+
+  test('takes FLIPOP’s key before the other one, and leaves out the line break at its end', () => {
+    const { accounts, secrets, opened } = scriptedAccounts();
+    accounts.need([account('web/do-token')]);
+    secrets.set('web/do-token', { token: 'another', DIGITALOCEAN_ACCESS_TOKEN: `${TOKEN}\n` });
+    expect(opened.map(({ token }) => token)).toEqual([TOKEN]);
+  });
+
+  test('takes the first of several Secrets that has one, and misses none that is optional', () => {
+    const { accounts, secrets, opened, of } = scriptedAccounts();
+    accounts.need([{ ...account('web/do-token'), secrets: [ref('web/do-token', true), ref('web/second'), ref('web/third')] }]);
+    secrets.remove('web/do-token');
+    secrets.set('web/third', { token: 'third' });
+    expect(of(KEY)?.unread).toBe(true);
+    secrets.set('web/second', { token: 'second' });
+    expect(opened.map(({ token }) => token)).toEqual(['second']);
+    secrets.remove('web/third');
+    expect(of(KEY)).toMatchObject({ provider: null, facts: { missing: 'Secret web/third is not there' } });
+  });
+
+  test('gets a new client under the same key when the token changes; the old one is closed after its last call', async () => {
+    const { accounts, secrets, opened, told, of, clock } = scriptedAccounts();
+    accounts.need([account('web/do-token')]);
+    secrets.set('web/do-token', { token: TOKEN });
+    const former = of(KEY)?.provider;
+    const calls = [former?.listRoutedIPs({ purpose: 'verify' }), former?.listRoutedIPs({ purpose: 'verify' })];
+    told.length = 0;
+    secrets.set('web/do-token', { token: 'another' });
+    expect(told).toEqual([KEY]);
+    expect(of(KEY)?.provider).not.toBe(former);
+    expect(opened.map(({ token, closed }) => [token, closed])).toEqual([
+      [TOKEN, false],
+      ['another', false],
+    ]);
+    await clock.advance(1000);
+    expect(await Promise.all(calls)).toEqual([[], []]);
+    expect(opened.map(({ closed }) => closed)).toEqual([true, false]);
+  });
+
+  test('stays as it is while its Secret says the same, whatever else changes in it', () => {
+    const { accounts, secrets, opened, told, of } = scriptedAccounts();
+    accounts.need([account('web/do-token')]);
+    secrets.set('web/do-token', { token: TOKEN });
+    const { provider } = of(KEY) ?? {};
+    told.length = 0;
+    secrets.set('web/do-token', { token: TOKEN });
+    accounts.need([account('web/do-token')]);
+    expect(told).toEqual([]);
+    expect(of(KEY)?.provider).toBe(provider);
+    expect(opened).toHaveLength(1);
+  });
+
+  test('is without means when the Secret goes, and has them again when it comes back', () => {
+    const { accounts, secrets, told, opened, of } = scriptedAccounts();
+    accounts.need([account('web/do-token')]);
+    secrets.set('web/do-token', { token: TOKEN });
+    secrets.remove('web/do-token');
+    expect(of(KEY)).toMatchObject({ provider: null, facts: { missingReason: 'SecretNotFound' } });
+    expect(opened[0]?.closed).toBe(true);
+    secrets.set('web/do-token', { token: TOKEN });
+    expect(of(KEY)?.provider).not.toBeNull();
+    expect(told).toEqual([KEY, KEY, KEY, KEY]);
+  });
+
+  test('goes on with what it had while another Secret that it shall use is read', () => {
+    const { accounts, secrets, opened, told, of } = scriptedAccounts();
+    accounts.need([account('web/do-token')]);
+    secrets.set('web/do-token', { token: TOKEN });
+    const { provider } = of(KEY) ?? {};
+    told.length = 0;
+    accounts.need([{ ...account('web/do-token'), secrets: [ref('web/other')] }]);
+    expect(of(KEY)?.provider).toBe(provider);
+    expect(provider).not.toBeNull();
+    secrets.set('web/other', { token: 'other' });
+    expect(opened.map(({ token, closed }) => [token, closed])).toEqual([
+      [TOKEN, true],
+      ['other', false],
+    ]);
+    expect(told).toEqual([KEY]);
+    expect(secrets.usersOf('web/do-token')).toBe(0);
+  });
+});
+
+describe('two accounts', () => {
+  test('each have the token of their own Secret', () => {
+    const { accounts, secrets, opened, of } = scriptedAccounts();
+    accounts.need([account('web/do-token'), account('shop/do-token')]);
+    secrets.set('web/do-token', { token: 'of web' });
+    secrets.set('shop/do-token', { token: 'of shop' });
+    expect(opened.map(({ token }) => token)).toEqual(['of web', 'of shop']);
+    expect(of(KEY)?.provider).not.toBe(of('digitalocean@shop.do-token')?.provider);
+  });
+
+  test('of one token share a client, and so its budget, until the last of them goes', () => {
+    const { accounts, secrets, opened } = scriptedAccounts();
+    accounts.need([account('web/do-token'), account('shop/do-token')]);
+    secrets.set('web/do-token', { token: TOKEN });
+    secrets.set('shop/do-token', { token: TOKEN });
+    expect(opened).toHaveLength(1);
+    accounts.need([account('shop/do-token')]);
+    expect(opened[0]?.closed).toBe(false);
+    secrets.set('shop/do-token', { token: 'another' });
+    expect(opened.map(({ token, closed }) => [token, closed])).toEqual([
+      [TOKEN, true],
+      ['another', false],
+    ]);
+  });
+
+  test('under one key are one, with the Secrets of both', () => {
+    const { accounts, secrets, opened } = scriptedAccounts();
+    accounts.need([account('web/do-token'), account('web/do-token', 'web/second')]);
+    secrets.set('web/do-token', {});
+    secrets.set('web/second', { token: 'second' });
+    expect(opened.map(({ token }) => token)).toEqual(['second']);
+    expect(secrets.usersOf('web/do-token')).toBe(1);
+  });
+});
+
+describe('a class with templates', () => {
+  const jobsOnly: ProviderNeed = { key: 'job.metal', cloud: null, secrets: [ref('jobs/platform')], templates: TEMPLATES };
+  const mixed: ProviderNeed = { key: 'digitalocean@class.metal', cloud: 'digitalocean', secrets: [], templates: TEMPLATES };
+
+  test('of a platform of its own has a provider that only runs Jobs', async () => {
+    const jobs = driver();
+    const asked: unknown[] = [];
+    const { accounts, secrets, of } = scriptedAccounts({ jobDriver: (...given) => (asked.push(given), jobs) });
+    accounts.need([jobsOnly]);
+    secrets.set('jobs/platform', { API_TOKEN: 'of the platform' });
+    const known = of('job.metal');
+    expect(known?.facts).toMatchObject({ addresses: true, dns: false, ipv6: false, providerIDPrefix: '', missing: null });
+    expect(known?.facts.addressesPerNode).toBeGreaterThan(1000);
+    expect(known?.provider?.capabilities.addresses).toBe(true);
+    expect(known?.provider?.jobs).toBe(jobs);
+    expect(asked).toEqual([[TEMPLATES, [ref('jobs/platform')]]]);
+    const refused = known?.provider?.listRoutedIPs({ purpose: 'verify' });
+    await expect(refused).rejects.toBeInstanceOf(ProviderError);
+    await expect(refused).rejects.toMatchObject({ kind: 'Unsupported', message: expect.stringContaining('job.metal') });
+  });
+
+  test('misses a Secret that its Jobs need, and is told of when a value in it changes', () => {
+    const { accounts, secrets, told, hidden, of } = scriptedAccounts({ jobDriver: driver });
+    accounts.need([jobsOnly]);
+    secrets.remove('jobs/platform');
+    expect(of('job.metal')).toMatchObject({
+      provider: null,
+      facts: { missing: 'Secret jobs/platform is not there', missingReason: 'SecretNotFound' },
+    });
+    secrets.set('jobs/platform', { API_TOKEN: 'of the platform', REGION: 'nyc3' });
+    told.length = 0;
+    secrets.set('jobs/platform', { API_TOKEN: 'of the platform', REGION: 'nyc3' });
+    expect(told).toEqual([]);
+    secrets.set('jobs/platform', { API_TOKEN: 'another of the platform', REGION: 'nyc3' });
+    expect(told).toEqual(['job.metal']);
+    expect(hidden).toEqual(['of the platform', 'another of the platform']);
+  });
+
+  test('for the firewall alone has the cloud’s verbs, with the credentials of the environment unless it names others', () => {
+    const jobs = driver();
+    const { accounts, secrets, environment, opened, of } = scriptedAccounts({ jobDriver: () => jobs });
+    accounts.need([mixed]);
+    const { provider, facts } = of(mixed.key) ?? {};
+    expect(facts).toMatchObject({ providerIDPrefix: 'digitalocean://', missing: null });
+    expect(provider?.jobs).toBe(jobs);
+    expect(provider?.listRoutedIPs).toBe(environment.listRoutedIPs);
+    expect(environment.jobs).toBeUndefined();
+    accounts.need([{ ...mixed, secrets: [ref('web/do-token')] }]);
+    secrets.set('web/do-token', { token: TOKEN });
+    expect(opened.map(({ token }) => token)).toEqual([TOKEN]);
+    expect(of(mixed.key)?.provider?.jobs).toBe(jobs);
+  });
+
+  test('cannot be worked with where no Jobs are run, nor an unknown cloud anywhere', () => {
+    const { accounts, of } = scriptedAccounts();
+    accounts.need([mixed, { key: 'aws@web.aws', cloud: 'aws', secrets: [ref('web/aws')], templates: null }]);
+    expect(of(mixed.key)).toMatchObject({ provider: null, facts: { missing: 'this operator runs no Jobs' } });
+    expect(of('aws@web.aws')).toMatchObject({
+      provider: null,
+      facts: { missing: 'this operator has no client for aws', addresses: false },
+    });
+  });
+});
+
+describe('a token', () => {
+  test('is hidden before it is used, and stands in no log, fact or error', async () => {
+    const lines: string[] = [];
+    const known = redaction();
+    const log = createLog({ debug: true, redaction: known, destination: { write: (line) => void lines.push(line) } });
+    const simulator = await startDigitalOcean({ token: 'none that is in a Secret' });
+    onTestFinished(() => simulator.close());
+    const connect = (token: string) => createDigitalOceanProvider({ token, url: simulator.url, budget: recordingBudget(), log });
+    const { accounts, secrets, of } = scriptedAccounts({
+      clouds: { digitalocean: { abilities: FACTS, secretKeys: ['token'], connect } },
+      hide: (secret) => known.add(secret),
+      log,
+    });
+    accounts.need([account('web/do-token')]);
+    log.info(TOKEN);
+    expect(lines.join(''), 'nobody knows it yet').toContain(TOKEN);
+    lines.length = 0;
+    secrets.set('web/do-token', { token: TOKEN });
+    const call = of(KEY)?.provider?.listRoutedIPs({ purpose: 'verify' });
+    const error = await call?.catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ kind: 'Unauthorized' });
+    log.warn('a job failed', { error, headers: { authorization: `Bearer ${TOKEN}` } });
+    secrets.remove('web/do-token');
+    accounts.need([]);
+    expect(simulator.calls.all().map(({ status }) => status)).toEqual([401]);
+    expect(lines.join('')).toContain('Bearer [redacted]');
+    expect(lines.length).toBeGreaterThan(2);
+    expect(`${lines.join('')} ${String(error)} ${JSON.stringify(error)} ${(error as Error).stack}`).not.toContain(TOKEN);
+  });
+});
