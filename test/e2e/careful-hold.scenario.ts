@@ -19,18 +19,22 @@ import type { Names } from './named.ts';
 
 // ---------------------------------------------------------------- spec.safeHold
 
-const HOLD = { safeHold: { maxUnavailable: 1, windowSeconds: 600 } };
+const holdOf = (windowSeconds: number): JsonObject => ({ safeHold: { maxUnavailable: 1, windowSeconds } });
+
+/** Longer than any test. */
+const LONG_SECONDS = 3600;
 
 /** Two addresses on a and b; c and d are free. The free node e fails first, which is allowed, then a and b: nothing has moved before the pool holds. */
-async function holding(names: Names): Promise<CarefulPool> {
-  const pool = await carefulPool(names, HOLD, { nodes: ['a', 'b', 'c', 'd', 'e'], addresses: 2 });
+async function holding(names: Names, windowSeconds = LONG_SECONDS): Promise<CarefulPool> {
+  const pool = await carefulPool(names, holdOf(windowSeconds), { nodes: ['a', 'b', 'c', 'd', 'e'], addresses: 2 });
   for (const node of ['e', 'a', 'b']) await pool.stage.notReady(node);
   await pool.stage.until('three nodes are held', async () => (await heldNodes(pool)) === 'a,b,e');
   return pool;
 }
 
-const heldNodes = async ({ stage }: CarefulPool): Promise<string> =>
-  ((await stage.getPool('ingress')).status?.safeHold?.nodes ?? []).map(({ name }) => name).join();
+const held = async ({ stage }: CarefulPool) => (await stage.getPool('ingress')).status?.safeHold?.nodes ?? [];
+
+const heldNodes = async (pool: CarefulPool): Promise<string> => (await held(pool)).map(({ name }) => name).join();
 
 const assignsOf = ({ stage, ips }: CarefulPool): readonly number[] => ips.map((ip) => stage.assigns(ip).length);
 
@@ -76,7 +80,7 @@ export const holdScenarios = (current: () => Names) =>
 
     test('ends that, and moves the rest, when the provider says that enough of the machines are gone', async () => {
       const names = current();
-      const pool = await carefulPool(names, HOLD, { nodes: ['a', 'b', 'c'] });
+      const pool = await carefulPool(names, holdOf(LONG_SECONDS), { nodes: ['a', 'b', 'c'] });
       const { stage, ip } = pool;
       loseMachine(pool, 'b');
       await stage.notReady('b');
@@ -88,9 +92,13 @@ export const holdScenarios = (current: () => Names) =>
       await untilReason(pool, 'Degraded', 'AsExpected');
     });
 
-    test('goes on with it after its operator was killed and Redis has lost all, until people allow more', async () => {
-      const pool = await holding(current());
+    test('goes on with it after the window, when its operator was killed and Redis has lost all, until people allow more', async () => {
+      const windowSeconds = 5;
+      const pool = await holding(current(), windowSeconds);
       const { stage, ips } = pool;
+      const since = (await held(pool)).map(({ notReadySince }) => Date.parse(notReadySince));
+      expect(since).toHaveLength(3);
+      await stage.until('all went longer ago than the window', () => Date.now() > Math.max(...since) + windowSeconds * 1000);
       await killed(pool, 'loses');
       await untilReason(pool, 'Degraded', 'SafeHold');
       await verified(pool);
