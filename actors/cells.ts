@@ -1,3 +1,4 @@
+import type { FirewallMachineInput } from '../machines/firewall.ts';
 import type { ActorId } from '../machines/types.ts';
 import { zoneInput } from '../machines/zone.ts';
 import { Cell, type CellPorts, type Halt } from './cell.ts';
@@ -5,6 +6,7 @@ import { type Charts, cellOf } from './charts.ts';
 import { discard, dispatch } from './dispatch.ts';
 import { Unreachable } from './errors.ts';
 import type { ActorRecord, CellWrite, Clock, Command, Log, Observer, Probe, Queues, RecordStore, SavedTurn, StoredCell } from './ports.ts';
+import { sharedBy } from './sharing.ts';
 import type { Envelope } from './turn.ts';
 
 export interface CellsPorts {
@@ -17,6 +19,8 @@ export interface CellsPorts {
   readonly observers: readonly Observer[];
   /** All addresses of a provider are about to be asked for by this command. */
   readonly listAsked: (commandId: string) => void;
+  /** What a firewall begins with. */
+  readonly firewallInput: (id: ActorId) => FirewallMachineInput;
   /** The actor that a cell is named after has ended, and the cell is no more. */
   readonly gone: (cell: ActorId) => void;
   /** A cell takes no more turns: the term is over. */
@@ -123,8 +127,8 @@ export class Cells {
 
   /** What many share, a firewall or a zone, begins with the first claim on it. */
   #beginShared(id: ActorId): void {
-    const [kind, provider = '', ...name] = id.split('/');
-    if (kind === 'firewall') this.begin('firewall', id, { id, provider, firewall: name.join('/') });
+    const [kind] = id.split('/');
+    if (kind === 'firewall') this.begin('firewall', id, this.#ports.firewallInput(id));
     if (kind === 'zone') this.begin('dns-zone', id, zoneInput(id));
   }
 
@@ -141,9 +145,24 @@ export class Cells {
     const freed = new Set(free.map(({ node }) => node));
     if (freed.size === 0) return;
     for (const [id, cell] of this.#all) {
-      if (![...cell.fullNodes].some((node) => freed.has(node))) continue;
-      this.tell(id, { type: 'CLAIMS_OBSERVED', fullNodes: [...cell.fullNodes].filter((node) => !freed.has(node)).sort() });
+      if ([...cell.fullNodes].some((node) => freed.has(node)))
+        this.tellClaims(
+          id,
+          [...cell.fullNodes].filter((node) => !freed.has(node)),
+        );
     }
+  }
+
+  /** Tells a pool which nodes others hold, and what it has to know of those that share a turn or nodes with it. */
+  tellClaims(id: ActorId, fullNodes: Iterable<string>): void {
+    const shared = sharedBy(id, this.#all);
+    this.tell(id, { type: 'CLAIMS_OBSERVED', fullNodes: [...fullNodes].sort(), ...(shared && { shared }) });
+  }
+
+  /** The same nodes as before, and what has become of the others meanwhile: for those that have to know. */
+  tellShared(id: ActorId): void {
+    const cell = this.#all.get(id);
+    if (cell && sharedBy(id, this.#all)) this.tellClaims(id, cell.fullNodes);
   }
 }
 

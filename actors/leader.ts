@@ -1,4 +1,6 @@
+import type { PoolContext } from '../machines/pool.ts';
 import { rememberedPool } from '../machines/rebuild.ts';
+import { rememberedRoutedIP } from '../machines/rebuild-routed-ip.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import type { ProviderFacts, ProviderRegistry } from '../machines/validate.ts';
 import { Alarms } from './alarms.ts';
@@ -6,12 +8,13 @@ import type { Cell, Halt } from './cell.ts';
 import { Cells } from './cells.ts';
 import type { Charts } from './charts.ts';
 import { Inbox } from './inbox.ts';
-import { actorOf, isPool, isRecordSet, type ObservedPools, providerOf } from './pools.ts';
+import { actorOf, FORCE_RELEASE, isPool, isRecordSet, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { ActorRecord, Clock, Log, Observer, Probe, Provider, Queues, RecordStore } from './ports.ts';
 import { ProviderLists } from './provider-lists.ts';
 import type { Settings } from './settings.ts';
+import { firewallBegin } from './sharing.ts';
 import { loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
 import type { Envelope } from './turn.ts';
 
@@ -59,6 +62,7 @@ export class Leader {
       ...ports,
       listAsked: (commandId) => this.#lists.asked(commandId),
       gone: (cell) => this.#gone(cell),
+      firewallInput: (id) => firewallBegin(id, ports.pools.all),
       halted,
     });
     this.#lists = new ProviderLists({
@@ -71,7 +75,7 @@ export class Leader {
     this.#inbox = new Inbox({
       ...ports,
       cells: this.#cells,
-      hasResumed: (cell) => this.#started.has(cell) || this.#orphans.has(cell) || !cell.startsWith('pool/'),
+      hasResumed: (cell) => this.#started.has(cell) || this.#orphans.has(cell) || !isPool(cell),
       resume: (actor) => this.#resume(actor),
       answered: (actor, commandId, output) => this.#lists.answered(actor, commandId, output),
     });
@@ -142,9 +146,16 @@ export class Leader {
       this.#end(id);
       return;
     }
+    const isForced = pool.deleting && pool.marks?.annotations[FORCE_RELEASE] === 'true';
     if (this.#started.has(id)) this.#tellSpec(id, pool);
     else if (isRecordSet(id)) this.#startRecordSet(id, pool);
     else this.#startWhenRead(id, pool);
+    if (isRoutedIP(id) && pool.deleting && (isForced || this.#started.has(id) || this.#isBare(id))) this.#release(id, isForced);
+  }
+
+  /** The classes or the issuers have changed: every RoutedIP hears what the one that serves it says now. */
+  policiesChanged(): void {
+    for (const [id, pool] of this.#ports.pools.all) if (isRoutedIP(id)) this.observePool(pool);
   }
 
   poolGone(id: ActorId): void {
@@ -153,7 +164,9 @@ export class Leader {
 
   observeCluster(id: ActorId): void {
     const fact = this.#ports.pools.fact(id);
-    if (fact && this.#started.has(id)) this.#cells.tell(id, { type: 'CLUSTER_OBSERVED', ...fact });
+    if (!fact || !this.#started.has(id)) return;
+    this.#cells.tellShared(id);
+    this.#cells.tell(id, { type: 'CLUSTER_OBSERVED', ...fact });
   }
 
   /** What stands under a provider's key has changed: all that name it hear so, and addresses that wait for credentials try the present ones. */
@@ -162,7 +175,7 @@ export class Leader {
     if (!provider) this.#lists.giveUp(key);
     for (const [id, pool] of this.#ports.pools.all) {
       // What is not there yet is introduced with what stands under the key by then.
-      if (providerOf(pool) !== key || !this.cells.has(id)) continue;
+      if (this.#ports.pools.providerOf(pool) !== key || !this.cells.has(id)) continue;
       this.observePool(pool);
       if (!provider || !this.#started.has(id)) continue;
       for (const actor of this.recordsOf(id)?.keys() ?? []) this.#cells.tell(actor, { type: 'SECRET_OBSERVED' });
@@ -173,10 +186,11 @@ export class Leader {
 
   #tellSpec(id: ActorId, pool: PoolObject): void {
     const { pools, providers } = this.#ports;
-    const { spec, generation } = pool;
+    const { generation } = pool;
     // Whether it is a good one depends on a Secret: it is told as soon as that was looked at.
-    if (providers.all[providerOf(pool)]?.unread) return;
-    this.#cells.tell(id, { type: 'SPEC_OBSERVED', spec, generation, registry: registryOf(providers), conflicts: pools.conflicts(id) });
+    if (providers.all[pools.providerOf(pool)]?.unread) return;
+    const conflicts = pools.conflicts(id);
+    this.#cells.tell(id, { type: 'SPEC_OBSERVED', ...pools.specOf(pool), generation, registry: registryOf(providers), conflicts });
     // Tolerations are no part of the selectors: the same nodes may match differently now.
     this.observeCluster(id);
   }
@@ -189,8 +203,9 @@ export class Leader {
       this.#startRecordSet(id, pool);
       return;
     }
-    const remembered = rememberedPool(pool.status, this.#ports.clock.now(), this.#ports.settings.callDeadlineMs);
-    const provider = providerOf(pool);
+    const remember = isRoutedIP(id) ? rememberedRoutedIP : rememberedPool;
+    const remembered = remember(pool.status, this.#ports.clock.now(), this.#ports.settings.callDeadlineMs);
+    const provider = this.#ports.pools.providerOf(pool);
     const isKnown = Object.hasOwn(this.#ports.providers.all, provider);
     this.#cells.begin('pool', id, { id, ref: pool.ref, since: pool.createdAt, ...(isKnown && { provider }), remembered });
     // Safe before the provider is read: a new pool does nothing until it is primed. An invalid one says so at once.
@@ -199,7 +214,7 @@ export class Leader {
   }
 
   #startWhenRead(id: ActorId, pool: PoolObject): void {
-    const name = providerOf(pool);
+    const name = this.#ports.pools.providerOf(pool);
     const provider = this.#ports.providers.all[name]?.provider ?? null;
     // A pool without a usable provider has nothing to wait for: its status says what is wrong.
     if (provider) void this.#lists.read(name, provider);
@@ -226,9 +241,22 @@ export class Leader {
       // The provider has just answered: whatever credentials were refused before, the present ones are good.
       this.#cells.tell(actor, { type: 'SECRET_OBSERVED' });
     }
-    this.#cells.tell(id, { type: 'CLAIMS_OBSERVED', fullNodes: [] });
+    this.#cells.tellClaims(id, []);
     this.#cells.tell(id, { type: 'PROVIDER_OBSERVED', addresses: truth });
     this.#tellSpec(id, pool);
+    if (isRoutedIP(id) && pool.deleting) this.#release(id, false);
+  }
+
+  /** The user has deleted a RoutedIP, which stays until all that was done for it is undone, or until he wants no more of that. */
+  #release(id: ActorId, force: boolean): void {
+    if (!this.#started.has(id)) this.#orphan(id);
+    this.#cells.tell(id, { type: 'DELETED', force });
+  }
+
+  /** Nothing was done for the RoutedIP that would have to be undone. */
+  #isBare(id: ActorId): boolean {
+    const context = this.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+    return context?.exposed?.bound === null && context.acquiring.intent === null && !context.acquiring.intending;
   }
 
   /** A pool that is to resume has to be told everything, as after a load. */
@@ -270,8 +298,6 @@ export class Leader {
     if (successor) this.#introduce(id, successor);
   }
 }
-
-const kindOf = (id: ActorId): string => (isRecordSet(id) ? 'NodeDNSRecordSet' : 'FloatingIPPool');
 
 const registryOf = ({ all }: ProviderDirectory): ProviderRegistry =>
   Object.fromEntries(Object.entries(all).map(([name, { facts }]) => [name, facts]));

@@ -2,7 +2,7 @@ import type { ActorId } from '../machines/types.ts';
 import type { CallOwner } from './ports.ts';
 
 /** First part of the id of an actor that an object of this kind owns: `<part>/<namespace>/<name>`, with more behind it for what is part of the object. */
-const KINDS: Readonly<Record<string, string>> = { pool: 'FloatingIPPool', dns: 'NodeDNSRecordSet' };
+const KINDS: Readonly<Record<string, string>> = { pool: 'FloatingIPPool', rip: 'RoutedIP', dns: 'NodeDNSRecordSet' };
 
 /** The object that an actor belongs to; null for actors that serve many, such as verifications and zones. */
 export function ownerOf(actor: ActorId): CallOwner | null {

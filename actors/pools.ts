@@ -1,23 +1,51 @@
 import { parseAddress } from '../machines/address.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
+import { boundAddress } from '../machines/rebuild-routed-ip.ts';
+import { serviceOf } from '../machines/service.ts';
 import type { ActorId, Address } from '../machines/types.ts';
+import { ObservedPolicies } from './policies.ts';
 import type { ClusterFact, PoolObject } from './ports/cluster.ts';
 
-/** The actor that stands for an object: a FloatingIPPool's pool, or a NodeDNSRecordSet's record set. */
-export const actorOf = ({ kind, namespace, name }: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>): ActorId =>
-  `${kind === 'NodeDNSRecordSet' ? 'dns' : 'pool'}/${namespace}/${name}`;
+/** First part of the ids of the actors that objects of a kind own. */
+const PARTS: Readonly<Record<string, string>> = { FloatingIPPool: 'pool', RoutedIP: 'rip', NodeDNSRecordSet: 'dns' };
 
-export const isPool = (id: ActorId): boolean => id.startsWith('pool/');
+/** The actor that stands for an object: the pool of a FloatingIPPool, the pool of one of a RoutedIP, or a NodeDNSRecordSet's record set. */
+export const actorOf = ({ kind, namespace, name }: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>): ActorId =>
+  `${PARTS[kind]}/${namespace}/${name}`;
+
+/** The kind of the object that an actor stands for. */
+export const kindOf = (id: ActorId): string => Object.keys(PARTS).find((kind) => id.startsWith(`${PARTS[kind]}/`)) ?? '';
+
+export const isPool = (id: ActorId): boolean => id.startsWith('pool/') || isRoutedIP(id);
+export const isRoutedIP = (id: ActorId): boolean => id.startsWith('rip/');
 export const isRecordSet = (id: ActorId): boolean => id.startsWith('dns/');
 
 /** The pools, the record sets of nodes and their facts as last observed, whoever leads: a new leader starts from here. */
 export class ObservedPools {
+  readonly policies: ObservedPolicies;
   readonly #pools = new Map<ActorId, PoolObject>();
   readonly #facts = new Map<ActorId, ClusterFact>();
   #conflicts = new Map<ActorId, Readonly<Record<Address, string>>>();
 
+  constructor(operatorNamespace = 'default') {
+    this.policies = new ObservedPolicies(operatorNamespace);
+  }
+
   get all(): ReadonlyMap<ActorId, PoolObject> {
     return this.#pools;
+  }
+
+  /** The key of the provider that an object works with, valid or not; empty for none. */
+  providerOf(pool: PoolObject): string {
+    return pool.ref.kind === 'RoutedIP' ? this.policies.providerOf(pool) : namedProvider(pool);
+  }
+
+  /** What its cell is told of the object itself. */
+  specOf(pool: PoolObject): { readonly spec: unknown; readonly guarded?: boolean; readonly deleteAdopted?: boolean } {
+    if (pool.ref.kind !== 'RoutedIP') return { spec: pool.spec };
+    const { finalizers = [], annotations = {} } = pool.marks ?? {};
+    const guarded = finalizers.includes(FINALIZER);
+    return { spec: this.policies.factOf(pool), guarded, deleteAdopted: annotations[DELETE_ADOPTED] === 'true' };
   }
 
   fact(pool: ActorId): ClusterFact | null {
@@ -73,16 +101,28 @@ export class ObservedPools {
 
 const byAge = (a: PoolObject, b: PoolObject): number => a.createdAt - b.createdAt || (a.ref.uid < b.ref.uid ? -1 : 1);
 
-function addressesOf({ spec }: PoolObject): readonly Address[] {
+function addressesOf({ ref, spec, status }: PoolObject): readonly Address[] {
+  if (ref.kind === 'RoutedIP')
+    return [boundAddress({ routedIP: (spec as { readonly routedIP?: unknown } | null)?.routedIP }) ?? boundAddress(status) ?? []].flat();
   const { ips } = (spec ?? {}) as { readonly ips?: unknown };
   if (!Array.isArray(ips)) return [];
   return ips.flatMap((text: unknown) => (typeof text === 'string' ? (parseAddress(text) ?? []) : []));
 }
 
-const matchOf = ({ spec }: PoolObject): string => JSON.stringify(((spec ?? {}) as { readonly match?: unknown }).match ?? null);
+/** What has to be watched for an object. */
+const matchOf = ({ ref, spec }: PoolObject): string =>
+  ref.kind === 'RoutedIP'
+    ? JSON.stringify(serviceOf(ref.namespace, spec))
+    : JSON.stringify(((spec ?? {}) as { readonly match?: unknown }).match ?? null);
 
-/** The provider that a pool names, valid or not. */
-export const providerOf = ({ spec }: PoolObject): string => {
+/** Keeps a RoutedIP from going before what was done for it is undone. */
+export const FINALIZER = 'routedip.io/finalizer';
+/** `"true"`: an address that we did not make is deleted, too, where the policy deletes. */
+const DELETE_ADOPTED = 'routedip.io/delete-adopted';
+/** `"true"`: the RoutedIP goes at once, whatever stays at the provider. */
+export const FORCE_RELEASE = 'routedip.io/force-release';
+
+const namedProvider = ({ spec }: PoolObject): string => {
   const { provider } = (spec ?? {}) as { readonly provider?: unknown };
   return typeof provider === 'string' ? provider : '';
 };

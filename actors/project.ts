@@ -6,15 +6,20 @@ import type { PoolView } from '../machines/pool-view.ts';
 import { addressesIn } from '../machines/rebuild.ts';
 import { phaseOf } from '../machines/record-set.ts';
 import { recordSetConditions, recordSetEvents, recordSetStatus } from '../machines/record-set-status.ts';
+import { firewallEvents, ownerEvents } from '../machines/routed-ip-events.ts';
 import { annotations, changesAt, failureReason, poolConditions, poolError, poolStatus } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
-import { isPool, isRecordSet } from './pools.ts';
+import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterEvent, ClusterWriter } from './ports/cluster.ts';
 import type { ActorRecord, Clock, Json, Observer, SavedTurn, Transition } from './ports.ts';
+import { claimantsOf, holdersOf, routedIPProjection } from './project-routed-ips.ts';
 import { poolView, recordSetView, stateOf } from './view.ts';
 
 /** Turns of one moment are shown as one. */
 const COALESCE_MS = 10;
+
+/** Stands for the marks of all holders among what is to be shown. */
+const HOLDERS = '#holders';
 
 export interface ProjectorPorts {
   readonly writer: ClusterWriter;
@@ -22,12 +27,14 @@ export interface ProjectorPorts {
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
   /** The status as last observed: names addresses that another process annotated, and that are this pool's no more. */
   readonly statusOf: (cell: ActorId) => unknown;
+  /** Every RoutedIP that is there, known to the leader or not. */
+  readonly routedIPs: () => Iterable<ActorId>;
   /** Nothing of a deleted pool is shown any more. */
   readonly cleared: (cell: ActorId) => void;
 }
 
 /** Shows pools in the cluster: status, conditions, node annotations, Events. After the save, off the path of a failover. */
-export function projector({ writer, clock, recordsOf, statusOf, cleared }: ProjectorPorts): Observer & {
+export function projector({ writer, clock, recordsOf, statusOf, routedIPs, cleared }: ProjectorPorts): Observer & {
   /** Shows all that this process leads from now on. */
   readonly showAll: (cells: Iterable<ActorId>) => void;
 } {
@@ -59,7 +66,35 @@ export function projector({ writer, clock, recordsOf, statusOf, cleared }: Proje
   const show = (cell: ActorId) => {
     due.delete(cell);
     if (isRecordSet(cell)) showRecordSet(cell);
+    else if (isRoutedIP(cell)) showRoutedIP(cell);
     else showPool(cell);
+  };
+
+  const showRoutedIP = (cell: ActorId) => {
+    forgetLater(cell);
+    showHolders();
+    const records = recordsOf(cell);
+    const view = records && poolView(cell, records, clock.now());
+    if (view && isClearing(records.get(cell))) {
+      clear(cell, view.context);
+      return;
+    }
+    if (!view || (view.context.spec === null && view.context.error === null) || view.state === 'Priming') return;
+    const told = events.get(cell) ?? [];
+    events.delete(cell);
+    writer.project(routedIPProjection(view, recordsOf, told));
+    showLater(cell, view);
+  };
+
+  /** Nodes that hold routed addresses bear a mark: all that is known of them at once, since several may be on one node. */
+  const showHolders = () => {
+    if (due.has(HOLDERS)) return;
+    due.add(HOLDERS);
+    clock.after(COALESCE_MS, () => {
+      due.delete(HOLDERS);
+      const { wanted, complete } = holdersOf(routedIPs(), recordsOf);
+      writer.markHolders(wanted, complete);
+    });
   };
 
   /** A deleted pool goes only when no node bears its annotation any more: after a crash whoever leads next sees to it. */
@@ -121,6 +156,18 @@ export function projector({ writer, clock, recordsOf, statusOf, cleared }: Proje
     clock.after(COALESCE_MS, () => show(cell));
   };
 
+  /** The object has gone: nothing of it is shown any more. */
+  const forgetGone = ({ cell, transitions }: SavedTurn): boolean => {
+    const gone = transitions.find(({ actor, after }) => actor === cell && after === null);
+    if (!gone) return false;
+    const { ref } = (gone.before?.snapshot.context ?? {}) as { readonly ref?: ObjectRef };
+    if (ref && isRecordSet(cell)) void writer.retract(ref, []);
+    if (isRoutedIP(cell)) showHolders();
+    formerly.delete(cell);
+    forgetLater(cell);
+    return true;
+  };
+
   const noteOwner = (cell: ActorId, actor: ActorId, lives: boolean) => {
     if (!actor.startsWith(`${cell}/ip/`)) return;
     const address = actor.slice(`${cell}/ip/`.length) as Address;
@@ -133,6 +180,7 @@ export function projector({ writer, clock, recordsOf, statusOf, cleared }: Proje
       const shown = [...cells].filter((cell) => isPool(cell) || isRecordSet(cell));
       for (const cell of shown) for (const actor of recordsOf(cell)?.keys() ?? []) noteOwner(cell, actor, true);
       for (const cell of shown) show(cell);
+      if ([...routedIPs()].length > 0) showHolders();
     },
     reset: () => {
       for (const cell of [...later.keys()]) forgetLater(cell);
@@ -141,16 +189,13 @@ export function projector({ writer, clock, recordsOf, statusOf, cleared }: Proje
       owners.clear();
     },
     turnSaved: (turn: SavedTurn) => {
-      if (!isPool(turn.cell) && !isRecordSet(turn.cell)) return;
-      for (const { actor, after } of turn.transitions) noteOwner(turn.cell, actor, after !== null);
-      const gone = turn.transitions.find(({ actor, after }) => actor === turn.cell && after === null);
-      if (gone) {
-        const { ref } = (gone.before?.snapshot.context ?? {}) as { readonly ref?: ObjectRef };
-        if (ref && isRecordSet(turn.cell)) void writer.retract(ref, []);
-        formerly.delete(turn.cell);
-        forgetLater(turn.cell);
+      if (turn.cell.startsWith('firewall/')) {
+        for (const cell of claimantsOf(turn.transitions.at(-1)?.after ?? undefined)) schedule(cell);
         return;
       }
+      if (!isPool(turn.cell) && !isRecordSet(turn.cell)) return;
+      for (const { actor, after } of turn.transitions) noteOwner(turn.cell, actor, after !== null);
+      if (forgetGone(turn)) return;
       events.set(turn.cell, [...(events.get(turn.cell) ?? []), ...turn.transitions.flatMap(eventsOf)]);
       schedule(turn.cell);
     },
@@ -166,13 +211,12 @@ export function eventsOf({ chart, before, after }: Transition): readonly Cluster
   if (chart === 'ip') return addressEvents(before?.snapshot.context as never, after.snapshot.context as never, after);
   if (chart !== 'pool') return [];
   const [was, is] = [before?.snapshot.context as never, after.snapshot.context as never];
-  return [...poolEvents(was, is), ...nodeEvents(was, is)];
+  return [...poolEvents(was, is), ...nodeEvents(was, is), ...ownerEvents(was, is)];
 }
 
 function addressEvents(before: AddressContext | undefined, after: AddressContext, record: ActorRecord): readonly ClusterEvent[] {
-  return [assignedEvent(before, after), electedEvent(before, after), failedEvent(before, after, record), driftEvent(before, after)].filter(
-    (event) => event !== null,
-  );
+  const told = [assignedEvent(before, after), electedEvent(before, after), failedEvent(before, after, record), driftEvent(before, after)];
+  return [...told.filter((event) => event !== null), ...firewallEvents(before, after)];
 }
 
 function assignedEvent(before: AddressContext | undefined, { address, assigned }: AddressContext): ClusterEvent | null {
@@ -208,7 +252,7 @@ function driftEvent(before: AddressContext | undefined, { address, assigned, hol
 function poolEvents(before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] {
   const events: ClusterEvent[] = [];
   if (after.error !== null && after.error !== before?.error) {
-    events.push({ type: 'Warning', reason: 'InvalidSpec', action: 'Validate', message: after.error });
+    events.push({ type: 'Warning', reason: after.exposed?.reason ?? 'InvalidSpec', action: 'Validate', message: after.error });
   }
   for (const [address, owner] of Object.entries(after.conflicts)) {
     if (before?.conflicts[address as Address] === owner) continue;

@@ -2,7 +2,7 @@ import type { Verification } from '../machines/jobs.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import type { Alarms } from './alarms.ts';
 import type { Cells } from './cells.ts';
-import { isPool, type ObservedPools, providerOf } from './pools.ts';
+import { isPool, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { Clock, Log, Provider } from './ports.ts';
@@ -44,14 +44,20 @@ export class ProviderLists {
     if (this.#reading.get(name) === provider) return;
     this.#reading.set(name, provider);
     const { cells, clock, log, pools, alarms, settings, start } = this.#ports;
+    if (provider.jobs?.addresses) {
+      // Nobody can list what Jobs do: each address is found by itself.
+      this.#reading.delete(name);
+      for (const [id, pool] of pools.all) if (isPool(id) && pools.providerOf(pool) === name) start(id, pool, []);
+      return;
+    }
     const isClosed = (): boolean => cells.stopped || this.#reading.get(name) !== provider;
     const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed });
     if (truth === null || isClosed()) return;
     this.#reading.delete(name);
-    for (const [id, pool] of pools.all) if (isPool(id) && providerOf(pool) === name) start(id, pool, truth);
+    for (const [id, pool] of pools.all) if (isPool(id) && pools.providerOf(pool) === name) start(id, pool, truth);
     this.#verifyRegularly(name);
     const versions = versionsOf(cells.all.values());
-    alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, provider, versions));
+    alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, versions));
   }
 
   /** There are no means to read the provider for now. */
@@ -91,7 +97,9 @@ export class ProviderLists {
     }
   }
 
-  async #lookAgain(name: string, provider: Provider, versions: Versions): Promise<void> {
+  async #lookAgain(name: string, versions: Versions): Promise<void> {
+    const provider = this.#ports.providers.all[name]?.provider ?? null;
+    if (!provider) return;
     try {
       this.#handOn(name, await provider.listRoutedIPs({ purpose: 'verify' }), versions);
     } catch (error) {
@@ -120,7 +128,7 @@ export class ProviderLists {
     const { cells, pools, isStarted } = this.#ports;
     for (const id of cells.all.keys()) {
       const pool = pools.all.get(id);
-      if (!pool || !isPool(id) || providerOf(pool) !== name || !isStarted(id)) continue;
+      if (!pool || !isPool(id) || pools.providerOf(pool) !== name || !isStarted(id)) continue;
       this.tellAddresses(id, addresses, versions);
       cells.tell(id, { type: 'PROVIDER_OBSERVED', addresses });
     }

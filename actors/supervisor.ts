@@ -3,13 +3,15 @@ import type { ActorId } from '../machines/types.ts';
 import { Alarms } from './alarms.ts';
 import type { Halt } from './cell.ts';
 import type { Charts } from './charts.ts';
+import { Guards } from './guards.ts';
 import { Leader } from './leader.ts';
-import { actorOf, ObservedPools } from './pools.ts';
+import { actorOf, isRoutedIP, ObservedPools } from './pools.ts';
 import type { ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { Leadership } from './ports/leadership.ts';
 import type { ActorRecord, Clock, Log, Observer, Probe, Queues, RecordStore } from './ports.ts';
 import { projector } from './project.ts';
+import { PolicyProjector } from './project-policies.ts';
 import type { Settings } from './settings.ts';
 import type { Memory } from './takeover.ts';
 import { Workers } from './workers.ts';
@@ -27,6 +29,8 @@ export interface SupervisorPorts {
   readonly providers: ProviderDirectory;
   readonly observers: readonly Observer[];
   readonly settings: Settings;
+  /** Where the operator runs: Jobs of classes run there, and Secrets of classes are there, unless they say otherwise. */
+  readonly operatorNamespace?: string;
 }
 
 /** What stands between this process and its work; null for nothing. */
@@ -52,7 +56,9 @@ const STORE_CHECK_MS = 1000;
 /** One process: runs jobs always, and cells while it leads. Starts over, under a new term, whenever the store was lost or written by another. */
 export class Supervisor {
   readonly #ports: SupervisorPorts;
-  readonly #pools = new ObservedPools();
+  readonly #pools: ObservedPools;
+  readonly #guards: Guards;
+  readonly #policies: PolicyProjector;
   readonly #workers: Workers;
   readonly #projector: ReturnType<typeof projector>;
   readonly #alarms: Alarms;
@@ -77,6 +83,10 @@ export class Supervisor {
   constructor(ports: SupervisorPorts) {
     this.#ports = ports;
     this.#alarms = new Alarms(ports.clock);
+    this.#pools = new ObservedPools(ports.operatorNamespace);
+    const isLeading = (): boolean => this.#leader !== null;
+    this.#guards = new Guards({ ...ports, isLeading });
+    this.#policies = new PolicyProjector({ ...ports, pools: this.#pools, isLeading });
     this.#workers = new Workers(ports);
     ports.providers.onChange((key) => {
       this.#workers.tend();
@@ -87,6 +97,7 @@ export class Supervisor {
       clock: ports.clock,
       recordsOf: (cell) => this.#leader?.recordsOf(cell) ?? null,
       statusOf: (cell) => this.#pools.all.get(cell)?.status,
+      routedIPs: () => [...this.#pools.all.keys()].filter(isRoutedIP),
       cleared: (cell) => this.#leader?.tell(cell, { type: 'CLEARED' }),
     });
   }
@@ -178,19 +189,36 @@ export class Supervisor {
     return {
       poolObserved: (pool) => {
         const others = this.#pools.put(pool);
+        this.#guards.see(pool);
         this.#leader?.observePool(pool);
+        if (isRoutedIP(actorOf(pool.ref))) this.#policies.request();
         this.#observeAgain(others);
       },
       poolGone: (ref) => {
         const others = this.#pools.remove(ref);
         if (!this.#pools.all.has(actorOf(ref))) this.#leader?.poolGone(actorOf(ref));
         this.#observeAgain(others);
+        if (isRoutedIP(actorOf(ref))) this.#policies.request();
+      },
+      policyObserved: (policy) => {
+        this.#pools.policies.put(policy);
+        this.#policiesChanged();
+      },
+      policyGone: (ref) => {
+        this.#pools.policies.remove(ref);
+        this.#policiesChanged();
       },
       clusterObserved: (ref, fact) => {
         this.#pools.putFact(ref, fact);
         this.#leader?.observeCluster(actorOf(ref));
       },
     };
+  }
+
+  #policiesChanged(): void {
+    this.#ports.providers.need(this.#pools.policies.needs());
+    this.#leader?.policiesChanged();
+    this.#policies.request();
   }
 
   #observeAgain(ids: readonly ActorId[]): void {
@@ -265,6 +293,8 @@ export class Supervisor {
     this.#takingOverSince = null;
     log.info('leads', { term, cells: leader.cells.size, from: known ? 'memory' : 'store' });
     this.#projector.showAll(leader.cells.keys());
+    for (const pool of this.#pools.all.values()) this.#guards.see(pool);
+    this.#policies.request();
   }
 
   #isCurrent = (round: number): boolean => round === this.#round && this.#holdsLease && !this.#stopping;

@@ -187,6 +187,13 @@ function policyFor({ spec, exposed, created }: PoolContext, address: Address): R
   return exposed?.deleteAdopted ? 'DeleteAdopted' : 'Retain';
 }
 
+/** After the records were lost: an address is bound of which nothing is known yet, so that nothing done for it could be undone. */
+export const reclaimsFirst = ({ exposed, members }: PoolContext, event: { readonly type: string; readonly force?: unknown }): boolean =>
+  Boolean(exposed?.bound) && Object.keys(members).length === 0 && event.force !== true;
+
+export const noteDeletion = (context: PoolContext): Next =>
+  next(context.exposed ? { ...context, exposed: { ...context.exposed, deleting: true } } : context);
+
 /** A person wants the addresses let go without another call. */
 export const force = (context: PoolContext): Next =>
   next(

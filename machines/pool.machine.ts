@@ -71,6 +71,7 @@ export const poolMachine = (settings: PoolSettings) => {
         noteAssigned: on('ASSIGNED', members.onAssigned),
         noteFailed: on('FAILED', members.onFailed(settings)),
         noteGone: on('GONE', members.onGone),
+        noteDeletion: always(members.noteDeletion),
         forceAll: on('DELETED', members.force),
         retireAll: always(members.remove),
         staff: always((context) => members.staff(context)),
@@ -104,6 +105,8 @@ export const poolMachine = (settings: PoolSettings) => {
         isInvalid: asks((context) => !pool.isValid(context)),
         isValid: asks(pool.isValid),
         isPrimed: asks(pool.isPrimed),
+        reclaimsFirst: asks(members.reclaimsFirst),
+        deletesNow: asks((context) => context.exposed?.deleting === true && !context.deleted),
         isForced: asks((_, event) => event.type === 'DELETED' && event.force === true),
         isEmpty: asks((context) => Object.keys(context.members).length === 0),
         hasError: asks(({ error }) => error !== null),
@@ -158,15 +161,20 @@ export const poolMachine = (settings: PoolSettings) => {
             { guard: 'isPrimed', target: 'Serving', actions: 'staff' },
             { guard: 'hasError', target: 'Invalid' },
           ],
+          on: { DELETED: { guard: 'reclaimsFirst', actions: 'noteDeletion' } },
         },
         Invalid: {
           description: 'The spec is not valid. What is assigned stays; a valid spec goes on.',
           always: { guard: 'isValid', target: 'Priming' },
+          on: { DELETED: { guard: 'reclaimsFirst', actions: 'noteDeletion' } },
         },
         Serving: {
           description: 'Grants nodes to addresses and creates the addresses that are missing.',
           type: 'parallel',
-          always: { guard: 'isInvalid', target: 'Invalid', actions: 'interrupt' },
+          always: [
+            { guard: 'deletesNow', target: 'Stopping', actions: ['interrupt', 'retireAll'] },
+            { guard: 'isInvalid', target: 'Invalid', actions: 'interrupt' },
+          ],
           states: {
             granting: {
               initial: 'Open',

@@ -81,6 +81,8 @@ export interface Exposed {
   readonly guarded: boolean;
   /** What is to become of the address although it was not made by us. */
   readonly deleteAdopted: boolean;
+  /** The object is deleted, but its address has to be read before it can be given up. */
+  readonly deleting: boolean;
   /** The address that this RoutedIP has got, for good; null before. */
   readonly bound: Address | null;
   /** What is wrong with the Service; null for nothing, or while it is not known. */
@@ -182,6 +184,7 @@ const UNEXPOSED: Exposed = {
   policyError: null,
   guarded: false,
   deleteAdopted: false,
+  deleting: false,
   bound: null,
   trouble: null,
   warnings: [],

@@ -1,0 +1,120 @@
+import { asked, type RoutedIPFact } from '../machines/exposure.ts';
+import { checkPolicy, type PolicyObject } from '../machines/policy.ts';
+import type { PoolObject } from './ports/cluster.ts';
+import type { ProviderNeed } from './ports/directory.ts';
+import type { Json } from './ports.ts';
+
+const CLASS = 'ClusterRoutedIPClass';
+const ISSUER = 'RoutedIPIssuer';
+
+/** The classes and issuers as last observed, whoever leads. */
+export class ObservedPolicies {
+  readonly #policies = new Map<string, PoolObject>();
+  /** Where Jobs run, and where the Secrets of classes are unless they say otherwise. */
+  readonly #operatorNamespace: string;
+
+  constructor(operatorNamespace: string) {
+    this.#operatorNamespace = operatorNamespace;
+  }
+
+  get all(): Iterable<PoolObject> {
+    return this.#policies.values();
+  }
+
+  put(policy: PoolObject): void {
+    this.#policies.set(nameOf(policy.ref), policy);
+  }
+
+  /** Forgets an object, unless another one bears its name by now. */
+  remove(ref: PoolObject['ref']): void {
+    if (this.#policies.get(nameOf(ref))?.ref.uid === ref.uid) this.#policies.delete(nameOf(ref));
+  }
+
+  /** The class or issuer that serves a RoutedIP; null when there is none. */
+  servesFor(routedIP: PoolObject): PoolObject | null {
+    const wanted = asked(routedIP.spec);
+    if (wanted?.kind === CLASS) return this.classOf(wanted.className);
+    if (wanted?.kind === ISSUER) return this.#policies.get(`${ISSUER} ${routedIP.ref.namespace}/${wanted.name}`) ?? null;
+    return null;
+  }
+
+  /** Of several classes with one className the oldest; of two of the same age the one whose uid sorts first. */
+  classOf(className: string): PoolObject | null {
+    const named = [...this.#policies.values()].filter((policy) => policy.ref.kind === CLASS && classNameOf(policy) === className);
+    return named.sort(byAge)[0] ?? null;
+  }
+
+  /** What the cell of a RoutedIP is told as its spec. */
+  factOf(routedIP: PoolObject): RoutedIPFact {
+    const { ref, spec } = routedIP;
+    const policy = this.servesFor(routedIP);
+    const { namespace, name, uid } = ref;
+    return {
+      namespace,
+      name,
+      uid,
+      spec,
+      policy: policy ? asPolicy(policy) : shorthand(routedIP),
+      operatorNamespace: this.#operatorNamespace,
+    };
+  }
+
+  /** The key of the provider that a RoutedIP works with; empty for none. */
+  providerOf(routedIP: PoolObject): string {
+    const { policy } = this.factOf(routedIP);
+    return policy ? (checkPolicy(policy, this.#operatorNamespace).policy?.provider ?? '') : '';
+  }
+
+  /** The key of the provider that a class or an issuer asks for; empty for none. */
+  keyOf(object: PoolObject): string {
+    return checkPolicy(asPolicy(object), this.#operatorNamespace).policy?.provider ?? '';
+  }
+
+  /** The accounts and platforms that the classes and issuers ask for, each once. */
+  needs(): readonly ProviderNeed[] {
+    const needs = [...this.#policies.values()].flatMap((object): [string, ProviderNeed][] => {
+      const { policy } = checkPolicy(asPolicy(object), this.#operatorNamespace);
+      if (!policy || policy.provider === policy.cloud) return [];
+      const { provider: key, cloud, secrets } = policy;
+      const hasJobs = policy.addressJobs || policy.firewallJobs;
+      return [[key, { key, cloud, secrets, templates: hasJobs ? templatesOf(object, policy.jobNamespace) : null }]];
+    });
+    return [...new Map(needs).values()];
+  }
+
+  /** Why a class or an issuer is not used as it is; null when it is. */
+  troubleOf(object: PoolObject): { readonly reason: 'InvalidSpec' | 'UnsupportedIssuer' | 'Conflict'; readonly message: string } | null {
+    const checked = checkPolicy(asPolicy(object), this.#operatorNamespace);
+    if (!checked.policy) return { reason: checked.reason, message: checked.error };
+    const first = object.ref.kind === CLASS ? this.classOf(classNameOf(object)) : null;
+    if (!first || first.ref.uid === object.ref.uid) return null;
+    return { reason: 'Conflict', message: `the older class ${first.ref.name} has the className ${classNameOf(object)} too, and is used` };
+  }
+}
+
+const nameOf = ({ kind, namespace, name }: PoolObject['ref']): string => `${kind} ${namespace}/${name}`;
+
+const byAge = (a: PoolObject, b: PoolObject): number => a.createdAt - b.createdAt || (a.ref.uid < b.ref.uid ? -1 : 1);
+
+const fields = (value: Json): { readonly [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as { readonly [key: string]: Json }) : {};
+
+const classNameOf = ({ spec }: PoolObject): string => {
+  const { className } = fields(spec);
+  return typeof className === 'string' ? className : '';
+};
+
+const asPolicy = ({ ref, spec }: PoolObject): PolicyObject => ({ kind: ref.kind, namespace: ref.namespace, name: ref.name, spec });
+
+/** `spec.issuerClass` stands for an issuer that says nothing but its provider. */
+function shorthand({ ref, spec }: PoolObject): PolicyObject | null {
+  const wanted = asked(spec);
+  if (wanted?.kind !== 'IssuerClass') return null;
+  const { issuerClass } = wanted;
+  return { kind: 'IssuerClass', namespace: ref.namespace, name: issuerClass, spec: { issuerClass } };
+}
+
+function templatesOf({ ref, spec }: PoolObject, namespace: string): ProviderNeed['templates'] {
+  const { updateRoutedIP = null, updateFirewall = null, className } = fields(spec);
+  return { owner: ref, className: typeof className === 'string' ? className : '', namespace, updateRoutedIP, updateFirewall };
+}

@@ -1,0 +1,88 @@
+import { asked } from '../machines/exposure.ts';
+import type { ActorId } from '../machines/types.ts';
+import { FINALIZER, isRoutedIP, type ObservedPools } from './pools.ts';
+import type { ClusterWriter, Condition, PoolObject } from './ports/cluster.ts';
+import type { ProviderDirectory } from './ports/directory.ts';
+import type { Clock, Json, Log } from './ports.ts';
+
+/** Changes of one moment are shown as one. */
+const COALESCE_MS = 50;
+
+export interface PolicyProjectorPorts {
+  readonly writer: ClusterWriter;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly pools: ObservedPools;
+  readonly providers: ProviderDirectory;
+  readonly isLeading: () => boolean;
+}
+
+/** Shows in classes and issuers whether they are used as they are, and by whom; a class that is used is kept from going. */
+export class PolicyProjector {
+  readonly #ports: PolicyProjectorPorts;
+  #isDue = false;
+
+  constructor(ports: PolicyProjectorPorts) {
+    this.#ports = ports;
+  }
+
+  /** Something changed that they may show. */
+  request(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#ports.clock.after(COALESCE_MS, () => {
+      this.#isDue = false;
+      if (this.#ports.isLeading()) for (const policy of this.#ports.pools.policies.all) this.#show(policy);
+    });
+  }
+
+  #show(policy: PoolObject): void {
+    const { writer, log } = this.#ports;
+    const users = this.#usersOf(policy);
+    writer.project({
+      ref: policy.ref,
+      generation: policy.generation,
+      status: { routedIPs: users as unknown as Json, observedGeneration: policy.generation },
+      conditions: this.#conditionsOf(policy),
+      annotated: {},
+      addresses: [],
+      events: [],
+    });
+    const isGuarded = policy.marks?.finalizers.includes(FINALIZER) ?? false;
+    const guards = users.length > 0 && !policy.deleting;
+    if (guards === isGuarded || (users.length > 0 && isGuarded)) return;
+    const done = guards ? writer.guard(policy.ref) : writer.unguard(policy.ref);
+    done.catch((error) => log.warn('a class could not be guarded, or let go', { name: policy.ref.name, error: String(error) }));
+  }
+
+  /** Those that this one serves, and those that name it although another one does not let it serve. */
+  #usersOf(policy: PoolObject): readonly { readonly namespace: string; readonly name: string }[] {
+    const { pools } = this.#ports;
+    return [...pools.all]
+      .filter(
+        ([id, object]) =>
+          isRoutedIP(id as ActorId) && asked(object.spec) !== null && pools.policies.servesFor(object)?.ref.uid === policy.ref.uid,
+      )
+      .map(([, { ref }]) => ({ namespace: ref.namespace, name: ref.name }))
+      .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
+  }
+
+  #conditionsOf(policy: PoolObject): readonly Condition[] {
+    const trouble = this.#ports.pools.policies.troubleOf(policy) ?? this.#missing(policy);
+    return [
+      {
+        type: 'Ready',
+        status: trouble ? 'False' : 'True',
+        reason: trouble?.reason ?? 'AsExpected',
+        message: trouble?.message ?? 'RoutedIPs are served as it says',
+      },
+    ];
+  }
+
+  #missing(policy: PoolObject): { readonly reason: string; readonly message: string } | null {
+    const { providers, pools } = this.#ports;
+    const key = pools.policies.keyOf(policy);
+    const missing = key === '' ? null : (providers.all[key]?.facts.missing ?? null);
+    return missing === null ? null : { reason: 'SecretNotFound', message: missing };
+  }
+}

@@ -1,0 +1,69 @@
+import type { FirewallContext } from '../machines/firewall.ts';
+import type { FirewallOwned } from '../machines/jobs.ts';
+import type { PoolView } from '../machines/pool-view.ts';
+import { holderNodes, routedIPConditions, routedIPStatus } from '../machines/routed-ip-status.ts';
+import type { ActorId } from '../machines/types.ts';
+import type { ClusterEvent, HolderEffect, PoolProjection } from './ports/cluster.ts';
+import type { ActorRecord, Json } from './ports.ts';
+import { poolView } from './view.ts';
+
+type Records = ReadonlyMap<ActorId, ActorRecord>;
+type RecordsOf = (cell: ActorId) => Records | null;
+
+/** What is to be seen of a RoutedIP. */
+export function routedIPProjection(view: PoolView, recordsOf: RecordsOf, events: readonly ClusterEvent[]): PoolProjection {
+  const { ref, generation } = view.context;
+  return {
+    ref,
+    generation,
+    status: routedIPStatus({ ...view, owned: ownedFor(view, recordsOf) }) as unknown as { [key: string]: Json },
+    conditions: routedIPConditions(view),
+    annotated: {},
+    addresses: [],
+    events,
+  };
+}
+
+/** What was added to the firewalls on which the address has claims. */
+function ownedFor({ addresses }: PoolView, recordsOf: RecordsOf): Readonly<Record<ActorId, FirewallOwned>> {
+  const claimed = Object.values(addresses).flatMap(({ context }) => context.claimed);
+  return Object.fromEntries(
+    claimed.flatMap((id) => {
+      const context = recordsOf(id)?.get(id)?.snapshot.context as unknown as FirewallContext | undefined;
+      const owned = context?.owned;
+      return owned && owned.ports.length + owned.nodes.length > 0 ? [[id, owned] as const] : [];
+    }),
+  );
+}
+
+/** The RoutedIPs that have claims on a firewall. */
+export function claimantsOf(record: ActorRecord | undefined): readonly ActorId[] {
+  const { claims = {} } = (record?.snapshot.context ?? {}) as unknown as Partial<FirewallContext>;
+  return [...new Set(Object.keys(claims).map((actor) => actor.split('/', 3).join('/')))];
+}
+
+/** Which nodes hold routed addresses, or are to; `complete` once every RoutedIP is known so well that no other node can. */
+export function holdersOf(
+  routedIPs: Iterable<ActorId>,
+  recordsOf: RecordsOf,
+): { readonly wanted: Readonly<Record<string, HolderEffect>>; readonly complete: boolean } {
+  const wanted: Record<string, HolderEffect> = {};
+  let complete = true;
+  for (const cell of routedIPs) {
+    const records = recordsOf(cell);
+    const view = records && poolView(cell, records, 0);
+    if (!view || !isKnown(view)) complete = false;
+    if (view) for (const [node, effect] of marksOf(view)) wanted[node] = wanted[node] === 'NoSchedule' ? 'NoSchedule' : effect;
+  }
+  return { wanted, complete };
+}
+
+const marksOf = ({ addresses }: PoolView): readonly (readonly [string, HolderEffect])[] =>
+  Object.values(addresses).flatMap((shown) => {
+    const { taint } = shown.context.policy;
+    return taint ? holderNodes(shown).map((node) => [node, taint] as const) : [];
+  });
+
+/** Its address has been read since it was started, or there is none. */
+const isKnown = ({ context: { exposed, members } }: PoolView): boolean =>
+  Object.keys(members).length === 0 ? !exposed?.bound : Object.values(members).every(({ heard }) => heard);
