@@ -119,7 +119,7 @@ export class Accounts implements ProviderDirectory {
     const environment = need.cloud !== null && need.secrets.length === 0 ? standing[need.cloud] : undefined;
     const token = credentials.kind === 'there' ? credentials.token : null;
     const client = need.cloud !== null && clouds[need.cloud] && token !== null ? this.#clients.join(need.cloud, token) : null;
-    const jobs = need.templates ? (jobDriver?.(need.templates, need.secrets) ?? null) : null;
+    const jobs = need.templates && credentials.kind === 'there' ? (jobDriver?.(need.templates, need.secrets) ?? null) : null;
     const known = knownBy(need, {
       credentials,
       client: client?.provider ?? environment?.provider ?? null,

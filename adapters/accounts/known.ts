@@ -28,11 +28,11 @@ export function knownBy({ key, cloud, templates }: ProviderNeed, means: Means): 
   const abilities = (cloud === null ? JOBS_ONLY : means.abilities) ?? NONE;
   const without = (missing: string): Known => ({ facts: { ...abilities, missing }, provider: null });
   if (cloud !== null && means.abilities === null) return without(`this operator has no client for ${cloud}`);
-  if (templates && !jobs) return without('this operator runs no Jobs');
   if (credentials.kind === 'unread') return { ...without(credentials.why), unread: true };
   if (credentials.kind === 'missing') {
     return { facts: { ...abilities, missing: credentials.why, missingReason: 'SecretNotFound' }, provider: null };
   }
+  if (templates && !jobs) return without('this operator runs no Jobs');
   if (cloud === null)
     return jobs ? { facts: { ...abilities, missing: null }, provider: jobsOnly(key, jobs) } : without('it has no templates');
   if (client === null) return without(environmentLacks ?? 'it has no credentials');

@@ -63,8 +63,11 @@ export const scriptedAccounts = (options: Partial<AccountsOptions> = {}) => {
   const connect = (token: string) => {
     if (!hidden.includes(token)) throw new Error('a token was used before it was hidden');
     const client: OpenedClient = { token, provider: cloud.process(), closed: false };
+    const close = (): void => {
+      client.closed = true;
+    };
     opened.push(client);
-    return { ...client.provider, close: () => void (client.closed = true) };
+    return { ...client.provider, close };
   };
   const accounts = new Accounts({
     standing: { digitalocean: { facts: { ...FACTS, missing: null }, provider: environment } },

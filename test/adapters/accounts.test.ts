@@ -179,7 +179,12 @@ describe('a class with templates', () => {
   test('of a platform of its own has a provider that only runs Jobs', async () => {
     const jobs = driver();
     const asked: unknown[] = [];
-    const { accounts, secrets, of } = scriptedAccounts({ jobDriver: (...given) => (asked.push(given), jobs) });
+    const { accounts, secrets, of } = scriptedAccounts({
+      jobDriver: (...given) => {
+        asked.push(given);
+        return jobs;
+      },
+    });
     accounts.need([jobsOnly]);
     secrets.set('jobs/platform', { API_TOKEN: 'of the platform' });
     const known = of('job.metal');

@@ -37,4 +37,11 @@ describe('the verification of all addresses of a token', () => {
     const verifying = verification().elapse().send('RESUME');
     expect([verifying.state, verifying.started]).toEqual(['Verifying', ['verifyAll']]);
   });
+
+  test('ends when nobody uses the token any more, whatever it does', () => {
+    for (const given of [verification(), verification().elapse()]) {
+      expect(given.last.done).toBe(false);
+      expect(given.send('DELETED').last.done).toBe(true);
+    }
+  });
 });

@@ -5,7 +5,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../actors/settings.ts';
 import { Supervisor } from '../../actors/supervisor.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { type MemoryCluster, memoryCluster, type ProcessCluster } from '../../adapters/memory/cluster.ts';
-import { memoryDirectory } from '../../adapters/memory/directory.ts';
+import { type MemoryDirectory, memoryDirectory } from '../../adapters/memory/directory.ts';
 import { type MemoryContender, memoryLease } from '../../adapters/memory/leadership.ts';
 import { type MemoryProvider, type MemoryProviderOptions, memoryProvider } from '../../adapters/memory/provider.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
@@ -62,6 +62,8 @@ export type Killer = (point: KillPoint, about: string) => boolean;
 /** One operator process in the world. */
 export interface OperatorProcess {
   readonly supervisor: Supervisor;
+  /** What this process knows of the providers. */
+  readonly providers: MemoryDirectory;
   readonly lease: MemoryContender;
   readonly cluster: ProcessCluster;
   /** This process's way to the record store. */
@@ -129,6 +131,7 @@ export class World {
       if (point === 'beforeSend') throw new Error(`killed ${point} ${about}`);
     };
     const provider = this.provider.process({ probe });
+    const providers = memoryDirectory({ [PROVIDER]: { facts: this.facts, provider } });
     const living = unlessDead(queues, () => state.dead);
     const supervisor = new Supervisor({
       charts: this.#spoil(charts(this.settings, () => this.facts.addressesPerNode)),
@@ -140,12 +143,13 @@ export class World {
       leadership: lease,
       source: cluster,
       writer: cluster,
-      providers: memoryDirectory({ [PROVIDER]: { facts: this.facts, provider } }),
+      providers,
       observers: [this.invariants],
       settings: this.settings,
     });
     const running: OperatorProcess = {
       supervisor,
+      providers,
       lease,
       cluster,
       store,
