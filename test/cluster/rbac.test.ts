@@ -168,6 +168,9 @@ describe('the operator with the shipped roles', () => {
       ...['get', 'list', 'watch'].map((verb) => `${verb} ${sets}`),
       `patch ${sets}/status`,
       ...['get', 'list', 'watch', 'patch'].map((verb) => `${verb} routedip.io/routedips`),
+      ...['get', 'list', 'watch'].flatMap((verb) =>
+        ['routedipissuers', 'clusterroutedipclasses'].map((plural) => `${verb} routedip.io/${plural}`),
+      ),
       ...['routedips', 'routedipissuers', 'clusterroutedipclasses'].map((plural) => `patch routedip.io/${plural}/status`),
       ...['get', 'list', 'watch', 'update', 'patch'].map((verb) => `${verb} ${pools}`),
       ...['update', 'patch'].map((verb) => `${verb} ${pools}/status`),
