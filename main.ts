@@ -112,6 +112,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   opened.push(() => writer.close());
   const catalogue = charts(settings, known.addressesPerNode);
 
+  const queueNames = () => [...Object.keys(known.providers.all), OUTCOMES, TIMERS];
   const pages = await servePages(options, environment, {
     version: VERSION,
     log,
@@ -119,7 +120,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     secrets,
     charts: catalogue,
     queues,
-    queueNames: [...Object.keys(known.providers.all), OUTCOMES, TIMERS],
+    queueNames,
     store,
     supervisor: () => parts.supervisor,
   });
@@ -138,7 +139,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     observers: [...observers, ...pages.observers],
     settings,
   });
-  const queueCounts = () => countQueues(queues, [...Object.keys(known.providers.all), OUTCOMES, TIMERS]);
+  const queueCounts = () => countQueues(queues, queueNames());
   Object.assign(parts, { supervisor, source, queueCounts, budgets: known.budgets } satisfies Partial<Parts>);
   waitsFor(null);
   opened.push(() => supervisor.stop());

@@ -21,7 +21,7 @@ export interface PagesContext {
   readonly secrets: Redaction;
   readonly charts: Charts;
   readonly queues: BullQueues;
-  readonly queueNames: readonly string[];
+  readonly queueNames: () => readonly string[];
   readonly store: RecordStore;
   readonly supervisor: () => Supervisor | undefined;
 }

@@ -7,8 +7,8 @@ import type { BullQueues } from './queues.ts';
 
 export interface BoardOptions {
   readonly queues: Pick<BullQueues, 'bull'>;
-  /** The names of the queues that are shown. */
-  readonly names: readonly string[];
+  /** The names of the queues that are shown, asked for with each request: accounts come and go. */
+  readonly names: () => readonly string[];
   /** Where the board is, e.g. `/jobs`: begins with a slash and does not end with one. */
   readonly path: string;
   /** Lets people retry, remove and add jobs. Default false: looking only. */
@@ -34,16 +34,23 @@ const isJobRequest = (params: unknown): params is { jobId: string } =>
   typeof params === 'object' && params !== null && 'jobId' in params && typeof params.jobId === 'string';
 
 /** Shows the queues under a path of `app`, by bull-board. It asks Redis only while somebody looks. */
-export const mountBoard = async (app: FastifyInstance, { queues, names, path, writable = false }: BoardOptions): Promise<void> => {
+const mountBoard = async (app: FastifyInstance, { queues, names, path, writable = false }: BoardOptions): Promise<void> => {
   const serverAdapter = new FastifyAdapter().setBasePath(path);
-  createBullBoard({
-    queues: names.map((name) => new BullMQAdapter(queues.bull(name), { readOnlyMode: !writable, allowRetries: writable })),
+  const shown = new Map<string, BullMQAdapter>();
+  const adapterOf = (name: string): BullMQAdapter => {
+    const adapter = shown.get(name) ?? new BullMQAdapter(queues.bull(name), { readOnlyMode: !writable, allowRetries: writable });
+    shown.set(name, adapter);
+    return adapter;
+  };
+  const { replaceQueues } = createBullBoard({
+    queues: names().map(adapterOf),
     serverAdapter,
     options: { uiConfig: { boardTitle: 'RoutedIP jobs' } },
   });
   await app.register(
     async (scope) => {
       scope.addHook('onRequest', async (request, reply) => {
+        replaceQueues(names().map(adapterOf));
         if (writable || request.method === 'GET' || request.method === 'HEAD') return;
         await reply.code(405).send({ error: 'This page only looks on.' });
       });

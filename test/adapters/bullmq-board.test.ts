@@ -17,8 +17,10 @@ describe('the job dashboard', () => {
   let queues: BullQueues;
   const served: { readonly server: Server; readonly board: Board }[] = [];
 
+  const names = ['digitalocean', 'timers'];
+
   const serve = async (writable: boolean): Promise<string> => {
-    const board = await createBoard({ queues, names: ['digitalocean', 'timers'], path: '/jobs', writable });
+    const board = await createBoard({ queues, names: () => names, path: '/jobs', writable });
     const server = createServer((request, response) => board.handle(request, response));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     served.push({ server, board });
@@ -48,6 +50,21 @@ describe('the job dashboard', () => {
     await queues.close();
     await link.close();
     await redis.stop();
+  });
+
+  test('shows the queue of an account that comes, until it goes', async () => {
+    const url = await serve(false);
+    const shown = async (): Promise<readonly string[]> => {
+      const { queues: all } = (await (await fetch(`${url}/jobs/api/queues`)).json()) as {
+        readonly queues: readonly { readonly name: string }[];
+      };
+      return all.map(({ name }) => name).sort();
+    };
+    expect(await shown()).toEqual(['digitalocean', 'timers']);
+    names.push('digitalocean@web.do-token');
+    expect(await shown()).toEqual(['digitalocean', 'digitalocean@web.do-token', 'timers']);
+    names.pop();
+    expect(await shown()).toEqual(['digitalocean', 'timers']);
   });
 
   test('loads nothing from the internet, and the browser would not let it', async () => {
