@@ -138,22 +138,28 @@ export class EventWriter {
   async #write(told: Told): Promise<void> {
     const { connection } = this.#options;
     const { report } = told;
-    const path = this.#api.path(eventNamespace(report.about));
+    const api = this.#apiFor(report.about);
+    const path = api.path(eventNamespace(report.about));
     try {
       if (told.created) {
         await connection.send({
           method: 'PATCH',
           path: `${path}/${report.name}`,
           contentType: MERGE_PATCH,
-          body: this.#api.repetition(report),
+          body: api.repetition(report),
         });
-      } else await connection.send({ method: 'POST', path, body: this.#api.body(report) });
+      } else await connection.send({ method: 'POST', path, body: api.body(report) });
       told.created = true;
     } catch (error) {
-      if (!isNotFound(error) || this.#api === coreEventsApi || (await this.#served())) throw error;
+      if (!isNotFound(error) || api === coreEventsApi || (await this.#served())) throw error;
       this.#api = coreEventsApi;
       await this.#write(told);
     }
+  }
+
+  /** The newer API of former servers (1.20 for one) takes no Events about objects without a namespace in `default`. */
+  #apiFor({ namespace }: ObjectRef): EventApi {
+    return namespace === '' ? coreEventsApi : this.#api;
   }
 
   /** Whether the server has the newer API at all; else the namespace is what was not found. */

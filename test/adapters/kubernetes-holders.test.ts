@@ -128,7 +128,7 @@ describe('the taints of all holders', () => {
     addNode(simulator, 'c', { labels: { color: 'blue' } });
     const { writer, log } = refusing((request) => !allowed && (isPatchOf('a')(request) || isPatchOf('b')(request)));
     writer.markHolders({ a: EFFECT, b: EFFECT, c: EFFECT }, true);
-    const events = () => simulator.store.list('events.k8s.io/v1', 'Event', { namespace: 'default' });
+    const events = () => simulator.store.list('v1', 'Event', { namespace: 'default' });
     await waitFor('c is marked, and the Event is there', () => taints('c').length > 0 && events().length > 0);
     await waitFor('some tries', () => log.lines.filter((line) => line.includes('taints not written')).length > 2);
     expect(events()).toHaveLength(1);
@@ -136,10 +136,9 @@ describe('the taints of all holders', () => {
     expect(event).toMatchObject({
       type: 'Warning',
       reason: 'Forbidden',
-      action: 'Taint',
-      note: expect.stringContaining('may not patch nodes'),
+      message: expect.stringContaining('may not patch nodes'),
     });
-    expect(event?.regarding).toEqual({ apiVersion: 'v1', kind: 'Node', name: 'a', uid: 'a' });
+    expect(event?.involvedObject).toEqual({ apiVersion: 'v1', kind: 'Node', name: 'a', uid: 'a' });
     allowed = true;
     await waitFor('all are marked', () => ['a', 'b', 'c'].every((node) => taints(node).length === 1));
   });

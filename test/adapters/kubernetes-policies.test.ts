@@ -95,23 +95,22 @@ describe('an Event about an object without a namespace', () => {
     const { writer, projection, ref, simulator } = await deciding('ClusterRoutedIPClass');
     writer.project(projection({ events: [EVENT] }));
     await writer.flush(2_000);
-    const events = simulator.store.list('events.k8s.io/v1', 'Event');
+    const events = simulator.store.list('v1', 'Event');
     expect(events).toMatchObject([{ reason: 'SecretNotFound', metadata: { namespace: 'default' } }]);
-    expect(events[0]?.regarding).toEqual({ ...regarding, uid: ref.uid });
+    expect(events[0]?.involvedObject).toEqual({ ...regarding, uid: ref.uid });
   });
 
   test('says when the cluster does not let us write its status', async () => {
     const { refusing, projection, simulator } = await deciding('ClusterRoutedIPClass');
     const { writer, log } = refusing(({ path }) => path.endsWith('/status'));
     writer.project(projection());
-    const events = () => simulator.store.list('events.k8s.io/v1', 'Event', { namespace: 'default' });
+    const events = () => simulator.store.list('v1', 'Event', { namespace: 'default' });
     await waitFor('the Event', () => events().length > 0);
     expect(events()).toMatchObject([
       {
         reason: 'Forbidden',
-        action: 'UpdateStatus',
-        note: expect.stringContaining('may not patch clusterroutedipclasses/status'),
-        regarding,
+        message: expect.stringContaining('may not patch clusterroutedipclasses/status'),
+        involvedObject: regarding,
       },
     ]);
     expect(log.lines[0]).toContain('"object":"ClusterRoutedIPClass standard"');

@@ -1,0 +1,197 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Connection, connect, type Request } from '../../adapters/kubernetes/connection.ts';
+import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
+import { KubernetesWriter, WRITER_TIMINGS } from '../../adapters/kubernetes/writer.ts';
+import { systemClock } from '../../adapters/system/clock.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
+import { type Cluster, startCluster } from '../support/kube.ts';
+import { apply, applyFile, installCrds } from '../support/kube-apply.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const OPERATOR = 'routedip-operator';
+const NODE = '/api/v1/nodes/node-a';
+const apiVersion = 'routedip.io/v1alpha1';
+const WEB = `/apis/${apiVersion}/namespaces/default/routedips/web`;
+const CLASS = `/apis/${apiVersion}/clusterroutedipclasses/standard`;
+const FINALIZER = 'routedip.io/finalizer';
+const OURS = { key: 'routedip.io/routed-ip', effect: 'NoSchedule' };
+const FOREIGN = { key: 'dedicated', value: 'ingress', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' };
+
+let cluster: Cluster;
+let connection: Connection;
+const lines: string[] = [];
+
+/** A writer with the shipped roles, before whose requests `before` runs. */
+const writerWith = (before: (request: Request) => Promise<unknown> = async () => undefined): KubernetesWriter => {
+  const send = async (request: Request): Promise<unknown> => {
+    await before(request);
+    return connection.send(request);
+  };
+  const note = (message: string, fields = {}): void => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  return new KubernetesWriter({
+    connection: { ...connection, send },
+    clock: systemClock(),
+    random: () => 0.5,
+    log: { debug: note, info: note, warn: note, error: note },
+    seen: { object: () => null, nodes: () => [] },
+    instance: 'test',
+    timings: WRITER_TIMINGS,
+  });
+};
+
+const get = async (path: string) => (await cluster.send(path)).body;
+
+const setTaints = async (taints: readonly unknown[] | null): Promise<void> => {
+  expect((await cluster.send(NODE, { method: 'PATCH', body: { spec: { taints } } })).status).toBe(200);
+};
+
+const isPatchOf =
+  (path: string) =>
+  (request: Request): boolean =>
+    request.method === 'PATCH' && request.path === path;
+
+/** Calls `meddle` before each of the first three requests that `concerns`. */
+const meddling = (concerns: (request: Request) => boolean, meddle: (count: number) => Promise<unknown>) => {
+  let count = 0;
+  const writer = writerWith(async (request) => {
+    if (!concerns(request) || count === 3) return;
+    count += 1;
+    await meddle(count);
+  });
+  return { writer, met: () => count };
+};
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  await installCrds(cluster);
+  for (const file of ['namespace.yaml', 'rbac.yaml']) await applyFile(cluster, join(import.meta.dirname, '../../deploy', file));
+  expect((await apply(cluster, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-a' } })).status).toBe(201);
+  connection = connect(loadConfig(cluster.kubeconfigFor(await cluster.tokenFor(OPERATOR, OPERATOR))));
+});
+
+afterAll(async () => {
+  await connection?.close();
+  await cluster?.stop();
+});
+
+beforeEach(() => {
+  lines.length = 0;
+});
+
+describe('the taint of a holder, on a real API server', () => {
+  test('is put on a node without taints, and with it goes the list', async () => {
+    await setTaints(null);
+    const writer = writerWith();
+    await writer.markHolder('node-a', 'NoSchedule');
+    expect((await get(NODE)).spec.taints).toEqual([OURS]);
+    await writer.markHolder('node-a', 'PreferNoSchedule');
+    expect((await get(NODE)).spec.taints).toEqual([{ ...OURS, effect: 'PreferNoSchedule' }]);
+    writer.markHolders({}, true);
+    await writer.flush(5_000);
+    expect((await get(NODE)).spec).not.toHaveProperty('taints');
+    expect(lines).toEqual([]);
+  });
+
+  test.each([
+    ['that has none', null],
+    ['that has others', [FOREIGN]],
+  ])('stands beside what somebody else writes at the same moment, on a node %s', async (_which, before) => {
+    await setTaints(before);
+    const others = (count: number) => [...(before ?? []), { key: `other-${count}`, effect: 'NoSchedule' }];
+    const { writer, met } = meddling(isPatchOf(NODE), (count) => setTaints(others(count)));
+    await writer.markHolder('node-a', 'NoSchedule');
+    expect(met()).toBe(3);
+    expect((await get(NODE)).spec.taints).toEqual([...others(3), OURS]);
+    writer.markHolders({}, true);
+    await writer.flush(5_000);
+    expect((await get(NODE)).spec.taints).toEqual(others(3));
+  });
+
+  test('is put on although the kubelet writes the status of the node at the same moment', async () => {
+    await setTaints(null);
+    const heartbeat = (count: number) =>
+      cluster.send(`${NODE}/status`, { method: 'PATCH', body: { status: { nodeInfo: { kubeletVersion: `v1.${count}` } } } });
+    const { writer, met } = meddling(isPatchOf(NODE), heartbeat);
+    await writer.markHolder('node-a', 'NoSchedule');
+    expect(met()).toBe(3);
+    expect(await get(NODE)).toMatchObject({ spec: { taints: [OURS] }, status: { nodeInfo: { kubeletVersion: 'v1.3' } } });
+  });
+});
+
+describe('a RoutedIP, on a real API server', () => {
+  const created = async (finalizers: readonly string[]): Promise<ObjectRef> => {
+    const spec = { className: 'example.com/a', serviceRef: { serviceName: 'web' } };
+    const metadata = { name: 'web', namespace: 'default', finalizers };
+    const { status, body } = await apply(cluster, { apiVersion, kind: 'RoutedIP', metadata, spec });
+    expect(status).toBe(201);
+    return { kind: 'RoutedIP', namespace: 'default', name: 'web', uid: body.metadata.uid };
+  };
+  const setFinalizers = (finalizers: readonly string[]) => cluster.send(WEB, { method: 'PATCH', body: { metadata: { finalizers } } });
+
+  test('is guarded beside what somebody else writes at the same moment, bears its address, and goes with its release', async () => {
+    const ref = await created(['example.com/audit']);
+    const { writer, met } = meddling(isPatchOf(WEB), (count) => setFinalizers(['example.com/audit', `example.com/other-${count}`]));
+    await writer.guard(ref);
+    expect(met()).toBe(3);
+    const foreign = ['example.com/audit', 'example.com/other-3'];
+    expect((await get(WEB)).metadata.finalizers).toEqual([...foreign, FINALIZER]);
+    await writer.bindAddress(ref, '203.0.113.7' as Address, 'Created');
+    expect((await get(WEB)).status).toEqual({ routedIP: '203.0.113.7', addressOrigin: 'Created' });
+    await cluster.send(WEB, { method: 'DELETE' });
+    await writer.retract(ref, []);
+    expect((await get(WEB)).metadata.finalizers).toEqual(foreign);
+    // The server takes no new finalizer any more.
+    await writer.guard(ref);
+    expect((await get(WEB)).metadata.finalizers).toEqual(foreign);
+    await setFinalizers([]);
+    await waitFor('it is gone', async () => (await cluster.send(WEB)).status === 404);
+    await writer.unguard(ref);
+    expect(lines).toEqual([]);
+  });
+
+  test('that nobody else guards is gone with its release', async () => {
+    const ref = await created([]);
+    const writer = writerWith();
+    await writer.guard(ref);
+    await cluster.send(WEB, { method: 'DELETE' });
+    expect((await get(WEB)).metadata.finalizers).toEqual([FINALIZER]);
+    await writer.retract(ref, []);
+    expect((await cluster.send(WEB)).status).toBe(404);
+  });
+});
+
+describe('a class, on a real API server', () => {
+  test('shows its status, and Events about it and about nodes stand in the namespace default', async () => {
+    const { body } = await apply(cluster, {
+      apiVersion,
+      kind: 'ClusterRoutedIPClass',
+      metadata: { name: 'standard' },
+      spec: { className: 'example.com/a' },
+    });
+    const ref: ObjectRef = { kind: 'ClusterRoutedIPClass', namespace: '', name: 'standard', uid: body.metadata.uid };
+    const event = { type: 'Warning', reason: 'Conflict', message: 'of one name', action: 'Resolve' } as const;
+    const writer = writerWith();
+    writer.project({
+      ref,
+      generation: 1,
+      status: { routedIPs: [{ namespace: 'default', name: 'web' }] },
+      conditions: [{ type: 'Ready', status: 'True', reason: 'InUse', message: '' }],
+      annotated: {},
+      addresses: [],
+      events: [event],
+    });
+    await writer.flush(5_000);
+    expect(await get(CLASS)).toMatchObject({
+      metadata: { generation: 1 },
+      status: { routedIPs: [{ namespace: 'default', name: 'web' }], conditions: [{ type: 'Ready', reason: 'InUse' }] },
+    });
+    await writer.announce({ kind: 'Node', namespace: '', name: 'node-a', uid: 'node-a' }, { ...event, reason: 'Forbidden' });
+    expect(lines.filter((line) => !line.startsWith('announces'))).toEqual([]);
+    const { items } = await get('/api/v1/namespaces/default/events');
+    const told = items.map(({ reason, involvedObject }: { reason: string; involvedObject: unknown }) => [reason, involvedObject]);
+    expect(told).toContainEqual(['Conflict', { apiVersion, kind: 'ClusterRoutedIPClass', name: 'standard', uid: ref.uid }]);
+    expect(told).toContainEqual(['Forbidden', { apiVersion: 'v1', kind: 'Node', name: 'node-a', uid: 'node-a' }]);
+  });
+});
