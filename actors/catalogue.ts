@@ -47,7 +47,13 @@ export function charts(settings: AddressSettings & VerificationSettings, limitOf
     claims: none,
     job,
   };
-  const firewall: Chart = { name: 'firewall', version: 1, machine: firewallMachine() as unknown as AnyStateMachine, claims: none, job };
+  const firewall: Chart = {
+    name: 'firewall',
+    version: 1,
+    machine: firewallMachine(settings) as unknown as AnyStateMachine,
+    claims: none,
+    job,
+  };
   const zone: Chart = { name: 'dns-zone', version: 1, machine: zoneMachine(settings) as unknown as AnyStateMachine, claims: none, job };
   const recordSet: Chart = {
     name: 'dns-record-set',
@@ -95,6 +101,8 @@ function describe(name: JobName, input: unknown): Described {
       return on(`publish ${(input as JobInput<'publish'>).address} in ${ownerOf(input as JobInput<'publish'>)}`, USUAL);
     case 'announce':
       return on(`announce what is left of ${ownerOf(input as JobInput<'announce'>)}`, USUAL);
+    case 'findFirewall':
+      return on(`look at firewall ${(input as JobInput<'findFirewall'>).firewall}`, FAILOVER);
     case 'openFirewall':
       return on(`open firewall ${(input as JobInput<'openFirewall'>).firewall}`, FAILOVER);
     case 'prune':

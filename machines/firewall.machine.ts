@@ -1,20 +1,21 @@
 import { setup } from 'xstate';
 import { durable } from './durable.machine.ts';
 import type { Decision, SpawnedChart } from './events.ts';
-import type { AnyFirewallEvent, FirewallContext, FirewallMachineInput } from './firewall.ts';
+import type { AnyFirewallEvent, FirewallContext, FirewallMachineInput, FirewallSettings } from './firewall.ts';
 import * as firewall from './firewall.ts';
 
 /** One firewall at a provider: holds the claims of all addresses that share it, and runs one job at a time. Adds before it removes, and removes only
- *  what it added itself and nobody claims. */
-export const firewallMachine = () => {
+ *  what it added itself and nobody claims. What it is about to add counts as its own before the call, so that nothing is left behind by a crash. */
+export const firewallMachine = (settings: FirewallSettings) => {
   const base = setup({
     types: {} as { context: FirewallContext; events: AnyFirewallEvent; input: FirewallMachineInput },
-    actors: { openFirewall: durable('openFirewall'), prune: durable('prune') },
+    actors: { findFirewall: durable('findFirewall'), openFirewall: durable('openFirewall'), prune: durable('prune') },
     actions: {
       tell: (_, _params: { to: string; event: { type: string } }) => {},
       spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
       claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
     },
+    delays: { rest: ({ context }) => firewall.restLeft(settings)(context) },
   });
   const decide = (decision: (context: FirewallContext, event: AnyFirewallEvent) => Decision<FirewallContext>) =>
     base.enqueueActions(({ context, event, enqueue }) => {
@@ -32,11 +33,20 @@ export const firewallMachine = () => {
       actions: {
         noteClaim: decide(firewall.noteClaim),
         begin: decide(firewall.begin),
+        plan: decide(firewall.plan),
         opened: decide(firewall.opened),
         pruned: decide(firewall.pruned),
+        answerPruned: decide(firewall.answerPruned),
         refuse: decide(firewall.refuse),
+        retry: decide(firewall.retry),
       },
-      guards: { mustOpen: asks(firewall.mustOpen), mayPrune: asks(firewall.mayPrune) },
+      guards: {
+        mustOpen: asks(firewall.mustOpen),
+        isPruned: asks(firewall.isPruned),
+        mustPrune: asks(firewall.mustPrune),
+        mustRest: asks(firewall.mustRest),
+        isOpen: asks(firewall.isOpen),
+      },
     })
     .createMachine({
       id: 'firewall',
@@ -47,13 +57,29 @@ export const firewallMachine = () => {
         Idle: {
           description: 'Nobody waits for an answer, or only for claimants that were not heard since a load.',
           always: [
-            { guard: 'mustOpen', target: 'Opening' },
-            { guard: 'mayPrune', target: 'Pruning' },
+            { guard: 'mustOpen', target: 'Looking' },
+            { guard: 'isPruned', target: 'Idle', reenter: true, actions: 'answerPruned' },
+            { guard: 'mustPrune', target: 'Pruning' },
+            { guard: 'mustRest', target: 'Resting' },
           ],
+        },
+        Looking: {
+          description: 'Reads what is open, to know what is missing: only that is added, and only that is ours.',
+          invoke: {
+            src: 'findFirewall',
+            id: 'look',
+            input: ({ context }) => firewall.lookInput(context),
+            onDone: { target: 'Deciding', actions: 'plan' },
+            onError: { target: 'Idle', actions: ['begin', 'refuse'] },
+          },
+          on: { RESUME: { target: 'Looking', reenter: true } },
+        },
+        Deciding: {
+          description: 'Nothing has to be added when all is there.',
+          always: [{ guard: 'isOpen', target: 'Idle', actions: 'opened' }, { target: 'Opening' }],
         },
         Opening: {
           description: 'Adds what is claimed and missing. Claims that come meanwhile are served by the next job.',
-          entry: 'begin',
           invoke: {
             src: 'openFirewall',
             id: 'open',
@@ -61,7 +87,7 @@ export const firewallMachine = () => {
             onDone: { target: 'Idle', actions: 'opened' },
             onError: { target: 'Idle', actions: 'refuse' },
           },
-          on: { RESUME: { target: 'Opening', reenter: true } },
+          on: { RESUME: { target: 'Looking' } },
         },
         Pruning: {
           description: 'Removes what we added and nobody claims any more.',
@@ -74,6 +100,14 @@ export const firewallMachine = () => {
             onError: { target: 'Idle', actions: 'refuse' },
           },
           on: { RESUME: { target: 'Pruning', reenter: true } },
+        },
+        Resting: {
+          description: 'Something was left that nobody waits for: it is removed after a wait.',
+          after: { rest: { target: 'Idle', actions: 'retry' } },
+          on: {
+            CLAIM: { target: 'Idle', actions: 'noteClaim' },
+            RESUME: { target: 'Resting', reenter: true },
+          },
         },
       },
     });

@@ -1,7 +1,8 @@
+import { type BackoffTables, backoffMs } from './backoff.ts';
 import type { Claim, Decision, Effect } from './events.ts';
-import type { FirewallChange, FirewallInput, FirewallOwned } from './jobs.ts';
+import type { FindFirewallInput, FirewallChange, FirewallFound, FirewallInput, FirewallOwned } from './jobs.ts';
 import { parsePort } from './port.ts';
-import type { ActorId, Address, JobFailure, NodeRef, PortClaim } from './types.ts';
+import type { ActorId, Address, JobFailure, NodeRef, PortClaim, ProviderID } from './types.ts';
 
 /** What a provider's firewall remembers: who claims what of it, and what of it is ours. */
 export interface FirewallContext {
@@ -14,6 +15,8 @@ export interface FirewallContext {
   readonly waiting: Readonly<Record<ActorId, Ask>>;
   /** What we added, and may therefore remove again. */
   readonly owned: FirewallOwned;
+  /** As it was last looked at, for the job that follows; null else. */
+  readonly found: FirewallFound | null;
   /** What the job under way covers: claimants whose claims changed since have to wait for the next one. */
   readonly working: readonly Ask[];
   /** Claimants that have to be heard before anything is removed: after a load they claim again. */
@@ -50,8 +53,14 @@ export interface FirewallMachineInput {
 export type AnyFirewallEvent =
   | Claim
   | { readonly type: 'RESUME'; readonly at: number }
+  | { readonly type: 'xstate.done.actor.look'; readonly output: FirewallFound; readonly at: number }
   | { readonly type: `xstate.done.actor.${'open' | 'prune'}`; readonly output: FirewallChange; readonly at: number }
-  | { readonly type: `xstate.error.actor.${'open' | 'prune'}`; readonly error: JobFailure; readonly at: number };
+  | { readonly type: `xstate.error.actor.${'look' | 'open' | 'prune'}`; readonly error: JobFailure; readonly at: number };
+
+/** Figures that an operator may set. */
+export interface FirewallSettings {
+  readonly backoff: BackoffTables;
+}
 
 const NOTHING: FirewallOwned = { ports: [], nodes: [] };
 
@@ -62,6 +71,7 @@ export const firewallContext = ({ id, provider, firewall, owned = NOTHING, unhea
   claims: {},
   waiting: {},
   owned,
+  found: null,
   working: [],
   unheard,
   failure: null,
@@ -76,10 +86,57 @@ const next = (context: FirewallContext, effects: readonly Effect[] = []): Next =
 export const mustOpen = ({ waiting }: FirewallContext): boolean => Object.values(waiting).some(({ isOpen }) => !isOpen);
 
 /** Only once every claimant was heard: one that was not may need what nobody seems to claim. */
-export const mayPrune = ({ waiting, unheard }: FirewallContext): boolean =>
-  unheard.length === 0 && Object.values(waiting).some(readyToPrune);
+const mayRemove = ({ unheard }: FirewallContext): boolean => unheard.length === 0;
 
-const readyToPrune = ({ mode, isOpen }: Ask): boolean => mode === 'prune' && isOpen;
+/** Something of ours is open that nobody claims any more, or something of somebody else's that is not to be. */
+const hasLeftovers = (context: FirewallContext): boolean => {
+  const { ports, nodes } = claimedIn(context);
+  const { owned } = context;
+  return owned.ports.some((port) => !ports.has(port)) || owned.nodes.some((node) => !nodes.has(node)) || isExclusive(context);
+};
+
+/** Those that wait for a pruning are answered at once when nothing has to be removed. */
+export const isPruned = (context: FirewallContext): boolean =>
+  mayRemove(context) && !hasLeftovers(context) && Object.values(context.waiting).some(readyToPrune);
+
+/** Somebody waits for a pruning, or something was left that nobody waits for. */
+export const mustPrune = (context: FirewallContext): boolean =>
+  mayRemove(context) &&
+  hasLeftovers(context) &&
+  (Object.values(context.waiting).some(readyToPrune) || (context.failure === null && !isExclusive(context)));
+
+/** Something is to be removed that nobody waits for, and the last try failed. */
+export const mustRest = (context: FirewallContext): boolean =>
+  context.failure !== null && Object.keys(context.waiting).length === 0 && mayRemove(context) && hasLeftovers(context);
+
+/** What was looked for is there already, and applied. */
+export const isOpen = (context: FirewallContext): boolean => {
+  const { found } = context;
+  const lacking = missing(context);
+  return found !== null && !found.pending && lacking.ports.length + lacking.nodes.length === 0;
+};
+
+const readyToPrune = ({ mode, isOpen: opened }: Ask): boolean => mode === 'prune' && opened;
+const isExclusive = ({ claims }: FirewallContext): boolean => Object.values(claims).some(({ exclusive }) => exclusive);
+
+/** All that is claimed by anybody. */
+function claimedIn({ claims }: FirewallContext): { readonly ports: ReadonlySet<string>; readonly nodes: ReadonlySet<ProviderID> } {
+  const held = Object.values(claims);
+  return {
+    ports: new Set(held.flatMap(({ ports }) => ports)),
+    nodes: new Set(held.flatMap(({ nodes }) => nodes.map(({ providerID }) => providerID))),
+  };
+}
+
+/** What is claimed and was not there when it was looked for. */
+function missing(context: FirewallContext): FirewallOwned {
+  const { ports, nodes } = claimedIn(context);
+  const { found } = context;
+  return {
+    ports: [...ports].filter((port) => !found?.ports.includes(port)).sort(),
+    nodes: [...nodes].filter((node) => !found?.nodes.includes(node)).sort(),
+  };
+}
 
 // ---------------------------------------------------------------- decisions
 
@@ -93,17 +150,20 @@ export function noteClaim(context: FirewallContext, event: AnyFirewallEvent): Ne
   const openPorts = mode === 'open' ? [...new Set([...(before?.ports ?? []), ...ports])].sort() : ports;
   const { [claimant]: _, ...others } = context.claims;
   const claims = nodes.length > 0 && openPorts.length > 0 ? { ...others, [claimant]: { nodes, ports: openPorts, exclusive } } : others;
+  const isEmpty = nodes.length === 0 || openPorts.length === 0;
   const holder = holds && node ? { address: holds, node } : null;
   return next({
     ...context,
     claims,
-    waiting: { ...context.waiting, [claimant]: { claimant, claimId, mode, holder, isOpen: false } },
+    waiting: { ...context.waiting, [claimant]: { claimant, claimId, mode, holder, isOpen: isEmpty && mode === 'prune' } },
     unheard: context.unheard.filter((id) => id !== claimant),
   });
 }
 
+export const lookInput = ({ provider, firewall }: FirewallContext): FindFirewallInput => ({ provider, firewall });
+
 /** The union of all claims, as the job is told it. */
-export function firewallInput({ provider, firewall, claims, owned, working }: FirewallContext): FirewallInput {
+export function firewallInput({ provider, firewall, claims, owned, working, found }: FirewallContext): FirewallInput {
   const held = Object.values(claims);
   const union = held.flatMap(({ nodes, ports }) =>
     ports.flatMap((port) => nodes.map((node) => [`${port} ${node.name}`, portClaim(port, node)] as const)),
@@ -115,6 +175,7 @@ export function firewallInput({ provider, firewall, claims, owned, working }: Fi
     provider,
     firewall,
     owned,
+    found,
     claimants: working.map(({ claimant }) => claimant),
     holders,
     exclusive: held.some(({ exclusive }) => exclusive),
@@ -127,20 +188,35 @@ const portClaim = (text: string, node: NodeRef): PortClaim => ({ ...parsePort(te
 /** A job starts: it covers everything claimed up to here. */
 export const begin = (context: FirewallContext): Next => next({ ...context, working: Object.values(context.waiting) });
 
+/** What is missing is going to be added: it is ours from here on, whatever becomes of the call. */
+export function plan(context: FirewallContext, event: AnyFirewallEvent): Next {
+  if (event.type !== 'xstate.done.actor.look') return next(context);
+  const looked = { ...context, found: event.output };
+  return next({ ...looked, owned: union(context.owned, missing(looked)), working: Object.values(context.waiting) });
+}
+
+const union = (a: FirewallOwned, b: FirewallOwned): FirewallOwned => ({
+  ports: [...new Set([...a.ports, ...b.ports])].sort(),
+  nodes: [...new Set([...a.nodes, ...b.nodes])].sort(),
+});
+
 /** Everything that the job covered is open: those that asked for no more are answered, the others wait for the pruning. */
-export function opened(context: FirewallContext, event: AnyFirewallEvent): Next {
-  if (!('output' in event)) return next(context);
+export function opened(context: FirewallContext): Next {
   const covered = current(context);
   const open = Object.fromEntries(covered.filter(({ mode }) => mode === 'prune').map((ask) => [ask.claimant, { ...ask, isOpen: true }]));
   const answered = covered.filter(({ mode }) => mode === 'open');
-  return answer({ ...context, owned: event.output.owned, waiting: { ...context.waiting, ...open } }, answered, 'OPENED');
+  return answer({ ...context, found: null, waiting: { ...context.waiting, ...open } }, answered, 'OPENED');
 }
 
-/** Everything unclaimed is closed as well. */
+/** Everything unclaimed is closed as well; what was added meanwhile, nobody could: one job runs at a time. */
 export function pruned(context: FirewallContext, event: AnyFirewallEvent): Next {
-  if (!('output' in event)) return next(context);
+  if (event.type !== 'xstate.done.actor.prune') return next(context);
   return answer({ ...context, owned: event.output.owned }, current(context).filter(readyToPrune), 'PRUNED');
 }
+
+/** Nothing has to be removed. */
+export const answerPruned = (context: FirewallContext): Next =>
+  answer(context, Object.values(context.waiting).filter(readyToPrune), 'PRUNED');
 
 /** What the job covered and nobody has claimed anew since. */
 const current = (context: FirewallContext): readonly Ask[] =>
@@ -165,7 +241,16 @@ export function refuse(context: FirewallContext, event: AnyFirewallEvent): Next 
       params: { to: claimant, event: told({ type: 'REFUSED', claimId, kind, reason: message }) },
     }),
   );
-  return next({ ...context, waiting: {}, failure: event.error, attempts: context.attempts + 1 }, effects);
+  return next({ ...context, found: null, waiting: {}, failure: event.error, attempts: context.attempts + 1 }, effects);
 }
+
+/** What was left is tried again. */
+export const retry = (context: FirewallContext): Next => next({ ...context, failure: null });
+
+/** How long what was left waits for the next try, ms. */
+export const restLeft =
+  ({ backoff }: FirewallSettings) =>
+  ({ failure, attempts }: FirewallContext): number =>
+    failure ? backoffMs(backoff, failure, attempts) : 0;
 
 const told = <T extends { readonly type: string }>(event: T): T => event;

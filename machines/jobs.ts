@@ -22,6 +22,8 @@ export interface JobContracts {
   readonly announce: { readonly input: AnnounceInput; readonly output: Announced };
   /** Mark the granted node as a holder of a routed address. */
   readonly elect: { readonly input: ElectInput; readonly output: Elected };
+  /** What is open in a firewall now. */
+  readonly findFirewall: { readonly input: FindFirewallInput; readonly output: FirewallFound };
   /** Add ports and nodes to a firewall; answers once the provider has applied them. */
   readonly openFirewall: { readonly input: FirewallInput; readonly output: FirewallChange };
   /** Remove from a firewall what we added and nobody claims. */
@@ -162,6 +164,20 @@ export interface AnnounceInput {
 
 export type Announced = Readonly<Record<string, never>>;
 
+export interface FindFirewallInput {
+  readonly provider: string;
+  readonly firewall: string;
+}
+
+/** A firewall as it stood at the provider. */
+export interface FirewallFound {
+  /** As texts of ports. */
+  readonly ports: readonly string[];
+  readonly nodes: readonly ProviderID[];
+  /** Changes of before are not applied everywhere yet. */
+  readonly pending: boolean;
+}
+
 export interface FirewallInput {
   readonly provider: string;
   readonly firewall: string;
@@ -175,6 +191,8 @@ export interface FirewallInput {
   readonly claims: readonly PortClaim[];
   /** What we added ourselves earlier and may therefore remove. */
   readonly owned: FirewallOwned;
+  /** As the firewall was a moment ago; null when it is to be read. */
+  readonly found: FirewallFound | null;
 }
 
 export interface FirewallOwned {
@@ -183,6 +201,7 @@ export interface FirewallOwned {
 }
 
 export interface FirewallChange {
+  /** What of that is left. */
   readonly owned: FirewallOwned;
   /** Why something that nobody claims was left in place; null when nothing was. */
   readonly deferred: string | null;

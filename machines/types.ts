@@ -59,7 +59,14 @@ export interface JobFailure {
   /** True when the call may have taken effect although it failed (time-out, connection lost after the send, 5xx). */
   readonly unknownOutcome: boolean;
   /** A constant that says more than the kind, where what failed is not the address; absent when nothing does. */
-  readonly reason?: 'FirewallNotFound' | 'FirewallLimit' | 'FirewallNotReady' | 'PruneDeferred';
+  readonly reason?:
+    | 'FirewallNotFound'
+    | 'FirewallLimit'
+    | 'FirewallNotReady'
+    | 'PruneDeferred'
+    /** A Job that works on the address, or on the firewall, did not do it; of kind Invalid: and will not before its class, or what it is asked for, changes. */
+    | 'RoutedIPJobFailed'
+    | 'FirewallJobFailed';
 }
 
 /** One port that a Service needs open on the node that holds its address. */

@@ -22,7 +22,7 @@ const SETTINGS = { backoff: FLIPOP_BACKOFF, callDeadlineMs: 15_000, verifyEveryM
 const MACHINES: readonly { readonly file: string; readonly machine: AnyStateMachine }[] = [
   { file: 'machines/ip.machine.ts', machine: ipMachine(SETTINGS) },
   { file: 'machines/pool.machine.ts', machine: poolMachine(SETTINGS) },
-  { file: 'machines/firewall.machine.ts', machine: firewallMachine() },
+  { file: 'machines/firewall.machine.ts', machine: firewallMachine(SETTINGS) },
   { file: 'machines/verification.machine.ts', machine: verificationMachine(SETTINGS) },
   { file: 'machines/dns-record-set.machine.ts', machine: recordSetMachine(SETTINGS) },
   { file: 'machines/dns-zone.machine.ts', machine: zoneMachine(SETTINGS) },

@@ -5,7 +5,7 @@ import { create, intendCreate, reconcileCreate } from './create.ts';
 import { elect } from './elect.ts';
 import { find } from './find.ts';
 import { findNodes } from './find-nodes.ts';
-import { openFirewall, prune } from './firewall.ts';
+import { findFirewall, openFirewall, prune } from './firewall.ts';
 import { publish } from './publish.ts';
 import { ensureRecords } from './records.ts';
 
@@ -18,6 +18,7 @@ export const jobBodies: JobBodies = {
   intendCreate,
   create,
   reconcileCreate,
+  findFirewall,
   openFirewall,
   prune,
   ensureRecords,
