@@ -1,4 +1,5 @@
 import type { PoolContext } from '../machines/pool.ts';
+import { isPrivate } from '../machines/provider-key.ts';
 import { rememberedPool } from '../machines/rebuild.ts';
 import { rememberedRoutedIP } from '../machines/rebuild-routed-ip.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
@@ -190,7 +191,7 @@ export class Leader {
     // Whether it is a good one depends on a Secret: it is told as soon as that was looked at.
     if (providers.all[pools.providerOf(pool)]?.unread) return;
     const conflicts = pools.conflicts(id);
-    this.#cells.tell(id, { type: 'SPEC_OBSERVED', ...pools.specOf(pool), generation, registry: registryOf(providers), conflicts });
+    this.#cells.tell(id, { type: 'SPEC_OBSERVED', ...pools.specOf(pool), generation, registry: registryFor(pool, providers), conflicts });
     // Tolerations are no part of the selectors: the same nodes may match differently now.
     this.observeCluster(id);
   }
@@ -299,8 +300,11 @@ export class Leader {
   }
 }
 
-const registryOf = ({ all }: ProviderDirectory): ProviderRegistry =>
-  Object.fromEntries(Object.entries(all).map(([name, { facts }]) => [name, facts]));
+/** The providers that the object may name. */
+const registryFor = ({ ref }: PoolObject, { all }: ProviderDirectory): ProviderRegistry => {
+  const open = Object.entries(all).filter(([key]) => ref.kind === 'RoutedIP' || !isPrivate(key));
+  return Object.fromEntries(open.map(([key, { facts }]) => [key, facts]));
+};
 
 const uidOf = (cell: Cell): string | null => {
   const context = cell.records.get(cell.id)?.snapshot.context as { readonly ref?: { readonly uid?: string } } | undefined;

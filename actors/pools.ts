@@ -1,5 +1,6 @@
 import { parseAddress } from '../machines/address.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
+import { isPrivate } from '../machines/provider-key.ts';
 import { boundAddress } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
 import type { ActorId, Address } from '../machines/types.ts';
@@ -124,5 +125,5 @@ export const FORCE_RELEASE = 'routedip.io/force-release';
 
 const namedProvider = ({ spec }: PoolObject): string => {
   const { provider } = (spec ?? {}) as { readonly provider?: unknown };
-  return typeof provider === 'string' ? provider : '';
+  return typeof provider === 'string' && !isPrivate(provider) ? provider : '';
 };

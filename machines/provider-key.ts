@@ -12,3 +12,6 @@ export const jobKey = (className: string): string => `job.${className}`;
 
 /** A cloud whose firewall is driven by the Jobs of a ClusterRoutedIPClass, its addresses by its API. */
 export const mixedKey = (cloud: string, className: string): string => `${cloud}@class.${className}`;
+
+/** Whether the credentials under a key are those of a class or an issuer: nobody else may name it, or any pool could use the Secrets of any namespace. */
+export const isPrivate = (key: string): boolean => key.includes('@') || key.startsWith('job.');
