@@ -163,7 +163,7 @@ describe('a RoutedIP, on a real API server', () => {
 });
 
 describe('a class, on a real API server', () => {
-  test('shows its status, and Events about it and about nodes stand in the namespace default', async () => {
+  test('shows its status, is guarded while it is used, and Events about it and about nodes stand in the namespace default', async () => {
     const { body } = await apply(cluster, {
       apiVersion,
       kind: 'ClusterRoutedIPClass',
@@ -187,6 +187,11 @@ describe('a class, on a real API server', () => {
       metadata: { generation: 1 },
       status: { routedIPs: [{ namespace: 'default', name: 'web' }], conditions: [{ type: 'Ready', reason: 'InUse' }] },
     });
+    await writer.guard(ref);
+    expect((await get(CLASS)).metadata.finalizers).toEqual([FINALIZER]);
+    await cluster.send(CLASS, { method: 'DELETE' });
+    await writer.unguard(ref);
+    expect((await cluster.send(CLASS)).status).toBe(404);
     await writer.announce({ kind: 'Node', namespace: '', name: 'node-a', uid: 'node-a' }, { ...event, reason: 'Forbidden' });
     expect(lines.filter((line) => !line.startsWith('announces'))).toEqual([]);
     const { items } = await get('/api/v1/namespaces/default/events');

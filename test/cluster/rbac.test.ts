@@ -164,14 +164,12 @@ describe('the operator with the shipped roles', () => {
     }
     const pools = 'flipop.digitalocean.com/floatingippools';
     const sets = 'flipop.digitalocean.com/nodednsrecordsets';
+    const routed = ['routedips', 'routedipissuers', 'clusterroutedipclasses'];
     const expected = [
       ...['get', 'list', 'watch'].map((verb) => `${verb} ${sets}`),
       `patch ${sets}/status`,
-      ...['get', 'list', 'watch', 'patch'].map((verb) => `${verb} routedip.io/routedips`),
-      ...['get', 'list', 'watch'].flatMap((verb) =>
-        ['routedipissuers', 'clusterroutedipclasses'].map((plural) => `${verb} routedip.io/${plural}`),
-      ),
-      ...['routedips', 'routedipissuers', 'clusterroutedipclasses'].map((plural) => `patch routedip.io/${plural}/status`),
+      ...['get', 'list', 'watch', 'patch'].flatMap((verb) => routed.map((plural) => `${verb} routedip.io/${plural}`)),
+      ...routed.map((plural) => `patch routedip.io/${plural}/status`),
       ...['get', 'list', 'watch', 'update', 'patch'].map((verb) => `${verb} ${pools}`),
       ...['update', 'patch'].map((verb) => `${verb} ${pools}/status`),
       ...['get', 'list', 'watch', 'patch'].map((verb) => `${verb} nodes`),
