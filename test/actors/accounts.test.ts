@@ -1,11 +1,13 @@
-import { describe, expect } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ProviderError } from '../../actors/errors.ts';
 import type { KnownProvider } from '../../actors/leader.ts';
 import type { Provider } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { test } from '../support/sound.ts';
+import { expectSound } from '../support/sound.ts';
 import { node, type OperatorProcess, PROVIDER, type World } from '../support/world.ts';
+import { RoutedWorld } from './routed-world.ts';
 
+/** What the class's Secret is known under. */
 const KEY = `${PROVIDER}@default.do-token`;
 const A = '203.0.113.7';
 const B = '203.0.113.8';
@@ -22,82 +24,83 @@ const without = (world: World, missing: string): KnownProvider => ({
   provider: null,
 });
 const refuse = () => Promise.reject(new ProviderError('Unauthorized', 'refused: 401'));
-const errorOf = (world: World, pool: ObjectRef): string | undefined => world.status(pool).error;
+const messageOf = (world: World, ref: ObjectRef): string =>
+  world.cluster.conditions(ref).find(({ type }) => type === 'Ready')?.message ?? '';
 const verifications = ({ supervisor }: OperatorProcess): readonly string[] =>
   [...supervisor.records().keys()].filter((id) => id.startsWith('verify/'));
 
-/** A pool of the account with address A, and two nodes. */
-const opened = async (world: World) => {
-  world.nodes(node('a'), node('b'));
+/** A class with a Secret, a RoutedIP of it with address A, and two nodes; nothing is known of the Secret but `first`. */
+const opened = async (first: (world: World) => KnownProvider | null = () => null) => {
+  const world = new RoutedWorld();
+  world.setClass({ fromSecretsRef: [{ name: 'do-token' }] });
+  world.setNode(node('a', { createdAt: 2 }), node('b', { createdAt: 1 }));
   world.address(A);
-  const pool = world.pool('ingress', { provider: KEY, ips: [A] });
+  world.setWeb('shop', ['a', 'b']);
   const process = await world.start();
+  process.providers.set(KEY, first(world));
+  const ref = world.setRoutedIP('shop', { routedIP: A });
   await world.clock.advance(2 * SECOND);
-  return { pool, process };
+  return { world, ref, process };
 };
 
 describe('a provider that appears', () => {
-  test('is worked with at once, by pools that named it before', async ({ open }) => {
-    const world = open();
-    const { pool, process } = await opened(world);
-    expect(errorOf(world, pool)).toContain(`unknown provider "${KEY}"`);
+  test('is asked for by its class and worked with at once, by RoutedIPs that were there before', async () => {
+    const { world, ref, process } = await opened();
+    expect(world.reasonOf(ref)).toBe('SecretNotFound');
+    expect(process.providers.needs).toMatchObject([{ key: KEY, cloud: PROVIDER, secrets: [{ namespace: 'default', name: 'do-token' }] }]);
+    expect(world.provider.calls).toEqual([]);
     process.providers.set(KEY, known(world));
-    await world.untilStates(pool, { [A]: 'active' }, 2 * SECOND);
-    expect(errorOf(world, pool) || null).toBeNull();
-    expect(world.holderOf(A)).not.toBeNull();
-    expect(verifications(process)).toContain(`verify/${KEY}`);
+    await world.stable(ref, 'a', 2 * SECOND);
+    expect(verifications(process)).toEqual([`verify/${KEY}`]);
+    expectSound(world);
   });
 
-  test('says nothing about its pools before its Secret was looked at', async ({ open }) => {
-    const world = open();
-    world.nodes(node('a'));
-    world.address(A);
-    const process = await world.start();
-    process.providers.set(KEY, { ...without(world, 'Secret default/do-token has not been read yet'), unread: true });
-    const pool = world.pool('ingress', { provider: KEY, ips: [A] });
+  test('says nothing about its RoutedIPs before its Secret was looked at', async () => {
+    const { world, ref, process } = await opened((at) => ({ ...without(at, 'Secret default/do-token was not read'), unread: true }));
     await world.clock.advance(2 * MINUTE);
-    expect(process.supervisor.records().has('pool/default/ingress'), 'it was heard of').toBe(true);
-    expect(errorOf(world, pool) || null).toBeNull();
+    expect(process.supervisor.records().has('rip/web/shop'), 'it was heard of').toBe(true);
+    expect(world.reasonOf(ref)).not.toBe('SecretNotFound');
     process.providers.set(KEY, without(world, 'Secret default/do-token is not there'));
-    await world.clock.runUntil(() => errorOf(world, pool)?.includes('Secret default/do-token is not there') === true, 2 * SECOND);
+    await world.clock.runUntil(() => world.reasonOf(ref) === 'SecretNotFound', 2 * SECOND);
+    expect(messageOf(world, ref)).toContain('Secret default/do-token is not there');
     process.providers.set(KEY, known(world));
-    await world.untilStates(pool, { [A]: 'active' }, 2 * SECOND);
+    await world.stable(ref, 'a', 2 * SECOND);
+    expectSound(world);
   });
 
-  test('is taken over by a new leader that has not heard of it yet', async ({ open }) => {
-    const world = open();
-    const { pool, process } = await opened(world);
+  test('after a new leader has taken over is worked with by that one', async () => {
+    const { world, ref, process } = await opened();
     process.providers.set(KEY, known(world));
-    await world.untilStates(pool, { [A]: 'active' }, 2 * SECOND);
+    await world.stable(ref, 'a', 2 * SECOND);
     process.kill();
     const next = await world.start();
     await world.clock.runUntil(() => next.supervisor.leading, MINUTE);
     await world.clock.advance(5 * SECOND);
     next.providers.set(KEY, known(world));
-    const holder = world.holderOf(A) ?? '';
-    world.cluster.setNode(node(holder, { ready: false }));
-    await world.clock.runUntil(() => world.holderOf(A) !== holder, 5 * SECOND);
-    await world.untilStates(pool, { [A]: 'active' });
-    expect(verifications(next)).toContain(`verify/${KEY}`);
+    world.cluster.setNode(node('a', { createdAt: 2, ready: false }));
+    await world.stable(ref, 'b', 5 * SECOND);
+    expect(verifications(next)).toEqual([`verify/${KEY}`]);
+    expectSound(world);
   });
 });
 
 describe('a provider whose credentials change', () => {
-  test('wakes the addresses that wait because the former ones were refused', async ({ open }) => {
-    const world = open();
-    const { pool, process } = await opened(world);
+  test('wakes the addresses that wait because the former ones were refused', async () => {
+    const { world, ref, process } = await opened();
     process.providers.set(KEY, known(world, { assignRoutedIP: refuse }));
-    await world.clock.runUntil(() => world.states(pool)[A] === 'error', 10 * SECOND);
+    await world.clock.runUntil(() => world.statusOf(ref).state === 'CoolOff', 10 * SECOND);
     await world.clock.advance(20 * SECOND);
-    expect(world.states(pool), 'it waits').toEqual({ [A]: 'error' });
+    expect(world.statusOf(ref).state, 'it waits').toBe('CoolOff');
     expect(world.holderOf(A)).toBeNull();
+    const before = world.clock.now();
     process.providers.set(KEY, known(world));
-    expect(await world.untilStates(pool, { [A]: 'active' }, 2 * SECOND)).toBeLessThan(SECOND);
+    await world.stable(ref, 'a', 2 * SECOND);
+    expect(world.clock.now() - before).toBeLessThan(SECOND);
+    expectSound(world);
   });
 
-  test('is read with the new ones when the former ones were refused for that', async ({ open }) => {
-    const world = open();
-    const { pool, process } = await opened(world);
+  test('is read with the new ones when the former ones were refused for that', async () => {
+    const { world, ref, process } = await opened();
     let asked = 0;
     const listRoutedIPs = () => {
       asked += 1;
@@ -107,16 +110,16 @@ describe('a provider whose credentials change', () => {
     await world.clock.advance(MINUTE);
     expect(asked).toBeGreaterThan(3);
     expect(world.assigns()).toEqual([]);
-    process.providers.set(KEY, known(world));
     const before = asked;
-    expect(await world.untilStates(pool, { [A]: 'active' }, 2 * SECOND)).toBeLessThan(SECOND);
+    process.providers.set(KEY, known(world));
+    await world.stable(ref, 'a', SECOND);
     await world.clock.advance(MINUTE);
     expect(asked, 'the former ones are not asked any more').toBe(before);
+    expectSound(world);
   });
 
-  test('tries again what was under way with the former ones when those are refused late', async ({ open }) => {
-    const world = open();
-    const { pool, process } = await opened(world);
+  test('tries again what was under way with the former ones when those are refused late', async () => {
+    const { world, ref, process } = await opened();
     const late = Promise.withResolvers<never>();
     let sent = 0;
     const assignRoutedIP = () => {
@@ -128,53 +131,64 @@ describe('a provider whose credentials change', () => {
     process.providers.set(KEY, known(world));
     await world.clock.advance(SECOND);
     late.reject(new ProviderError('Unauthorized', 'assign: 401'));
-    expect(await world.untilStates(pool, { [A]: 'active' }, 5 * SECOND)).toBeLessThan(2 * SECOND);
+    await world.stable(ref, 'a', 2 * SECOND);
+    expectSound(world);
   });
 });
 
 describe('a provider that goes', () => {
-  test('is neither called nor verified any more, and is again when it comes back', async ({ open }) => {
-    const world = open();
-    const { pool, process } = await opened(world);
+  test('is neither called nor verified any more, and is again when it comes back', async () => {
+    const { world, ref, process } = await opened();
     process.providers.set(KEY, known(world));
-    await world.untilStates(pool, { [A]: 'active' }, 2 * SECOND);
+    await world.stable(ref, 'a', 2 * SECOND);
     process.providers.set(KEY, null);
-    await world.clock.runUntil(() => !verifications(process).includes(`verify/${KEY}`), SECOND);
+    await world.clock.runUntil(() => verifications(process).length === 0, SECOND);
     const calls = world.provider.calls.length;
     await world.clock.advance(20 * MINUTE);
     expect(world.provider.calls.length).toBe(calls);
-    expect(errorOf(world, pool)).toContain('unknown provider');
-    expect(world.holderOf(A), 'what it held stays').not.toBeNull();
+    expect(world.holderOf(A), 'what it held stays').toBe('a');
     process.providers.set(KEY, known(world));
-    await world.untilStates(pool, { [A]: 'active' }, 2 * SECOND);
+    await world.stable(ref, 'a', 2 * SECOND);
     await world.clock.advance(11 * MINUTE);
     const lists = world.provider.calls.slice(calls).filter(({ verb }) => verb === 'listRoutedIPs');
     expect(lists.length).toBeGreaterThan(2);
+    expectSound(world);
   });
 });
 
-describe('two accounts of one cloud', () => {
-  test('do not put more on a node than it can hold, whoever leads', async ({ open }) => {
-    const world = open();
-    world.nodes(node('a'));
-    world.address(A);
+describe('the account of a class', () => {
+  test('shares the nodes with the other accounts of its cloud, whoever leads', async () => {
+    const { world, ref, process } = await opened();
+    world.cluster.setNode(node('b', { ready: false }));
     world.address(B);
-    const first = world.pool('first', { ips: [A] });
-    const second = world.pool('second', { provider: KEY, ips: [B] });
-    const process = await world.start();
+    const pool = world.pool('ingress', { ips: [B] });
     process.providers.set(KEY, known(world));
     await world.clock.advance(10 * SECOND);
-    const states = () => [world.states(first)[A], world.states(second)[B]].sort();
-    expect(states()).toEqual(['active', 'unassigned']);
+    const holders = () => [world.holderOf(A), world.holderOf(B)].filter((holder) => holder !== null).sort();
+    expect(holders()).toEqual(['a']);
     process.kill();
     const next = await world.start();
     next.providers.set(KEY, known(world));
     await world.clock.runUntil(() => next.supervisor.leading, MINUTE);
     await world.clock.advance(10 * SECOND);
-    expect(states()).toEqual(['active', 'unassigned']);
-    expect(world.assigns()).toHaveLength(1);
-    world.nodes(node('b'));
-    await world.clock.runUntil(() => states().join() === 'active,active', 10 * SECOND);
+    expect(holders()).toEqual(['a']);
+    expect(world.assigns(), 'nobody tried').toHaveLength(1);
+    world.cluster.setNode(node('b'));
+    await world.clock.runUntil(() => holders().length === 2, 10 * SECOND);
+    await world.untilStates(pool, { [B]: 'active' });
+    await world.stable(ref);
     expect(world.assigns()).toHaveLength(2);
+    expectSound(world);
+  });
+
+  test('is not to be had for a FloatingIPPool, be it in the same namespace', async () => {
+    const { world, process } = await opened();
+    process.providers.set(KEY, known(world));
+    world.address(B);
+    const pool = world.pool('ingress', { provider: KEY, ips: [B] });
+    await world.clock.advance(MINUTE);
+    expect(world.status(pool).error).toContain(`unknown provider "${KEY}"`);
+    expect(world.holderOf(B)).toBeNull();
+    expectSound(world);
   });
 });

@@ -108,5 +108,6 @@ export const driver = (): JobDriver => ({
   addresses: true,
   firewalls: false,
   run: () => Promise.reject(new Error('not in this test')),
+  look: () => Promise.resolve(null),
   clear: () => Promise.resolve(),
 });
