@@ -74,11 +74,23 @@ describe.each(['ClusterRoutedIPClass', 'RoutedIPIssuer'] as const)('a %s', (kind
     expect(at(stored(), 'status', 'conditions')).toMatchObject([{ type: 'Ready' }, foreign]);
   });
 
-  test('that is gone is shown no more, and bears no finalizer of ours before', async () => {
+  test('is kept while it is in use, whatever is shown of it meanwhile', async () => {
+    const { writer, projection, stored, ref } = await deciding(kind);
+    await writer.guard(ref);
+    writer.project(projection());
+    await writer.flush(2_000);
+    expect(stored().metadata.finalizers).toEqual(['routedip.io/finalizer']);
+    await writer.unguard(ref);
+    writer.project(projection({ status: { routedIPs: [] } }));
+    await writer.flush(2_000);
+    expect(stored()).toMatchObject({ status: { routedIPs: [] } });
+    expect(stored().metadata.finalizers ?? []).toEqual([]);
+  });
+
+  test('that is gone is shown no more', async () => {
     const { writer, projection, stored, ref, simulator, log } = await deciding(kind);
     writer.project(projection());
     await writer.flush(2_000);
-    expect(stored().metadata.finalizers).toBeUndefined();
     const { namespace } = stored().metadata;
     simulator.store.delete({ apiVersion, kind, name: 'standard', ...(namespace === undefined ? {} : { namespace }) });
     writer.project(projection({ status: { routedIPs: [] } }));
