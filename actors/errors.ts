@@ -3,6 +3,7 @@ import type { ErrorKind, JobFailure } from '../machines/types.ts';
 interface ProviderErrorFields {
   readonly retryAfterMs?: number | undefined;
   readonly unknownOutcome?: boolean;
+  readonly conditionReason?: JobFailure['reason'];
   readonly cause?: unknown;
 }
 
@@ -14,6 +15,8 @@ export class ProviderError extends Error {
   readonly retryAfterMs: number | null;
   /** True only when the request was sent and its effect is not known (time-out, reset, 5xx on a write); false for a refused connection or a 4xx. */
   readonly unknownOutcome: boolean;
+  /** What a condition says of it, where the kind says too little; undefined else. */
+  readonly conditionReason: JobFailure['reason'] | undefined;
 
   constructor(kind: ErrorKind, message: string, fields: ProviderErrorFields = {}) {
     super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
@@ -21,6 +24,7 @@ export class ProviderError extends Error {
     this.kind = kind;
     this.retryAfterMs = fields.retryAfterMs ?? null;
     this.unknownOutcome = fields.unknownOutcome ?? false;
+    this.conditionReason = fields.conditionReason;
   }
 }
 
@@ -47,8 +51,8 @@ export class Unreachable extends Error {
 /** `error` as the data that a chart is told. An error that no adapter classified counts as unavailable with unknown outcome: the careful reading. */
 export function failureOf(error: unknown): JobFailure {
   if (error instanceof ProviderError) {
-    const { kind, message, retryAfterMs, unknownOutcome } = error;
-    return { kind, message, retryAfterMs, unknownOutcome };
+    const { kind, message, retryAfterMs, unknownOutcome, conditionReason: reason } = error;
+    return { kind, message, retryAfterMs, unknownOutcome, ...(reason && { reason }) };
   }
   const message = error instanceof Error ? error.message : String(error);
   return { kind: 'Unavailable', message, retryAfterMs: null, unknownOutcome: true };

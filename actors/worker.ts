@@ -2,8 +2,8 @@ import type { JobName } from '../machines/jobs.ts';
 import type { JobFailure } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
 import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
-import { jobBodies } from './jobs/bodies.ts';
-import { type JobBody, type JobContext, type JobResult, type JobSettings, pollStep } from './jobs/body.ts';
+import { bodyOf } from './jobs/bodies.ts';
+import { type JobContext, type JobResult, type JobSettings, pollStep } from './jobs/body.ts';
 import { type AddressReader, addressReader } from './jobs/reader.ts';
 import { ownerOf } from './owner.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
@@ -171,6 +171,7 @@ interface Run {
 
 function tryJob(data: JobData, { active, progress, provider, reader, ports }: Run): Promise<JobResult<JobName>> {
   const context: JobContext<JobName> = {
+    command: data.commandId,
     input: data.input as never,
     progress,
     rerun: active.rerun,
@@ -183,7 +184,7 @@ function tryJob(data: JobData, { active, progress, provider, reader, ports }: Ru
     clock: ports.clock,
     settings: ports.settings,
   };
-  return (jobBodies[data.job] as JobBody<JobName>)(context);
+  return bodyOf(data.job, provider)(context);
 }
 
 /** Queues the outcome, once the queues can be reached, as long as the job is this process's. Of one whose lock ran out nothing is told any more: it runs again,

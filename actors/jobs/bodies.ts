@@ -1,6 +1,10 @@
+import type { JobName } from '../../machines/jobs.ts';
+import type { Provider } from '../ports.ts';
 import { announce } from './announce.ts';
 import { assign } from './assign.ts';
-import { done, type JobBodies, read, write } from './body.ts';
+import { done, type JobBodies, type JobBody, read, write } from './body.ts';
+import { addressJobs } from './by-job-addresses.ts';
+import { firewallJobs } from './by-job-firewall.ts';
 import { create, intendCreate, reconcileCreate } from './create.ts';
 import { elect } from './elect.ts';
 import { find } from './find.ts';
@@ -9,7 +13,7 @@ import { findFirewall, openFirewall, prune } from './firewall.ts';
 import { publish } from './publish.ts';
 import { ensureRecords } from './records.ts';
 
-/** Every durable job that a chart can name. */
+/** Every durable job that a chart can name, as a provider's API does it. */
 export const jobBodies: JobBodies = {
   find,
   elect,
@@ -30,4 +34,10 @@ export const jobBodies: JobBodies = {
     return done({ deleted: true });
   },
   verifyAll: async (context) => done({ addresses: await context.provider.listRoutedIPs(read(context, 'verify')) }),
+};
+
+/** How the job is done at this provider: by its API, or by Jobs where they stand in for it. */
+export const bodyOf = <N extends JobName>(job: N, { jobs }: Pick<Provider, 'jobs'>): JobBody<N> => {
+  const standIn = (jobs?.addresses ? addressJobs[job] : undefined) ?? (jobs?.firewalls ? firewallJobs[job] : undefined);
+  return (standIn ?? jobBodies[job]) as JobBody<N>;
 };

@@ -18,6 +18,8 @@ export interface JobSettings {
 export const POLL_STEPS: readonly number[] = [150, 150, 150, 150, 150, 150, 150, 150, 500, 1000, 2000];
 
 export interface JobContext<N extends JobName> {
+  /** The command that is carried out: the same however often it is run. */
+  readonly command: string;
   readonly input: JobInput<N>;
   /** What the last try left; null at first. */
   readonly progress: Json;

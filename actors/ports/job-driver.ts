@@ -15,12 +15,13 @@ export interface JobRequest {
   /** What `request.json` holds; null for an empty one. */
   readonly request: Json | null;
   readonly epoch: number;
-  /** Counts tries of the same request: a try has a Job of its own. */
+  /** Tells tries of the same request apart: a try has a Job of its own, and the same try has the same one on whatever process. */
   readonly attempt: string;
 }
 
 /** What the container said at its end. */
 export interface JobMessage {
+  /** Empty when the container says that there is none. */
   readonly address?: string;
   readonly providerID?: string;
   readonly message?: string;
@@ -28,11 +29,11 @@ export interface JobMessage {
 
 export type JobState =
   | { readonly kind: 'running'; readonly job: string }
-  /** Another Job about the same subject is alive: it is waited for. */
+  /** Another Job about the same subject, or a Pod that such a Job left behind, is alive: it is waited for. */
   | { readonly kind: 'busy'; readonly job: string }
   | { readonly kind: 'succeeded'; readonly job: string; readonly message: JobMessage }
-  /** `exitCode` null when no container ended by itself: a deadline, an image that could not be pulled. */
-  | { readonly kind: 'failed'; readonly job: string; readonly exitCode: number | null; readonly text: string }
+  /** `exitCode` null when no container ended by itself: a deadline, an image that could not be pulled. `ran` false when surely none began either. */
+  | { readonly kind: 'failed'; readonly job: string; readonly exitCode: number | null; readonly ran: boolean; readonly text: string }
   /** It was there and is not any more: what it did is unknown. */
   | { readonly kind: 'vanished'; readonly job: string };
 
@@ -42,8 +43,11 @@ export interface JobDriver {
   readonly addresses: boolean;
   /** Jobs open and prune the firewall. */
   readonly firewalls: boolean;
-  /** Creates the Job of the request, or adopts it when it is there; `known` names the one that an earlier call answered. @throws ProviderError | Fenced | Unreachable */
+  /** Creates the Job of the request, or adopts it when it is there; `known` names the one that an earlier call answered. May be asked as often as one likes:
+   *  looking costs less than one request a call. @throws ProviderError | Fenced | Unreachable */
   run(request: JobRequest, known: string | null, fence: Fence): Promise<JobState>;
-  /** Deletes a Job that has ended, with its Pods. One that is gone counts as deleted. @throws ProviderError */
+  /** Looks at the Job of the request and creates none; null when there is none, be it that there never was one. @throws ProviderError | Unreachable */
+  look(request: JobRequest): Promise<JobState | null>;
+  /** Deletes a Job that has ended, with its Pods. One that is gone counts as deleted. @throws ProviderError | Unreachable */
   clear(job: string): Promise<void>;
 }

@@ -1,0 +1,125 @@
+import { restMs } from '../../machines/backoff.ts';
+import type { FindInput } from '../../machines/jobs.ts';
+import type { ProviderID } from '../../machines/types.ts';
+import { ProviderError } from '../errors.ts';
+import type { JobMessage, JobRequest } from '../ports/job-driver.ts';
+import { again, done, type JobBodies, type JobBody, type JobContext, type JobResult } from './body.ts';
+import { asJson, contradiction, failureOfJob, follow, progressOf } from './by-job.ts';
+import { create, intendCreate, reconcileCreate } from './by-job-create.ts';
+import { addressRequest } from './job-request.ts';
+
+/** What a chart may say of an address besides. */
+interface Believed {
+  /** Who holds it, as was last read or confirmed. */
+  readonly holder?: ProviderID | null;
+}
+
+/** Who holds the address, as a Job says; undefined when it says nothing of it: then the template does not find. */
+function holderSaid(request: JobRequest, { address, providerID }: JobMessage): ProviderID | null | undefined {
+  const asked = request.env.ROUTEDIP_ADDRESS;
+  if (address !== undefined && address !== '' && address !== asked)
+    throw contradiction(request, `speaks of ${address} instead of ${asked}`);
+  if (providerID !== undefined && providerID !== '') return providerID as ProviderID;
+  return address === undefined && providerID === undefined ? undefined : null;
+}
+
+/** Waits once for `waitMs` under that name, before anything is asked. */
+function wait(
+  context: JobContext<'find' | 'assign'>,
+  name: string,
+  waitMs: number,
+): { readonly afterMs: number; readonly progress: JobProgressJson } | null {
+  const progress = progressOf(context);
+  if (waitMs <= 0 || progress.waited.includes(name)) return null;
+  return { afterMs: waitMs, progress: asJson({ ...progress, waited: [...progress.waited, name] }) };
+}
+
+type JobProgressJson = ReturnType<typeof asJson>;
+
+/** A Job says where the address is. One of a template that does not find says nothing: then what was last confirmed stands. */
+const find: JobBody<'find'> = async (context) => {
+  const { input, clock, settings } = context;
+  const waits = wait(context, 'doubt', restMs(input.notBefore, clock.now(), settings.callDeadlineMs));
+  if (waits) return again(waits.afterMs, waits.progress);
+  const request = addressRequest(context, 'find', { address: input.address });
+  const followed = await follow(context, request, 'find');
+  if (followed.kind === 'again') return followed;
+  if (followed.ended.kind !== 'succeeded') throw failureOfJob(request, followed.ended);
+  const { holder = null }: FindInput & Believed = input;
+  const said = holderSaid(request, followed.ended.message);
+  return done({
+    address: input.address,
+    region: input.subject?.region ?? '',
+    providerID: said === undefined ? holder : said,
+    locked: false,
+  });
+};
+
+/** A Job assigns the address, and its success is the confirmation. What an earlier one may have done is found out first. */
+const assign: JobBody<'assign'> = async (context) => {
+  const { input } = context;
+  const isFollowed = progressOf(context).slots.assign !== undefined;
+  if (input.inDoubtUntil !== null && !isFollowed) {
+    const found = await verify(context);
+    if (found) return found;
+  }
+  const request = addressRequest(context, 'assign', { address: input.address, node: input.node });
+  const followed = await follow(context, request, 'assign');
+  if (followed.kind === 'again') return followed;
+  if (followed.ended.kind !== 'succeeded') throw failureOfJob(request, followed.ended);
+  const said = holderSaid(request, followed.ended.message);
+  if (said && said !== input.node.providerID)
+    throw contradiction(request, `says that ${input.address} is on ${said}, not on ${input.node.providerID}`);
+  return done({ providerID: input.node.providerID });
+};
+
+/** Null once it is known that nothing of an earlier try can be in the way of this one. */
+async function verify(context: JobContext<'assign'>): Promise<JobResult<'assign'> | null> {
+  const { input, clock, settings } = context;
+  const waits = wait(context, 'doubt', restMs(input.inDoubtUntil, clock.now(), settings.callDeadlineMs));
+  if (waits) return again(waits.afterMs, waits.progress);
+  const request = addressRequest(context, 'find', { address: input.address });
+  const followed = await follow(context, request, 'verify');
+  if (followed.kind === 'again') return followed;
+  if (followed.ended.kind !== 'succeeded') throw stillInDoubt(failureOfJob(request, followed.ended));
+  const said = holderSaid(request, followed.ended.message);
+  if (said === input.node.providerID) return done({ providerID: said });
+  if (said && said !== input.holder) {
+    throw new ProviderError('Conflict', `assign ${input.address} to ${input.node.name}: it is on ${said} by now`);
+  }
+  return null;
+}
+
+const stillInDoubt = (cause: ProviderError): ProviderError => {
+  const { kind, message, conditionReason } = cause;
+  return new ProviderError(kind, message, { cause, unknownOutcome: true, conditionReason });
+};
+
+const release: JobBody<'release'> = async (context) => {
+  const { input } = context;
+  if (input.policy === 'Retain') return done({ deleted: false });
+  const request = addressRequest(context, 'delete', { address: input.address });
+  const followed = await follow(context, request, 'delete');
+  if (followed.kind === 'again') return followed;
+  if (followed.ended.kind !== 'succeeded') throw failureOfJob(request, followed.ended);
+  return done({ deleted: true });
+};
+
+/** Where a RoutedIP is bound to the address; its spec is never written. */
+const publish: JobBody<'publish'> = async ({ input, writer }) => {
+  await writer.bindAddress(input.owner, input.address, 'Created');
+  return done({ ips: [input.address], generation: Number.MAX_SAFE_INTEGER });
+};
+
+/** What the Jobs of a class do in the place of the verbs of a provider that are about addresses. */
+export const addressJobs: Partial<JobBodies> = {
+  find,
+  assign,
+  release,
+  intendCreate,
+  create,
+  reconcileCreate,
+  publish,
+  // Nobody can list: each address is to look for itself.
+  verifyAll: async () => done({ addresses: [] }),
+};

@@ -1,0 +1,132 @@
+import type { JobName } from '../../machines/jobs.ts';
+import type { ErrorKind, JobFailure } from '../../machines/types.ts';
+import { ProviderError, Unreachable } from '../errors.ts';
+import type { JobDriver, JobRequest, JobState } from '../ports/job-driver.ts';
+import type { Json } from '../ports.ts';
+import type { JobContext } from './body.ts';
+
+/** How a Job ended, as far as that can be known. */
+export type Ended = Exclude<JobState, { readonly kind: 'running' | 'busy' }>;
+
+export type Followed =
+  | { readonly kind: 'ended'; readonly ended: Ended }
+  | { readonly kind: 'again'; readonly afterMs: number; readonly progress: Json };
+
+/** How a job stands with one Job that it runs. */
+interface Slot {
+  readonly job: string | null;
+  readonly ended: Ended | null;
+  /** Since when another Job is in the way, ms since the epoch. */
+  readonly busySince: number | null;
+}
+
+/** What a job by Jobs keeps. What a former command left tells which Job to go on with. */
+export interface JobProgress {
+  readonly command: string;
+  readonly slots: Readonly<Record<string, Slot>>;
+  /** Waits that are over. */
+  readonly waited: readonly string[];
+}
+
+/** How often a Job is looked at, ms: many look at one list. */
+const LOOK_MS = 500;
+/** So long another Job may be in the way before people hear of it, ms: longer than Jobs may run unless their template says so. */
+const LONGEST_BUSY_MS = 420_000;
+
+const NO_SLOT: Slot = { job: null, ended: null, busySince: null };
+
+export const driverOf = ({ provider }: Pick<JobContext<JobName>, 'provider'>): JobDriver => {
+  if (!provider.jobs) throw new ProviderError('Unsupported', `${provider.name} runs no Jobs`);
+  return provider.jobs;
+};
+
+/** What was kept. Of a Job that a former command followed to its end nobody may have heard, but what it said may be void by now. */
+export const progressOf = ({ progress, command }: Pick<JobContext<JobName>, 'progress' | 'command'>): JobProgress => {
+  const kept = (progress as unknown as JobProgress | null) ?? { command, slots: {}, waited: [] };
+  if (kept.command === command) return kept;
+  const running = Object.entries(kept.slots).filter(([, { ended }]) => ended === null);
+  return { command, slots: Object.fromEntries(running), waited: [] };
+};
+
+export const asJson = (progress: JobProgress): Json => progress as unknown as Json;
+
+/** Follows the Job of `request` to its end: creates it, or goes on with the one that `slot` names. Its end is kept before the Job goes, so that it is
+ *  known whatever happens then. @throws ProviderError | Fenced | Unreachable */
+export async function follow(context: JobContext<JobName>, request: JobRequest, slot: string): Promise<Followed> {
+  const progress = progressOf(context);
+  const before = progress.slots[slot] ?? NO_SLOT;
+  const kept = (change: Partial<Slot>): Json =>
+    asJson({ ...progress, slots: { ...progress.slots, [slot]: { ...before, busySince: null, ...change } } });
+  if (before.ended) {
+    await tidy(context, before.ended);
+    return { kind: 'ended', ended: before.ended };
+  }
+  const state = await driverOf(context).run(request, before.job, context.fence);
+  switch (state.kind) {
+    case 'running':
+      if (state.job !== before.job) await context.keep(kept({ job: state.job }));
+      return { kind: 'again', afterMs: LOOK_MS, progress: kept({ job: state.job }) };
+    case 'busy': {
+      const busySince = before.busySince ?? context.clock.now();
+      if (context.clock.now() - busySince > LONGEST_BUSY_MS) throw inTheWay(request, state.job);
+      return { kind: 'again', afterMs: LOOK_MS, progress: kept({ busySince }) };
+    }
+    case 'succeeded':
+    case 'failed':
+    case 'vanished':
+      // A refusal of credentials may be put down to former ones: then the job runs once more, with a Job of its own.
+      await context.keep(isRefusal(state) ? kept({ job: null }) : kept({ job: state.job, ended: state }));
+      await tidy(context, state);
+      return { kind: 'ended', ended: state };
+  }
+}
+
+const isRefusal = (state: Ended): boolean => state.kind === 'failed' && state.exitCode === EXITS.credentials;
+
+/** The Job goes, unless another command has come in the place of this one: that may have to hear of it. What is left behind goes before the next Job is created.
+ *  @throws Fenced */
+async function tidy(context: JobContext<JobName>, { kind, job }: Ended): Promise<void> {
+  if (kind === 'vanished') return;
+  await context.fence.read();
+  try {
+    await driverOf(context).clear(job);
+  } catch (error) {
+    if (!(error instanceof ProviderError || error instanceof Unreachable)) throw error;
+  }
+}
+
+const inTheWay = (request: JobRequest, what: string): ProviderError =>
+  new ProviderError('InProgress', `${request.purpose} (${request.action}) waits: ${what} about the same has not ended`, {
+    conditionReason: reasonOf(request),
+  });
+
+// ---------------------------------------------------------------- what an end means
+
+const EXITS = { invalid: 65, temporary: 75, credentials: 77 } as const;
+
+const kindOf = (exitCode: number | null): ErrorKind => {
+  if (exitCode === EXITS.invalid) return 'Invalid';
+  return exitCode === EXITS.credentials ? 'Unauthorized' : 'Unavailable';
+};
+
+const reasonOf = ({ purpose }: Pick<JobRequest, 'purpose'>): JobFailure['reason'] =>
+  purpose === 'updateRoutedIP' ? 'RoutedIPJobFailed' : 'FirewallJobFailed';
+
+/** The failure of a Job that did not do what it was asked. What it may have done before it was killed or deleted is unknown. */
+export function failureOfJob(request: JobRequest, ended: Exclude<Ended, { readonly kind: 'succeeded' }>): ProviderError {
+  const about = `${request.purpose} (${request.action})`;
+  const conditionReason = reasonOf(request);
+  if (ended.kind === 'vanished') {
+    const text = `${about}: Job ${ended.job} was deleted before it ended`;
+    return new ProviderError('Unavailable', text, { unknownOutcome: true, conditionReason });
+  }
+  const unknownOutcome = ended.exitCode === null && ended.ran;
+  return new ProviderError(kindOf(ended.exitCode), `${about}: ${ended.text}`, { unknownOutcome, conditionReason });
+}
+
+/** The failure of a Job that says it succeeded, and says something that is not so. */
+export const contradiction = (request: JobRequest, text: string): ProviderError =>
+  new ProviderError('Unavailable', `${request.purpose} (${request.action}): the Job ended with exit code 0, but ${text}`, {
+    unknownOutcome: true,
+    conditionReason: reasonOf(request),
+  });

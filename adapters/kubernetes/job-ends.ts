@@ -1,0 +1,100 @@
+import type { JobMessage, JobState } from '../../actors/ports/job-driver.ts';
+import type { Clock } from '../../actors/ports.ts';
+import { readMessage, type SeenJob, type SeenPod } from './job-reading.ts';
+import type { JobWatch } from './job-watch.ts';
+
+export interface JobEndsOptions {
+  readonly clock: Clock;
+  readonly watch: JobWatch;
+  readonly namespace: string;
+}
+
+/** What was seen of the Pods of a Job that had not begun. */
+interface Sighting {
+  /** By the monotonic clock, ms. */
+  readonly at: number;
+  readonly started: boolean;
+  readonly waits: string;
+}
+
+/** So long a Pod has for its start before anybody asks what it waits for, ms. */
+const PATIENCE_MS = 5_000;
+/** At its deadline the Pods of a Job are deleted. If none had begun so shortly before, none did, ms. */
+const RECENT_MS = 5_000;
+/** How long after its deadline a Job may be without an end before nobody waits for one any more, ms. */
+const OVERDUE_MS = 60_000;
+
+const LONGEST_TEXT = 300;
+
+/** How Jobs ended, and why those that did not begin did not. */
+export class JobEnds {
+  readonly #options: JobEndsOptions;
+  readonly #sightings = new Map<string, Sighting>();
+
+  constructor(options: JobEndsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws ServerUnreachable | ApiError */
+  async stateOf(job: SeenJob, namespace = this.#options.namespace): Promise<JobState> {
+    const name = `${namespace}/${job.name}`;
+    if (job.end === null) return (await this.#isOverdue(job)) ? this.#overdue(job, name) : { kind: 'running', job: name };
+    const pods = await this.#options.watch.podsOf(job.name);
+    const sighting = this.#sightings.get(job.uid);
+    this.#sightings.delete(job.uid);
+    if (job.end.kind === 'succeeded') return { kind: 'succeeded', job: name, message: messageOf(pods) };
+    return failed(job, name, pods, this.#isRecent(sighting) ? sighting : null);
+  }
+
+  #isRecent(sighting: Sighting | undefined): sighting is Sighting {
+    return sighting !== undefined && this.#options.clock.monotonic() - sighting.at <= RECENT_MS;
+  }
+
+  /** Looks, while the Job lives, whether it has begun. */
+  async #isOverdue(job: SeenJob): Promise<boolean> {
+    const { clock, watch } = this.#options;
+    const age = clock.now() - job.createdAt;
+    if (age > PATIENCE_MS && !this.#sightings.get(job.uid)?.started) {
+      const pods = [...(await watch.recentPods()).values()].filter((pod) => pod.job === job.name);
+      const waits = pods.find((pod) => pod.waits !== '')?.waits ?? '';
+      this.#note(job, { at: clock.monotonic(), started: pods.some(({ started }) => started), waits });
+    }
+    return job.deadlineMs !== null && age > job.deadlineMs + OVERDUE_MS;
+  }
+
+  #note({ uid }: SeenJob, sighting: Sighting): void {
+    this.#sightings.set(uid, sighting);
+    // Jobs may end while other processes look.
+    for (const [key, { at }] of this.#sightings) if (sighting.at - at > 3_600_000) this.#sightings.delete(key);
+  }
+
+  /** Nobody ends Jobs here: the controller that would is away. */
+  #overdue({ uid, deadlineMs }: SeenJob, name: string): JobState {
+    const waits = this.#sightings.get(uid)?.waits ?? '';
+    const text = `Job ${name} has not ended ${(deadlineMs ?? 0) / 1000 + OVERDUE_MS / 1000} s after it was created${waits && `; its Pod waits: ${waits}`}`;
+    return { kind: 'failed', job: name, exitCode: null, ran: true, text };
+  }
+}
+
+/** Of the Pod that succeeded; of several containers that of the first with anything to say. */
+const messageOf = (pods: readonly SeenPod[]): JobMessage => {
+  const exits = pods.flatMap((pod) => pod.exits);
+  return exits.map(({ message }) => readMessage(message)).find((message) => Object.keys(message).length > 0) ?? {};
+};
+
+const failed = (job: SeenJob, name: string, pods: readonly SeenPod[], sighting: Sighting | null): JobState => {
+  const exit = pods.flatMap((pod) => pod.exits).find(({ code }) => code !== 0);
+  const why = job.end?.kind === 'failed' ? job.end.text : '';
+  // A container that is killed at the deadline ends with a code of the system's.
+  if (exit && !isDeadline(job)) {
+    const said = readMessage(exit.message).message ?? exit.message.trim();
+    const text = `Job ${name} ended with exit code ${exit.code}${said && `: ${said.slice(0, LONGEST_TEXT)}`}`;
+    return { kind: 'failed', job: name, exitCode: exit.code, ran: true, text };
+  }
+  const waits = pods.find((pod) => pod.waits !== '')?.waits ?? sighting?.waits ?? '';
+  const ran = pods.length > 0 ? pods.some(({ started }) => started) || sighting?.started === true : sighting?.started !== false;
+  const text = `Job ${name} failed: ${why || 'it gives no reason'}${!ran && waits !== '' ? `; its Pod waited: ${waits.slice(0, LONGEST_TEXT)}` : ''}`;
+  return { kind: 'failed', job: name, exitCode: null, ran, text };
+};
+
+const isDeadline = ({ end }: SeenJob): boolean => end?.kind === 'failed' && end.isDeadline;

@@ -1,0 +1,33 @@
+import { ProviderError } from '../../actors/errors.ts';
+import type { JobRequest } from '../../actors/ports/job-driver.ts';
+import type { JobFailure } from '../../machines/types.ts';
+import { ApiError } from './api-error.ts';
+
+/** What a refusal of the API server means for a Job. None of them had an effect. Anything but a refusal is answered as it is. */
+export const refused = (error: unknown, what: string, reason: JobFailure['reason']): unknown => {
+  if (!(error instanceof ApiError)) return error;
+  const of = (kind: JobFailure['kind'], why = error.message): ProviderError =>
+    new ProviderError(kind, `${what}: ${why}`, { cause: error, conditionReason: reason });
+  switch (error.kind) {
+    case 'Invalid':
+      return of('Invalid');
+    case 'Forbidden':
+      // A quota frees itself; a permission has to be given.
+      return of(/exceeded quota/.test(error.message) ? 'Unavailable' : 'Unsupported');
+    case 'NotFound':
+      return of('Unsupported');
+    case 'Unauthorized':
+    case 'Conflict':
+    case 'Gone':
+      return of('Unavailable');
+  }
+};
+
+/** Answers what `call` does; what the API server refuses is thrown as what can be done about it. */
+export const classified = async <T>({ purpose, action }: JobRequest, call: () => Promise<T>): Promise<T> => {
+  try {
+    return await call();
+  } catch (error) {
+    throw refused(error, `${purpose} Job (${action})`, purpose === 'updateRoutedIP' ? 'RoutedIPJobFailed' : 'FirewallJobFailed');
+  }
+};

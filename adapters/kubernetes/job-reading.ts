@@ -1,0 +1,136 @@
+import type { JobMessage } from '../../actors/ports/job-driver.ts';
+import { INPUT_HASH, LABELS } from './job-names.ts';
+
+/** A Job reduced to what decides. */
+export interface SeenJob {
+  readonly name: string;
+  readonly uid: string;
+  readonly purpose: string;
+  readonly action: string;
+  readonly subject: string;
+  readonly inputHash: string;
+  /** ms since the epoch. */
+  readonly createdAt: number;
+  /** How long it may run, ms; null for as long as it likes. */
+  readonly deadlineMs: number | null;
+  readonly deleting: boolean;
+  readonly end: { readonly kind: 'succeeded' } | { readonly kind: 'failed'; readonly text: string; readonly isDeadline: boolean } | null;
+}
+
+/** A Pod of a Job, likewise. */
+export interface SeenPod {
+  readonly name: string;
+  readonly job: string;
+  readonly createdAt: number;
+  /** When it is to be gone at the latest, ms since the epoch; null while nobody deletes it. */
+  readonly goneBy: number | null;
+  /** No container of it runs any more, or ever will. */
+  readonly ended: boolean;
+  /** A container of it began at some time. */
+  readonly started: boolean;
+  /** Why no container begins; empty when nothing is known of it. */
+  readonly waits: string;
+  /** Of the containers that ended, in the order of the template, those of the start first. */
+  readonly exits: readonly { readonly code: number; readonly message: string }[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(fieldsOf) : []);
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const timeOf = (value: unknown): number => Date.parse(textOf(value)) || 0;
+const joined = (...texts: readonly unknown[]): string =>
+  texts
+    .map(textOf)
+    .filter((text) => text !== '')
+    .join(': ');
+
+export const readJob = (object: unknown): SeenJob => {
+  const { metadata, spec, status } = fieldsOf(object);
+  const { name, uid, labels, annotations, creationTimestamp, deletionTimestamp } = fieldsOf(metadata);
+  const { activeDeadlineSeconds } = fieldsOf(spec);
+  const marks = fieldsOf(labels);
+  return {
+    name: textOf(name),
+    uid: textOf(uid),
+    purpose: textOf(marks[LABELS.purpose]),
+    action: textOf(marks[LABELS.action]),
+    subject: textOf(marks[LABELS.subject]),
+    inputHash: textOf(fieldsOf(annotations)[INPUT_HASH]),
+    createdAt: timeOf(creationTimestamp),
+    deadlineMs: typeof activeDeadlineSeconds === 'number' ? activeDeadlineSeconds * 1000 : null,
+    deleting: deletionTimestamp !== undefined,
+    end: endOf(listOf(fieldsOf(status).conditions)),
+  };
+};
+
+const endOf = (conditions: readonly Fields[]): SeenJob['end'] => {
+  const found = (type: string): Fields | undefined => conditions.find((each) => each.type === type && each.status === 'True');
+  if (found('Complete')) return { kind: 'succeeded' };
+  const failed = found('Failed');
+  return failed ? { kind: 'failed', text: joined(failed.reason, failed.message), isDeadline: failed.reason === 'DeadlineExceeded' } : null;
+};
+
+export const readPod = (object: unknown): SeenPod => {
+  const { metadata, status } = fieldsOf(object);
+  const { name, labels, creationTimestamp, deletionTimestamp } = fieldsOf(metadata);
+  const { phase, conditions, containerStatuses, initContainerStatuses } = fieldsOf(status);
+  const containers = [...listOf(initContainerStatuses), ...listOf(containerStatuses)];
+  return {
+    name: textOf(name),
+    job: textOf(fieldsOf(labels)['job-name']),
+    createdAt: timeOf(creationTimestamp),
+    goneBy: deletionTimestamp === undefined ? null : timeOf(deletionTimestamp),
+    ended: phase === 'Succeeded' || phase === 'Failed',
+    started: phase === 'Succeeded' || containers.some(hasStarted),
+    waits: waitOf(containers) || unscheduled(listOf(conditions)),
+    exits: containers.flatMap(exitOf),
+  };
+};
+
+const stateOf = (container: Fields): Fields => fieldsOf(container.state);
+
+const hasStarted = (container: Fields): boolean => {
+  const { running, terminated } = stateOf(container);
+  return running !== undefined || terminated !== undefined || fieldsOf(container.lastState).terminated !== undefined;
+};
+
+/** A container that is to start again tells of its last end only there. */
+const exitOf = (container: Fields): SeenPod['exits'] => {
+  const { exitCode, message } = fieldsOf(stateOf(container).terminated ?? fieldsOf(container.lastState).terminated);
+  return typeof exitCode === 'number' ? [{ code: exitCode, message: textOf(message) }] : [];
+};
+
+const waitOf = (containers: readonly Fields[]): string => {
+  const waiting = containers.map((each) => fieldsOf(stateOf(each).waiting)).find(({ reason }) => textOf(reason) !== '');
+  return waiting ? joined(waiting.reason, waiting.message) : '';
+};
+
+const unscheduled = (conditions: readonly Fields[]): string => {
+  const found = conditions.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
+  return found ? joined(found.reason, found.message) : '';
+};
+
+/** As Kubernetes cuts off what a container says at its end, bytes. */
+const LONGEST_MESSAGE = 4096;
+
+/** What is no JSON object of texts says nothing. */
+export const readMessage = (text: string): JobMessage => {
+  const fields = Buffer.byteLength(text) > LONGEST_MESSAGE ? {} : parsed(text);
+  const of = (key: 'address' | 'providerID' | 'message'): JobMessage => {
+    const value = fields[key];
+    return typeof value === 'string' ? { [key]: value } : value === null ? { [key]: '' } : {};
+  };
+  return { ...of('address'), ...of('providerID'), ...of('message') };
+};
+
+const parsed = (text: string): Fields => {
+  try {
+    return fieldsOf(JSON.parse(text));
+  } catch {
+    // People may write there what they like.
+    return {};
+  }
+};
