@@ -76,6 +76,7 @@ export const ipMachine = (settings: AddressSettings) => {
         endsFirewallWait: asks(walls.endsFirewallWait),
         isForced: asks(ip.isForced),
         marks: asks(walls.marks),
+        marksNoMore: asks((_, event) => event.type === 'POLICY_OBSERVED' && !event.policy.taint),
         opensFirst: asks(walls.opensFirst),
         opensAfter: asks(walls.opensAfter),
         opensNothingYet: asks((context) => !walls.opensNow(context)),
@@ -171,6 +172,7 @@ export const ipMachine = (settings: AddressSettings) => {
               },
               on: {
                 NODE_OBSERVED: [{ guard: 'losesNode', target: '#ip.Unassigned', actions: 'noteNode' }, { actions: 'noteNode' }],
+                POLICY_OBSERVED: [{ guard: 'marksNoMore', target: 'Going', actions: 'notePolicy' }, { actions: 'notePolicy' }],
                 RESUME: { target: 'Marking', reenter: true },
               },
             },

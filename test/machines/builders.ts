@@ -153,6 +153,8 @@ export const addressContextOf = (change: Partial<AddressContext> = {}): AddressC
   epoch: 0,
   inDoubtUntil: null,
   policy: { firewall: null, postAllow: false, ports: [] },
+  claimed: [],
+  perNode: null,
   failure: null,
   attempts: 0,
   coolOffUntil: null,

@@ -84,14 +84,14 @@ describe('the firewall of an address', () => {
     const opening = managed(FIRST).send('NODE_GRANTED', grant('b')).send('REFUSED', refused).send('ADDRESS_OBSERVED', moved);
     expect(done(opening.elapse())).toEqual(['find']);
     const pruning = managed(FIRST, 'b').send('NODE_GRANTED', grant('b')).send('OPENED').send('REFUSED', refused);
-    expect(done(pruning.send('ADDRESS_OBSERVED', moved).elapse())).toEqual(['find']);
+    expect([pruning.state, pruning.context.known]).toEqual(['Unassigned.Finding', false]);
   });
 
   test('waits for the assignment from the moment it is told to', () => {
     const opening = managed(FIRST).send('NODE_GRANTED', grant('b'));
     expect(done(opening.send('POLICY_OBSERVED', { policy: AFTER }))).toEqual(['assign']);
     const refusing = managed(FIRST).send('NODE_GRANTED', grant('b')).send('REFUSED', refused).send('POLICY_OBSERVED', { policy: AFTER });
-    expect(done(refusing.elapse())).toEqual(['assign']);
+    expect([refusing.state, done(refusing)]).toEqual(['Assigning', ['assign']]);
   });
 
   test('opens new ports without moving the address', () => {
@@ -141,14 +141,17 @@ describe('the firewall of an address', () => {
   });
 
   test('gets no new claim of an address that is given up, whatever its policy becomes', () => {
-    const given = managed(FIRST, 'b').send('RETIRE', { policy: 'Retain' });
-    expect(done(given.send('POLICY_OBSERVED', { policy: { ...FIRST, ports: [] } }))).toEqual(['prune nothing']);
-    expect(given.send('POLICY_OBSERVED', { policy: NONE }).state).toBe('Released');
+    const given = managed(FIRST, 'b');
+    sequence(given);
+    expect(done(given.send('RETIRE', { policy: 'Retain' }))).toEqual(['prune nothing']);
+    given.send('POLICY_OBSERVED', { policy: { ...FIRST, ports: ['tcp/8080'] } }).send('POLICY_OBSERVED', { policy: NONE });
+    expect([given.state, given.send('PRUNED').state]).toEqual(['Pruning', 'Released']);
   });
 
   test('that could not be pruned leaves no trace of that once it was', () => {
-    const given = managed(FIRST, 'b').send('NODE_GRANTED', grant('b')).send('OPENED').send('REFUSED', refused);
-    expect(given.context.attempts).toBe(1);
+    const unavailable = { ...refused, kind: 'Unavailable' };
+    const given = managed(FIRST, 'b').send('NODE_GRANTED', grant('b')).send('OPENED').send('REFUSED', unavailable);
+    expect([given.context.attempts, given.context.failure?.reason]).toEqual([1, 'FirewallNotReady']);
     given.elapse().send('PRUNED');
     expect([given.state, given.context.failure, given.context.attempts]).toEqual(['Stable.Holding', null, 0]);
   });

@@ -11,10 +11,17 @@ const contextOf = (step: Step): AddressContext => step.snapshot.context as Addre
 const claimOf = ({ elected, policy }: AddressContext): string => JSON.stringify([elected?.name, policy.firewall, policy.ports]);
 const claims = (step: Step): readonly Claim[] =>
   step.effects.flatMap((effect) => (effect.type === 'claim' ? [effect.params.event as Claim] : []));
+const claimsTo = (step: Step): readonly (Claim & { readonly to: string })[] =>
+  step.effects.flatMap((effect) => (effect.type === 'claim' ? [{ ...(effect.params.event as Claim), to: effect.params.to }] : []));
+/** The address is given up, or nothing of it is to be open in that firewall any more. */
+const leaves = ({ retiring, policy }: AddressContext, firewall: string): boolean =>
+  retiring !== null || policy.firewall !== firewall || policy.ports.length === 0;
 const inputs = <I>(step: Step, name: string): readonly I[] => step.starts.flatMap(({ job, input }) => (job === name ? [input as I] : []));
 
 export const opened = (was: Opened, { before, event }: Edge): Opened =>
   event.type === 'OPENED' && before.snapshot.value === 'FirewallOpening' ? claimOf(contextOf(before)) : was;
+
+const isForced = (event: { readonly type: string; readonly force?: unknown }): boolean => event.type === 'RETIRE' && event.force === true;
 
 type Rule = (edge: Edge, opened: Opened) => boolean;
 
@@ -24,20 +31,20 @@ export const RULES: Readonly<Record<string, Rule>> = {
     claims(after).every(({ mode }) => mode === 'open' || confirmedHere(contextOf(after)) || contextOf(after).retiring !== null),
 
   'the former node keeps its rules until the next one is confirmed': ({ after }) =>
-    claims(after).every(
-      ({ mode, node }) => mode === 'open' || contextOf(after).retiring !== null || node?.name === contextOf(after).assigned?.name,
+    claimsTo(after).every(
+      ({ to, mode, node }) => mode === 'open' || leaves(contextOf(after), to) || node?.name === contextOf(after).assigned?.name,
     ),
 
   'an address that is given up claims nothing, any other one its node and all its ports': ({ after }) =>
-    claims(after).every(({ node, ports, claimant }) => {
-      const { retiring, elected, policy, id } = contextOf(after);
-      const wanted = retiring ? [null, []] : [elected?.name, policy.ports];
+    claimsTo(after).every(({ to, node, ports, claimant }) => {
+      const { elected, policy, id } = contextOf(after);
+      const wanted = leaves(contextOf(after), to) ? [null, []] : [elected?.name, policy.ports];
       return claimant === id && JSON.stringify([node?.name ?? null, ports]) === JSON.stringify(wanted);
     }),
 
   'no assign is issued before its firewall is open, when the firewall comes first': ({ before, event, after }, open) => {
     const { policy } = contextOf(after);
-    if (inputs(after, 'assign').length === 0 || policy.firewall === null || policy.postAllow) return true;
+    if (inputs(after, 'assign').length === 0 || policy.firewall === null || policy.postAllow || policy.ports.length === 0) return true;
     // One that is under way already is only asked for again.
     return open === claimOf(contextOf(after)) || (event.type === 'RESUME' && before.snapshot.value === 'Assigning');
   },
@@ -50,8 +57,11 @@ export const RULES: Readonly<Record<string, Rule>> = {
     return issued <= 1 && (issued === 0 || !before.invoking.has('assign') || event.type === 'RESUME');
   },
 
-  'nothing but its outcome ends an assign': ({ before, event, after }) =>
-    !before.invoking.has('assign') || after.invoking.has('assign') || event.type.endsWith('.actor.assign'),
+  'nothing but its outcome ends an assign, or a person who wants the address gone': ({ before, event, after }) =>
+    !before.invoking.has('assign') || after.invoking.has('assign') || event.type.endsWith('.actor.assign') || isForced(event),
+
+  'a firewall on which the address has claims is left before the address is released, unless a person wants it gone': ({ event, after }) =>
+    after.snapshot.value !== 'Released' || contextOf(after).claimed.length === 0 || isForced(event),
 
   'an assign goes to the granted node, and knows what is in doubt; an ineligible node only when that is in doubt': ({ after }) =>
     inputs<AssignInput>(after, 'assign').every(({ node, inDoubtUntil }) => {
@@ -96,7 +106,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
 
   'nothing is ever detached; only an address of ours that is to be deleted is given to the provider': ({ after }) =>
-    after.starts.every(({ job }) => ['find', 'assign', 'release'].includes(job)) &&
+    after.starts.every(({ job }) => ['find', 'assign', 'release', 'elect'].includes(job)) &&
     (inputs(after, 'release').length === 0 || (contextOf(after).retiring === 'Delete' && contextOf(after).origin === 'Created')),
 
   'a stable address is confirmed on an eligible node, and nothing is wrong with it': ({ after }) => {

@@ -11,6 +11,9 @@ export const FIRST: FirewallPolicy = { firewall: 'firewall/digitalocean/web', po
 /** Opens once the assignment is confirmed. */
 export const AFTER: FirewallPolicy = { ...FIRST, postAllow: true };
 
+/** A firewall, and a mark on the node that gets the address. */
+export const MARKED: FirewallPolicy = { ...FIRST, taint: 'PreferNoSchedule' };
+
 export const addressInput = (change: Partial<AddressInput> = {}): AddressInput => ({
   id: `${POOL}/ip/${A}`,
   pool: POOL,
@@ -39,6 +42,7 @@ export const EVENTS: readonly MachineEvent[] = [
   event('SECRET_OBSERVED'),
   event('RETIRE', { policy: 'Retain' }),
   event('RETIRE', { policy: 'Delete' }),
+  event('RETIRE', { policy: 'Retain', force: true }),
   event('RESUME'),
   event('xstate.done.actor.find', { output: observed(A) }),
   event('xstate.done.actor.find', { output: observed(A, 'a') }),
@@ -53,6 +57,8 @@ export const EVENTS: readonly MachineEvent[] = [
     failure('Unavailable'),
     cutOff(),
   ),
+  event('xstate.done.actor.elect', { output: { marked: true } }),
+  ...failing('elect', failure('Unavailable')),
   event('xstate.done.actor.release', { output: {} }),
   ...failing('release', failure('Unavailable'), failure('Unauthorized'), failure('NotFound')),
   event('xstate.after.coolOff.ip.CoolOff'),
@@ -91,9 +97,10 @@ export const telling: Telling = ({ value, context }) => {
     failure: found,
     resume,
     retiring,
+    claimed,
   } = context as AddressContext;
   const waits = value === 'CoolOff' ? [resume, cause(found)] : [];
-  const common = [value, retiring, policy.firewall && policy.postAllow, waits];
+  const common = [value, retiring, policy.firewall && policy.postAllow, policy.taint ?? null, claimed.length, waits];
   if (retiring) return common;
   return [...common, elected?.name, eligible, spaced, assigned?.name, holder, known, inDoubtUntil !== null];
 };

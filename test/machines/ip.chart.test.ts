@@ -8,11 +8,11 @@ import { cutOff, failure, frozen, POOL, SECOND, START } from './builders.ts';
 import { CALL_DEADLINE, chartOf, stateName } from './drive.ts';
 import { comers, placesOf, restingStates, restsIn, told } from './explore.ts';
 import { broken, type Opened, opened, RULES } from './ip-invariants.ts';
-import { AFTER, ANSWERS, addressInput, answersCome, EVENTS, FIRST, NONE, policyIs, SPACED, telling } from './ip-vocabulary.ts';
+import { AFTER, ANSWERS, addressInput, answersCome, EVENTS, FIRST, MARKED, NONE, policyIs, SPACED, telling } from './ip-vocabulary.ts';
 
 const chart = chartOf('ip');
 const input = frozen(addressInput());
-const events = frozen([...EVENTS, SPACED, ...ANSWERS, ...[NONE, FIRST, AFTER].map(policyIs)]);
+const events = frozen([...EVENTS, SPACED, ...ANSWERS, ...[NONE, FIRST, AFTER, MARKED].map(policyIs)]);
 const exploration = { chart, input, events, telling, comes: answersCome };
 const places = placesOf(exploration).map((place) => ({ ...place, open: place.edges.reduce<Opened>(opened, null) }));
 const living = places.filter(({ end }) => !end.done);
@@ -106,7 +106,7 @@ describe('in every state', () => {
       const key = fenceKey(event.type);
       return key === null ? [] : [{ event, key }];
     });
-    expect(new Set(fenced.map(({ key }) => key)).size).toBe(5);
+    expect(new Set(fenced.map(({ key }) => key)).size).toBe(6);
     for (const { end } of samples) {
       for (const { event, key } of fenced) {
         const waiting = { [key]: { commandId: `${ID}.2.9.0` } };

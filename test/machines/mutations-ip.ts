@@ -1,8 +1,9 @@
 import type { MachineEvent } from '../../actors/step.ts';
 import type { AddressContext, AnyAddressEvent } from '../../machines/ip.ts';
 import * as ip from '../../machines/ip.ts';
+import * as walls from '../../machines/ip-firewall.ts';
 import { A, cutOff, failure, observed, refOf, START } from './builders.ts';
-import { AFTER, FIRST, policyIs } from './ip-vocabulary.ts';
+import { AFTER, FIRST, NONE, policyIs } from './ip-vocabulary.ts';
 import { action, type ChartMutation, guard, shown, state } from './mutations-spoil.ts';
 
 const event = (type: string, fields: Readonly<Record<string, unknown>> = {}): MachineEvent => ({ ...fields, type, at: START });
@@ -33,17 +34,25 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     mutation: 'the pruning keeps the former node instead of the present one',
     spoil: action(
       'claimPrune',
-      shown(ip.claimPrune, ({ previous, elected }) => ({ elected: previous[0] ?? elected })),
+      shown(walls.claimPrune, ({ previous, elected }) => ({ elected: previous[0] ?? elected })),
     ),
     events: [...toOpening, opens, assigned, event('PRUNED', { claimId: 'claim' }), lost('a'), granted('b'), opens, assigned],
+  },
+  'a firewall on which the address has claims is left before the address is released, unless a person wants it gone': {
+    mutation: 'what has to be left is asked of the policy, which may name no firewall any more',
+    spoil: guard(
+      'prunesNothingAndRetires',
+      is(({ policy, retiring }) => policy.firewall === null && retiring !== null),
+    ),
+    events: [...toOpening, opens, assigned, policyIs(NONE), retires],
   },
   'an address that is given up claims nothing, any other one its node and all its ports': {
     mutation: 'an address that is given up keeps its claims',
     spoil: action(
       'claimPrune',
-      shown(ip.claimPrune, () => ({ retiring: null })),
+      shown(walls.claimPrune, ({ assigned }) => ({ retiring: null, elected: assigned })),
     ),
-    events: [policyIs(FIRST), found, retires],
+    events: [...toOpening, opens, assigned, retires],
   },
   'no assign is issued before its firewall is open, when the firewall comes first': {
     mutation: 'the order of firewall and assign is not asked for: the assign comes first',
@@ -54,7 +63,7 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     mutation: 'an opening that has begun goes on although it is to come after the assignment by now',
     spoil: action(
       'claimOpen',
-      shown(ip.claimOpen, ({ policy }) => ({ policy: { ...policy, postAllow: false } })),
+      shown(walls.claimOpen, ({ policy }) => ({ policy: { ...policy, postAllow: false } })),
     ),
     events: [...toOpening, policyIs(AFTER)],
   },
@@ -66,7 +75,7 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     })),
     events: [...toAssigning, granted('b')],
   },
-  'nothing but its outcome ends an assign': {
+  'nothing but its outcome ends an assign, or a person who wants the address gone': {
     mutation: 'an address that is given up does not wait for the assign that is under way',
     spoil: state('Assigning', ({ on: { RETIRE: _, ...on } = {}, ...config }) => ({ ...config, on })),
     events: [...toAssigning, retires],
@@ -133,8 +142,8 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
   'nothing is ever detached; only an address of ours that is to be deleted is given to the provider': {
     mutation: 'an address that is given up is released at the provider, whatever its policy says',
     spoil: guard(
-      'unmanagedAndDeleted',
-      is(({ policy, retiring }) => policy.firewall === null && retiring !== null),
+      'prunesNothingAndDeletes',
+      is(({ claimed, retiring }) => claimed.length === 0 && retiring !== null),
     ),
     events: [found, retires],
   },
