@@ -157,8 +157,11 @@ export const coolOffLeft =
 /** How long after the end of the doubt a list that could not be had is given up, ms: a pool does not stay for ever because its token was revoked. */
 const GIVE_UP_MS = 3_600_000;
 
-/** An address may belong to nobody once the pool is gone: what became of its creation has to be found out, and told. */
+/** An address may belong to nobody once the pool is gone, and nobody else may create one meanwhile: what became of its creation has to be found out. */
 export const mustConclude = (context: PoolContext): boolean => isCreating(context.acquiring) && providerOf(context) !== '';
+
+/** The same of a pool that stays, although its spec is not valid. */
+export const accounts = (context: PoolContext): boolean => mustConclude(context) && context.exposed?.deleting !== true;
 
 /** Addresses are known that the pool made, or may have made, and that no spec lists. */
 export const leavesAddress = ({ acquiring: { unpublished, unclear } }: PoolContext): boolean => unpublished !== null || unclear.length > 0;

@@ -39,20 +39,14 @@ export const poolMachine = (settings: PoolSettings) => {
     },
   });
 
-  /** An action that takes the decision's answer over, for events of one type only: others leave the context as it is. */
-  const on = <T extends AnyPoolEvent['type']>(type: T, decision: (context: PoolContext, event: OfType<T>) => Decision<PoolContext>) =>
-    base.enqueueActions(({ context, event, enqueue }) => {
-      if (event.type !== type) return;
-      const decided = decision(context, event as OfType<T>);
-      enqueue.assign(decided.context);
-      for (const effect of decided.effects) enqueue(effect);
-    });
   const always = (decision: (context: PoolContext, at: number, event: AnyPoolEvent) => Decision<PoolContext>) =>
     base.enqueueActions(({ context, event, enqueue }) => {
       const decided = decision(context, event.at, event);
       enqueue.assign(decided.context);
       for (const effect of decided.effects) enqueue(effect);
     });
+  const on = <T extends AnyPoolEvent['type']>(type: T, decision: (context: PoolContext, event: OfType<T>) => Decision<PoolContext>) =>
+    always((context, _, event) => (event.type === type ? decision(context, event as OfType<T>) : { context, effects: [] }));
   const asks =
     (claim: (context: PoolContext, event: AnyPoolEvent) => boolean) =>
     ({ context, event }: { context: PoolContext; event: AnyPoolEvent }) =>
@@ -104,6 +98,8 @@ export const poolMachine = (settings: PoolSettings) => {
       guards: {
         isInvalid: asks((context) => !pool.isValid(context)),
         isValid: asks(pool.isValid),
+        accounts: asks(acquire.accounts),
+        hasNoUse: asks((context) => !pool.isValid(context) && !acquire.accounts(context)),
         isPrimed: asks(pool.isPrimed),
         reclaimsFirst: asks(members.reclaimsFirst),
         deletesNow: asks((context) => context.exposed?.deleting === true && !context.deleted),
@@ -164,8 +160,12 @@ export const poolMachine = (settings: PoolSettings) => {
           on: { DELETED: { guard: 'reclaimsFirst', actions: 'noteDeletion' } },
         },
         Invalid: {
-          description: 'The spec is not valid. What is assigned stays; a valid spec goes on.',
-          always: { guard: 'isValid', target: 'Priming' },
+          description:
+            'The spec is not valid. What is assigned stays, and a valid spec goes on; a creation is accounted for, so that others may create.',
+          always: [
+            { guard: 'isValid', target: 'Priming' },
+            { guard: 'accounts', target: 'Serving' },
+          ],
           on: { DELETED: { guard: 'reclaimsFirst', actions: 'noteDeletion' } },
         },
         Serving: {
@@ -173,7 +173,7 @@ export const poolMachine = (settings: PoolSettings) => {
           type: 'parallel',
           always: [
             { guard: 'deletesNow', target: 'Stopping', actions: ['interrupt', 'retireAll'] },
-            { guard: 'isInvalid', target: 'Invalid', actions: 'interrupt' },
+            { guard: 'hasNoUse', target: 'Invalid', actions: 'interrupt' },
           ],
           states: {
             granting: {
@@ -237,6 +237,7 @@ export const poolMachine = (settings: PoolSettings) => {
                     onDone: { target: 'Silent', actions: 'noteAnswers' },
                     onError: { target: 'Silent', actions: 'noteSilence' },
                   },
+                  always: { guard: 'isInvalid', target: 'Silent' },
                   on: { RESUME: { target: 'Asking', reenter: true, actions: 'forgetFacts' } },
                 },
               },
@@ -286,6 +287,7 @@ export const poolMachine = (settings: PoolSettings) => {
                 },
                 Creating: {
                   description: 'One call creates one address.',
+                  always: { guard: 'isInvalid', target: 'Reconciling', actions: 'doubtCreation' },
                   invoke: {
                     src: 'create',
                     id: 'create',

@@ -330,19 +330,34 @@ describe('a creation whose outcome is unknown', () => {
     first.kill();
     world.store.wipe();
     world.queues.wipe();
-    world.pool('ingress', { desiredIPs: 1, match: { nodeLabel: 'pool in (' } });
+    const broken = world.pool('ingress', { desiredIPs: 1, match: { nodeLabel: 'pool in (' } });
     const other = world.pool('other', { desiredIPs: 1 });
     const second = await world.start();
     await world.clock.runUntil(() => second.supervisor.leading, 60 * SECOND);
-    await world.clock.advance(60 * SECOND);
-    expect(creates(world)).toHaveLength(1);
+    // What became of the first is found out although the spec is not valid; only then the other pool may create.
+    await world.clock.runUntil(() => creates(world).length === 2, 60 * SECOND);
+    expect(ipsOf(world, broken)).toEqual(['203.0.113.1']);
     const ref = world.pool('ingress', { desiredIPs: 1 });
     await world.clock.runUntil(() => allActive(world, ref, 1)() && allActive(world, other, 1)(), 60 * SECOND);
     expect([ipsOf(world, ref), ipsOf(world, other)]).toEqual([['203.0.113.1'], ['203.0.113.2']]);
     expect(creates(world)).toHaveLength(2);
   });
 
-  test('and during which the spec becomes invalid is looked up when the spec is valid again', async ({ open }) => {
+  test('and during which the spec becomes invalid leaves the others free to create once it was looked up', async ({ open }) => {
+    const world = open();
+    const ref = ingress(world, { nodes: ['a', 'b'], desiredIPs: 1 });
+    world.provider.faults.next('createRoutedIP', { kind: 'hang', effectAfterMs: 12 * SECOND });
+    await world.start();
+    await world.clock.runUntil(() => creates(world).length === 1, 10 * SECOND);
+    world.pool('ingress', { desiredIPs: 1, match: { nodeLabel: 'pool in (' } });
+    const other = world.pool('other', { desiredIPs: 1 });
+    await world.clock.runUntil(allActive(world, other, 1), 60 * SECOND);
+    expect([ipsOf(world, ref), ipsOf(world, other)]).toEqual([['203.0.113.1'], ['203.0.113.2']]);
+    expect([creates(world).length, world.provider.cloud.addresses().length]).toEqual([2, 2]);
+    expect(world.cluster.conditions(ref)).toContainEqual(expect.objectContaining({ type: 'Degraded', reason: 'InvalidSpec' }));
+  });
+
+  test('and during which the spec becomes invalid is looked up, and used when the spec is valid again', async ({ open }) => {
     const world = open();
     ingress(world, { nodes: ['a'], desiredIPs: 1 });
     world.provider.faults.next('createRoutedIP', { kind: 'hang', effectAfterMs: 12_000 });

@@ -198,7 +198,7 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
   'a pool that is deleted or has no valid spec starts nothing and grants nothing': {
     mutation: 'a creation goes on although the spec is not valid any more',
     spoil: guard('isInvalid', () => false),
-    events: [...creating, observes({ provider: 'aws' }), intends],
+    events: [...creating, intends, observes({ provider: 'aws' })],
   },
   'a time for the next grant is told exactly while it is awaited, by a timer': {
     mutation: 'the time of the next grant is still told when it is over',

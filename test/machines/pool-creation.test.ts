@@ -282,9 +282,33 @@ describe('a creation of which nobody knows what became', () => {
 
   test('since the spec was not valid for a moment is looked up, never made again', () => {
     const pool = creating().send('SPEC_OBSERVED', spec({ provider: 'aws' }, { generation: 2 }));
+    expect(pool.inputOf('reconcileCreate')).toMatchObject({ provider: PROVIDER, inDoubtUntil: START + CALL_DEADLINE });
     pool.after(SECOND).send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }, { generation: 3 }));
     pool.send('CLUSTER_OBSERVED', named('a', 'b'));
-    expect(pool.inputOf('reconcileCreate')).toMatchObject({ inDoubtUntil: START + CALL_DEADLINE });
+    expect([acquiring(pool), pool.started]).toEqual(['Reconciling', []]);
+    pool.done('reconcile', { found: 'one', address: B });
+    expect([acquiring(pool), pool.started]).toEqual(['Publishing', ['publish']]);
+  });
+
+  test('while the spec is not valid gives the right to create back once it is known what became of it', () => {
+    const pool = creating().send('SPEC_OBSERVED', spec({ provider: 'aws' }, { generation: 2 }));
+    expect(claims(pool)).toEqual([CREATE_CLAIM]);
+    pool.done('reconcile', { found: 'one', address: B });
+    expect([pool.inputOf('publish'), claims(pool)]).toMatchObject([{ address: B }, [CREATE_CLAIM]]);
+    pool.done('publish', { ips: [A, B], generation: 3 });
+    expect([pool.state, claims(pool), toldIn(pool)]).toEqual(['Invalid', [], []]);
+    const vain = creating().send('SPEC_OBSERVED', spec({ provider: 'aws' }, { generation: 2 }));
+    expect([vain.done('reconcile', { found: 'none' }).state, claims(vain)]).toEqual(['Invalid', []]);
+    const listing = lacking().send('SPEC_OBSERVED', spec({ provider: 'aws' }, { generation: 2 }));
+    expect([listing.state, claims(listing)]).toEqual(['Invalid', []]);
+  });
+
+  test('that nobody can look up while the spec is not valid is looked up again after the wait', () => {
+    const pool = creating().send('SPEC_OBSERVED', spec({ provider: 'aws' }, { generation: 2 }));
+    pool.failed('reconcile', failure('Unavailable'));
+    expect([acquiring(pool), claims(pool)]).toEqual(['CoolOff', [CREATE_CLAIM]]);
+    expect(pool.elapse().started).toEqual(['reconcileCreate']);
+    expect(claims(pool.done('reconcile', { found: 'several', addresses: [B, C] }))).toEqual([]);
   });
 
   test('since the records were lost is looked up before anything is created', () => {

@@ -102,8 +102,10 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
 
   'a pool that is deleted or has no valid spec starts nothing and grants nothing': ({ after }) =>
     (!contextOf(after).deleted && contextOf(after).error === null) ||
-    // But what became of a creation that was under way is found out, and told.
-    (after.starts.every(({ job }) => contextOf(after).deleted && ['reconcileCreate', 'announce'].includes(job)) &&
+    // But what became of a creation that was under way is found out, and told or published.
+    (after.starts.every(({ job }) => ['reconcileCreate', contextOf(after).deleted ? 'announce' : 'publish'].includes(job)) &&
+      !inside(after, 'Intending') &&
+      !inside(after, 'Creating') &&
       spawned(after).length === 0 &&
       grantsOf(after).length === 0),
 
