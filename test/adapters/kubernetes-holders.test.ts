@@ -145,12 +145,13 @@ describe('the taints of all holders', () => {
 
   test('do not lose a mark that was set after they were said', async () => {
     const { writer, taints, shown, simulator } = await marking();
-    simulator.faults.outage('503');
     writer.markHolders({ b: EFFECT }, true);
-    simulator.faults.endOutage();
+    await writer.flush(2_000);
     await writer.markHolder('a', EFFECT);
-    await shown('a', EFFECT);
-    await waitFor('b is marked', () => taints('b').length > 0);
+    await Promise.all([shown('a', EFFECT), shown('b', EFFECT)]);
+    // Once the mark of b is back, all nodes were looked at since.
+    setTaints(simulator, 'b', [FOREIGN]);
+    await waitFor('the mark of b is back', () => taints('b').length === 2);
     await writer.flush(2_000);
     expect(taints('a')).toEqual([ours(EFFECT)]);
     writer.markHolders({ b: EFFECT }, true);
