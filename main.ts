@@ -138,6 +138,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     providers: known.providers,
     observers: [...observers, ...pages.observers],
     settings,
+    operatorNamespace: namespace,
   });
   const queueCounts = () => countQueues(queues, queueNames());
   Object.assign(parts, { supervisor, source, queueCounts, budgets: known.budgets } satisfies Partial<Parts>);

@@ -35,7 +35,7 @@ export function charts(settings: AddressSettings & VerificationSettings, limitOf
     claims: (context: AddressContext) => ({
       provider: cloudOf(context.provider),
       nodes: claimedNodes(context),
-      limit: limitOf(context.provider),
+      limit: context.perNode ?? limitOf(context.provider),
       alone: [addressClaim(context.address)],
     }),
     job,

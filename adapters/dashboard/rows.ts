@@ -6,7 +6,7 @@ export interface Row {
   readonly chart: string;
   /** What it is about: the address, the pool, the firewall. */
   readonly name: string;
-  /** `namespace/name` of the pool, empty outside of one. */
+  /** `namespace/name` of the pool or the RoutedIP, empty outside of one. */
   readonly pool: string;
   /** `Unassigned.Waiting`; parallel regions in order with `|` between. */
   readonly state: string;
@@ -31,7 +31,7 @@ export function rowOf(actor: string, record: ActorRecord, since: number | null):
     actor,
     chart: record.chart,
     name: textOf(context.address) || lastSegment(actor),
-    pool: /^pool\/([^/]+\/[^/]+)/.exec(actor)?.[1] ?? '',
+    pool: /^(?:pool|rip)\/([^/]+\/[^/]+)/.exec(actor)?.[1] ?? '',
     state: statePath(record.snapshot.value),
     node: textOf(fieldsOf(context.elected).name) || textOf(fieldsOf(context.assigned).name),
     since,
