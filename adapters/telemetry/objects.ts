@@ -19,8 +19,6 @@ export const toldToo = (source: ClusterSource, objects: Objects): ClusterSource 
         listener.poolGone(ref);
         objects.gone(ref);
       },
-      policyObserved: (policy) => listener.policyObserved?.(policy),
-      policyGone: (ref) => listener.policyGone?.(ref),
       clusterObserved: (pool, fact) => listener.clusterObserved(pool, fact),
       // No series bears the name of a class or an issuer.
       policyObserved: (policy) => listener.policyObserved?.(policy),

@@ -89,7 +89,13 @@ export class DNSWorld {
     const write = (message: string, fields?: unknown) => void this.log.push({ message, fields });
     const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: write };
     const ports = { charts: charts(world.settings, () => 1), store, queues, clock, log, probe, observers: [], settings: world.settings };
-    const cells = new ZoneOpeningCells(term, { ...ports, listAsked: () => {}, gone: () => {}, halted: () => {} });
+    const cells = new ZoneOpeningCells(term, {
+      ...ports,
+      listAsked: () => {},
+      gone: () => {},
+      firewallInput: (id) => ({ id, provider: '', firewall: '' }),
+      halted: () => {},
+    });
     const resume = (actor: ActorId) => cells.tell(actor, { type: 'RESUME' });
     const inbox = new Inbox({ cells, queues, clock, log, hasResumed: () => true, resume, answered: () => {} });
     const leadership = { lease: () => ({ renewedAt: clock.monotonic(), durationMs: 15_000 }), seenTerm: () => term };
