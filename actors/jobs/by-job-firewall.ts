@@ -8,6 +8,9 @@ import { done, type JobBodies, type JobBody, type JobContext, read } from './bod
 import { failureOfJob, follow, progressOf } from './by-job.ts';
 import { firewallRequest, instanceOf } from './job-request.ts';
 
+/** Nobody can look: what is open is not known, and all that is claimed is to be opened. */
+const findFirewall: JobBody<'findFirewall'> = async () => done({ ports: [], nodes: [], pending: false });
+
 /** A Job opens what is claimed and closes nothing. */
 const openFirewall: JobBody<'openFirewall'> = async (context) => {
   const { input } = context;
@@ -27,7 +30,12 @@ const prune: JobBody<'prune'> = async (context) => {
   const followed = await follow(context, request, 'prune');
   if (followed.kind === 'again') return followed;
   if (followed.ended.kind !== 'succeeded') throw failureOfJob(request, followed.ended);
-  return done({ owned: wantedOf(input), deferred: null });
+  const wanted = wantedOf(input);
+  const owned: FirewallOwned = {
+    ports: input.owned.ports.filter((port) => wanted.ports.includes(port)),
+    nodes: input.owned.nodes.filter((node) => wanted.nodes.includes(node)),
+  };
+  return done({ owned, deferred: null });
 };
 
 /** The success of a Job that assigned is its confirmation; an API is asked again. @throws ProviderError Conflict when an address is elsewhere by now */
@@ -82,4 +90,4 @@ const portJson = ({ port, protocol, sources }: Port, nodes: readonly Json[]): Js
 });
 
 /** What the Jobs of a class do in the place of the verbs of a provider that are about firewalls. */
-export const firewallJobs: Partial<JobBodies> = { openFirewall, prune };
+export const firewallJobs: Partial<JobBodies> = { findFirewall, openFirewall, prune };

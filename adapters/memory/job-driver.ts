@@ -1,0 +1,162 @@
+import type { JobDriver, JobMessage, JobRequest, JobState } from '../../actors/ports/job-driver.ts';
+import type { Clock, Fence } from '../../actors/ports.ts';
+import { MemoryPlatform } from './job-platform.ts';
+
+/** How a Job goes that a test scripts. Without a script it does what it is asked, and says so. */
+export type JobScript =
+  /** The container ends with this code; with 0 after it has done what it was asked. `says` takes the place of what it would say. */
+  | { readonly kind: 'exit'; readonly code: number; readonly says?: JobMessage; readonly afterMs?: number }
+  /** It ends with 0, and nothing was done. */
+  | { readonly kind: 'pretend'; readonly says: JobMessage }
+  /** No container ever begins. */
+  | { readonly kind: 'stuck'; readonly why: string }
+  /** It goes on until its deadline. */
+  | { readonly kind: 'hang' };
+
+export interface MemoryJob {
+  readonly name: string;
+  readonly request: JobRequest;
+  /** Of the template that it was made from. */
+  readonly template: string;
+  /** Virtual ms. */
+  readonly createdAt: number;
+  state: Exclude<JobState, { readonly kind: 'busy' }>;
+  /** It is there no more. */
+  gone: boolean;
+}
+
+export interface MemoryJobsOptions {
+  /** How long a Job takes, ms. */
+  readonly takesMs?: number;
+  readonly deadlineMs?: number;
+}
+
+const nameOf = ({ subject, purpose, action, epoch, attempt }: JobRequest): string =>
+  `jobs/${[purpose, action, subject, epoch, attempt].join('+')}`;
+
+/** The Jobs of a cluster in memory, and the platform behind them. */
+export class MemoryJobs {
+  readonly platform = new MemoryPlatform();
+  /** All that were ever created, oldest first. */
+  readonly created: MemoryJob[] = [];
+  /** Jobs that were created while another one about the same was alive. There must be none. */
+  readonly overlaps: string[] = [];
+  /** From what Jobs are made from now on. */
+  template = 'first';
+  readonly #clock: Clock;
+  readonly #takesMs: number;
+  readonly #deadlineMs: number;
+  readonly #scripts: { readonly action: JobRequest['action']; readonly script: JobScript }[] = [];
+
+  constructor(clock: Clock, { takesMs = 2_000, deadlineMs = 300_000 }: MemoryJobsOptions = {}) {
+    this.#clock = clock;
+    this.#takesMs = takesMs;
+    this.#deadlineMs = deadlineMs;
+  }
+
+  /** The next Job of this action goes by the script. */
+  script(action: JobRequest['action'], script: JobScript): void {
+    this.#scripts.push({ action, script });
+  }
+
+  /** Somebody deletes what runs of this action; what it has not done yet is never done. */
+  remove(action: JobRequest['action']): number {
+    const running = this.created.filter(({ request, state, gone }) => request.action === action && state.kind === 'running' && !gone);
+    for (const job of running) job.gone = true;
+    return running.length;
+  }
+
+  /** The actions of all that were created, oldest first. */
+  get actions(): readonly string[] {
+    return this.created.map(({ request }) => request.action);
+  }
+
+  /** Those that are still there. */
+  get present(): readonly MemoryJob[] {
+    return this.created.filter(({ gone }) => !gone);
+  }
+
+  driver({ addresses = true, firewalls = true }: Partial<Pick<JobDriver, 'addresses' | 'firewalls'>> = {}): JobDriver {
+    return {
+      addresses,
+      firewalls,
+      run: (request, known, fence) => this.#run(request, known, fence),
+      look: async (request) => this.#find(nameOf(request))?.state ?? null,
+      clear: async (name) => {
+        const found = this.#find(name);
+        if (found) found.gone = true;
+      },
+    };
+  }
+
+  #find(name: string): MemoryJob | undefined {
+    return this.present.find((job) => job.name === name);
+  }
+
+  async #run(request: JobRequest, known: string | null, fence: Fence): Promise<JobState> {
+    const name = known ?? nameOf(request);
+    const found = this.#find(name);
+    if (found) return found.state;
+    if (known !== null) return { kind: 'vanished', job: known };
+    const other = this.#aliveAbout(request);
+    // One that prunes by what was wanted once is ended for anything else.
+    if (other?.request.action === 'prune') other.gone = true;
+    if (other) return { kind: 'busy', job: other.name };
+    await fence.read();
+    fence.assertFresh();
+    return this.#create(name, request).state;
+  }
+
+  #aliveAbout({ subject, purpose }: JobRequest): MemoryJob | undefined {
+    return this.present.find((job) => job.state.kind === 'running' && job.request.subject === subject && job.request.purpose === purpose);
+  }
+
+  #create(name: string, request: JobRequest): MemoryJob {
+    const other = this.#aliveAbout(request);
+    if (other) this.overlaps.push(`${name} beside ${other.name}`);
+    const job: MemoryJob = {
+      name,
+      request,
+      template: this.template,
+      createdAt: this.#clock.monotonic(),
+      state: { kind: 'running', job: name },
+      gone: false,
+    };
+    this.created.push(job);
+    this.#go(job);
+    return job;
+  }
+
+  #go(job: MemoryJob): void {
+    const { name, request } = job;
+    const index = this.#scripts.findIndex(({ action }) => action === request.action);
+    const script: JobScript = index < 0 ? { kind: 'exit', code: 0 } : (this.#scripts.splice(index, 1)[0]?.script ?? { kind: 'hang' });
+    const failed = (exitCode: number | null, ran: boolean, text: string): JobState => ({ kind: 'failed', job: name, exitCode, ran, text });
+    const end = (ms: number, state: () => JobState): void => {
+      this.#clock.after(ms, () => {
+        const ended = job.gone ? job.state : state();
+        if (ended.kind !== 'busy') job.state = ended;
+      });
+    };
+    switch (script.kind) {
+      case 'stuck':
+        end(this.#deadlineMs, () => failed(null, false, `Job ${name} failed: DeadlineExceeded; its Pod waited: ${script.why}`));
+        return;
+      case 'hang':
+        end(this.#deadlineMs, () => failed(null, true, `Job ${name} failed: DeadlineExceeded`));
+        return;
+      case 'pretend':
+        end(this.#takesMs, () => ({ kind: 'succeeded', job: name, message: script.says }));
+        return;
+      case 'exit':
+        end(script.afterMs ?? this.#takesMs, () => {
+          const { code, says } = script;
+          if (code !== 0) return failed(code, true, `Job ${name} ended with exit code ${code}${says?.message ? `: ${says.message}` : ''}`);
+          const done = this.platform.carryOut(request);
+          return done
+            ? { kind: 'succeeded', job: name, message: says ?? done }
+            : failed(65, true, `Job ${name} ended with exit code 65: there is no such address`);
+        });
+    }
+  }
+}
