@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -9,7 +9,9 @@ import { type Cluster, startCluster } from '../support/kube.ts';
 import { applyFile, installCrds } from '../support/kube-apply.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
-const CRDS = ['floatingippools.yaml', 'nodednsrecordsets.yaml'].map((name) => join(REPOSITORY, 'crds', name));
+const CRDS = readdirSync(join(REPOSITORY, 'crds'))
+  .filter((name) => name.endsWith('.yaml'))
+  .map((name) => join(REPOSITORY, 'crds', name));
 const DEPLOY = ['namespace.yaml', 'rbac.yaml'].map((name) => join(REPOSITORY, 'deploy', name));
 
 /** A Kubernetes API that scenarios run against: the simulator, or a real API server when TEST_TARGET is `cluster`. */

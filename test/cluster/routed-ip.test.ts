@@ -1,0 +1,3 @@
+import { routedIPScenarios } from '../e2e/routed-ip.scenario.ts';
+
+routedIPScenarios();

@@ -1,0 +1,3 @@
+import { routedIPScenarios } from './routed-ip.scenario.ts';
+
+routedIPScenarios();
