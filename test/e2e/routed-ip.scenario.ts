@@ -21,7 +21,7 @@ export const routedIPScenarios = () =>
 
     test('gets an address, opens its port, and moves with its node: opened there first, pruned here last', async () => {
       const { world, holder, other, operator } = await shop();
-      expect(world.firewall()).toEqual({ ports: ['tcp/22', 'tcp/8080'], nodes: [holder] });
+      expect(world.firewall()).toEqual({ ports: ['tcp/22', 'tcp/30080'], nodes: [holder] });
       expect(world.changes()).toEqual(['POST /v2/firewalls', 'CreateRoutedIP', 'AddPort', 'AddNode', 'AssignRoutedIP']);
       const before = world.lastCall();
       await world.stage.notReady(holder);

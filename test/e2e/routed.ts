@@ -10,8 +10,8 @@ const NAMESPACE = 'default';
 export const CLASS_NAME = 'digitalocean.com/floating-ip';
 /** The firewall that the class of these scenarios names; one rule in it is somebody else's. */
 export const FIREWALL = 'edge';
-/** The port that nodes listen on, outside of the range that the platform allows. */
-export const NODE_PORT = 8080;
+/** The port that nodes listen on; the class says that the platform allows those from 31000 on. */
+export const NODE_PORT = 30_080;
 
 export interface Routed {
   readonly stage: Stage;
@@ -106,7 +106,7 @@ function openRouted(stage: Stage): Routed & { close(): Promise<void> } {
         apiVersion: GROUP,
         kind: 'ClusterRoutedIPClass',
         metadata: { name },
-        spec: { className: CLASS_NAME, region: 'nyc3', routedIPFirewallName: FIREWALL, ...spec },
+        spec: { className: CLASS_NAME, region: 'nyc3', routedIPFirewallName: FIREWALL, nodePortRange: '31000-32767', ...spec },
       }),
     service: async (name, nodes, ports = [{ name: 'http', port: 80, targetPort: 80, nodePort: NODE_PORT }]) => {
       await put({
