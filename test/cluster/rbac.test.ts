@@ -181,14 +181,9 @@ describe('the operator with the shipped roles', () => {
       ...['get', 'list', 'watch', 'update', 'patch'].map((verb) => `${verb} ${pools}`),
       ...['update', 'patch'].map((verb) => `${verb} ${pools}/status`),
       ...['get', 'list', 'watch', 'patch'].map((verb) => `${verb} nodes`),
-      ...[
-        'pods',
-        'services',
-        'endpoints',
-        'discovery.k8s.io/endpointslices',
-        'routedip.io/routedipissuers',
-        'routedip.io/clusterroutedipclasses',
-      ].flatMap((plural) => ['get', 'list', 'watch'].map((verb) => `${verb} ${plural}`)),
+      ...['get', 'list', 'watch'].flatMap((verb) =>
+        ['pods', 'services', 'endpoints', 'discovery.k8s.io/endpointslices'].map((plural) => `${verb} ${plural}`),
+      ),
       ...['create', 'patch'].flatMap((verb) => [`${verb} events`, `${verb} events.k8s.io/events`]),
       'create coordination.k8s.io/leases',
       // Every authenticated user may ask what it may do.

@@ -12,6 +12,7 @@ import { KIND_STEPS } from './fidelity-kind-steps.ts';
 import { LAST_STEPS } from './fidelity-last-steps.ts';
 import { OBJECT_STEPS } from './fidelity-object-steps.ts';
 import { POOL_STEPS } from './fidelity-pool-steps.ts';
+import { sliceSteps } from './fidelity-slice-steps.ts';
 import type { Step } from './fidelity-step.ts';
 
 /** In this order: later steps meet what earlier ones left. */
@@ -61,12 +62,18 @@ describe('the simulator answers as a real API server', () => {
   let simulator: KubernetesSimulator;
   let real: RawClient;
   let simulated: RawClient;
+  /** The versions of EndpointSlices that the real server has. */
+  let slices: string[];
 
   beforeAll(async () => {
     const given = process.env.TEST_KUBECONFIG;
     if (!given) started = await startCluster();
     real = rawClient(connectionOf(readFileSync(given ?? started?.kubeconfig ?? '', 'utf8')));
-    simulator = await startKubernetes();
+    const { text } = await real.send('GET', '/apis/discovery.k8s.io');
+    slices = [at(parsed(text), 'versions')].flat().map((each) => String(at(each, 'version')));
+    simulator = await startKubernetes({
+      apiVersions: Object.fromEntries(['v1', 'v1beta1'].map((version) => [`discovery.k8s.io/${version}`, slices.includes(version)])),
+    });
     simulated = rawClient({ url: simulator.url });
     const definition = parse(readFileSync(CRD, 'utf8')) as JsonObject;
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -87,13 +94,20 @@ describe('the simulator answers as a real API server', () => {
     await started?.stop();
   });
 
-  test.each(STEPS)('when it $title', async (step) => {
+  const compare = async (step: Step): Promise<void> => {
     const request = { body: step.body, type: step.type, accept: step.accept };
     const path = encodeURI(step.path);
     const [ours, theirs] = [await simulated.send(step.method, path, request), await real.send(step.method, path, request)];
     expect(comparable(step, ours)).toEqual(comparable(step, theirs));
     if (step.both === undefined) return;
     for (const { text } of [ours, theirs]) expect(at(parsed(text), 'message')).toContain(step.both);
+  };
+
+  test.each(STEPS)('when it $title', compare);
+
+  test('when it is asked for endpoint slices, of the version that it has', async () => {
+    expect(slices).toHaveLength(1);
+    for (const step of sliceSteps(slices[0] ?? '')) await compare(step);
   });
 
   test('when the same writes are watched, also through a selector', async () => {
