@@ -131,12 +131,14 @@ class SharedWatch<T> {
   }
 
   #open(detail: Detail): Reflector<T> {
+    // A first list is told as a whole, once it is complete.
+    const isNews = (): boolean => reflector === this.#reflector && reflector.synced;
     const reflector = new Reflector<T>(this.#world, this.#subjectOf(detail), {
       set: (value, before) => {
-        if (reflector === this.#reflector) this.#changed((user) => !user.ignores(before, value));
+        if (isNews()) this.#changed((user) => !user.ignores(before, value));
       },
       gone: (value) => {
-        if (reflector === this.#reflector) this.#changed((user) => !user.ignores(value, null));
+        if (isNews()) this.#changed((user) => !user.ignores(value, null));
       },
       synced: () => {
         if (reflector === this.#successor) this.#succeed();
