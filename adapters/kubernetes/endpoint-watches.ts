@@ -72,18 +72,12 @@ export class EndpointWatches {
   }
 
   use(namespace: string, user: WatchUser<SeenSlice>): Use<SeenSlice> {
-    const use: Use<SeenSlice> = this.#watches.use(
-      { path: namespace, labelSelector: '' },
-      {
-        ...user,
-        troubled: () => {
-          if (isNotFound(use.trouble())) this.#ask();
-          else this.review();
-          user.troubled();
-        },
-      },
-    );
-    return use;
+    const troubled = (error: Error | null): void => {
+      if (isNotFound(error)) this.#ask();
+      else this.review();
+      user.troubled(error);
+    };
+    return this.#watches.use({ path: namespace, labelSelector: '' }, { ...user, troubled });
   }
 
   /** Looks whether the server has come to serve something newer. */

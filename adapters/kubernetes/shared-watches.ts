@@ -10,8 +10,8 @@ export interface WatchUser<T> {
   ignores(before: T | null, after: T | null): boolean;
   /** Called after every change of the cache, and when it is synced. */
   changed(): void;
-  /** Called when the watch fails or works again; the cache stays as it was. */
-  troubled(): void;
+  /** Called when the watch, or the one that is to take its place, fails or (null) works again; the cache stays as it was. */
+  troubled(error: Error | null): void;
 }
 
 /** One user's part in a shared watch. */
@@ -144,8 +144,8 @@ class SharedWatch<T> {
         if (reflector === this.#successor) this.#succeed();
         this.#changed(() => true);
       },
-      troubled: () => {
-        for (const user of this.#users) user.troubled();
+      troubled: (error) => {
+        for (const user of this.#users) user.troubled(error);
       },
     });
     reflector.start();

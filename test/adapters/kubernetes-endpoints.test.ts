@@ -133,6 +133,36 @@ describe('the endpoints of a Service', () => {
     await waitFor('the change', () => seen.endpoints() === 'x@a,?@b');
   });
 
+  test('are read as before from a server that took its newer version back before it was read', async () => {
+    const { seen, simulator, source, watching } = await following(
+      (cluster) => {
+        web(cluster);
+        cluster.store.create(sliceObject('web-1', 'web', ['x@a'], 'v1beta1'));
+      },
+      { options: { apiVersions: ONLY_BETA } },
+    );
+    await watching('endpointslices');
+    const lists = asked(simulator, `${V1}/namespaces`);
+    simulator.serve(V1, true);
+    simulator.faults.failLists('endpointslices', 1_000, 500);
+    source.resync();
+    await waitFor('it is tried', () => asked(simulator, `${V1}/namespaces`) > lists);
+    simulator.serve(V1, false);
+    simulator.faults.clear();
+    const slice = sliceObject('web-1', 'web', ['x@a', 'y@b'], 'v1beta1');
+    simulator.store.patch(refOf(slice), { endpoints: slice.endpoints ?? [] });
+    await waitFor('the change', () => seen.endpoints() === 'x@a,?@b');
+    await waitFor('it is tried no more', () => simulator.requests.at(-1)?.path.includes(`${BETA}/namespaces`) === true);
+    const tried = asked(simulator, `${V1}/namespaces`);
+    for (let round = 0; round < 10; round += 1) {
+      const endpoints = sliceObject('web-1', 'web', [`x@n${round}`], 'v1beta1').endpoints ?? [];
+      simulator.store.patch(refOf(slice), { endpoints });
+      await waitFor('the next change', () => seen.endpoints() === `x@n${round}`);
+    }
+    expect(asked(simulator, `${V1}/namespaces`)).toBe(tried);
+    await watching('endpointslices');
+  });
+
   test('are waited for while it is not known what is served', async () => {
     const { seen, connection } = await prepared(
       (cluster) => {

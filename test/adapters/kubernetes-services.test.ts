@@ -1,9 +1,20 @@
 import { describe, expect, test } from 'vitest';
+import { refusal } from '../../adapters/kubernetes/api-error.ts';
+import type { Connection } from '../../adapters/kubernetes/connection.ts';
 import { serviceQueryOf } from '../../machines/service.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { addBackend, following, refOf, removeBackend, routedIPObject, serviceObject, sliceObject } from './kubernetes-services-support.ts';
-import { addNode, nodeRef, poolObject, setReady, watchesOf } from './kubernetes-support.ts';
+import {
+  addBackend,
+  following,
+  prepared,
+  refOf,
+  removeBackend,
+  routedIPObject,
+  serviceObject,
+  sliceObject,
+} from './kubernetes-services-support.ts';
+import { addNode, nodeRef, poolObject, setReady, sourceOn, watchesOf } from './kubernetes-support.ts';
 
 const RIP = routedIPObject('rip');
 const WEB = serviceObject('web');
@@ -206,6 +217,8 @@ describe('a RoutedIP', () => {
   });
 });
 
+const isPods = (path: string): boolean => path.endsWith('/pods');
+
 describe('the watches of RoutedIPs', () => {
   test('are one for each namespace and each selector, and end with the last that needs them', async () => {
     const twin = routedIPObject('twin');
@@ -253,6 +266,26 @@ describe('the watches of RoutedIPs', () => {
     await watching('pods');
   });
 
+  test('end when a Service selects nothing any more, and are not kept of a selector that was changed again', async () => {
+    const { seen, simulator, watching } = await following(web);
+    await watching('pods');
+    addBackend(simulator, 'red', 'c', {}, 'red');
+    simulator.faults.failLists('pods', 1_000, 500);
+    for (const app of ['green', 'red']) {
+      simulator.store.patch(refOf(WEB), { spec: { selector: { app } } });
+      await waitFor(`Pods of ${app} are asked for`, () =>
+        simulator.requests.some(({ path, query }) => isPods(path) && query.includes(app)),
+      );
+    }
+    setSlice(simulator, 'web-1', 'web', ['red@c']);
+    simulator.faults.clear();
+    await waitFor('the Pods', () => seen.endpoints() === 'red@c');
+    await watching('pods');
+    simulator.store.delete(refOf(WEB));
+    await watching('pods', 0);
+    expect(seen.service()).toBeNull();
+  });
+
   test('move with a RoutedIP that names another Service', async () => {
     const { seen, simulator, watching } = await following((cluster) => {
       web(cluster);
@@ -265,5 +298,26 @@ describe('the watches of RoutedIPs', () => {
     expect(seen.facts.get('rip')?.query).toBe(serviceQueryOf('default', 'mail'));
     expect(seen.nodes('rip')).toEqual(['a', 'b', 'c']);
     await watching('pods');
+  });
+
+  test('that are not allowed are named, and hold no pools up', async () => {
+    const { seen, connection } = await prepared((simulator) => {
+      web(simulator);
+      simulator.store.create(poolObject('pool', {}));
+    });
+    let allowed = false;
+    const list: Connection['list'] = (request, item) =>
+      !allowed && request.path.endsWith('/services')
+        ? Promise.reject(refusal({ verb: 'list', path: request.path }, 403, 'no rule allows it'))
+        : connection.list(request, item);
+    const source = sourceOn({ ...connection, list });
+    await source.start(seen);
+    expect(seen.nodes('pool')).toEqual(['a', 'b', 'c']);
+    expect(seen.pools.has('rip')).toBe(true);
+    expect(seen.facts.has('rip')).toBe(false);
+    expect(source.missing()).toEqual([expect.stringContaining('may not list services in namespace default')]);
+    allowed = true;
+    await waitFor('the fact', () => seen.endpoints() === 'x@a,!y@b');
+    expect(source.missing()).toEqual([]);
   });
 });
