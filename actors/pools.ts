@@ -90,7 +90,7 @@ export class ObservedPools {
     for (const [id, pool] of this.#pools) {
       const lost = addressesOf(pool).flatMap((address) => {
         const owner = owners.get(address);
-        return owner && owner !== pool ? [[address, `${owner.ref.namespace}/${owner.ref.name}`] as const] : [];
+        return owner && owner !== pool ? [[address, calledBy(pool, owner)] as const] : [];
       });
       if (lost.length > 0) conflicts.set(id, Object.fromEntries(lost));
     }
@@ -99,6 +99,10 @@ export class ObservedPools {
     return changed;
   }
 }
+
+/** How one owner's status names another one: with its kind, unless both are FloatingIPPools. */
+const calledBy = ({ ref: { kind: own } }: PoolObject, { ref: { kind, namespace, name } }: PoolObject): string =>
+  `${own === 'FloatingIPPool' && kind === own ? '' : `${kind} `}${namespace}/${name}`;
 
 const byAge = (a: PoolObject, b: PoolObject): number => a.createdAt - b.createdAt || (a.ref.uid < b.ref.uid ? -1 : 1);
 

@@ -7,7 +7,7 @@ import { addressesIn } from '../machines/rebuild.ts';
 import { phaseOf } from '../machines/record-set.ts';
 import { recordSetConditions, recordSetEvents, recordSetStatus } from '../machines/record-set-status.ts';
 import { firewallEvents, ownerEvents } from '../machines/routed-ip-events.ts';
-import { annotations, changesAt, failureReason, poolConditions, poolError, poolStatus } from '../machines/status.ts';
+import { annotations, changesAt, conflictText, failureReason, poolConditions, poolError, poolStatus } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterEvent, ClusterWriter } from './ports/cluster.ts';
@@ -260,7 +260,7 @@ function poolEvents(before: PoolContext | undefined, after: PoolContext): readon
       type: 'Warning',
       reason: 'AddressConflict',
       action: 'Validate',
-      message: `the older pool ${owner} lists ${address} too, and keeps it`,
+      message: conflictText(address, owner),
     });
   }
   const created = after.created.filter((address) => !before?.created.includes(address));

@@ -3,7 +3,7 @@ import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
 import type { AddressView, Finding, PoolView } from './pool-view.ts';
 import { parsePort } from './port.ts';
-import { addressProblem, busyOf, creationProblem, type PoolCondition, poolError, poolStatus, waitingProblem } from './status.ts';
+import { addressProblem, busyOf, creationProblem, type PoolCondition, poolStatus, waitingProblem } from './status.ts';
 import type { ActorId, Address } from './types.ts';
 
 /** The status of a RoutedIP: that of its pool of one, in the fields of its kind. */
@@ -35,7 +35,7 @@ export function routedIPStatus(view: RoutedIPView): Fields {
     addressOrigin: found && (context.created.includes(found.address) ? 'Created' : 'Found'),
     class: context.spec?.exposes?.source,
     state: stateOf(view, found?.shown ?? null),
-    error: context.error ?? entry?.error ?? context.exposed?.trouble?.message ?? poolError(context),
+    error: context.error ?? entry?.error ?? context.exposed?.trouble?.message ?? creationProblem(context)?.message,
     ...whereabouts(found?.shown ?? null),
     ownedRules: listed(Object.entries(view.owned).map(ownedRule)),
     epoch: entry?.epoch,

@@ -91,10 +91,12 @@ export function changesAt(view: PoolView): number | null {
 
 const unstaffed = (context: PoolContext, address: Address): IPStatus => {
   const owner = context.conflicts[address];
-  return owner === undefined
-    ? { state: 'disabled' }
-    : { state: 'error', error: `the older pool ${owner} lists ${address} too, and keeps it` };
+  return owner === undefined ? { state: 'disabled' } : { state: 'error', error: conflictText(address, owner) };
 };
+
+/** Why an address is not this owner's; the other one is named with its kind where that is not a FloatingIPPool as well. */
+export const conflictText = (address: string, owner: string): string =>
+  `the older ${owner.includes(' ') ? owner : `pool ${owner}`} ${owner.startsWith('RoutedIP ') ? 'has' : 'lists'} ${address} too, and keeps it`;
 
 function ipStatus(view: PoolView, address: Address): IPStatus {
   const shown = view.addresses[address];

@@ -178,7 +178,8 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
     if (pool === null) throw new Unreachable(`memory cluster: ${keyOf(ref)} is gone`);
     const next = change(pool);
     store(next);
-    if (next.generation !== pool.generation || !isDeepStrictEqual(next.marks, pool.marks)) queueMicrotask(() => tellPool(next));
+    if (next.generation !== pool.generation || !isDeepStrictEqual(next.marks, pool.marks))
+      queueMicrotask(() => stored(ref) && tellPool(next));
     return next;
   };
   /** Our finalizer is put on or taken off; an object that is being deleted goes with it. */

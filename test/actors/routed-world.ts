@@ -1,11 +1,16 @@
+import { test as base } from 'vitest';
 import type { Json } from '../../actors/ports.ts';
+import type { FirewallContext } from '../../machines/firewall.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ObservedEndpoint, ObservedNode, ObservedService, ObservedServicePort, ProviderID } from '../../machines/types.ts';
-import { type OperatorProcess, World, type WorldOptions } from '../support/world.ts';
+import { expectSound } from '../support/sound.ts';
+import { type OperatorProcess, PROVIDER, World, type WorldOptions } from '../support/world.ts';
 
 export const CLASS_NAME = 'digitalocean.com/floating-ip';
 /** The firewall that classes of these tests name; it stands at the provider with a rule of somebody else. */
 export const FIREWALL = 'edge';
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
 
 export const endpoint = (node: string, change: Partial<ObservedEndpoint> = {}): ObservedEndpoint => ({
   node,
@@ -69,6 +74,23 @@ export class RoutedWorld extends World {
     return this.cluster.conditions(ref).find((condition) => condition.type === type)?.reason ?? '';
   }
 
+  messageOf(ref: ObjectRef, type = 'Ready'): string {
+    return this.cluster.conditions(ref).find((condition) => condition.type === type)?.message ?? '';
+  }
+
+  /** Runs until a condition of the object has the reason. */
+  async untilReason(ref: ObjectRef, reason: string, type = 'Ready', withinMs = 30_000): Promise<number> {
+    return this.clock.runUntil(() => this.reasonOf(ref, type) === reason, withinMs);
+  }
+
+  /** Has another term begin, as when another replica takes over. */
+  async restart(process: OperatorProcess): Promise<OperatorProcess> {
+    process.kill();
+    const next = await this.start();
+    await this.clock.runUntil(() => next.supervisor.leading, MINUTE);
+    return next;
+  }
+
   /** Runs until the RoutedIP is Stable, on the node when one is named. */
   async stable(ref: ObjectRef, on?: string, withinMs = 30_000): Promise<void> {
     await this.clock.runUntil(() => {
@@ -97,4 +119,27 @@ export class RoutedWorld extends World {
   async leader(): Promise<OperatorProcess> {
     return this.start();
   }
+
+  /** What the firewall knows of itself; null when nobody has claimed anything of it. */
+  firewallRecord(name = FIREWALL): FirewallContext | null {
+    const actor = `firewall/${PROVIDER}/${name}`;
+    for (const { supervisor } of this.processes) {
+      const record = supervisor.records().get(actor)?.get(actor);
+      if (record) return record.snapshot.context as unknown as FirewallContext;
+    }
+    return null;
+  }
 }
+
+/** Tests in worlds that are looked at once more when the test is over. */
+export const test = base.extend<{ open: (options?: WorldOptions) => RoutedWorld }>({
+  open: async ({ task: _ }, use) => {
+    const opened: RoutedWorld[] = [];
+    await use((options) => {
+      const world = new RoutedWorld(options);
+      opened.push(world);
+      return world;
+    });
+    for (const world of opened) expectSound(world);
+  },
+});

@@ -1,0 +1,242 @@
+import { describe, expect } from 'vitest';
+import type { Json } from '../../actors/ports.ts';
+import type { ObservedNode } from '../../machines/types.ts';
+import { node, providerIDOf } from '../support/world.ts';
+import { CLASS_NAME, MINUTE, type RoutedWorld, SECOND, test } from './routed-world.ts';
+
+const A = '203.0.113.7';
+const B = '203.0.113.8';
+const OLD = node('old', { createdAt: 1 });
+const YOUNG = node('young', { createdAt: 2 });
+const gone = (given: ObservedNode): ObservedNode => ({ ...given, ready: false });
+
+/** Two nodes that serve `web/shop`, and a leader; no class yet, and no RoutedIP. */
+async function ready(world: RoutedWorld) {
+  world.setNode(OLD, YOUNG);
+  world.setWeb('shop', ['old', 'young']);
+  return world.leader();
+}
+
+/** What was done about addresses and firewalls. */
+const done = (world: RoutedWorld): readonly string[] => world.changes();
+/** Everything that was asked about addresses or firewalls one by one. */
+const asked = (world: RoutedWorld): readonly string[] =>
+  world.provider.calls.map(({ verb }) => verb).filter((verb) => verb !== 'listRoutedIPs');
+
+describe('a RoutedIP whose class is not there', () => {
+  test('says ClassNotFound and makes no call of the cloud, until the class comes', async ({ open }) => {
+    const world = open();
+    await ready(world);
+    const ref = world.setRoutedIP('shop');
+    await world.untilReason(ref, 'ClassNotFound', 'Ready', SECOND);
+    await world.clock.advance(10 * MINUTE);
+    expect(world.reasonOf(ref, 'Degraded')).toBe('ClassNotFound');
+    expect(world.statusOf(ref)).toMatchObject({ state: 'Unassigned', error: expect.stringContaining(CLASS_NAME) });
+    expect(world.eventsOf(ref)).toEqual(['ClassNotFound']);
+    expect(world.provider.calls).toEqual([]);
+    world.setClass();
+    await world.stable(ref, 'young', 5 * SECOND);
+  });
+
+  test('because it was deleted later keeps its address attached, is Degraded, and goes on with the next one', async ({ open }) => {
+    const world = open();
+    const policy = world.setClass();
+    world.address(A);
+    const process = await ready(world);
+    const ref = world.setRoutedIP('shop', { routedIP: A });
+    await world.stable(ref, 'young');
+    const before = done(world).length;
+    world.cluster.removePolicy(policy);
+    await world.untilReason(ref, 'ClassNotFound', 'Degraded', SECOND);
+    world.cluster.setNode(gone(YOUNG));
+    await world.clock.advance(10 * MINUTE);
+    await world.restart(process);
+    await world.clock.advance(10 * MINUTE);
+    expect(done(world).slice(before)).toEqual([]);
+    expect(world.holderOf(A)).toBe('young');
+    expect(world.statusOf(ref)).toMatchObject({ assignedNode: 'young', routedIP: A });
+    world.setClass();
+    await world.stable(ref, 'old');
+  });
+});
+
+describe('a class', () => {
+  test('that a RoutedIP uses is kept from going, and no other', async ({ open }) => {
+    const world = open();
+    const process = await ready(world);
+    const told: string[] = [];
+    const { guard } = process.cluster;
+    const listen: typeof guard = (ref) => {
+      told.push(`${ref.kind} ${ref.name}`);
+      return guard(ref);
+    };
+    Object.assign(process.cluster, { guard: listen });
+    world.setClass();
+    world.setClass({ className: 'other', region: 'nyc3' }, 'other');
+    await world.clock.advance(SECOND);
+    expect(told).toEqual([]);
+    const ref = world.setRoutedIP('shop');
+    await world.stable(ref);
+    expect(told).toContain('ClusterRoutedIPClass floating');
+    expect(told).not.toContain('ClusterRoutedIPClass other');
+  });
+
+  test('that is older is used of two with one className; the newer one says Conflict until the older is gone', async ({ open }) => {
+    const world = open();
+    await ready(world);
+    const older = world.setClass({ region: 'nyc3' }, 'older');
+    const newer = world.setClass({ region: 'fra1', routedIPFirewallName: '' }, 'newer');
+    const ref = world.setRoutedIP('shop');
+    await world.stable(ref, 'young');
+    expect(world.statusOf(ref)).toMatchObject({ class: { name: 'older' }, firewall: 'edge' });
+    expect([world.reasonOf(older), world.reasonOf(newer)]).toEqual(['AsExpected', 'Conflict']);
+    expect(world.messageOf(newer)).toContain('older');
+    world.cluster.removePolicy(older);
+    await world.untilReason(newer, 'AsExpected', 'Ready', SECOND);
+    await world.clock.runUntil(() => (world.statusOf(ref).class as { name?: string }).name === 'newer', 5 * SECOND);
+    expect(world.cluster.conditions(ref)).toContainEqual(expect.objectContaining({ type: 'FirewallReady', reason: 'NoFirewall' }));
+    await world.stable(ref, 'young');
+    expect(world.firewall()).toEqual({ ports: ['tcp/22'], nodes: [] });
+  });
+});
+
+describe('a spec is refused', () => {
+  const cases: [string, { readonly [field: string]: Json }, string][] = [
+    ['className and issuerRef together', { issuerRef: { name: 'mine' } }, 'exactly one of className'],
+    ['className and issuerClass together', { issuerClass: 'digitalocean' }, 'exactly one of className'],
+    ['neither className nor issuerRef', { className: '' }, 'exactly one of className'],
+    ['an address with a number above 255', { routedIP: '999.1.1.1' }, 'routedIP must be an IPv4 address'],
+    ['letters around an address', { routedIP: 'x1.2.3.4y' }, 'routedIP must be an IPv4 address'],
+    ['an address of three numbers', { routedIP: '1.2.3' }, 'routedIP must be an IPv4 address'],
+    ['an address with a leading zero', { routedIP: '010.1.2.3' }, 'routedIP must be an IPv4 address'],
+    ['an IPv6 address', { routedIP: '2001:db8::1' }, 'routedIP must be an IPv4 address'],
+  ];
+  test.for(cases)('for %s, and nothing is done', async ([, change, text], { open }) => {
+    const world = open();
+    world.setClass();
+    world.address(A);
+    await ready(world);
+    const ref = world.setRoutedIP('shop', change);
+    await world.untilReason(ref, 'InvalidSpec', 'Ready', SECOND);
+    await world.clock.advance(5 * MINUTE);
+    expect(world.statusOf(ref).error).toContain(text);
+    expect(world.eventsOf(ref)).toEqual(['InvalidSpec']);
+    expect(asked(world)).toEqual([]);
+    world.setRoutedIP('shop', { routedIP: A });
+    await world.stable(ref, 'young');
+  });
+});
+
+describe('an address that the spec names', () => {
+  test('and the provider does not know is said not to be found, looked for slowly, and never replaced by a new one', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    await ready(world);
+    const ref = world.setRoutedIP('shop', { routedIP: A });
+    await world.untilReason(ref, 'AddressNotFound');
+    const looked = asked(world).length;
+    await world.clock.advance(50 * SECOND);
+    expect(asked(world).length, 'it waits a minute').toBe(looked);
+    await world.clock.advance(20 * MINUTE);
+    expect(asked(world).length - looked).toBeLessThanOrEqual(4);
+    expect(done(world)).toEqual([]);
+    expect(world.eventsOf(ref)).toContain('AddressNotFound');
+    world.address(A);
+    await world.stable(ref, 'young', 10 * MINUTE);
+    expect(done(world)).not.toContain('createRoutedIP');
+  });
+
+  test('and sits on a foreign droplet is found, and moved to the elected node only after its firewall is open there', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    world.provider.cloud.addNode(providerIDOf('foreign'));
+    world.address(A, 'foreign');
+    await ready(world);
+    const ref = world.setRoutedIP('shop', { routedIP: A });
+    await world.stable(ref, 'young');
+    expect(world.eventsOf(ref)).toContain('AddressFound');
+    expect(done(world)).toEqual(['addRoutedIPFirewallPort', 'addRoutedIPFirewallNode', 'assignRoutedIP']);
+    expect(world.firewall().nodes).toEqual([providerIDOf('young')]);
+  });
+
+  test('and sits on an eligible node is adopted there without an assign, although another node is younger', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    world.address(A, 'old');
+    await ready(world);
+    const ref = world.setRoutedIP('shop', { routedIP: A });
+    await world.stable(ref, 'old');
+    await world.clock.advance(10 * MINUTE);
+    expect(world.statusOf(ref)).toMatchObject({ assignedNode: 'old', addressOrigin: 'Found' });
+    expect(done(world)).toEqual(['addRoutedIPFirewallPort', 'addRoutedIPFirewallNode']);
+  });
+
+  test('and an older RoutedIP has is left to that one: the newer says AddressConflict and makes no call, until the older is gone', async ({
+    open,
+  }) => {
+    const world = open();
+    world.setClass();
+    world.address(A);
+    await ready(world);
+    world.setWeb('blog', ['old']);
+    const older = world.setRoutedIP('shop', { routedIP: A });
+    const newer = world.setRoutedIP('blog', { routedIP: A });
+    await world.stable(older, 'young');
+    await world.untilReason(newer, 'AddressConflict');
+    await world.clock.advance(10 * MINUTE);
+    expect(world.assigns()).toHaveLength(1);
+    expect(world.statusOf(newer)).toMatchObject({ state: 'Unassigned', error: expect.stringContaining('web/shop') });
+    expect(world.eventsOf(newer)).toEqual(['AddressConflict']);
+    expect(world.reasonOf(older)).toBe('Assigned');
+    world.cluster.markDeleting(older);
+    await world.clock.runUntil(() => world.cluster.pool(older) === null, 30 * SECOND);
+    await world.stable(newer, 'old');
+  });
+
+  test('and another RoutedIP was given at its creation is a conflict, too', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    await ready(world);
+    const older = world.setRoutedIP('shop');
+    await world.stable(older, 'young');
+    const before = done(world).length;
+    const newer = world.setRoutedIP('blog', { routedIP: world.statusOf(older).routedIP ?? '' });
+    world.setWeb('blog', ['old']);
+    await world.untilReason(newer, 'AddressConflict', 'Ready', 2 * MINUTE);
+    expect(done(world).slice(before)).toEqual([]);
+  });
+
+  test('cannot be edited once it is bound: the edit is refused, and the bound address keeps serving', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    world.address(A);
+    world.address(B);
+    await ready(world);
+    const ref = world.setRoutedIP('shop', { routedIP: A });
+    await world.stable(ref, 'young');
+    const before = done(world).length;
+    world.setRoutedIP('shop', { routedIP: B });
+    await world.untilReason(ref, 'InvalidSpec');
+    await world.clock.advance(10 * MINUTE);
+    expect(world.statusOf(ref)).toMatchObject({ routedIP: A, assignedNode: 'young', error: expect.stringContaining(`${A} is bound`) });
+    expect([world.holderOf(A), world.holderOf(B)]).toEqual(['young', null]);
+    expect(done(world).slice(before)).toEqual([]);
+    world.setRoutedIP('shop', { routedIP: A });
+    await world.untilReason(ref, 'Assigned');
+    expect(done(world).slice(before)).toEqual([]);
+  });
+
+  test('may be written into the spec once it was created for it', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    await ready(world);
+    const ref = world.setRoutedIP('shop');
+    await world.stable(ref, 'young');
+    const address = world.statusOf(ref).routedIP ?? '';
+    const before = done(world).length;
+    world.setRoutedIP('shop', { routedIP: address });
+    await world.clock.advance(MINUTE);
+    expect(world.statusOf(ref)).toMatchObject({ routedIP: address, assignedNode: 'young', addressOrigin: 'Created', state: 'Stable' });
+    expect(done(world).slice(before)).toEqual([]);
+  });
+});
