@@ -55,9 +55,10 @@ export class JobEnds {
     const { clock, watch } = this.#options;
     const age = clock.now() - job.createdAt;
     if (age > PATIENCE_MS && !this.#sightings.get(job.uid)?.started) {
-      const pods = [...(await watch.recentPods()).values()].filter((pod) => pod.job === job.name);
-      const waits = pods.find((pod) => pod.waits !== '')?.waits ?? '';
-      this.#note(job, { at: clock.monotonic(), started: pods.some(({ started }) => started), waits });
+      const { at, pods } = await watch.recentPods();
+      const own = pods.filter((pod) => pod.job === job.name);
+      const waits = own.find((pod) => pod.waits !== '')?.waits ?? '';
+      this.#note(job, { at, started: own.some(({ started }) => started), waits });
     }
     return job.deadlineMs !== null && age > job.deadlineMs + OVERDUE_MS;
   }

@@ -50,15 +50,16 @@ export class JobWatch {
     return listed.result;
   }
 
-  /** Pods of Jobs of the class by name, as they were a moment ago. @throws ServerUnreachable | ApiError */
-  recentPods(): Promise<ReadonlyMap<string, SeenPod>> {
-    if (this.#isFresh(this.#pods, PODS_FRESH_MS)) return this.#pods.result;
-    const listed = this.#begun(this.#listPods(`${LABELS.class}=${this.#options.className}`));
+  /** Pods of Jobs of the class, as they were at `at` or later, a moment ago by the monotonic clock. @throws ServerUnreachable | ApiError */
+  async recentPods(): Promise<{ readonly at: number; readonly pods: readonly SeenPod[] }> {
+    const listed = this.#isFresh(this.#pods, PODS_FRESH_MS)
+      ? this.#pods
+      : this.#begun(this.#listPods(`${LABELS.class}=${this.#options.className}`));
     this.#pods = listed;
     listed.result.catch(() => {
       if (this.#pods === listed) this.#pods = null;
     });
-    return listed.result;
+    return { at: listed.begunAt, pods: [...(await listed.result).values()] };
   }
 
   /** Pods of one Job as they are now, the newest first. @throws ServerUnreachable | ApiError */

@@ -1,10 +1,12 @@
 import { badRequest } from './errors.ts';
 import type { Faults, OutageMode } from './faults.ts';
+import { type JobScripts, jobScriptOf } from './job-scripts.ts';
 import { isObject, type Json, type JsonObject } from './objects.ts';
 import type { LoggedRequest } from './requests.ts';
 
 interface ControlTargets {
   faults: Faults;
+  jobs: JobScripts;
   requests: LoggedRequest[];
 }
 
@@ -54,16 +56,25 @@ const ACTIONS: Readonly<Record<string, (faults: Faults, body: JsonObject) => num
   clear: (faults) => void faults.clear(),
 };
 
-/** Answers the control routes, which an outage leaves alone. GET /_control/requests is the request log. @throws ApiError 400. */
+/** Answers the control routes, which an outage leaves alone. GET /_control/requests is the request log, POST /_control/jobs
+ *  adds a `JobScript`, DELETE /_control/jobs takes all of them away. @throws ApiError 400. */
 export const control = (targets: ControlTargets, method: string, name: string, body: Json | undefined): JsonObject => {
   if (name === 'requests' && method === 'GET') return { requests: targets.requests as unknown as Json[] };
   if (name === 'requests' && method === 'DELETE') {
     targets.requests.length = 0;
     return {};
   }
+  if (name === 'jobs' && method === 'POST') {
+    targets.jobs.add(jobScriptOf(body));
+    return {};
+  }
+  if (name === 'jobs' && method === 'DELETE') {
+    targets.jobs.clear();
+    return {};
+  }
   const action = ACTIONS[name];
   if (!action || method !== 'POST') {
-    throw badRequest(`control routes: GET and DELETE requests, POST ${Object.keys(ACTIONS).join(', POST ')}`);
+    throw badRequest(`control routes: GET and DELETE requests, POST and DELETE jobs, POST ${Object.keys(ACTIONS).join(', POST ')}`);
   }
   const affected = action(targets.faults, isObject(body) ? body : {});
   return affected === undefined ? {} : { affected };

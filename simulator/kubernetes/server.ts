@@ -11,6 +11,8 @@ import { documentAt, type ServerFacts } from './documents.ts';
 import { ApiError, noSuchPath } from './errors.ts';
 import { Faults } from './faults.ts';
 import { handle } from './handlers.ts';
+import { JobScripts } from './job-scripts.ts';
+import { JobController } from './jobs.ts';
 import { kubeconfigText } from './kubeconfig.ts';
 import { ObjectStore } from './object-store.ts';
 import { isObject } from './objects.ts';
@@ -46,6 +48,8 @@ export interface KubernetesSimulator {
   /** The objects, without HTTP; writes reach watches all the same. */
   store: ObjectStore;
   faults: Faults;
+  /** How Jobs go; until there is a script nothing happens to them. */
+  jobs: JobScripts;
   /** Serves a built-in group and version from now on, or not any more, as a server that was replaced. Its watches are cut. */
   serve(apiVersion: string, served: boolean): void;
   /** Every request answered or under way, oldest first. */
@@ -58,6 +62,7 @@ export interface KubernetesSimulator {
 const LOGGED_REQUESTS = 100_000;
 
 interface Context extends Handling {
+  jobs: JobScripts;
   requests: LoggedRequest[];
   log: (line: string) => void;
   facts: () => ServerFacts;
@@ -175,6 +180,8 @@ export const startKubernetes = async (options: KubernetesOptions = {}): Promise<
   const url = (): string => `http://127.0.0.1:${port}`;
   new DefinitionController(api).start();
   new BackgroundControllers(api, { log, podTerminationMs: options.podTerminationMs }).start();
+  const jobs = new JobScripts();
+  new JobController(api, { scripts: jobs, log }).start();
   bootstrap(api);
   const definitions = registry.find('apiextensions.k8s.io/v1', 'customresourcedefinitions');
   for (const definition of readDefinitions(options.crds ?? [])) {
@@ -182,7 +189,7 @@ export const startKubernetes = async (options: KubernetesOptions = {}): Promise<
   }
   const openApi = new OpenApi(registry, version);
   const facts = (): ServerFacts => ({ registry, openApi, version, address: url() });
-  const context: Context = { api, faults, watches, bookmarkIntervalMs, requests, log, facts };
+  const context: Context = { api, faults, jobs, watches, bookmarkIntervalMs, requests, log, facts };
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => serve(context, request, response));
   port = await listen(server, options.port ?? 0);
   return {
@@ -191,6 +198,7 @@ export const startKubernetes = async (options: KubernetesOptions = {}): Promise<
     kubeconfig: () => kubeconfigText(url()),
     store: new ObjectStore(api),
     faults,
+    jobs,
     serve: (apiVersion, served) => {
       registry.serve(apiVersion, served);
       faults.cutWatches();

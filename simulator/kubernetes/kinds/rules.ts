@@ -5,13 +5,13 @@ import { definitionCauses } from './definition-rules.ts';
 
 const required = (field: string): Cause => ({ reason: 'FieldValueRequired', message: 'Required value', field });
 
-const podCauses = (object: KubeObject): Cause[] => {
-  const containers = at(object, 'spec', 'containers');
-  if (!Array.isArray(containers) || containers.length === 0) return [required('spec.containers')];
+const podCauses = (spec: Json | undefined, path: string): Cause[] => {
+  const containers = at(spec, 'containers');
+  if (!Array.isArray(containers) || containers.length === 0) return [required(`${path}.containers`)];
   return containers.flatMap((container, index) => {
     const causes: Cause[] = [];
-    if (!at(container, 'name')) causes.push(required(`spec.containers[${index}].name`));
-    if (!at(container, 'image')) causes.push(required(`spec.containers[${index}].image`));
+    if (!at(container, 'name')) causes.push(required(`${path}.containers[${index}].name`));
+    if (!at(container, 'image')) causes.push(required(`${path}.containers[${index}].image`));
     return causes;
   });
 };
@@ -75,7 +75,9 @@ export const kindCauses = (
 ): Cause[] => {
   switch (resource.kind) {
     case 'Pod':
-      return [...podCauses(object), ...podChangeCauses(object, old, options.subresource)];
+      return [...podCauses(at(object, 'spec'), 'spec'), ...podChangeCauses(object, old, options.subresource)];
+    case 'Job':
+      return podCauses(at(object, 'spec', 'template', 'spec'), 'spec.template.spec');
     case 'Node':
       return [...nodeCauses(object), ...providerChanged(object, old)];
     case 'CustomResourceDefinition':

@@ -1,0 +1,280 @@
+import { describe, expect, test } from 'vitest';
+import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
+import type { JobTemplates } from '../../actors/ports/directory.ts';
+import type { JobRequest, JobState } from '../../actors/ports/job-driver.ts';
+import { kubernetesJobDriver } from '../../adapters/kubernetes/job-driver.ts';
+import { jobName } from '../../adapters/kubernetes/job-names.ts';
+import { systemClock } from '../../adapters/system/clock.ts';
+import { at } from '../../simulator/kubernetes/objects.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { firewallRequestOf, jobSpec, NO_SECRETS, openFence, requestOf, templatesOf } from './kubernetes-jobs-support.ts';
+import { connected, simulated } from './kubernetes-support.ts';
+
+const JOB = { apiVersion: 'batch/v1', kind: 'Job', namespace: 'jobs' };
+
+/** A simulated cluster with the namespace of Jobs, and a driver there, whose clock is ahead of the cluster's. */
+async function cluster(templates: Partial<JobTemplates> = {}, { aheadMs = 0 } = {}) {
+  const simulator = await simulated();
+  simulator.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'jobs' } });
+  const connection = connected(simulator.kubeconfig());
+  const clock = { ...systemClock(), now: () => Date.now() + aheadMs };
+  const driverOf = (change: Partial<JobTemplates> = {}) =>
+    kubernetesJobDriver({ connection, clock })(templatesOf({ ...templates, ...change }), NO_SECRETS);
+  const driver = driverOf();
+  const fence = openFence();
+  const run = (request: JobRequest = requestOf(), known: string | null = null) => driver.run(request, known, fence);
+  /** Asks until the Job has ended. */
+  const ended = async (request: JobRequest = requestOf(), by = driver): Promise<JobState> => {
+    let state: JobState | undefined;
+    let known: string | null = null;
+    await waitFor('the Job ends', async () => {
+      state = await by.run(request, known, fence);
+      if (state.kind === 'running') known = state.job;
+      return state.kind !== 'running' && state.kind !== 'busy';
+    });
+    if (!state) throw new Error('nothing was answered');
+    return state;
+  };
+  const jobs = () => simulator.store.list('batch/v1', 'Job', { namespace: 'jobs' });
+  const pods = () => simulator.store.list('v1', 'Pod', { namespace: 'jobs' });
+  const writes = (method: string) => simulator.requests.filter((each) => each.method === method && each.path.includes('/jobs'));
+  return { simulator, driver, driverOf, fence, run, ended, jobs, pods, writes };
+}
+
+const nameOf = (request: JobRequest = requestOf()): string => `jobs/${jobName(request)}`;
+
+describe('the Jobs of a class', () => {
+  test('run and answer what their container said at its end', async () => {
+    const { simulator, run, ended, jobs } = await cluster();
+    simulator.jobs.add({ outcome: 'exit', message: '{"address":"$(ROUTEDIP_ADDRESS)","providerID":"$(ROUTEDIP_NODE_PROVIDER_ID)"}' });
+    expect(await run()).toEqual({ kind: 'running', job: nameOf() });
+    expect(await ended()).toEqual({ kind: 'succeeded', job: nameOf(), message: { address: '192.0.2.10', providerID: 'example://7' } });
+    expect(jobs()).toHaveLength(1);
+  });
+
+  test.each([['no JSON'], ['["a list"]'], ['{"address": 7}'], [''], [`{"message":"${'x'.repeat(5000)}"}`]])(
+    'say nothing when their message is %.20s',
+    async (message) => {
+      const { simulator, ended } = await cluster();
+      simulator.jobs.add({ outcome: 'exit', message });
+      expect(await ended()).toEqual({ kind: 'succeeded', job: nameOf(), message: {} });
+    },
+  );
+
+  test('that fail answer the exit code and the last message', async () => {
+    const { simulator, ended } = await cluster();
+    simulator.jobs.add({ outcome: 'exit', exitCode: 75, message: '{"message":"no answer"}' });
+    expect(await ended()).toEqual({
+      kind: 'failed',
+      job: nameOf(),
+      exitCode: 75,
+      ran: true,
+      text: `Job ${nameOf()} ended with exit code 75: no answer`,
+    });
+  });
+
+  test.each([
+    ['nobody schedules', 'unscheduled', /Unschedulable: 0\/1 nodes/],
+    ['pull no image', 'imagePull', /ImagePullBackOff: Back-off pulling image "curl:8"/],
+  ] as const)('that %s fail at their deadline without having run', async (_, outcome, why) => {
+    const { simulator, ended } = await cluster({ updateRoutedIP: jobSpec({ spec: { activeDeadlineSeconds: 1 } }) }, { aheadMs: 10_000 });
+    simulator.jobs.add({ outcome });
+    const state = await ended();
+    expect(state).toMatchObject({ kind: 'failed', exitCode: null, ran: false });
+    expect(state).toMatchObject({ text: expect.stringMatching(/DeadlineExceeded: .*; its Pod waited: /) });
+    expect(state).toMatchObject({ text: expect.stringMatching(why) });
+  });
+
+  test('that run until their deadline may have done anything', async () => {
+    const { simulator, ended } = await cluster({ updateRoutedIP: jobSpec({ spec: { activeDeadlineSeconds: 1 } }) });
+    simulator.jobs.add({ outcome: 'hang' });
+    expect(await ended()).toMatchObject({ kind: 'failed', exitCode: null, ran: true });
+  });
+
+  test('that somebody deletes in the middle have vanished', async () => {
+    const { simulator, run, ended } = await cluster();
+    simulator.jobs.add({ outcome: 'deleted', ms: 300 });
+    expect(await run()).toMatchObject({ kind: 'running' });
+    expect(await ended()).toEqual({ kind: 'vanished', job: nameOf() });
+  });
+
+  test('go with their Pods once they are cleared, and clearing them again is no trouble', async () => {
+    const { simulator, driver, ended, jobs, pods } = await cluster();
+    simulator.jobs.add({ outcome: 'exit' });
+    await ended();
+    expect(pods()).toHaveLength(1);
+    await driver.clear(nameOf());
+    await waitFor('Job and Pod are gone', () => jobs().length + pods().length === 0);
+    await driver.clear(nameOf());
+  });
+
+  test('are adopted by whoever asks for the same try, on whatever process', async () => {
+    const { driverOf, run, fence, writes } = await cluster();
+    await run();
+    expect(await driverOf().run(requestOf(), null, fence)).toEqual({ kind: 'running', job: nameOf() });
+    expect(writes('POST')).toHaveLength(1);
+  });
+
+  test('are adopted when the answer to their creation was lost', async () => {
+    const { simulator, run, jobs } = await cluster();
+    simulator.faults.delay({ ms: 2_500, method: 'POST', path: '/apis/batch', count: 1 });
+    await expect(run()).rejects.toThrow(Unreachable);
+    await waitFor('the Job is created all the same', () => jobs().length === 1);
+    expect(await run()).toEqual({ kind: 'running', job: nameOf() });
+    expect(jobs()).toHaveLength(1);
+  });
+
+  test('go on from their old template when it is edited; the next one is made from the new one', async () => {
+    const { driverOf, run, fence, jobs } = await cluster();
+    await run();
+    const edited = driverOf({ updateRoutedIP: jobSpec({ container: { image: 'curl:9' } }) });
+    expect(await edited.run(requestOf(), nameOf(), fence)).toEqual({ kind: 'running', job: nameOf() });
+    await edited.run(requestOf({ subject: 'uid-2', attempt: 'try-2' }), null, fence);
+    expect(
+      jobs()
+        .map((job) => at(job, 'spec', 'template', 'spec', 'containers', 0, 'image'))
+        .sort(),
+    ).toEqual(['curl:8', 'curl:9']);
+  });
+
+  test('are asked for by few requests however many look', async () => {
+    const { simulator, run } = await cluster();
+    await run();
+    const before = simulator.requests.length;
+    for (let look = 0; look < 50; look++) expect(await run(requestOf(), nameOf())).toMatchObject({ kind: 'running' });
+    expect(simulator.requests.length - before).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('a Job that never ends', () => {
+  test('since nobody runs Jobs in the cluster, is given up a minute after its deadline', async () => {
+    const { run } = await cluster({}, { aheadMs: 361_000 });
+    await run();
+    expect(await run(requestOf(), nameOf())).toMatchObject({
+      kind: 'failed',
+      exitCode: null,
+      ran: true,
+      text: expect.stringMatching(/has not ended 360 s after/),
+    });
+  });
+});
+
+describe('a Job about the same RoutedIP', () => {
+  test('is waited for, whatever it does, and one about another RoutedIP is not', async () => {
+    const { run, jobs } = await cluster();
+    await run(requestOf({ action: 'find', attempt: 'other' }));
+    expect(await run()).toMatchObject({ kind: 'busy', job: `Job ${nameOf(requestOf({ action: 'find', attempt: 'other' }))}` });
+    expect(await run(requestOf({ subject: 'uid-2' }))).toMatchObject({ kind: 'running' });
+    expect(await run(firewallRequestOf())).toMatchObject({ kind: 'running' });
+    expect(jobs()).toHaveLength(3);
+  });
+
+  test('that has ended makes room, and goes unless an address may have been made by it', async () => {
+    const { simulator, run, ended, jobs } = await cluster();
+    simulator.jobs.add({ outcome: 'exit' });
+    for (const action of ['find', 'create'] as const) await ended(requestOf({ action, attempt: action }));
+    expect(await run()).toMatchObject({ kind: 'running' });
+    await waitFor('the one that found is gone', () => jobs().length === 2);
+    expect(
+      jobs()
+        .map(({ metadata }) => metadata.labels?.['routedip.io/action'])
+        .sort(),
+    ).toEqual(['assign', 'create']);
+  });
+
+  test('whose Pod is left behind is alive until that has ended', async () => {
+    const { simulator, run, jobs, pods } = await cluster();
+    simulator.jobs.add({ outcome: 'hang', count: 1, lingerMs: 700 });
+    const prune = firewallRequestOf({ action: 'prune' });
+    await run(prune);
+    await waitFor('its Pod runs', () => pods().some((pod) => at(pod, 'status', 'phase') === 'Running'));
+    simulator.store.delete({ ...JOB, name: jobName(prune) }, { propagationPolicy: 'Background' });
+    await waitFor('the Job is gone', () => jobs().length === 0);
+    expect(pods()).toHaveLength(1);
+    expect(await run(firewallRequestOf())).toMatchObject({ kind: 'busy', job: expect.stringMatching(/^Pod jobs\/rip-f-/) });
+    await waitFor('another one is created', async () => (await run(firewallRequestOf())).kind === 'running');
+    expect(pods().filter((pod) => at(pod, 'status', 'phase') === 'Running')).toEqual([]);
+  });
+
+  test('that prunes by what was wanted once is ended, with its Pod, before anything else is opened', async () => {
+    const { simulator, run, jobs, pods } = await cluster();
+    simulator.jobs.add({ outcome: 'hang', count: 1, lingerMs: 400 });
+    await run(firewallRequestOf({ action: 'prune' }));
+    await waitFor('its Pod runs', () => pods().length === 1);
+    expect(await run(firewallRequestOf())).toMatchObject({ kind: 'busy' });
+    expect(jobs()[0]?.metadata.finalizers).toContain('foregroundDeletion');
+    await waitFor('the other one is created', async () => (await run(firewallRequestOf())).kind === 'running');
+    expect(jobs().map(({ metadata }) => metadata.labels?.['routedip.io/action'])).toEqual(['open']);
+  });
+
+  test('that prunes by what is still wanted is waited for', async () => {
+    const { run, jobs } = await cluster();
+    await run(firewallRequestOf({ action: 'prune' }));
+    expect(await run(firewallRequestOf({ action: 'prune', attempt: 'try-2' }))).toMatchObject({ kind: 'busy' });
+    expect(jobs()[0]?.metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  test('that opens is never ended by another one', async () => {
+    const { run, jobs } = await cluster();
+    await run(firewallRequestOf());
+    expect(await run(firewallRequestOf({ action: 'prune' }))).toMatchObject({ kind: 'busy' });
+    expect(jobs()[0]?.metadata.deletionTimestamp).toBeUndefined();
+  });
+});
+
+describe('a Job that may not be created', () => {
+  const failing = async (run: () => Promise<unknown>): Promise<unknown> =>
+    run().then(
+      () => null,
+      (error: unknown) => error,
+    );
+
+  test('is not when another process decides by now', async () => {
+    const { driver, jobs } = await cluster();
+    const fence = { read: () => Promise.reject(new Fenced('another command is waited for')), assertFresh: () => undefined };
+    await expect(driver.run(requestOf(), null, fence)).rejects.toThrow(Fenced);
+    const stale = {
+      read: async () => undefined,
+      assertFresh: () => {
+        throw new Fenced('too old', 'stale');
+      },
+    };
+    await expect(driver.run(requestOf(), null, stale)).rejects.toThrow(Fenced);
+    expect(jobs()).toEqual([]);
+  });
+
+  test("says in the API server's words what is wrong with its template", async () => {
+    const { run } = await cluster({ updateRoutedIP: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'x' }] } } } });
+    const error = await failing(() => run());
+    expect(error).toBeInstanceOf(ProviderError);
+    expect(error).toMatchObject({ kind: 'Invalid', conditionReason: 'RoutedIPJobFailed', unknownOutcome: false });
+    expect(String(error)).toMatch(/spec\.template\.spec\.containers\[0\]\.image: Required value/);
+  });
+
+  test('names the namespace that does not exist', async () => {
+    const { run } = await cluster({ namespace: 'elsewhere' });
+    const error = await failing(() => run());
+    expect(error).toMatchObject({ kind: 'Unsupported', message: expect.stringMatching(/namespaces "elsewhere" not found/) });
+  });
+
+  test('is tried again when the API server is away', async () => {
+    const { simulator, run } = await cluster();
+    simulator.faults.outage('503', 60_000);
+    await expect(run()).rejects.toThrow(Unreachable);
+  });
+});
+
+describe('a Job that somebody looks for', () => {
+  test('is not created', async () => {
+    const { driver, jobs } = await cluster();
+    expect(await driver.look(requestOf())).toBeNull();
+    expect(jobs()).toEqual([]);
+  });
+
+  test('is found as it is', async () => {
+    const { simulator, driver, ended } = await cluster();
+    simulator.jobs.add({ outcome: 'exit', message: '{"address":"192.0.2.10"}' });
+    await ended(requestOf({ action: 'create' }));
+    expect(await driver.look(requestOf({ action: 'create' }))).toMatchObject({ kind: 'succeeded', message: { address: '192.0.2.10' } });
+  });
+});
