@@ -115,7 +115,7 @@ const answer = async (context: Context, request: IncomingMessage, response: Serv
   }
   const document = documentAt(context.facts(), url, request.headers.accept);
   if (!document) {
-    // Outside of any served group and version the real server has its plain page; within one it answers with a Status.
+    // Outside of any served group the real server has its plain page; within one it answers with a Status.
     if (withinServed(context.api.registry, url.pathname)) throw noSuchPath();
     sendJson(response, 404, '404 page not found\n', 'text/plain; charset=utf-8');
     return;
@@ -125,8 +125,8 @@ const answer = async (context: Context, request: IncomingMessage, response: Serv
 
 const withinServed = (registry: Registry, path: string): boolean => {
   const [, root, first = '', second = ''] = path.split('/');
-  const apiVersion = root === 'api' ? first : root === 'apis' ? `${first}/${second}` : '';
-  return registry.inVersion(apiVersion).length > 0;
+  if (root === 'apis') return second !== '' && registry.groups().has(first);
+  return root === 'api' && registry.inVersion(first).length > 0;
 };
 
 const broken = (context: Context, response: ServerResponse, path: string): boolean => {
