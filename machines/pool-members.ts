@@ -145,11 +145,14 @@ export const onFailed =
     const member = context.members[address];
     if (!member) return next(context);
     const gone = kind === 'NotFound';
+    // Whoever is quicker than our look counts like one that takes the address away later.
+    const isTaken = kind === 'Conflict' && returned !== null;
     const given = withMember(context, address, {
       heard: true,
       holder,
       stands: standsStill(member, holder),
       ready: false,
+      ...(isTaken && { contest: moved(member.contest, context.spec?.contention ?? null, at) }),
       ...((returned || gone) && { node: null, confirmed: false, eligible: false, rank: context.nextRank }),
     });
     const ranked = { ...given, nextRank: context.nextRank + 1 };

@@ -15,6 +15,8 @@ interface Progress {
   readonly waitMs: number | null;
   /** A former run was cut off: its call may have got through. */
   readonly cutOff: boolean;
+  /** When the provider was found to say that its action is completed, ms since the epoch; null before. */
+  readonly completedAt: number | null;
 }
 
 /** While an earlier call may take effect the address is looked at this often at least. */
@@ -24,7 +26,7 @@ const LONGEST_PAUSE_MS = 2000;
  *  tells when it failed. Reads first when an earlier call may have got through. */
 export const assign: JobBody<'assign'> = async (context) => {
   const { input, clock, settings } = context;
-  const begun: Progress = { sentAt: null, action: null, polls: 0, startedAt: clock.now(), waitMs: null, cutOff: false };
+  const begun: Progress = { sentAt: null, action: null, polls: 0, startedAt: clock.now(), waitMs: null, cutOff: false, completedAt: null };
   const kept = readProgress(context.progress) ?? begun;
   const progress = { ...kept, cutOff: kept.cutOff || context.rerun };
   if (clock.now() - progress.startedAt > settings.assignTimeoutMs) {
@@ -96,7 +98,10 @@ async function confirm(context: JobContext<'assign'>, progress: Progress): Promi
     return await look(context, progress);
   } catch (error) {
     const isTelling =
-      error instanceof Fenced || error instanceof ActionErrored || (error instanceof ProviderError && error.kind === 'NotFound');
+      error instanceof Fenced ||
+      error instanceof ActionErrored ||
+      error instanceof MovedOn ||
+      (error instanceof ProviderError && error.kind === 'NotFound');
     if (isTelling) {
       context.reader.forget(context.input.address);
       throw error;
@@ -109,6 +114,8 @@ async function confirm(context: JobContext<'assign'>, progress: Progress): Promi
 }
 
 class ActionErrored extends ProviderError {}
+/** The action is completed, and what the provider shows has had time to catch up: somebody else took the address away before anybody saw it there. */
+class MovedOn extends ProviderError {}
 
 async function look(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
   const { input, provider, reader, settings } = context;
@@ -120,16 +127,27 @@ async function look(context: JobContext<'assign'>, progress: Progress): Promise<
     return done({ providerID: input.node.providerID });
   }
   const polls = progress.polls + 1;
-  if (!observed.locked && progress.action !== null && asksForAction(polls)) {
-    const state = await provider.actionState(input.address, progress.action, read(context, 'confirm'));
-    if (state === 'errored') {
-      throw new ActionErrored(
-        'Unavailable',
-        `assign ${input.address} to ${input.node.name}: the provider's action ${progress.action} ended in an error`,
-      );
-    }
+  const completedAt = observed.locked ? null : await completionOf(context, progress, polls);
+  if (completedAt !== null && context.clock.now() - completedAt > settings.callDeadlineMs) {
+    const where = observed.providerID === null ? 'attached to nothing' : `on ${observed.providerID}`;
+    throw new MovedOn('Conflict', `assign ${input.address} to ${input.node.name}: it was there, and is ${where} by now`);
   }
-  return again(pollStep(settings.pollSteps, polls), asJson({ ...progress, polls }));
+  return again(pollStep(settings.pollSteps, polls), asJson({ ...progress, polls, completedAt }));
+}
+
+/** When the action was found to be completed; null while it is not known to be. @throws ActionErrored */
+async function completionOf(context: JobContext<'assign'>, progress: Progress, polls: number): Promise<number | null> {
+  const { input, provider, clock } = context;
+  if (progress.completedAt !== null) return Math.min(progress.completedAt, clock.now());
+  if (progress.action === null || !asksForAction(polls)) return null;
+  const state = await provider.actionState(input.address, progress.action, read(context, 'confirm'));
+  if (state === 'errored') {
+    throw new ActionErrored(
+      'Unavailable',
+      `assign ${input.address} to ${input.node.name}: the provider's action ${progress.action} ended in an error`,
+    );
+  }
+  return state === 'completed' ? clock.now() : null;
 }
 
 /** After 3, 6, 12, 24 … looks: an address of a provider that shows no locks looks unlocked all the time while its action goes on. */

@@ -67,6 +67,19 @@ describe('an address that somebody else moves', () => {
     expect(world.cluster.annotations()).toEqual({});
   });
 
+  test('at once, before anybody has seen it where we put it, is counted like any other move', async ({ open }) => {
+    const world = open(VERIFIED);
+    const ref = await served(world, RULES);
+    const snatch = (): boolean => {
+      if (world.holderOf(A) === 'a') world.provider.cloud.moveByHand(A, providerIDOf('foreign'));
+      return condition(world, ref, 'Degraded')?.reason === 'Contended';
+    };
+    await world.clock.runUntil(snatch, 20 * MINUTE);
+    expect(assigns(world)).toBe(RULES.moves - 1);
+    await world.clock.advance(10 * MINUTE);
+    expect([world.holderOf(A), assigns(world)]).toEqual(['foreign', RULES.moves - 1]);
+  });
+
   test('and is left to them is said to be: condition, status and one Event', async ({ open }) => {
     const world = open(VERIFIED);
     const ref = await served(world, RULES);

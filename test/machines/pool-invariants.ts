@@ -26,8 +26,12 @@ const memberOf = (step: Step, actor: ActorId): readonly [string, Member | undefi
   return [address, member];
 };
 /** The event says that an address is elsewhere than on the node on which it serves. */
-const isTakenAway = ({ node, confirmed, eligible }: Member, { type, address, holder }: MachineEvent, whose: string): boolean =>
-  type === 'READY' && address === whose && node !== null && confirmed && eligible && holder !== node.providerID;
+const isTakenAway = ({ node, confirmed, eligible }: Member, event: MachineEvent, whose: string): boolean => {
+  const { type, address, holder, kind, returned } = event;
+  if (address !== whose) return false;
+  if (type === 'FAILED') return kind === 'Conflict' && returned !== null;
+  return type === 'READY' && node !== null && confirmed && eligible && holder !== node.providerID;
+};
 
 /** Each holds for every event in every state. */
 export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
