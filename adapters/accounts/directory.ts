@@ -109,7 +109,8 @@ export class Accounts implements ProviderDirectory {
     const after = this.#entryOf(need, watched, credentials);
     before?.client?.leave();
     this.#entries.set(need.key, after);
-    this.#options.log.info('the means of a provider have changed', { provider: need.key, missing: after.known.facts.missing });
+    const { unread, facts } = after.known;
+    if (!unread) this.#options.log.info('the means of a provider have changed', { provider: need.key, missing: facts.missing });
     return true;
   }
 

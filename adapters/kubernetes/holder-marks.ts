@@ -45,6 +45,7 @@ export class HolderMarks {
   readonly #marked = new Set<string>();
   #wanted: Wanted | null = null;
   #lane: Lane | null = null;
+  #closed = false;
   #cancelRecheck: () => void = () => undefined;
 
   constructor(options: HolderMarksOptions) {
@@ -60,6 +61,7 @@ export class HolderMarks {
 
   /** All that is to be from now on, whatever was wanted before. */
   want(effects: Readonly<Record<string, HolderEffect>>, complete: boolean): void {
+    if (this.#closed) return;
     // Others may have led since it was written.
     if (this.#wanted === null) this.#written.clear();
     this.#wanted = { effects: new Map(Object.entries(effects)), complete };
@@ -79,6 +81,12 @@ export class HolderMarks {
     this.#lane = null;
     this.#wanted = null;
     for (const known of [this.#bearing, this.#written, this.#marked]) known.clear();
+  }
+
+  /** Nothing begins any more, whatever is still wanted: a process that looks again and again would not end. */
+  close(): void {
+    this.forget();
+    this.#closed = true;
   }
 
   /** Writes what differs. Every node is tried, whatever happens to another one. @throws AggregateError of all that failed; it may be repeated */

@@ -163,6 +163,7 @@ export class KubernetesWriter implements ClusterWriter {
   /** Writes nothing any more; what waits is dropped. */
   close(): void {
     this.forget();
+    this.#holders.close();
     this.#events.stop();
   }
 
