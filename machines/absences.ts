@@ -91,14 +91,18 @@ const rebased = (absent: readonly Absence[], at: number): readonly Absence[] =>
   });
 
 /** When time alone decides about an absence: its grace is over, or, while the pool holds, the provider is to be asked again. In ms since the epoch; null
- *  for never. */
+ *  for never. One whose grace is over and who keeps no address any more may still count for a hold: for that no time is set. */
 export function recoveryEnds(context: PoolContext, at: number): number | null {
   const absent = rebased(context.absent, at);
+  const isOpen = ({ node, since }: Absence): boolean => since + graceOf(context) > at || keepsAddress(context, node);
   const ends = isHeld(context)
     ? absent.flatMap(({ askAt }) => (askAt !== null && askAt > at ? [askAt] : []))
-    : absent.flatMap(({ since, failing }) => (failing && graceOf(context) > 0 ? [since + graceOf(context)] : []));
+    : absent.flatMap((absence) => (absence.failing && graceOf(context) > 0 && isOpen(absence) ? [absence.since + graceOf(context)] : []));
   return ends.length > 0 ? Math.min(...ends) : null;
 }
+
+const keepsAddress = ({ members }: PoolContext, node: Candidate): boolean =>
+  Object.values(members).some((member) => member.node && member.eligible && keyOf(member.node) === keyOf(node));
 
 export const givesTime = (context: PoolContext, at: number): boolean => isPrimed(context) && recoveryEnds(context, at) !== null;
 

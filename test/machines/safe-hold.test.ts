@@ -98,6 +98,24 @@ describe('a pool of which one node may be away', () => {
     expect([apart.context.held, absent(apart), world.toldIn(apart)]).toEqual([false, ['b'], [`NODE_OBSERVED ${B}`]]);
   });
 
+  test('gives a node that is not Ready its grace once, though it counts for a hold after that', () => {
+    const graced = pool({ recoveryGraceSeconds: 30 }).send(
+      'CLUSTER_OBSERVED',
+      world.cluster(node('a').notReady(), node('b'), node('c'), node('d')),
+    );
+    expect([absent(graced), world.toldIn(graced), graced.timerOf('recovery')]).toEqual([['a'], [], 30 * SECOND]);
+    graced.elapse('recovery');
+    expect([absent(graced), world.toldIn(graced), graced.timerOf('recovery')]).toEqual([['a'], [`NODE_OBSERVED ${A}`], null]);
+    // The timer comes late: somebody else is heard first.
+    const late = pool({ recoveryGraceSeconds: 30 })
+      .send('CLUSTER_OBSERVED', world.cluster(node('a').notReady(), node('b'), node('c'), node('d')))
+      .after(31 * SECOND)
+      .send('CLAIMS_OBSERVED', { fullNodes: [] });
+    expect(late.timerOf('recovery')).not.toBeNull();
+    late.elapse('recovery');
+    expect([world.toldIn(late), late.timerOf('recovery')]).toEqual([[`NODE_OBSERVED ${A}`], null]);
+  });
+
   test('forgets who is back', () => {
     const back = pool()
       .send('CLUSTER_OBSERVED', left)
