@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { END_MUTATIONS, MUTATIONS, type Mutation } from './mutations.ts';
+import { PATIENCE_MUTATIONS, RESTLESS } from './mutations-patience.ts';
 import { WIDE_END_MUTATIONS, WIDE_MUTATIONS } from './mutations-wide.ts';
 import { Play } from './play.ts';
 
 /** Where rules of every moment stand. */
-const RULES = ['invariants.ts', 'creations.ts', 'names.ts'].map((file) => join(import.meta.dirname, '../support', file));
+const RULES = ['invariants.ts', 'creations.ts', 'names.ts', 'patience.ts'].map((file) => join(import.meta.dirname, '../support', file));
 
-const ALL = { ...MUTATIONS, ...WIDE_MUTATIONS };
+const ALL = { ...MUTATIONS, ...WIDE_MUTATIONS, ...PATIENCE_MUTATIONS, 'comes to rest': [RESTLESS] };
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -76,7 +76,7 @@ const canGrantUnspaced = (context: PoolContext, { at }: { readonly at: number })
   pool.isPrimed(context) && granting.decideGrants({ ...context, ...unspaced(context) }, at).grants.length > 0;
 
 /** For each rule of every moment defects that it must catch: one for each way in which it looks. */
-export const MUTATIONS: Readonly<Record<Rule, readonly [Mutation, ...Mutation[]]>> = {
+export const MUTATIONS: Readonly<Record<Exclude<Rule, 'comes to rest'>, readonly [Mutation, ...Mutation[]]>> = {
   'one assign at a time': [
     {
       mutation: 'a node that was lost is given back while nobody knows what became of its assign',

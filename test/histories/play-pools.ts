@@ -1,7 +1,8 @@
+import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import type { World } from '../support/world.ts';
-import { addressOf, type Happening, type History, nameOf, ZONE } from './steps.ts';
+import { addressOf, type Happening, type History, nameOf, type PoolRules, ZONE } from './steps.ts';
 
 /** A pool as people want it. What the operator adds to its spec stands in the cluster alone. */
 interface PoolPlan {
@@ -9,6 +10,7 @@ interface PoolPlan {
   ips: readonly Address[];
   extra: number;
   coolOffSeconds: number;
+  rules: PoolRules;
   broken: boolean;
   recordName: number | null;
   ref: ObjectRef | null;
@@ -41,6 +43,7 @@ export class PlayedPools {
       ips: ips.map(addressOf),
       extra: history.extra?.[index] ?? 0,
       coolOffSeconds: history.coolOffSeconds,
+      rules: history.rules?.[index] ?? {},
       broken: false,
       recordName: history.names?.[index] ?? null,
       ref: null,
@@ -88,6 +91,11 @@ export class PlayedPools {
     return this.#plans.flatMap((plan) => this.#played(plan)).sort((a, b) => a.createdAt - b.createdAt);
   }
 
+  /** Whether nodes that are about to go may keep a pool from moving anything: it counts those that it does not drain. */
+  holdForLeaving(): boolean {
+    return this.#plans.some(({ ref, rules }) => ref && rules.safeHold && rules.drainPolicy !== 'OnCordon');
+  }
+
   #played({ ref, recordName }: PoolPlan): readonly PlayedPool[] {
     const pool = ref && this.#world.cluster.pool(ref);
     if (!pool) return [];
@@ -106,6 +114,7 @@ export class PlayedPools {
       ips: [...ips],
       ...(plan.extra > 0 && { desiredIPs: plan.ips.length + plan.extra }),
       assignmentCoolOffSeconds: plan.coolOffSeconds,
+      ...(plan.rules as { readonly [field: string]: Json }),
       match: { nodeLabel: plan.broken ? 'pool in (' : 'pool=work' },
       ...(plan.recordName !== null && { dnsRecordSet: { zone: ZONE, recordName: nameOf(plan.recordName) } }),
     });
@@ -116,6 +125,7 @@ function change(plan: PoolPlan, what: Edit): void {
   if (what.kind === 'list') plan.ips = what.addresses.map(addressOf);
   if (what.kind === 'want') plan.extra = what.extra;
   if (what.kind === 'name') plan.recordName = what.name;
+  if (what.kind === 'rules') plan.rules = what.rules;
   if (what.kind === 'coolOff') plan.coolOffSeconds = what.seconds;
   if (what.kind === 'breakSpec') plan.broken = true;
   if (what.kind === 'mendSpec') plan.broken = false;
@@ -131,13 +141,14 @@ export function wrongStates(
   const wrongs = pools.flatMap(({ ref, listed, desired }) => {
     const states = world.states(ref);
     const lacking = listed.length < desired ? [`${ref.name} lists ${listed.length} of ${desired} addresses`] : [];
+    const held = world.status(ref).safeHold ? [`${ref.name} still holds`] : [];
     const wrong = listed.flatMap((address, index) => {
       const expected = owned.has(address) ? 'error' : index < desired ? 'active' : 'disabled';
       owned.add(address);
       if (expected === 'active') wanted.add(address);
       return states[address] === expected ? [] : [`${ref.name} says ${states[address]} of ${address}, not ${expected}`];
     });
-    return [...lacking, ...wrong];
+    return [...lacking, ...held, ...wrong];
   });
   return { wrongs, wanted };
 }

@@ -2,10 +2,12 @@ import { OUTCOMES, TIMERS } from '../../actors/worker.ts';
 import { seededRandom } from '../../adapters/memory/random.ts';
 import type { StoreCheckpoint } from '../../adapters/memory/store.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address, ObservedNode } from '../../machines/types.ts';
+import type { Address } from '../../machines/types.ts';
 import { CreationRules } from '../support/creations.ts';
-import { node, type OperatorProcess, providerIDOf, World, type WorldOptions } from '../support/world.ts';
+import { PatienceRules } from '../support/patience.ts';
+import { type OperatorProcess, providerIDOf, World, type WorldOptions } from '../support/world.ts';
 import { PlayedNames } from './play-names.ts';
+import { PlayedNodes } from './play-nodes.ts';
 import { PlayedPools, wrongStates } from './play-pools.ts';
 import { ADDRESSES, addressOf, type Happening, type History, nodeName } from './steps.ts';
 
@@ -18,15 +20,17 @@ const PERSON_WAITS_MS = 30_000;
 export class Play {
   readonly world: World;
   readonly creations: CreationRules;
+  readonly patience: PatienceRules;
   /** Null in a history without names. */
   readonly names: PlayedNames | null;
   readonly #history: History;
   readonly #pools: PlayedPools;
-  readonly #ready = new Map<string, boolean>();
+  readonly #nodes: PlayedNodes;
   /** Processes that are on their way out. */
   readonly #leaving = new Set<OperatorProcess>();
   #checkpoint: StoreCheckpoint | null = null;
   #repeats = 0;
+  #boughtCount = 0;
   /** By pool: since when it cannot tell which address is its own, virtual ms. */
   readonly #unclearSince = new Map<string, number>();
 
@@ -38,8 +42,14 @@ export class Play {
     const { world } = this;
     this.#pools = new PlayedPools(world, history, () => this.creations.noteSpecs());
     this.creations = new CreationRules(world, () => this.#pools.byAge().map(({ listed }) => listed));
-    this.names = history.names ? new PlayedNames(world, (name) => this.#ready.get(name) ?? false) : null;
-    for (let index = 0; index < history.nodes; index += 1) this.#nodeComes(nodeName(index));
+    this.#nodes = new PlayedNodes(world, history.names !== undefined);
+    const nodes = this.#nodes;
+    this.patience = new PatienceRules(world, {
+      troubledAt: (name) => nodes.troubledAt(name),
+      leavesWhileItWorks: (name) => nodes.leavesWhileItWorks(name),
+    });
+    this.names = history.names ? new PlayedNames(world, (name) => this.#nodes.mayHold(name)) : null;
+    for (let index = 0; index < history.nodes; index += 1) this.#nodes.comes(nodeName(index));
     world.provider.cloud.addNode(providerIDOf('foreign'));
     const taken = new Set<number>();
     for (let index = 0; index < history.addresses; index += 1) {
@@ -74,7 +84,8 @@ export class Play {
   violations(): readonly { readonly rule: string; readonly at: number; readonly text: string }[] {
     this.world.invariants.checkCalls();
     this.creations.checkCalls();
-    return [...this.world.invariants.violations, ...this.creations.violations, ...(this.names?.rules.violations ?? [])];
+    const { invariants } = this.world;
+    return [...invariants.violations, ...this.creations.violations, ...this.patience.violations, ...(this.names?.rules.violations ?? [])];
   }
 
   /** What is not as it must be in the end. */
@@ -83,15 +94,14 @@ export class Play {
     const { wrongs, wanted } = wrongStates(this.world, pools);
     const places = [...wanted].flatMap((address) => {
       const holder = this.#holderOf(address);
-      return holder !== null && this.#ready.get(holder) ? [] : [`${address} is on ${holder}`];
+      return holder !== null && this.#nodes.mayHold(holder) ? [] : [`${address} is on ${holder}`];
     });
-    const nodes = Object.fromEntries([...this.#ready].flatMap(([name, ready]) => (ready ? [[name, machineAddress(name)]] : [])));
     const unknown = this.#mayForget ? [] : this.creations.unknown().map((address) => `${address} was made, and nobody knows of it`);
     return [
       ...wrongs,
       ...places,
       ...this.#wrongAnnotations(wanted),
-      ...(this.names?.wrongs({ nodes, pools, wanted }) ?? []),
+      ...(this.names?.wrongs({ nodes: this.#nodes.eligible(), pools, wanted }) ?? []),
       ...unknown,
       ...this.#unsettled(),
     ];
@@ -138,16 +148,17 @@ export class Play {
   async #happen(what: Happening): Promise<void> {
     switch (what.kind) {
       case 'nodeFails':
-        return this.#setReady(nodeName(what.node), false);
       case 'nodeRecovers':
-        return this.#setReady(nodeName(what.node), true);
       case 'nodeGoes':
-        return this.#nodeGoes(nodeName(what.node));
       case 'nodeComes':
-        return this.#nodeComes(nodeName(what.node));
+      case 'nodeEnds':
       case 'machineGoes':
-        this.world.provider.cloud.removeNode(providerIDOf(nodeName(what.node)));
-        return this.#nodeGoes(nodeName(what.node));
+      case 'machineDies':
+      case 'cordon':
+      case 'uncordon':
+      case 'doom':
+      case 'spare':
+        return this.#nodes.act(what.kind, nodeName(what.node));
       case 'moveByHand':
       case 'deleteByHand':
       case 'restoreByHand':
@@ -155,6 +166,7 @@ export class Play {
         return this.#byHand(what);
       case 'list':
       case 'coolOff':
+      case 'rules':
       case 'breakSpec':
       case 'mendSpec':
       case 'removePool':
@@ -191,26 +203,6 @@ export class Play {
       default:
         return this.#store(what);
     }
-  }
-
-  #setReady(name: string, ready: boolean): void {
-    if (!this.#ready.has(name)) return;
-    this.#ready.set(name, ready);
-    this.world.cluster.setNode(this.#node(name, ready));
-  }
-
-  #node(name: string, ready: boolean): ObservedNode {
-    return node(name, { ready, ...(this.names && { externalIPs: [machineAddress(name)] }) });
-  }
-
-  #nodeComes(name: string): void {
-    this.#ready.set(name, true);
-    this.world.nodes(this.#node(name, true));
-  }
-
-  #nodeGoes(name: string): void {
-    this.#ready.delete(name);
-    this.world.cluster.removeNode(name);
   }
 
   #byHand(what: Extract<Happening, { readonly address: number }>): void {
@@ -325,7 +317,7 @@ export class Play {
     const pools = this.#pools.byAge();
     // What is listed and not wanted may sit on a node, and each pool may be about to list one more.
     const holding = pools.reduce((sum, { listed, desired }) => sum + Math.max(listed.length, desired), 0);
-    for (let index = 0; index < Math.max(6, holding + pools.length); index += 1) this.#nodeComes(nodeName(index));
+    this.#nodes.mend(Math.max(6, holding + pools.length), !this.#pools.holdForLeaving());
     this.#mendAddresses(new Set(pools.flatMap(({ listed }) => listed)));
     await world.clock.advance(1_000);
     if (world.processes.length === 0) await world.start();
@@ -351,7 +343,13 @@ export class Play {
     return this.wrongs().length === 0;
   }
 
-  /** A pool that cannot tell which address is its own asks a person, who lists one that nobody lists yet. */
+  /** A person makes an address. */
+  #bought(): Address {
+    this.#boughtCount += 1;
+    return this.world.address(`203.0.113.${100 + this.#boughtCount}`);
+  }
+
+  /** A pool that cannot tell which address is its own asks a person, who lists one that nobody lists yet, or another one when all are somebody's. */
   #helpOut(ref: ObjectRef): void {
     const now = this.world.clock.monotonic();
     const isUnclear = this.world.cluster.conditions(ref).some(({ reason }) => reason === 'CreateUnknown');
@@ -363,9 +361,6 @@ export class Play {
     const listed = new Set(this.#pools.byAge().flatMap((pool) => pool.listed));
     const text = this.world.status(ref).error ?? '';
     const [own] = text.split(/[^0-9.]+/).filter((word) => this.creations.made.includes(word as Address) && !listed.has(word as Address));
-    if (own) this.#pools.add(ref, own as Address);
+    this.#pools.add(ref, (own as Address | undefined) ?? this.#bought());
   }
 }
-
-/** The address that the machine of a node has of its own. */
-const machineAddress = (name: string): Address => `198.51.100.${Number(name.slice(1)) + 1}` as Address;

@@ -5,11 +5,12 @@ import type { Address } from '../../machines/types.ts';
 
 /** What may happen to the world. Plain data, so that a history can be printed, shrunk and written down. Numbers choose among what exists. */
 export type Happening =
-  | { readonly kind: 'nodeFails' | 'nodeRecovers' | 'nodeGoes' | 'nodeComes' | 'machineGoes'; readonly node: number }
+  | { readonly kind: NodeHappening; readonly node: number }
   | { readonly kind: 'moveByHand'; readonly address: number; readonly node: number | null }
   | { readonly kind: 'deleteByHand' | 'restoreByHand' | 'lockByHand'; readonly address: number }
   | { readonly kind: 'list'; readonly pool: number; readonly addresses: readonly number[] }
   | { readonly kind: 'coolOff'; readonly pool: number; readonly seconds: number }
+  | { readonly kind: 'rules'; readonly pool: number; readonly rules: PoolRules }
   | { readonly kind: 'breakSpec' | 'mendSpec' | 'removePool' | 'makePool'; readonly pool: number }
   /** So many addresses more than it lists. */
   | { readonly kind: 'want'; readonly pool: number; readonly extra: number }
@@ -29,6 +30,29 @@ export type Happening =
   | { readonly kind: 'storeDown' | 'storeUp' | 'queuesDown' | 'queuesUp' | 'failWrites' | 'mendWrites' }
   | { readonly kind: 'goBack' | 'wipe' | 'wipeAtRest' | 'wipeQueues' | 'repeatJobs' }
   | { readonly kind: 'jump'; readonly ms: number };
+
+/** `nodeEnds`: its Node is being deleted. `machineDies`: the machine behind it is deleted at the provider, and the Node stays and is not Ready; `machineGoes`:
+ *  both are gone at once. `doom` and `spare`: the autoscaler is about to take it away, or not any more. */
+export type NodeHappening =
+  | 'nodeFails'
+  | 'nodeRecovers'
+  | 'nodeGoes'
+  | 'nodeComes'
+  | 'nodeEnds'
+  | 'machineGoes'
+  | 'machineDies'
+  | 'cordon'
+  | 'uncordon'
+  | 'doom'
+  | 'spare';
+
+/** What a spec says of how much is borne before an address is moved, in its own words. */
+export interface PoolRules {
+  readonly recoveryGraceSeconds?: number;
+  readonly drainPolicy?: 'OnNotReady' | 'OnCordon';
+  readonly safeHold?: { readonly maxUnavailable: number; readonly windowSeconds: number };
+  readonly contention?: { readonly moves: number; readonly windowSeconds: number; readonly takeover: 'Yield' | 'Reclaim' };
+}
 
 /** Which addresses of its nodes a NodeDNSRecordSet publishes: those of the machines, or those that pools have put there. */
 export type AddressesOf = 'machines' | 'pools';
@@ -51,6 +75,8 @@ export interface History {
   readonly callMs: readonly [number, number];
   readonly seed: number;
   readonly steps: readonly Step[];
+  /** By pool: its rules at first. None where this is not given. */
+  readonly rules?: readonly PoolRules[];
   /** By pool: how many addresses more than it lists it wants at first. */
   readonly extra?: readonly number[];
   /** By pool: the name under which it is published at first, or null. There are names where this is given. */
@@ -93,16 +119,34 @@ const ofAssign: fc.Arbitrary<Fault> = fc.oneof(
 export const ofNodes = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: of('nodeFails'), node: index(NODES) }) },
   { weight: 3, arbitrary: fc.record({ kind: of('nodeRecovers'), node: index(NODES) }) },
-  { weight: 2, arbitrary: fc.record({ kind: of('nodeGoes', 'nodeComes', 'machineGoes'), node: index(NODES) }) },
+  { weight: 2, arbitrary: fc.record({ kind: of('nodeGoes', 'nodeComes', 'machineGoes', 'machineDies'), node: index(NODES) }) },
+  { weight: 2, arbitrary: fc.record({ kind: of('cordon', 'cordon', 'uncordon', 'doom', 'spare', 'nodeEnds'), node: index(NODES) }) },
 );
+const windowSeconds = fc.constantFrom(20, 60, 300);
+/** Each rule by itself: most specs have none, some have several. */
+const ofRules: fc.Arbitrary<PoolRules> = fc.record(
+  {
+    recoveryGraceSeconds: fc.constantFrom(5, 30, 120),
+    drainPolicy: fc.constantFrom('OnCordon' as const, 'OnNotReady' as const),
+    safeHold: fc.record({ maxUnavailable: fc.integer({ min: 1, max: 2 }), windowSeconds }),
+    contention: fc.record({
+      moves: fc.integer({ min: 1, max: 2 }),
+      windowSeconds,
+      takeover: fc.constantFrom('Yield' as const, 'Reclaim' as const),
+    }),
+  },
+  { requiredKeys: [] },
+);
+const POOLS = 2;
 export const ofPools = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: of('list'), pool: index(2), addresses: fc.uniqueArray(index(ADDRESSES), { minLength: 1 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: of('coolOff'), pool: index(2), seconds: fc.constantFrom(0, 3, 10) }) },
+  { weight: 1, arbitrary: fc.record({ kind: of('rules'), pool: index(POOLS), rules: ofRules }) },
   { weight: 2, arbitrary: fc.record({ kind: of('breakSpec', 'mendSpec', 'removePool', 'makePool'), pool: index(2) }) },
 );
 export const ofPeople = fc.oneof(
-  fc.record({ kind: of('moveByHand'), address: index(ADDRESSES), node: fc.option(index(NODES)) }),
-  fc.record({ kind: of('deleteByHand', 'restoreByHand', 'lockByHand'), address: index(ADDRESSES) }),
+  { weight: 3, arbitrary: fc.record({ kind: of('moveByHand'), address: index(ADDRESSES), node: fc.option(index(NODES)) }) },
+  { weight: 1, arbitrary: fc.record({ kind: of('deleteByHand', 'restoreByHand', 'lockByHand'), address: index(ADDRESSES) }) },
 );
 export const ofProvider = fc.oneof(
   {
@@ -118,7 +162,7 @@ export const ofProvider = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: of('fault'),
-      verb: fc.constantFrom('findRoutedIP' as const, 'listRoutedIPs' as const, 'any' as const),
+      verb: fc.constantFrom('findRoutedIP' as const, 'listRoutedIPs' as const, 'findNode' as const, 'any' as const),
       fault: usual,
       times: fc.integer({ min: 1, max: 3 }),
     }),
@@ -148,7 +192,7 @@ const step = stepOf(
   fc.oneof(
     { weight: 5, arbitrary: ofNodes },
     { weight: 2, arbitrary: ofPools },
-    { weight: 1, arbitrary: ofPeople },
+    { weight: 2, arbitrary: ofPeople },
     { weight: 4, arbitrary: ofProvider },
     { weight: 2, arbitrary: ofProcesses },
     { weight: 2, arbitrary: ofStores },
@@ -166,6 +210,7 @@ export const world = {
   addresses: fc.constant(ADDRESSES),
   holders: fc.array(fc.option(index(NODES)), { minLength: ADDRESSES, maxLength: ADDRESSES }),
   coolOffSeconds: fc.constantFrom(0, 0, 3, 10),
+  rules: fc.array(fc.oneof(fc.constant<PoolRules>({}), ofRules), { minLength: POOLS, maxLength: POOLS }),
   actionMs: range(3_000),
   callMs: range(300),
   seed: fc.integer(),
@@ -186,6 +231,7 @@ export const history: fc.Arbitrary<History> = fc.record({
   ),
   holders: world.holders,
   coolOffSeconds: world.coolOffSeconds,
+  rules: world.rules,
   actionMs: world.actionMs,
   callMs: world.callMs,
   seed: world.seed,

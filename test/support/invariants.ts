@@ -1,5 +1,5 @@
 import { cellOf } from '../../actors/charts.ts';
-import type { ActorRecord, Observer, SavedTurn, StoredCell, Transition } from '../../actors/ports.ts';
+import type { ActionRef, ActorRecord, Observer, SavedTurn, StoredCell, Transition } from '../../actors/ports.ts';
 import type { MemoryProvider } from '../../adapters/memory/provider.ts';
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
 import { nodesFull } from '../../machines/claims.ts';
@@ -17,7 +17,8 @@ export type Rule =
   | 'never taken off'
   | 'spaced'
   | 'stays where it may'
-  | 'terms only grow';
+  | 'terms only grow'
+  | 'comes to rest';
 
 export interface Violation {
   readonly rule: Rule;
@@ -32,6 +33,8 @@ export interface InvariantsOptions {
   readonly callDeadlineMs: number;
   /** What is stored of a cell. */
   readonly load: (cell: ActorId) => Promise<StoredCell | null>;
+  /** Ends all processes: what goes round for ever would keep the clock from going on. */
+  readonly killAll: () => void;
 }
 
 /** A time by both clocks: the wall clock jumps, and what is seen by the monotonic one is seen late when a reply was lost. */
@@ -42,6 +45,9 @@ interface Moment {
 
 /** How long ago the provider may have shown what a confirmation says: the outcome has waited in a queue since. */
 const CONFIRMATION_AGE_MS = 120_000;
+
+/** More turns of one cell at one moment have no end. */
+const TURNS_AT_ONCE = 3_000;
 
 /** Outcomes of jobs, timers, and answers to claims. */
 const ANSWER = /^(?:xstate\.(?:done|error)\.actor\.|xstate\.after\.|OPENED$|PRUNED$|REFUSED$)/;
@@ -56,8 +62,10 @@ export class Invariants implements Observer {
   readonly #options: InvariantsOptions;
   readonly #records = new Map<ActorId, ActorRecord>();
   readonly #confirmedAt = new Map<ActorId, Moment>();
-  /** Addresses with an action of ours under way, as far as known, and where it goes. */
-  readonly #ours = new Map<Address, ProviderID>();
+  /** By address: our last action, and where it goes. */
+  readonly #ours = new Map<Address, { readonly to: ProviderID; readonly action: ActionRef | null }>();
+  /** How many turns of which cell were saved at the present moment. */
+  readonly #atOnce = { at: 0, turns: new Map<ActorId, number>() };
   #term = 0;
 
   constructor(options: InvariantsOptions) {
@@ -67,7 +75,7 @@ export class Invariants implements Observer {
     cloud.assign = (address, node) => {
       this.#assignArrives(address, node);
       const action = assign(address, node);
-      this.#ours.set(address, node);
+      this.#ours.set(address, { to: node, action });
       return action;
     };
   }
@@ -91,9 +99,20 @@ export class Invariants implements Observer {
     }
     const at = { wall: turn.at, monotonic: this.#options.monotonic() };
     this.#noteClock(at);
+    this.#checkRest(turn.cell, at);
     const pools = new Map(turn.transitions.filter(({ chart }) => chart === 'pool').map((transition) => [transition.actor, transition]));
     for (const transition of turn.transitions) this.#checkTransition(transition, at, pools);
     this.#checkNodes();
+  }
+
+  #checkRest(cell: ActorId, { monotonic }: Moment): void {
+    if (this.#atOnce.at !== monotonic) this.#atOnce.turns.clear();
+    this.#atOnce.at = monotonic;
+    const turns = (this.#atOnce.turns.get(cell) ?? 0) + 1;
+    this.#atOnce.turns.set(cell, turns);
+    if (turns !== TURNS_AT_ONCE) return;
+    this.#note('comes to rest', `${cell} had ${turns} turns in one moment`);
+    this.#options.killAll();
   }
 
   /** A clock that was set back and on again says that so much time has passed. */
@@ -147,8 +166,9 @@ export class Invariants implements Observer {
   #assignArrives(address: Address, node: ProviderID): void {
     const observed = this.#options.provider.cloud.addresses().find((each) => each.address === address);
     if (!observed) return;
-    if (!observed.locked) this.#ours.delete(address);
-    else if (this.#ours.has(address) && ![node, observed.providerID].includes(this.#ours.get(address) ?? null))
+    const ours = this.#ours.get(address);
+    const isUnderWay = observed.locked && ours?.action && this.#options.provider.cloud.actionState(ours.action) === 'running';
+    if (isUnderWay && ![node, observed.providerID].includes(ours.to))
       this.#note('one assign at a time', `an assign of ${address} to ${node} met an action of our own`);
     if (observed.providerID === node) this.repeats.push({ at: this.#options.monotonic(), address });
   }

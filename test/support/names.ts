@@ -2,9 +2,9 @@ import type { SavedTurn, Transition } from '../../actors/ports.ts';
 import { fullName, relativeName } from '../../machines/dns.ts';
 import type { AddressContext } from '../../machines/ip.ts';
 import type { EnsureRecordsInput } from '../../machines/jobs.ts';
-import { addressActor } from '../../machines/pool.ts';
+import { addressActor, type PoolContext } from '../../machines/pool.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';
-import type { DNSRecord } from '../../machines/types.ts';
+import type { ActorId, Address, DNSRecord } from '../../machines/types.ts';
 import type { World } from './world.ts';
 
 /** What must hold at every moment of the records of a zone. */
@@ -164,9 +164,15 @@ export class NameRules {
     for (const address of then.addresses.filter((each) => !now.addresses.includes(each))) {
       const id = addressActor(pool, address);
       const isNews = turn.some((each) => each.actor === id && !this.#serves(each.before?.snapshot));
-      if (!isNews && this.#serves(this.#world.invariants.records.get(id)?.snapshot))
+      // A turn whose process died before it was heard of may have let the address go.
+      if (!isNews && this.#isMember(pool, address) && this.#serves(this.#world.invariants.records.get(id)?.snapshot))
         this.#note('what serves stays published', `${address} was taken out of ${actor} although it serves`);
     }
+  }
+
+  #isMember(pool: ActorId, address: Address): boolean {
+    const context = this.#world.invariants.records.get(pool)?.snapshot.context as unknown as PoolContext | undefined;
+    return context?.members[address]?.retiring === false;
   }
 
   #serves(snapshot: { readonly value: unknown; readonly context: unknown } | undefined): boolean {

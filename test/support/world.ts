@@ -100,7 +100,15 @@ export class World {
     this.#spoil = spoil;
     this.provider = memoryProvider(this.clock, { actionMs: 300, callMs: 10, ...provider, name: PROVIDER, providerIDPrefix: PREFIX });
     const { callDeadlineMs } = this.settings;
-    this.invariants = new Invariants({ provider: this.provider, monotonic: this.clock.monotonic, callDeadlineMs, load: this.store.load });
+    this.invariants = new Invariants({
+      provider: this.provider,
+      monotonic: this.clock.monotonic,
+      callDeadlineMs,
+      load: this.store.load,
+      killAll: () => {
+        for (const process of this.processes) process.kill();
+      },
+    });
   }
 
   /** Starts a process; resolves when it has started, not when it leads, or when it has died on the way. */
