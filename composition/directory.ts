@@ -3,6 +3,7 @@ import type { Clock } from '../actors/ports.ts';
 import { Accounts } from '../adapters/accounts/directory.ts';
 import type { Environment, Options } from '../adapters/cli/options.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
+import { kubernetesJobDriver } from '../adapters/kubernetes/job-driver.ts';
 import { TIMINGS } from '../adapters/kubernetes/reflector.ts';
 import { KubernetesSecrets } from '../adapters/kubernetes/secrets.ts';
 import type { TokenBudget } from '../adapters/telemetry/budget-metrics.ts';
@@ -36,7 +37,7 @@ export function directory(options: Options, environment: Environment, context: D
     standing: known.providers,
     clouds: known.clouds,
     secrets,
-    jobDriver: null,
+    jobDriver: kubernetesJobDriver({ connection, clock }),
     hide: (secret) => redaction.add(secret),
     log,
   });
