@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { conduct, type Received, receive, watchEnd } from '../http/exchange.ts';
 import { ofKind } from '../http/faults.ts';
 import { type Answer, send } from '../http/wire.ts';
-import { settle } from './addresses.ts';
 import type { Call, CallLog } from './call-log.ts';
 import type { Cloud } from './cloud.ts';
 import type { FaultEffect, Faults } from './faults.ts';
+import { bringToPresent } from './present.ts';
 import { type Random, uuid } from './random.ts';
 import type { Quota } from './rate-limit.ts';
 import { addressPending, badRequest, dropletPending, quotaReached, Refusal, unauthorized } from './refusal.ts';
@@ -75,7 +75,7 @@ const standardIds: Readonly<Record<number, string>> = {
 /** The route's effect and answer. */
 function outcomeOf(parts: ApiParts, requestId: string, { url, json, arrived }: Received, effects: readonly FaultEffect[]): Answer {
   const { cloud } = parts;
-  settle(cloud);
+  bringToPresent(cloud);
   try {
     const { route, params } = parts.route(arrived.method, url.pathname);
     if (json === null) throw badRequest('error parsing request body');
@@ -89,7 +89,7 @@ function outcomeOf(parts: ApiParts, requestId: string, { url, json, arrived }: R
       readAt: stale > 0 ? cloud.now() - stale : null,
       actionsHidden: ofKind(effects, 'actionNotFound').length > 0,
     });
-    settle(cloud);
+    bringToPresent(cloud);
     return { status: said.status, text: written(said, ofKind(effects, 'truncatePages')[0]) };
   } catch (error) {
     if (error instanceof Refusal) return refused(requestId, error);

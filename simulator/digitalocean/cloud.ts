@@ -12,7 +12,7 @@ export interface CloudOptions {
   readonly now: () => number;
 }
 
-/** Everything the account owns. Functions of the other files change it; time passes in `settle` only. */
+/** Everything the account owns. Functions of the other files change it; time passes in `bringToPresent` only. */
 export interface Cloud {
   readonly now: () => number;
   readonly random: Random;
@@ -27,6 +27,8 @@ export interface Cloud {
   readonly pendingActions: Set<Action>;
   readonly firewalls: Map<string, Firewall>;
   readonly domains: Map<string, Domain>;
+  /** Every tag that was ever made or borne. */
+  readonly tags: Set<string>;
   /** Times of the creations of the last minute. */
   creations: number[];
   reservedIPQuota: number;
@@ -49,6 +51,7 @@ export function createCloud(options: CloudOptions): Cloud {
     pendingActions: new Set(),
     firewalls: new Map(),
     domains: new Map(),
+    tags: new Set(),
     creations: [],
     reservedIPQuota: options.reservedIPQuota,
     firewallMs: options.firewallMs,

@@ -6,20 +6,33 @@ import type { CallLog } from './call-log.ts';
 import type { Cloud } from './cloud.ts';
 import { placeDroplet, removeDroplet } from './droplets.ts';
 import { effectReaders, type Faults } from './faults.ts';
+import { networkRoutes } from './network/control.ts';
+import type { Network } from './network/network.ts';
+import { tagDroplet, untagDroplet } from './tags.ts';
 
 export interface ControlParts {
   readonly cloud: Cloud;
   readonly faults: Faults;
   readonly log: CallLog;
+  readonly network: Network;
 }
 
-export const controlRoutes = ({ cloud, faults, log }: ControlParts): ControlRoutes => ({
+export const controlRoutes = ({ cloud, faults, log, network }: ControlParts): ControlRoutes => ({
   ...commonRoutes(log, faults, effectReaders),
+  ...networkRoutes(network),
   'GET state': () => ok(stateOf(cloud)),
   'POST droplets': ({ body }) => {
     const { name, region } = { name: wanted(body, 'name'), region: wanted(body, 'region') };
     const more = { tags: texts(body, 'tags'), ipv6: flag(body, 'ipv6') };
     return ok({ droplet: placeDroplet(cloud, { id: integer(body, 'id'), name, region, ...more }) }, 201);
+  },
+  'PUT tags': ({ rest: [tag = '', id] }) => {
+    tagDroplet(cloud, Number(id), tag);
+    return done;
+  },
+  'DELETE tags': ({ rest: [tag = '', id] }) => {
+    untagDroplet(cloud, Number(id), tag);
+    return done;
   },
   'DELETE droplets': ({ rest }) => {
     removeDroplet(cloud, Number(rest[0]));

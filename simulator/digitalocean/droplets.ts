@@ -1,6 +1,7 @@
 import { releaseDroplet } from './addresses.ts';
 import { defaultImage, defaultSize } from './catalogue.ts';
 import type { Cloud } from './cloud.ts';
+import { leaveFirewalls } from './firewall-policy.ts';
 import type { Action, Droplet } from './model.ts';
 import { notFound, unprocessable } from './refusal.ts';
 
@@ -38,6 +39,7 @@ export function placeDroplet(cloud: Cloud, wish: DropletWish): Droplet {
   };
   cloud.regions.add(wish.region);
   cloud.droplets.set(id, droplet);
+  for (const tag of droplet.tags) cloud.tags.add(tag);
   return droplet;
 }
 
@@ -69,8 +71,5 @@ export function createDroplet(cloud: Cloud, wish: DropletWish): { droplet: Dropl
 export function removeDroplet(cloud: Cloud, id: number): void {
   if (!cloud.droplets.delete(id)) throw notFound();
   releaseDroplet(cloud, id);
-  for (const firewall of cloud.firewalls.values()) {
-    firewall.dropletIds = firewall.dropletIds.filter((one) => one !== id);
-    firewall.pending = firewall.pending.filter((change) => change.dropletId !== id);
-  }
+  leaveFirewalls(cloud, id);
 }

@@ -78,6 +78,8 @@ export interface PendingChange {
   readonly removing: boolean;
   /** When the change is in force and leaves `pending_changes`. */
   readonly dueAt: number;
+  /** What is then in force on the droplet, unless it is taken out. */
+  readonly inboundRules: readonly FirewallRule[];
 }
 
 export interface Firewall {
@@ -88,7 +90,11 @@ export interface Firewall {
   outboundRules: readonly FirewallRule[];
   dropletIds: readonly number[];
   tags: readonly string[];
+  /** Droplets that are in it by id or by tag, as was last noticed. */
+  members: readonly number[];
   pending: readonly PendingChange[];
+  /** The inbound rules in force, by droplet. */
+  applied: Readonly<Record<number, readonly FirewallRule[]>>;
 }
 
 export interface DomainRecord {

@@ -1,7 +1,7 @@
 import { createCallLog } from '../http/call-log.ts';
 import { createControl } from '../http/control.ts';
 import { type Served, serve } from '../http/serve.ts';
-import { moveByHand, placeAddress, settle } from './addresses.ts';
+import { moveByHand, placeAddress } from './addresses.ts';
 import { createApi } from './api.ts';
 import type { CallLog } from './call-log.ts';
 import { defaultRegions } from './catalogue.ts';
@@ -10,10 +10,13 @@ import { controlRoutes } from './control.ts';
 import { type DropletWish, placeDroplet, removeDroplet } from './droplets.ts';
 import { createFaults, type Faults } from './faults.ts';
 import type { Action, Domain, Droplet, Firewall, HistoryEntry, ReservedIP } from './model.ts';
+import { createNetwork, type Network } from './network/network.ts';
+import { bringToPresent } from './present.ts';
 import { type Duration, seededRandom } from './random.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { createRouter } from './router.ts';
 import { allRoutes } from './routes/all.ts';
+import { tagDroplet, untagDroplet } from './tags.ts';
 
 export interface DigitalOceanOptions {
   /** 0, the default, takes a free port. */
@@ -59,6 +62,11 @@ export interface DigitalOceanSimulator extends Served {
   readonly moveReservedIP: (ip: string, dropletId: number | null) => void;
   readonly setReservedIPQuota: (quota: number) => void;
   readonly setFirewallMs: (ms: number) => void;
+  /** Firewalls that bear the tag cover the droplet from now on. */
+  readonly tagDroplet: (id: number, tag: string) => void;
+  readonly untagDroplet: (id: number, tag: string) => void;
+  /** What traffic to the addresses does. */
+  readonly network: Network;
   readonly faults: Faults;
   readonly calls: CallLog;
 }
@@ -78,6 +86,7 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
   });
   const faults = createFaults();
   const calls: CallLog = createCallLog();
+  const network = createNetwork(cloud);
   const api = createApi({
     cloud,
     faults,
@@ -87,18 +96,22 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
     accepts: (token) => (options.token === undefined ? token !== '' : token === options.token),
     random: seededRandom(seed + 1),
   });
-  const control = createControl(controlRoutes({ cloud, faults, log: calls }));
+  const control = createControl(controlRoutes({ cloud, faults, log: calls, network }));
   const settled: typeof control = (request, response) => {
-    settle(cloud);
+    bringToPresent(cloud);
     return control(request, response);
   };
   const served = await serve(api, settled, options.port ?? 0);
   return {
     ...served,
     state: liveState(cloud),
-    addDroplet: (wish) => placeDroplet(cloud, wish),
+    addDroplet: (wish) => {
+      const droplet = placeDroplet(cloud, wish);
+      bringToPresent(cloud);
+      return droplet;
+    },
     removeDroplet: (id) => {
-      settle(cloud);
+      bringToPresent(cloud);
       removeDroplet(cloud, id);
     },
     addReservedIP: ({ ip, region, dropletId, family = 4 }) => placeAddress(cloud, { ip, region, family, dropletId: dropletId ?? null }),
@@ -109,8 +122,21 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
     setFirewallMs: (ms) => {
       cloud.firewallMs = ms;
     },
+    tagDroplet: (id, tag) => {
+      tagDroplet(cloud, id, tag);
+      bringToPresent(cloud);
+    },
+    untagDroplet: (id, tag) => {
+      untagDroplet(cloud, id, tag);
+      bringToPresent(cloud);
+    },
+    network,
     faults,
     calls,
+    close: async () => {
+      await network.close();
+      await served.close();
+    },
   };
 }
 
@@ -119,7 +145,7 @@ const preciseNow = (): number => performance.timeOrigin + performance.now();
 
 function liveState(cloud: ReturnType<typeof createCloud>): SimulatorState {
   const current = <T>(value: T): T => {
-    settle(cloud);
+    bringToPresent(cloud);
     return value;
   };
   return {
@@ -142,7 +168,7 @@ function liveState(cloud: ReturnType<typeof createCloud>): SimulatorState {
       return current(cloud.firewalls);
     },
     history: (ip) => {
-      settle(cloud);
+      bringToPresent(cloud);
       const lives = [...cloud.deletedIPs, ...cloud.reservedIPs.values()].filter((address) => address.ip === ip);
       return lives.flatMap((address) => address.history);
     },

@@ -19,7 +19,7 @@ export interface ControlReply {
 }
 
 /** By method and noun: `POST faults`. @throws Refusal */
-export type ControlRoutes = Readonly<Record<string, (request: ControlRequest) => ControlReply>>;
+export type ControlRoutes = Readonly<Record<string, (request: ControlRequest) => ControlReply | Promise<ControlReply>>>;
 
 export const ok = (body: unknown, status = 200): ControlReply => ({ status, body });
 export const done: ControlReply = { status: 204 };
@@ -41,7 +41,7 @@ async function replyTo(routes: ControlRoutes, request: IncomingMessage): Promise
     if (handle === undefined) throw nothingThere();
     const json = parseJson(await readBody(request));
     if (json === null) throw new Refusal(400, 'The body is no JSON.');
-    return handle({ url, rest, body: fieldsOf(json.value) });
+    return await handle({ url, rest, body: fieldsOf(json.value) });
   } catch (error) {
     if (error instanceof Refusal) return ok({ message: error.message }, error.status);
     // A pattern that does not compile.

@@ -39,6 +39,7 @@ describe('a firewall', () => {
       { name: 'droplets', inbound_rules: [rule('22')], droplet_ids: droplets },
       { name: 'tags', inbound_rules: [rule('22')], tags: ['a', 'b', 'c', 'd', 'e', 'f'] },
     ];
+    for (const tag of ['a', 'b', 'c', 'd', 'e', 'f']) await cloud.call('POST', '/v2/tags', { name: tag });
     for (const body of bodies) expect((await cloud.call('POST', '/v2/firewalls', body)).status, body.name).toBe(422);
     const full = { name: 'full', inbound_rules: rules.slice(1), droplet_ids: droplets.slice(1), tags: ['a', 'b', 'c', 'd', 'e'] };
     expect((await cloud.call('POST', '/v2/firewalls', full)).status).toBe(202);
@@ -83,6 +84,7 @@ describe('a firewall', () => {
 
   test('is reset by PUT where the body says nothing', async () => {
     const droplet = cloud.simulator.addDroplet({ name: 'a', region: 'nyc3' }).id;
+    await cloud.call('POST', '/v2/tags', { name: 'web' });
     const id = await created({ droplet_ids: [droplet], tags: ['web'] });
     const put = await cloud.call('PUT', `/v2/firewalls/${id}`, { name: 'front', inbound_rules: [rule('80')] });
     expect(put.status).toBe(200);

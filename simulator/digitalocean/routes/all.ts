@@ -6,6 +6,7 @@ import { dropletRoutes } from './droplets.ts';
 import { firewallRoutes } from './firewalls.ts';
 import { reservedIPRoutes } from './reserved-ips.ts';
 import { reservedIPv6Routes } from './reserved-ipv6.ts';
+import { tagRoutes } from './tags.ts';
 
 export const allRoutes: readonly Route[] = [
   ...reservedIPRoutes,
@@ -14,5 +15,6 @@ export const allRoutes: readonly Route[] = [
   ...dropletRoutes,
   ...domainRoutes,
   ...firewallRoutes,
+  ...tagRoutes,
   ...accountRoutes,
 ];

@@ -1,6 +1,7 @@
 import { type Fields, fieldsOf, flag, text } from '../../http/body.ts';
 import { texts } from '../body.ts';
 import { createDroplet, removeDroplet } from '../droplets.ts';
+import { renderFirewall } from '../firewalls.ts';
 import type { Droplet } from '../model.ts';
 import { notFound, unprocessable } from '../refusal.ts';
 import { renderDroplet } from '../render.ts';
@@ -25,6 +26,17 @@ function list(request: RouteRequest): Reply {
     request.url,
     'droplets',
     droplets.map((droplet) => renderDroplet(request.cloud, droplet)),
+  );
+}
+
+function firewalls(request: RouteRequest): Reply {
+  const { cloud, url } = request;
+  const { id } = find(request);
+  const covering = [...cloud.firewalls.values()].filter((firewall) => firewall.members.includes(id));
+  return page(
+    url,
+    'firewalls',
+    covering.map((firewall) => renderFirewall(cloud, firewall)),
   );
 }
 
@@ -57,6 +69,7 @@ export const dropletRoutes: readonly Route[] = [
   { method: 'GET', path: '/v2/droplets', handle: list },
   { method: 'POST', path: '/v2/droplets', handle: create },
   { method: 'GET', path: '/v2/droplets/:id', handle: (request) => ok({ droplet: renderDroplet(request.cloud, find(request)) }) },
+  { method: 'GET', path: '/v2/droplets/:id/firewalls', handle: firewalls },
   {
     method: 'DELETE',
     path: '/v2/droplets/:id',

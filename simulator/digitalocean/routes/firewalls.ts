@@ -1,15 +1,13 @@
 import { fieldsOf, integers, texts } from '../body.ts';
+import { parseRules, type Rules, withoutRules, withRules } from '../firewall-rules.ts';
 import {
   changeContent,
   createFirewall,
   type FirewallContent,
   findFirewall,
   parseContent,
-  parseRules,
   renderFirewall,
   replaceContent,
-  withoutRules,
-  withRules,
 } from '../firewalls.ts';
 import { unprocessable } from '../refusal.ts';
 import { noContent, ok, page, type Reply } from '../reply.ts';
@@ -22,7 +20,7 @@ function change(request: RouteRequest, part: (content: FirewallContent) => Parti
   return noContent;
 }
 
-function rulesIn(request: RouteRequest): Pick<FirewallContent, 'inboundRules' | 'outboundRules'> {
+function rulesIn(request: RouteRequest): Rules {
   const rules = parseRules(fieldsOf(request.body));
   if (rules.inboundRules.length + rules.outboundRules.length === 0) throw unprocessable('inbound_rules or outbound_rules is required.');
   return rules;
