@@ -1,6 +1,9 @@
 import { ProviderError } from '../../actors/errors.ts';
 import type { Firewall, Provider } from '../../actors/ports.ts';
+import { portText } from '../../machines/port.ts';
 import type { Port } from '../../machines/types.ts';
+import { refuseDropletsBeyond, refuseNoRuleLeft, refuseRulesBeyond } from './firewall-limits.ts';
+import { type FoundRule, readRule, ruleFor } from './firewall-rules.ts';
 import type { RequestLayer } from './gaps.ts';
 import { dropletIdOf, fields, integer, items, providerIDOf, text } from './read.ts';
 
@@ -13,61 +16,86 @@ export type FirewallVerbs = Pick<
   | 'deleteRoutedIPFirewallNode'
 >;
 
-/** From anywhere: what an open port means here. Other rules of the firewall are somebody else's. */
-const anywhere = ['0.0.0.0/0', '::/0'];
-
-/** The DigitalOcean cloud controller puts these back as it wants them. */
-const controlledPrefix = 'k8s-public-access-';
-
+/** A firewall as one answer of the API shows it. */
 interface FoundFirewall {
-  readonly firewall: Firewall;
+  readonly id: string;
+  readonly name: string;
+  readonly rules: readonly FoundRule[];
+  /** All rules, outbound ones too: what the limit counts. */
+  readonly ruleCount: number;
+  /** In it by their number. */
   readonly dropletIds: readonly number[];
+  /** Droplets that bear one of these are in it too. */
+  readonly tags: readonly string[];
+  readonly pending: boolean;
 }
 
+/**
+ * Ports and nodes of firewalls: every rule of a firewall applies to every droplet in it. Changes go by the endpoints that add and remove, since a PUT
+ * resets what it does not name. Rules that no text of ours can say, and droplets that are in by a tag, are never touched.
+ */
 export function firewallVerbs(layer: RequestLayer): FirewallVerbs {
   const { verb, services } = layer;
   return {
-    findRoutedIPFirewall: (name, call) => verb(`find firewall ${name}`, call, async () => (await find(layer, name))?.firewall ?? null),
+    findRoutedIPFirewall: (name, call) =>
+      verb(`find firewall ${name}`, call, async () => {
+        const found = await find(layer, name);
+        return found && { ...shown(found), nodes: (await covered(layer, found)).map(providerIDOf).sort() };
+      }),
     addRoutedIPFirewallPort: (name, ports, call) =>
       verb(`open ports on firewall ${name}`, call, async () => {
-        const { firewall } = await writable(layer, name);
-        const missing = ports.filter((port) => !firewall.ports.includes(portName(port)));
-        if (missing.length > 0) await services.firewalls.addRulesToFirewall(firewall.id, missing.map(ruleFor), []);
+        const found = await existing(layer, name);
+        const missing = [...byText(ports)].filter(([opens]) => !found.rules.some((rule) => rule.opens === opens)).map(([, port]) => port);
+        if (missing.length === 0) return;
+        refuseRulesBeyond(name, found.ruleCount, missing);
+        await services.firewalls.addRulesToFirewall(found.id, missing.map(ruleFor), []);
       }),
     addRoutedIPFirewallNode: (name, nodes, call) =>
       verb(`add nodes to firewall ${name}`, call, async () => {
-        const { firewall, dropletIds } = await writable(layer, name);
-        const missing = nodes.map(dropletIdOf).filter((id) => !dropletIds.includes(id));
-        if (missing.length > 0) await services.firewalls.addDropletsToFirewall(firewall.id, missing);
+        const found = await existing(layer, name);
+        const unnamed = [...new Set(nodes.map(dropletIdOf))].filter((id) => !found.dropletIds.includes(id));
+        if (unnamed.length === 0) return;
+        const tagged = new Set(await taggedDroplets(layer, found));
+        const missing = unnamed.filter((id) => !tagged.has(id));
+        if (missing.length === 0) return;
+        refuseDropletsBeyond(name, found.dropletIds.length, missing.length);
+        await unlessGone(layer, missing, () => services.firewalls.addDropletsToFirewall(found.id, missing));
       }),
     deleteRoutedIPFirewallPort: (name, ports, call) =>
       verb(`close ports on firewall ${name}`, call, async () => {
-        const { firewall } = await writable(layer, name);
-        const present = ports.filter((port) => firewall.ports.includes(portName(port)));
-        if (present.length > 0) await services.firewalls.removeRulesFromFirewall(firewall.id, present.map(ruleFor), []);
+        const found = await existing(layer, name);
+        const wanted = byText(ports);
+        const present = found.rules.filter(({ opens, exact }) => exact && opens !== null && wanted.has(opens));
+        if (present.length === 0) return;
+        refuseNoRuleLeft(name, found.ruleCount, present.length);
+        const rules = present.map(({ rule }) => rule);
+        await services.firewalls.removeRulesFromFirewall(found.id, rules, []);
       }),
     deleteRoutedIPFirewallNode: (name, nodes, call) =>
       verb(`remove nodes from firewall ${name}`, call, async () => {
-        const { firewall, dropletIds } = await writable(layer, name);
-        const present = nodes.map(dropletIdOf).filter((id) => dropletIds.includes(id));
-        if (present.length > 0) await services.firewalls.removeDropletsFromFirewall(firewall.id, present);
+        const found = await existing(layer, name);
+        const wanted = new Set(nodes.map(dropletIdOf));
+        const present = found.dropletIds.filter((id) => wanted.has(id));
+        if (present.length === 0) return;
+        await unlessGone(layer, present, () => services.firewalls.removeDropletsFromFirewall(found.id, present));
       }),
   };
 }
 
-const portName = ({ port, protocol }: Port): string => `${protocol.toLowerCase()}/${port}`;
+const byText = (ports: readonly Port[]): ReadonlyMap<string, Port> => new Map(ports.map((port) => [portText(port), port]));
 
-/** Empty lists of the other kinds of source are left out, although the library's type wants them. */
-function ruleFor({ port, protocol }: Port) {
-  const sources = { addresses: anywhere } as { addresses: string[]; droplet_ids: number[]; load_balancer_uids: string[]; tags: string[] };
-  return { protocol: protocol.toLowerCase(), ports: String(port), sources };
-}
+// ---------------------------------------------------------------- finding
 
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** By name, which the API keeps unique in an account; or by id, which spares the list. */
+/** By name, which the API keeps unique in an account; or by id, which spares the list. @throws ProviderError Unsupported */
 async function find(layer: RequestLayer, name: string): Promise<FoundFirewall | null> {
-  if (idPattern.test(name)) return await findById(layer, name);
+  const found = idPattern.test(name) ? await findById(layer, name) : await findByName(layer, name);
+  if (found !== null) refuseControlled(found.name);
+  return found;
+}
+
+async function findByName(layer: RequestLayer, name: string): Promise<FoundFirewall | null> {
   // The library reads the first page only.
   const listed = await layer.listAll('/firewalls', 'firewalls');
   const found = listed.map((item) => fields(item, 'firewall')).find((item) => item.name === name);
@@ -83,37 +111,86 @@ async function findById(layer: RequestLayer, id: string): Promise<FoundFirewall 
   }
 }
 
-async function writable(layer: RequestLayer, name: string): Promise<FoundFirewall> {
+async function existing(layer: RequestLayer, name: string): Promise<FoundFirewall> {
   const found = await find(layer, name);
   if (found === null) throw new ProviderError('NotFound', `there is no firewall ${name}`);
-  if (found.firewall.name.startsWith(controlledPrefix)) {
-    throw new ProviderError('Unsupported', `firewall ${name} belongs to the cloud controller, which would undo the change`);
-  }
   return found;
 }
 
-function read(found: Readonly<Record<string, unknown>>): FoundFirewall {
-  const dropletIds = items(found.droplet_ids ?? [], 'droplet ids').map((id) => integer(id, 'droplet id'));
-  const pending = items(found.pending_changes ?? [], 'pending changes');
-  const firewall: Firewall = {
-    id: text(found.id, 'firewall id'),
-    name: text(found.name, 'firewall name'),
-    ports: items(found.inbound_rules ?? [], 'inbound rules')
-      .flatMap(openPort)
-      .sort(),
-    nodes: dropletIds.map(providerIDOf).sort(),
-    pending: pending.length > 0 || found.status === 'waiting',
-  };
-  return { firewall, dropletIds };
+/**
+ * The two that DigitalOcean Kubernetes keeps for a cluster, which is named by its id: its cloud controller opens the ports of NodePort and LoadBalancer
+ * Services in the first one and undoes all other changes within minutes (digitalocean-cloud-controller-manager issue 911); the second is for traffic
+ * among the nodes.
+ */
+const controlled = /^k8s-(public-access-.+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-worker)$/;
+
+/** Also where nothing is to be changed yet: what is found is found in order to be written to. */
+function refuseControlled(name: string): void {
+  if (!controlled.test(name)) return;
+  throw new ProviderError(
+    'Unsupported',
+    `firewall ${name} is kept by the cloud controller of DigitalOcean Kubernetes, which undoes changes: make a firewall beside it and name that`,
+  );
 }
 
-/** `tcp/80` for a rule that opens one port to everybody and to nobody else; nothing for other rules. */
-function openPort(value: unknown): string[] {
-  const rule = fields(value, 'rule');
-  const sources = Object.entries(fields(rule.sources, 'rule sources')).filter(([, list]) => Array.isArray(list) && list.length > 0);
-  const [kind, addresses] = sources[0] ?? [];
-  if (sources.length !== 1 || kind !== 'addresses') return [];
-  const everybody = JSON.stringify([...items(addresses, 'addresses')].sort()) === JSON.stringify(anywhere);
-  const port = text(rule.ports, 'rule ports');
-  return everybody && /^[1-9]\d*$/.test(port) ? [`${text(rule.protocol, 'rule protocol')}/${port}`] : [];
+function read(found: Readonly<Record<string, unknown>>): FoundFirewall {
+  const rules = items(found.inbound_rules ?? [], 'inbound rules').map(readRule);
+  return {
+    id: text(found.id, 'firewall id'),
+    name: text(found.name, 'firewall name'),
+    rules,
+    ruleCount: rules.length + items(found.outbound_rules ?? [], 'outbound rules').length,
+    dropletIds: items(found.droplet_ids ?? [], 'droplet ids').map((id) => integer(id, 'droplet id')),
+    tags: items(found.tags ?? [], 'tags').map((tag) => text(tag, 'tag')),
+    // Only `succeeded` says that every droplet has the rules; `failed` that some droplet has them not.
+    pending: found.status !== 'succeeded' || items(found.pending_changes ?? [], 'pending changes').length > 0,
+  };
+}
+
+const shown = ({ id, name, rules, pending }: FoundFirewall): Omit<Firewall, 'nodes'> => ({
+  id,
+  name,
+  ports: [...new Set(rules.flatMap(({ opens }) => opens ?? []))].sort(),
+  pending,
+});
+
+// ---------------------------------------------------------------- droplets
+
+/** All droplets in it, however they came in. */
+const covered = async (layer: RequestLayer, firewall: FoundFirewall): Promise<readonly number[]> => [
+  ...new Set([...firewall.dropletIds, ...(await taggedDroplets(layer, firewall))]),
+];
+
+async function taggedDroplets(layer: RequestLayer, { tags }: FoundFirewall): Promise<readonly number[]> {
+  const ids: number[] = [];
+  for (const tag of tags) {
+    const listed = await layer.listAll('/droplets', 'droplets', { tag_name: tag });
+    ids.push(...listed.map((item) => integer(fields(item, 'droplet').id, 'droplet id')));
+  }
+  return ids;
+}
+
+/** A droplet may have been destroyed since it was looked for. The refusal names it no better than a missing firewall, so each is asked for.
+ *  @throws ProviderError Unavailable when that is why `write` was refused */
+async function unlessGone(layer: RequestLayer, ids: readonly number[], write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (!(error instanceof ProviderError) || (error.kind !== 'NotFound' && error.kind !== 'Invalid')) throw error;
+    const gone: number[] = [];
+    for (const id of ids) if (!(await exists(layer, id))) gone.push(id);
+    if (gone.length === 0) throw error;
+    const which = gone.length === 1 ? `droplet ${gone[0]} does` : `droplets ${gone.join(', ')} do`;
+    throw new ProviderError('Unavailable', `${which} not exist any more (${error.message})`, { cause: error });
+  }
+}
+
+async function exists(layer: RequestLayer, id: number): Promise<boolean> {
+  try {
+    await layer.get(`/droplets/${id}`);
+    return true;
+  } catch (error) {
+    if (error instanceof ProviderError && error.kind === 'NotFound') return false;
+    throw error;
+  }
 }

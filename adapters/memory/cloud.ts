@@ -69,9 +69,10 @@ export class MemoryCloud extends MemoryServices {
     this.#nodes.set(node, region);
   }
 
-  /** The machine is gone; its addresses are held by nobody. */
+  /** The machine is gone: its addresses are held by nobody, and no firewall covers it. */
   removeNode(node: ProviderID): void {
     this.#nodes.delete(node);
+    this.leaveFirewalls(node);
     for (const held of this.#addresses.values()) if (held.providerID === node) this.#move(held, null);
   }
 

@@ -4,9 +4,9 @@ import { familyOf } from '../../machines/address.ts';
 import type { Address, ObservedAddress } from '../../machines/types.ts';
 import { type CloudSettings, MemoryCloud } from './cloud.ts';
 import { type Faults, faultPlan } from './faults.ts';
+import type { CloudChange } from './firewalls.ts';
 import type { Duration } from './random.ts';
 import { isSentWrite, type LoggedCall, type ProcessOptions, requests, type Send, type Verb, type Wire } from './requests.ts';
-import type { CloudChange } from './services.ts';
 
 export interface MemoryProviderOptions extends CloudSettings {
   /** Default `memory`. */

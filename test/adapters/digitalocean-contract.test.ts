@@ -18,6 +18,13 @@ const faultFor: Readonly<Record<Exclude<NextCall, 'refusedConnection'>, FaultSpe
 const dropletOf = (providerID: ProviderID): number => Number(providerID.slice('digitalocean://'.length));
 const nodeOf = (dropletId: number): ProviderID => `digitalocean://${dropletId}` as ProviderID;
 
+/** `tcp/80` or `tcp/80@10.0.0.0/8+192.0.2.0/24` as the API has it, with more sources where a test wants them. */
+function ruleFor(port: string, more: object = {}): unknown {
+  const [rule = '', from] = port.split('@', 2);
+  const [protocol, ports] = rule.split('/', 2);
+  return { protocol, ports, sources: { addresses: from?.split('+') ?? ['0.0.0.0/0', '::/0'], ...more } };
+}
+
 async function harness(addressAPI: 'reserved_ips' | 'floating_ips'): Promise<ProviderHarness> {
   const { simulator, provider, close } = await startTestBed({ addressAPI }, { rateLimit: { perHour: 100_000, perMinute: 100_000 } });
   const post = async (path: string, body: unknown): Promise<void> => {
@@ -53,14 +60,22 @@ async function harness(addressAPI: 'reserved_ips' | 'floating_ips'): Promise<Pro
     },
     heal: () => simulator.listenAgain(),
     writes: () => simulator.calls.select({ writes: true }).length,
-    addFirewall: (name, ports, nodes) => {
-      const rules = ports.map((port) => {
-        const [protocol, number] = port.split('/');
-        return { protocol, ports: number, sources: { addresses: ['0.0.0.0/0', '::/0'] } };
-      });
-      const foreign = { protocol: 'tcp', ports: '9100', sources: { addresses: ['10.0.0.0/8'] } };
-      return post('/v2/firewalls', { name, inbound_rules: [...rules, foreign], droplet_ids: nodes.map(dropletOf) });
+    addFirewall: async (name, ports, nodes, { others = 1, mixed = [], tagged = [] } = {}) => {
+      if (mixed.length > 0) await post('/v2/tags', { name: 'elsewhere' });
+      for (const node of tagged) simulator.tagDroplet(dropletOf(node), `in-${name}`);
+      const rules = [
+        ...ports.map((port) => ruleFor(port)),
+        ...mixed.map((port) => ruleFor(port, { tags: ['elsewhere'] })),
+        ...Array.from({ length: others }, (_, i) => ({
+          protocol: 'tcp',
+          ports: `9100-92${10 + i}`,
+          sources: { addresses: ['10.0.0.0/8'] },
+        })),
+      ];
+      const tags = tagged.length > 0 ? { tags: [`in-${name}`] } : {};
+      await post('/v2/firewalls', { name, inbound_rules: rules, droplet_ids: nodes.map(dropletOf), ...tags });
     },
+    setFirewallMs: (ms) => simulator.setFirewallMs(ms),
     proxies: false,
     addZone: async (zone) => {
       await post('/v2/domains', { name: zone });

@@ -41,6 +41,16 @@ export interface DNSHarness {
   close(): Promise<void>;
 }
 
+/** What is in a firewall that its ports and nodes do not tell. */
+export interface ForeignRules {
+  /** Rules that no text of a port says. One when it is not said, and no test may lose it. */
+  readonly others?: number;
+  /** Ports open to everybody by rules that name others besides. */
+  readonly mixed?: readonly string[];
+  /** Nodes that a tag brings in. */
+  readonly tagged?: readonly ProviderID[];
+}
+
 /** The world behind a provider, as a test arranges and inspects it: not through the provider. */
 export interface ProviderHarness extends DNSHarness {
   /** A region that exists, and another one. */
@@ -55,8 +65,10 @@ export interface ProviderHarness extends DNSHarness {
   setQuota(addresses: number): void;
   /** Resolves once every accepted change shows. */
   settle(): Promise<void>;
-  /** A firewall with these open ports (`tcp/80`), and one rule that is not ours. */
-  addFirewall(name: string, ports: readonly string[], nodes: readonly ProviderID[]): Promise<void>;
+  /** A firewall with these open ports (`tcp/80`) and nodes. */
+  addFirewall(name: string, ports: readonly string[], nodes: readonly ProviderID[], foreign?: ForeignRules): Promise<void>;
+  /** From now on a firewall change stays pending for so long, or a little longer. */
+  setFirewallMs(ms: number): void;
 }
 
 /** What a test of the suite finds set up: read anew by each test. */

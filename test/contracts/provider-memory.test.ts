@@ -51,7 +51,9 @@ describeProvider('in memory', async () => {
     },
     heal: async () => faults.clear(),
     writes: () => provider.writes().length,
-    addFirewall: async (name, ports, nodes) => cloud.addFirewall(name, ports, nodes),
+    addFirewall: async (name, ports, nodes, { others = 1, mixed = [], tagged = [] } = {}) =>
+      cloud.addFirewall(name, ports, nodes, { otherRules: others, mixed, tagged }),
+    setFirewallMs: (ms) => cloud.setFirewallMs(ms),
     proxies: true,
     addZone: async (zone) => {
       cloud.addZone(zone, `id-of-${zone}`);

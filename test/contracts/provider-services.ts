@@ -53,6 +53,128 @@ export function describeFirewalls(stage: Stage): void {
       expect(stage.world.writes()).toBe(before);
     });
 
+    test('open a port to some sources only, as one rule for them, beside the one for everybody', async () => {
+      const { a } = stage.pair();
+      const some = { ...web, sources: ['198.51.100.0/24', '10.0.0.0/8'] };
+      const six = { ...web, sources: ['2001:db8::/32'] };
+      await stage.world.addFirewall('front', ['tcp/22', 'tcp/443@10.0.0.0/8'], [a]);
+      await stage.provider.addRoutedIPFirewallPort('front', [web, some, six], call);
+      const opened = (await stage.provider.findRoutedIPFirewall('front', call))?.ports;
+      expect(opened).toEqual(
+        ['tcp/22', 'tcp/443@10.0.0.0/8', 'tcp/80', 'tcp/80@10.0.0.0/8+198.51.100.0/24', 'tcp/80@2001:db8::/32'].sort(),
+      );
+      await stage.provider.deleteRoutedIPFirewallPort('front', [{ ...some, sources: [...some.sources].reverse() }, web], call);
+      const left = (await stage.provider.findRoutedIPFirewall('front', call))?.ports;
+      expect(left).toEqual(['tcp/22', 'tcp/443@10.0.0.0/8', 'tcp/80@2001:db8::/32'].sort());
+    });
+
+    test('do not get a port a second time whose order of sources differs', async () => {
+      await stage.world.addFirewall('front', ['tcp/80@10.0.0.0/8+192.0.2.0/24'], []);
+      const before = stage.world.writes();
+      await stage.provider.addRoutedIPFirewallPort('front', [{ ...web, sources: ['192.0.2.0/24', '10.0.0.0/8'] }], call);
+      expect(stage.world.writes()).toBe(before);
+    });
+
+    test('count a port as open that a rule opens to everybody and to others by name, and never close it', async () => {
+      await stage.world.addFirewall('front', ['tcp/22'], [], { mixed: ['tcp/80'] });
+      const before = stage.world.writes();
+      await stage.provider.addRoutedIPFirewallPort('front', [web], call);
+      await stage.provider.deleteRoutedIPFirewallPort('front', [web], call);
+      expect(stage.world.writes()).toBe(before);
+      expect((await stage.provider.findRoutedIPFirewall('front', call))?.ports).toEqual(['tcp/22', 'tcp/80']);
+    });
+
+    test('close of a port only the rule that says it alone', async () => {
+      await stage.world.addFirewall('front', ['tcp/22', 'tcp/80'], [], { mixed: ['tcp/80'] });
+      const before = stage.world.writes();
+      await stage.provider.deleteRoutedIPFirewallPort('front', [web], call);
+      expect(stage.world.writes()).toBe(before + 1);
+      expect((await stage.provider.findRoutedIPFirewall('front', call))?.ports).toEqual(['tcp/22', 'tcp/80']);
+    });
+
+    test('cover nodes that a tag brings in, which are not added and not removed', async () => {
+      const { a, b } = stage.pair();
+      await stage.world.addFirewall('front', ['tcp/22'], [a], { tagged: [b] });
+      expect((await stage.provider.findRoutedIPFirewall('front', call))?.nodes).toEqual([a, b].sort());
+      const before = stage.world.writes();
+      await stage.provider.addRoutedIPFirewallNode('front', [b], call);
+      await stage.provider.deleteRoutedIPFirewallNode('front', [b], call);
+      expect(stage.world.writes()).toBe(before);
+      expect((await stage.provider.findRoutedIPFirewall('front', call))?.nodes).toEqual([a, b].sort());
+    });
+
+    test('take 50 rules, foreign ones among them, and no more', async () => {
+      const ports = Array.from({ length: 48 }, (_, i) => `tcp/${1000 + i}`);
+      await stage.world.addFirewall('front', ports, []);
+      const error = await expectKind(stage.provider.addRoutedIPFirewallPort('front', [web, quic], call), 'Invalid');
+      expect(error.message).toMatch(/front.* 49 rules.* 2 more.* 50/);
+      expect((await stage.provider.findRoutedIPFirewall('front', call))?.ports).toEqual([...ports].sort());
+      await stage.provider.addRoutedIPFirewallPort('front', [quic], call);
+      expect((await stage.provider.findRoutedIPFirewall('front', call))?.ports).toContain('udp/443');
+      const present = { port: 1000, protocol: 'TCP' } as const;
+      await stage.provider.addRoutedIPFirewallPort('front', [present, quic], call);
+    });
+
+    test('take ten nodes, besides those that a tag brings in, and no more', async () => {
+      const nodes = Array.from({ length: 12 }, () => stage.world.addNode(stage.here)).sort();
+      await stage.world.addFirewall('front', ['tcp/22'], nodes.slice(0, 9), { tagged: nodes.slice(11) });
+      const error = await expectKind(stage.provider.addRoutedIPFirewallNode('front', nodes.slice(8, 11), call), 'Invalid');
+      expect(error.message).toMatch(/front.* 9 .* 2 more.* 10/);
+      await stage.provider.addRoutedIPFirewallNode('front', [...nodes.slice(0, 10), ...nodes.slice(11)], call);
+      const covered = (await stage.provider.findRoutedIPFirewall('front', call))?.nodes;
+      expect(covered).toEqual([...nodes.slice(0, 10), ...nodes.slice(11)].sort());
+    });
+
+    test('keep their last rule', async () => {
+      await stage.world.addFirewall('front', ['tcp/80', 'udp/443'], [], { others: 0 });
+      await stage.provider.deleteRoutedIPFirewallPort('front', [quic], call);
+      await expectKind(stage.provider.deleteRoutedIPFirewallPort('front', [web], call), 'Invalid');
+      expect((await stage.provider.findRoutedIPFirewall('front', call))?.ports).toEqual(['tcp/80']);
+    });
+
+    test('lose their last port when rules of others stay', async () => {
+      await stage.world.addFirewall('front', ['tcp/80'], []);
+      await stage.provider.deleteRoutedIPFirewallPort('front', [web], call);
+      expect((await stage.provider.findRoutedIPFirewall('front', call))?.ports).toEqual([]);
+    });
+
+    test('do not get a node that vanished after it was looked for: Unavailable names it, nothing is changed', async () => {
+      const { a, b } = stage.pair();
+      await stage.world.addFirewall('front', ['tcp/22'], []);
+      expect(await stage.provider.findNode(b, call)).toBe('present');
+      stage.world.removeNode(b);
+      const error = await expectKind(stage.provider.addRoutedIPFirewallNode('front', [a, b], call), 'Unavailable');
+      expect(error.message).toContain(b.slice(b.lastIndexOf('/') + 1));
+      expect((await stage.provider.findRoutedIPFirewall('front', call))?.nodes).toEqual([]);
+      await stage.provider.addRoutedIPFirewallNode('front', [a], call);
+      expect((await stage.provider.findRoutedIPFirewall('front', call))?.nodes).toEqual([a]);
+    });
+
+    test('lose a node whose machine is gone, and removing it changes nothing', async () => {
+      const { a, b } = stage.pair();
+      await stage.world.addFirewall('front', ['tcp/22'], [a, b]);
+      stage.world.removeNode(b);
+      const before = stage.world.writes();
+      await stage.provider.deleteRoutedIPFirewallNode('front', [b], call);
+      expect(stage.world.writes()).toBe(before);
+      expect((await stage.provider.findRoutedIPFirewall('front', call))?.nodes).toEqual([a]);
+    });
+
+    test('are pending from a change on until it is applied', async () => {
+      const { a, b } = stage.pair();
+      await stage.world.addFirewall('front', ['tcp/22'], [a]);
+      await stage.world.settle();
+      const pending = async () => (await stage.provider.findRoutedIPFirewall('front', call))?.pending;
+      expect(await pending()).toBe(false);
+      stage.world.setFirewallMs(500);
+      await stage.provider.addRoutedIPFirewallNode('front', [b], call);
+      expect(await pending()).toBe(true);
+      await stage.world.settle();
+      expect(await pending()).toBe(false);
+      await stage.provider.deleteRoutedIPFirewallPort('front', [web], call);
+      expect(await pending()).toBe(false);
+    });
+
     test('that do not exist are NotFound, and none is made', async () => {
       await expectKind(stage.provider.addRoutedIPFirewallPort('front', [web], call), 'NotFound');
       expect(await stage.provider.findRoutedIPFirewall('front', call)).toBe(null);

@@ -1,0 +1,132 @@
+import { ProviderError } from '../../actors/errors.ts';
+import type { Clock, Firewall } from '../../actors/ports.ts';
+import { portText } from '../../machines/port.ts';
+import type { Port, ProviderID } from '../../machines/types.ts';
+import { type Duration, durationOf } from './random.ts';
+
+/** Of one firewall, as a real provider has them. */
+const MAX_RULES = 50;
+const MAX_NODES = 10;
+
+/** What is in a firewall besides the rules and nodes of which ours are a part: somebody else's. */
+export interface ForeignContent {
+  /** Rules that no port text can say: ranges, outbound ones. They count for the limit. Default 0. */
+  readonly otherRules?: number;
+  /** Ports that a rule opens to everybody and to others by name: open, but not ours to close. */
+  readonly mixed?: readonly string[];
+  /** Nodes that are in it by a tag: covered, but not by anything that could be added or removed here. */
+  readonly tagged?: readonly ProviderID[];
+}
+
+interface CloudFirewall extends Required<Omit<ForeignContent, 'tagged'>> {
+  readonly ports: Set<string>;
+  readonly nodes: Set<ProviderID>;
+  readonly tagged: Set<ProviderID>;
+  pendingUntil: number;
+}
+
+/** Whether a request had anything to change. */
+export type CloudChange = 'changed' | 'unchanged';
+
+const idOf = (name: string): string => `firewall-${name}`;
+
+/** The firewalls of a cloud account in memory. @throws ProviderError as a real one answers. */
+export class MemoryFirewalls {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #firewalls = new Map<string, CloudFirewall>();
+  #changeMs: Duration;
+
+  constructor(clock: Clock, changeMs: Duration, random: () => number) {
+    this.#clock = clock;
+    this.#changeMs = changeMs;
+    this.#random = random;
+  }
+
+  add(name: string, ports: readonly string[], nodes: readonly ProviderID[], foreign: ForeignContent): void {
+    const { otherRules = 0, mixed = [], tagged = [] } = foreign;
+    const sets = { ports: new Set(ports), nodes: new Set(nodes), tagged: new Set(tagged) };
+    this.#firewalls.set(name, { ...sets, otherRules, mixed, pendingUntil: 0 });
+  }
+
+  /** From now on a change stays pending for so long. */
+  setChangeMs(changeMs: Duration): void {
+    this.#changeMs = changeMs;
+  }
+
+  find(nameOrId: string): Firewall | null {
+    const found = this.#named(nameOrId);
+    if (found === null) return null;
+    const [name, { ports, nodes, mixed, tagged, pendingUntil }] = found;
+    return {
+      id: idOf(name),
+      name,
+      ports: [...new Set([...ports, ...mixed])].sort(),
+      nodes: [...new Set([...nodes, ...tagged])].sort(),
+      pending: this.#clock.monotonic() < pendingUntil,
+    };
+  }
+
+  open(name: string, ports: readonly Port[]): CloudChange {
+    const firewall = this.#existing(name);
+    const missing = new Set(ports.map(portText).filter((port) => !firewall.ports.has(port) && !firewall.mixed.includes(port)));
+    const present = rulesOf(firewall);
+    if (missing.size > 0 && present + missing.size > MAX_RULES)
+      throw refused(name, `it has ${present} rules and needs ${missing.size} more, and ${MAX_RULES} are allowed`);
+    return this.#changed(firewall, missing, (port) => firewall.ports.add(port));
+  }
+
+  close(name: string, ports: readonly Port[]): CloudChange {
+    const firewall = this.#existing(name);
+    const present = new Set(ports.map(portText).filter((port) => firewall.ports.has(port)));
+    if (present.size > 0 && present.size === rulesOf(firewall)) throw refused(name, 'its last rule stays');
+    return this.#changed(firewall, present, (port) => firewall.ports.delete(port));
+  }
+
+  /** @param exists whether the account has the node */
+  cover(name: string, nodes: readonly ProviderID[], exists: (node: ProviderID) => boolean): CloudChange {
+    const firewall = this.#existing(name);
+    const missing = new Set(nodes.filter((node) => !firewall.nodes.has(node) && !firewall.tagged.has(node)));
+    const gone = [...missing].filter((node) => !exists(node));
+    if (gone.length > 0) throw new ProviderError('Unavailable', `firewall ${name}: ${gone.join(', ')} does not exist any more`);
+    const present = firewall.nodes.size;
+    if (missing.size > 0 && present + missing.size > MAX_NODES)
+      throw refused(name, `it has ${present} nodes and needs ${missing.size} more, and ${MAX_NODES} are allowed`);
+    return this.#changed(firewall, missing, (node) => firewall.nodes.add(node));
+  }
+
+  uncover(name: string, nodes: readonly ProviderID[]): CloudChange {
+    const firewall = this.#existing(name);
+    const present = new Set(nodes.filter((node) => firewall.nodes.has(node)));
+    return this.#changed(firewall, present, (node) => firewall.nodes.delete(node));
+  }
+
+  /** A machine that is gone is in no firewall. */
+  forget(node: ProviderID): void {
+    for (const { nodes, tagged } of this.#firewalls.values()) {
+      nodes.delete(node);
+      tagged.delete(node);
+    }
+  }
+
+  #changed<T>(firewall: CloudFirewall, items: ReadonlySet<T>, change: (item: T) => void): CloudChange {
+    if (items.size === 0) return 'unchanged';
+    for (const item of items) change(item);
+    firewall.pendingUntil = this.#clock.monotonic() + durationOf(this.#changeMs, this.#random);
+    return 'changed';
+  }
+
+  #named(nameOrId: string): readonly [string, CloudFirewall] | null {
+    return [...this.#firewalls].find(([name]) => name === nameOrId || idOf(name) === nameOrId) ?? null;
+  }
+
+  #existing(nameOrId: string): CloudFirewall {
+    const found = this.#named(nameOrId);
+    if (found === null) throw new ProviderError('NotFound', `firewall ${nameOrId}: not found`);
+    return found[1];
+  }
+}
+
+const rulesOf = ({ ports, mixed, otherRules }: CloudFirewall): number => ports.size + mixed.length + otherRules;
+
+const refused = (name: string, why: string): ProviderError => new ProviderError('Invalid', `firewall ${name}: ${why}`);
