@@ -134,7 +134,7 @@ describe('the endpoints of a Service', () => {
   });
 
   test('are read as before from a server that took its newer version back before it was read', async () => {
-    const { seen, simulator, source, watching } = await following(
+    const { seen, simulator, source, log, watching } = await following(
       (cluster) => {
         web(cluster);
         cluster.store.create(sliceObject('web-1', 'web', ['x@a'], 'v1beta1'));
@@ -152,7 +152,9 @@ describe('the endpoints of a Service', () => {
     const slice = sliceObject('web-1', 'web', ['x@a', 'y@b'], 'v1beta1');
     simulator.store.patch(refOf(slice), { endpoints: slice.endpoints ?? [] });
     await waitFor('the change', () => seen.endpoints() === 'x@a,?@b');
-    await waitFor('it is tried no more', () => simulator.requests.at(-1)?.path.includes(`${BETA}/namespaces`) === true);
+    const turns = () => log.lines.filter((line) => line.includes('read from another API')).map((line) => line.includes(BETA));
+    await waitFor('it is given up', () => turns().length === 3);
+    expect(turns()).toEqual([true, false, true]);
     const tried = asked(simulator, `${V1}/namespaces`);
     for (let round = 0; round < 10; round += 1) {
       const endpoints = sliceObject('web-1', 'web', [`x@n${round}`], 'v1beta1').endpoints ?? [];
@@ -188,9 +190,10 @@ describe('the endpoints of a Service', () => {
     });
     await waitFor('the pool', () => seen.facts.has('pool'));
     await waitFor('it was asked again', () => asks === 2);
-    expect(seen.facts.has('rip')).toBe(false);
     expect(started).toBe(false);
+    await waitFor('all else is known', () => source.missing().length === 1);
     expect(source.missing()).toEqual([expect.stringContaining('404')]);
+    expect(seen.facts.has('rip')).toBe(false);
     told.resolve();
     await start;
     expect(seen.endpoints()).toBe('x@a');
