@@ -68,6 +68,7 @@ export class Supervisor {
   /** Counts changes of leadership: an opening that is overtaken gives up. */
   #round = 0;
   #opening: Promise<void> = Promise.resolve();
+  #wake: () => void = () => undefined;
   #synced = false;
   #runId: string | null = null;
   #storeError: string | null = 'not asked yet';
@@ -133,6 +134,7 @@ export class Supervisor {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#alarms.cancel();
+    this.#wake();
     this.#round += 1;
     const { settings } = this.#ports;
     // Jobs first: an assign that is under way ends, and its outcome is heard while the leader still stands.
@@ -249,9 +251,20 @@ export class Supervisor {
         this.#openError = error instanceof Error ? error.message : String(error);
         if (this.#takingOverSince !== null) this.#takingOverSince = this.#ports.clock.monotonic();
         this.#ports.log.warn('the records could not be taken over yet', { attempt, error: this.#openError });
-        await new Promise<void>((resolve) => this.#ports.clock.after(Math.min(500 * attempt, 5000), resolve));
+        await this.#pause(Math.min(500 * attempt, 5000));
       }
     }
+  }
+
+  /** Ends early when the process is to stop. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#ports.clock.after(ms, resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
   }
 
   async #openOnce(memory: Memory | null, round: number): Promise<void> {

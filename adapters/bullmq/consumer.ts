@@ -1,14 +1,17 @@
 import { DelayedError, type Queue, Worker, type WorkerOptions } from 'bullmq';
+import type { Redis } from 'ioredis';
 import { Fenced } from '../../actors/errors.ts';
 import type { ActiveJob, Clock, Consumer, JobStep, Json } from '../../actors/ports.ts';
+import { endForGood, withCopies } from './connections.ts';
 import type { BullJob, JobData } from './job-data.ts';
 
 type Time = Pick<Clock, 'now' | 'monotonic'>;
 
 /** A worker that knows since when its locks hold. BullMQ renews them by itself at half of their time. */
 class RenewingWorker extends Worker<JobData, null> {
-  /** Token of a run → monotonic time at which its last successful renewal was sent. */
+  /** Token of each run that goes on → monotonic time at which its last successful renewal was sent. */
   readonly renewed = new Map<string, number>();
+  #onIdle = (): void => undefined;
   #time: Time;
   #renews = true;
 
@@ -27,6 +30,7 @@ class RenewingWorker extends Worker<JobData, null> {
         return await handle(job, token);
       } finally {
         this.renewed.delete(token);
+        if (this.renewed.size === 0) this.#onIdle();
       }
     };
     this.run().catch((error: unknown) => this.emit('error', error instanceof Error ? error : new Error(String(error))));
@@ -43,6 +47,14 @@ class RenewingWorker extends Worker<JobData, null> {
     return [...lost];
   }
 
+  /** Resolves once no job runs here and none has begun within `ms`: what BullMQ still waits for by then is an answer of Redis. */
+  async idle(ms: number): Promise<void> {
+    do {
+      if (this.renewed.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+      await new Promise((resolve) => setTimeout(resolve, ms).unref());
+    } while (this.renewed.size > 0);
+  }
+
   /** Leaves the jobs that still run to others, whose turn comes when the locks run out; nothing of this worker keeps the process alive. */
   async abandon(): Promise<void> {
     this.#renews = false;
@@ -54,19 +66,24 @@ class RenewingWorker extends Worker<JobData, null> {
 export interface ConsumerOptions {
   /** For calls that must not wait. */
   readonly queue: Queue<JobData, null>;
-  readonly worker: WorkerOptions & { readonly lockDuration: number };
+  readonly worker: Omit<WorkerOptions, 'connection'> & { readonly lockDuration: number };
+  /** Waits for Redis, and may be shared. */
+  readonly connection: Redis;
   readonly time: Time;
   /** Runs a call on the fail-fast connection. @throws Unreachable */
   readonly call: <T>(what: string, run: () => Promise<T>) => Promise<T>;
   readonly onTrouble: (message: string) => void;
 }
 
-/** Runs the jobs of a queue until closed. An outage of Redis does not end it. */
+/** How long Redis has to take the last results while a consumer closes, ms. Without them the jobs run again elsewhere, as they do when it is away. */
+const FAREWELL_MS = 1_000;
+
+/** Runs the jobs of a queue until closed. An outage of Redis does not end it, nor does it keep it from closing. */
 export const consumeQueue = (
   run: (job: ActiveJob) => Promise<JobStep>,
-  { queue, worker: options, time, call, onTrouble }: ConsumerOptions,
+  { queue, worker: options, connection, time, call, onTrouble }: ConsumerOptions,
 ): Consumer => {
-  const worker = new RenewingWorker(queue.name, options, time);
+  const { made: worker, copies } = withCopies(connection, () => new RenewingWorker(queue.name, { ...options, connection }, time));
   // Without a listener an error event would end the process.
   worker.on('error', (error) => onTrouble(`queue ${queue.name}: ${error.message}`));
 
@@ -122,9 +139,11 @@ export const consumeQueue = (
       const late = new Promise<false>((resolve) => {
         timer = setTimeout(() => resolve(false), graceMs);
       });
-      const ended = await Promise.race([closed, late]);
+      const idle = worker.idle(FAREWELL_MS).then(() => false);
+      const ended = await Promise.race([closed, late, idle]);
       clearTimeout(timer);
       if (!ended) await worker.abandon();
+      for (const copy of copies) endForGood(copy);
     },
   };
 };

@@ -1,6 +1,7 @@
 import { type JobsOptions, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Clock, Consumer, JobQueue, NewJob, Queues } from '../../actors/ports.ts';
+import { endForGood } from './connections.ts';
 import { consumeQueue } from './consumer.ts';
 import { assertJobId, type JobData } from './job-data.ts';
 
@@ -71,8 +72,8 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
     patient ??= options.connectPatient();
     const consumer = consumeQueue(run, {
       queue: bull(name),
+      connection: patient,
       worker: {
-        connection: patient,
         prefix,
         concurrency,
         lockDuration: lockDurationMs,
@@ -86,7 +87,12 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
       onTrouble,
     });
     consumers.add(consumer);
-    return consumer;
+    return {
+      close: async (graceMs) => {
+        await consumer.close(graceMs);
+        consumers.delete(consumer);
+      },
+    };
   };
 
   return {
@@ -119,7 +125,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
     close: async () => {
       await Promise.all([...consumers].map((consumer) => consumer.close(0)));
       await Promise.all([...queues.values()].map((queue) => queue.close()));
-      patient?.disconnect();
+      if (patient !== null) endForGood(patient);
     },
   };
 };

@@ -1,11 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import type { FaultSpec } from '../../simulator/digitalocean/faults.ts';
 import { movedFrom, staged } from './served.ts';
+import type { Stage } from './stage.ts';
 
 /** Where the assignment stands when the operator is asked to stop, by what makes it last. */
 const STANDS: Readonly<Record<string, FaultSpec>> = {
   'while the provider has not answered the call yet': { kind: 'latency', ms: 1_000, match: { method: 'POST', path: '/actions$' } },
   'while the action of the provider goes on': { kind: 'slowAction', ms: 2_500, match: { method: 'POST', path: '/actions$' } },
+};
+
+/** What has become of Redis when the operator is asked to stop. */
+const AWAY: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
+  'has gone': (stage) => stage.redis.crash(),
+  hangs: (stage) => stage.redis.freeze(),
 };
 
 /** What Kubernetes gives a container by default before it kills it, ms. */
@@ -14,7 +21,7 @@ const GRACE_MS = 30_000;
 const SECONDS_MS = 10_000;
 
 /** A clean stop in the middle of an assignment: neither lost, nor made twice, nor waited for. */
-export const stopScenarios = () =>
+export const stopScenarios = () => {
   describe('an operator that is asked to stop in the middle of an assignment', () => {
     const { served } = staged();
 
@@ -41,3 +48,26 @@ export const stopScenarios = () =>
       });
     }
   });
+
+  describe('an operator that is asked to stop', () => {
+    const { served } = staged();
+
+    for (const [what, takeAway] of Object.entries(AWAY)) {
+      for (const noticed of [false, true]) {
+        test(`ends cleanly within its grace when Redis ${what}${noticed ? ' and it has given the lead away' : ''}`, async () => {
+          const { stage, operator } = await served();
+          const isReady = async (): Promise<boolean> => (await operator.metrics('/readyz')).status === 200;
+          expect(await isReady()).toBe(true);
+          await takeAway(stage);
+          if (noticed) await stage.until('it has given the lead away', () => operator.log.some(({ msg }) => msg === 'leads no longer'));
+          const killer = setTimeout(() => operator.kill('SIGKILL'), GRACE_MS);
+          expect([await operator.stop(), operator.signal()]).toEqual([0, null]);
+          clearTimeout(killer);
+          expect(operator.log.filter(({ level }) => level === 'error')).toEqual([]);
+          expect(operator.noise).toEqual([]);
+          await stage.redis.thaw();
+        });
+      }
+    }
+  });
+};

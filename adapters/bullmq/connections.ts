@@ -1,0 +1,25 @@
+import type { Redis } from 'ioredis';
+
+/** Ends a connection whatever it is doing. Being asked to disconnect alone, one that is about to connect again does so, for ever: BullMQ asks once. */
+export function endForGood(redis: Redis): void {
+  redis.options.retryStrategy = () => null;
+  // Whoever listened may have gone; without a listener an error is printed.
+  redis.on('error', () => undefined);
+  redis.disconnect();
+}
+
+/** What `make` answers, with the copies of the connection that were made meanwhile: BullMQ copies it for each worker, to block on, and tells nobody. */
+export function withCopies<T>(redis: Redis, make: () => T): { readonly made: T; readonly copies: readonly Redis[] } {
+  const copies: Redis[] = [];
+  const { duplicate } = redis;
+  redis.duplicate = (override) => {
+    const copy = duplicate.call(redis, override);
+    copies.push(copy);
+    return copy;
+  };
+  try {
+    return { made: make(), copies };
+  } finally {
+    redis.duplicate = duplicate;
+  }
+}
