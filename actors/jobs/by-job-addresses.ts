@@ -5,7 +5,7 @@ import { ProviderError } from '../errors.ts';
 import type { JobMessage, JobRequest } from '../ports/job-driver.ts';
 import { again, done, type JobBodies, type JobBody, type JobContext, type JobResult } from './body.ts';
 import { asJson, contradiction, failureOfJob, follow, progressOf } from './by-job.ts';
-import { create, intendCreate, reconcileCreate } from './by-job-create.ts';
+import { creationJobs } from './by-job-create.ts';
 import { addressRequest } from './job-request.ts';
 
 /** What a chart may say of an address besides. */
@@ -105,21 +105,12 @@ const release: JobBody<'release'> = async (context) => {
   return done({ deleted: true });
 };
 
-/** Where a RoutedIP is bound to the address; its spec is never written. */
-const publish: JobBody<'publish'> = async ({ input, writer }) => {
-  await writer.bindAddress(input.owner, input.address, 'Created');
-  return done({ ips: [input.address], generation: Number.MAX_SAFE_INTEGER });
-};
-
 /** What the Jobs of a class do in the place of the verbs of a provider that are about addresses. */
 export const addressJobs: Partial<JobBodies> = {
   find,
   assign,
   release,
-  intendCreate,
-  create,
-  reconcileCreate,
-  publish,
+  ...creationJobs,
   // Nobody can list: each address is to look for itself.
   verifyAll: async () => done({ addresses: [] }),
 };

@@ -50,17 +50,21 @@ export const progressOf = ({ progress, command }: Pick<JobContext<JobName>, 'pro
 
 export const asJson = (progress: JobProgress): Json => progress as unknown as Json;
 
-/** Follows the Job of `request` to its end: creates it, or goes on with the one that `slot` names. Its end is kept before the Job goes, so that it is
- *  known whatever happens then. @throws ProviderError | Fenced | Unreachable */
+/** Follows the Job of `request` to its end: creates it, or goes on with the one that `slot` names. Its end is kept before the Job is cleared, so that it
+ *  is known whatever happens then. @throws ProviderError | Fenced | Unreachable */
 export async function follow(context: JobContext<JobName>, request: JobRequest, slot: string): Promise<Followed> {
+  const followed = await look(context, request, slot);
+  if (followed.kind === 'ended') await tidy(context, followed.ended);
+  return followed;
+}
+
+/** The same, and the Job stays: it is cleared once what it did is known elsewhere. */
+export async function look(context: JobContext<JobName>, request: JobRequest, slot: string): Promise<Followed> {
   const progress = progressOf(context);
   const before = progress.slots[slot] ?? NO_SLOT;
   const kept = (change: Partial<Slot>): Json =>
     asJson({ ...progress, slots: { ...progress.slots, [slot]: { ...before, busySince: null, ...change } } });
-  if (before.ended) {
-    await tidy(context, before.ended);
-    return { kind: 'ended', ended: before.ended };
-  }
+  if (before.ended) return { kind: 'ended', ended: before.ended };
   const state = await driverOf(context).run(request, before.job, context.fence);
   switch (state.kind) {
     case 'running':
@@ -76,7 +80,6 @@ export async function follow(context: JobContext<JobName>, request: JobRequest, 
     case 'vanished':
       // A refusal of credentials may be put down to former ones: then the job runs once more, with a Job of its own.
       await context.keep(isRefusal(state) ? kept({ job: null }) : kept({ job: state.job, ended: state }));
-      await tidy(context, state);
       return { kind: 'ended', ended: state };
   }
 }
@@ -88,12 +91,17 @@ const isRefusal = (state: Ended): boolean => state.kind === 'failed' && state.ex
 async function tidy(context: JobContext<JobName>, { kind, job }: Ended): Promise<void> {
   if (kind === 'vanished') return;
   await context.fence.read();
+  await unhindered(driverOf(context).clear(job));
+}
+
+/** What is only tidied up may wait: it is tried again, or goes by itself. */
+export const unhindered = async (tidying: Promise<void>): Promise<void> => {
   try {
-    await driverOf(context).clear(job);
+    await tidying;
   } catch (error) {
     if (!(error instanceof ProviderError || error instanceof Unreachable)) throw error;
   }
-}
+};
 
 const inTheWay = (request: JobRequest, what: string): ProviderError =>
   new ProviderError('InProgress', `${request.purpose} (${request.action}) waits: ${what} about the same has not ended`, {

@@ -46,8 +46,11 @@ export interface JobDriver {
   /** Creates the Job of the request, or adopts it when it is there; `known` names the one that an earlier call answered. May be asked as often as one likes:
    *  looking costs less than one request a call. @throws ProviderError | Fenced | Unreachable */
   run(request: JobRequest, known: string | null, fence: Fence): Promise<JobState>;
-  /** Looks at the Job of the request and creates none; null when there is none, be it that there never was one. @throws ProviderError | Unreachable */
+  /** Looks at the Job of the request and creates none; null when there is none. Of a Job that creates this means that there never was one, or that it was
+   *  cleared: others cannot take it away, and what they deleted counts as vanished. @throws ProviderError | Unreachable */
   look(request: JobRequest): Promise<JobState | null>;
   /** Deletes a Job that has ended, with its Pods. One that is gone counts as deleted. @throws ProviderError | Unreachable */
   clear(job: string): Promise<void>;
+  /** Deletes the Jobs that created for this subject: what they made is known now. @throws ProviderError | Unreachable */
+  conclude(subject: string): Promise<void>;
 }

@@ -2,12 +2,12 @@ import { ProviderError } from '../../actors/errors.ts';
 import type { JobTemplates, SecretRef } from '../../actors/ports/directory.ts';
 import type { JobDriver, JobRequest, JobState } from '../../actors/ports/job-driver.ts';
 import type { Clock, Fence } from '../../actors/ports.ts';
-import { isConflict, isNotFound } from './api-error.ts';
 import type { Connection } from './connection.ts';
 import { JobEnds } from './job-ends.ts';
 import { classified, refused } from './job-errors.ts';
 import { inputHash, jobName, labelValue, placeOf, subjectLabel } from './job-names.ts';
-import { readJob, type SeenJob, type SeenPod } from './job-reading.ts';
+import { JobObjects } from './job-objects.ts';
+import type { SeenJob, SeenPod } from './job-reading.ts';
 import { deadlineMsOf, renderJob } from './job-render.ts';
 import { JobWatch } from './job-watch.ts';
 
@@ -28,19 +28,21 @@ export const kubernetesJobDriver =
 class KubernetesJobs implements JobDriver {
   readonly addresses: boolean;
   readonly firewalls: boolean;
-  readonly #options: JobDriverOptions;
+  readonly #clock: Clock;
   readonly #templates: JobTemplates;
   readonly #secrets: readonly SecretRef[];
+  readonly #objects: JobObjects;
   readonly #watch: JobWatch;
   readonly #ends: JobEnds;
 
   constructor(options: JobDriverOptions, templates: JobTemplates, secrets: readonly SecretRef[]) {
-    this.#options = options;
+    this.#clock = options.clock;
     this.#templates = templates;
     this.#secrets = secrets;
     this.addresses = templates.updateRoutedIP !== null;
     this.firewalls = templates.updateFirewall !== null;
     const { namespace, owner } = templates;
+    this.#objects = new JobObjects(options.connection);
     this.#watch = new JobWatch({ ...options, namespace, className: labelValue(owner.name) });
     this.#ends = new JobEnds({ clock: options.clock, watch: this.#watch, namespace });
   }
@@ -66,11 +68,26 @@ class KubernetesJobs implements JobDriver {
     });
   }
 
-  async clear(job: string): Promise<void> {
+  clear(job: string): Promise<void> {
+    return this.#clearing(`delete Job ${job}`, async () => {
+      const seen = await this.#objects.get(job);
+      if (seen) await this.#objects.release(job, seen);
+    });
+  }
+
+  conclude(subject: string): Promise<void> {
+    return this.#clearing(`delete Jobs about ${subject}`, async () => {
+      const jobs = [...(await this.#watch.jobsNow()).values()];
+      const made = jobs.filter((job) => job.action === 'create' && job.subject === subjectLabel(subject) && !this.#ends.isAlive(job));
+      for (const job of made) await this.#objects.release(this.#pathOf(job.name), job);
+    });
+  }
+
+  async #clearing(what: string, work: () => Promise<void>): Promise<void> {
     try {
-      await this.#delete(job, { propagationPolicy: 'Background' });
+      await work();
     } catch (error) {
-      if (!isNotFound(error)) throw refused(error, `delete Job ${job}`, undefined);
+      throw refused(error, what, undefined);
     }
   }
 
@@ -83,17 +100,8 @@ class KubernetesJobs implements JobDriver {
     const { namespace, name } = placeOf(job);
     const isHere = namespace === this.#templates.namespace;
     const recent = isHere ? (await this.#watch.recentJobs()).get(name) : undefined;
-    const seen = recent ?? (isHere ? (await this.#watch.jobsNow()).get(name) : await this.#get(job));
+    const seen = recent ?? (isHere ? (await this.#watch.jobsNow()).get(name) : await this.#objects.get(job));
     return seen ? await this.#ends.stateOf(seen, namespace) : { kind: 'vanished', job };
-  }
-
-  async #get(job: string): Promise<SeenJob | undefined> {
-    try {
-      return readJob(await this.#options.connection.send({ method: 'GET', path: jobPath(job) }));
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
   }
 
   /** What has to end before the Job may be created; null for nothing. Jobs about the same that have ended, and of which nobody wants to hear, go. */
@@ -101,80 +109,50 @@ class KubernetesJobs implements JobDriver {
     const { purpose } = request;
     const subject = subjectLabel(request.subject);
     const about = [...jobs.values()].filter((job) => job.subject === subject && job.purpose === purpose);
-    const alive = about.filter(({ end }) => end === null);
+    const alive = about.filter((job) => this.#ends.isAlive(job));
     for (const job of alive) if (isOutdated(job, request)) await this.#abort(job, fence);
     const [first] = alive;
     if (first) return { kind: 'busy', job: `Job ${this.#pathOf(first.name)}` };
-    const pod = (await this.#watch.podsAbout({ subject, purpose })).find((each) => this.#isAlive(each, request));
+    // Of a Job that is being deleted only its Pods do anything.
+    const pod = (await this.#watch.podsAbout({ subject, purpose })).find((each) => this.#mayRun(each, request));
     if (pod) return { kind: 'busy', job: `Pod ${this.#pathOf(pod.name)}` };
-    for (const job of about) if (job.action !== 'create' && !job.deleting) await this.#sweep(job);
+    for (const job of about) if (isHeard(job, request)) await this.#objects.release(this.#pathOf(job.name), job);
     return null;
   }
 
   /** What it says of its end is not to be believed for ever: the node may be gone. */
-  #isAlive({ ended, goneBy, createdAt }: SeenPod, request: JobRequest): boolean {
+  #mayRun({ ended, goneBy, createdAt }: SeenPod, request: JobRequest): boolean {
     if (ended) return false;
-    return this.#options.clock.now() < (goneBy ?? createdAt + deadlineMsOf(this.#templateOf(request))) + SLACK_MS;
+    return this.#clock.now() < (goneBy ?? createdAt + deadlineMsOf(this.#templateOf(request))) + SLACK_MS;
   }
 
   /** A Job that takes away what may be wanted by now ends before anything else is done. */
-  async #abort({ name, uid, deleting }: SeenJob, fence: Fence): Promise<void> {
-    if (deleting) return;
+  async #abort(job: SeenJob, fence: Fence): Promise<void> {
     await fence.read();
     fence.assertFresh();
-    await this.#delete(this.#pathOf(name), { propagationPolicy: 'Foreground', preconditions: { uid } }).catch(unlessGone);
-  }
-
-  async #sweep({ name, uid }: SeenJob): Promise<void> {
-    await this.#delete(this.#pathOf(name), { propagationPolicy: 'Background', preconditions: { uid } }).catch(unlessGone);
-  }
-
-  async #delete(
-    job: string,
-    options: { readonly propagationPolicy: string; readonly preconditions?: { readonly uid: string } },
-  ): Promise<void> {
-    const body = { kind: 'DeleteOptions', apiVersion: 'v1', ...options };
-    await this.#options.connection.send({ method: 'DELETE', path: jobPath(job), body });
+    await this.#objects.delete(this.#pathOf(job.name), job, 'Foreground');
   }
 
   #templateOf({ purpose, action }: JobRequest): unknown {
     const template = this.#templates[purpose];
-    if (template === null)
-      throw new ProviderError('Unsupported', `${action}: class ${this.#templates.owner.name} has no template ${purpose}`);
-    return template;
+    if (template !== null) return template;
+    throw new ProviderError('Unsupported', `${action}: class ${this.#templates.owner.name} has no template ${purpose}`);
   }
 
   async #create(request: JobRequest, fence: Fence): Promise<JobState> {
-    const { namespace } = this.#templates;
     const template = this.#templateOf(request);
     await fence.read();
-    const body = renderJob({ templates: this.#templates, template, secrets: this.#secrets, request, now: this.#options.clock.now() });
+    const body = renderJob({ templates: this.#templates, template, secrets: this.#secrets, request, now: this.#clock.now() });
     const job = this.#pathOf(jobName(request));
     fence.assertFresh();
-    try {
-      await this.#options.connection.send({
-        method: 'POST',
-        path: `/apis/batch/v1/namespaces/${encodeURIComponent(namespace)}/jobs`,
-        body,
-      });
-    } catch (error) {
-      // An earlier run of the same try has created it: its answer was lost.
-      if (!isConflict(error)) throw error;
-      return await this.#lookAt(job);
-    }
-    return { kind: 'running', job };
+    const isNew = await this.#objects.create(this.#templates.namespace, body);
+    // An earlier run of the same try has created it: its answer was lost.
+    return isNew ? { kind: 'running', job } : await this.#lookAt(job);
   }
 }
-
-const jobPath = (job: string): string => {
-  const { namespace, name } = placeOf(job);
-  return `/apis/batch/v1/namespaces/${encodeURIComponent(namespace)}/jobs/${encodeURIComponent(name)}`;
-};
 
 /** It prunes by what was wanted once. */
 const isOutdated = (job: SeenJob, request: JobRequest): boolean => job.action === 'prune' && job.inputHash !== inputHash(request);
 
-/** Another one bears the name by now, or none: it is gone. */
-const unlessGone = (error: unknown): void => {
-  if (!isNotFound(error) && !isConflict(error)) throw error;
-};
+/** As long as no address is known, nobody may have heard of one that was made. */
+const isHeard = ({ action }: SeenJob, { env }: JobRequest): boolean => action !== 'create' || (env.ROUTEDIP_ADDRESS ?? '') !== '';

@@ -38,7 +38,11 @@ export class JobEnds {
   /** @throws ServerUnreachable | ApiError */
   async stateOf(job: SeenJob, namespace = this.#options.namespace): Promise<JobState> {
     const name = `${namespace}/${job.name}`;
-    if (job.end === null) return (await this.#isOverdue(job)) ? this.#overdue(job, name) : { kind: 'running', job: name };
+    if (job.end === null && job.deleting) return leaving(name, await this.#options.watch.podsOf(job.name));
+    if (job.end === null) {
+      await this.#observe(job);
+      return this.#isOverdue(job) ? this.#overdue(job, name) : { kind: 'running', job: name };
+    }
     const pods = await this.#options.watch.podsOf(job.name);
     const sighting = this.#sightings.get(job.uid);
     this.#sightings.delete(job.uid);
@@ -50,17 +54,23 @@ export class JobEnds {
     return sighting !== undefined && this.#options.clock.monotonic() - sighting.at <= RECENT_MS;
   }
 
+  /** It may still do something, or begin to. */
+  isAlive(job: SeenJob): boolean {
+    return job.end === null && !job.deleting && !this.#isOverdue(job);
+  }
+
   /** Looks, while the Job lives, whether it has begun. */
-  async #isOverdue(job: SeenJob): Promise<boolean> {
+  async #observe(job: SeenJob): Promise<void> {
     const { clock, watch } = this.#options;
-    const age = clock.now() - job.createdAt;
-    if (age > PATIENCE_MS && !this.#sightings.get(job.uid)?.started) {
-      const { at, pods } = await watch.recentPods();
-      const own = pods.filter((pod) => pod.job === job.name);
-      const waits = own.find((pod) => pod.waits !== '')?.waits ?? '';
-      this.#note(job, { at, started: own.some(({ started }) => started), waits });
-    }
-    return job.deadlineMs !== null && age > job.deadlineMs + OVERDUE_MS;
+    if (clock.now() - job.createdAt <= PATIENCE_MS || this.#sightings.get(job.uid)?.started) return;
+    const { at, pods } = await watch.recentPods();
+    const own = pods.filter((pod) => pod.job === job.name);
+    const waits = own.find((pod) => pod.waits !== '')?.waits ?? '';
+    this.#note(job, { at, started: own.some(({ started }) => started), waits });
+  }
+
+  #isOverdue({ createdAt, deadlineMs }: SeenJob): boolean {
+    return deadlineMs !== null && this.#options.clock.now() - createdAt > deadlineMs + OVERDUE_MS;
   }
 
   #note({ uid }: SeenJob, sighting: Sighting): void {
@@ -77,6 +87,16 @@ export class JobEnds {
   }
 }
 
+/** Somebody has deleted the Job, and it is kept: what its Pod does is all that there is still to hear. */
+const leaving = (name: string, pods: readonly SeenPod[]): JobState => {
+  if (pods.some(({ ended }) => !ended)) return { kind: 'running', job: name };
+  const exits = pods.flatMap((pod) => pod.exits);
+  if (exits.length === 0) return { kind: 'vanished', job: name };
+  return exits.every(({ code }) => code === 0)
+    ? { kind: 'succeeded', job: name, message: messageOf(pods) }
+    : (exited(name, pods) ?? { kind: 'vanished', job: name });
+};
+
 /** Of the Pod that succeeded; of several containers that of the first with anything to say. */
 const messageOf = (pods: readonly SeenPod[]): JobMessage => {
   const exits = pods.flatMap((pod) => pod.exits);
@@ -84,18 +104,22 @@ const messageOf = (pods: readonly SeenPod[]): JobMessage => {
 };
 
 const failed = (job: SeenJob, name: string, pods: readonly SeenPod[], sighting: Sighting | null): JobState => {
-  const exit = pods.flatMap((pod) => pod.exits).find(({ code }) => code !== 0);
   const why = job.end?.kind === 'failed' ? job.end.text : '';
   // A container that is killed at the deadline ends with a code of the system's.
-  if (exit && !isDeadline(job)) {
-    const said = readMessage(exit.message).message ?? exit.message.trim();
-    const text = `Job ${name} ended with exit code ${exit.code}${said && `: ${said.slice(0, LONGEST_TEXT)}`}`;
-    return { kind: 'failed', job: name, exitCode: exit.code, ran: true, text };
-  }
+  const exit = isDeadline(job) ? null : exited(name, pods);
+  if (exit) return exit;
   const waits = pods.find((pod) => pod.waits !== '')?.waits ?? sighting?.waits ?? '';
   const ran = pods.length > 0 ? pods.some(({ started }) => started) || sighting?.started === true : sighting?.started !== false;
   const text = `Job ${name} failed: ${why || 'it gives no reason'}${!ran && waits !== '' ? `; its Pod waited: ${waits.slice(0, LONGEST_TEXT)}` : ''}`;
   return { kind: 'failed', job: name, exitCode: null, ran, text };
+};
+
+const exited = (name: string, pods: readonly SeenPod[]): JobState | null => {
+  const exit = pods.flatMap((pod) => pod.exits).find(({ code }) => code !== 0);
+  if (!exit) return null;
+  const said = readMessage(exit.message).message ?? exit.message.trim();
+  const text = `Job ${name} ended with exit code ${exit.code}${said && `: ${said.slice(0, LONGEST_TEXT)}`}`;
+  return { kind: 'failed', job: name, exitCode: exit.code, ran: true, text };
 };
 
 const isDeadline = ({ end }: SeenJob): boolean => end?.kind === 'failed' && end.isDeadline;

@@ -14,6 +14,8 @@ export interface SeenJob {
   /** How long it may run, ms; null for as long as it likes. */
   readonly deadlineMs: number | null;
   readonly deleting: boolean;
+  readonly finalizers: readonly string[];
+  readonly resourceVersion: string;
   readonly end: { readonly kind: 'succeeded' } | { readonly kind: 'failed'; readonly text: string; readonly isDeadline: boolean } | null;
 }
 
@@ -49,7 +51,7 @@ const joined = (...texts: readonly unknown[]): string =>
 
 export const readJob = (object: unknown): SeenJob => {
   const { metadata, spec, status } = fieldsOf(object);
-  const { name, uid, labels, annotations, creationTimestamp, deletionTimestamp } = fieldsOf(metadata);
+  const { name, uid, labels, annotations, creationTimestamp, deletionTimestamp, finalizers, resourceVersion } = fieldsOf(metadata);
   const { activeDeadlineSeconds } = fieldsOf(spec);
   const marks = fieldsOf(labels);
   return {
@@ -62,6 +64,8 @@ export const readJob = (object: unknown): SeenJob => {
     createdAt: timeOf(creationTimestamp),
     deadlineMs: typeof activeDeadlineSeconds === 'number' ? activeDeadlineSeconds * 1000 : null,
     deleting: deletionTimestamp !== undefined,
+    finalizers: Array.isArray(finalizers) ? finalizers.map(String) : [],
+    resourceVersion: textOf(resourceVersion),
     end: endOf(listOf(fieldsOf(status).conditions)),
   };
 };

@@ -59,10 +59,13 @@ export class MemoryJobs {
     this.#scripts.push({ action, script });
   }
 
-  /** Somebody deletes what runs of this action; what it has not done yet is never done. */
+  /** Somebody deletes what runs of this action, with its Pods; what it has not done yet is never done. Of a Job that creates it stays known that it was there. */
   remove(action: JobRequest['action']): number {
-    const running = this.created.filter(({ request, state, gone }) => request.action === action && state.kind === 'running' && !gone);
-    for (const job of running) job.gone = true;
+    const running = this.present.filter(({ request, state }) => request.action === action && state.kind === 'running');
+    for (const job of running) {
+      job.state = { kind: 'vanished', job: job.name };
+      job.gone = action !== 'create';
+    }
     return running.length;
   }
 
@@ -86,6 +89,12 @@ export class MemoryJobs {
         const found = this.#find(name);
         if (found) found.gone = true;
       },
+      conclude: async (subject) => {
+        const made = this.present.filter(
+          ({ request, state }) => request.action === 'create' && state.kind !== 'running' && request.subject === subject,
+        );
+        for (const job of made) job.gone = true;
+      },
     };
   }
 
@@ -102,6 +111,7 @@ export class MemoryJobs {
     // One that prunes by what was wanted once is ended for anything else.
     if (other?.request.action === 'prune') other.gone = true;
     if (other) return { kind: 'busy', job: other.name };
+    for (const job of this.#endedAbout(request)) job.gone = true;
     await fence.read();
     fence.assertFresh();
     return this.#create(name, request).state;
@@ -109,6 +119,13 @@ export class MemoryJobs {
 
   #aliveAbout({ subject, purpose }: JobRequest): MemoryJob | undefined {
     return this.present.find((job) => job.state.kind === 'running' && job.request.subject === subject && job.request.purpose === purpose);
+  }
+
+  #endedAbout({ subject, purpose, env }: JobRequest): readonly MemoryJob[] {
+    const isKnown = (env.ROUTEDIP_ADDRESS ?? '') !== '';
+    return this.present.filter(
+      ({ request }) => request.subject === subject && request.purpose === purpose && (isKnown || request.action !== 'create'),
+    );
   }
 
   #create(name: string, request: JobRequest): MemoryJob {
@@ -134,7 +151,7 @@ export class MemoryJobs {
     const failed = (exitCode: number | null, ran: boolean, text: string): JobState => ({ kind: 'failed', job: name, exitCode, ran, text });
     const end = (ms: number, state: () => JobState): void => {
       this.#clock.after(ms, () => {
-        const ended = job.gone ? job.state : state();
+        const ended = job.state.kind === 'running' && !job.gone ? state() : job.state;
         if (ended.kind !== 'busy') job.state = ended;
       });
     };

@@ -6,17 +6,27 @@ export class MemoryPlatform {
   readonly holders = new Map<string, string | null>();
   /** What is open, by firewall: `tcp/80 example://7`. */
   readonly open = new Map<string, ReadonlySet<string>>();
+  /** Whether it tells which address was made for whom. */
+  knowsOwners = false;
+  readonly #owners = new Map<string, string>();
   #made = 0;
 
   /** Does what a Job is asked, as a good template does. Null when there is no such thing. */
   carryOut({ action, env, request }: JobRequest): JobMessage | null {
-    const { ROUTEDIP_ADDRESS: address = '', ROUTEDIP_NODE_PROVIDER_ID: node = '', ROUTEDIP_FIREWALL: firewall = '' } = env;
+    const {
+      ROUTEDIP_ADDRESS: address = '',
+      ROUTEDIP_NODE_PROVIDER_ID: node = '',
+      ROUTEDIP_FIREWALL: firewall = '',
+      ROUTEDIP_UID: uid = '',
+    } = env;
     switch (action) {
       case 'create':
         this.#made += 1;
         this.holders.set(`198.51.100.${this.#made}`, null);
+        this.#owners.set(uid, `198.51.100.${this.#made}`);
         return { address: `198.51.100.${this.#made}` };
       case 'find':
+        if (address === '' && this.knowsOwners) return { address: this.#owners.get(uid) ?? '' };
         return this.holders.has(address) ? { address, providerID: this.holders.get(address) ?? '' } : null;
       case 'assign':
         if (!this.holders.has(address)) return null;

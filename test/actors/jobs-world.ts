@@ -2,7 +2,7 @@ import type { Json } from '../../actors/ports.ts';
 import { JOBS_ONLY, jobsOnly } from '../../adapters/accounts/jobs-only.ts';
 import { MemoryJobs, type MemoryJobsOptions } from '../../adapters/memory/job-driver.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { OperatorProcess, WorldOptions } from '../support/world.ts';
+import type { Killer, OperatorProcess, WorldOptions } from '../support/world.ts';
 import { node } from '../support/world.ts';
 import { RoutedWorld } from './routed-world.ts';
 
@@ -34,8 +34,8 @@ export class JobsWorld extends RoutedWorld {
   }
 
   /** A process that has the means to run Jobs. */
-  async operator(): Promise<OperatorProcess> {
-    const process = await this.start();
+  async operator(kills?: Killer): Promise<OperatorProcess> {
+    const process = await this.start(kills);
     process.providers.set(KEY, { facts: { ...JOBS_ONLY, missing: null }, provider: jobsOnly(KEY, this.jobs.driver()) });
     return process;
   }

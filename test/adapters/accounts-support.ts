@@ -110,4 +110,5 @@ export const driver = (): JobDriver => ({
   run: () => Promise.reject(new Error('not in this test')),
   look: () => Promise.resolve(null),
   clear: () => Promise.resolve(),
+  conclude: () => Promise.resolve(),
 });

@@ -3,7 +3,7 @@ import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
 import type { JobTemplates } from '../../actors/ports/directory.ts';
 import type { JobRequest, JobState } from '../../actors/ports/job-driver.ts';
 import { kubernetesJobDriver } from '../../adapters/kubernetes/job-driver.ts';
-import { jobName } from '../../adapters/kubernetes/job-names.ts';
+import { jobName, subjectLabel } from '../../adapters/kubernetes/job-names.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { at } from '../../simulator/kubernetes/objects.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -169,17 +169,20 @@ describe('a Job about the same RoutedIP', () => {
     expect(jobs()).toHaveLength(3);
   });
 
-  test('that has ended makes room, and goes unless an address may have been made by it', async () => {
+  test('that has ended makes room, and goes unless an address may have been made by it of which nobody has heard', async () => {
     const { simulator, run, ended, jobs } = await cluster();
     simulator.jobs.add({ outcome: 'exit' });
     for (const action of ['find', 'create'] as const) await ended(requestOf({ action, attempt: action }));
-    expect(await run()).toMatchObject({ kind: 'running' });
+    const asking = requestOf({ action: 'find', env: { ROUTEDIP_ADDRESS: '' } });
+    await ended(asking);
     await waitFor('the one that found is gone', () => jobs().length === 2);
     expect(
       jobs()
         .map(({ metadata }) => metadata.labels?.['routedip.io/action'])
         .sort(),
-    ).toEqual(['assign', 'create']);
+    ).toEqual(['create', 'find']);
+    expect(await run()).toMatchObject({ kind: 'running' });
+    await waitFor('all others are gone', () => jobs().length === 1);
   });
 
   test('whose Pod is left behind is alive until that has ended', async () => {
@@ -218,6 +221,51 @@ describe('a Job about the same RoutedIP', () => {
     const { run, jobs } = await cluster();
     await run(firewallRequestOf());
     expect(await run(firewallRequestOf({ action: 'prune' }))).toMatchObject({ kind: 'busy' });
+    expect(jobs()[0]?.metadata.deletionTimestamp).toBeUndefined();
+  });
+});
+
+describe('a Job that creates', () => {
+  const creating = requestOf({ action: 'create', env: { ROUTEDIP_ADDRESS: '' } });
+  const named = { ...JOB, name: jobName(creating) };
+
+  test('cannot be deleted by others before it was heard of: then it has vanished, and that it was there is still known', async () => {
+    const { simulator, driver, run, pods, jobs } = await cluster();
+    simulator.jobs.add({ outcome: 'hang' });
+    await run(creating);
+    await waitFor('its Pod runs', () => at(pods()[0], 'status', 'phase') === 'Running');
+    simulator.store.delete(named, { propagationPolicy: 'Foreground' });
+    await waitFor('its Pod is gone', () => pods().length === 0);
+    await waitFor('it has vanished', async () => (await driver.look(creating))?.kind === 'vanished');
+    await driver.clear(nameOf(creating));
+    expect([jobs(), await driver.look(creating)]).toEqual([[], null]);
+  });
+
+  test('and is deleted goes on as long as its Pod does, and what that says is heard', async () => {
+    const { simulator, driver, run, pods } = await cluster();
+    simulator.jobs.add({ outcome: 'exit', ms: 400, message: '{"address":"192.0.2.10"}' });
+    await run(creating);
+    await waitFor('its Pod runs', () => at(pods()[0], 'status', 'phase') === 'Running');
+    simulator.store.delete(named, { propagationPolicy: 'Background' });
+    expect(await driver.look(creating)).toMatchObject({ kind: 'running' });
+    await waitFor('it ends', async () => (await driver.look(creating))?.kind === 'succeeded');
+    expect(await driver.look(creating)).toMatchObject({ message: { address: '192.0.2.10' } });
+  });
+
+  test('goes once what it made is known', async () => {
+    const { simulator, driver, ended, jobs } = await cluster();
+    simulator.jobs.add({ outcome: 'exit' });
+    await ended(creating);
+    await ended(requestOf({ ...creating, subject: 'uid-2' }));
+    expect(jobs()).toHaveLength(2);
+    await driver.conclude('uid-1');
+    expect(jobs().map(({ metadata }) => metadata.labels?.['routedip.io/subject'])).toEqual([subjectLabel('uid-2')]);
+  });
+
+  test('does not go before it has ended', async () => {
+    const { driver, run, jobs } = await cluster();
+    await run(creating);
+    await driver.conclude('uid-1');
     expect(jobs()[0]?.metadata.deletionTimestamp).toBeUndefined();
   });
 });

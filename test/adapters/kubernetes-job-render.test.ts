@@ -25,6 +25,7 @@ interface Job {
     readonly labels: Readonly<Record<string, string>>;
     readonly annotations: Readonly<Record<string, string>>;
     readonly ownerReferences: readonly unknown[];
+    readonly finalizers?: readonly string[];
   };
   readonly spec: {
     readonly template: {
@@ -81,6 +82,11 @@ describe('a Job', () => {
     const { metadata } = render(jobSpec(), requestOf({ purpose: 'updateFirewall', action: 'open', routedIP: null }));
     expect(metadata.labels['routedip.io/purpose']).toBe('updateFirewall');
     expect(Object.keys(metadata.labels).filter((key) => key.includes('/routedip-'))).toEqual([]);
+  });
+
+  test('that creates cannot be taken away before what it did is known, and no other one is kept', () => {
+    expect(render(jobSpec(), requestOf({ action: 'create' })).metadata.finalizers).toEqual(['routedip.io/finalizer']);
+    expect(render().metadata.finalizers).toBeUndefined();
   });
 
   test('is tried once, has a deadline and goes after an hour, unless its template says otherwise', () => {

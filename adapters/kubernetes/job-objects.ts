@@ -1,0 +1,64 @@
+import { isConflict, isNotFound } from './api-error.ts';
+import { type Connection, MERGE_PATCH } from './connection.ts';
+import { placeOf } from './job-names.ts';
+import { readJob, type SeenJob } from './job-reading.ts';
+
+/** Kept on a Job until what it did has been heard: whoever deletes such a Job does not take away that it was there. */
+export const JOB_FINALIZER = 'routedip.io/finalizer';
+
+/** What is written of Jobs, one request at a time. Jobs are named `namespace/name`. */
+export class JobObjects {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** @throws ServerUnreachable | ApiError */
+  async get(job: string): Promise<SeenJob | undefined> {
+    try {
+      return readJob(await this.#connection.send({ method: 'GET', path: pathOf(job) }));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** False when one of that name is there already. @throws ServerUnreachable | ApiError */
+  async create(namespace: string, body: unknown): Promise<boolean> {
+    try {
+      await this.#connection.send({ method: 'POST', path: `/apis/batch/v1/namespaces/${encodeURIComponent(namespace)}/jobs`, body });
+      return true;
+    } catch (error) {
+      if (isConflict(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Deletes the very Job that was seen: `Foreground` keeps it there until its Pods are gone. @throws ServerUnreachable | ApiError */
+  async delete(job: string, { uid }: Pick<SeenJob, 'uid'>, propagationPolicy: 'Foreground' | 'Background'): Promise<void> {
+    const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy, preconditions: { uid } };
+    await this.#connection.send({ method: 'DELETE', path: pathOf(job), body }).catch(unlessGone);
+  }
+
+  /** Deletes it although it is kept. @throws ServerUnreachable | ApiError */
+  async release(job: string, seen: SeenJob): Promise<void> {
+    if (!seen.deleting) await this.delete(job, seen, 'Background');
+    if (!seen.finalizers.includes(JOB_FINALIZER)) return;
+    const left = (await this.get(job)) ?? null;
+    if (left?.uid !== seen.uid) return;
+    const finalizers = left.finalizers.filter((each) => each !== JOB_FINALIZER);
+    const body = { metadata: { resourceVersion: left.resourceVersion, finalizers } };
+    await this.#connection.send({ method: 'PATCH', path: pathOf(job), body, contentType: MERGE_PATCH }).catch(unlessGone);
+  }
+}
+
+const pathOf = (job: string): string => {
+  const { namespace, name } = placeOf(job);
+  return `/apis/batch/v1/namespaces/${encodeURIComponent(namespace)}/jobs/${encodeURIComponent(name)}`;
+};
+
+/** Another one bears the name by now, or it has changed, or there is none. */
+const unlessGone = (error: unknown): void => {
+  if (!isNotFound(error) && !isConflict(error)) throw error;
+};
