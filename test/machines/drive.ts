@@ -10,7 +10,7 @@ export const VERIFY_EVERY = 300_000;
 
 const all = charts({ backoff: FLIPOP_BACKOFF, callDeadlineMs: CALL_DEADLINE, verifyEveryMs: VERIFY_EVERY }, () => 1);
 
-type ChartName = 'ip' | 'pool' | 'verification' | 'dns-zone' | 'dns-record-set';
+type ChartName = 'ip' | 'pool' | 'firewall' | 'verification' | 'dns-zone' | 'dns-record-set';
 
 /** @throws Error for a chart that there is none of */
 export function chartOf(name: ChartName): Chart {

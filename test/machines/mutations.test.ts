@@ -4,8 +4,11 @@ import { begin, type MachineEvent, step } from '../../actors/step.ts';
 import { frozen } from './builders.ts';
 import { chartOf } from './drive.ts';
 import { type Edge, type Exploration, isWaitedFor } from './explore.ts';
+import { brokenByFirewall, FIREWALL_RULES } from './firewall-invariants.ts';
+import { FIREWALL_INPUT } from './firewall-vocabulary.ts';
 import { broken, type Opened, opened, RULES } from './ip-invariants.ts';
 import { addressInput, answersCome } from './ip-vocabulary.ts';
+import { FIREWALL_MUTATIONS } from './mutations-firewall.ts';
 import { IP_MUTATIONS } from './mutations-ip.ts';
 import { POOL_MUTATIONS } from './mutations-pool.ts';
 import { RECORD_SET_MUTATIONS } from './mutations-record-set.ts';
@@ -57,6 +60,14 @@ describe.each([
     input: poolInput(),
     comes: poolComes,
     breaks: (edges: readonly Edge[]) => edges.flatMap(brokenByPool),
+  },
+  {
+    name: 'firewall' as const,
+    rules: Object.keys(FIREWALL_RULES),
+    mutations: FIREWALL_MUTATIONS,
+    input: FIREWALL_INPUT,
+    comes: () => true,
+    breaks: (edges: readonly Edge[]) => edges.flatMap(brokenByFirewall),
   },
   {
     name: 'dns-zone' as const,

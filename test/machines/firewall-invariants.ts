@@ -1,0 +1,111 @@
+import type { Step } from '../../actors/step.ts';
+import type { FirewallContext } from '../../machines/firewall.ts';
+import type { FirewallInput, FirewallOwned } from '../../machines/jobs.ts';
+import { portText } from '../../machines/port.ts';
+import type { Edge } from './explore.ts';
+
+const contextOf = ({ snapshot }: Step): FirewallContext => snapshot.context as FirewallContext;
+const jobsOf = (after: Step, name: string): readonly FirewallInput[] =>
+  after.starts.flatMap(({ job, input }) => (job === name ? [input as FirewallInput] : []));
+
+interface Answer {
+  readonly to: string;
+  readonly type: string;
+  readonly claimId: string;
+}
+const answersOf = ({ effects }: Step): readonly Answer[] =>
+  effects.flatMap((effect) => (effect.type === 'tell' ? [{ ...(effect.params.event as Omit<Answer, 'to'>), to: effect.params.to }] : []));
+
+const claimedIn = ({ claims }: FirewallContext): FirewallOwned => ({
+  ports: Object.values(claims).flatMap(({ ports }) => ports),
+  nodes: Object.values(claims).flatMap(({ nodes }) => nodes.map(({ providerID }) => providerID)),
+});
+const covers = (all: FirewallOwned, some: FirewallOwned): boolean =>
+  some.ports.every((port) => all.ports.includes(port)) && some.nodes.every((node) => all.nodes.includes(node));
+const wantedBy = ({ claims }: FirewallInput): FirewallOwned => ({
+  ports: claims.map(portText),
+  nodes: claims.map(({ node }) => node.providerID),
+});
+
+/** Each holds for every event in every state of a firewall. */
+export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
+  'one job at once: only after its outcome, or on a restart, is another one issued': ({ before, event, after }) =>
+    after.starts.length <= 1 &&
+    (after.starts.length === 0 || before.invoking.size === 0 || event.type === 'RESUME' || event.type.includes('.actor.')),
+
+  'nothing but its outcome, or a restart, ends a job': ({ before, event, after }) =>
+    [...before.invoking].every((id) => after.invoking.has(id) || event.type.endsWith(`.actor.${id}`) || event.type === 'RESUME'),
+
+  'nothing is removed before everyone was heard who may need it': ({ after }) =>
+    jobsOf(after, 'prune').length === 0 || contextOf(after).unheard.length === 0,
+
+  'a job that removes knows all that is claimed, by whomever': ({ after }) =>
+    jobsOf(after, 'prune').every((input) => covers(wantedBy(input), claimedIn(contextOf(after)))),
+
+  'a job that adds knows all that is claimed, and what was there; what it adds counts as ours before it is sent': ({ after }) =>
+    jobsOf(after, 'openFirewall').every((input) => {
+      const { ports, nodes } = wantedBy(input);
+      const { found, owned } = input;
+      if (found === null || !covers(wantedBy(input), claimedIn(contextOf(after)))) return false;
+      const added = {
+        ports: ports.filter((port) => !found.ports.includes(port)),
+        nodes: nodes.filter((node) => !found.nodes.includes(node)),
+      };
+      return covers(owned, added) && covers(contextOf(after).owned, added);
+    }),
+
+  'what is ours is forgotten only when it was removed': ({ before, event, after }) =>
+    event.type === 'xstate.done.actor.prune' || covers(contextOf(after).owned, contextOf(before).owned),
+
+  'nothing is told to be open before it was looked at or added': ({ event, after }) =>
+    answersOf(after).every(({ type }) => type !== 'OPENED' || /^xstate\.done\.actor\.(look|open)$/.test(event.type)),
+
+  'nothing is told to be pruned while something of ours is left that nobody claims, but what could not be removed': ({ event, after }) => {
+    const isLeft = !covers(claimedIn(contextOf(after)), contextOf(after).owned);
+    const isTold = answersOf(after).some(({ type }) => type === 'PRUNED');
+    return !isTold || event.type === 'xstate.done.actor.prune' || (!isLeft && contextOf(after).unheard.length === 0);
+  },
+
+  'an answer is to the claim that its claimant made last, and ends the wait for it': ({ before, event, after }) =>
+    answersOf(after).every(({ to, claimId }) => {
+      const asked = event.type === 'CLAIM' && event.claimant === to ? event.claimId : contextOf(before).waiting[to]?.claimId;
+      return claimId === asked && contextOf(after).waiting[to]?.claimId !== claimId;
+    }),
+
+  'a claim is forgotten only when a newer one takes its place': ({ before, event, after }) =>
+    Object.entries(contextOf(before).claims).every(
+      ([id, held]) =>
+        (event.type === 'CLAIM' && event.claimant === id) || JSON.stringify(contextOf(after).claims[id]) === JSON.stringify(held),
+    ),
+
+  'while it opens a claimant keeps what it had': ({ before, event, after }) => {
+    if (event.type !== 'CLAIM' || event.mode !== 'open') return true;
+    const had = contextOf(before).claims[String(event.claimant)];
+    const has = contextOf(after).claims[String(event.claimant)];
+    return (
+      had === undefined ||
+      (had.nodes.every(({ name }) => has?.nodes.some((node) => node.name === name)) && had.ports.every((port) => has?.ports.includes(port)))
+    );
+  },
+
+  'whoever waits is answered by a job that runs, or waits for others to be heard': ({ after }) => {
+    const { waiting, unheard } = contextOf(after);
+    if (after.invoking.size > 0 || Object.keys(waiting).length === 0) return true;
+    return unheard.length > 0 && Object.values(waiting).every(({ mode, isOpen }) => mode === 'prune' && isOpen);
+  },
+
+  'what is left of ours is removed at last, with nobody waiting for it': ({ after }) => {
+    const context = contextOf(after);
+    if (context.unheard.length > 0 || covers(claimedIn(context), context.owned)) return true;
+    return after.invoking.size > 0 || after.snapshot.value === 'Resting';
+  },
+
+  'a failure is told to all that wait, once': ({ before, event, after }) => {
+    if (!event.type.startsWith('xstate.error.')) return true;
+    const told = answersOf(after).filter(({ type }) => type === 'REFUSED');
+    return told.length === Object.keys(contextOf(before).waiting).length && Object.keys(contextOf(after).waiting).length === 0;
+  },
+};
+
+export const brokenByFirewall = (edge: Edge): readonly string[] =>
+  Object.entries(FIREWALL_RULES).flatMap(([rule, holds]) => (holds(edge) ? [] : [rule]));

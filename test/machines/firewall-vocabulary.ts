@@ -1,0 +1,72 @@
+import type { MachineEvent } from '../../actors/step.ts';
+import type { FirewallContext, FirewallMachineInput } from '../../machines/firewall.ts';
+import type { FirewallFound } from '../../machines/jobs.ts';
+import type { ProviderID } from '../../machines/types.ts';
+import { failure, PROVIDER, providerIDOf, refOf, SECOND, START } from './builders.ts';
+import type { Telling } from './explore.ts';
+import { event } from './pool-world.ts';
+
+export const WEB = 'rip/default/web/ip/203.0.113.1';
+export const API = 'rip/default/api/ip/203.0.113.2';
+const SSH = 'tcp/22';
+
+/** Rebuilt: something was added to it before, and web has to be heard. */
+export const FIREWALL_INPUT: FirewallMachineInput = {
+  id: `firewall/${PROVIDER}/edge`,
+  provider: PROVIDER,
+  firewall: 'edge',
+  owned: { ports: ['tcp/8443'], nodes: [providerIDOf('z')] },
+  unheard: [WEB],
+};
+
+const claim = (claimant: string, claimId: string, mode: 'open' | 'prune', node: string | null, ...ports: readonly string[]): MachineEvent =>
+  event('CLAIM', { claimant, claimId, mode, node: node === null ? null : refOf(node), ports: node === null ? [] : ports });
+
+export const webOpens = claim(WEB, 'w1', 'open', 'a', 'tcp/80');
+export const webPrunes = claim(WEB, 'w3', 'prune', 'b', 'tcp/80');
+export const webLeaves = claim(WEB, 'w4', 'prune', null);
+export const apiOpens = claim(API, 'a1', 'open', 'a', 'tcp/80', 'tcp/443');
+export const apiLeaves = claim(API, 'a3', 'prune', null);
+
+const looked = (ports: readonly string[], nodes: readonly ProviderID[]): MachineEvent =>
+  event('xstate.done.actor.look', { output: { ports, nodes, pending: false } satisfies FirewallFound });
+
+/** Nothing of ours is there. */
+export const bare = looked([SSH], []);
+/** Everything that anybody may claim is there. */
+export const full = looked([SSH, 'tcp/443', 'tcp/80'], [providerIDOf('a'), providerIDOf('b')]);
+export const opened = event('xstate.done.actor.open', { output: { owned: { ports: [], nodes: [] }, deferred: null } });
+export const pruned = event('xstate.done.actor.prune', { output: { owned: { ports: [], nodes: [] }, deferred: null } });
+/** The last rule had to stay. */
+export const prunedButOne = event('xstate.done.actor.prune', {
+  output: { owned: { ports: ['tcp/80'], nodes: [] }, deferred: 'the last rule stays' },
+});
+export const failed = (job: 'look' | 'open' | 'prune'): MachineEvent =>
+  event(`xstate.error.actor.${job}`, { error: failure('Unavailable') });
+export const resumed = event('RESUME');
+export const rested = event('xstate.after.rest.firewall.Resting', {}, START + SECOND);
+
+export const FIREWALL_EVENTS: readonly MachineEvent[] = [
+  webOpens,
+  webPrunes,
+  webLeaves,
+  apiOpens,
+  apiLeaves,
+  bare,
+  full,
+  opened,
+  pruned,
+  prunedButOne,
+  ...(['look', 'open', 'prune'] as const).map(failed),
+  resumed,
+  rested,
+];
+
+/** Not the times and the counts, and of what is ours only whether there is anything that nobody claims. */
+export const firewallTelling: Telling = ({ value, context }) => {
+  const { claims, waiting, owned, found, working, unheard, failure: why } = context as FirewallContext;
+  const held = Object.entries(claims).map(([id, { nodes, ports }]) => [id, nodes.length, ports.length]);
+  const asked = Object.values(waiting).map(({ claimId, isOpen }) => [claimId, isOpen]);
+  const kept = [owned.ports.length, owned.nodes.length];
+  return [value, held.sort(), asked.sort(), kept, found?.ports.length, working.length, unheard.length, why !== null];
+};

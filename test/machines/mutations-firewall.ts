@@ -1,0 +1,111 @@
+import type { FirewallContext } from '../../machines/firewall.ts';
+import * as firewall from '../../machines/firewall.ts';
+import { refOf } from './builders.ts';
+import * as words from './firewall-vocabulary.ts';
+import { action, type ChartMutation, guard, state } from './mutations-spoil.ts';
+
+type Context = FirewallContext;
+
+/** Web was heard, opened its port on a, and has nothing to wait for. */
+const opened = [words.webOpens, words.bare, words.opened];
+
+/** For each rule of a firewall a defect that it must catch. */
+export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
+  'one job at once: only after its outcome, or on a restart, is another one issued': {
+    mutation: 'a claim that comes while a job runs has the firewall looked at once more',
+    spoil: state('Opening', (config) => ({ ...config, on: { ...config.on, CLAIM: { target: 'Looking', actions: 'noteClaim' } } })),
+    events: [words.webOpens, words.bare, words.apiOpens],
+  },
+  'nothing but its outcome, or a restart, ends a job': {
+    mutation: 'a claim that comes while a job runs ends the wait for it',
+    spoil: state('Pruning', (config) => ({ ...config, on: { ...config.on, CLAIM: { target: 'Resting', actions: 'noteClaim' } } })),
+    events: [...opened, words.webOpens],
+  },
+  'nothing is removed before everyone was heard who may need it': {
+    mutation: 'whoever waits for a pruning gets it at once',
+    spoil: guard<Context>('mustPrune', ({ waiting }) => Object.values(waiting).some(({ isOpen }) => isOpen)),
+    events: [words.apiLeaves],
+  },
+  'a job that removes knows all that is claimed, by whomever': {
+    mutation: 'the pruning is told the claims of those that wait for it',
+    spoil: state('Pruning', (config) => ({
+      ...config,
+      invoke: {
+        ...config.invoke,
+        input: ({ context }: { context: Context }) => firewall.firewallInput({ ...context, claims: {} }),
+      },
+    })),
+    events: opened,
+  },
+  'a job that adds knows all that is claimed, and what was there; what it adds counts as ours before it is sent': {
+    mutation: 'what was added counts as ours only once the job is done',
+    spoil: action<Context>('plan', (context, event) => {
+      const planned = firewall.plan(context, event as never);
+      return { ...planned, context: { ...planned.context, owned: context.owned } };
+    }),
+    events: [words.webOpens, words.bare],
+  },
+  'what is ours is forgotten only when it was removed': {
+    mutation: 'a claim that is given back takes what is ours with it',
+    spoil: action<Context>('noteClaim', (context, event) => {
+      const noted = firewall.noteClaim(context, event as never);
+      return { ...noted, context: { ...noted.context, owned: { ports: [], nodes: [] } } };
+    }),
+    events: [...opened, words.pruned, words.webLeaves],
+  },
+  'nothing is told to be open before it was looked at or added': {
+    mutation: 'a claim is answered when it is made',
+    spoil: action<Context>('noteClaim', (context, event) => {
+      const noted = firewall.noteClaim(context, event as never);
+      return firewall.opened({ ...noted.context, working: Object.values(noted.context.waiting) });
+    }),
+    events: [words.webOpens],
+  },
+  'nothing is told to be pruned while something of ours is left that nobody claims, but what could not be removed': {
+    mutation: 'whoever waits for a pruning is told that it is done',
+    spoil: guard<Context>('isPruned', ({ waiting }) => Object.values(waiting).some(({ mode, isOpen }) => mode === 'prune' && isOpen)),
+    events: [words.webLeaves],
+  },
+  'an answer is to the claim that its claimant made last, and ends the wait for it': {
+    mutation: 'whoever is answered goes on waiting',
+    spoil: action<Context>('opened', (context) => {
+      const answered = firewall.opened(context);
+      return { ...answered, context: { ...answered.context, waiting: context.waiting } };
+    }),
+    events: opened,
+  },
+  'a claim is forgotten only when a newer one takes its place': {
+    mutation: 'a failure has everybody forget what was claimed',
+    spoil: action<Context>('refuse', (context, event) => {
+      const refused = firewall.refuse(context, event as never);
+      return { ...refused, context: { ...refused.context, claims: {} } };
+    }),
+    events: [words.webOpens, words.failed('look')],
+  },
+  'while it opens a claimant keeps what it had': {
+    mutation: 'a claim that opens takes the place of all that was claimed before',
+    spoil: action(
+      'noteClaim',
+      shown(firewall.noteClaim as never, () => ({ claims: {} }) as never),
+    ),
+    events: [...opened, words.apiOpens],
+  },
+  'whoever waits is answered by a job that runs, or waits for others to be heard': {
+    mutation: 'a claim that comes while the firewall rests waits for the end of the rest',
+    spoil: state('Idle', (config) => ({ ...config, always: [] })),
+    events: [words.webOpens],
+  },
+  'what is left of ours is removed at last, with nobody waiting for it': {
+    mutation: 'what nobody waits for is left',
+    spoil: guard<Context>(
+      'mustPrune',
+      ({ waiting, unheard }) => unheard.length === 0 && Object.values(waiting).some(({ isOpen }) => isOpen),
+    ),
+    events: opened,
+  },
+  'a failure is told to all that wait, once': {
+    mutation: 'a failure is told to those that the job covered, and the others wait on',
+    spoil: action<Context>('refuse', (context, event) => firewall.refuse({ ...context, waiting: {} }, event as never)),
+    events: [words.webOpens, words.failed('look')],
+  },
+};
