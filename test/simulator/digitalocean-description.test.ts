@@ -60,6 +60,9 @@ const reads: readonly Case[] = [
   get('/v2/droplets', pageOf('droplets', droplet)),
   get('/v2/droplets?per_page=1', pageOf('droplets', droplet)),
   get('/v2/droplets/11', object({ droplet })),
+  get('/v2/droplets/11/firewalls', pageOf('firewalls', firewall)),
+  get('/v2/tags', pageOf('tags', schemas.tag)),
+  get('/v2/tags/web', object({ tag: schemas.tag })),
   get('/v2/reserved_ips', pageOf('reserved_ips', reservedIP)),
   get('/v2/reserved_ips/{ip}', object({ reserved_ip: reservedIP })),
   get('/v2/reserved_ips/{unassigned}', object({ reserved_ip: reservedIP })),
@@ -82,6 +85,7 @@ const reads: readonly Case[] = [
 
 const createdAddress = object({ reserved_ip: reservedIP, links: creationLinks });
 const newFirewall = { name: 'back', outbound_rules: [{ protocol: 'icmp', destinations: { tags: ['web'] } }] };
+const newRules = [{ protocol: 'tcp', ports: '443', sources: { addresses: ['0.0.0.0/0', '::/0'] } }];
 const newDroplet = { name: 'w', region: 'nyc3', size: 's-1vcpu-1gb', image: 'debian-12-x64' };
 
 const writes: readonly Case[] = [
@@ -152,6 +156,15 @@ const writes: readonly Case[] = [
     status: 200,
     schema: object({ firewall }),
   },
+  ...['POST', 'DELETE'].flatMap((method): Case[] => [
+    { title: '', method, path: '/v2/firewalls/{firewallId}/rules', body: { inbound_rules: newRules }, status: 204, schema: null },
+    { title: '', method, path: '/v2/firewalls/{firewallId}/droplets', body: { droplet_ids: [12] }, status: 204, schema: null },
+    { title: '', method, path: '/v2/firewalls/{firewallId}/tags', body: { tags: ['web'] }, status: 204, schema: null },
+    { title: 'of none', method, path: '/v2/firewalls/none/rules', body: { inbound_rules: newRules }, status: 404, schema: schemas.error },
+    { title: 'without droplets', method, path: '/v2/firewalls/{firewallId}/droplets', body: {}, status: 422, schema: schemas.error },
+  ]),
+  { title: 'of a name that is taken', method: 'POST', path: '/v2/firewalls', body: newFirewall, status: 409, schema: schemas.error },
+  { title: '', method: 'POST', path: '/v2/tags', body: { name: 'new' }, status: 201, schema: object({ tag: schemas.tag }) },
   { title: '', method: 'POST', path: '/v2/domains', body: { name: 'example.net' }, status: 201, schema: object({ domain }) },
   {
     title: '',

@@ -29,6 +29,25 @@ describe('a firewall', () => {
     expect((await read(id)).raw).toMatchObject({ status: 'succeeded', pending_changes: [] });
   });
 
+  test('reaches its droplets one after the other, the last when the time for a change is over', async () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => cloud.simulator.addDroplet({ name, region: 'nyc3' }).id);
+    const id = await created({ droplet_ids: [a, b, c] });
+    const waiting = async () => (await read(id)).at('pending_changes').items.map((one) => one.at('droplet_id').raw);
+    const seen = [await waiting()];
+    for (const ms of [334, 333, 333]) {
+      cloud.clock.advance(ms);
+      seen.push(await waiting());
+    }
+    expect(seen).toEqual([[a, b, c], [b, c], [c], []]);
+    expect((await read(id)).at('status').raw).toBe('succeeded');
+    // A new droplet waits alone, a new rule makes all wait.
+    const d = cloud.simulator.addDroplet({ name: 'd', region: 'nyc3' }).id;
+    await cloud.call('POST', `/v2/firewalls/${id}/droplets`, { droplet_ids: [d] });
+    expect(await waiting()).toEqual([d]);
+    await cloud.call('POST', `/v2/firewalls/${id}/rules`, { inbound_rules: [rule('80')] });
+    expect(await waiting()).toEqual([a, b, c, d]);
+  });
+
   test('has at least one rule, at most 50, 10 droplets and 5 tags', async () => {
     const many = cloud.simulator;
     const droplets = Array.from({ length: 11 }, (_, i) => many.addDroplet({ name: `d${i}`, region: 'nyc3' }).id);
@@ -80,6 +99,46 @@ describe('a firewall', () => {
     expect((await read(id)).at('pending_changes', 0, 'droplet_id').raw).toBe(droplet);
     expect((await cloud.call('DELETE', `/v2/firewalls/${id}/tags`, { tags: ['web'] })).status).toBe(204);
     expect((await read(id)).at('tags').raw).toEqual([]);
+  });
+
+  test('covers a droplet from when it bears the tag until it does not, each time after a change of its own', async () => {
+    const { simulator, call, clock } = cloud;
+    await call('POST', '/v2/tags', { name: 'web' });
+    const id = await created({ tags: ['web'] });
+    const pending = async () => (await read(id)).at('pending_changes').raw;
+    const droplet = simulator.addDroplet({ name: 'a', region: 'nyc3', tags: ['web'] }).id;
+    expect(await pending()).toEqual([{ droplet_id: droplet, removing: false, status: 'waiting' }]);
+    const covering = async () =>
+      (await call('GET', `/v2/droplets/${droplet}/firewalls`)).body.at('firewalls').items.map((one) => one.at('id').raw);
+    expect(await covering()).toEqual([id]);
+    clock.advance(1000);
+    expect(await pending()).toEqual([]);
+    const resources = { resources: [{ resource_id: String(droplet), resource_type: 'droplet' }] };
+    expect((await call('DELETE', '/v2/tags/web/resources', resources)).status).toBe(204);
+    expect(await pending()).toEqual([{ droplet_id: droplet, removing: true, status: 'waiting' }]);
+    expect(await covering()).toEqual([]);
+    expect((await call('POST', '/v2/tags/web/resources', resources)).status).toBe(204);
+    expect(await pending()).toEqual([{ droplet_id: droplet, removing: false, status: 'waiting' }]);
+  });
+
+  test.each([
+    ['a tag that does not exist', { tags: ['nobody'] }, 'tag nobody does not exist'],
+    [
+      'a tag that does not exist as a source',
+      { inbound_rules: [{ ...rule('80'), sources: { tags: ['nobody'] } }] },
+      'tag nobody does not exist',
+    ],
+    ['a droplet that does not exist', { droplet_ids: [1] }, 'droplet 1 does not exist'],
+    ['an empty address', { inbound_rules: [{ ...rule('80'), sources: { addresses: [''] } }] }, 'invalid address'],
+    ['a network that is too small', { inbound_rules: [{ ...rule('80'), sources: { addresses: ['10.0.0.0/33'] } }] }, 'invalid address'],
+    ['a range that runs backwards', { inbound_rules: [rule('90-80')] }, 'invalid port range'],
+    ['a port that is none', { inbound_rules: [rule('http')] }, 'invalid port range'],
+    ['no port', { inbound_rules: [{ protocol: 'tcp', ...anywhere }] }, 'You must specify a positive value for ports.'],
+    ['sources as a list', { inbound_rules: [{ ...rule('80'), sources: [] }] }, 'You specified an invalid type for one of the sources.'],
+  ])('is not created with %s', async (_, extra, message) => {
+    const reply = await cloud.call('POST', '/v2/firewalls', { name: 'front', inbound_rules: [rule('22')], ...extra });
+    expect([reply.status, reply.body.at('id').raw, reply.body.at('message').raw]).toEqual([422, 'unprocessable_entity', message]);
+    expect(cloud.simulator.state.firewalls.size).toBe(0);
   });
 
   test('is reset by PUT where the body says nothing', async () => {

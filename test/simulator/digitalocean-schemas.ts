@@ -120,6 +120,12 @@ export const firewall = object({
   outbound_rules: listOf(object({ protocol: oneOf('tcp', 'udp', 'icmp'), ports: text, destinations: target })),
 });
 
+const tagged = { count: int, last_tagged_uri: text };
+export const tag = object({
+  name: { type: 'string', pattern: '^[a-zA-Z0-9_:-]+$' },
+  resources: object({ ...tagged, droplets: object(tagged) }),
+});
+
 export const domain = object({ name: text, ttl: nullable(int), zone_file: nullable(text) });
 
 export const domainRecord = object({

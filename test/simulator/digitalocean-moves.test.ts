@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type DigitalOceanSimulator, startDigitalOcean } from '../../simulator/digitalocean/server.ts';
+import { type Greeter, type Prober, startGreeter, startProber, type Try } from '../support/prober.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { request } from './digitalocean-support.ts';
+
+const [A, B] = [11, 12];
+const ADDRESS = '203.0.113.7';
+const everybody = { addresses: ['0.0.0.0/0', '::/0'] };
+const rule = (ports: string) => ({ protocol: 'tcp', ports, sources: everybody });
+
+let simulator: DigitalOceanSimulator;
+let greeters: readonly Greeter[];
+let prober: Prober;
+/** The firewall for the address; another one closes everything else on the droplets. */
+let front: string;
+
+beforeEach(async () => {
+  // Long enough for many tries in each of them.
+  simulator = await startDigitalOcean({ actionMs: 250, firewallMs: 250 });
+  greeters = [await startGreeter('a'), await startGreeter('b')];
+  for (const [index, id] of [A, B].entries()) {
+    simulator.addDroplet({ id, name: `droplet-${id}`, region: 'nyc3' });
+    simulator.network.listeners.set(id, 80, greeters[index]?.port ?? 0);
+  }
+  simulator.addReservedIP({ ip: ADDRESS, region: 'nyc3', dropletId: A });
+  await call('POST', '/v2/firewalls', { name: 'nodes', inbound_rules: [rule('22')], droplet_ids: [A, B] });
+  front = String(
+    (await call('POST', '/v2/firewalls', { name: 'front', inbound_rules: [rule('80')], droplet_ids: [A] })).at('firewall', 'id').raw,
+  );
+  await applied();
+  prober = startProber(await simulator.network.endpoint({ address: ADDRESS, port: 80 }));
+  await answers('a');
+});
+afterEach(async () => {
+  await prober.stop();
+  await simulator.close();
+  for (const greeter of greeters) await greeter.close();
+});
+
+async function call(method: string, path: string, body: unknown) {
+  const reply = await request(simulator.url, { method, path, body, token: 'token' });
+  expect(reply.status, reply.text).toBeLessThan(300);
+  return reply.body;
+}
+
+const applied = () =>
+  waitFor('every change is in force', () => [...simulator.state.firewalls.values()].every(({ pending }) => pending.length === 0));
+
+/** Ten connections from now on got the answer. */
+async function answers(by: string): Promise<void> {
+  const since = prober?.tries.length ?? 0;
+  await waitFor(`${by} answers`, () => prober.tries.slice(since).filter((one) => one.by === by).length >= 10);
+}
+
+// ---------------------------------------------------------------- the steps of a move, each until it is done
+
+async function open(): Promise<void> {
+  await call('POST', `/v2/firewalls/${front}/droplets`, { droplet_ids: [B] });
+  await applied();
+}
+
+async function assign(): Promise<void> {
+  await call('POST', `/v2/reserved_ips/${ADDRESS}/actions`, { type: 'assign', droplet_id: B });
+  await waitFor('the address has moved', () => transit().until < Number.POSITIVE_INFINITY);
+}
+
+async function prune(): Promise<void> {
+  await call('DELETE', `/v2/firewalls/${front}/droplets`, { droplet_ids: [A] });
+  await applied();
+}
+
+/** From when to when the address was locked. */
+function transit(): { since: number; until: number } {
+  const action = [...simulator.state.actions.values()].find(({ type }) => type === 'assign_ip');
+  return { since: action?.startedAt ?? Number.POSITIVE_INFINITY, until: action?.completedAt ?? Number.POSITIVE_INFINITY };
+}
+
+/** The failed tries before, while and after the address was in transit; one that overlaps with it may be due to it. */
+function failures(tries: readonly Try[]): { before: number; during: number; after: number } {
+  const { since, until } = transit();
+  const failed = tries.filter(({ outcome }) => outcome !== 'answered');
+  const before = failed.filter(({ endedAt }) => endedAt < since).length;
+  const after = failed.filter(({ startedAt }) => startedAt > until).length;
+  return { before, during: failed.length - before - after, after };
+}
+
+describe('a planned move of an address between healthy droplets', () => {
+  test('loses no connection except while the address itself is in transit, when it opens, assigns and prunes', async () => {
+    await open();
+    await assign();
+    await prune();
+    await answers('b');
+    const tries = await prober.stop();
+    const { before, during, after } = failures(tries);
+    expect({ before, after }).toEqual({ before: 0, after: 0 });
+    // The prober can fail: it did, while the address was on its way.
+    expect(during).toBeGreaterThan(0);
+    expect(tries.filter(({ outcome }) => outcome === 'timedOut')).toEqual([]);
+    const answered = tries.flatMap(({ by }) => by ?? []);
+    expect([answered.indexOf('b') > 0, answered.lastIndexOf('a') < answered.indexOf('b')]).toEqual([true, true]);
+  });
+
+  test('is refused on the new droplet for as long as it is not open there, when it assigns first', async () => {
+    await assign();
+    await open();
+    await prune();
+    await answers('b');
+    const { before, after } = failures(await prober.stop());
+    expect(before).toBe(0);
+    expect(after).toBeGreaterThan(0);
+  });
+
+  test('is refused on the old droplet, when it prunes before it assigns', async () => {
+    await open();
+    await prune();
+    await assign();
+    await answers('b');
+    const { before, after } = failures(await prober.stop());
+    expect(before).toBeGreaterThan(0);
+    expect(after).toBe(0);
+  });
+});
