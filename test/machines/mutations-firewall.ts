@@ -84,11 +84,8 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
   },
   'while it opens a claimant keeps what it had': {
     mutation: 'a claim that opens takes the place of all that was claimed before',
-    spoil: action(
-      'noteClaim',
-      shown(firewall.noteClaim as never, () => ({ claims: {} }) as never),
-    ),
-    events: [...opened, words.apiOpens],
+    spoil: action<Context>('noteClaim', (context, event) => firewall.noteClaim(context, { ...(event as object), mode: 'prune' } as never)),
+    events: [...opened, { ...words.webOpens, claimId: 'w9', node: refOf('b') }],
   },
   'whoever waits is answered by a job that runs, or waits for others to be heard': {
     mutation: 'a claim that comes while the firewall rests waits for the end of the rest',
