@@ -147,6 +147,7 @@ describe('the operator with the shipped roles', () => {
     ['delete a node', 'DELETE', '/api/v1/nodes/node-a', undefined],
     ['write the status of a node', 'PATCH', '/api/v1/nodes/node-a/status', { status: {} }],
     ['create a pod', 'POST', '/api/v1/namespaces/default/pods', { metadata: { name: 'x' } }],
+    ['create a Job where no role for Jobs is bound', 'POST', '/apis/batch/v1/namespaces/default/jobs', { metadata: { name: 'x' } }],
     ['list secrets', 'GET', '/api/v1/secrets', undefined],
     ['list secrets of its own namespace', 'GET', `/api/v1/namespaces/${OPERATOR}/secrets`, undefined],
     ['read another namespace', 'GET', '/api/v1/namespaces/default', undefined],
@@ -186,6 +187,7 @@ describe('the operator with the shipped roles', () => {
       ),
       ...['create', 'patch'].flatMap((verb) => [`${verb} events`, `${verb} events.k8s.io/events`]),
       'create coordination.k8s.io/leases',
+      ...['get', 'list', 'watch', 'create', 'patch', 'delete'].map((verb) => `${verb} batch/jobs`),
       // Every authenticated user may ask what it may do.
       'create authorization.k8s.io/selfsubjectaccessreviews',
       'create authorization.k8s.io/selfsubjectrulesreviews',
@@ -196,7 +198,7 @@ describe('the operator with the shipped roles', () => {
 
   test('has no wildcard in its roles', () => {
     const roles = objectsIn(deploy('rbac.yaml')).filter(({ kind }) => kind.endsWith('Role'));
-    expect(roles).toHaveLength(2);
+    expect(roles).toHaveLength(3);
     expect(JSON.stringify(roles)).not.toContain('*');
   });
 });

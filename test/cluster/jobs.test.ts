@@ -1,0 +1,187 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ProviderError } from '../../actors/errors.ts';
+import type { JobTemplates } from '../../actors/ports/directory.ts';
+import type { JobDriver, JobRequest, JobState } from '../../actors/ports/job-driver.ts';
+import { type Connection, connect } from '../../adapters/kubernetes/connection.ts';
+import { kubernetesJobDriver } from '../../adapters/kubernetes/job-driver.ts';
+import { jobName } from '../../adapters/kubernetes/job-names.ts';
+import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
+import { systemClock } from '../../adapters/system/clock.ts';
+import { firewallRequestOf, jobSpec, NO_SECRETS, openFence, requestOf, templatesOf } from '../adapters/kubernetes-jobs-support.ts';
+import { type Cluster, startCluster } from '../support/kube.ts';
+import { apply, applyFile, createNamespace, installCrds } from '../support/kube-apply.ts';
+import { routedIPClass } from '../support/routedip-manifests.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const NAMESPACE = 'routedip-operator';
+const JOBS = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`;
+const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
+
+let cluster: Cluster;
+let connection: Connection;
+let uid: string;
+let subjects = 0;
+
+/** A driver with the shipped roles, for a class that exists. */
+const driverOf = (change: Partial<JobTemplates> = {}): JobDriver => {
+  const owner = { kind: 'ClusterRoutedIPClass', namespace: '', name: 'wrong', uid };
+  return kubernetesJobDriver({ connection, clock: systemClock() })(templatesOf({ owner, namespace: NAMESPACE, ...change }), NO_SECRETS);
+};
+
+beforeAll(async () => {
+  cluster = await startCluster({ controllers: ['job', 'garbagecollector'] });
+  await installCrds(cluster);
+  await applyFile(cluster, join(import.meta.dirname, '../../deploy/namespace.yaml'));
+  await applyFile(cluster, join(import.meta.dirname, '../../deploy/rbac.yaml'));
+  await createNamespace(cluster, 'elsewhere');
+  uid = (await apply(cluster, routedIPClass())).body.metadata.uid;
+  connection = connect(loadConfig(cluster.kubeconfigFor(await cluster.tokenFor(NAMESPACE, NAMESPACE))));
+});
+
+afterAll(async () => {
+  await connection?.close();
+  await cluster?.stop();
+});
+
+let driver: JobDriver;
+let request: JobRequest;
+const fence = openFence();
+
+beforeEach(() => {
+  subjects += 1;
+  driver = driverOf();
+  request = requestOf({ subject: `uid-${subjects}`, attempt: `try-${subjects}` });
+});
+
+const get = async (path: string) => (await cluster.send(path)).body;
+const jobOf = (of: JobRequest = request) => get(`${JOBS}/${jobName(of)}`);
+const podsOf = async (of: JobRequest = request) => (await get(`${PODS}?labelSelector=job-name%3D${jobName(of)}`)).items ?? [];
+
+/** The Pod that the Job controller has made. */
+const podOf = async (of: JobRequest = request) => {
+  await waitFor('the Job has a Pod', async () => (await podsOf(of)).length > 0);
+  return (await podsOf(of))[0];
+};
+
+/** What a kubelet writes. */
+const setPod = async (name: string, phase: string, state: object): Promise<void> => {
+  const status = { phase, containerStatuses: [{ name: 'platform', image: 'curl:8', imageID: '', ready: false, restartCount: 0, state }] };
+  const { status: code } = await cluster.send(`${PODS}/${name}/status`, { method: 'PATCH', body: { status } });
+  expect(code).toBe(200);
+};
+
+const stateOf = async (of: JobRequest = request): Promise<JobState> => driver.run(of, null, fence);
+
+/** Asks until the Job is in that state. */
+const until = async (kind: JobState['kind'], of: JobRequest = request): Promise<JobState> => {
+  let state: JobState | undefined;
+  await waitFor(
+    kind,
+    async () => {
+      state = await stateOf(of);
+      return state.kind === kind;
+    },
+    30_000,
+  );
+  return state as JobState;
+};
+
+describe('a Job on a real API server', () => {
+  test('is accepted as it is rendered, belongs to its class and has a Pod that knows the request', async () => {
+    expect(await stateOf()).toMatchObject({ kind: 'running' });
+    const { metadata, spec } = await jobOf();
+    expect(metadata).toMatchObject({ ownerReferences: [{ kind: 'ClusterRoutedIPClass', uid, controller: true }] });
+    expect(metadata.labels['routedip.io/routedip-name']).toBe('ingress');
+    expect(spec).toMatchObject({ backoffLimit: 0, activeDeadlineSeconds: 300 });
+    const pod = await podOf();
+    expect(pod.metadata.annotations['routedip.io/request']).toBe('{}');
+    expect(pod.spec.containers[0].env).toContainEqual({ name: 'ROUTEDIP_ADDRESS', value: '192.0.2.10' });
+    expect(pod.spec.volumes).toContainEqual(expect.objectContaining({ name: 'routedip-request', downwardAPI: expect.anything() }));
+  });
+
+  test('that succeeds is heard of with its message, and goes with its Pod when it is cleared', async () => {
+    await stateOf();
+    const { metadata } = await podOf();
+    await setPod(metadata.name, 'Succeeded', {
+      terminated: { exitCode: 0, message: '{"address":"192.0.2.10","providerID":"example://7"}' },
+    });
+    const state = await until('succeeded');
+    expect(state).toMatchObject({ message: { address: '192.0.2.10', providerID: 'example://7' } });
+    await driver.clear(state.job);
+    await waitFor('Job and Pod are gone', async () => (await jobOf()).code === 404 && (await podsOf()).length === 0, 30_000);
+  });
+
+  test('that fails is heard of with its exit code', async () => {
+    await stateOf();
+    const { metadata } = await podOf();
+    await setPod(metadata.name, 'Failed', { terminated: { exitCode: 65, message: '{"message":"no such address"}' } });
+    expect(await until('failed')).toMatchObject({ exitCode: 65, ran: true, text: expect.stringMatching(/exit code 65: no such address/) });
+  });
+
+  test('whose image cannot be had fails at its deadline', async () => {
+    driver = driverOf({ updateRoutedIP: jobSpec({ spec: { activeDeadlineSeconds: 2 } }) });
+    await stateOf();
+    const { metadata } = await podOf();
+    await setPod(metadata.name, 'Pending', { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image "curl:8"' } });
+    expect(await until('failed')).toMatchObject({ exitCode: null, text: expect.stringMatching(/DeadlineExceeded/) });
+  });
+
+  test('that somebody deletes has vanished', async () => {
+    const { job } = await stateOf();
+    expect((await cluster.send(`${JOBS}/${jobName(request)}?propagationPolicy=Background`, { method: 'DELETE' })).status).toBe(200);
+    expect(await driver.run(request, job, fence)).toEqual({ kind: 'vanished', job });
+  });
+
+  test('that creates is kept when somebody deletes it, until it is cleared', async () => {
+    const creating = requestOf({ ...request, action: 'create', env: { ROUTEDIP_ADDRESS: '' } });
+    const { job } = await stateOf(creating);
+    await podOf(creating);
+    expect((await cluster.send(`${JOBS}/${jobName(creating)}?propagationPolicy=Foreground`, { method: 'DELETE' })).status).toBe(200);
+    await waitFor('it has vanished', async () => (await driver.look(creating))?.kind === 'vanished', 30_000);
+    expect((await jobOf(creating)).metadata.finalizers).toContain('routedip.io/finalizer');
+    await driver.clear(job);
+    await waitFor('it is gone', async () => (await driver.look(creating)) === null);
+  });
+
+  test('about a firewall is not begun before the Pod of a former prune is gone', async () => {
+    const subject = `firewall-${subjects}`;
+    const prune = firewallRequestOf({ subject, action: 'prune' });
+    const open = firewallRequestOf({ subject });
+    await stateOf(prune);
+    const { metadata } = await podOf(prune);
+    // It runs on a node: from now on only a kubelet ends it.
+    const binding = { metadata: { name: metadata.name }, target: { kind: 'Node', name: 'node-a' } };
+    expect((await cluster.send(`${PODS}/${metadata.name}/binding`, { method: 'POST', body: binding })).status).toBe(201);
+    await setPod(metadata.name, 'Running', { running: {} });
+    expect(await stateOf(open)).toMatchObject({ kind: 'busy' });
+    expect((await jobOf(prune)).metadata.finalizers).toContain('foregroundDeletion');
+    await waitFor('its Pod is being deleted', async () => (await podsOf(prune))[0]?.metadata.deletionTimestamp !== undefined, 30_000);
+    expect(await stateOf(open)).toMatchObject({ kind: 'busy' });
+    await cluster.send(`${PODS}/${metadata.name}?gracePeriodSeconds=0`, { method: 'DELETE' });
+    await until('running', open);
+    expect((await jobOf(prune)).code).toBe(404);
+  });
+});
+
+describe('a Job that a real API server refuses', () => {
+  const refusal = (change: Partial<JobTemplates>): Promise<unknown> =>
+    driverOf(change)
+      .run(request, null, fence)
+      .then(
+        () => null,
+        (error: unknown) => error,
+      );
+
+  test('names the permission that is missing', async () => {
+    const error = await refusal({ namespace: 'elsewhere' });
+    expect(error).toBeInstanceOf(ProviderError);
+    expect(error).toMatchObject({ kind: 'Unsupported', message: expect.stringMatching(/may not list jobs in namespace elsewhere/) });
+  });
+
+  test("says in the server's words what is wrong with the template", async () => {
+    const template = jobSpec({ container: { volumeMounts: [{ name: 'absent', mountPath: '/x' }] } });
+    const error = await refusal({ updateRoutedIP: template });
+    expect(error).toMatchObject({ kind: 'Invalid', message: expect.stringMatching(/volumeMounts\[0\]\.name: Not found: "absent"/) });
+  });
+});
