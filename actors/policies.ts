@@ -1,5 +1,5 @@
 import { asked, type RoutedIPFact } from '../machines/exposure.ts';
-import { checkPolicy, type PolicyObject } from '../machines/policy.ts';
+import { accountOf, checkPolicy, type PolicyObject } from '../machines/policy.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderNeed } from './ports/directory.ts';
 import type { Json } from './ports.ts';
@@ -10,6 +10,8 @@ const ISSUER = 'RoutedIPIssuer';
 /** The classes and issuers as last observed, whoever leads. */
 export class ObservedPolicies {
   readonly #policies = new Map<string, PoolObject>();
+  /** What each asks for, or asked for last before it became invalid; null for nothing but the environment. */
+  readonly #needs = new Map<string, ProviderNeed | null>();
   /** Where Jobs run, and where the Secrets of classes are unless they say otherwise. */
   readonly #operatorNamespace: string;
 
@@ -22,12 +24,19 @@ export class ObservedPolicies {
   }
 
   put(policy: PoolObject): void {
-    this.#policies.set(nameOf(policy.ref), policy);
+    const name = nameOf(policy.ref);
+    const need = this.#needOf(policy);
+    const isSame = this.#policies.get(name)?.ref.uid === policy.ref.uid;
+    this.#policies.set(name, policy);
+    if (need !== undefined) this.#needs.set(name, need);
+    else if (!isSame) this.#needs.delete(name);
   }
 
   /** Forgets an object, unless another one bears its name by now. */
   remove(ref: PoolObject['ref']): void {
-    if (this.#policies.get(nameOf(ref))?.ref.uid === ref.uid) this.#policies.delete(nameOf(ref));
+    if (this.#policies.get(nameOf(ref))?.ref.uid !== ref.uid) return;
+    this.#policies.delete(nameOf(ref));
+    this.#needs.delete(nameOf(ref));
   }
 
   /** The class or issuer that serves a RoutedIP; null when there is none. */
@@ -62,24 +71,27 @@ export class ObservedPolicies {
   /** The key of the provider that a RoutedIP works with; empty for none. */
   providerOf(routedIP: PoolObject): string {
     const { policy } = this.factOf(routedIP);
-    return policy ? (checkPolicy(policy, this.#operatorNamespace).policy?.provider ?? '') : '';
+    return policy ? (accountOf(policy, this.#operatorNamespace)?.provider ?? '') : '';
   }
 
   /** The key of the provider that a class or an issuer asks for; empty for none. */
   keyOf(object: PoolObject): string {
-    return checkPolicy(asPolicy(object), this.#operatorNamespace).policy?.provider ?? '';
+    return accountOf(asPolicy(object), this.#operatorNamespace)?.provider ?? '';
   }
 
-  /** The accounts and platforms that the classes and issuers ask for, each once. */
+  /** The accounts and platforms that the classes and issuers ask for, each once. Of one that has become invalid, those of before: it goes on. */
   needs(): readonly ProviderNeed[] {
-    const needs = [...this.#policies.values()].flatMap((object): [string, ProviderNeed][] => {
-      const { policy } = checkPolicy(asPolicy(object), this.#operatorNamespace);
-      if (!policy || policy.provider === policy.cloud) return [];
-      const { provider: key, cloud, secrets } = policy;
-      const hasJobs = policy.addressJobs || policy.firewallJobs;
-      return [[key, { key, cloud, secrets, templates: hasJobs ? templatesOf(object, policy.jobNamespace) : null }]];
-    });
-    return [...new Map(needs).values()];
+    const needs = [...this.#needs.values()].filter((need) => need !== null);
+    return [...new Map(needs.map((need) => [need.key, need])).values()];
+  }
+
+  /** Null for nothing but what the environment gives; undefined when it does not say. */
+  #needOf(object: PoolObject): ProviderNeed | null | undefined {
+    const account = accountOf(asPolicy(object), this.#operatorNamespace);
+    if (!account) return undefined;
+    const { provider: key, cloud, secrets, addressJobs, firewallJobs, jobNamespace } = account;
+    if (key === cloud) return null;
+    return { key, cloud, secrets, templates: addressJobs || firewallJobs ? templatesOf(object, jobNamespace) : null };
   }
 
   /** Why a class or an issuer is not used as it is; null when it is. */

@@ -6,6 +6,7 @@ import { isPool, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { Clock, Log, Provider } from './ports.ts';
+import { providerOf } from './provider-of.ts';
 import type { Settings } from './settings.ts';
 import { news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
 
@@ -47,14 +48,14 @@ export class ProviderLists {
     if (provider.jobs?.addresses) {
       // Nobody can list what Jobs do: each address is found by itself.
       this.#reading.delete(name);
-      for (const [id, pool] of pools.all) if (isPool(id) && pools.providerOf(pool) === name) start(id, pool, []);
+      for (const [id, pool] of pools.all) if (isPool(id) && this.#providerOf(pool) === name) start(id, pool, []);
       return;
     }
     const isClosed = (): boolean => cells.stopped || this.#reading.get(name) !== provider;
     const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed });
     if (truth === null || isClosed()) return;
     this.#reading.delete(name);
-    for (const [id, pool] of pools.all) if (isPool(id) && pools.providerOf(pool) === name) start(id, pool, truth);
+    for (const [id, pool] of pools.all) if (isPool(id) && this.#providerOf(pool) === name) start(id, pool, truth);
     this.#verifyRegularly(name);
     const versions = versionsOf(cells.all.values());
     alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, versions));
@@ -97,6 +98,11 @@ export class ProviderLists {
     }
   }
 
+  #providerOf(pool: PoolObject): string {
+    const { pools, cells } = this.#ports;
+    return providerOf(pool, pools, (cell) => cells.recordsOf(cell));
+  }
+
   async #lookAgain(name: string, versions: Versions): Promise<void> {
     const provider = this.#ports.providers.all[name]?.provider ?? null;
     if (!provider) return;
@@ -128,7 +134,7 @@ export class ProviderLists {
     const { cells, pools, isStarted } = this.#ports;
     for (const id of cells.all.keys()) {
       const pool = pools.all.get(id);
-      if (!pool || !isPool(id) || pools.providerOf(pool) !== name || !isStarted(id)) continue;
+      if (!pool || !isPool(id) || this.#providerOf(pool) !== name || !isStarted(id)) continue;
       this.tellAddresses(id, addresses, versions);
       cells.tell(id, { type: 'PROVIDER_OBSERVED', addresses });
     }

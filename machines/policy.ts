@@ -5,13 +5,21 @@ import { jobKey, mixedKey, secretKey } from './provider-key.ts';
 import { cidr } from './sources.ts';
 import type { Toleration } from './types.ts';
 
-/** How the addresses of a class or an issuer are provided: one policy for both kinds. */
-export interface Policy {
+/** With whose means a class or an issuer works. */
+export interface Account {
   /** The provider's key. */
   readonly provider: string;
   /** The cloud whose API is used for what no template drives; null for none. */
   readonly cloud: string | null;
   readonly secrets: readonly SecretReference[];
+  /** Jobs find, create, assign and delete addresses. */
+  readonly addressJobs: boolean;
+  readonly firewallJobs: boolean;
+  readonly jobNamespace: string;
+}
+
+/** How the addresses of a class or an issuer are provided: one policy for both kinds. */
+export interface Policy extends Account {
   readonly region: string;
   readonly firewall: string;
   readonly postAllow: boolean;
@@ -26,10 +34,6 @@ export interface Policy {
   readonly tolerations: readonly Toleration[];
   readonly taint: 'PreferNoSchedule' | 'NoSchedule' | null;
   readonly allowCrossNamespace: boolean;
-  /** Jobs find, create, assign and delete addresses. */
-  readonly addressJobs: boolean;
-  readonly firewallJobs: boolean;
-  readonly jobNamespace: string;
 }
 
 export interface SecretReference {
@@ -70,7 +74,17 @@ export function checkPolicy(object: PolicyObject, operatorNamespace: string): Ch
   }
 }
 
-function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, operatorNamespace: string): Policy {
+/** With whose means it works, whatever else is wrong with it: what it said before of the rest goes on. Null when that itself is wrong. */
+export function accountOf(object: PolicyObject, operatorNamespace: string): Account | null {
+  try {
+    return accountIn(object, asRecord(object.spec, 'spec'), operatorNamespace);
+  } catch (error) {
+    if (!(error instanceof InvalidSpec)) throw error;
+    return null;
+  }
+}
+
+function accountIn(object: PolicyObject, raw: Readonly<Record<string, unknown>>, operatorNamespace: string): Account {
   const isClass = object.kind === 'ClusterRoutedIPClass';
   const jobNamespace = text(raw.jobNamespace, 'spec.jobNamespace') || operatorNamespace;
   const addressJobs = isClass && template(raw.updateRoutedIP, 'updateRoutedIP');
@@ -89,8 +103,17 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
     provider: keyFor(object, cloud, secrets, { addressJobs, firewallJobs }),
     cloud,
     secrets,
+    addressJobs,
+    firewallJobs,
+    jobNamespace,
+  };
+}
+
+function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, operatorNamespace: string): Policy {
+  return {
+    ...accountIn(object, raw, operatorNamespace),
     region: text(raw.region, 'spec.region'),
-    firewall,
+    firewall: text(raw.routedIPFirewallName, 'spec.routedIPFirewallName'),
     postAllow: raw.firewallPostAllow === true,
     exclusive: raw.firewallExclusive === true,
     sources: sourcesOf(raw.firewallSources),
@@ -102,9 +125,6 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
     tolerations: list(raw.tolerations, 'spec.tolerations').map(toleration),
     taint: taintEffect(text(raw.taintEffect, 'spec.taintEffect') || 'PreferNoSchedule'),
     allowCrossNamespace: raw.allowCrossNamespace === true,
-    addressJobs,
-    firewallJobs,
-    jobNamespace,
   };
 }
 

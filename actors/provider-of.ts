@@ -1,0 +1,18 @@
+import type { PoolContext } from '../machines/pool.ts';
+import type { ActorId } from '../machines/types.ts';
+import { actorOf, type ObservedPools } from './pools.ts';
+import type { PoolObject } from './ports/cluster.ts';
+import type { ActorRecord } from './ports.ts';
+
+/** The key of the provider that an object works with. A RoutedIP whose class is gone, or does not say any more, has its address at the provider of before. */
+export function providerOf(
+  pool: PoolObject,
+  pools: ObservedPools,
+  recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null,
+): string {
+  const named = pools.providerOf(pool);
+  if (named !== '' || pool.ref.kind !== 'RoutedIP') return named;
+  const id = actorOf(pool.ref);
+  const context = recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+  return context?.spec?.provider ?? '';
+}
