@@ -5,6 +5,7 @@ import { Cell, type CellPorts, type Halt } from './cell.ts';
 import { type Charts, cellOf } from './charts.ts';
 import { discard, dispatch } from './dispatch.ts';
 import { Unreachable } from './errors.ts';
+import { InTurn } from './in-turn.ts';
 import type { ActorRecord, CellWrite, Clock, Command, Log, Observer, Probe, Queues, RecordStore, SavedTurn, StoredCell } from './ports.ts';
 import { sharedBy } from './sharing.ts';
 import type { Envelope } from './turn.ts';
@@ -33,6 +34,7 @@ export class Cells {
   readonly #ports: CellsPorts;
   readonly #all = new Map<ActorId, Cell>();
   readonly #ended = new Map<ActorId, number>();
+  readonly #inTurn = new InTurn();
   #stopped = false;
 
   constructor(term: number, ports: CellsPorts) {
@@ -159,10 +161,20 @@ export class Cells {
     this.tell(id, { type: 'CLAIMS_OBSERVED', fullNodes: [...fullNodes].sort(), ...(shared && { shared }) });
   }
 
-  /** The same nodes as before, and what has become of the others meanwhile: for those that have to know. */
-  tellShared(id: ActorId): void {
+  /** Tells a cell a fact; one that has to know of others hears it with what has become of them, after those before it have decided: addresses that may share
+   *  nodes would else all take the same one. */
+  tellInTurn(id: ActorId, fact: () => Envelope['event'] | null): void {
     const cell = this.#all.get(id);
-    if (cell && sharedBy(id, this.#all)) this.tellClaims(id, cell.fullNodes);
+    if (cell && sharedBy(id, this.#all)) {
+      this.#inTurn.add(id, async () => {
+        if (sharedBy(id, this.#all)) this.tellClaims(id, cell.fullNodes);
+        const event = fact();
+        if (event) await this.deliver({ to: id, event }).catch(ignoreHalt);
+      });
+      return;
+    }
+    const event = fact();
+    if (event) this.tell(id, event);
   }
 }
 

@@ -14,6 +14,7 @@ import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { ActorRecord, Clock, Log, Observer, Probe, Provider, Queues, RecordStore } from './ports.ts';
 import { ProviderLists } from './provider-lists.ts';
+import { providerOf } from './provider-of.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
 import { loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
@@ -156,7 +157,12 @@ export class Leader {
 
   /** The classes or the issuers have changed: every RoutedIP hears what the one that serves it says now. */
   policiesChanged(): void {
-    for (const [id, pool] of this.#ports.pools.all) if (isRoutedIP(id)) this.observePool(pool);
+    for (const [id, pool] of this.#ports.pools.all) {
+      if (!isRoutedIP(id)) continue;
+      this.observePool(pool);
+      // Nodes that were full under the former limit may not be under this one.
+      if (this.#started.has(id)) this.#cells.tellClaims(id, []);
+    }
   }
 
   poolGone(id: ActorId): void {
@@ -164,10 +170,10 @@ export class Leader {
   }
 
   observeCluster(id: ActorId): void {
-    const fact = this.#ports.pools.fact(id);
-    if (!fact || !this.#started.has(id)) return;
-    this.#cells.tellShared(id);
-    this.#cells.tell(id, { type: 'CLUSTER_OBSERVED', ...fact });
+    this.#cells.tellInTurn(id, () => {
+      const fact = this.#ports.pools.fact(id);
+      return fact && this.#started.has(id) ? { type: 'CLUSTER_OBSERVED', ...fact } : null;
+    });
   }
 
   /** What stands under a provider's key has changed: all that name it hear so, and addresses that wait for credentials try the present ones. */
@@ -176,7 +182,7 @@ export class Leader {
     if (!provider) this.#lists.giveUp(key);
     for (const [id, pool] of this.#ports.pools.all) {
       // What is not there yet is introduced with what stands under the key by then.
-      if (this.#ports.pools.providerOf(pool) !== key || !this.cells.has(id)) continue;
+      if (this.#providerOf(pool) !== key || !this.cells.has(id)) continue;
       this.observePool(pool);
       if (!provider || !this.#started.has(id)) continue;
       for (const actor of this.recordsOf(id)?.keys() ?? []) this.#cells.tell(actor, { type: 'SECRET_OBSERVED' });
@@ -189,7 +195,7 @@ export class Leader {
     const { pools, providers } = this.#ports;
     const { generation } = pool;
     // Whether it is a good one depends on a Secret: it is told as soon as that was looked at.
-    if (providers.all[pools.providerOf(pool)]?.unread) return;
+    if (providers.all[this.#providerOf(pool)]?.unread) return;
     const conflicts = pools.conflicts(id);
     this.#cells.tell(id, { type: 'SPEC_OBSERVED', ...pools.specOf(pool), generation, registry: registryFor(pool, providers), conflicts });
     // Tolerations are no part of the selectors: the same nodes may match differently now.
@@ -215,11 +221,15 @@ export class Leader {
   }
 
   #startWhenRead(id: ActorId, pool: PoolObject): void {
-    const name = this.#ports.pools.providerOf(pool);
+    const name = this.#providerOf(pool);
     const provider = this.#ports.providers.all[name]?.provider ?? null;
     // A pool without a usable provider has nothing to wait for: its status says what is wrong.
     if (provider) void this.#lists.read(name, provider);
     else this.#tellSpec(id, pool);
+  }
+
+  #providerOf(pool: PoolObject): string {
+    return providerOf(pool, this.#ports.pools, (cell) => this.recordsOf(cell));
   }
 
   /** A record set needs no list of a provider: its zone reads what stands there before it writes. */

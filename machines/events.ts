@@ -117,6 +117,8 @@ export interface FirewallPolicy {
   readonly exclusive?: boolean;
   /** How a holder is marked by a taint; null or absent for not at all. */
   readonly taint?: 'PreferNoSchedule' | 'NoSchedule' | null;
+  /** Addresses that one node may hold; absent where that is up to the provider alone. */
+  readonly perNode?: number;
   /** Whom a class's Jobs work for; absent when no Job drives the addresses. */
   readonly subject?: Subject;
 }

@@ -60,6 +60,7 @@ const policyOf = ({ exposes }: PoolSpec, ports: readonly string[]): FirewallPoli
   ports,
   ...(exposes?.exclusive && { exclusive: true }),
   taint: exposes?.taint ?? null,
+  ...(exposes && { perNode: exposes.perNode }),
   ...(exposes?.subject && { subject: exposes.subject }),
 });
 
@@ -67,6 +68,13 @@ function tellPolicy(context: PoolContext, policy: FirewallPolicy): Next {
   if (!context.exposed || JSON.stringify(policy) === JSON.stringify(context.exposed.policy)) return next(context);
   const effects = entries(context.members).map(([address]): Effect => tell(context, address, { type: 'POLICY_OBSERVED', policy }));
   return next(withExposed(context, { policy }), effects);
+}
+
+/** Tells the address how many a node may hold from now on: it claims its node under that limit. */
+export function observeLimit(context: PoolContext): Next {
+  const perNode = context.spec?.exposes?.perNode;
+  if (!context.exposed || perNode === undefined || entries(context.members).length === 0) return next(context);
+  return tellPolicy(context, { ...context.exposed.policy, perNode });
 }
 
 /** The address that this RoutedIP works with from now on, for good. */

@@ -34,7 +34,8 @@ export const decideGrants = (given: PoolContext, at: number): Grants => {
       leaving: context.leaving,
       fullNodes: nodesFull(context.fullNodes, familyServed(context)),
       backOff: context.backOff,
-      occupied: context.occupied,
+      // Where a node may hold several, one that holds an address is no worse than others.
+      occupied: (context.spec?.exposes?.perNode ?? 1) > 1 ? [] : context.occupied,
       resting: restingIn(context, at),
       coolOffMs: context.spec?.coolOffMs ?? 0,
       lastAssignmentAt: lastAssignment(context),

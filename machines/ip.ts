@@ -274,7 +274,7 @@ export const noteNode = (context: AddressContext, event: AnyAddressEvent): Next 
   next(event.type === 'NODE_OBSERVED' && event.name === context.elected?.name ? { ...context, eligible: event.eligible } : context);
 
 export const notePolicy = (context: AddressContext, event: AnyAddressEvent): Next =>
-  next(event.type === 'POLICY_OBSERVED' ? { ...context, policy: event.policy } : context);
+  next(event.type === 'POLICY_OBSERVED' ? { ...context, policy: event.policy, perNode: event.policy.perNode ?? context.perNode } : context);
 
 /** No firewall work is left: nothing that is not claimed is open for us. */
 export const settle = (context: AddressContext): Next => next({ ...context, previous: [], coolOffUntil: null, failure: null, attempts: 0 });

@@ -1,7 +1,7 @@
 import { observeAbsences, tellMembers } from './absences.ts';
 import { familyOf } from './address.ts';
 import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } from './events.ts';
-import { checkExposed, observeService } from './exposing.ts';
+import { checkExposed, observeLimit, observeService } from './exposing.ts';
 import { familyServed, lacks, type Next, next, type PoolContext, queryIn, wanted } from './pool.ts';
 import { staff } from './pool-members.ts';
 import { servingStandings } from './serving-nodes.ts';
@@ -26,7 +26,7 @@ export function observeSpec(context: PoolContext, event: SpecObserved): Next {
   const acquiring = { ...context.acquiring, published, ...(settled && { unclear: [], intent: null }) };
   const observed = { ...known, generation: event.generation, spec, conflicts, error: null, acquiring };
   // What kept an address from being created is no trouble any more once none is missing.
-  return staff(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
+  return staff(observeLimit(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } }));
 }
 
 /** Puts the matching nodes in line: those known keep their places, new ones join by name. Tells each address whose node changed, and forgets the
