@@ -278,8 +278,13 @@ export const familyServed = ({ spec }: PoolContext): Family => (spec?.ips[0] ? f
 
 export const lacks = (context: PoolContext): boolean => listed(context).length < (context.spec?.desired ?? 0);
 
+/** An address is to be created. None is for a Service to which it could not be led: one that is attached to nothing costs money. */
 export const lacksAddress = (context: PoolContext): boolean =>
-  isPrimed(context) && lacks(context) && context.acquiring.unclear.length === 0 && !context.fullNodes.includes(CREATE_CLAIM);
+  isPrimed(context) &&
+  lacks(context) &&
+  !context.exposed?.trouble &&
+  context.acquiring.unclear.length === 0 &&
+  !context.fullNodes.includes(CREATE_CLAIM);
 
 /** A creation is under way, or its outcome has to be looked up. */
 export const isCreating = ({ intent, unclear }: Acquiring): boolean => intent !== null && unclear.length === 0;
