@@ -149,7 +149,8 @@ describe('the operator with the shipped roles', () => {
     ['create a pod', 'POST', '/api/v1/namespaces/default/pods', { metadata: { name: 'x' } }],
     ['create a Job where no role for Jobs is bound', 'POST', '/apis/batch/v1/namespaces/default/jobs', { metadata: { name: 'x' } }],
     ['list secrets', 'GET', '/api/v1/secrets', undefined],
-    ['list secrets of its own namespace', 'GET', `/api/v1/namespaces/${OPERATOR}/secrets`, undefined],
+    ['list secrets where no role for them is bound', 'GET', '/api/v1/namespaces/default/secrets', undefined],
+    ['write a secret', 'POST', `/api/v1/namespaces/${OPERATOR}/secrets`, { metadata: { name: 'x' } }],
     ['read another namespace', 'GET', '/api/v1/namespaces/default', undefined],
     ['list namespaces', 'GET', '/api/v1/namespaces', undefined],
     ['read another lease', 'GET', `${LEASES}/${OPERATOR}/leases/other`, undefined],
@@ -188,6 +189,7 @@ describe('the operator with the shipped roles', () => {
       ...['create', 'patch'].flatMap((verb) => [`${verb} events`, `${verb} events.k8s.io/events`]),
       'create coordination.k8s.io/leases',
       ...['get', 'list', 'watch', 'create', 'patch', 'delete'].map((verb) => `${verb} batch/jobs`),
+      ...['get', 'list', 'watch'].map((verb) => `${verb} secrets`),
       // Every authenticated user may ask what it may do.
       'create authorization.k8s.io/selfsubjectaccessreviews',
       'create authorization.k8s.io/selfsubjectrulesreviews',
@@ -198,7 +200,7 @@ describe('the operator with the shipped roles', () => {
 
   test('has no wildcard in its roles', () => {
     const roles = objectsIn(deploy('rbac.yaml')).filter(({ kind }) => kind.endsWith('Role'));
-    expect(roles).toHaveLength(3);
+    expect(roles).toHaveLength(4);
     expect(JSON.stringify(roles)).not.toContain('*');
   });
 });
