@@ -172,6 +172,7 @@ interface Run {
 function tryJob(data: JobData, { active, progress, provider, reader, ports }: Run): Promise<JobResult<JobName>> {
   const context: JobContext<JobName> = {
     command: data.commandId,
+    term: data.term,
     input: data.input as never,
     progress,
     rerun: active.rerun,

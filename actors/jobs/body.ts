@@ -20,6 +20,8 @@ export const POLL_STEPS: readonly number[] = [150, 150, 150, 150, 150, 150, 150,
 export interface JobContext<N extends JobName> {
   /** The command that is carried out: the same however often it is run. */
   readonly command: string;
+  /** The term under which it was decided. */
+  readonly term: number;
   readonly input: JobInput<N>;
   /** What the last try left; null at first. */
   readonly progress: Json;

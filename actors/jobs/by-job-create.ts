@@ -11,9 +11,9 @@ import { addressRequest } from './job-request.ts';
 /** A Job that creates stays until what it did stands in a status or nothing was done: that there is none means that nothing was made. */
 
 /** Nobody can list what exists. The intent is recorded all the same: its time names the Job, so that whoever goes on finds the same one. */
-const intendCreate: JobBody<'intendCreate'> = async ({ input, writer, clock }) => {
+const intendCreate: JobBody<'intendCreate'> = async ({ input, writer, clock, term }) => {
   const intent = { knownAddresses: [], listedAt: clock.now() };
-  await writer.recordIntent(input.owner, { ...intent, region: input.region });
+  await writer.recordIntent(input.owner, { ...intent, region: input.region, term });
   return done(intent);
 };
 

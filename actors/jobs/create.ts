@@ -10,10 +10,10 @@ const created = (context: Pick<JobContext<'create'>, 'owner'>): ListCall => ({ .
 
 /** Lists the addresses that exist, then records them in the owner's status: after this, a lost answer can be looked up. */
 export const intendCreate: JobBody<'intendCreate'> = async (context) => {
-  const { input, provider, writer, clock } = context;
+  const { input, provider, writer, clock, term } = context;
   const all = await provider.listRoutedIPs(created(context));
   const intent = { knownAddresses: all.map(({ address }) => address).sort(), listedAt: clock.now() };
-  await writer.recordIntent(input.owner, { ...intent, region: input.region });
+  await writer.recordIntent(input.owner, { ...intent, region: input.region, term });
   return done(intent);
 };
 

@@ -84,14 +84,21 @@ export interface PoolProjection {
   readonly events: readonly ClusterEvent[];
 }
 
+/** A creation that is about to begin. */
+export interface NewIntent extends CreateIntent {
+  readonly region: string;
+  /** Under which it was decided. */
+  readonly term: number;
+}
+
 /** Writes to the cluster. */
 export interface ClusterWriter {
   /** Returns at once; written soon, latest wins, only what differs, again on conflict. */
   project(projection: PoolProjection): void;
   /** An object is gone: nothing more is shown of it, and its annotations are removed from the nodes. Resolves once they are, however long that takes. */
   retract(ref: ObjectRef, addresses: readonly Address[]): Promise<void>;
-  /** Resolves once the intent stands in the owner's status. @throws Unreachable */
-  recordIntent(owner: ObjectRef, intent: CreateIntent & { readonly region: string }): Promise<void>;
+  /** Resolves once the intent stands in the owner's status. @throws Unreachable; Fenced when the status was written under a higher term */
+  recordIntent(owner: ObjectRef, intent: NewIntent): Promise<void>;
   /** Resolves once `address` stands in the owner's `spec.ips`; answers the whole list, and the generation of the spec that has it. */
   appendAddress(owner: ObjectRef, address: Address): Promise<Published>;
   /** Resolves once our finalizer stands in the object; at once when the object is gone. @throws Unreachable */

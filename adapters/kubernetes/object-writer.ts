@@ -1,7 +1,8 @@
-import type { PoolProjection } from '../../actors/ports/cluster.ts';
+import { Fenced } from '../../actors/errors.ts';
+import type { NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
-import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
+import type { ObjectRef, Published } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { ApiError, isConflict, isNotFound, ServerUnreachable } from './api-error.ts';
 import { conditionsOf } from './conditions.ts';
@@ -71,12 +72,17 @@ export class ObjectWriter {
     });
   }
 
-  /** @throws ServerUnreachable; ApiError NotFound when the pool is gone */
-  recordIntent({ knownAddresses, listedAt, region }: CreateIntent & { readonly region: string }): Promise<void> {
+  /** @throws ServerUnreachable; ApiError NotFound when the pool is gone; Fenced when a later leader has written the status */
+  recordIntent({ knownAddresses, listedAt, region, term }: NewIntent): Promise<void> {
     // Members of an older intent that this one lacks must go: a merge patch would keep them.
     const pendingCreate = { region: region === '' ? null : region, knownAddresses, startedAt: new Date(listedAt).toISOString() };
     return this.#inTurn(() =>
-      this.#onPresent(null, (present) => this.#patch('/status', this.#required(present), { status: { pendingCreate } })),
+      this.#onPresent(null, async (found) => {
+        const present = this.#required(found);
+        const written = termOf(present.object.status);
+        if (written > term) throw new Fenced(`record an intent in ${this.#name()}: decided under term ${term}, written under ${written}`);
+        await this.#patch('/status', present, { status: { pendingCreate } });
+      }),
     );
   }
 

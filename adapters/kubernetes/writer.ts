@@ -1,6 +1,6 @@
-import type { ClusterEvent, ClusterWriter, HolderEffect, PoolProjection } from '../../actors/ports/cluster.ts';
+import type { ClusterEvent, ClusterWriter, HolderEffect, NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Log } from '../../actors/ports.ts';
-import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
+import type { ObjectRef, Published } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { isForbidden, messageOf } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';
@@ -109,7 +109,7 @@ export class KubernetesWriter implements ClusterWriter {
     if (!desk.projection) this.#close(desk);
   }
 
-  recordIntent(owner: ObjectRef, intent: CreateIntent & { readonly region: string }): Promise<void> {
+  recordIntent(owner: ObjectRef, intent: NewIntent): Promise<void> {
     return this.#desk(owner).writer.recordIntent(intent);
   }
 

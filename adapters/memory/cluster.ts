@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Unreachable } from '../../actors/errors.ts';
+import { Fenced, Unreachable } from '../../actors/errors.ts';
 import type {
   ClusterEvent,
   ClusterListener,
@@ -79,6 +79,9 @@ type Fields = { readonly [key: string]: Json };
 
 const fieldsOf = (json: Json | undefined): Fields =>
   typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Fields) : {};
+
+/** The term under which a status was written; 0 for none. */
+const termOf = (status: Json | undefined): number => Number(fieldsOf(status).term ?? 0);
 
 const keyOf = ({ kind, namespace, name }: Omit<ObjectRef, 'uid'>): string => `${kind} ${namespace}/${name}`;
 
@@ -164,7 +167,8 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
       policies.set(keyOf(policy.ref), { ...policy, status: structuredClone(projection.status) as Json });
       conditions.set(keyOf(policy.ref), projection.conditions);
     }
-    if (pool === null) return;
+    // A leader that was overtaken does not put its older view over the newer one.
+    if (pool === null || termOf(pool.status) > termOf(projection.status)) return;
     projections.push(projection);
     // A change of status alone is no news to the watches.
     store({ ...pool, status: structuredClone(projection.status) as Json });
@@ -253,8 +257,10 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
             done();
           }),
         ),
-      recordIntent: (owner, { region, knownAddresses, listedAt }) =>
+      recordIntent: (owner, { region, knownAddresses, listedAt, term }) =>
         whileAlive(() => {
+          const written = termOf(pools.get(keyOf(owner))?.status);
+          if (written > term) throw new Fenced(`memory cluster: ${owner.name} was written under term ${written}, not ${term}`);
           const pendingCreate = { region, knownAddresses, startedAt: new Date(listedAt).toISOString() };
           changed(owner, (pool) => ({ ...pool, status: { ...fieldsOf(pool.status), pendingCreate } }));
         }),

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import type { Json } from '../../actors/ports.ts';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import type { Address } from '../../machines/types.ts';
 import { ingress, lose } from '../support/setups.ts';
@@ -43,6 +44,23 @@ describe('a pool that wants more addresses than it lists', () => {
     await world.clock.advance(600 * SECOND);
     expect(creates(world)).toHaveLength(2);
     expect(world.holderOf(A)).toBe('a');
+  });
+
+  test('creates nothing when the status shows a later leader: its intent would stand in the way of that one', async ({ open }) => {
+    const world = open();
+    const ref = ingress(world, { nodes: ['a', 'b'], addresses: { [A]: 'a' } });
+    const { supervisor } = await world.start();
+    await world.clock.runUntil(allActive(world, ref, 1), 60 * SECOND);
+    const later = supervisor.term + 1;
+    const status = { ...world.status(ref), term: later } as unknown as Record<string, Json>;
+    world.cluster.process().project({ ref, generation: 1, status, conditions: [], annotated: { a: A }, addresses: [A], events: [] });
+    await world.clock.runUntil(() => world.status(ref).term === later, SECOND);
+    const lists = () => world.provider.calls.filter(({ verb }) => verb === 'listRoutedIPs').length;
+    const before = lists();
+    world.pool('ingress', { ips: [A], desiredIPs: 2 });
+    await world.clock.runUntil(() => lists() > before, 10 * SECOND);
+    await world.clock.advance(10 * SECOND);
+    expect([creates(world), world.status(ref).pendingCreate]).toEqual([[], undefined]);
   });
 
   test('writes its intent into the status before it calls, and the address into the spec before it uses it', async ({ open }) => {

@@ -168,7 +168,7 @@ describe('the status of a pool', () => {
 });
 
 describe('a creation intent', () => {
-  const intent = { knownAddresses: [FIRST], listedAt: Date.parse('2026-11-01T00:00:00.123Z'), region: 'nyc3' };
+  const intent = { knownAddresses: [FIRST], listedAt: Date.parse('2026-11-01T00:00:00.123Z'), region: 'nyc3', term: 4 };
   const stored = { knownAddresses: [FIRST], startedAt: '2026-11-01T00:00:00.123Z', region: 'nyc3' };
 
   test('stands in the status when the promise resolves', async () => {
@@ -200,6 +200,28 @@ describe('a creation intent', () => {
     writer.project(projection());
     await writer.flush(2_000);
     expect(status()).not.toHaveProperty('pendingCreate');
+  });
+
+  test('of a leader that was overtaken is refused, also when the later one writes at the same moment', async () => {
+    const { writer, status, ref, simulator } = await writing();
+    const overtake = (term: number): void => {
+      simulator.store.patch(poolRef('pool'), { status: { term } }, { subresource: 'status' });
+    };
+    overtake(4);
+    await writer.recordIntent(ref, intent);
+    expect(status().pendingCreate).toEqual(stored);
+    simulator.faults.delay({ ms: 100, method: 'PATCH', count: 1 });
+    const late = expect(writer.recordIntent(ref, { ...intent, knownAddresses: [SECOND] })).rejects.toMatchObject({
+      name: 'Fenced',
+      why: 'superseded',
+    });
+    await waitFor('the write is under way', () => patchesOf(simulator, '/status') === 2);
+    overtake(5);
+    await late;
+    expect(status().pendingCreate).toEqual(stored);
+    await expect(writer.recordIntent(ref, intent)).rejects.toMatchObject({ name: 'Fenced' });
+    await writer.recordIntent(ref, { ...intent, region: 'ams3', term: 5 });
+    expect(status()).toMatchObject({ term: 5, pendingCreate: { region: 'ams3' } });
   });
 
   test('fails when the server is away or the pool is gone', async () => {
@@ -238,7 +260,7 @@ describe('a new address', () => {
     writer.project(projection());
     await Promise.all([
       writer.appendAddress(ref, SECOND),
-      writer.recordIntent(ref, { knownAddresses: [], listedAt: Date.now(), region: '' }),
+      writer.recordIntent(ref, { knownAddresses: [], listedAt: Date.now(), region: '', term: 4 }),
     ]);
     await writer.flush(2_000);
     expect(ips(simulator)).toEqual([FIRST, SECOND]);
