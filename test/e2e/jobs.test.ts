@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import type { JobScript } from '../../simulator/kubernetes/job-scripts.ts';
+import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
+import { routedStage } from './routed.ts';
+
+const JOBS = 'routedip-operator';
+const ADDRESS = '192.0.2.10';
+
+const template: JsonObject = {
+  template: { spec: { restartPolicy: 'Never', containers: [{ name: 'platform', image: 'registry.example/shell:1' }] } },
+};
+
+/** What a platform's script answers when all goes well; every Job takes 200 ms. */
+const WELL: readonly JobScript[] = [
+  { outcome: 'exit', ms: 200, selector: 'routedip.io/action=create', message: `{"address":"${ADDRESS}"}` },
+  { outcome: 'exit', ms: 200, selector: 'routedip.io/action=find', message: '{"address":"$(ROUTEDIP_ADDRESS)"}' },
+  {
+    outcome: 'exit',
+    ms: 200,
+    selector: 'routedip.io/purpose',
+    message: '{"address":"$(ROUTEDIP_ADDRESS)","providerID":"$(ROUTEDIP_NODE_PROVIDER_ID)"}',
+  },
+];
+
+describe('a RoutedIP of a class driven by Jobs', () => {
+  const { routed } = routedStage();
+
+  const begin = async (scripts: readonly JobScript[] = []) => {
+    const { stage, setClass, service, routedIP } = routed();
+    const { simulator } = stage.target;
+    if (!simulator) throw new Error('Jobs go by script in the simulator only');
+    simulator.jobs.clear();
+    for (const script of [...scripts, ...WELL]) simulator.jobs.add(script);
+    await stage.nodes('a', 'b');
+    await setClass('http', { className: 'example.com/http', updateRoutedIP: template, updateFirewall: template });
+    await service('web', ['a', 'b']);
+    await routedIP('web', { className: 'example.com/http' });
+    const before = simulator.requests.length;
+    const created = () =>
+      simulator.requests.slice(before).filter(({ method, path, code }) => method === 'POST' && path.endsWith('/jobs') && code === 201)
+        .length;
+    return { simulator, created, left: () => simulator.store.list('batch/v1', 'Job', { namespace: JOBS }) };
+  };
+
+  test('is led to a node, and to another one when that is lost, by Jobs alone', { timeout: 120_000 }, async () => {
+    const { created, left } = await begin();
+    const { stage, stable, status } = routed();
+    await stage.start();
+    expect(await stable('web')).toBe(ADDRESS);
+    const first = (await status('web'))?.assignedNode ?? '';
+    expect(['a', 'b']).toContain(first);
+    expect(created()).toBeGreaterThanOrEqual(3);
+    await stage.notReady(first);
+    await stable('web', first === 'a' ? 'b' : 'a');
+    await stage.until('no Job is left', () => left().length === 0);
+    expect(stage.cloud.calls.select({ writes: true })).toEqual([]);
+  });
+
+  test('tells of a Job that failed, and goes on with the next one', { timeout: 120_000 }, async () => {
+    const failing: JobScript = {
+      outcome: 'exit',
+      exitCode: 75,
+      ms: 200,
+      count: 1,
+      selector: 'routedip.io/action=assign',
+      message: '{"message":"no answer"}',
+    };
+    await begin([failing]);
+    const { stage, stable, status } = routed();
+    await stage.start();
+    await stage.until('the failure is shown', async () => JSON.stringify(await status('web')).includes('exit code 75: no answer'));
+    expect(await stable('web')).toBe(ADDRESS);
+  });
+
+  test('is heard of by the next leader when its process is killed in the middle', { timeout: 120_000 }, async () => {
+    const slow: JobScript = {
+      outcome: 'exit',
+      ms: 3_000,
+      count: 1,
+      selector: 'routedip.io/action=create',
+      message: `{"address":"${ADDRESS}"}`,
+    };
+    const { simulator, left } = await begin([slow]);
+    const { stage, stable } = routed();
+    const first = await stage.start();
+    await stage.until('the Job that creates runs', () => left().length === 1);
+    first.kill('SIGKILL');
+    await stage.start();
+    expect(await stable('web')).toBe(ADDRESS);
+    const made = simulator.requests.filter(({ method, path, code }) => method === 'POST' && path.endsWith('/jobs') && code === 201);
+    expect(made.length).toBeGreaterThanOrEqual(3);
+    expect(stage.cloud.calls.select({ writes: true })).toEqual([]);
+  });
+});
