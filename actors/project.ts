@@ -233,6 +233,8 @@ function electedEvent(before: AddressContext | undefined, { address, assigned, e
 function failedEvent(before: AddressContext | undefined, after: AddressContext, record: ActorRecord): ClusterEvent | null {
   const { address, failure, attempts, coolOffUntil } = after;
   if (!failure || attempts === before?.attempts) return null;
+  // Said once: what is tried from time to time until somebody gives other credentials is no news.
+  if (failure.kind === 'Unauthorized' && before?.failure?.kind === 'Unauthorized') return null;
   const waits = coolOffUntil !== null && stateOf(record.snapshot.value) === 'CoolOff';
   const wait = waits ? `; next try at ${new Date(coolOffUntil).toISOString()}` : '';
   return { type: 'Warning', reason: failureReason(failure), action: 'Assign', message: `${address}: ${failure.message}${wait}` };
