@@ -62,6 +62,19 @@ describe('a DigitalOcean firewall', () => {
     expect(await ports('front')).toEqual(['udp/53']);
   });
 
+  test('keeps a rule that is open to everybody and to more, by address or by tag', async () => {
+    await post('/v2/tags', { name: 'web' }, 201);
+    await createFirewall('front', [
+      rule('80', { addresses: [...everybody.addresses, '10.0.0.0/8'] }),
+      rule('81', { ...everybody, tags: ['web'] }),
+    ]);
+    const open = await ports('front');
+    expect(open).toEqual(['tcp/80', 'tcp/81']);
+    await bed.provider.addRoutedIPFirewallPort('front', [web, { ...web, port: 81 }], call);
+    await bed.provider.deleteRoutedIPFirewallPort('front', [web, { ...web, port: 81 }], call);
+    expect(writes()).toEqual([]);
+  });
+
   test('is changed by adding and removing alone, never by a PUT', async () => {
     const node = addNode();
     await createFirewall('front', [rule('22')], { outbound_rules: [{ protocol: 'icmp', ports: '0', destinations: everybody }] });
@@ -204,12 +217,17 @@ describe('a DigitalOcean firewall', () => {
     expect(await pending()).toBe(false);
   });
 
-  test('whose last change failed is pending', async () => {
-    const body = {
-      firewall: { id: '79b53257-2da0-41d4-9a86-f6d5a1239c39', name: 'front', status: 'failed', inbound_rules: null, droplet_ids: null },
-    };
+  const waiting = { droplet_id: 1, removing: false, status: 'waiting' };
+  test.each([
+    ['succeeded', [], false],
+    ['succeeded', [waiting], true],
+    ['waiting', [], true],
+    ['failed', [], true],
+    ['failed', null, true],
+  ])('whose status is %s with the pending changes %j is pending: %s', async (status, pending_changes, pending) => {
+    const id = '79b53257-2da0-41d4-9a86-f6d5a1239c39';
+    const body = { firewall: { id, name: 'front', status, pending_changes, inbound_rules: null, droplet_ids: null } };
     bed.simulator.faults.add({ kind: 'status', code: 200, body, match: { method: 'GET', path: '/v2/firewalls/' }, times: 1 });
-    const found = await bed.provider.findRoutedIPFirewall(body.firewall.id, call);
-    expect(found).toEqual({ id: body.firewall.id, name: 'front', ports: [], nodes: [], pending: true });
+    expect(await bed.provider.findRoutedIPFirewall(id, call)).toEqual({ id, name: 'front', ports: [], nodes: [], pending });
   });
 });
