@@ -1,0 +1,3 @@
+import { routedReachScenarios } from '../e2e/routed-reach.scenario.ts';
+
+routedReachScenarios();

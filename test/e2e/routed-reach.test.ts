@@ -1,0 +1,3 @@
+import { routedReachScenarios } from './routed-reach.scenario.ts';
+
+routedReachScenarios();
