@@ -4,6 +4,7 @@ import type { ObservedAddress } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
 import type { ListCall } from '../ports.ts';
 import { again, done, type JobBody, type JobContext, read, write } from './body.ts';
+import { isLimited } from './reader.ts';
 
 /** Of the family of which addresses are created. */
 const created = (context: Pick<JobContext<'create'>, 'owner'>): ListCall => ({ ...read(context, 'intend'), family: 4 });
@@ -20,10 +21,13 @@ export const intendCreate: JobBody<'intendCreate'> = async (context) => {
 /** CreateRoutedIP, once. A run that may have sent it before does not send it again. */
 export const create: JobBody<'create'> = async (context) => {
   if (context.rerun || context.progress !== null) {
-    const fresh = await news(context);
+    const fresh = await news(context).catch((error: unknown) => {
+      // A list that fails has made nothing, and says nothing of the call before it.
+      throw isLimited(error) ? error : unknown(context.input, error);
+    });
     const [only] = fresh;
     if (only && fresh.length === 1) return done({ address: only.address });
-    throw unknown(context.input);
+    throw unknown(context.input, null);
   }
   await context.keep({ calledAt: context.clock.now() });
   try {
@@ -56,5 +60,7 @@ async function news(context: Pick<JobContext<'create'>, 'input' | 'provider' | '
   );
 }
 
-const unknown = (input: CreateInput): Error =>
-  new Error(`create an address in ${input.region}: an earlier try was cut off, its outcome is not known`);
+const unknown = (input: CreateInput, cause: unknown): Error => {
+  const message = `create an address in ${input.region}: an earlier try was cut off, its outcome is not known`;
+  return cause instanceof Error ? new Error(`${message}: ${cause.message}`, { cause }) : new Error(message);
+};
