@@ -1,399 +1,274 @@
-import { setup } from 'xstate';
 import * as absences from './absences.ts';
 import * as acquire from './acquire.ts';
-import { durable } from './durable.machine.ts';
-import type { Decision, SpawnedChart } from './events.ts';
-import * as granting from './granting.ts';
-import * as naming from './naming.ts';
-import type { PoolContext, PoolInput, PoolSettings } from './pool.ts';
 import * as pool from './pool.ts';
-import type { AnyPoolEvent } from './pool-events.ts';
-import * as facts from './pool-facts.ts';
-import * as members from './pool-members.ts';
-
-type OfType<T extends AnyPoolEvent['type']> = Extract<AnyPoolEvent, { type: T }>;
+import { poolSetup } from './pool-setup.machine.ts';
 
 /** A pool: owns a set of addresses and the nodes that may hold them. Decides nothing before its spec, its nodes and pods and the provider are
  *  known; then grants nodes and creates missing addresses, side by side. */
-export const poolMachine = (settings: PoolSettings) => {
-  const base = setup({
-    types: {} as { context: PoolContext; events: AnyPoolEvent; input: PoolInput },
-    actors: {
-      intendCreate: durable('intendCreate'),
-      create: durable('create'),
-      reconcileCreate: durable('reconcileCreate'),
-      publish: durable('publish'),
-      announce: durable('announce'),
-      findNodes: durable('findNodes'),
+export const poolMachine = (settings: pool.PoolSettings) =>
+  poolSetup(settings).createMachine({
+    id: 'pool',
+    context: ({ input }) => pool.poolContext(input),
+    initial: 'Priming',
+    on: {
+      RESUME: { actions: 'forgetFacts' },
+      SPEC_OBSERVED: { actions: 'observeSpec' },
+      CLUSTER_OBSERVED: { actions: 'observeCluster' },
+      PROVIDER_OBSERVED: { actions: 'observeProvider' },
+      CLAIMS_OBSERVED: { actions: 'observeClaims' },
+      READY: { actions: 'noteReady' },
+      ASSIGNED: { actions: 'noteAssigned' },
+      FAILED: { actions: 'noteFailed' },
+      GONE: { actions: 'noteGone' },
+      DELETED: [
+        { guard: 'isForced', target: '.Stopping', actions: ['interrupt', 'retireAll', 'forceAll'] },
+        { target: '.Stopping', actions: ['interrupt', 'retireAll'] },
+      ],
     },
-    actions: {
-      tell: (_, _params: { to: string; event: { type: string } }) => {},
-      spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
-      claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
-    },
-    delays: {
-      naming: naming.PAUSE_MS,
-      recovery: ({ context, event }) => Math.max(0, (context.recoverAt ?? 0) - event.at),
-      nextGrant: ({ context, event }) => Math.max(0, (context.grantAt ?? 0) - event.at),
-      coolOff: ({ context, event }) => acquire.coolOffLeft(settings)(context, event.at),
-    },
-  });
-
-  const always = (decision: (context: PoolContext, at: number, event: AnyPoolEvent) => Decision<PoolContext>) =>
-    base.enqueueActions(({ context, event, enqueue }) => {
-      const decided = decision(context, event.at, event);
-      enqueue.assign(decided.context);
-      for (const effect of decided.effects) enqueue(effect);
-    });
-  const on = <T extends AnyPoolEvent['type']>(type: T, decision: (context: PoolContext, event: OfType<T>) => Decision<PoolContext>) =>
-    always((context, _, event) => (event.type === type ? decision(context, event as OfType<T>) : { context, effects: [] }));
-  const asks =
-    (claim: (context: PoolContext, event: AnyPoolEvent) => boolean) =>
-    ({ context, event }: { context: PoolContext; event: AnyPoolEvent }) =>
-      claim(context, event);
-  const failAcquiring = acquire.failAcquiring(settings);
-
-  return base
-    .extend({
-      actions: {
-        forgetFacts: always(facts.forgetFacts),
-        observeSpec: on('SPEC_OBSERVED', facts.observeSpec),
-        observeCluster: on('CLUSTER_OBSERVED', facts.observeCluster),
-        observeProvider: on('PROVIDER_OBSERVED', facts.observeProvider),
-        observeClaims: on('CLAIMS_OBSERVED', facts.observeClaims),
-        noteReady: on('READY', members.onReady),
-        noteAssigned: on('ASSIGNED', members.onAssigned),
-        noteFailed: on('FAILED', members.onFailed(settings)),
-        noteGone: on('GONE', members.onGone),
-        noteDeletion: always(members.noteDeletion),
-        forceAll: on('DELETED', members.force),
-        retireAll: always(members.remove),
-        staff: always((context) => members.staff(context)),
-        grant: always(granting.grant),
-        relieve: always(granting.relieve),
-        planGrant: always(granting.planGrant),
-        forgetGrant: always(granting.forgetGrant),
-        planRecovery: always(absences.planRecovery),
-        forgetRecovery: always(absences.forgetRecovery),
-        giveUp: always(absences.giveUp),
-        ask: always(absences.ask),
-        noteAnswers: on('xstate.done.actor.findNodes', (context, { output, at }) => absences.noteAnswers(context, output, at)),
-        noteSilence: always((context, at) => absences.noteAnswers(context, { gone: [] }, at)),
-        name: always(naming.name),
-        intend: always(acquire.intend),
-        interrupt: always(acquire.interrupt(settings)),
-        noteIntent: on('xstate.done.actor.intend', (context, { output }) => acquire.intended(context, output)),
-        noteCreated: on('xstate.done.actor.create', (context, { output }) => acquire.obtained(context, output.address)),
-        noteFound: on('xstate.done.actor.reconcile', (context, { output }) => acquire.found(context, output)),
-        noteNothingMade: always(acquire.nothingMade),
-        notePublished: on('xstate.done.actor.publish', (context, { output }) => acquire.published(context, output)),
-        reuse: always(acquire.reuse),
-        forgetSpare: always(acquire.forgetSpare),
-        conclude: always(acquire.conclude),
-        doubtCreation: always(acquire.doubtCreation(settings)),
-        failAcquiring: always((context, at, event) =>
-          'error' in event ? failAcquiring(context, event.error, at) : { context, effects: [] },
-        ),
-      },
-      guards: {
-        isInvalid: asks((context) => !pool.isValid(context)),
-        isValid: asks(pool.isValid),
-        accounts: asks(acquire.accounts),
-        hasNoUse: asks((context) => !pool.isValid(context) && !acquire.accounts(context)),
-        isPrimed: asks(pool.isPrimed),
-        reclaimsFirst: asks(members.reclaimsFirst),
-        deletesNow: asks((context) => context.exposed?.deleting === true && !context.deleted),
-        isForced: asks((_, event) => event.type === 'DELETED' && event.force === true),
-        isEmpty: asks((context) => Object.keys(context.members).length === 0),
-        hasError: asks(({ error }) => error !== null),
-        canGrant: asks((context, event) => pool.isPrimed(context) && granting.decideGrants(context, event.at).grants.length > 0),
-        canRelieve: asks((context, event) => pool.isPrimed(context) && granting.decideGrants(context, event.at).reliefs.length > 0),
-        grantsLater: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== null),
-        grantsNever: asks((context, event) => granting.decideGrants(context, event.at).nextAt === null),
-        grantsOtherwise: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== context.grantAt),
-        givesTime: asks((context, event) => absences.givesTime(context, event.at)),
-        givesNoTime: asks((context, event) => absences.recoveryEnds(context, event.at) === null),
-        givesOtherTime: asks((context, event) => absences.recoveryEnds(context, event.at) !== context.recoverAt),
-        hasQuestion: asks((context, event) => absences.hasQuestion(context, event.at)),
-        namesDiffer: asks(naming.namesDiffer),
-        namesAgree: asks((context) => !naming.namesDiffer(context)),
-        isUnsettled: asks(naming.isUnsettled),
-        lacksAddress: asks(pool.lacksAddress),
-        hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),
-        hasUnpublished: asks(({ acquiring }) => acquiring.unpublished !== null),
-        hasIntent: asks(({ acquiring }) => pool.isCreating(acquiring)),
-        mustConclude: asks(acquire.mustConclude),
-        leavesAddress: asks(acquire.leavesAddress),
-        givesUp: asks((context, event) => acquire.givesUp(context, event.at)),
-        outcomeUnknown: asks((_, event) => 'error' in event && event.error.unknownOutcome),
-        spareIsGone: asks((context, event) => 'error' in event && acquire.spareIsGone(context, event.error)),
-        foundNone: asks((_, event) => event.type === 'xstate.done.actor.reconcile' && event.output.found === 'none'),
-      },
-    })
-    .createMachine({
-      id: 'pool',
-      context: ({ input }) => pool.poolContext(input),
-      initial: 'Priming',
-      on: {
-        RESUME: { actions: 'forgetFacts' },
-        SPEC_OBSERVED: { actions: 'observeSpec' },
-        CLUSTER_OBSERVED: { actions: 'observeCluster' },
-        PROVIDER_OBSERVED: { actions: 'observeProvider' },
-        CLAIMS_OBSERVED: { actions: 'observeClaims' },
-        READY: { actions: 'noteReady' },
-        ASSIGNED: { actions: 'noteAssigned' },
-        FAILED: { actions: 'noteFailed' },
-        GONE: { actions: 'noteGone' },
-        DELETED: [
-          { guard: 'isForced', target: '.Stopping', actions: ['interrupt', 'retireAll', 'forceAll'] },
-          { target: '.Stopping', actions: ['interrupt', 'retireAll'] },
+    states: {
+      Priming: {
+        description:
+          'Waits until the spec is valid and its nodes, its pods and the provider were read. Nothing moves because a cache was empty.',
+        always: [
+          { guard: 'isPrimed', target: 'Serving', actions: 'staff' },
+          { guard: 'hasError', target: 'Invalid' },
         ],
+        on: { DELETED: { guard: 'reclaimsFirst', actions: 'noteDeletion' } },
       },
-      states: {
-        Priming: {
-          description:
-            'Waits until the spec is valid and its nodes, its pods and the provider were read. Nothing moves because a cache was empty.',
-          always: [
-            { guard: 'isPrimed', target: 'Serving', actions: 'staff' },
-            { guard: 'hasError', target: 'Invalid' },
-          ],
-          on: { DELETED: { guard: 'reclaimsFirst', actions: 'noteDeletion' } },
-        },
-        Invalid: {
-          description:
-            'The spec is not valid. What is assigned stays, and a valid spec goes on; a creation is accounted for, so that others may create.',
-          always: [
-            { guard: 'isValid', target: 'Priming' },
-            { guard: 'accounts', target: 'Serving' },
-          ],
-          on: { DELETED: { guard: 'reclaimsFirst', actions: 'noteDeletion' } },
-        },
-        Serving: {
-          description: 'Grants nodes to addresses and creates the addresses that are missing.',
-          type: 'parallel',
-          always: [
-            { guard: 'deletesNow', target: 'Stopping', actions: ['interrupt', 'retireAll'] },
-            { guard: 'hasNoUse', target: 'Invalid', actions: 'interrupt' },
-          ],
-          states: {
-            granting: {
-              initial: 'Open',
-              states: {
-                Open: {
-                  description: 'Grants as long as an address waits and a node can be had.',
-                  always: [
-                    { guard: 'canGrant', actions: 'grant' },
-                    { guard: 'canRelieve', actions: 'relieve' },
-                    { guard: 'grantsLater', target: 'Spacing', actions: 'planGrant' },
-                  ],
-                },
-                Spacing: {
-                  description:
-                    'The next grant has its time: the cool-off after the last assignment, the back-off of a node, or the rest of a contended address.',
-                  always: [
-                    { guard: 'canGrant', target: 'Open' },
-                    { guard: 'canRelieve', target: 'Open' },
-                    { guard: 'grantsNever', target: 'Open' },
-                    { guard: 'grantsOtherwise', target: 'Spacing', reenter: true, actions: 'planGrant' },
-                  ],
-                  after: { nextGrant: 'Open' },
-                  on: { RESUME: { target: 'Spacing', reenter: true, actions: ['forgetFacts', 'planGrant'] } },
-                  exit: 'forgetGrant',
-                },
+      Invalid: {
+        description:
+          'The spec is not valid. What is assigned stays, and a valid spec goes on; a creation is accounted for, so that others may create.',
+        always: [
+          { guard: 'isValid', target: 'Priming' },
+          { guard: 'accounts', target: 'Serving' },
+        ],
+        on: { DELETED: { guard: 'reclaimsFirst', actions: 'noteDeletion' } },
+      },
+      Serving: {
+        description: 'Grants nodes to addresses and creates the addresses that are missing.',
+        type: 'parallel',
+        always: [
+          { guard: 'deletesNow', target: 'Stopping', actions: ['interrupt', 'retireAll'] },
+          { guard: 'hasNoUse', target: 'Invalid', actions: 'interrupt' },
+        ],
+        states: {
+          granting: {
+            initial: 'Open',
+            states: {
+              Open: {
+                description: 'Grants as long as an address waits and a node can be had.',
+                always: [
+                  { guard: 'canGrant', actions: 'grant' },
+                  { guard: 'canRelieve', actions: 'relieve' },
+                  { guard: 'grantsLater', target: 'Spacing', actions: 'planGrant' },
+                ],
+              },
+              Spacing: {
+                description:
+                  'The next grant has its time: the cool-off after the last assignment, the back-off of a node, or the rest of a contended address.',
+                always: [
+                  { guard: 'canGrant', target: 'Open' },
+                  { guard: 'canRelieve', target: 'Open' },
+                  { guard: 'grantsNever', target: 'Open' },
+                  { guard: 'grantsOtherwise', target: 'Spacing', reenter: true, actions: 'planGrant' },
+                ],
+                after: { nextGrant: 'Open' },
+                on: { RESUME: { target: 'Spacing', reenter: true, actions: ['forgetFacts', 'planGrant'] } },
+                exit: 'forgetGrant',
               },
             },
-            recovering: {
-              initial: 'Calm',
-              states: {
-                Calm: {
-                  description: 'No node that is absent is waited for.',
-                  always: { guard: 'givesTime', target: 'Waiting', actions: 'planRecovery' },
-                },
-                Waiting: {
-                  description: 'A node that is absent has time to come back, and its address stays on it meanwhile.',
-                  always: [
-                    { guard: 'givesNoTime', target: 'Calm' },
-                    { guard: 'givesOtherTime', target: 'Waiting', reenter: true, actions: 'planRecovery' },
-                  ],
-                  after: { recovery: { target: 'Calm', actions: 'giveUp' } },
-                  on: { RESUME: { target: 'Waiting', reenter: true, actions: ['forgetFacts', 'planRecovery'] } },
-                  exit: 'forgetRecovery',
-                },
+          },
+          recovering: {
+            initial: 'Calm',
+            states: {
+              Calm: {
+                description: 'No node that is absent is waited for.',
+                always: { guard: 'givesTime', target: 'Waiting', actions: 'planRecovery' },
+              },
+              Waiting: {
+                description: 'A node that is absent has time to come back, and its address stays on it meanwhile.',
+                always: [
+                  { guard: 'givesNoTime', target: 'Calm' },
+                  { guard: 'givesOtherTime', target: 'Waiting', reenter: true, actions: 'planRecovery' },
+                ],
+                after: { recovery: { target: 'Calm', actions: 'giveUp' } },
+                on: { RESUME: { target: 'Waiting', reenter: true, actions: ['forgetFacts', 'planRecovery'] } },
+                exit: 'forgetRecovery',
               },
             },
-            asking: {
-              initial: 'Silent',
-              states: {
-                Silent: {
-                  description: 'Nothing is to be asked of the provider about machines.',
-                  always: { guard: 'hasQuestion', target: 'Asking', actions: 'ask' },
+          },
+          asking: {
+            initial: 'Silent',
+            states: {
+              Silent: {
+                description: 'Nothing is to be asked of the provider about machines.',
+                always: { guard: 'hasQuestion', target: 'Asking', actions: 'ask' },
+              },
+              Asking: {
+                description: 'Asks whether the machines behind absent nodes still exist: one that is gone does not come back.',
+                invoke: {
+                  src: 'findNodes',
+                  id: 'findNodes',
+                  input: ({ context }) => absences.findNodesInput(context),
+                  onDone: { target: 'Silent', actions: 'noteAnswers' },
+                  onError: { target: 'Silent', actions: 'noteSilence' },
                 },
-                Asking: {
-                  description: 'Asks whether the machines behind absent nodes still exist: one that is gone does not come back.',
-                  invoke: {
-                    src: 'findNodes',
-                    id: 'findNodes',
-                    input: ({ context }) => absences.findNodesInput(context),
-                    onDone: { target: 'Silent', actions: 'noteAnswers' },
-                    onError: { target: 'Silent', actions: 'noteSilence' },
-                  },
-                  always: { guard: 'isInvalid', target: 'Silent' },
-                  on: { RESUME: { target: 'Asking', reenter: true, actions: 'forgetFacts' } },
-                },
+                always: { guard: 'isInvalid', target: 'Silent' },
+                on: { RESUME: { target: 'Asking', reenter: true, actions: 'forgetFacts' } },
               },
             },
-            naming: {
-              initial: 'Named',
-              states: {
-                Named: {
-                  description: 'The record set, if there is one, was told which addresses serve.',
-                  always: { guard: 'namesDiffer', target: 'Settling' },
-                },
-                Settling: {
-                  description: 'Lets what changes settle: an address that has moved within that time is not taken out and put back.',
-                  always: { guard: 'namesAgree', target: 'Named' },
-                  after: {
-                    naming: [
-                      { guard: 'isUnsettled', target: 'Settling', reenter: true },
-                      { target: 'Named', actions: 'name' },
-                    ],
-                  },
-                  on: { RESUME: { target: 'Settling', reenter: true, actions: 'forgetFacts' } },
-                },
+          },
+          naming: {
+            initial: 'Named',
+            states: {
+              Named: {
+                description: 'The record set, if there is one, was told which addresses serve.',
+                always: { guard: 'namesDiffer', target: 'Settling' },
               },
-            },
-            acquiring: {
-              initial: 'Complete',
-              states: {
-                Complete: {
-                  description: 'As many addresses as wanted, or waits for what is in the way.',
-                  always: [
-                    { guard: 'hasUnpublished', target: 'Publishing' },
-                    { guard: 'hasIntent', target: 'Reconciling' },
-                    { guard: 'hasSpare', target: 'Publishing', actions: 'reuse' },
-                    { guard: 'lacksAddress', target: 'Intending', actions: 'intend' },
+              Settling: {
+                description: 'Lets what changes settle: an address that has moved within that time is not taken out and put back.',
+                always: { guard: 'namesAgree', target: 'Named' },
+                after: {
+                  naming: [
+                    { guard: 'isUnsettled', target: 'Settling', reenter: true },
+                    { target: 'Named', actions: 'name' },
                   ],
                 },
-                Intending: {
-                  description: 'Lists the addresses that exist and records the intent to create one.',
-                  invoke: {
-                    src: 'intendCreate',
-                    id: 'intend',
-                    input: ({ context }) => acquire.intendInput(context),
-                    onDone: { target: 'Creating', actions: 'noteIntent' },
-                    onError: { target: 'CoolOff', actions: 'failAcquiring' },
-                  },
-                  on: { RESUME: { target: 'Intending', reenter: true, actions: 'forgetFacts' } },
+                on: { RESUME: { target: 'Settling', reenter: true, actions: 'forgetFacts' } },
+              },
+            },
+          },
+          acquiring: {
+            initial: 'Complete',
+            states: {
+              Complete: {
+                description: 'As many addresses as wanted, or waits for what is in the way.',
+                always: [
+                  { guard: 'hasUnpublished', target: 'Publishing' },
+                  { guard: 'hasIntent', target: 'Reconciling' },
+                  { guard: 'hasSpare', target: 'Publishing', actions: 'reuse' },
+                  { guard: 'lacksAddress', target: 'Intending', actions: 'intend' },
+                ],
+              },
+              Intending: {
+                description: 'Lists the addresses that exist and records the intent to create one.',
+                invoke: {
+                  src: 'intendCreate',
+                  id: 'intend',
+                  input: ({ context }) => acquire.intendInput(context),
+                  onDone: { target: 'Creating', actions: 'noteIntent' },
+                  onError: { target: 'CoolOff', actions: 'failAcquiring' },
                 },
-                Creating: {
-                  description: 'One call creates one address.',
-                  always: { guard: 'isInvalid', target: 'Reconciling', actions: 'doubtCreation' },
-                  invoke: {
-                    src: 'create',
-                    id: 'create',
-                    input: ({ context }) => acquire.createInput(context),
-                    onDone: { target: 'Publishing', actions: 'noteCreated' },
-                    onError: [
-                      { guard: 'outcomeUnknown', target: 'Reconciling', actions: 'doubtCreation' },
-                      { target: 'CoolOff', actions: 'failAcquiring' },
-                    ],
-                  },
-                  on: { RESUME: { target: 'Reconciling', actions: ['doubtCreation', 'forgetFacts'] } },
+                on: { RESUME: { target: 'Intending', reenter: true, actions: 'forgetFacts' } },
+              },
+              Creating: {
+                description: 'One call creates one address.',
+                always: { guard: 'isInvalid', target: 'Reconciling', actions: 'doubtCreation' },
+                invoke: {
+                  src: 'create',
+                  id: 'create',
+                  input: ({ context }) => acquire.createInput(context),
+                  onDone: { target: 'Publishing', actions: 'noteCreated' },
+                  onError: [
+                    { guard: 'outcomeUnknown', target: 'Reconciling', actions: 'doubtCreation' },
+                    { target: 'CoolOff', actions: 'failAcquiring' },
+                  ],
                 },
-                Reconciling: {
-                  description:
-                    'The outcome of a creation is unknown: a list tells which address is new. Never a second creation before that.',
-                  invoke: {
-                    src: 'reconcileCreate',
-                    id: 'reconcile',
-                    input: ({ context }) => acquire.createInput(context),
-                    onDone: [
-                      { guard: 'foundNone', target: 'Complete', actions: 'noteNothingMade' },
-                      { target: 'Complete', actions: 'noteFound' },
-                    ],
-                    onError: { target: 'CoolOff', actions: 'failAcquiring' },
-                  },
-                  on: { RESUME: { target: 'Reconciling', reenter: true, actions: 'forgetFacts' } },
+                on: { RESUME: { target: 'Reconciling', actions: ['doubtCreation', 'forgetFacts'] } },
+              },
+              Reconciling: {
+                description:
+                  'The outcome of a creation is unknown: a list tells which address is new. Never a second creation before that.',
+                invoke: {
+                  src: 'reconcileCreate',
+                  id: 'reconcile',
+                  input: ({ context }) => acquire.createInput(context),
+                  onDone: [
+                    { guard: 'foundNone', target: 'Complete', actions: 'noteNothingMade' },
+                    { target: 'Complete', actions: 'noteFound' },
+                  ],
+                  onError: { target: 'CoolOff', actions: 'failAcquiring' },
                 },
-                Publishing: {
-                  description: 'Writes the new address into spec.ips, before it is used.',
-                  invoke: {
-                    src: 'publish',
-                    id: 'publish',
-                    input: ({ context }) => acquire.publishInput(context),
-                    onDone: { target: 'Complete', actions: 'notePublished' },
-                    onError: [
-                      { guard: 'spareIsGone', target: 'Complete', actions: 'forgetSpare' },
-                      { target: 'CoolOff', actions: 'failAcquiring' },
-                    ],
-                  },
-                  on: { RESUME: { target: 'Publishing', reenter: true, actions: 'forgetFacts' } },
+                on: { RESUME: { target: 'Reconciling', reenter: true, actions: 'forgetFacts' } },
+              },
+              Publishing: {
+                description: 'Writes the new address into spec.ips, before it is used.',
+                invoke: {
+                  src: 'publish',
+                  id: 'publish',
+                  input: ({ context }) => acquire.publishInput(context),
+                  onDone: { target: 'Complete', actions: 'notePublished' },
+                  onError: [
+                    { guard: 'spareIsGone', target: 'Complete', actions: 'forgetSpare' },
+                    { target: 'CoolOff', actions: 'failAcquiring' },
+                  ],
                 },
-                CoolOff: {
-                  description: 'Waits after an error; the addresses that exist keep working.',
-                  after: { coolOff: 'Complete' },
-                  on: { RESUME: { target: 'CoolOff', reenter: true, actions: 'forgetFacts' } },
-                },
+                on: { RESUME: { target: 'Publishing', reenter: true, actions: 'forgetFacts' } },
+              },
+              CoolOff: {
+                description: 'Waits after an error; the addresses that exist keep working.',
+                after: { coolOff: 'Complete' },
+                on: { RESUME: { target: 'CoolOff', reenter: true, actions: 'forgetFacts' } },
               },
             },
           },
         },
-        Stopping: {
-          description: 'The pool is deleted: its addresses are released where they are.',
-          initial: 'Concluding',
-          on: { DELETED: [{ guard: 'isForced', actions: 'forceAll' }, {}] },
-          states: {
-            Concluding: {
-              always: [
-                { guard: 'leavesAddress', target: 'Announcing' },
-                { guard: 'mustConclude', target: 'Reconciling' },
-                { target: 'Releasing' },
+      },
+      Stopping: {
+        description: 'The pool is deleted: its addresses are released where they are.',
+        initial: 'Concluding',
+        on: { DELETED: [{ guard: 'isForced', actions: 'forceAll' }, {}] },
+        states: {
+          Concluding: {
+            always: [
+              { guard: 'leavesAddress', target: 'Announcing' },
+              { guard: 'mustConclude', target: 'Reconciling' },
+              { target: 'Releasing' },
+            ],
+          },
+          Reconciling: {
+            description: 'An address may just have been created, or may still be: a list tells which one is new.',
+            invoke: {
+              src: 'reconcileCreate',
+              id: 'reconcile',
+              input: ({ context }) => acquire.createInput(context),
+              onDone: [
+                { guard: 'foundNone', target: 'Releasing', actions: 'noteNothingMade' },
+                { target: 'Announcing', actions: 'noteFound' },
+              ],
+              onError: [
+                { guard: 'givesUp', target: 'Announcing' },
+                { target: 'CoolOff', actions: 'failAcquiring' },
               ],
             },
-            Reconciling: {
-              description: 'An address may just have been created, or may still be: a list tells which one is new.',
-              invoke: {
-                src: 'reconcileCreate',
-                id: 'reconcile',
-                input: ({ context }) => acquire.createInput(context),
-                onDone: [
-                  { guard: 'foundNone', target: 'Releasing', actions: 'noteNothingMade' },
-                  { target: 'Announcing', actions: 'noteFound' },
-                ],
-                onError: [
-                  { guard: 'givesUp', target: 'Announcing' },
-                  { target: 'CoolOff', actions: 'failAcquiring' },
-                ],
-              },
-              on: { RESUME: { target: 'Reconciling', reenter: true } },
+            on: { RESUME: { target: 'Reconciling', reenter: true } },
+          },
+          CoolOff: {
+            description: 'Waits after an error, then lists again.',
+            after: { coolOff: 'Reconciling' },
+            on: { RESUME: { target: 'CoolOff', reenter: true } },
+          },
+          Announcing: {
+            description: 'Tells people of an address that nobody owns any more. The address stays.',
+            invoke: {
+              src: 'announce',
+              id: 'announce',
+              input: ({ context }) => acquire.announceInput(context),
+              onDone: { target: 'Releasing', actions: 'conclude' },
+              onError: { target: 'Releasing', actions: 'conclude' },
             },
-            CoolOff: {
-              description: 'Waits after an error, then lists again.',
-              after: { coolOff: 'Reconciling' },
-              on: { RESUME: { target: 'CoolOff', reenter: true } },
-            },
-            Announcing: {
-              description: 'Tells people of an address that nobody owns any more. The address stays.',
-              invoke: {
-                src: 'announce',
-                id: 'announce',
-                input: ({ context }) => acquire.announceInput(context),
-                onDone: { target: 'Releasing', actions: 'conclude' },
-                onError: { target: 'Releasing', actions: 'conclude' },
-              },
-              on: { RESUME: { target: 'Announcing', reenter: true } },
-            },
-            Releasing: {
-              description: 'Waits until each of its addresses has ended what is under way.',
-              always: { guard: 'isEmpty', target: 'Clearing' },
-            },
-            Clearing: {
-              description: 'Waits until no node bears an annotation of the pool any more.',
-              on: { CLEARED: { target: '#pool.Gone' } },
-            },
+            on: { RESUME: { target: 'Announcing', reenter: true } },
+          },
+          Releasing: {
+            description: 'Waits until each of its addresses has ended what is under way.',
+            always: { guard: 'isEmpty', target: 'Clearing' },
+          },
+          Clearing: {
+            description: 'Waits until no node bears an annotation of the pool any more.',
+            on: { CLEARED: { target: '#pool.Gone' } },
           },
         },
-        Gone: { type: 'final', description: 'Nothing is left to do; the records go.' },
       },
-    });
-};
+      Gone: { type: 'final', description: 'Nothing is left to do; the records go.' },
+    },
+  });

@@ -1,0 +1,131 @@
+import { setup } from 'xstate';
+import * as absences from './absences.ts';
+import * as acquire from './acquire.ts';
+import { durable } from './durable.machine.ts';
+import type { Decision, SpawnedChart } from './events.ts';
+import * as granting from './granting.ts';
+import * as naming from './naming.ts';
+import type { PoolContext, PoolInput, PoolSettings } from './pool.ts';
+import * as pool from './pool.ts';
+import type { AnyPoolEvent } from './pool-events.ts';
+import * as facts from './pool-facts.ts';
+import * as members from './pool-members.ts';
+
+type OfType<T extends AnyPoolEvent['type']> = Extract<AnyPoolEvent, { type: T }>;
+
+/** Everything that the chart of a pool names: its jobs, delays, actions and guards. */
+export const poolSetup = (settings: PoolSettings) => {
+  const base = setup({
+    types: {} as { context: PoolContext; events: AnyPoolEvent; input: PoolInput },
+    actors: {
+      intendCreate: durable('intendCreate'),
+      create: durable('create'),
+      reconcileCreate: durable('reconcileCreate'),
+      publish: durable('publish'),
+      announce: durable('announce'),
+      findNodes: durable('findNodes'),
+    },
+    actions: {
+      tell: (_, _params: { to: string; event: { type: string } }) => {},
+      spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
+      claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
+    },
+    delays: {
+      naming: naming.PAUSE_MS,
+      recovery: ({ context, event }) => Math.max(0, (context.recoverAt ?? 0) - event.at),
+      nextGrant: ({ context, event }) => Math.max(0, (context.grantAt ?? 0) - event.at),
+      coolOff: ({ context, event }) => acquire.coolOffLeft(settings)(context, event.at),
+    },
+  });
+
+  const always = (decision: (context: PoolContext, at: number, event: AnyPoolEvent) => Decision<PoolContext>) =>
+    base.enqueueActions(({ context, event, enqueue }) => {
+      const decided = decision(context, event.at, event);
+      enqueue.assign(decided.context);
+      for (const effect of decided.effects) enqueue(effect);
+    });
+  const on = <T extends AnyPoolEvent['type']>(type: T, decision: (context: PoolContext, event: OfType<T>) => Decision<PoolContext>) =>
+    always((context, _, event) => (event.type === type ? decision(context, event as OfType<T>) : { context, effects: [] }));
+  const asks =
+    (claim: (context: PoolContext, event: AnyPoolEvent) => boolean) =>
+    ({ context, event }: { context: PoolContext; event: AnyPoolEvent }) =>
+      claim(context, event);
+  const failAcquiring = acquire.failAcquiring(settings);
+
+  return base.extend({
+    actions: {
+      forgetFacts: always(facts.forgetFacts),
+      observeSpec: on('SPEC_OBSERVED', facts.observeSpec),
+      observeCluster: on('CLUSTER_OBSERVED', facts.observeCluster),
+      observeProvider: on('PROVIDER_OBSERVED', facts.observeProvider),
+      observeClaims: on('CLAIMS_OBSERVED', facts.observeClaims),
+      noteReady: on('READY', members.onReady),
+      noteAssigned: on('ASSIGNED', members.onAssigned),
+      noteFailed: on('FAILED', members.onFailed(settings)),
+      noteGone: on('GONE', members.onGone),
+      noteDeletion: always(members.noteDeletion),
+      forceAll: on('DELETED', members.force),
+      retireAll: always(members.remove),
+      staff: always((context) => members.staff(context)),
+      grant: always(granting.grant),
+      relieve: always(granting.relieve),
+      planGrant: always(granting.planGrant),
+      forgetGrant: always(granting.forgetGrant),
+      planRecovery: always(absences.planRecovery),
+      forgetRecovery: always(absences.forgetRecovery),
+      giveUp: always(absences.giveUp),
+      ask: always(absences.ask),
+      noteAnswers: on('xstate.done.actor.findNodes', (context, { output, at }) => absences.noteAnswers(context, output, at)),
+      noteSilence: always((context, at) => absences.noteAnswers(context, { gone: [] }, at)),
+      name: always(naming.name),
+      intend: always(acquire.intend),
+      interrupt: always(acquire.interrupt(settings)),
+      noteIntent: on('xstate.done.actor.intend', (context, { output }) => acquire.intended(context, output)),
+      noteCreated: on('xstate.done.actor.create', (context, { output }) => acquire.obtained(context, output.address)),
+      noteFound: on('xstate.done.actor.reconcile', (context, { output }) => acquire.found(context, output)),
+      noteNothingMade: always(acquire.nothingMade),
+      notePublished: on('xstate.done.actor.publish', (context, { output }) => acquire.published(context, output)),
+      reuse: always(acquire.reuse),
+      forgetSpare: always(acquire.forgetSpare),
+      conclude: always(acquire.conclude),
+      doubtCreation: always(acquire.doubtCreation(settings)),
+      failAcquiring: always((context, at, event) =>
+        'error' in event ? failAcquiring(context, event.error, at) : { context, effects: [] },
+      ),
+    },
+    guards: {
+      isInvalid: asks((context) => !pool.isValid(context)),
+      isValid: asks(pool.isValid),
+      accounts: asks(acquire.accounts),
+      hasNoUse: asks((context) => !pool.isValid(context) && !acquire.accounts(context)),
+      isPrimed: asks(pool.isPrimed),
+      reclaimsFirst: asks(members.reclaimsFirst),
+      deletesNow: asks((context) => context.exposed?.deleting === true && !context.deleted),
+      isForced: asks((_, event) => event.type === 'DELETED' && event.force === true),
+      isEmpty: asks((context) => Object.keys(context.members).length === 0),
+      hasError: asks(({ error }) => error !== null),
+      canGrant: asks((context, event) => pool.isPrimed(context) && granting.decideGrants(context, event.at).grants.length > 0),
+      canRelieve: asks((context, event) => pool.isPrimed(context) && granting.decideGrants(context, event.at).reliefs.length > 0),
+      grantsLater: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== null),
+      grantsNever: asks((context, event) => granting.decideGrants(context, event.at).nextAt === null),
+      grantsOtherwise: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== context.grantAt),
+      givesTime: asks((context, event) => absences.givesTime(context, event.at)),
+      givesNoTime: asks((context, event) => absences.recoveryEnds(context, event.at) === null),
+      givesOtherTime: asks((context, event) => absences.recoveryEnds(context, event.at) !== context.recoverAt),
+      hasQuestion: asks((context, event) => absences.hasQuestion(context, event.at)),
+      namesDiffer: asks(naming.namesDiffer),
+      namesAgree: asks((context) => !naming.namesDiffer(context)),
+      isUnsettled: asks(naming.isUnsettled),
+      lacksAddress: asks(pool.lacksAddress),
+      hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),
+      hasUnpublished: asks(({ acquiring }) => acquiring.unpublished !== null),
+      hasIntent: asks(({ acquiring }) => pool.isCreating(acquiring)),
+      mustConclude: asks(acquire.mustConclude),
+      leavesAddress: asks(acquire.leavesAddress),
+      givesUp: asks((context, event) => acquire.givesUp(context, event.at)),
+      outcomeUnknown: asks((_, event) => 'error' in event && event.error.unknownOutcome),
+      spareIsGone: asks((context, event) => 'error' in event && acquire.spareIsGone(context, event.error)),
+      foundNone: asks((_, event) => event.type === 'xstate.done.actor.reconcile' && event.output.found === 'none'),
+    },
+  });
+};
