@@ -65,6 +65,7 @@ export class ObservedPolicies {
       spec,
       policy: policy ? asPolicy(policy) : shorthand(routedIP),
       operatorNamespace: this.#operatorNamespace,
+      generation: routedIP.generation,
     };
   }
 
@@ -116,7 +117,13 @@ const classNameOf = ({ spec }: PoolObject): string => {
   return typeof className === 'string' ? className : '';
 };
 
-const asPolicy = ({ ref, spec }: PoolObject): PolicyObject => ({ kind: ref.kind, namespace: ref.namespace, name: ref.name, spec });
+const asPolicy = ({ ref, spec, generation }: PoolObject): PolicyObject => ({
+  kind: ref.kind,
+  namespace: ref.namespace,
+  name: ref.name,
+  spec,
+  generation,
+});
 
 /** `spec.issuerClass` stands for an issuer that says nothing but its provider. */
 function shorthand({ ref, spec }: PoolObject): PolicyObject | null {

@@ -242,6 +242,8 @@ export interface Firewall {
   readonly nodes: readonly ProviderID[];
   /** True while changes are not applied everywhere. */
   readonly pending: boolean;
+  /** Rules that no text of a port says: outbound ones, ranges, other protocols. */
+  readonly otherRules: number;
 }
 
 /** The verbs of an issuer. Every one may be repeated, ends within the call deadline, and throws `ProviderError` only (or `Fenced` before anything was sent). */

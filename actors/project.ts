@@ -1,3 +1,4 @@
+import { isUntilChanged } from '../machines/backoff.ts';
 import type { AddressContext } from '../machines/ip.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { nodeEvents } from '../machines/node-status.ts';
@@ -8,7 +9,7 @@ import { phaseOf } from '../machines/record-set.ts';
 import { recordSetConditions, recordSetEvents, recordSetStatus } from '../machines/record-set-status.ts';
 import { firewallEvents, ownerEvents } from '../machines/routed-ip-events.ts';
 import { annotations, changesAt, conflictText, failureReason, poolConditions, poolError, poolStatus } from '../machines/status.ts';
-import type { ActorId, Address } from '../machines/types.ts';
+import type { ActorId, Address, JobFailure } from '../machines/types.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterEvent, ClusterWriter } from './ports/cluster.ts';
 import type { ActorRecord, Clock, Json, Observer, SavedTurn, Transition } from './ports.ts';
@@ -17,6 +18,9 @@ import { poolView, recordSetView, stateOf } from './view.ts';
 
 /** Turns of one moment are shown as one. */
 const COALESCE_MS = 10;
+
+/** Reasons of Events about Jobs: they concern the class whose templates these are. */
+const OF_JOBS: ReadonlySet<string> = new Set(['RoutedIPJobFailed', 'FirewallJobFailed']);
 
 /** Stands for the marks of all holders among what is to be shown. */
 const HOLDERS = '#holders';
@@ -29,12 +33,14 @@ export interface ProjectorPorts {
   readonly statusOf: (cell: ActorId) => unknown;
   /** Every RoutedIP that is there, known to the leader or not. */
   readonly routedIPs: () => Iterable<ActorId>;
+  /** A Job of its class has failed for this RoutedIP: whoever keeps the class hears of it, too. */
+  readonly classToo: (cell: ActorId, event: ClusterEvent) => void;
   /** Nothing of a deleted pool is shown any more. */
   readonly cleared: (cell: ActorId) => void;
 }
 
 /** Shows pools in the cluster: status, conditions, node annotations, Events. After the save, off the path of a failover. */
-export function projector({ writer, clock, recordsOf, statusOf, routedIPs, cleared }: ProjectorPorts): Observer & {
+export function projector({ writer, clock, recordsOf, statusOf, routedIPs, classToo, cleared }: ProjectorPorts): Observer & {
   /** Shows all that this process leads from now on. */
   readonly showAll: (cells: Iterable<ActorId>) => void;
 } {
@@ -175,6 +181,20 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, clear
     else if (owners.get(address) === cell) owners.delete(address);
   };
 
+  /** What a RoutedIP shows of its firewalls may have changed. */
+  const showClaimants = ({ transitions }: SavedTurn) => {
+    for (const cell of claimantsOf(transitions.at(-1)?.after ?? undefined)) schedule(cell);
+  };
+
+  const noteTurn = (turn: SavedTurn) => {
+    for (const { actor, after } of turn.transitions) noteOwner(turn.cell, actor, after !== null);
+    if (forgetGone(turn)) return;
+    const told = turn.transitions.flatMap(eventsOf);
+    for (const event of told) if (isRoutedIP(turn.cell) && OF_JOBS.has(event.reason)) classToo(turn.cell, event);
+    events.set(turn.cell, [...(events.get(turn.cell) ?? []), ...told]);
+    schedule(turn.cell);
+  };
+
   return {
     showAll: (cells) => {
       const shown = [...cells].filter((cell) => isPool(cell) || isRecordSet(cell));
@@ -189,15 +209,8 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, clear
       owners.clear();
     },
     turnSaved: (turn: SavedTurn) => {
-      if (turn.cell.startsWith('firewall/')) {
-        for (const cell of claimantsOf(turn.transitions.at(-1)?.after ?? undefined)) schedule(cell);
-        return;
-      }
-      if (!isPool(turn.cell) && !isRecordSet(turn.cell)) return;
-      for (const { actor, after } of turn.transitions) noteOwner(turn.cell, actor, after !== null);
-      if (forgetGone(turn)) return;
-      events.set(turn.cell, [...(events.get(turn.cell) ?? []), ...turn.transitions.flatMap(eventsOf)]);
-      schedule(turn.cell);
+      if (turn.cell.startsWith('firewall/')) showClaimants(turn);
+      else if (isPool(turn.cell) || isRecordSet(turn.cell)) noteTurn(turn);
     },
   };
 }
@@ -236,9 +249,12 @@ function failedEvent(before: AddressContext | undefined, after: AddressContext, 
   // Said once: what is tried from time to time until somebody gives other credentials is no news.
   if (failure.kind === 'Unauthorized' && before?.failure?.kind === 'Unauthorized') return null;
   const waits = coolOffUntil !== null && stateOf(record.snapshot.value) === 'CoolOff';
-  const wait = waits ? `; next try at ${new Date(coolOffUntil).toISOString()}` : '';
+  const wait = waits ? whenAgain(failure, coolOffUntil) : '';
   return { type: 'Warning', reason: failureReason(failure), action: 'Assign', message: `${address}: ${failure.message}${wait}` };
 }
+
+const whenAgain = (failure: JobFailure, at: number): string =>
+  isUntilChanged(failure) ? '; not tried again before the RoutedIP or its class is changed' : `; next try at ${new Date(at).toISOString()}`;
 
 function driftEvent(before: AddressContext | undefined, { address, assigned, holder, failure }: AddressContext): ClusterEvent | null {
   if (!before?.assigned || before.holder !== before.assigned.providerID || holder === before.holder || assigned || failure) return null;

@@ -6,7 +6,7 @@ import type { Charts } from './charts.ts';
 import { Guards } from './guards.ts';
 import { Leader } from './leader.ts';
 import { actorOf, isRoutedIP, ObservedPools } from './pools.ts';
-import type { ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
+import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { Leadership } from './ports/leadership.ts';
 import type { ActorRecord, Clock, Log, Observer, Probe, Queues, RecordStore } from './ports.ts';
@@ -98,6 +98,7 @@ export class Supervisor {
       clock: ports.clock,
       recordsOf: (cell) => this.#leader?.recordsOf(cell) ?? null,
       statusOf: (cell) => this.#pools.all.get(cell)?.status,
+      classToo: (cell, event) => this.#tellClass(cell, event),
       routedIPs: () => [...this.#pools.all.keys()].filter(isRoutedIP),
       cleared: (cell) => this.#leader?.tell(cell, { type: 'CLEARED' }),
     });
@@ -215,6 +216,14 @@ export class Supervisor {
         this.#leader?.observeCluster(actorOf(ref));
       },
     };
+  }
+
+  #tellClass(cell: ActorId, event: ClusterEvent): void {
+    const object = this.#pools.all.get(cell);
+    const served = object && this.#pools.policies.servesFor(object);
+    const about = { ...event, message: `for RoutedIP ${object?.ref.namespace}/${object?.ref.name}: ${event.message}` };
+    // The RoutedIP bears the same Event: nothing is lost when this one cannot be written.
+    if (served) this.#ports.writer.announce(served.ref, about).catch(() => undefined);
   }
 
   #policiesChanged(): void {

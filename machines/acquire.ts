@@ -34,9 +34,20 @@ export const intendInput = (context: PoolContext): IntendCreateInput => ({
 });
 
 /** What Jobs are told, where Jobs make the address. */
-function subjectOf({ spec, exposed }: PoolContext): { readonly subject?: RoutedIPSubject } {
+function subjectOf({ spec, exposed, acquiring }: PoolContext): { readonly subject?: RoutedIPSubject } {
   const about = spec?.exposes?.subject;
-  return about ? { subject: { ...about, ports: exposed?.policy.ports ?? [], region: spec.region, epoch: 0, previous: null } } : {};
+  return about
+    ? {
+        subject: {
+          ...about,
+          ports: exposed?.policy.ports ?? [],
+          region: spec.region,
+          epoch: 0,
+          previous: null,
+          attempt: acquiring.attempts + 1,
+        },
+      }
+    : {};
 }
 
 export function createInput(context: PoolContext): CreateInput {

@@ -32,8 +32,20 @@ export function tempoOf(kind: ErrorKind): keyof BackoffTables {
   }
 }
 
+/** A Job of a class has said that what it was asked for can never work: only another spec or another template ends the wait. */
+export const isUntilChanged = (failure: { readonly kind: ErrorKind; readonly reason?: JobFailure['reason'] } | null): boolean =>
+  failure?.kind === 'Invalid' && (failure.reason === 'RoutedIPJobFailed' || failure.reason === 'FirewallJobFailed');
+
+/** As good as for ever, and yet a time that every clock can hold: a year. */
+const UNTIL_CHANGED_MS = 31_536_000 * SECOND;
+
 /** How long to wait before try `attempt` + 1, ms. `attempt` counts the failures so far, from 1. A provider that asked for longer gets longer. */
-export function backoffMs(tables: BackoffTables, failure: Pick<JobFailure, 'kind' | 'retryAfterMs'>, attempt: number): number {
+export function backoffMs(
+  tables: BackoffTables,
+  failure: Pick<JobFailure, 'kind' | 'retryAfterMs'> & { readonly reason?: JobFailure['reason'] },
+  attempt: number,
+): number {
+  if (isUntilChanged(failure)) return UNTIL_CHANGED_MS;
   const table = tables[tempoOf(failure.kind)];
   const wait = table[Math.min(attempt, table.length) - 1] ?? 0;
   return Math.max(wait, failure.retryAfterMs ?? 0);

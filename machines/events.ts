@@ -4,6 +4,7 @@ import type {
   ActorId,
   Address,
   ErrorKind,
+  JobFailure,
   NodeRef,
   ObservedAddress,
   ObservedNode,
@@ -119,6 +120,10 @@ export interface FirewallPolicy {
   readonly taint?: 'PreferNoSchedule' | 'NoSchedule' | null;
   /** Addresses that one node may hold; absent where that is up to the provider alone. */
   readonly perNode?: number;
+  /** Jobs drive the firewall; absent for false. */
+  readonly byJobs?: boolean;
+  /** Changes with the templates and with the RoutedIP: what a Job said can never work may work then. Absent when no Job drives anything. */
+  readonly revision?: string;
   /** Whom a class's Jobs work for; absent when no Job drives the addresses. */
   readonly subject?: Subject;
 }
@@ -197,6 +202,8 @@ export interface Claim extends Timed {
   /** The address, when it is confirmed on the node. */
   readonly holds?: Address;
   readonly exclusive?: boolean;
+  /** Jobs drive the firewall; absent for false. */
+  readonly byJobs?: boolean;
 }
 
 export interface Opened extends Timed {
@@ -214,6 +221,8 @@ export interface Refused extends Timed {
   readonly claimId: string;
   readonly kind: ErrorKind;
   readonly reason: string;
+  /** A constant that says more than the kind; absent when nothing does. */
+  readonly about?: JobFailure['reason'];
 }
 
 /** What a pool's record set is to publish; `target` null for nothing. Replaces what was said before. */

@@ -60,6 +60,8 @@ const policyOf = ({ exposes }: PoolSpec, ports: readonly string[]): FirewallPoli
   ports,
   ...(exposes?.exclusive && { exclusive: true }),
   taint: exposes?.taint ?? null,
+  ...(exposes?.byJobs && { byJobs: true }),
+  ...(exposes?.revision && { revision: exposes.revision }),
   ...(exposes && { perNode: exposes.perNode }),
   ...(exposes?.subject && { subject: exposes.subject }),
 });

@@ -24,6 +24,10 @@ export interface Exposure {
   readonly taint: 'PreferNoSchedule' | 'NoSchedule' | null;
   /** Names those whose assignments are spaced together. */
   readonly turn: string;
+  /** Jobs drive the firewall. */
+  readonly byJobs: boolean;
+  /** Changes with every edit of the class and of the RoutedIP; null when no Job drives anything. */
+  readonly revision: string | null;
   /** Whom Jobs work for; null when no Job drives the addresses. */
   readonly subject: Subject | null;
   /** The class or issuer in use. */
@@ -39,6 +43,8 @@ export interface RoutedIPFact {
   /** Null when there is none of that name. */
   readonly policy: PolicyObject | null;
   readonly operatorNamespace: string;
+  /** Counts the edits of the RoutedIP. */
+  readonly generation: number;
 }
 
 /** Why a RoutedIP is not served. */
@@ -187,6 +193,8 @@ function exposure(fact: RoutedIPFact, service: ServiceRef, policy: Policy, facts
     reclaim,
     taint,
     turn: policy.coolOffMs > 0 ? `${kind}/${home}/${called}` : '',
+    byJobs: policy.firewallJobs,
+    revision: policy.addressJobs || policy.firewallJobs ? `${fact.policy?.generation ?? 0}.${fact.generation}` : null,
     subject: policy.addressJobs ? about : null,
     source: { kind, name: called },
   };

@@ -24,15 +24,17 @@ export const firewallMachine = (settings: FirewallSettings) => {
       for (const effect of decided.effects) enqueue(effect);
     });
   const asks =
-    (claim: (context: FirewallContext) => boolean) =>
-    ({ context }: { context: FirewallContext }) =>
-      claim(context);
+    (claim: (context: FirewallContext, event: AnyFirewallEvent) => boolean) =>
+    ({ context, event }: { context: FirewallContext; event: AnyFirewallEvent }) =>
+      claim(context, event);
 
   return base
     .extend({
       actions: {
         noteClaim: decide(firewall.noteClaim),
         begin: decide(firewall.begin),
+        beginPruning: decide(firewall.beginPruning),
+        leavePruning: decide(firewall.leavePruning),
         plan: decide(firewall.plan),
         opened: decide(firewall.opened),
         pruned: decide(firewall.pruned),
@@ -46,6 +48,7 @@ export const firewallMachine = (settings: FirewallSettings) => {
         mustPrune: asks(firewall.mustPrune),
         mustRest: asks(firewall.mustRest),
         isOpen: asks(firewall.isOpen),
+        opensMeanwhile: asks(firewall.opensMeanwhile),
       },
     })
     .createMachine({
@@ -91,15 +94,18 @@ export const firewallMachine = (settings: FirewallSettings) => {
         },
         Pruning: {
           description: 'Removes what we added and nobody claims any more.',
-          entry: 'begin',
+          entry: 'beginPruning',
           invoke: {
             src: 'prune',
             id: 'prune',
             input: ({ context }) => firewall.firewallInput(context),
             onDone: { target: 'Idle', actions: 'pruned' },
-            onError: { target: 'Idle', actions: 'refuse' },
+            onError: { target: 'Idle', actions: ['refuse', 'leavePruning'] },
           },
-          on: { RESUME: { target: 'Pruning', reenter: true } },
+          on: {
+            CLAIM: [{ guard: 'opensMeanwhile', target: 'Idle', actions: ['noteClaim', 'leavePruning'] }, { actions: 'noteClaim' }],
+            RESUME: { target: 'Pruning', reenter: true },
+          },
         },
         Resting: {
           description: 'Something was left that nobody waits for: it is removed after a wait.',

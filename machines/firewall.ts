@@ -21,6 +21,10 @@ export interface FirewallContext {
   readonly working: readonly Ask[];
   /** Claimants that have to be heard before anything is removed: after a load they claim again. */
   readonly unheard: readonly ActorId[];
+  /** Jobs drive it: they take their time, and open a port on some nodes and not on others. */
+  readonly byJobs: boolean;
+  /** A claim has become less, and no pruning has ended since. */
+  readonly hasShrunk: boolean;
   readonly failure: JobFailure | null;
   readonly attempts: number;
 }
@@ -30,6 +34,8 @@ export interface Held {
   readonly nodes: readonly NodeRef[];
   readonly ports: readonly string[];
   readonly exclusive: boolean;
+  /** It was told that all of this is open. */
+  readonly isOpen: boolean;
 }
 
 export interface Ask {
@@ -74,6 +80,8 @@ export const firewallContext = ({ id, provider, firewall, owned = NOTHING, unhea
   found: null,
   working: [],
   unheard,
+  byJobs: false,
+  hasShrunk: unheard.length > 0,
   failure: null,
   attempts: 0,
 });
@@ -92,7 +100,8 @@ const mayRemove = ({ unheard }: FirewallContext): boolean => unheard.length === 
 const hasLeftovers = (context: FirewallContext): boolean => {
   const { ports, nodes } = claimedIn(context);
   const { owned } = context;
-  return owned.ports.some((port) => !ports.has(port)) || owned.nodes.some((node) => !nodes.has(node)) || isExclusive(context);
+  const isLess = context.byJobs && context.hasShrunk;
+  return owned.ports.some((port) => !ports.has(port)) || owned.nodes.some((node) => !nodes.has(node)) || isLess || isExclusive(context);
 };
 
 /** Those that wait for a pruning are answered at once when nothing has to be removed. */
@@ -138,32 +147,50 @@ function missing(context: FirewallContext): FirewallOwned {
   };
 }
 
+/** A Job takes its time to close what is left: what has to be opened does not wait for it. */
+export const opensMeanwhile = ({ byJobs }: FirewallContext, event: AnyFirewallEvent): boolean =>
+  byJobs && event.type === 'CLAIM' && event.mode === 'open';
+
 // ---------------------------------------------------------------- decisions
 
 /** Takes a claim over, whole. Opening adds the node to those of the claimant; pruning leaves it only the one. */
 export function noteClaim(context: FirewallContext, event: AnyFirewallEvent): Next {
   if (event.type !== 'CLAIM') return next(context);
-  const { claimant, claimId, node, ports, mode, holds, exclusive = false } = event;
+  const { claimant, claimId, node, mode, holds, byJobs = false } = event;
   const before = context.claims[claimant];
-  const kept = mode === 'open' ? (before?.nodes ?? []).filter(({ name }) => name !== node?.name) : [];
-  const nodes = node ? [...kept, node] : kept;
-  const openPorts = mode === 'open' ? [...new Set([...(before?.ports ?? []), ...ports])].sort() : ports;
+  const held = heldAfter(before, event);
   const { [claimant]: _, ...others } = context.claims;
-  const claims = nodes.length > 0 && openPorts.length > 0 ? { ...others, [claimant]: { nodes, ports: openPorts, exclusive } } : others;
-  const isEmpty = nodes.length === 0 || openPorts.length === 0;
   const holder = holds && node ? { address: holds, node } : null;
+  const isOpen = mode === 'prune' && (held === null || held.isOpen);
   return next({
     ...context,
-    claims,
-    waiting: { ...context.waiting, [claimant]: { claimant, claimId, mode, holder, isOpen: isEmpty && mode === 'prune' } },
+    claims: held ? { ...others, [claimant]: held } : others,
+    waiting: { ...context.waiting, [claimant]: { claimant, claimId, mode, holder, isOpen } },
     unheard: context.unheard.filter((id) => id !== claimant),
+    byJobs,
+    hasShrunk: context.hasShrunk || !isWithin(before, held),
   });
 }
+
+/** What the claimant has from now on; null for nothing. Only what it was told to be open counts as open. */
+function heldAfter(before: Held | undefined, { node, ports, mode, exclusive = false }: Claim): Held | null {
+  const kept = mode === 'open' ? (before?.nodes ?? []).filter(({ name }) => name !== node?.name) : [];
+  const nodes = node ? [...kept, node] : kept;
+  const open = mode === 'open' ? [...new Set([...(before?.ports ?? []), ...ports])].sort() : ports;
+  if (nodes.length === 0 || open.length === 0) return null;
+  const held: Held = { nodes, ports: open, exclusive, isOpen: false };
+  return { ...held, isOpen: before?.isOpen === true && isWithin(held, before) };
+}
+
+/** Everything that `some` holds is held in `all`, too. */
+const isWithin = (some: Held | null | undefined, all: Held | null | undefined): boolean =>
+  (some?.nodes ?? []).every(({ name, providerID }) => all?.nodes.some((node) => node.name === name && node.providerID === providerID)) &&
+  (some?.ports ?? []).every((port) => all?.ports.includes(port));
 
 export const lookInput = ({ provider, firewall }: FirewallContext): FindFirewallInput => ({ provider, firewall });
 
 /** The union of all claims, as the job is told it. */
-export function firewallInput({ provider, firewall, claims, owned, working, found }: FirewallContext): FirewallInput {
+export function firewallInput({ provider, firewall, claims, owned, working, found, attempts }: FirewallContext): FirewallInput {
   const held = Object.values(claims);
   const union = held.flatMap(({ nodes, ports }) =>
     ports.flatMap((port) => nodes.map((node) => [`${port} ${node.name}`, portClaim(port, node)] as const)),
@@ -176,6 +203,7 @@ export function firewallInput({ provider, firewall, claims, owned, working, foun
     firewall,
     owned,
     found,
+    attempt: attempts + 1,
     claimants: working.map(({ claimant }) => claimant),
     holders,
     exclusive: held.some(({ exclusive }) => exclusive),
@@ -187,6 +215,12 @@ const portClaim = (text: string, node: NodeRef): PortClaim => ({ ...parsePort(te
 
 /** A job starts: it covers everything claimed up to here. */
 export const begin = (context: FirewallContext): Next => next({ ...context, working: Object.values(context.waiting) });
+
+/** A job starts that removes what is left of claims: those that become less from here on are for the next one. */
+export const beginPruning = (context: FirewallContext): Next => next({ ...begin(context).context, hasShrunk: false });
+
+/** The pruning under way is given up. */
+export const leavePruning = (context: FirewallContext): Next => next({ ...context, hasShrunk: true });
 
 /** What is missing is going to be added: it is ours from here on, whatever becomes of the call. */
 export function plan(context: FirewallContext, event: AnyFirewallEvent): Next {
@@ -205,7 +239,11 @@ export function opened(context: FirewallContext): Next {
   const covered = current(context);
   const open = Object.fromEntries(covered.filter(({ mode }) => mode === 'prune').map((ask) => [ask.claimant, { ...ask, isOpen: true }]));
   const answered = covered.filter(({ mode }) => mode === 'open');
-  return answer({ ...context, found: null, waiting: { ...context.waiting, ...open } }, answered, 'OPENED');
+  const told = new Set(covered.map(({ claimant }) => claimant));
+  const claims = Object.fromEntries(
+    Object.entries(context.claims).map(([id, held]) => [id, told.has(id) ? { ...held, isOpen: true } : held]),
+  );
+  return answer({ ...context, claims, found: null, waiting: { ...context.waiting, ...open } }, answered, 'OPENED');
 }
 
 /** Everything unclaimed is closed as well; what was added meanwhile, nobody could: one job runs at a time. */

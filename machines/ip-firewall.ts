@@ -1,7 +1,8 @@
+import { isUntilChanged } from './backoff.ts';
 import type { Decision, Effect } from './events.ts';
 import { portsOn, sameOn } from './firewall-policy.ts';
 import { type AddressContext, type AnyAddressEvent, confirmedHere, goesOn, isRetiring } from './ip.ts';
-import type { ActorId } from './types.ts';
+import type { ActorId, JobFailure } from './types.ts';
 
 /** The firewalls of an address, when it has any: what it claims of them, and when. */
 
@@ -35,7 +36,15 @@ export const policyMatters = (context: AddressContext, event: AnyAddressEvent): 
   event.type === 'POLICY_OBSERVED' && context.elected !== null && !sameOn(context.elected.name, context.policy, event.policy);
 /** The wait is for a firewall, of which the policy now says something else. */
 export const endsFirewallWait = (context: AddressContext, event: AnyAddressEvent): boolean =>
-  policyMatters(context, event) && context.failure?.reason !== undefined && context.retiring === null && goesOn(context);
+  policyMatters(context, event) && isOfFirewall(context.failure) && context.retiring === null && goesOn(context);
+const isOfFirewall = (failure: JobFailure | null): boolean => failure?.reason !== undefined && failure.reason !== 'RoutedIPJobFailed';
+/** A Job said that what it was asked for can never work; the templates or the RoutedIP are others since. */
+export const endsJobWait = (context: AddressContext, event: AnyAddressEvent): boolean =>
+  event.type === 'POLICY_OBSERVED' &&
+  context.failure !== null &&
+  isUntilChanged(context.failure) &&
+  event.policy.revision !== context.policy.revision &&
+  context.inDoubtUntil === null;
 /** After a wait the firewall comes first, too: its ports may have changed meanwhile, and what is open is answered at once. */
 export const resumesOpening = (context: AddressContext): boolean =>
   goesOn(context) && (context.resume === 'FirewallOpening' || (context.resume === 'Assigning' && opensFirst(context)));
@@ -52,6 +61,7 @@ const claimOn = (context: AddressContext, firewall: ActorId, mode: 'open' | 'pru
     mode,
     ...(node && confirmedHere(context) && { holds: address }),
     ...(policy.exclusive && { exclusive: true }),
+    ...(policy.byJobs && { byJobs: true }),
   };
   return { type: 'claim', params: { to: firewall, event } };
 };

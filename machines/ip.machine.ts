@@ -74,6 +74,8 @@ export const ipMachine = (settings: AddressSettings) => {
         opensNothingMore: asks((context) => !walls.opens(context) && ip.confirmedHere(context)),
         policyMatters: asks(walls.policyMatters),
         endsFirewallWait: asks(walls.endsFirewallWait),
+        endsJobWait: asks(walls.endsJobWait),
+        endsJobWaitAndRetires: asks((context, event) => walls.endsJobWait(context, event) && ip.isRetiring(context)),
         isForced: asks(ip.isForced),
         marks: asks(walls.marks),
         marksNoMore: asks((_, event) => event.type === 'POLICY_OBSERVED' && !event.policy.taint),
@@ -311,7 +313,12 @@ export const ipMachine = (settings: AddressSettings) => {
               { guard: 'reappears', target: 'Unassigned', actions: 'learn' },
               { guard: 'differsAndSettled', actions: 'question' },
             ],
-            POLICY_OBSERVED: [{ guard: 'endsFirewallWait', target: 'FirewallOpening', actions: 'notePolicy' }, { actions: 'notePolicy' }],
+            POLICY_OBSERVED: [
+              { guard: 'endsJobWaitAndRetires', target: 'Pruning', actions: 'notePolicy' },
+              { guard: 'endsJobWait', target: 'Unassigned', actions: 'notePolicy' },
+              { guard: 'endsFirewallWait', target: 'FirewallOpening', actions: 'notePolicy' },
+              { actions: 'notePolicy' },
+            ],
             SECRET_OBSERVED: [
               { guard: 'unauthorizedAndRetiring', target: 'Pruning' },
               { guard: 'unauthorized', target: 'Unassigned' },

@@ -1,6 +1,6 @@
 import { type BackoffTables, backoffMs, restMs } from './backoff.ts';
 import { nodeClaim } from './claims.ts';
-import type { AddressEvent, Decision, Effect, FirewallPolicy, RetirePolicy } from './events.ts';
+import type { AddressEvent, Decision, Effect, FirewallPolicy, Refused, RetirePolicy } from './events.ts';
 import { NO_FIREWALL, portsOn } from './firewall-policy.ts';
 import type { AssignInput, Confirmation, ElectInput, FindInput, ReleaseInput, RoutedIPSubject } from './jobs.ts';
 import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, ProviderID } from './types.ts';
@@ -120,16 +120,20 @@ const toPool = (context: AddressContext, event: { readonly type: string; readonl
 // ---------------------------------------------------------------- what jobs are given
 
 /** What Jobs are told, where Jobs drive the address. */
-function subjectOf({ policy, region, epoch, elected, assigned, previous }: AddressContext): { readonly subject?: RoutedIPSubject } {
+function subjectOf({ policy, region, epoch, elected, assigned, previous, attempts }: AddressContext): {
+  readonly subject?: RoutedIPSubject;
+} {
   if (!policy.subject) return {};
   const former = assigned && assigned.name !== elected?.name ? assigned : (previous.at(-1) ?? null);
-  return { subject: { ...policy.subject, ports: elected ? portsOn(policy, elected.name) : policy.ports, region, epoch, previous: former } };
+  const ports = elected ? portsOn(policy, elected.name) : policy.ports;
+  return { subject: { ...policy.subject, ports, region, epoch, previous: former, attempt: attempts + 1 } };
 }
 
 export const findInput = (context: AddressContext): FindInput => ({
   provider: context.provider,
   address: context.address,
   notBefore: context.inDoubtUntil,
+  holder: context.holder,
   ...subjectOf(context),
 });
 
@@ -193,8 +197,10 @@ const failureIn = (event: AnyAddressEvent): JobFailure | null => {
 };
 
 /** A firewall's refusal says nothing about the address: what it does not find is the firewall. */
-function refusal({ kind, reason: message }: { readonly kind: JobFailure['kind']; readonly reason: string }): JobFailure {
+function refusal({ kind, reason: message, about }: Pick<Refused, 'kind' | 'reason' | 'about'>): JobFailure {
   const failure = { message, retryAfterMs: null, unknownOutcome: false };
+  if (about) return { ...failure, kind, reason: about };
+  if (kind === 'Unsupported') return { ...failure, kind, reason: 'FirewallNotSupported' };
   if (kind === 'NotFound') return { ...failure, kind: 'Invalid', reason: 'FirewallNotFound' };
   if (kind === 'Invalid') return { ...failure, kind, reason: 'FirewallLimit' };
   return { ...failure, kind, reason: kind === 'Conflict' ? 'PruneDeferred' : 'FirewallNotReady' };

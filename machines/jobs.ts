@@ -55,6 +55,8 @@ export interface RoutedIPSubject {
   readonly epoch: number;
   /** The node that is left, when there is one. */
   readonly previous: NodeRef | null;
+  /** Counts tries of the same; 1 for the first. */
+  readonly attempt: number;
 }
 
 export interface FindInput {
@@ -64,6 +66,8 @@ export interface FindInput {
   readonly notBefore: number | null;
   readonly provider: string;
   readonly address: Address;
+  /** Where it is believed to be: what counts where nobody can look. */
+  readonly holder: ProviderID | null;
 }
 
 export interface FindNodesInput {
@@ -193,6 +197,8 @@ export interface FirewallInput {
   readonly owned: FirewallOwned;
   /** As the firewall was a moment ago; null when it is to be read. */
   readonly found: FirewallFound | null;
+  /** Counts tries of the same; 1 for the first. */
+  readonly attempt: number;
 }
 
 export interface FirewallOwned {

@@ -48,6 +48,8 @@ export interface PolicyObject {
   readonly namespace: string;
   readonly name: string;
   readonly spec: unknown;
+  /** Counts its edits; absent for what stands in no object. */
+  readonly generation?: number;
 }
 
 export type CheckedPolicy =

@@ -1,5 +1,6 @@
 import { observeAbsences, tellMembers } from './absences.ts';
 import { familyOf } from './address.ts';
+import { isUntilChanged } from './backoff.ts';
 import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } from './events.ts';
 import { checkExposed, observeLimit, observeService } from './exposing.ts';
 import { familyServed, lacks, type Next, next, type PoolContext, queryIn, wanted } from './pool.ts';
@@ -7,7 +8,7 @@ import { staff } from './pool-members.ts';
 import { servingStandings } from './serving-nodes.ts';
 import { standings } from './standings.ts';
 import type { ObservedAddress, ProviderID } from './types.ts';
-import { checkPoolSpec } from './validate.ts';
+import { checkPoolSpec, type PoolSpec } from './validate.ts';
 
 /** Takes the spec over when it is valid, else only says why not: what is assigned stays. Its nodes count as unknown from then on: an invalid selector
  *  watches nothing, so what was known of them ages unseen until they are told again. */
@@ -22,12 +23,22 @@ export function observeSpec(context: PoolContext, event: SpecObserved): Next {
   // What a spec does not list that is newer than its publication a person has taken out since.
   const isNewer = event.generation >= context.acquiring.publishedIn;
   const published = isNewer ? [] : context.acquiring.published.filter((address) => !spec.ips.includes(address));
-  const settled = context.acquiring.unclear.some((address) => spec.ips.includes(address));
-  const acquiring = { ...context.acquiring, published, ...(settled && { unclear: [], intent: null }) };
+  const settled = context.acquiring.unclear.some((address) => spec.ips.includes(address)) || isNamed(context, spec);
+  const mayWork = spec.exposes?.revision !== context.spec?.exposes?.revision;
+  const acquiring = {
+    ...context.acquiring,
+    published,
+    ...(settled && { unclear: [], intent: null }),
+    ...(mayWork && isUntilChanged(context.acquiring.failure) && { failure: null, attempts: 0, until: null }),
+  };
   const observed = { ...known, generation: event.generation, spec, conflicts, error: null, acquiring };
   // What kept an address from being created is no trouble any more once none is missing.
   return staff(observeLimit(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } }));
 }
+
+/** The address of a RoutedIP is named while nobody can tell what became of one that was to be made: that one is left to whoever finds it. */
+const isNamed = ({ exposed, acquiring }: PoolContext, { ips }: PoolSpec): boolean =>
+  exposed !== null && ips.length > 0 && acquiring.failure?.kind === 'Conflict' && acquiring.failure.unknownOutcome;
 
 /** Puts the matching nodes in line: those known keep their places, new ones join by name. Tells each address whose node changed, and forgets the
  *  back-off of nodes that are gone. */

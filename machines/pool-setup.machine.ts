@@ -116,6 +116,7 @@ export const poolSetup = (settings: PoolSettings) => {
       namesDiffer: asks(naming.namesDiffer),
       namesAgree: asks((context) => !naming.namesDiffer(context)),
       isUnsettled: asks(naming.isUnsettled),
+      acquiresAgain: asks(({ acquiring }) => acquiring.failure === null),
       lacksAddress: asks(pool.lacksAddress),
       hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),
       hasUnpublished: asks(({ acquiring }) => acquiring.unpublished !== null),

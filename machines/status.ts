@@ -1,4 +1,5 @@
 import { isHeld } from './absences.ts';
+import { isUntilChanged } from './backoff.ts';
 import { nodesFull } from './claims.ts';
 import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, waitsOf } from './node-status.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
@@ -112,7 +113,9 @@ function ipStatus(view: PoolView, address: Address): IPStatus {
     ...(context.elected && state !== 'Stable' && { electedNode: context.elected.name }),
     ...(context.previous.length > 0 && { previousNodes: context.previous.map(({ name }) => name).sort() }),
     ...(context.epoch > 0 && { epoch: context.epoch }),
-    ...(context.coolOffUntil !== null && state === 'CoolOff' && { coolOffUntil: stamp(context.coolOffUntil) }),
+    ...(context.coolOffUntil !== null &&
+      state === 'CoolOff' &&
+      !isUntilChanged(context.failure) && { coolOffUntil: stamp(context.coolOffUntil) }),
     ...(context.inDoubtUntil !== null && { inDoubt: true }),
     ...waitsOf(view, address),
   };
@@ -198,7 +201,10 @@ function problemOf(view: PoolView): Finding | null {
 
 export function creationProblem(context: PoolContext): Finding | null {
   if (context.acquiring.unclear.length > 0) return { reason: 'CreateUnknown', message: poolError(context) ?? '' };
-  if (context.acquiring.failure) return { reason: 'CreateFailed', message: poolError(context) ?? '' };
+  const { failure, intent } = context.acquiring;
+  if (failure?.unknownOutcome && failure.kind === 'Conflict' && intent)
+    return { reason: 'CreateUnknown', message: poolError(context) ?? '' };
+  if (failure) return { reason: failure.reason ?? 'CreateFailed', message: poolError(context) ?? '' };
   const [contested] = Object.keys(context.conflicts) as Address[];
   return contested ? { reason: 'AddressConflict', message: unstaffed(context, contested).error ?? '' } : null;
 }

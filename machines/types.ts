@@ -62,6 +62,7 @@ export interface JobFailure {
   readonly reason?:
     | 'FirewallNotFound'
     | 'FirewallLimit'
+    | 'FirewallNotSupported'
     | 'FirewallNotReady'
     | 'PruneDeferred'
     /** A Job that works on the address, or on the firewall, did not do it; of kind Invalid: and will not before its class, or what it is asked for, changes. */

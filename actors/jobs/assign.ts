@@ -118,7 +118,7 @@ class ActionErrored extends ProviderError {}
 class MovedOn extends ProviderError {}
 
 async function look(context: JobContext<'assign'>, progress: Progress): Promise<JobResult<'assign'>> {
-  const { input, provider, reader, settings } = context;
+  const { input, reader, settings } = context;
   const reading = await reader.read(input.address, progress.sentAt ?? 0, read(context, 'confirm'));
   if (reading.kind === 'later') return again(reading.afterMs, asJson(progress));
   const { observed } = reading;

@@ -44,7 +44,7 @@ export const prune: JobBody<'prune'> = async (context) => {
   const { input, provider } = context;
   const firewall = await found(context);
   const ours = removable(input, firewall);
-  const keepsOne = ours.ports.length > 0 && ours.ports.length === firewall.ports.length;
+  const keepsOne = ours.ports.length > 0 && ours.ports.length === firewall.ports.length && firewall.otherRules === 0;
   const ports = keepsOne ? ours.ports.slice(1) : ours.ports;
   if (ports.length + ours.nodes.length > 0) await confirmHolders(context);
   const name = input.firewall;

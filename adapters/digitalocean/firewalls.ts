@@ -147,9 +147,10 @@ function read(found: Readonly<Record<string, unknown>>): FoundFirewall {
   };
 }
 
-const shown = ({ id, name, rules, pending }: FoundFirewall): Omit<Firewall, 'nodes'> => ({
+const shown = ({ id, name, rules, ruleCount, pending }: FoundFirewall): Omit<Firewall, 'nodes'> => ({
   id,
   name,
+  otherRules: ruleCount - rules.filter(({ opens }) => opens !== null).length,
   ports: [...new Set(rules.flatMap(({ opens }) => opens ?? []))].sort(),
   pending,
 });

@@ -1,5 +1,5 @@
 import type { Step } from '../../actors/step.ts';
-import type { FirewallContext } from '../../machines/firewall.ts';
+import type { FirewallContext, Held } from '../../machines/firewall.ts';
 import type { FirewallInput, FirewallOwned } from '../../machines/jobs.ts';
 import { portText } from '../../machines/port.ts';
 import type { Edge } from './explore.ts';
@@ -27,14 +27,26 @@ const wantedBy = ({ claims }: FirewallInput): FirewallOwned => ({
   nodes: claims.map(({ node }) => node.providerID),
 });
 
+const textOf = (held: Held | undefined): string => JSON.stringify({ ...held, isOpen: null });
+const isWithin = (some: Held, all: Held): boolean =>
+  some.nodes.every(({ name }) => all.nodes.some((node) => node.name === name)) && some.ports.every((port) => all.ports.includes(port));
+
 /** Each holds for every event in every state of a firewall. */
 export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
   'one job at once: only after its outcome, or on a restart, is another one issued': ({ before, event, after }) =>
     after.starts.length <= 1 &&
-    (after.starts.length === 0 || before.invoking.size === 0 || event.type === 'RESUME' || event.type.includes('.actor.')),
+    (after.starts.length === 0 || before.invoking.size === 0 || after.invoking.size === 1) &&
+    (after.starts.length === 0 ||
+      before.invoking.size === 0 ||
+      event.type === 'RESUME' ||
+      event.type.includes('.actor.') ||
+      (before.invoking.has('prune') && contextOf(before).byJobs)),
 
-  'nothing but its outcome, or a restart, ends a job': ({ before, event, after }) =>
-    [...before.invoking].every((id) => after.invoking.has(id) || event.type.endsWith(`.actor.${id}`) || event.type === 'RESUME'),
+  'nothing but its outcome, a restart, or what has to be opened while a Job removes, ends a job': ({ before, event, after }) =>
+    [...before.invoking].every((id) => {
+      const meanwhile = id === 'prune' && event.type === 'CLAIM' && event.mode === 'open' && contextOf(before).byJobs;
+      return after.invoking.has(id) || event.type.endsWith(`.actor.${id}`) || event.type === 'RESUME' || meanwhile;
+    }),
 
   'nothing is removed before everyone was heard who may need it': ({ after }) =>
     jobsOf(after, 'prune').length === 0 || contextOf(after).unheard.length === 0,
@@ -73,10 +85,23 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
     }),
 
   'a claim is forgotten only when a newer one takes its place': ({ before, event, after }) =>
-    Object.entries(contextOf(before).claims).every(
-      ([id, held]) =>
-        (event.type === 'CLAIM' && event.claimant === id) || JSON.stringify(contextOf(after).claims[id]) === JSON.stringify(held),
-    ),
+    Object.entries(contextOf(before).claims).every(([id, held]) => {
+      const now = contextOf(after).claims[id];
+      return (event.type === 'CLAIM' && event.claimant === id) || textOf(now) === textOf(held);
+    }),
+
+  'what counts as open was told to be open, and all of it is': ({ before, event, after }) =>
+    Object.entries(contextOf(after).claims).every(([id, held]) => {
+      const had = contextOf(before).claims[id];
+      if (!held.isOpen) return true;
+      return had?.isOpen ? isWithin(held, had) : /^xstate\.done\.actor\.(look|open)$/.test(event.type);
+    }),
+
+  'a pruning that is over has nothing left to do': ({ before, event, after }) => {
+    const context = contextOf(after);
+    const isAgain = event.type === 'xstate.done.actor.prune' && after.invoking.has('prune');
+    return !isAgain || contextOf(before).hasShrunk || !covers(claimedIn(context), context.owned);
+  },
 
   'while it opens a claimant keeps what it had': ({ before, event, after }) => {
     if (event.type !== 'CLAIM' || event.mode !== 'open') return true;

@@ -62,11 +62,14 @@ export const FIREWALL_EVENTS: readonly MachineEvent[] = [
   rested,
 ];
 
+/** The same, in a firewall that Jobs drive. */
+export const JOBS_EVENTS = FIREWALL_EVENTS.map((heard) => (heard.type === 'CLAIM' ? { ...heard, byJobs: true } : heard));
+
 /** Not the times and the counts, and of what is ours only whether there is anything that nobody claims. */
 export const firewallTelling: Telling = ({ value, context }) => {
-  const { claims, waiting, owned, found, working, unheard, failure: why } = context as FirewallContext;
-  const held = Object.entries(claims).map(([id, { nodes, ports }]) => [id, nodes.length, ports.length]);
+  const { claims, waiting, owned, found, working, unheard, byJobs, hasShrunk, failure: why } = context as FirewallContext;
+  const held = Object.entries(claims).map(([id, { nodes, ports, isOpen }]) => [id, nodes.length, ports.length, isOpen]);
   const asked = Object.values(waiting).map(({ claimId, isOpen }) => [claimId, isOpen]);
   const kept = [owned.ports.length, owned.nodes.length];
-  return [value, held.sort(), asked.sort(), kept, found?.ports.length, working.length, unheard.length, why !== null];
+  return [value, held.sort(), asked.sort(), kept, found?.ports.length, working.length, unheard.length, byJobs, hasShrunk, why !== null];
 };

@@ -16,7 +16,7 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     spoil: state('Opening', (config) => ({ ...config, on: { ...config.on, CLAIM: { target: 'Looking', actions: 'noteClaim' } } })),
     events: [words.webOpens, words.bare, words.apiOpens],
   },
-  'nothing but its outcome, or a restart, ends a job': {
+  'nothing but its outcome, a restart, or what has to be opened while a Job removes, ends a job': {
     mutation: 'a claim that comes while a job runs ends the wait for it',
     spoil: state('Pruning', (config) => ({ ...config, on: { ...config.on, CLAIM: { target: 'Resting', actions: 'noteClaim' } } })),
     events: [...opened, words.webOpens],
@@ -81,6 +81,20 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
       return { ...refused, context: { ...refused.context, claims: {} } };
     }),
     events: [words.webOpens, words.failed('look')],
+  },
+  'what counts as open was told to be open, and all of it is': {
+    mutation: 'whatever is claimed counts as open',
+    spoil: action<Context>('noteClaim', (context, event) => {
+      const noted = firewall.noteClaim(context, event as never);
+      const claims = Object.fromEntries(Object.entries(noted.context.claims).map(([id, held]) => [id, { ...held, isOpen: true }]));
+      return { ...noted, context: { ...noted.context, claims } };
+    }),
+    events: [words.webOpens],
+  },
+  'a pruning that is over has nothing left to do': {
+    mutation: 'what is left is never done with',
+    spoil: guard<Context>('mustPrune', ({ unheard, failure }) => unheard.length === 0 && failure === null),
+    events: [...opened, words.pruned],
   },
   'while it opens a claimant keeps what it had': {
     mutation: 'a claim that opens takes the place of all that was claimed before',
