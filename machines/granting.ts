@@ -1,9 +1,9 @@
 import { isHeld, keeping } from './absences.ts';
 import { nodesFull } from './claims.ts';
-import { adopted, rebasedContest, restsUntil, triedAgain } from './contention.ts';
+import { adopted, type Contest, rebasedContest, restsUntil, triedAgain } from './contention.ts';
 import { type Grants, grants, type Member } from './grants.ts';
 import { entries, familyServed, type Next, next, type PoolContext, tell, turnClaim } from './pool.ts';
-import type { Address, Candidate } from './types.ts';
+import type { Address, Candidate, ProviderID } from './types.ts';
 
 /** A pool hands out nodes: what `grants` decides, as changes of the pool and messages to its addresses. */
 
@@ -79,13 +79,18 @@ export function grant(context: PoolContext, at: number): Next {
   const effects = decided.map(({ address, node: { name, providerID } }) => {
     const member = members[address];
     if (member) {
-      const rules = context.spec?.contention ?? null;
-      const contest = member.holder === providerID ? adopted(member.contest) : triedAgain(member.contest, rules, at);
+      const contest = contestAfter(context, member, providerID, at);
       members[address] = { ...member, node: { name, providerID }, ready: false, confirmed: false, eligible: true, contest };
     }
     return tell(context, address, { type: 'NODE_GRANTED', node: { name, providerID }, spaced });
   });
   return next({ ...context, members }, effects);
+}
+
+/** Where the other put it on a node that is about to go it stays for its rest: to take it off there would be to move it all the same. */
+function contestAfter({ leaving, spec }: PoolContext, { holder, contest }: Member, granted: ProviderID, at: number): Contest {
+  if (holder !== granted) return triedAgain(contest, spec?.contention ?? null, at);
+  return leaving.some(({ providerID }) => providerID === granted) ? contest : adopted(contest);
 }
 
 /** Tells addresses that their node is lost which go to another node at once, since that is free: nobody leaves a node that works for nothing. */

@@ -76,10 +76,10 @@ export function grants(input: GrantInput, at: number): Grants {
   for (const { node } of kept) taken.add(node.name);
   const keeping = new Set(kept.map(({ address }) => address));
   const open = waiting.filter(({ address, member }) => !keeping.has(address) && !waitsWhereItIs(input, member)).sort(inLine);
-  const movers = open.filter(({ address }) => (input.resting[address] ?? at) <= at);
-  const rested = open.flatMap(({ address }) => input.resting[address] ?? []).filter((until) => until > at);
   const leavers = leaversOf(input).filter(({ member }) => !member.ready);
-  const paired = pairs(input, [...movers, ...leavers], taken, at);
+  const rested = [...open, ...leavers].flatMap(({ address }) => input.resting[address] ?? []).filter((until) => until > at);
+  const movers = [...open, ...leavers].filter(({ address }) => (input.resting[address] ?? at) <= at);
+  const paired = pairs(input, movers, taken, at);
   const moved = paired.grants.filter(({ address }) => input.members[address]?.ready);
   const reliefs = paired.grants.filter(({ address }) => !input.members[address]?.ready && input.members[address]?.eligible);
   const going = new Set(moved.map(({ address }) => address));

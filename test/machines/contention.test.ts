@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { adopted, type ContentionRules, type Contest, moved, NO_CONTEST, restsUntil, triedAgain } from '../../machines/contention.ts';
 import type { PoolContext } from '../../machines/pool.ts';
-import { A, B, refOf, SECOND, START } from './builders.ts';
+import { A, B, node, refOf, SECOND, START } from './builders.ts';
 import type { Driven } from './drive.ts';
-import { assigned, grantsIn, named, ready, serving, spec } from './pool-world.ts';
+import { assigned, cluster, grantsIn, named, ready, serving, spec, toldIn } from './pool-world.ts';
 
 const WINDOW = 600 * SECOND;
 const YIELD: ContentionRules = { moves: 3, windowMs: WINDOW, takeover: 'Yield' };
@@ -103,6 +103,15 @@ describe('a pool whose address A was taken away twice, one time too many', () =>
     const left = pool().send('CLUSTER_OBSERVED', named('a', 'b', 'c'));
     expect(grantsIn(left.send('READY', ready(A, 'c')))).toEqual([`${A} → c`]);
     expect(left.context.members[A]?.contest.restsSince).toBeNull();
+  });
+
+  test('leaves it on a node about to go on which somebody puts it, for as long as it rests', () => {
+    const nodes = cluster(node('a'), node('b'), node('c').cordoned());
+    const left = pool({ drainPolicy: 'OnCordon' }).send('CLUSTER_OBSERVED', nodes).send('READY', ready(A, 'c'));
+    expect(grantsIn(left)).toEqual([`${A} → c`]);
+    left.send('ASSIGNED', assigned(A, refOf('c')));
+    expect([toldIn(left), left.context.grantAt]).toEqual([[], START + 610 * SECOND]);
+    expect(toldIn(left.elapse('nextGrant'))).toEqual([`NODE_OBSERVED ${A}`]);
   });
 
   test('grants it a node when the rule is gone', () => {
