@@ -183,6 +183,8 @@ export class Play {
       case 'addRecord':
       case 'addAlias':
         return this.names?.act(what);
+      case 'makeByHand':
+        return void this.#bought();
       case 'fault':
         return this.world.provider.faults.next(what.verb, what.fault, what.times);
       case 'staleReads':

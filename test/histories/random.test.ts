@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { happens } from './happens.ts';
+import { CHARTS, NOT_REACHED, Reached, statesOf, TO_REACH } from './reached.ts';
 import { history } from './steps.ts';
 import { wideHistory } from './steps-wide.ts';
 
@@ -9,6 +10,8 @@ const RUNS = Number(ROUTEDIP_HISTORIES ?? 200);
 /** The same histories each time, so that a change is judged by itself; others by ROUTEDIP_SEED, more by ROUTEDIP_HISTORIES. */
 const SEEDS = ROUTEDIP_SEED === undefined ? [8, 21] : [Number(ROUTEDIP_SEED)];
 
+const reached = new Reached();
+
 describe.each(SEEDS)('whatever happens (ROUTEDIP_SEED=%i)', (seed) => {
   test.each([
     ['to pools of addresses that are there', history],
@@ -16,9 +19,26 @@ describe.each(SEEDS)('whatever happens (ROUTEDIP_SEED=%i)', (seed) => {
   ])(
     `%s: everything is right in the end, and nothing is wrong meanwhile (${RUNS} histories)`,
     async (_, histories) => {
-      await fc.assert(fc.asyncProperty(histories, happens), { seed, numRuns: RUNS });
+      await fc.assert(
+        fc.asyncProperty(histories, (given) => happens(given, reached)),
+        { seed, numRuns: RUNS },
+      );
       expect(RUNS).toBeGreaterThan(0);
     },
     600_000,
   );
+});
+
+describe.runIf(ROUTEDIP_SEED === undefined && ROUTEDIP_HISTORIES === undefined)('taken together, histories', () => {
+  test.each(Object.entries(TO_REACH))('come to %s', (_, wanted) => {
+    expect(wanted.length).toBeGreaterThan(0);
+    expect(reached.missing(wanted)).toEqual([]);
+  });
+
+  test('come to none of the states that are said to be passed through or not to be theirs', () => {
+    const known = CHARTS.flatMap(statesOf);
+    const passed = Object.keys(NOT_REACHED);
+    expect(passed.filter((words) => !known.includes(words))).toEqual([]);
+    expect(passed.filter((words) => reached.words.has(words))).toEqual([]);
+  });
 });

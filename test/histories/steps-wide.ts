@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import {
   ADDRESSES,
+  type Happening,
   type History,
   index,
   of,
@@ -11,6 +12,7 @@ import {
   ofProcesses,
   ofProvider,
   ofStores,
+  type Step,
   stepOf,
   stepsOf,
   usual,
@@ -51,16 +53,16 @@ const ofFaults = fc.oneof(
     arbitrary: faultOf(fc.constant('createRoutedIP' as const), fc.oneof(usual, fc.constant<Fault>({ kind: 'refuse', error: 'Invalid' }))),
   },
   {
-    weight: 2,
+    weight: 4,
     arbitrary: faultOf(fc.constantFrom('createDNSRecord' as const, 'updateDNSRecord' as const, 'deleteDNSRecord' as const), ofRecords),
   },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: faultOf(fc.constant('listDNSRecords' as const), fc.oneof(usual, fc.constant<Fault>({ kind: 'refuse', error: 'NotFound' }))),
   },
 );
 
-const step = stepOf(
+const ofOne = stepOf(
   fc.oneof(
     { weight: 5, arbitrary: ofNodes },
     { weight: 2, arbitrary: ofPools },
@@ -73,6 +75,31 @@ const step = stepOf(
     { weight: 2, arbitrary: ofStores },
   ),
 );
+
+/** A call that may have made an address, or not. */
+const unanswered: fc.Arbitrary<Fault> = fc.oneof(
+  fc.record({ kind: fc.constantFrom('loseRequest' as const, 'loseReply' as const, 'hang' as const) }),
+  fc.record({ kind: fc.constant('hang' as const), effectAfterMs: fc.integer({ min: 100, max: 14_900 }) }),
+  fc.constant<Fault>({ kind: 'refuse', error: 'Unavailable' }),
+);
+const soon = (what: fc.Arbitrary<unknown>): fc.Arbitrary<Step> =>
+  fc.record({ afterMs: fc.integer({ min: 0, max: 2_000 }), what: what as fc.Arbitrary<Happening> });
+/** A creation has no answer, and something else goes wrong while nobody knows what became of it. */
+const ofDoubt: fc.Arbitrary<readonly Step[]> = fc.tuple(
+  soon(fc.record({ kind: of('fault'), verb: fc.constant('createRoutedIP' as const), fault: unanswered, times: fc.constant(1) })),
+  soon(fc.record({ kind: of('want'), pool: index(POOLS), extra: fc.integer({ min: 1, max: 3 }) })),
+  soon(
+    fc.oneof(
+      { weight: 4, arbitrary: fc.record({ kind: of('removePool'), pool: index(POOLS) }) },
+      { weight: 2, arbitrary: fc.record({ kind: of('makeByHand') }) },
+      { weight: 2, arbitrary: ofProcesses },
+      { weight: 2, arbitrary: ofStores },
+      { weight: 1, arbitrary: fc.record({ kind: of('staleReads'), ms: fc.integer({ min: 100, max: 8_000 }) }) },
+    ),
+  ),
+  soon(faultOf(fc.constant('listRoutedIPs' as const), usual)),
+);
+const step = fc.oneof({ weight: 10, arbitrary: ofOne }, { weight: 1, arbitrary: ofDoubt });
 
 /** Pools that make addresses themselves, and names under which pools and nodes are published. */
 export const wideHistory: fc.Arbitrary<History> = fc.record({

@@ -12,6 +12,8 @@ export type Happening =
   | { readonly kind: 'coolOff'; readonly pool: number; readonly seconds: number }
   | { readonly kind: 'rules'; readonly pool: number; readonly rules: PoolRules }
   | { readonly kind: 'breakSpec' | 'mendSpec' | 'removePool' | 'makePool'; readonly pool: number }
+  /** A person makes an address, and attaches it to nothing. */
+  | { readonly kind: 'makeByHand' }
   /** So many addresses more than it lists. */
   | { readonly kind: 'want'; readonly pool: number; readonly extra: number }
   | { readonly kind: 'name'; readonly pool: number; readonly name: number | null }
@@ -112,7 +114,7 @@ const ofAssign: fc.Arbitrary<Fault> = fc.oneof(
   usual,
   fc.record({
     kind: fc.constant('refuse' as const),
-    error: fc.constantFrom('InProgress' as const, 'NodeInUse' as const, 'Invalid' as const),
+    error: fc.constantFrom('InProgress' as const, 'NodeInUse' as const, 'Invalid' as const, 'Conflict' as const),
   }),
 );
 
@@ -162,7 +164,7 @@ export const ofProvider = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: of('fault'),
-      verb: fc.constantFrom('findRoutedIP' as const, 'listRoutedIPs' as const, 'findNode' as const, 'any' as const),
+      verb: fc.constantFrom('findRoutedIP' as const, 'listRoutedIPs' as const, 'findNode' as const, 'findNode' as const, 'any' as const),
       fault: usual,
       times: fc.integer({ min: 1, max: 3 }),
     }),
@@ -202,7 +204,9 @@ const step = stepOf(
 const range = (max: number): fc.Arbitrary<[number, number]> =>
   fc.tuple(fc.integer({ min: 0, max: Math.floor(max / 2) }), fc.integer({ min: Math.floor(max / 2), max }));
 
-export const stepsOf = (step: fc.Arbitrary<Step>): fc.Arbitrary<Step[]> => fc.array(step, { minLength: 3, maxLength: 25, size: 'max' });
+/** Some of them may come several at a time. */
+export const stepsOf = (step: fc.Arbitrary<Step | readonly Step[]>): fc.Arbitrary<readonly Step[]> =>
+  fc.array(step, { minLength: 3, maxLength: 25, size: 'max' }).map((steps) => steps.flat());
 
 /** Whatever is the same in all histories. */
 export const world = {

@@ -66,7 +66,8 @@ export class Invariants implements Observer {
   readonly #ours = new Map<Address, { readonly to: ProviderID; readonly action: ActionRef | null }>();
   /** How many turns of which cell were saved at the present moment. */
   readonly #atOnce = { at: 0, turns: new Map<ActorId, number>() };
-  #term = 0;
+  /** The highest one, and when its first turn began, ms since the epoch. */
+  #term = { term: 0, since: 0 };
 
   constructor(options: InvariantsOptions) {
     this.#options = options;
@@ -91,8 +92,7 @@ export class Invariants implements Observer {
 
   turnSaved(turn: SavedTurn): void {
     this.turns.push(turn);
-    if (turn.term < this.#term) this.#note('terms only grow', `${turn.cell} was written under term ${turn.term} after ${this.#term}`);
-    this.#term = Math.max(this.#term, turn.term);
+    this.#checkTerm(turn);
     for (const { actor, after } of turn.transitions) {
       if (after) this.#records.set(actor, after);
       else this.#records.delete(actor);
@@ -103,6 +103,13 @@ export class Invariants implements Observer {
     const pools = new Map(turn.transitions.filter(({ chart }) => chart === 'pool').map((transition) => [transition.actor, transition]));
     for (const transition of turn.transitions) this.#checkTransition(transition, at, pools);
     this.#checkNodes();
+  }
+
+  /** What was written before, and is seen late because the reply was lost, does not count. */
+  #checkTerm({ cell, term, at }: SavedTurn): void {
+    if (term < this.#term.term && at > this.#term.since)
+      this.#note('terms only grow', `${cell} was written under term ${term} after ${this.#term.term}`);
+    if (term > this.#term.term) this.#term = { term, since: at };
   }
 
   #checkRest(cell: ActorId, { monotonic }: Moment): void {
