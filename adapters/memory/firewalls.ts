@@ -57,13 +57,14 @@ export class MemoryFirewalls {
   find(nameOrId: string): Firewall | null {
     const found = this.#named(nameOrId);
     if (found === null) return null;
-    const [name, { ports, nodes, mixed, tagged, pendingUntil }] = found;
+    const [name, { ports, nodes, mixed, tagged, otherRules, pendingUntil }] = found;
     return {
       id: idOf(name),
       name,
       ports: [...new Set([...ports, ...mixed])].sort(),
       nodes: [...new Set([...nodes, ...tagged])].sort(),
       pending: this.#clock.monotonic() < pendingUntil,
+      otherRules,
     };
   }
 
