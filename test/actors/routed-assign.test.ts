@@ -3,7 +3,8 @@ import { ProviderError } from '../../actors/errors.ts';
 import type { Address } from '../../machines/types.ts';
 import { type Metered, openMetered } from '../support/metered.ts';
 import { node, PROVIDER, providerIDOf } from '../support/world.ts';
-import { CLASS_NAME, FIREWALL, MINUTE, type RoutedWorld, SECOND, service, test } from './routed-world.ts';
+import { test } from './routed-test.ts';
+import { CLASS_NAME, FIREWALL, MINUTE, type RoutedWorld, SECOND, service } from './routed-world.ts';
 
 const A = '203.0.113.7' as Address;
 const OLD = node('old', { createdAt: 1 });

@@ -2,7 +2,8 @@ import { describe, expect } from 'vitest';
 import type { Json } from '../../actors/ports.ts';
 import type { ObservedNode } from '../../machines/types.ts';
 import { node, providerIDOf } from '../support/world.ts';
-import { CLASS_NAME, MINUTE, type RoutedWorld, SECOND, test } from './routed-world.ts';
+import { test } from './routed-test.ts';
+import { CLASS_NAME, MINUTE, type RoutedWorld, SECOND } from './routed-world.ts';
 
 const A = '203.0.113.7';
 const B = '203.0.113.8';

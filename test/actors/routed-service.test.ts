@@ -1,7 +1,8 @@
 import { describe, expect } from 'vitest';
 import type { Address } from '../../machines/types.ts';
 import { node, providerIDOf } from '../support/world.ts';
-import { endpoint, MINUTE, type RoutedWorld, SECOND, service, test } from './routed-world.ts';
+import { test } from './routed-test.ts';
+import { endpoint, MINUTE, type RoutedWorld, SECOND, service } from './routed-world.ts';
 
 const A = '203.0.113.7';
 const OLD = node('old', { createdAt: 1 });

@@ -1,9 +1,7 @@
-import { test as base } from 'vitest';
 import type { Json } from '../../actors/ports.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ObservedEndpoint, ObservedNode, ObservedService, ObservedServicePort, ProviderID } from '../../machines/types.ts';
-import { expectSound } from '../support/sound.ts';
 import { type OperatorProcess, PROVIDER, World, type WorldOptions } from '../support/world.ts';
 
 export const CLASS_NAME = 'digitalocean.com/floating-ip';
@@ -130,16 +128,3 @@ export class RoutedWorld extends World {
     return null;
   }
 }
-
-/** Tests in worlds that are looked at once more when the test is over. */
-export const test = base.extend<{ open: (options?: WorldOptions) => RoutedWorld }>({
-  open: async ({ task: _ }, use) => {
-    const opened: RoutedWorld[] = [];
-    await use((options) => {
-      const world = new RoutedWorld(options);
-      opened.push(world);
-      return world;
-    });
-    for (const world of opened) expectSound(world);
-  },
-});
