@@ -3,7 +3,10 @@ import { type Chart, type Charts, claimsOf, type StoredSnapshot } from '../../ac
 import type { SavedTurn, Transition } from '../../actors/ports.ts';
 import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts';
 import type { ActorId } from '../../machines/types.ts';
-import type { World } from '../support/world.ts';
+import type { World, WorldOptions } from '../support/world.ts';
+
+/** Lets something happen in a world of these options; the recorder is handed the world before its first process starts. */
+export type Recording = (options: WorldOptions, begin: (world: World) => void) => Promise<void>;
 
 /** One actor's part in a turn that was saved: what it heard, and what became of it. What it was before is told by the lines above. */
 export interface Line {

@@ -1,16 +1,14 @@
 import { charts } from '../../actors/catalogue.ts';
 import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
 import { SCENARIOS } from '../actors/crash-scenarios.ts';
-import { node, World, type WorldOptions } from '../support/world.ts';
+import { node, World } from '../support/world.ts';
 import { Play } from './play.ts';
 import { type Journal, newestSet, openSet, readSet, writeSet } from './recorded-files.ts';
-import { Recorder } from './recorded-journal.ts';
+import { Recorder, type Recording } from './recorded-journal.ts';
 import { changedMeanings } from './recorded-meaning.ts';
 import { names } from './recorded-names.ts';
+import { ROUTED_RECORDINGS } from './recorded-routed.ts';
 import type { History } from './steps.ts';
-
-/** Lets something happen in a world of these options; the recorder is handed the world before its first process starts. */
-type Recording = (options: WorldOptions, begin: (world: World) => void) => Promise<void>;
 
 const scenario =
   (name: string, before: (world: World) => void = () => {}): Recording =>
@@ -97,6 +95,7 @@ export const RECORDINGS: Readonly<Record<string, Recording>> = {
       { afterMs: 70_000, what: { kind: 'breakSpec', pool: 0 } },
     ],
   }),
+  ...ROUTED_RECORDINGS,
 };
 
 /** Records one of them anew. */

@@ -1,0 +1,131 @@
+import { FORCE_RELEASE } from '../../actors/pools.ts';
+import type { Json } from '../../actors/ports.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ActorId } from '../../machines/types.ts';
+import { JobsWorld, OLD, YOUNG } from '../actors/jobs-world.ts';
+import { FIREWALL, MINUTE, RoutedWorld } from '../actors/routed-world.ts';
+import { type OperatorProcess, PROVIDER, type World } from '../support/world.ts';
+import type { Recording } from './recorded-journal.ts';
+
+const ADDRESS = '203.0.113.7';
+const CELL = 'rip/web/shop';
+const FIREWALL_ACTOR = `firewall/${PROVIDER}/${FIREWALL}`;
+/** What the Secret of a class is known under. */
+const ACCOUNT = `${PROVIDER}@default.do-token`;
+
+type Fields = { readonly [field: string]: Json };
+
+/** What a RoutedIP starts from. */
+interface Setup {
+  readonly world: RoutedWorld;
+  readonly ref: ObjectRef;
+  readonly process: OperatorProcess;
+}
+
+/** A recording of a RoutedIP for the Service `shop` on nodes old and young: what becomes of it is told by `then`. */
+const routed =
+  (classFields: Fields, fields: Fields, then: (setup: Setup) => Promise<unknown>): Recording =>
+  async (options, begin) => {
+    const world = new RoutedWorld(options);
+    begin(world);
+    world.setClass(classFields);
+    world.setNode(OLD, YOUNG);
+    if (fields.routedIP) world.address(ADDRESS);
+    world.setWeb('shop', ['old', 'young']);
+    const ref = world.setRoutedIP('shop', fields);
+    const process = await world.start();
+    await then({ world, ref, process });
+  };
+
+const isIn = (world: World, actor: ActorId, state: string) => (): boolean => world.invariants.records.get(actor)?.snapshot.value === state;
+const isGone = (world: World, ref: ObjectRef) => (): boolean =>
+  world.cluster.pool(ref) === null && ![...world.invariants.records.keys()].some((actor) => actor.startsWith(CELL));
+
+/** It gets an address, whose creation is lost sight of by a process that dies; the next one finds it, opens its port and assigns it. */
+const created = routed({}, {}, async ({ world, ref, process }) => {
+  world.provider.faults.next('createRoutedIP', { kind: 'loseReply' });
+  await world.clock.runUntil(() => world.changes().includes('createRoutedIP'), MINUTE);
+  await world.restart(process);
+  await world.stable(ref, 'young', 10 * MINUTE);
+});
+
+/** Its node is cordoned: it is opened on the other one, moved there, and closed here. */
+const moved = routed({}, { routedIP: ADDRESS }, async ({ world, ref }) => {
+  await world.stable(ref, 'young');
+  world.cluster.setNode({ ...YOUNG, unschedulable: true });
+  await world.stable(ref, 'old');
+});
+
+/** Its port is opened only once it is assigned; the firewall refuses at first. */
+const openedAfter = routed({ firewallPostAllow: true }, { routedIP: ADDRESS }, async ({ world, ref }) => {
+  await world.stable(ref, 'young');
+  world.provider.faults.next('addRoutedIPFirewallNode', { kind: 'refuse', error: 'Unavailable' });
+  world.cluster.setNode({ ...YOUNG, ready: false });
+  await world.stable(ref, 'old');
+});
+
+/** Its user wants no more of what is left of it while the provider cannot be reached: the firewall removes that after rests, one of them over a
+ *  change of leader. */
+const leftover = routed({}, { routedIP: ADDRESS }, async ({ world, ref, process }) => {
+  await world.stable(ref, 'young');
+  world.provider.faults.always('any', { kind: 'noConnection' });
+  world.cluster.annotate(ref, { [FORCE_RELEASE]: 'true' });
+  world.cluster.markDeleting(ref);
+  await world.clock.runUntil(isIn(world, FIREWALL_ACTOR, 'Resting'), MINUTE);
+  world.provider.faults.clear();
+  await world.restart(process);
+  await world.clock.runUntil(() => isGone(world, ref)() && world.firewall().nodes.length === 0, 10 * MINUTE);
+});
+
+/** It goes, and takes the address with it that was made for it; to give that back succeeds the second time. */
+const deleted = routed({ routedIPReclaimPolicy: 'Delete' }, {}, async ({ world, ref }) => {
+  await world.stable(ref, 'young');
+  world.provider.faults.next('deleteRoutedIP', { kind: 'refuse', error: 'Unavailable' });
+  world.cluster.markDeleting(ref);
+  await world.clock.runUntil(isGone(world, ref), 10 * MINUTE);
+});
+
+/** The Secret of its class comes, and goes again: nobody verifies what nobody can read. */
+const accountGone: Recording = routed(
+  { fromSecretsRef: [{ name: 'do-token' }], routedIPFirewallName: '' },
+  { routedIP: ADDRESS },
+  async (setup) => {
+    const { world, ref, process } = setup;
+    process.providers.set(ACCOUNT, { facts: world.facts, provider: world.provider.process() });
+    await world.stable(ref, 'young');
+    process.providers.set(ACCOUNT, null);
+    await world.clock.runUntil(() => !world.invariants.records.has(`verify/${ACCOUNT}`), MINUTE);
+  },
+);
+
+/** Jobs make the address, open its port and assign it; one that is to move it fails, and the next one goes on through a change of leader. */
+const byJobs: Recording = async (options, begin) => {
+  const world = new JobsWorld(options);
+  begin(world);
+  world.jobClass();
+  world.setNode(OLD, YOUNG);
+  world.setWeb('shop', ['old', 'young']);
+  const ref = world.setRoutedIP('shop');
+  const process = await world.operator();
+  await world.stable(ref, 'young', 2 * MINUTE);
+  const assigns = (): number => world.jobs.actions.filter((action) => action === 'assign').length;
+  const before = assigns();
+  world.jobs.script('assign', { kind: 'exit', code: 1, says: { message: 'no route' } });
+  world.jobs.script('assign', { kind: 'exit', code: 0, afterMs: 30_000 });
+  world.cluster.setNode({ ...YOUNG, ready: false });
+  await world.clock.runUntil(() => assigns() === before + 2, 2 * MINUTE);
+  process.kill();
+  await world.operator();
+  await world.stable(ref, 'old', 5 * MINUTE);
+};
+
+/** Recordings of RoutedIPs, by the name of their file. */
+export const ROUTED_RECORDINGS: Readonly<Record<string, Recording>> = {
+  'routed-created': created,
+  'routed-moved-and-pruned': moved,
+  'routed-opened-after-the-assignment': openedAfter,
+  'routed-leftover-of-a-forced-release': leftover,
+  'routed-deleted-with-its-address': deleted,
+  'routed-account-gone': accountGone,
+  'routed-by-jobs': byJobs,
+};
