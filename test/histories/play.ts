@@ -96,7 +96,8 @@ export class Play {
       const holder = this.#holderOf(address);
       return holder !== null && this.#nodes.mayHold(holder) ? [] : [`${address} is on ${holder}`];
     });
-    const unknown = this.#mayForget ? [] : this.creations.unknown().map((address) => `${address} was made, and nobody knows of it`);
+    const unknown =
+      this.#mayForget || this.#mayMistake ? [] : this.creations.unknown().map((address) => `${address} was made, and nobody knows of it`);
     return [
       ...wrongs,
       ...places,
@@ -135,6 +136,11 @@ export class Play {
     const kinds = new Set(this.#history.steps.map(({ what }) => what.kind));
     const forgets = ['wipe', 'wipeAtRest', 'goBack'] as const;
     return kinds.has('removePool') && forgets.some((kind) => kinds.has(kind));
+  }
+
+  /** What a person made while a creation was in doubt counts as what it made: should that come later, it is nobody's. */
+  get #mayMistake(): boolean {
+    return this.#history.steps.some(({ what }) => what.kind === 'makeByHand');
   }
 
   #holderOf(address: Address): string | null {

@@ -18,6 +18,8 @@ export class CreationRules {
   readonly violations: { readonly rule: CreationRule; readonly at: number; readonly text: string }[] = [];
   readonly #world: World;
   readonly #made: Made[] = [];
+  /** All that appeared, whoever made it. */
+  readonly #appeared: Made[] = [];
   /** Addresses that stood in a spec once. */
   readonly #listed = new Set<Address>();
   readonly #specs: () => Iterable<readonly Address[]>;
@@ -27,7 +29,11 @@ export class CreationRules {
     this.#world = world;
     this.#specs = specs;
     const { cloud } = world.provider;
-    const { assign, create } = cloud;
+    const { addAddress, assign, create } = cloud;
+    cloud.addAddress = (address, region, holder) => {
+      this.#appeared.push({ at: world.clock.monotonic(), address });
+      addAddress.call(cloud, address, region, holder);
+    };
     cloud.create = (region) => {
       const address = create.call(cloud, region);
       this.#made.push({ at: world.clock.monotonic(), address });
@@ -68,10 +74,11 @@ export class CreationRules {
     }
   }
 
-  /** A list was read meanwhile that tells what became of the call: one that shows what it made, or one that came too late for it to make anything. */
+  /** A list was read meanwhile that tells what became of the call: one that shows what it made, or what nobody can tell from it, or one that came too late for
+   *  it to make anything. */
   #isTold(former: LoggedCall, next: LoggedCall): boolean {
     const { callDeadlineMs } = this.#world.settings;
-    const made = this.#made.find(({ at }) => at >= former.at && at <= Math.min(next.at, former.at + callDeadlineMs));
+    const made = this.#appeared.find(({ at }) => at >= former.at && at <= Math.min(next.at, former.at + callDeadlineMs));
     const tells = made?.at ?? former.at + callDeadlineMs;
     return this.#world.provider.calls.some(
       ({ verb, result, at }) => verb === 'listRoutedIPs' && result === 'ok' && at >= tells && at <= next.at,
