@@ -1,18 +1,24 @@
+import { normalize } from 'node:path/posix';
 import { timeline } from './frame.ts';
 import type { Publication } from './naming.ts';
+import type { Routing } from './routing.ts';
+import { SHOP, SHOP_MANIFEST } from './shop.ts';
 import { AUTHORIZATION, CRDS_INSTALLED, POOL, POOL_MANIFEST, type Stage, ZONE } from './stage.ts';
 import type { Failover, Outcome } from './story.ts';
 import { span } from './time.ts';
+import type { TrafficRow } from './traffic.ts';
+import type { AddressRow, View } from './view.ts';
 
 /** The steps and figures of a story that went well. */
-export function summary({ failover, publication, addresses, activeMs, readyMs }: Outcome, stage: Stage): readonly string[] {
+export function summary({ failover, publication, routing, pool, readyMs }: Outcome, stage: Stage): readonly string[] {
   const calls = stage.cloud.calls.all();
   const writes = calls.filter(({ method }) => method !== 'GET').length;
   const memory = stage.operator?.memory() ?? null;
   return [
     ...(failover ? failoverLines(failover) : []),
     ...(publication ? publicationLines(publication) : []),
-    `  ${addresses.length} addresses created, listed and active ${span(activeMs)} after the manifest`,
+    ...(routing ? routingLines(routing) : []),
+    ...(pool ? [`  ${pool.addresses.length} addresses created, listed and active ${span(pool.activeMs)} after the manifest`] : []),
     `  ${writes} writes and ${calls.length - writes} reads at DigitalOcean in all`,
     `  operator ready ${span(readyMs)} after its start${memory === null ? '' : `, ${Math.round(memory / 1e6)} MB resident`}`,
   ];
@@ -32,6 +38,18 @@ const publicationLines = ({ name, moments, writes, failoverWrites }: Publication
   '',
 ];
 
+function routingLines({ parts, traffic }: Routing): readonly string[] {
+  return [
+    ...parts.flatMap(({ title, moments }) => [title, ...timeline(moments).map((line) => `  ${line}`), '']),
+    `Connections to ${traffic[0]?.address}`,
+    ...traffic.map(connectionsLine),
+    '',
+  ];
+}
+
+const connectionsLine = ({ port, answered, inTransit, nodeDown, refused }: TrafficRow): string =>
+  `  port ${port}: ${answered} answered, ${inTransit} lost in transit, ${nodeDown} with the node down, ${refused} refused`;
+
 /** Where everything is, for a program. */
 export function whereabouts(stage: Stage): Readonly<Record<string, string | number | null>> {
   const served = stage.operator?.served;
@@ -47,11 +65,9 @@ export function whereabouts(stage: Stage): Readonly<Record<string, string | numb
 }
 
 /** What to open, and how to break things by hand, ready to be copied. The nodes named hold an address each. */
-export function invitation(stage: Stage, rows: readonly { readonly address: string; readonly node: string }[]): readonly string[] {
+export function invitation(stage: Stage, { addresses, routed }: View): readonly string[] {
   const { kubernetes, cloud, kubeconfig, operator, redisUrl } = stage;
   const served = operator?.served;
-  const isNamed = cloud.state.domains.has(ZONE);
-  const [first, second, third] = rows.map(({ node }) => node);
   const pages = [
     ['dashboard', served?.dashboard],
     ['job dashboard', served?.jobs],
@@ -60,34 +76,53 @@ export function invitation(stage: Stage, rows: readonly { readonly address: stri
     ['kubeconfig', kubeconfig],
     ['Redis', redisUrl],
   ].filter((page): page is [string, string] => Boolean(page[1]));
+  const first = addresses[0] ?? routed;
+  const manifests = [...(addresses.length > 0 ? [POOL_MANIFEST] : []), ...(routed ? [SHOP_MANIFEST] : [])];
   return [
     'Everything stays up. To look at:',
     ...pages.map(([name, where]) => `  ${name.padEnd(14)}${where}`),
     '',
     'With kubectl 1.28 or newer:',
     `  export KUBECONFIG=${kubeconfig}`,
-    '  kubectl get floatingippools,nodes,events',
-    `  kubectl describe floatingippool ${POOL}`,
-    `  kubectl patch node ${first} --subresource=status -p '${readyPatch('False')}'   # it fails`,
-    `  kubectl patch node ${first} --subresource=status -p '${readyPatch('True')}'    # it is back`,
-    `  kubectl taint node ${second} maintenance=yes:NoSchedule`,
-    `  kubectl delete pod -n ingress nginx-${third}`,
-    `  kubectl patch floatingippool ingress-pool --type=merge -p '{"spec":{"desiredIPs":2}}'`,
-    ...(isNamed
-      ? [`  kubectl patch floatingippool ${POOL} --type=merge -p '{"spec":{"dnsRecordSet":{"zone":"${ZONE}","recordName":"shop"}}}'`]
-      : []),
+    '  kubectl get floatingippools,routedips,nodes,events',
+    ...(addresses.length > 0 ? poolCommands(stage, addresses) : []),
+    ...(routed ? routedCommands(routed.holder) : []),
     '',
     'With curl:',
-    ...(isNamed ? [`  curl -H '${AUTHORIZATION}' ${cloud.url}/v2/domains/${ZONE}/records     # the DNS records`] : []),
-    `  curl -X PATCH -H 'content-type: application/strategic-merge-patch+json' -d '${readyPatch('False')}' ${kubernetes.url}/api/v1/nodes/${first}/status`,
-    `  curl -d '{"dropletId":null}' ${cloud.url}/_control/reserved_ips/${rows[0]?.address}/move     # someone takes it off by hand`,
+    ...(cloud.state.domains.has(ZONE)
+      ? [`  curl -H '${AUTHORIZATION}' ${cloud.url}/v2/domains/${ZONE}/records     # the DNS records`]
+      : []),
+    `  curl -X PATCH -H 'content-type: application/strategic-merge-patch+json' -d '${readyPatch('False')}' ${kubernetes.url}/api/v1/nodes/${first?.node}/status`,
+    `  curl -d '{"dropletId":null}' ${cloud.url}/_control/reserved_ips/${first?.address}/move     # someone takes it off by hand`,
+    ...(routed ? [`  curl -H '${AUTHORIZATION}' ${cloud.url}/v2/firewalls     # what is open where`] : []),
     `  curl -d '{"kind":"status","code":503,"times":3,"match":{"method":"POST"}}' ${cloud.url}/_control/faults     # refuses three writes`,
     `  curl -d '{"kind":"hang","ms":10000,"times":1,"match":{"method":"POST"}}' ${cloud.url}/_control/faults`,
     `  curl '${cloud.url}/_control/calls?writes=1'     # what DigitalOcean was asked to change`,
     `  curl -d '{"mode":"503","ms":10000}' ${kubernetes.url}/_control/outage     # the Kubernetes API is out for ten seconds`,
     '',
-    `Applied were ${[...CRDS_INSTALLED, POOL_MANIFEST].map((name) => `crds/${name}`).join(', ')}. Ctrl-C ends everything.`,
+    `Applied were ${[...CRDS_INSTALLED, ...manifests].map((name) => normalize(`crds/${name}`)).join(', ')}. Ctrl-C ends everything.`,
   ];
 }
+
+function poolCommands({ cloud }: Stage, addresses: readonly AddressRow[]): readonly string[] {
+  const [first, second, third] = addresses.map(({ node }) => node);
+  return [
+    `  kubectl describe floatingippool ${POOL}`,
+    `  kubectl patch node ${first} --subresource=status -p '${readyPatch('False')}'   # it fails`,
+    `  kubectl patch node ${first} --subresource=status -p '${readyPatch('True')}'    # it is back`,
+    `  kubectl taint node ${second} maintenance=yes:NoSchedule`,
+    `  kubectl delete pod -n ingress nginx-${third}`,
+    `  kubectl patch floatingippool ${POOL} --type=merge -p '{"spec":{"desiredIPs":2}}'`,
+    ...(cloud.state.domains.has(ZONE)
+      ? [`  kubectl patch floatingippool ${POOL} --type=merge -p '{"spec":{"dnsRecordSet":{"zone":"${ZONE}","recordName":"shop"}}}'`]
+      : []),
+  ];
+}
+
+const routedCommands = (holder: string): readonly string[] => [
+  `  kubectl describe routedip ${SHOP}`,
+  `  kubectl cordon ${holder}     # ${SHOP} moves; uncordon it again`,
+  `  kubectl delete routedip ${SHOP}     # its port is closed, its address deleted`,
+];
 
 const readyPatch = (status: string): string => JSON.stringify({ status: { conditions: [{ type: 'Ready', status }] } });

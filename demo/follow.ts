@@ -1,10 +1,11 @@
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { isObject, type JsonObject, type KubeObject } from '../simulator/kubernetes/objects.ts';
+import { routedRow } from './routed-view.ts';
 import { now } from './time.ts';
-import { changes, EMPTY, type RecordRow, type View, withNode, withoutNode, withPool, withRecord } from './view.ts';
+import { changes, EMPTY, type Outside, type View, withNode, withOutside, withoutNode, withoutPool, withPool, withRouted } from './view.ts';
 
 const RECONNECT_MS = 200;
-const LOOK_AT_RECORD_MS = 20;
+const LOOK_EVERY_MS = 20;
 
 export interface Follower {
   readonly view: View;
@@ -15,13 +16,14 @@ export interface Followed {
   /** Base URL of the Kubernetes API. */
   readonly apiUrl: string;
   readonly poolPath: string;
-  /** The pool's name in DNS, as it is now. */
-  readonly record: () => RecordRow | null;
+  readonly routedPath: string;
+  /** What is outside of Kubernetes, as it is now. */
+  readonly look: () => Outside;
 }
 
-/** Keeps a view of one pool and of all nodes by watching them, and of a DNS record by looking at it often; tells after each event what it changed, in
- *  sentences. */
-export function follow({ apiUrl, poolPath, record }: Followed, tell: (sentences: readonly string[]) => void): Follower {
+/** Keeps a view of one pool, one RoutedIP and all nodes by watching them, and of what is outside of Kubernetes by looking at it often; tells after each
+ *  event what it changed, in sentences. */
+export function follow({ apiUrl, poolPath, routedPath, look }: Followed, tell: (sentences: readonly string[]) => void): Follower {
   const state = { view: EMPTY };
   const update = (next: View): void => {
     const said = changes(state.view, next);
@@ -30,16 +32,20 @@ export function follow({ apiUrl, poolPath, record }: Followed, tell: (sentences:
   };
   const watches = [
     watch(`${apiUrl}${poolPath}`, (type, object, at) =>
-      update(type === 'DELETED' ? { ...EMPTY, nodes: state.view.nodes, record: state.view.record } : withPool(state.view, object, at)),
+      update(type === 'DELETED' ? withoutPool(state.view) : withPool(state.view, object, at)),
+    ),
+    watch(`${apiUrl}${routedPath}`, (type, object, at) =>
+      update(withRouted(state.view, type === 'DELETED' ? null : routedRow(object, state.view.routed, at))),
     ),
     watch(`${apiUrl}/api/v1/nodes`, (type, object, at) =>
       update(type === 'DELETED' ? withoutNode(state.view, object.metadata.name ?? '') : withNode(state.view, object, at)),
     ),
   ];
   const looking = setInterval(() => {
-    const now = record();
-    if (JSON.stringify(now) !== JSON.stringify(state.view.record)) update(withRecord(state.view, now));
-  }, LOOK_AT_RECORD_MS);
+    const { record, hosts, traffic } = state.view;
+    const outside = look();
+    if (JSON.stringify(outside) !== JSON.stringify({ record, hosts, traffic })) update(withOutside(state.view, outside));
+  }, LOOK_EVERY_MS);
   return {
     get view() {
       return state.view;

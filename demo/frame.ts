@@ -1,15 +1,7 @@
+import { cut, type Line, line, type Span, type Style } from './line.ts';
+import { hostTable, trafficTable } from './routed-frame.ts';
 import { coarseSpan, span } from './time.ts';
 import type { AddressRow, View } from './view.ts';
-
-export type Style = 'plain' | 'strong' | 'dim' | 'good' | 'busy' | 'bad';
-
-/** A piece of a line that is drawn alike. */
-export interface Span {
-  readonly text: string;
-  readonly style: Style;
-}
-
-export type Line = readonly Span[];
 
 /** Something that happened, and how long after the start, ms. */
 export interface Entry {
@@ -33,23 +25,21 @@ export interface Size {
   readonly rows: number;
 }
 
-const line = (text: string, style: Style = 'plain'): Line => [{ text, style }];
 const BLANK: Line = [];
+
+/** What the log gets at least where there is more to show than the window takes. */
+const LOG_ROWS = 6;
 
 /** All lines of the picture: the addresses, the nodes, and as much of the newest log as there is room for. */
 export function frame(scene: Scene, { columns, rows }: Size): readonly Line[] {
-  const head: Line[] = [
-    [
-      { text: scene.title, style: 'strong' },
-      { text: `   ${coarseSpan(scene.now - scene.startedAt)}`, style: 'dim' },
-    ],
-    BLANK,
-    ...table(scene.view, scene.now),
-    BLANK,
-    nodesLine(scene.view),
-    ...recordLine(scene.view),
-    BLANK,
+  const title: Line = [
+    { text: scene.title, style: 'strong' },
+    { text: `   ${coarseSpan(scene.now - scene.startedAt)}`, style: 'dim' },
   ];
+  const all = [title, BLANK, ...table(scene.view, scene.now), BLANK, ...poolLines(scene.view), ...routedLines(scene.view)];
+  const isTooMuch = scene.view.routed !== null && all.length + LOG_ROWS >= rows;
+  // A pool at rest says little while the RoutedIP moves.
+  const head = isTooMuch ? [title, BLANK, ...table({ ...scene.view, addresses: [] }, scene.now), BLANK, ...routedLines(scene.view)] : all;
   const room = Math.max(0, rows - 1 - head.length);
   const log =
     room === 0
@@ -66,7 +56,18 @@ export function frame(scene: Scene, { columns, rows }: Size): readonly Line[] {
 /** The time in front of a line of the log: seconds since the start, right-aligned. */
 export const stamp = (elapsedMs: number): string => `${(elapsedMs / 1000).toFixed(3).padStart(8)} s`;
 
-function table({ addresses }: View, at: number): readonly Line[] {
+const poolLines = (view: View): readonly Line[] => {
+  const nodes = view.nodes.filter(({ name }) => !view.hosts.some((host) => host.name === name));
+  return nodes.length === 0 && view.hosts.length > 0 ? [] : [nodesLine({ ...view, nodes }), ...recordLine(view), BLANK];
+};
+
+const routedLines = (view: View): readonly Line[] => [
+  ...(view.hosts.length > 0 ? [...hostTable(view), BLANK] : []),
+  ...(view.traffic.length > 0 ? [...trafficTable(view), BLANK] : []),
+];
+
+function table({ addresses: ofPool, routed }: View, at: number): readonly Line[] {
+  const addresses = routed === null ? ofPool : [...ofPool, { ...routed, address: routed.address || '(none yet)', machineState: '' }];
   const width = {
     address: widest('ADDRESS', addresses, ({ address }) => address),
     state: widest('STATE', addresses, stateOf),
@@ -95,9 +96,9 @@ const stateOf = ({ state, machineState }: AddressRow): string =>
 
 const nodeOf = ({ node }: AddressRow): string => node || '-';
 
-function styleOf({ state }: AddressRow): Style {
-  if (state === 'active') return 'good';
-  return state === 'error' || state === 'no-match' ? 'bad' : 'busy';
+function styleOf({ state }: Pick<AddressRow, 'state'>): Style {
+  if (state === 'active' || state === 'Stable') return 'good';
+  return ['error', 'no-match', 'CoolOff'].includes(state) ? 'bad' : 'busy';
 }
 
 function nodesLine({ nodes, assignable }: View): Line {
@@ -125,22 +126,6 @@ function recordLine({ record }: View): readonly Line[] {
     ],
   ];
 }
-
-/** The line without what does not fit. */
-function cut(spans: Line, columns: number): Line {
-  let room = columns;
-  return spans.flatMap(({ text, style }) => {
-    const kept = text.slice(0, room);
-    room -= kept.length;
-    return kept === '' ? [] : [{ text: kept, style }];
-  });
-}
-
-const CODES: Readonly<Record<Style, string>> = { plain: '', strong: '1', dim: '2', good: '32', busy: '33', bad: '31' };
-
-/** The line as a terminal takes it. */
-export const drawn = (spans: Line, colours: boolean): string =>
-  spans.map(({ text, style }) => (colours && CODES[style] !== '' ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text)).join('');
 
 /** What turns the picture `before`, with the cursor below it, into `after`, touching only the lines that differ. Empty when nothing does. */
 export function redraw(before: readonly string[], after: readonly string[]): string {

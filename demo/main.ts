@@ -4,7 +4,8 @@ import { invitation, summary, whereabouts } from './ending.ts';
 import { DemoFailure, Interrupted } from './failure.ts';
 import { type Follower, follow } from './follow.ts';
 import { openScreen, type Screen } from './screen.ts';
-import { openStage, POOL_PATH, recordOf, type Stage } from './stage.ts';
+import { prepareShop, type Shop } from './shop.ts';
+import { openStage, POOL_PATH, ROUTED_PATH, recordOf, type Stage } from './stage.ts';
 import { type Cast, play, readiness } from './story.ts';
 import { waiting } from './wait.ts';
 
@@ -30,7 +31,9 @@ async function demo(args: Args, redisUrl: string | undefined): Promise<number> {
   const interruption = untilSignal();
   const screen = openScreen(args, process.stdout, process.env);
   const stage = await openStage({ seed: args.seed, redisUrl });
-  const follower = follow({ apiUrl: stage.kubernetes.url, poolPath: POOL_PATH, record: () => recordOf(stage) }, (sentences) => {
+  const shop = prepareShop(stage);
+  const look = () => ({ record: recordOf(stage), ...shop.look() });
+  const follower = follow({ apiUrl: stage.kubernetes.url, poolPath: POOL_PATH, routedPath: ROUTED_PATH, look }, (sentences) => {
     screen.show(follower.view);
     for (const sentence of sentences) screen.note(sentence);
   });
@@ -41,13 +44,14 @@ async function demo(args: Args, redisUrl: string | undefined): Promise<number> {
   };
   process.on('exit', abandon);
   try {
-    return await perform({ args, stage, follower, screen, signal: interruption });
+    return await perform({ args, stage, shop, follower, screen, signal: interruption });
   } catch (error) {
     screen.close();
     return explain(error, stage);
   } finally {
     screen.close();
     follower.close();
+    await shop.close();
     await stage.close();
     process.off('exit', abandon);
   }
@@ -56,24 +60,25 @@ async function demo(args: Args, redisUrl: string | undefined): Promise<number> {
 interface Performance {
   readonly args: Args;
   readonly stage: Stage;
+  readonly shop: Shop;
   readonly follower: Follower;
   readonly screen: Screen;
   readonly signal: AbortSignal;
 }
 
-async function perform({ args, stage, follower, screen, signal }: Performance): Promise<number> {
+async function perform({ args, stage, shop, follower, screen, signal }: Performance): Promise<number> {
   const hindrance = (): string | null => {
     const ended = stage.operator?.ended;
     return ended ? `since the operator is gone: ${ended}` : null;
   };
   const standing = async (): Promise<string> => `${standingOf(follower)}  /readyz says: ${await readiness(stage)}`;
   const until = waiting({ deadlineMs: args.deadlineMs, signal, hindrance, standing });
-  const cast: Cast = { stage, follower, screen, until, seed: args.seed, act: args.act };
+  const cast: Cast = { stage, shop, follower, screen, until, seed: args.seed, act: args.act };
   const outcome = await play(cast);
   screen.print(['', ...summary(outcome, stage), '']);
   if (!args.keep) return 0;
   if (args.json) console.log(JSON.stringify(whereabouts(stage)));
-  screen.print(invitation(stage, follower.view.addresses));
+  screen.print(invitation(stage, follower.view));
   screen.stay();
   const forever = waiting({ deadlineMs: Number.POSITIVE_INFINITY, signal, hindrance, standing });
   try {
@@ -86,6 +91,8 @@ async function perform({ args, stage, follower, screen, signal }: Performance): 
 
 function standingOf({ view }: Follower): string {
   const rows = view.addresses.map(({ address, state, node, error }) => `  ${address} is ${state} ${node && `on ${node}`} ${error}\n`);
+  const { name = '', address = '', state = '', node = '', error = '' } = view.routed ?? {};
+  if (view.routed) rows.push(`  RoutedIP ${name}, ${address || 'without an address'}, is ${state} ${node && `on ${node}`} ${error}\n`);
   return `${rows.join('')}${view.error && `  the pool says: ${view.error}\n`}`;
 }
 

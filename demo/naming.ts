@@ -1,6 +1,6 @@
 import { setNodeReady } from '../simulator/kubernetes/cluster.ts';
 import { DemoFailure } from './failure.ts';
-import { createZone, nameThePool, recordOf, type Stage, ZONE } from './stage.ts';
+import { createAtProvider, nameThePool, recordOf, type Stage, ZONE } from './stage.ts';
 import type { Cast } from './story.ts';
 import { now, span } from './time.ts';
 import type { AddressRow } from './view.ts';
@@ -18,7 +18,7 @@ export interface Publication {
 /** A record comes to list the addresses of the pool, is left alone by a failover, and loses an address for as long as no node can have it. */
 export async function publish(cast: Cast): Promise<Publication> {
   const { stage, screen, follower } = cast;
-  await createZone(stage);
+  await createAtProvider(stage, 'domains', { name: ZONE });
   const all = follower.view.addresses.map(({ address }) => address).toSorted();
   screen.step(`the zone ${ZONE} is created at DigitalOcean, and the pool given a dnsRecordSet in it`);
   const listedMs = await untilListed(cast, all, () => nameThePool(stage));

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Args } from './args.ts';
-import { drawn, type Entry, frame, redraw, stamp } from './frame.ts';
+import { type Entry, frame, redraw, stamp } from './frame.ts';
+import { drawn } from './line.ts';
 import { now } from './time.ts';
 import { EMPTY, type View } from './view.ts';
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parse } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { type DigitalOceanSimulator, startDigitalOcean } from '../simulator/digitalocean/server.ts';
 import { type KubeClient, kubeClient } from '../simulator/kubernetes/client.ts';
 import { addNode, addPod, createNamespace } from '../simulator/kubernetes/cluster.ts';
@@ -12,12 +12,20 @@ import { type OperatorProcess, startOperator } from './operator.ts';
 import type { RecordRow } from './view.ts';
 
 const CRDS = join(import.meta.dirname, '../crds');
-export const CRDS_INSTALLED = ['floatingippools.yaml', 'nodednsrecordsets.yaml'] as const;
+export const CRDS_INSTALLED = [
+  'floatingippools.yaml',
+  'nodednsrecordsets.yaml',
+  'clusterroutedipclasses.yaml',
+  'routedipissuers.yaml',
+  'routedips.yaml',
+] as const;
 /** Three addresses and none listed: FLIPOP's own example, as it is. */
 export const POOL_MANIFEST = 'samples/floatingippool.yaml';
 export const POOL = 'ingress-pool';
 /** Where that pool is found. */
 export const POOL_PATH = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/default/floatingippools';
+/** Where the RoutedIP is found. */
+export const ROUTED_PATH = '/apis/routedip.io/v1alpha1/namespaces/default/routedips';
 /** A zone of the simulated DigitalOcean, and the name in it that lists the addresses of the pool. */
 export const ZONE = 'example.com';
 const RECORD_NAME = 'www';
@@ -25,9 +33,13 @@ const RECORD_NAME = 'www';
 const TOKEN = 'demo-token-of-the-simulated-digitalocean';
 /** How long DigitalOcean takes to move an address, ms; drawn evenly. */
 const ACTION_MS = { min: 500, max: 1_000 };
+/** How long it takes to bring a firewall's change to a droplet, ms. */
+const FIREWALL_MS = 400;
+/** More than are created, so that there is something left to play with. */
+const RESERVED_IP_QUOTA = 10;
 /** All pages on, on whatever ports are free. */
 const FLAGS = ['--metrics-bind-addr=127.0.0.1:0', '--dashboard-bind-addr=127.0.0.1:0', '--inspect=127.0.0.1:0'];
-const REGION = 'nyc3';
+export const REGION = 'nyc3';
 const POOL_LABEL = 'doks.digitalocean.com/node-pool';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
@@ -42,8 +54,8 @@ export interface Stage {
   readonly droplets: Map<string, number>;
   readonly operator: OperatorProcess | null;
   startOperator(): OperatorProcess;
-  /** Creates the object of a manifest in crds/ as `kubectl apply` does for the first time. */
-  apply(manifest: string): Promise<KubeObject>;
+  /** Creates the objects of a manifest in crds/, or elsewhere in the repository, as `kubectl apply` does for the first time. */
+  apply(manifest: string): Promise<void>;
   /** Ends everything and removes its files. May be repeated. */
   close(): Promise<void>;
   /** The same at once, for a process that exits now. */
@@ -54,7 +66,13 @@ export interface Stage {
 export async function openStage({ seed, redisUrl }: { readonly seed: number; readonly redisUrl: string }): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'routedip-demo-'));
   const kubernetes = await startKubernetes({ podTerminationMs: 500 });
-  const cloud = await startDigitalOcean({ seed, token: TOKEN, actionMs: ACTION_MS });
+  const cloud = await startDigitalOcean({
+    seed,
+    token: TOKEN,
+    actionMs: ACTION_MS,
+    firewallMs: FIREWALL_MS,
+    reservedIPQuota: RESERVED_IP_QUOTA,
+  });
   const client = kubeClient({ url: kubernetes.url });
   const kubeconfig = join(folder, 'kubeconfig');
   writeFileSync(kubeconfig, kubernetes.kubeconfig(), { mode: 0o600 });
@@ -74,7 +92,9 @@ export async function openStage({ seed, redisUrl }: { readonly seed: number; rea
       state.operator = startOperator({ kubeconfig, redisUrl, digitaloceanUrl: cloud.url, token: TOKEN, flags: FLAGS });
       return state.operator;
     },
-    apply: (manifest) => client.create(applied(parse(readFileSync(join(CRDS, manifest), 'utf8')) as JsonObject)),
+    apply: async (manifest) => {
+      for (const document of parseAllDocuments(readFileSync(join(CRDS, manifest), 'utf8'))) await client.create(applied(document.toJS()));
+    },
     close: async () => {
       await state.operator?.stop();
       client.close();
@@ -107,11 +127,11 @@ export async function installDefinitions(stage: Stage): Promise<void> {
   for (const definition of CRDS_INSTALLED) await stage.apply(definition);
 }
 
-/** Creates the zone at DigitalOcean, as its owner would. */
-export async function createZone({ cloud }: Stage): Promise<void> {
+/** Creates something at DigitalOcean, as its owner would: `domains`, `firewalls`. @throws DemoFailure */
+export async function createAtProvider({ cloud }: Stage, what: string, body: JsonObject): Promise<void> {
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
-  const { ok, status } = await fetch(`${cloud.url}/v2/domains`, { method: 'POST', headers, body: JSON.stringify({ name: ZONE }) });
-  if (!ok) throw new DemoFailure(`DigitalOcean answered ${status} to the creation of the zone ${ZONE}`);
+  const { ok, status } = await fetch(`${cloud.url}/v2/${what}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!ok) throw new DemoFailure(`DigitalOcean answered ${status} to the creation of ${what}`);
 }
 
 /** Has the pool publish its active addresses. */

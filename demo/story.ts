@@ -4,7 +4,9 @@ import type { Act } from './args.ts';
 import { DemoFailure } from './failure.ts';
 import type { Follower } from './follow.ts';
 import { type Publication, publish } from './naming.ts';
+import { type Routing, route } from './routing.ts';
 import type { Screen } from './screen.ts';
+import type { Shop } from './shop.ts';
 import { CRDS_INSTALLED, installDefinitions, POOL_MANIFEST, populate, type Stage } from './stage.ts';
 import { now, span } from './time.ts';
 import type { AddressRow } from './view.ts';
@@ -12,6 +14,7 @@ import type { Until } from './wait.ts';
 
 export interface Cast {
   readonly stage: Stage;
+  readonly shop: Shop;
   readonly follower: Follower;
   readonly screen: Screen;
   readonly until: Until;
@@ -33,17 +36,20 @@ export interface Failover {
   readonly moments: readonly Moment[];
 }
 
-/** What the story came to. */
+/** What the story came to. Of acts that were left out there is null. */
 export interface Outcome {
-  readonly addresses: readonly string[];
   /** From the start of its process until /readyz says so, ms. */
   readonly readyMs: number;
+  readonly pool: Pool | null;
+  readonly failover: Failover | null;
+  readonly publication: Publication | null;
+  readonly routing: Routing | null;
+}
+
+interface Pool {
+  readonly addresses: readonly string[];
   /** From the manifest until all addresses were active, ms. */
   readonly activeMs: number;
-  /** Null when its act was left out. */
-  readonly failover: Failover | null;
-  /** Null when its act was left out. */
-  readonly publication: Publication | null;
 }
 
 /** Wanted by the manifest that is applied. */
@@ -52,16 +58,21 @@ const WANTED = 3;
 /** Plays the whole story. @throws DemoFailure as soon as something does not come about */
 export async function play(cast: Cast): Promise<Outcome> {
   const { stage, screen } = cast;
-  await populate(stage);
   const [kubernetes, cloud, redis] = [stage.kubernetes.url, stage.cloud.url, stage.redisUrl].map((url) => URL.parse(url)?.port);
   screen.step(`simulated Kubernetes API :${kubernetes}, simulated DigitalOcean API :${cloud}, Redis :${redis}, all on 127.0.0.1`);
-  screen.step('5 nodes serve the ingress; work-1 belongs to another node pool');
+  const isShown = (act: Act) => cast.act === null || cast.act === act;
+  const hasPool = isShown(1) || isShown(2);
+  if (hasPool) {
+    await populate(stage);
+    screen.step('5 nodes serve the ingress; work-1 belongs to another node pool');
+  }
   const readyMs = await startOperator(cast);
-  const { addresses, activeMs } = await acquire(cast);
-  const failover = cast.act === 2 ? null : await failOver(cast);
-  const publication = cast.act === 1 ? null : await publish(cast);
-  verify(cast);
-  return { addresses, readyMs, activeMs, failover, publication };
+  const pool = hasPool ? await acquire(cast) : null;
+  const failover = isShown(1) ? await failOver(cast) : null;
+  const publication = isShown(2) ? await publish(cast) : null;
+  if (pool) verify(cast, pool);
+  const routing = isShown(3) ? await route(cast) : null;
+  return { readyMs, pool, failover, publication, routing };
 }
 
 async function failOver(cast: Cast): Promise<Failover> {
@@ -77,7 +88,7 @@ async function startOperator({ stage, screen, until }: Cast): Promise<number> {
   const operator = stage.startOperator();
   screen.step(`the operator starts as process ${operator.pid}`);
   await installDefinitions(stage);
-  screen.step(`${CRDS_INSTALLED.join(' and ')} are installed`);
+  screen.step(`the ${CRDS_INSTALLED.length} definitions in crds/ are installed`);
   await until('the operator is ready', async () => (await readiness(stage)) === 'ok' || null);
   const readyMs = now() - startedAt;
   screen.step(`the operator is ready, ${span(readyMs)} after its start`);
@@ -95,7 +106,7 @@ export async function readiness({ operator }: Stage): Promise<string> {
   }
 }
 
-async function acquire({ stage, screen, until, follower }: Cast): Promise<{ addresses: readonly string[]; activeMs: number }> {
+async function acquire({ stage, screen, until, follower }: Cast): Promise<Pool> {
   const appliedAt = now();
   await stage.apply(POOL_MANIFEST);
   screen.step(`${POOL_MANIFEST} is applied: ${WANTED} addresses are wanted, none exists`);
@@ -180,9 +191,11 @@ async function comeBack({ stage, screen, until, follower }: Cast, node: string):
 }
 
 /** The provider, the status and the annotations say the same. @throws DemoFailure */
-function verify({ stage, follower }: Cast): void {
+function verify({ stage, follower }: Cast, { addresses }: Pool): void {
   const { reservedIPs } = stage.cloud.state;
-  if (reservedIPs.size !== WANTED) throw new DemoFailure(`${reservedIPs.size} addresses exist at DigitalOcean instead of ${WANTED}`);
+  if (reservedIPs.size !== addresses.length) {
+    throw new DemoFailure(`${reservedIPs.size} addresses exist at DigitalOcean instead of ${addresses.length}`);
+  }
   for (const { address, node, state } of follower.view.addresses) {
     const droplet = reservedIPs.get(address)?.dropletId;
     if (state !== 'active' || droplet !== stage.droplets.get(node)) {

@@ -1,4 +1,6 @@
 import { at, isObject, type Json, type KubeObject } from '../simulator/kubernetes/objects.ts';
+import { type HostRow, hostChanges, type RoutedRow, routedChanges, trafficChanges } from './routed-view.ts';
+import type { TrafficRow } from './traffic.ts';
 
 export const ANNOTATION = 'flipop.digitalocean.com/ipv4-reserved-ip';
 
@@ -17,6 +19,7 @@ export interface AddressRow {
 export interface NodeRow {
   readonly name: string;
   readonly ready: boolean;
+  readonly cordoned: boolean;
   /** The address in its annotation; empty for none. */
   readonly annotation: string;
   /** When it was first seen with this annotation, ms since the epoch. */
@@ -30,8 +33,18 @@ export interface RecordRow {
   readonly addresses: readonly string[];
 }
 
-/** What can be seen of the pool and the nodes from outside the operator. */
-export interface View {
+/** What is to be seen outside of Kubernetes. */
+export interface Outside {
+  /** Null while there is no zone for it. */
+  readonly record: RecordRow | null;
+  /** The nodes that serve the RoutedIP's Service; none before its act. */
+  readonly hosts: readonly HostRow[];
+  /** By port. */
+  readonly traffic: readonly TrafficRow[];
+}
+
+/** What can be seen of the pool, the RoutedIP and the nodes from outside the operator. */
+export interface View extends Outside {
   /** In the order of `spec.ips`. */
   readonly addresses: readonly AddressRow[];
   /** `spec.ips` */
@@ -42,11 +55,13 @@ export interface View {
   readonly error: string;
   /** By name. */
   readonly nodes: readonly NodeRow[];
-  /** Null while there is no zone for it. */
-  readonly record: RecordRow | null;
+  /** Null while there is none. */
+  readonly routed: RoutedRow | null;
 }
 
-export const EMPTY: View = { addresses: [], published: [], assignable: [], error: '', nodes: [], record: null };
+const NOTHING_OUTSIDE: Outside = { record: null, hosts: [], traffic: [] };
+const NO_POOL = { addresses: [], published: [], assignable: [], error: '' };
+export const EMPTY: View = { ...NO_POOL, nodes: [], routed: null, ...NOTHING_OUTSIDE };
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 const texts = (value: Json | undefined): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
@@ -88,13 +103,18 @@ export function withNode(view: View, node: KubeObject, seenAt: number): View {
   const annotation = node.metadata.annotations?.[ANNOTATION] ?? '';
   const old = view.nodes.find((one) => one.name === name);
   const annotatedSince = old?.annotation === annotation ? old.annotatedSince : seenAt;
-  const nodes = [...view.nodes.filter((one) => one.name !== name), { name, ready, annotation, annotatedSince }];
+  const cordoned = at(node, 'spec', 'unschedulable') === true;
+  const nodes = [...view.nodes.filter((one) => one.name !== name), { name, ready, cordoned, annotation, annotatedSince }];
   return { ...view, nodes: nodes.sort((a, b) => (a.name < b.name ? -1 : 1)) };
 }
 
 export const withoutNode = (view: View, name: string): View => ({ ...view, nodes: view.nodes.filter((node) => node.name !== name) });
 
-export const withRecord = (view: View, record: RecordRow | null): View => ({ ...view, record });
+export const withoutPool = (view: View): View => ({ ...view, ...NO_POOL });
+
+export const withRouted = (view: View, routed: RoutedRow | null): View => ({ ...view, routed });
+
+export const withOutside = (view: View, outside: Outside): View => ({ ...view, ...outside });
 
 const listing = (record: RecordRow | null): string => record?.addresses.join(', ') ?? '';
 
@@ -117,6 +137,9 @@ export function changes(before: View, after: View): readonly string[] {
     ...(after.record && listing(after.record) !== listing(before.record)
       ? [`${after.record.name} lists ${listing(after.record) || 'nothing'}`]
       : []),
+    ...routedChanges(before.routed, after.routed),
+    ...hostChanges(before.hosts, after.hosts),
+    ...trafficChanges(before.traffic, after.traffic),
     ...(after.error !== before.error && after.error !== '' ? [`the pool says: ${after.error}`] : []),
   ];
 }
@@ -130,6 +153,7 @@ function nodeSentences(old: NodeRow | undefined, node: NodeRow): readonly string
   if (old === undefined) return [];
   return [
     ...(old.ready === node.ready ? [] : [`${node.name} is ${node.ready ? 'Ready' : 'NotReady'}`]),
+    ...(old.cordoned === node.cordoned ? [] : [`${node.name} is ${node.cordoned ? 'cordoned' : 'no longer cordoned'}`]),
     ...(old.annotation === node.annotation
       ? []
       : [

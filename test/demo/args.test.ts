@@ -7,8 +7,8 @@ describe('the command line of the demo', () => {
   });
 
   test('takes what it offers', () => {
-    const argv = ['--seed', '7', '--act', '2', '--keep', '--json', '--deadline=2.5'];
-    expect(parse(argv)).toEqual({ seed: 7, act: 2, keep: true, json: true, deadlineMs: 2500 });
+    const argv = ['--seed', '7', '--act', '3', '--keep', '--json', '--deadline=2.5'];
+    expect(parse(argv)).toEqual({ seed: 7, act: 3, keep: true, json: true, deadlineMs: 2500 });
   });
 
   test.each(['--help', '-h'])('%s asks for help and nothing else', (flag) => {
@@ -25,7 +25,7 @@ describe('the command line of the demo', () => {
     [['--seed'], '--seed'],
     [['--seed', 'x'], '--seed'],
     [['--seed', '1.5'], '--seed'],
-    [['--act', '3'], '--act'],
+    [['--act', '4'], '--act'],
     [['--act', ''], '--act'],
     [['--deadline', '0'], '--deadline'],
     [['--deadline', 'soon'], '--deadline'],

@@ -78,12 +78,57 @@ describe('the demo', () => {
     expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${name} lists 203\\.\\S+ and 203\\.\\S+ only, after`)));
     expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${name} lists 203\\.\\S+ again, after`)));
     expect(summary).toContainEqual(expect.stringMatching(/^ {2}\d+ writes of records, \d+ of them for a failover$/));
+    expect(summary).toContainEqual('Connections to 203.0.113.4');
     expect(isRunning(operator)).toBe(false);
   });
 
+  test('moves an address with open ports while somebody connects to it, and says how many connections failed', {
+    timeout: 90_000,
+  }, async () => {
+    const demo = startDemo(['--act', '3'], redis.url);
+    expect(await demo.exited, demo.said.err).toBe(0);
+    const lines = demo.said.out.split('\n');
+    const [planned, failover] = ['Planned move', 'Failover'].map((title) =>
+      lines.findIndex((line) => line.startsWith(`${title} of 203.0.113.1`)),
+    );
+    const steps = (from = -1) => lines.slice(from + 1, from + 9).map((line) => /^ {2}(.*?) {2,}/.exec(line)?.[1]);
+    expect(steps(planned)).toEqual([
+      'web-1 is cordoned',
+      'web-2 added to the firewall',
+      'in force on web-2',
+      'assign to web-2 received',
+      'action finished',
+      'web-1 taken out of the firewall',
+      '`Stable` in the status',
+      'closed on web-1',
+    ]);
+    expect(steps(failover)).toContain('web-2 dies');
+    expect(lines).toContainEqual(expect.stringMatching(/web-2 answers; lost were \d+ in transit, 0 otherwise$/));
+    expect(lines).toContainEqual(
+      expect.stringMatching(/web-3 answers; lost were \d+ in transit, [1-9]\d* with the node down, 0 otherwise$/),
+    );
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^ {2}port 80: [1-9]\d* answered, [1-9]\d* lost in transit, [1-9]\d* with the node down, 0 refused$/),
+    );
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}port 9090: 0 answered, .* [1-9]\d* refused$/));
+  });
+
+  test('fails when a connection to a healthy node does', { timeout: 60_000 }, async () => {
+    const demo = startDemo(['--act', '3'], redis.url);
+    await waitFor('somebody connects', () => demo.said.out.includes('203.0.113.1:80 is answered by web-1'), 50_000);
+    const cloud = `http://127.0.0.1:${/DigitalOcean API :(\d+)/.exec(demo.said.out)?.[1]}`;
+    const state = (await (await fetch(`${cloud}/_control/state`)).json()) as { droplets: { id: number; name: string }[] };
+    const droplet = state.droplets.find(({ name }) => name === 'web-1')?.id;
+    // Its program ends, and Kubernetes does not hear of it.
+    expect((await fetch(`${cloud}/_control/listeners/${droplet}/80`, { method: 'DELETE' })).status).toBe(204);
+    expect(await demo.exited).toBe(1);
+    expect(demo.said.err).toMatch(/FAILED: \d+ connections to a healthy node failed, the last one with "nobody listens there"/);
+  });
+
   test.each([
-    [1, /^Failover of /, /^DNS record /],
-    [2, /^DNS record /, /^Failover of /],
+    [1, /^Failover of /, /^DNS record |^Connections to /],
+    [2, /^DNS record /, /^Failover of |^Connections to /],
+    [3, /^Connections to /, /^DNS record |ingress/],
   ])('shows act %i alone when asked for it', { timeout: 60_000 }, async (act, shown, left) => {
     const demo = startDemo(['--act', String(act)], redis.url);
     expect(await demo.exited, demo.said.err).toBe(0);

@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { drawn, frame, redraw, type Scene, timeline } from '../../demo/frame.ts';
+import { frame, redraw, type Scene, timeline } from '../../demo/frame.ts';
+import { drawn } from '../../demo/line.ts';
+import type { HostRow, RoutedRow } from '../../demo/routed-view.ts';
 import { coarseSpan, span } from '../../demo/time.ts';
-import type { AddressRow, View } from '../../demo/view.ts';
+import type { TrafficRow } from '../../demo/traffic.ts';
+import type { AddressRow, NodeRow, View } from '../../demo/view.ts';
 
 const row = (change: Partial<AddressRow> = {}): AddressRow => ({
   address: '203.0.113.1',
@@ -14,17 +17,25 @@ const row = (change: Partial<AddressRow> = {}): AddressRow => ({
   ...change,
 });
 
+const nodeRow = (name: string, change: Partial<NodeRow> = {}): NodeRow => ({
+  name,
+  ready: true,
+  cordoned: false,
+  annotation: '',
+  annotatedSince: 0,
+  ...change,
+});
+
 const view = (change: Partial<View> = {}): View => ({
   addresses: [row()],
   published: ['203.0.113.1'],
   assignable: ['ingress-2'],
   error: '',
-  nodes: [
-    { name: 'ingress-1', ready: true, annotation: '203.0.113.1', annotatedSince: 0 },
-    { name: 'ingress-2', ready: true, annotation: '', annotatedSince: 0 },
-    { name: 'ingress-3', ready: false, annotation: '', annotatedSince: 0 },
-  ],
+  nodes: [nodeRow('ingress-1', { annotation: '203.0.113.1' }), nodeRow('ingress-2'), nodeRow('ingress-3', { ready: false })],
   record: null,
+  routed: null,
+  hosts: [],
+  traffic: [],
   ...change,
 });
 
@@ -84,6 +95,97 @@ describe('the picture', () => {
     const lines = frame(scene(), { columns: 100, rows: 30 });
     expect(lines.map((line) => drawn(line, true)).join('')).toContain('\x1b[32mactive');
     expect(lines.map((line) => drawn(line, false)).join('')).not.toContain('\x1b');
+  });
+});
+
+describe('the picture of a RoutedIP', () => {
+  const routed: RoutedRow = {
+    name: 'shop',
+    address: '203.0.113.4',
+    state: 'Assigning',
+    node: 'web-2',
+    holder: 'web-1',
+    error: '',
+    since: 13_000,
+  };
+  const host = (name: string, change: Partial<HostRow> = {}): HostRow => ({
+    name,
+    open: ['tcp/22'],
+    changing: '',
+    address: '',
+    moving: '',
+    ...change,
+  });
+  const connections = (change: Partial<TrafficRow> = {}): TrafficRow => ({
+    address: '203.0.113.4',
+    port: 80,
+    by: '',
+    answered: 164,
+    inTransit: 4,
+    nodeDown: 0,
+    refused: 0,
+    reason: '',
+    ...change,
+  });
+  const moving = (change: Partial<View> = {}) =>
+    scene({
+      view: view({
+        routed,
+        nodes: [...view().nodes, nodeRow('web-1', { cordoned: true }), nodeRow('web-2'), nodeRow('web-3', { ready: false })],
+        hosts: [
+          host('web-1', { open: ['tcp/22', 'tcp/80'], address: '203.0.113.4', moving: 'leaving' }),
+          host('web-2', { address: '203.0.113.4', moving: 'arriving', changing: 'opening' }),
+          host('web-3', { open: [] }),
+        ],
+        traffic: [connections(), connections({ port: 9090, answered: 0, refused: 167 })],
+        ...change,
+      }),
+    });
+
+  test('shows where the address is, what is open where, and how connections ended, below the pool', () => {
+    expect(picture(moving()).slice(2)).toEqual([
+      'ADDRESS       STATE       NODE        SINCE',
+      '203.0.113.1   active      ingress-1   12 s',
+      '203.0.113.4   Assigning   web-2       0 s',
+      '',
+      'nodes  ingress-1 .1   ingress-2 spare   ingress-3 NotReady',
+      '',
+      'NODE    OPEN               ADDRESS',
+      'web-1   tcp/22 tcp/80      (leaving)    cordoned',
+      'web-2   tcp/22 (opening)   (arriving)',
+      'web-3   all                -            NotReady',
+      '',
+      'CONNECTIONS TO     NOW      ANSWERED   IN TRANSIT   NODE DOWN   REFUSED',
+      '203.0.113.4:80     nobody        164            4           0         0',
+      '203.0.113.4:9090   nobody          0            4           0       167',
+      '',
+    ]);
+  });
+
+  test('leaves the pool out where the window has no room for both and the log', () => {
+    const log = Array.from({ length: 9 }, (_, index) => ({ text: `step ${index}`, elapsedMs: index }));
+    const small = picture({ ...moving(), log }, { columns: 80, rows: 22 });
+    expect(small.join('\n')).not.toContain('203.0.113.1 ');
+    expect(small.filter((line) => line.includes('step')).length).toBeGreaterThanOrEqual(6);
+    expect(small.join('\n')).toContain('203.0.113.4:9090');
+    expect(Math.max(...small.map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  test('marks a refused connection at the port that serves, and none at the one that is meant to be closed', () => {
+    const coloured = (what: Scene) => frame(what, { columns: 100, rows: 40 }).map((line) => drawn(line, true));
+    const bad = (lines: readonly string[]) => lines.filter((line) => /\[31m *167/.test(line));
+    expect(bad(coloured(moving()))).toEqual([]);
+    expect(bad(coloured(moving({ traffic: [connections({ refused: 167 })] })))).toHaveLength(1);
+  });
+
+  test('never is wider or higher than the terminal, whatever its size', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 2, max: 60 }), (columns, rows) => {
+        const lines = picture(moving(), { columns, rows });
+        expect(lines.length).toBeLessThan(rows);
+        for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+      }),
+    );
   });
 });
 

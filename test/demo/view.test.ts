@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ANNOTATION, changes, EMPTY, withNode, withoutNode, withPool, withRecord } from '../../demo/view.ts';
+import { type HostRow, routedRow } from '../../demo/routed-view.ts';
+import { ANNOTATION, changes, EMPTY, type RecordRow, withNode, withOutside, withoutNode, withPool, withRouted } from '../../demo/view.ts';
 import type { JsonObject, KubeObject } from '../../simulator/kubernetes/objects.ts';
 
 const ADDRESS = '203.0.113.1';
@@ -12,10 +13,11 @@ const pool = (ips: readonly string[], status: JsonObject = {}): KubeObject => ({
   status,
 });
 
-const node = (name: string, { ready = true, annotation = '' } = {}): KubeObject => ({
+const node = (name: string, { ready = true, cordoned = false, annotation = '' } = {}): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Node',
   metadata: { name, ...(annotation && { annotations: { [ANNOTATION]: annotation } }) },
+  spec: cordoned ? { unschedulable: true } : {},
   status: { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
 });
 
@@ -57,6 +59,7 @@ describe('the view of a pool', () => {
   });
 
   test('tells what the name lists in DNS when that changes', () => {
+    const withRecord = (view: typeof EMPTY, record: RecordRow) => withOutside(view, { ...view, record });
     const empty = withRecord(EMPTY, { name: 'www.example.com', addresses: [] });
     const listed = withRecord(empty, { name: 'www.example.com', addresses: [ADDRESS] });
     expect([changes(EMPTY, empty), changes(listed, listed)]).toEqual([[], []]);
@@ -68,5 +71,48 @@ describe('the view of a pool', () => {
     const before = withNode(EMPTY, node('a'), 0);
     const after = withPool(withoutNode(before, 'a'), pool([ADDRESS], { error: 'no quota left' }), 1);
     expect(changes(before, after)).toEqual([`${ADDRESS} is listed in spec.ips`, 'a is gone', 'the pool says: no quota left']);
+  });
+});
+
+describe('the view of a RoutedIP', () => {
+  const routed = (status: JsonObject): KubeObject => ({
+    apiVersion: 'routedip.io/v1alpha1',
+    kind: 'RoutedIP',
+    metadata: { name: 'shop', namespace: 'default' },
+    status,
+  });
+  const seen = (status: JsonObject, seenAt: number, before = EMPTY) => withRouted(before, routedRow(routed(status), before.routed, seenAt));
+  const stable = { state: 'Stable', routedIP: ADDRESS, assignedNode: 'a', electedNode: 'a' };
+
+  test('shows where it goes to while it moves, where it is, and since when it has been like this', () => {
+    expect(seen({}, 5).routed).toMatchObject({ name: 'shop', address: '', state: 'new', node: '', since: 5 });
+    const before = seen(stable, 10);
+    const moving = seen({ ...stable, state: 'Assigning', electedNode: 'b' }, 20, before);
+    expect(moving.routed).toMatchObject({ address: ADDRESS, state: 'Assigning', node: 'b', holder: 'a', since: 20 });
+    expect(seen({ ...stable, ports: [] }, 30, before).routed?.since).toBe(10);
+  });
+
+  test('is told in sentences: its states, what is open, where the address is, who answers', () => {
+    const before = seen(stable, 10);
+    const moving = seen({ ...stable, state: 'Assigning', electedNode: 'b' }, 20, before);
+    expect(changes(before, moving)).toEqual(['RoutedIP shop is Assigning on b']);
+    expect(changes(before, withRouted(before, null))).toEqual(['RoutedIP shop is gone']);
+    const host = (change: Partial<HostRow>): HostRow => ({ name: 'b', open: ['tcp/22'], changing: '', address: '', moving: '', ...change });
+    const row = { address: ADDRESS, port: 80, by: '', answered: 0, inTransit: 0, nodeDown: 0, refused: 0, reason: '' };
+    const looked = (hosts: readonly HostRow[], by: string) => withOutside(before, { record: null, hosts, traffic: [{ ...row, by }] });
+    const quiet = looked([host({})], '');
+    expect(changes(quiet, looked([host({ open: ['tcp/22', 'tcp/80'] })], ''))).toEqual(['b: open are tcp/22, tcp/80']);
+    expect(changes(quiet, looked([host({ address: ADDRESS, moving: 'arriving' })], ''))).toEqual([`${ADDRESS} is arriving at b`]);
+    expect(changes(quiet, looked([host({ address: ADDRESS })], 'b'))).toEqual([`b has ${ADDRESS}`, `${ADDRESS}:80: b answers`]);
+    expect(changes(looked([host({ address: ADDRESS })], 'b'), quiet)).toEqual([
+      `b no longer has ${ADDRESS}`,
+      `${ADDRESS}:80: nobody answers`,
+    ]);
+  });
+
+  test('tells of nodes that are cordoned', () => {
+    const before = withNode(EMPTY, node('a'), 0);
+    expect(changes(before, withNode(before, node('a', { cordoned: true }), 1))).toEqual(['a is cordoned']);
+    expect(changes(withNode(before, node('a', { cordoned: true }), 1), before)).toEqual(['a is no longer cordoned']);
   });
 });
