@@ -104,11 +104,15 @@ export async function record(name: string): Promise<Journal> {
   if (!recording) throw new Error(`there is no recording ${name}`);
   const recorder = new Recorder();
   let settings: Journal['settings'] = {};
+  let faults: () => readonly unknown[] = () => [];
   await recording({ spoil: recorder.listen }, (world) => {
+    faults = () => world.faults();
     const { backoff, callDeadlineMs, verifyEveryMs } = world.settings;
     settings = { backoff, callDeadlineMs, verifyEveryMs };
     recorder.watch(world);
   });
+  const [fault] = faults();
+  if (fault) throw new Error(`what ${name} shows must never be: ${JSON.stringify(fault)}`);
   return { settings, lines: recorder.lines };
 }
 

@@ -23,8 +23,8 @@ function changedFields(was: readonly Line[], is: readonly Line[]): readonly stri
   });
 }
 
-/** Fields that are keyed by addresses or nodes: what matters is the fields of what they hold. */
-const KEYED: ReadonlySet<string> = new Set(['members', 'backOff']);
+/** Fields that are keyed by addresses, nodes or claimants: what matters is the fields of what they hold. */
+const KEYED: ReadonlySet<string> = new Set(['members', 'backOff', 'claims', 'waiting']);
 
 const fieldsOf = (lines: readonly Line[], chart: string): ReadonlySet<string> =>
   new Set(lines.filter((line) => line.chart === chart).flatMap(({ context }) => Object.entries(context).flatMap(namesOf)));

@@ -1,9 +1,10 @@
+import { ProviderError } from '../../actors/errors.ts';
 import { FORCE_RELEASE } from '../../actors/pools.ts';
-import type { Json } from '../../actors/ports.ts';
+import type { Json, Provider } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ActorId } from '../../machines/types.ts';
 import { JobsWorld, OLD, YOUNG } from '../actors/jobs-world.ts';
-import { FIREWALL, MINUTE, RoutedWorld } from '../actors/routed-world.ts';
+import { FIREWALL, MINUTE, RoutedWorld, servicePort } from '../actors/routed-world.ts';
 import { type OperatorProcess, PROVIDER, type World } from '../support/world.ts';
 import type { Recording } from './recorded-journal.ts';
 
@@ -49,8 +50,11 @@ const created = routed({}, {}, async ({ world, ref, process }) => {
   await world.stable(ref, 'young', 10 * MINUTE);
 });
 
-/** Its node is cordoned: it is opened on the other one, moved there, and closed here. */
+/** Its Service gets another port, which is opened. Then its node is cordoned: it is opened on the other one, moved there, and closed here. */
 const moved = routed({}, { routedIP: ADDRESS }, async ({ world, ref }) => {
+  await world.stable(ref, 'young');
+  world.setWeb('shop', ['old', 'young'], { ports: [servicePort(8081)] });
+  await world.clock.runUntil(() => world.firewall().ports.join(' ') === 'tcp/22 tcp/8081', MINUTE);
   await world.stable(ref, 'young');
   world.cluster.setNode({ ...YOUNG, unschedulable: true });
   await world.stable(ref, 'old');
@@ -64,13 +68,14 @@ const openedAfter = routed({ firewallPostAllow: true }, { routedIP: ADDRESS }, a
   await world.stable(ref, 'old');
 });
 
-/** Its user wants no more of what is left of it while the provider cannot be reached: the firewall removes that after rests, one of them over a
+/** It goes while the provider cannot be reached, until its user waits no longer for what is left of it: the firewall removes that after rests, one of them over a
  *  change of leader. */
 const leftover = routed({}, { routedIP: ADDRESS }, async ({ world, ref, process }) => {
   await world.stable(ref, 'young');
   world.provider.faults.always('any', { kind: 'noConnection' });
-  world.cluster.annotate(ref, { [FORCE_RELEASE]: 'true' });
   world.cluster.markDeleting(ref);
+  await world.clock.runUntil(isIn(world, `${CELL}/ip/${ADDRESS}`, 'CoolOff'), MINUTE);
+  world.cluster.annotate(ref, { [FORCE_RELEASE]: 'true' });
   await world.clock.runUntil(isIn(world, FIREWALL_ACTOR, 'Resting'), MINUTE);
   world.provider.faults.clear();
   await world.restart(process);
@@ -85,13 +90,16 @@ const deleted = routed({ routedIPReclaimPolicy: 'Delete' }, {}, async ({ world, 
   await world.clock.runUntil(isGone(world, ref), 10 * MINUTE);
 });
 
-/** The Secret of its class comes, and goes again: nobody verifies what nobody can read. */
-const accountGone: Recording = routed(
+/** The Secret of its class comes, is refused, is replaced, and goes: nobody verifies what nobody can read. */
+const account = routed(
   { fromSecretsRef: [{ name: 'do-token' }], routedIPFirewallName: '' },
   { routedIP: ADDRESS },
-  async (setup) => {
-    const { world, ref, process } = setup;
-    process.providers.set(ACCOUNT, { facts: world.facts, provider: world.provider.process() });
+  async ({ world, ref, process }) => {
+    const give = (change: Partial<Provider> = {}): void =>
+      process.providers.set(ACCOUNT, { facts: world.facts, provider: { ...world.provider.process(), ...change } });
+    give({ assignRoutedIP: () => Promise.reject(new ProviderError('Unauthorized', 'assign: 401')) });
+    await world.untilReason(ref, 'Unauthorized');
+    give();
     await world.stable(ref, 'young');
     process.providers.set(ACCOUNT, null);
     await world.clock.runUntil(() => !world.invariants.records.has(`verify/${ACCOUNT}`), MINUTE);
@@ -126,6 +134,6 @@ export const ROUTED_RECORDINGS: Readonly<Record<string, Recording>> = {
   'routed-opened-after-the-assignment': openedAfter,
   'routed-leftover-of-a-forced-release': leftover,
   'routed-deleted-with-its-address': deleted,
-  'routed-account-gone': accountGone,
+  'routed-account': account,
   'routed-by-jobs': byJobs,
 };

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { charts } from '../../actors/catalogue.ts';
 import type { Chart, Charts, StoredSnapshot } from '../../actors/charts.ts';
 import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
+import type { FirewallContext } from '../../machines/firewall.ts';
 import type { AddressContext } from '../../machines/ip.ts';
 import { restingStates, restsIn } from '../machines/explore.ts';
 import { action, guard, type Spoil, state } from '../machines/mutations-spoil.ts';
@@ -82,6 +83,7 @@ describe('a recording does not come out the same when', () => {
     ['a field has another name', renamedField, 'context.tries was undefined, is 0'],
     ['a state has another name', renamedState, 'the chart has no state {"Stable":"Holding"}'],
     ['a timer has another name', renamedTimer, 'delays was'],
+    ['an address with a firewall asks for something else', guard('opensFirst', () => false), 'value was'],
     [
       'an address claims something else',
       (chart) => ({ ...chart, claims: () => ({ provider: 'digitalocean', nodes: [], limit: 1 }) }),
@@ -90,6 +92,21 @@ describe('a recording does not come out the same when', () => {
   ])('%s', (_, spoil, words) => {
     expect(differences((known) => known)).toBe('');
     expect(differences(changed('ip', spoil))).toContain(words);
+  });
+
+  test.each<[string, Spoil, string]>([
+    ['a guard asks for something else', guard('mustRest', () => false), 'value was'],
+    ['a rest has no end', state('Resting', ({ after: _, ...config }) => config), 'delays was'],
+    [
+      'a field has another name',
+      action<FirewallContext>('beginPruning', ({ hasShrunk, ...context }) => ({
+        context: { ...context, shrunk: hasShrunk } as never,
+        effects: [],
+      })),
+      'context.shrunk was undefined',
+    ],
+  ])('of a firewall %s', (_, spoil, words) => {
+    expect(differences(changed('firewall', spoil))).toContain(words);
   });
 });
 
@@ -144,6 +161,13 @@ describe('recordings are not made anew over those that', () => {
       fresh,
       (known) => known,
       'pool: the field members.*.rank is new: stored records lack it',
+    ],
+    [
+      'lack a field of a claim of a firewall',
+      without('isOpen'),
+      fresh,
+      (known) => known,
+      'firewall: the field claims.*.isOpen is new: stored records lack it',
     ],
     ['are in a state that is gone', fresh, fresh, changed('ip', renamedState), 'ip: there is no state {"Stable":"Holding"} any more'],
     [
