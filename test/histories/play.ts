@@ -198,7 +198,7 @@ export class Play {
       case 'failActions':
         return this.world.provider.cloud.failActions(what.times);
       case 'jump':
-        return this.world.clock.jump(what.ms);
+        return this.world.jump(what.ms);
       case 'start':
       case 'kill':
       case 'killAll':

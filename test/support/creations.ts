@@ -79,9 +79,9 @@ export class CreationRules {
   #isTold(former: LoggedCall, next: LoggedCall): boolean {
     const { callDeadlineMs } = this.#world.settings;
     const made = this.#appeared.find(({ at }) => at >= former.at && at <= Math.min(next.at, former.at + callDeadlineMs));
-    const tells = made?.at ?? former.at + callDeadlineMs;
+    const tells = (at: number): boolean => (made ? at >= made.at : this.#world.elapsed(former.at, at) >= callDeadlineMs);
     return this.#world.provider.calls.some(
-      ({ verb, result, at }) => verb === 'listRoutedIPs' && result === 'ok' && at >= tells && at <= next.at,
+      ({ verb, result, at }) => verb === 'listRoutedIPs' && result === 'ok' && at >= former.at && at <= next.at && tells(at),
     );
   }
 

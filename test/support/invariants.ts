@@ -31,6 +31,8 @@ export interface InvariantsOptions {
   readonly provider: MemoryProvider;
   readonly monotonic: () => number;
   readonly callDeadlineMs: number;
+  /** How long it is from one virtual time to another for who goes by the wall clock, which jumps, ms. */
+  readonly elapsed: (from: number, to: number) => number;
   /** What is stored of a cell. */
   readonly load: (cell: ActorId) => Promise<StoredCell | null>;
   /** Ends all processes: what goes round for ever would keep the clock from going on. */
@@ -140,7 +142,7 @@ export class Invariants implements Observer {
       // Whoever takes over a call of a process that died may say the same again, after a read; but nothing else.
       const repeats = call.args[1] === former.args[1];
       if (repeats) this.repeats.push({ at: call.at, address: call.args[0] as Address });
-      else if (call.at - former.at < this.#options.callDeadlineMs && !this.#landed(former, call.at))
+      else if (this.#options.elapsed(former.at, call.at) < this.#options.callDeadlineMs && !this.#landed(former, call.at))
         this.#note('one assign at a time', about);
       const read = calls.some(
         ({ at, verb, result, args }) =>

@@ -92,6 +92,8 @@ export class World {
   readonly invariants: Invariants;
   readonly #spoil: (charts: Charts) => Charts;
   readonly #running = new Set<OperatorProcess>();
+  /** Jumps of the wall clock, oldest first; virtual ms, ms. */
+  readonly #jumps: { readonly at: number; readonly ms: number }[] = [];
   #processes = 0;
 
   constructor({ settings = {}, provider = {}, facts = {}, spoil = (charts) => charts }: WorldOptions = {}) {
@@ -104,11 +106,23 @@ export class World {
       provider: this.provider,
       monotonic: this.clock.monotonic,
       callDeadlineMs,
+      elapsed: (from, to) => this.elapsed(from, to),
       load: this.store.load,
       killAll: () => {
         for (const process of this.processes) process.kill();
       },
     });
+  }
+
+  /** How long it is from one virtual time to another as who goes by the wall clock may have it, ms: a jump forward counts as time. */
+  elapsed(from: number, to: number): number {
+    return this.#jumps.filter(({ at, ms }) => ms > 0 && at >= from && at <= to).reduce((sum, { ms }) => sum + ms, to - from);
+  }
+
+  /** The wall clock jumps. */
+  jump(ms: number): void {
+    this.#jumps.push({ at: this.clock.monotonic(), ms });
+    this.clock.jump(ms);
   }
 
   /** Starts a process; resolves when it has started, not when it leads, or when it has died on the way. */
