@@ -2,36 +2,68 @@ import { afterEach, beforeEach } from 'vitest';
 import type { RoutedIPStatus } from '../../crds/generated/routedip.ts';
 import type { ClientRef } from '../../simulator/kubernetes/client.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
+import {
+  addFirewall,
+  type EventObject,
+  HTTP,
+  meaningOf,
+  NAMESPACE,
+  type PodPorts,
+  podWith,
+  serviceObject,
+  sliceOf,
+  sliceRef,
+} from './routed-objects.ts';
 import { staged } from './served.ts';
 import type { Stage, StageOptions } from './stage.ts';
 
-const GROUP = 'routedip.io/v1alpha1';
-const NAMESPACE = 'default';
+export const GROUP = 'routedip.io/v1alpha1';
 export const CLASS_NAME = 'digitalocean.com/floating-ip';
 /** The firewall that the class of these scenarios names; one rule in it is somebody else's. */
 export const FIREWALL = 'edge';
-/** The port that nodes listen on; the class says that the platform allows those from 31000 on. */
-export const NODE_PORT = 30_080;
+/** What the class of these scenarios is called. */
+export const CLASS = 'floating';
+
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
 
 export interface Routed {
   readonly stage: Stage;
+  /** Creates an object, which goes with the test. */
+  put(object: JsonObject): Promise<void>;
   /** A firewall at the provider with a rule for SSH. */
   addFirewall(name?: string): Promise<void>;
   /** What the firewall has: `tcp/80` for rules open to everybody, and names of nodes. */
   firewall(name?: string): { readonly ports: readonly string[]; readonly nodes: readonly string[] };
   setClass(name: string, spec?: JsonObject): Promise<void>;
-  /** A Service with one port, and a ready endpoint on each of the nodes. */
+  editClass(name: string, spec: JsonObject): Promise<void>;
+  /** A Service, with one port unless others are given, and a ready endpoint on each of the nodes. */
   service(name: string, nodes: readonly string[], ports?: readonly JsonObject[]): Promise<void>;
-  /** Other nodes have the ready endpoints from now on. */
-  endpoints(service: string, nodes: readonly string[]): Promise<void>;
+  editService(name: string, spec: JsonObject): Promise<void>;
+  /** Other nodes have the endpoints from now on, ready unless told. */
+  endpoints(service: string, nodes: readonly string[], ready?: boolean): Promise<void>;
+  /** The Pod behind the endpoint on the node listens like this. */
+  pod(node: string, listens: PodPorts): Promise<void>;
+  cordon(node: string): Promise<void>;
   routedIP(name: string, spec?: JsonObject): Promise<void>;
   editRoutedIP(name: string, change: JsonObject): Promise<void>;
   deleteRoutedIP(name: string): Promise<void>;
   /** Null when there is none of that name. */
   status(name: string): Promise<RoutedIPStatus | null>;
+  /** One condition of the RoutedIP; null when it has none of the type. */
+  condition(name: string, type?: string): Promise<Condition | null>;
+  /** Resolves once Degraded says this reason, with its message. */
+  degraded(name: string, reason: string): Promise<string>;
   /** Resolves with the address once it is Stable, on the node when one is named. */
   stable(name: string, on?: string): Promise<string>;
+  /** Reasons of the Events about the object of the name. */
   events(name: string): Promise<readonly string[]>;
+  /** `Reason: message` of them. */
+  notes(name: string): Promise<readonly string[]>;
   taints(node: string): Promise<readonly string[]>;
   /** Calls that changed something at the provider, in order: `POST /v2/…` by what they mean. */
   changes(since?: number): readonly string[];
@@ -75,27 +107,19 @@ function openRouted(stage: Stage): Routed & { close(): Promise<void> } {
       throw error;
     }
   };
-  const firewallNamed = (name: string) => [...stage.cloud.state.firewalls.values()].find((firewall) => firewall.name === name);
+  const condition = async (name: string, type = 'Degraded'): Promise<Condition | null> =>
+    ((await status(name))?.conditions ?? []).find((each) => each.type === type) ?? null;
+  const eventsOf = async (name: string): Promise<readonly EventObject[]> => {
+    const found = (await client.list('v1', 'Event', { namespace: NAMESPACE })) as unknown as readonly EventObject[];
+    return found.filter(({ involvedObject }) => involvedObject?.name === name);
+  };
   const nodeOf = (droplet: number): string => stage.cloud.state.droplets.get(droplet)?.name ?? String(droplet);
-  const slice = (service: string, nodes: readonly string[]): JsonObject => sliceOf(stage, service, nodes);
-  const sliceRef = (service: string): ClientRef => ({
-    apiVersion: sliceVersion(stage),
-    kind: 'EndpointSlice',
-    namespace: NAMESPACE,
-    name: `${service}-1`,
-  });
   return {
     stage,
-    addFirewall: async (name = FIREWALL) => {
-      const sources = { addresses: ['0.0.0.0/0', '::/0'] };
-      await fetch(`${stage.cloud.url}/v2/firewalls`, {
-        method: 'POST',
-        headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
-        body: JSON.stringify({ name, inbound_rules: [{ protocol: 'tcp', ports: '22', sources }] }),
-      });
-    },
+    put,
+    addFirewall: (name = FIREWALL) => addFirewall(stage, name),
     firewall: (name = FIREWALL) => {
-      const found = firewallNamed(name);
+      const found = [...stage.cloud.state.firewalls.values()].find((firewall) => firewall.name === name);
       return {
         ports: (found?.inboundRules ?? []).map(({ protocol, ports }) => `${protocol}/${ports}`).sort(),
         nodes: (found?.dropletIds ?? []).map(nodeOf).sort(),
@@ -108,16 +132,17 @@ function openRouted(stage: Stage): Routed & { close(): Promise<void> } {
         metadata: { name },
         spec: { className: CLASS_NAME, region: 'nyc3', routedIPFirewallName: FIREWALL, nodePortRange: '31000-32767', ...spec },
       }),
-    service: async (name, nodes, ports = [{ name: 'http', port: 80, targetPort: 80, nodePort: NODE_PORT }]) => {
-      await put({
-        apiVersion: 'v1',
-        kind: 'Service',
-        metadata: { name, namespace: NAMESPACE },
-        spec: { type: 'NodePort', selector: { app: 'ingress' }, ports: ports as JsonObject[] },
-      });
-      await put(slice(name, nodes));
+    editClass: async (name, spec) => void (await client.patch({ apiVersion: GROUP, kind: 'ClusterRoutedIPClass', name }, { spec })),
+    service: async (name, nodes, ports = [HTTP]) => {
+      await put(serviceObject(name, ports));
+      await put(sliceOf(stage, name, nodes));
     },
-    endpoints: async (service, nodes) => void (await client.patch(sliceRef(service), { endpoints: slice(service, nodes).endpoints ?? [] })),
+    editService: async (name, spec) =>
+      void (await client.patch({ apiVersion: 'v1', kind: 'Service', namespace: NAMESPACE, name }, { spec })),
+    endpoints: async (service, nodes, ready = true) =>
+      void (await client.patch(sliceRef(stage, service), { endpoints: sliceOf(stage, service, nodes, ready).endpoints ?? [] })),
+    pod: (node, listens) => podWith(client, node, listens),
+    cordon: async (node) => void (await client.patch({ apiVersion: 'v1', kind: 'Node', name: node }, { spec: { unschedulable: true } })),
     routedIP: (name, spec = {}) =>
       put({
         apiVersion: GROUP,
@@ -128,6 +153,11 @@ function openRouted(stage: Stage): Routed & { close(): Promise<void> } {
     editRoutedIP: async (name, change) => void (await client.patch(ref(name), change)),
     deleteRoutedIP: (name) => client.delete(ref(name)),
     status,
+    condition,
+    degraded: async (name, reason) => {
+      await stage.until(`RoutedIP ${name} says ${reason}`, async () => (await condition(name))?.reason === reason);
+      return (await condition(name))?.message ?? '';
+    },
     stable: async (name, on) => {
       await stage.until(`RoutedIP ${name} is stable${on ? ` on ${on}` : ''}`, async () => {
         const now = await status(name);
@@ -135,12 +165,8 @@ function openRouted(stage: Stage): Routed & { close(): Promise<void> } {
       });
       return (await status(name))?.routedIP ?? '';
     },
-    events: async (name) => {
-      const { items } = (await client.get({ apiVersion: 'v1', kind: 'Event', namespace: NAMESPACE, name: '' })) as unknown as {
-        items: EventObject[];
-      };
-      return items.filter(({ involvedObject }) => involvedObject?.name === name).map(({ reason }) => reason);
-    },
+    events: async (name) => (await eventsOf(name)).map(({ reason }) => reason),
+    notes: async (name) => (await eventsOf(name)).map(({ reason, message }) => `${reason}: ${message}`),
     taints: async (node) => {
       const { spec } = (await client.get({ apiVersion: 'v1', kind: 'Node', name: node })) as unknown as {
         spec?: { taints?: { key: string; effect: string }[] };
@@ -152,47 +178,8 @@ function openRouted(stage: Stage): Routed & { close(): Promise<void> } {
     close: async () => {
       for (const each of made.reverse()) {
         await client.delete(each).catch(() => undefined);
-        if (each.kind === 'RoutedIP' || each.kind === 'ClusterRoutedIPClass')
-          await client.patch(each, { metadata: { finalizers: [] } }).catch(() => undefined);
+        if (each.apiVersion === GROUP) await client.patch(each, { metadata: { finalizers: [] } }).catch(() => undefined);
       }
     },
-  };
-}
-
-interface EventObject {
-  readonly reason: string;
-  readonly involvedObject?: { readonly name?: string };
-}
-
-/** What a call to the provider does, in the words of the issuer's verbs. */
-function meaningOf({ method, path, body }: { readonly method: string; readonly path: string; readonly body: unknown }): string {
-  const part = path.replace(/^\/v2\//, '');
-  if (/^(reserved|floating)_ips$/.test(part)) return 'CreateRoutedIP';
-  if (part.endsWith('/actions'))
-    return (body as { readonly type?: string } | null)?.type === 'assign' ? 'AssignRoutedIP' : 'UnassignRoutedIP';
-  if (/^(reserved|floating)_ips\//.test(part) && method === 'DELETE') return 'DeleteRoutedIP';
-  if (part.endsWith('/rules')) return method === 'POST' ? 'AddPort' : 'DeletePort';
-  if (part.endsWith('/droplets')) return method === 'POST' ? 'AddNode' : 'DeleteNode';
-  return `${method} ${path}`;
-}
-
-/** The real API server of these tests serves v1beta1 only. */
-const sliceVersion = ({ target }: Stage): string => (target.kind === 'simulator' ? 'discovery.k8s.io/v1' : 'discovery.k8s.io/v1beta1');
-
-function sliceOf(stage: Stage, service: string, nodes: readonly string[]): JsonObject {
-  const isOld = stage.target.kind !== 'simulator';
-  const endpoints = nodes.map((node, index) => ({
-    addresses: [`10.0.0.${index + 1}`],
-    conditions: { ready: true },
-    ...(isOld ? { topology: { 'kubernetes.io/hostname': node } } : { nodeName: node }),
-    targetRef: { kind: 'Pod', namespace: NAMESPACE, name: `ingress-${node}` },
-  }));
-  return {
-    apiVersion: sliceVersion(stage),
-    kind: 'EndpointSlice',
-    metadata: { name: `${service}-1`, namespace: NAMESPACE, labels: { 'kubernetes.io/service-name': service } },
-    addressType: 'IPv4',
-    endpoints,
-    ports: [{ name: 'http', port: 80, protocol: 'TCP' }],
   };
 }

@@ -17,7 +17,7 @@ export function staged(options: StageOptions = {}) {
   // Processes, a lease that has to run out, a busy machine: the deadlines inside say what did not come in time, this one only ends a test that hangs.
   vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
   beforeAll(async () => {
-    held.target = await openTarget();
+    held.target = await openTarget(options);
   });
   afterAll(() => held.target?.close());
   beforeEach(async () => {

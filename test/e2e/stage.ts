@@ -13,6 +13,8 @@ export interface StageOptions {
   readonly cloud?: DigitalOceanOptions;
   /** Keep what Redis acknowledged over a crash. Default false. */
   readonly aof?: boolean;
+  /** See TargetOptions. */
+  readonly audit?: boolean;
 }
 
 /** What one scenario plays on: nodes, a cloud account, a Redis and operator processes of its own, on a target that may be shared. */

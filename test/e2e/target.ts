@@ -27,7 +27,14 @@ export interface Target {
   /** The API server stops answering, and answers again. */
   outage(): Promise<void>;
   endOutage(): Promise<void>;
+  /** When the operator's writes to the Node itself were answered with 200, ms since the epoch, oldest first. On a real server it needs `audit`. */
+  nodeWrites(node: string): readonly number[];
   close(): Promise<void>;
+}
+
+export interface TargetOptions {
+  /** A real API server records every request. */
+  readonly audit?: boolean;
 }
 
 export interface Pool {
@@ -36,7 +43,8 @@ export interface Pool {
   readonly status?: FloatingIPPoolStatus;
 }
 
-export const openTarget = (): Promise<Target> => (process.env.TEST_TARGET === 'cluster' ? openCluster() : openSimulator());
+export const openTarget = (options: TargetOptions = {}): Promise<Target> =>
+  process.env.TEST_TARGET === 'cluster' ? openCluster(options) : openSimulator();
 
 async function openSimulator(): Promise<Target> {
   const simulator = await startKubernetes({ crds: CRDS });
@@ -55,6 +63,10 @@ async function openSimulator(): Promise<Target> {
     cluster: null,
     outage: async () => simulator.faults.outage('reset'),
     endOutage: async () => simulator.faults.endOutage(),
+    nodeWrites: (node) =>
+      simulator.requests
+        .filter(({ method, path, code }) => method === 'PATCH' && path === `/api/v1/nodes/${node}` && code === 200)
+        .map(({ at }) => at),
     close: async () => {
       client.close();
       await simulator.close();
@@ -63,8 +75,8 @@ async function openSimulator(): Promise<Target> {
   };
 }
 
-async function openCluster(): Promise<Target> {
-  const cluster = await startCluster();
+async function openCluster({ audit = false }: TargetOptions): Promise<Target> {
+  const cluster = await startCluster({ audit });
   await installCrds(cluster);
   for (const file of DEPLOY) await applyFile(cluster, file);
   const token = await cluster.tokenFor('routedip-operator', 'routedip-operator');
@@ -78,6 +90,18 @@ async function openCluster(): Promise<Target> {
     cluster,
     outage: () => cluster.killApiServer(),
     endOutage: () => cluster.startApiServer(),
+    nodeWrites: (node) =>
+      cluster
+        .auditLog()
+        .filter(
+          ({ verb, user, objectRef, responseStatus }) =>
+            verb === 'patch' &&
+            user.username.endsWith(':routedip-operator') &&
+            objectRef?.resource === 'nodes' &&
+            objectRef.name === node &&
+            responseStatus?.code === 200,
+        )
+        .map(({ stageTimestamp }) => Date.parse(stageTimestamp)),
     close: async () => {
       client.close();
       await cluster.stop();

@@ -46,6 +46,8 @@ export interface AuditEvent {
   readonly user: { readonly username: string };
   readonly objectRef?: { readonly resource: string; readonly namespace?: string; readonly name?: string; readonly subresource?: string };
   readonly responseStatus?: { readonly code: number };
+  /** When it was answered. */
+  readonly stageTimestamp: string;
 }
 
 /** Environment variable that names the folder with the binaries, as envtest has it. */

@@ -1,0 +1,3 @@
+import { routedLifeScenarios } from '../e2e/routed-life.scenario.ts';
+
+routedLifeScenarios();

@@ -1,0 +1,3 @@
+import { routedOrderScenarios } from '../e2e/routed-order.scenario.ts';
+
+routedOrderScenarios();

@@ -1,0 +1,3 @@
+import { routedPortScenarios } from '../e2e/routed-ports.scenario.ts';
+
+routedPortScenarios();

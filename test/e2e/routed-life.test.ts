@@ -1,0 +1,3 @@
+import { routedLifeScenarios } from './routed-life.scenario.ts';
+
+routedLifeScenarios();

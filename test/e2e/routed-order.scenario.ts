@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
+import { CLASS, FIREWALL, type Routed, routedStage } from './routed.ts';
+import { HTTP, meaningOf } from './routed-objects.ts';
+
+/** What listens on each node: every node another hostPort, so that ports are to be opened and closed with a move. */
+const LISTENS: Readonly<Record<string, number>> = { a: 8081, b: 8082 };
+
+/** In which order what is done for a RoutedIP is done, as the provider and the API server see it. */
+export const routedOrderScenarios = () =>
+  describe('what a RoutedIP needs', () => {
+    const { routed } = routedStage({ audit: true });
+
+    /** A RoutedIP `shop` on one of two nodes that listen on different ports. */
+    async function shop(spec: JsonObject = {}) {
+      const world = routed();
+      await world.addFirewall();
+      await world.setClass(CLASS, spec);
+      await world.stage.nodes('a', 'b');
+      for (const [node, hostPort] of Object.entries(LISTENS)) {
+        const https = { containerPort: 443, hostPort: 8443 };
+        await world.pod(node, { ports: [{ containerPort: 80, hostPort }, https] });
+      }
+      await world.service('shop', ['a', 'b']);
+      await world.stage.start();
+      await world.routedIP('shop');
+      const address = await world.stable('shop');
+      const holder = world.stage.heldBy(address) ?? '';
+      expect(world.firewall()).toEqual({ ports: ['tcp/22', `tcp/${LISTENS[holder]}`], nodes: [holder] });
+      return { world, address, holder, other: holder === 'a' ? 'b' : 'a' };
+    }
+
+    /** The first calls of each meaning after `since`, in order. */
+    const firsts = (world: Routed, since: number): readonly string[] => [
+      ...new Set(
+        world.stage.cloud.calls
+          .select({ since })
+          .map(meaningOf)
+          .filter((each) => !each.startsWith('GET ')),
+      ),
+    ];
+
+    /** When the first call came that had to do with the firewall or changed anything, ms since the epoch. */
+    const firstAt = (world: Routed, since: number): number =>
+      world.stage.cloud.calls.select({ since }).find((call) => !meaningOf(call).startsWith('GET '))?.at ?? Number.NaN;
+
+    test('is done in the order that keeps connections: marked, opened there, moved, closed here', async () => {
+      const { world, holder, other } = await shop();
+      const before = world.lastCall();
+      const marksBefore = world.stage.target.nodeWrites(other).length;
+      await world.stage.notReady(holder);
+      await world.stable('shop', other);
+      expect(firsts(world, before)).toEqual(['FindFirewall', 'AddPort', 'AddNode', 'AssignRoutedIP', 'DeletePort', 'DeleteNode']);
+      expect(world.changes(before)).toEqual(['AddPort', 'AddNode', 'AssignRoutedIP', 'DeletePort', 'DeleteNode']);
+      const mark = world.stage.target.nodeWrites(other)[marksBefore];
+      expect(mark).toBeLessThanOrEqual(firstAt(world, before));
+      expect(world.firewall()).toEqual({ ports: ['tcp/22', `tcp/${LISTENS[other]}`], nodes: [other] });
+    });
+
+    test('is opened only after the address has moved under firewallPostAllow, and closed last all the same', async () => {
+      const { world, holder, other } = await shop({ firewallPostAllow: true });
+      expect(world.changes().slice(0, 3)).toEqual(['POST /v2/firewalls', 'CreateRoutedIP', 'AssignRoutedIP']);
+      const before = world.lastCall();
+      await world.stage.notReady(holder);
+      await world.stable('shop', other);
+      expect(firsts(world, before)).toEqual(['AssignRoutedIP', 'FindFirewall', 'AddPort', 'AddNode', 'DeletePort', 'DeleteNode']);
+      expect(world.changes(before)).toEqual(['AssignRoutedIP', 'AddPort', 'AddNode', 'DeletePort', 'DeleteNode']);
+    });
+
+    test('besides, when the Service gets a port, is opened without moving anything, and closed when it loses it', async () => {
+      const { world, address, holder } = await shop();
+      const before = world.lastCall();
+      await world.editService('shop', { ports: [HTTP, { name: 'https', port: 443, targetPort: 443, nodePort: 30_443 }] });
+      await world.stage.until('the port is open', () => world.firewall().ports.includes('tcp/8443'));
+      await world.stable('shop', holder);
+      expect(world.changes(before)).toEqual(['AddPort']);
+      expect((await world.status('shop'))?.ports).toEqual([LISTENS[holder], 8443].map((port) => ({ port, protocol: 'TCP' })));
+
+      await world.editService('shop', { ports: [HTTP] });
+      await world.stage.until('the port is closed', () => !world.firewall().ports.includes('tcp/8443'));
+      await world.stable('shop', holder);
+      expect(world.changes(before)).toEqual(['AddPort', 'DeletePort']);
+      expect(world.firewall()).toEqual({ ports: ['tcp/22', `tcp/${LISTENS[holder]}`], nodes: [holder] });
+      expect(world.stage.heldBy(address)).toBe(holder);
+    });
+
+    test('is opened in another firewall before it is closed in the former one when the class names another', async () => {
+      const { world, address, holder } = await shop();
+      await world.addFirewall('outer');
+      const before = world.lastCall();
+      await world.editClass(CLASS, { routedIPFirewallName: 'outer' });
+      await world.stage.until('nothing is left in the former one', () => world.firewall().nodes.length === 0);
+      expect(world.changes(before)).toEqual(['AddPort', 'AddNode', 'DeletePort', 'DeleteNode']);
+      expect(world.firewall()).toEqual({ ports: ['tcp/22'], nodes: [] });
+      expect(world.firewall('outer')).toEqual({ ports: ['tcp/22', `tcp/${LISTENS[holder]}`], nodes: [holder] });
+      await world.stage.until('the status names it', async () => (await world.status('shop'))?.firewall === 'outer');
+      expect([world.stage.heldBy(address), FIREWALL]).toEqual([holder, 'edge']);
+    });
+  });

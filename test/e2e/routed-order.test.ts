@@ -1,0 +1,3 @@
+import { routedOrderScenarios } from './routed-order.scenario.ts';
+
+routedOrderScenarios();

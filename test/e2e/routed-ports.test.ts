@@ -1,0 +1,3 @@
+import { routedPortScenarios } from './routed-ports.scenario.ts';
+
+routedPortScenarios();
