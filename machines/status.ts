@@ -233,7 +233,8 @@ const inTurn = (context: PoolContext): boolean =>
 
 /** The reason of a condition or an Event for a failure: one word for each thing that can be done about it. */
 export function failureReason({ kind, reason }: Pick<JobFailure, 'kind' | 'reason'>): string {
-  if (reason) return reason;
+  // Refused credentials and a limit are mended in the same way, whatever was asked for with them.
+  if (reason && !(reason === 'FirewallNotReady' && (kind === 'Unauthorized' || kind === 'RateLimited'))) return reason;
   switch (kind) {
     case 'NotFound':
       return 'AddressNotFound';

@@ -61,6 +61,8 @@ export interface DigitalOceanSimulator extends Served {
   /** By hand, as a person in the control panel: at once, and seen in the history as such. */
   readonly moveReservedIP: (ip: string, dropletId: number | null) => void;
   readonly setReservedIPQuota: (quota: number) => void;
+  /** From now on these tokens are accepted, and no others: as after a token was made and another one revoked. */
+  readonly setTokens: (tokens: readonly string[]) => void;
   readonly setFirewallMs: (ms: number) => void;
   /** Firewalls that bear the tag cover the droplet from now on. */
   readonly tagDroplet: (id: number, tag: string) => void;
@@ -87,13 +89,14 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
   const faults = createFaults();
   const calls: CallLog = createCallLog();
   const network = createNetwork(cloud);
+  let tokens = options.token === undefined ? null : [options.token];
   const api = createApi({
     cloud,
     faults,
     log: calls,
     route: createRouter(allRoutes),
     limiter: createRateLimiter(options.rateLimit ?? { perHour: 5000, perMinute: 250 }, now),
-    accepts: (token) => (options.token === undefined ? token !== '' : token === options.token),
+    accepts: (token) => (tokens === null ? token !== '' : tokens.includes(token)),
     random: seededRandom(seed + 1),
   });
   const control = createControl(controlRoutes({ cloud, faults, log: calls, network }));
@@ -118,6 +121,9 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
     moveReservedIP: (ip, dropletId) => moveByHand(cloud, ip, dropletId),
     setReservedIPQuota: (quota) => {
       cloud.reservedIPQuota = quota;
+    },
+    setTokens: (accepted) => {
+      tokens = [...accepted];
     },
     setFirewallMs: (ms) => {
       cloud.firewallMs = ms;

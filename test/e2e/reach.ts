@@ -1,6 +1,7 @@
 import { cordon } from '../../simulator/kubernetes/cluster.ts';
 import { type Greeter, type Prober, startGreeter, startProber, type Try } from '../support/prober.ts';
-import { FIREWALL, NODE_PORT, type Routed } from './routed.ts';
+import { FIREWALL, type Routed } from './routed.ts';
+import { NODE_PORT } from './routed-objects.ts';
 
 /** Programs listen on it on every node, and no Service names it. */
 export const CLOSED_PORT = 30_443;

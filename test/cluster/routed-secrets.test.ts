@@ -1,0 +1,3 @@
+import { routedSecretScenarios } from '../e2e/routed-secrets.scenario.ts';
+
+routedSecretScenarios();

@@ -1,0 +1,3 @@
+import { routedSecretScenarios } from './routed-secrets.scenario.ts';
+
+routedSecretScenarios();
