@@ -1,0 +1,3 @@
+import { routedReleaseScenarios } from '../e2e/routed-release.scenario.ts';
+
+routedReleaseScenarios();

@@ -1,0 +1,3 @@
+import { routedReleaseScenarios } from './routed-release.scenario.ts';
+
+routedReleaseScenarios();
