@@ -56,6 +56,9 @@ export class ServiceFollower implements Follower {
   #concerned: { readonly nodes: ReadonlySet<string>; readonly pods: ReadonlySet<string> } | null = null;
   /** Nodes of the last fact. */
   #nodes: readonly string[] = [];
+  /** By node, the Pod of the last fact. Until the one that takes its place is seen, the node counts as listening as before: slices and Pods come by
+   *  watches of their own, and ports that were closed and opened again in between would cut connections. */
+  #backends: ReadonlyMap<string, ObservedBackend> = new Map();
 
   constructor(watches: ServiceWatches, news: FollowerNews, status: () => Json) {
     this.#watches = watches;
@@ -69,6 +72,7 @@ export class ServiceFollower implements Follower {
     if (isDeepStrictEqual(this.#watched?.ref, ref)) return;
     const before = this.#uses();
     this.#concerned = null;
+    this.#backends = new Map();
     this.#watched = ref.name !== '' && isNamespace(ref.namespace) ? this.#watch(ref) : null;
     this.#backing = null;
     this.#next = null;
@@ -85,12 +89,16 @@ export class ServiceFollower implements Follower {
     const present = [...named].sort().flatMap((name) => nodes.get(name)?.node ?? []);
     this.#concerned = { nodes: named, pods: podsOf(endpoints) };
     this.#nodes = present.map(({ name }) => name);
-    const backend = (pod: string): ObservedBackend | null => this.#backing?.pods.get(keyOf(ref.namespace, pod)) ?? null;
+    const before = this.#backends;
+    const backend = ({ node, pod }: SeenEndpoint): ObservedBackend | null =>
+      pod === '' ? null : (this.#backing?.pods.get(keyOf(ref.namespace, pod)) ?? before.get(node) ?? null);
+    const observed = service && observedService(service, endpoints, backend);
+    this.#backends = new Map((observed?.endpoints ?? []).flatMap(({ node, pod }) => (pod === null ? [] : [[node, pod]])));
     return {
       query: serviceQueryOf(ref.namespace, ref.name),
       nodes: present,
       pods: null,
-      service: service && observedService(service, endpoints, backend),
+      service: observed,
     };
   }
 

@@ -17,10 +17,10 @@ export const endpointsIn = (slices: readonly SeenSlice[]): readonly SeenEndpoint
 export const observedService = (
   { type, ports, selector }: SeenService,
   endpoints: readonly SeenEndpoint[],
-  backend: (pod: string) => ObservedBackend | null,
+  backend: (endpoint: SeenEndpoint) => ObservedBackend | null,
 ): ObservedService => ({
   type,
   hasSelector: selector !== null,
   ports,
-  endpoints: endpoints.map(({ node, pod, ready }): ObservedEndpoint => ({ node, ready, pod: pod === '' ? null : backend(pod) })),
+  endpoints: endpoints.map((endpoint): ObservedEndpoint => ({ node: endpoint.node, ready: endpoint.ready, pod: backend(endpoint) })),
 });

@@ -171,7 +171,7 @@ describe('the endpoints of a Service', () => {
   test('have their Pods as far as they are seen', () => {
     const service = { name: 'web', type: 'NodePort', ports: [], selector: 'app=web' };
     const x = { name: 'x', hostNetwork: true, ports: [] };
-    const known = (pod: string) => (pod === 'x' ? x : null);
+    const known = ({ pod }: { readonly pod: string }) => (pod === 'x' ? x : null);
     expect(observedService(service, [...expected, { node: 'c', pod: '', ready: true }], known)).toEqual({
       type: 'NodePort',
       hasSelector: true,

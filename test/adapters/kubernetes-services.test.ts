@@ -82,6 +82,28 @@ describe('a RoutedIP', () => {
     expect(onB?.pod).toMatchObject({ hostNetwork: true });
   });
 
+  test('is told that a node listens as before until the Pod is seen that takes the place of the former one', async () => {
+    const containers = [{ name: 'main', image: 'registry.example/app:1.0', ports: [{ name: 'http', containerPort: 8080, hostPort: 80 }] }];
+    const { simulator, seen } = await following((each) => {
+      addBackend(each, 'x', 'a', { containers });
+      each.store.create(WEB);
+      each.store.create(sliceObject('web-1', 'web', ['x@a']));
+      each.store.create(RIP);
+    });
+    const hostPorts = () => (seen.service()?.endpoints ?? []).map(({ node, pod }) => [node, pod?.name, pod?.ports[0]?.hostPort]);
+    expect(hostPorts()).toEqual([['a', 'x', 80]]);
+    setSlice(simulator, 'web-1', 'web', ['z@a', 'w@b']);
+    await waitFor('the endpoints', () => hostPorts().length === 2);
+    removeBackend(simulator, 'x');
+    expect(hostPorts()).toEqual([
+      ['a', 'x', 80],
+      ['b', undefined, undefined],
+    ]);
+    const other = containers.map((container) => ({ ...container, ports: [{ name: 'http', containerPort: 8080, hostPort: 81 }] }));
+    addBackend(simulator, 'z', 'a', { containers: other });
+    await waitFor('the new Pod', () => hostPorts()[0]?.[2] === 81);
+  });
+
   test('is told null for a Service that does not exist, its ports when it comes, and null when it is gone', async () => {
     const { seen, simulator } = await following((cluster) => void cluster.store.create(RIP));
     expect(seen.facts.get('rip')).toEqual({ query: serviceQueryOf('default', 'web'), nodes: [], pods: null, service: null });
@@ -115,8 +137,8 @@ describe('a RoutedIP', () => {
     await waitFor('what terminates is not ready', () => seen.endpoints() === 'x@a,y@b,!?@c');
     simulator.store.delete(refOf(sliceObject('web-2', 'web', [])));
     await waitFor('the slice is gone', () => seen.endpoints() === 'x@a,y@b');
-    removeBackend(simulator, 'y');
-    await waitFor('the Pod of y is gone', () => seen.endpoints() === 'x@a,?@b');
+    setSlice(simulator, 'web-1', 'web', ['x@a']);
+    await waitFor('y is gone', () => seen.endpoints() === 'x@a');
   });
 
   test('is told of an endpoint whose readiness is not known as ready, and of none without a node', async () => {
@@ -152,8 +174,9 @@ describe('a RoutedIP', () => {
     await waitFor('the node', () => seen.nodes('rip')?.join() === '!a,b');
     setSlice(simulator, 'web-1', 'web', ['!x@a', '!y@b']);
     await waitFor('the endpoint', () => seen.endpoints() === '!x@a,!y@b');
-    removeBackend(simulator, 'x');
-    await waitFor('the Pod', () => seen.endpoints() === '!?@a,!y@b');
+    addBackend(simulator, 'x2', 'a', { hostNetwork: true });
+    setSlice(simulator, 'web-1', 'web', ['!x2@a', '!y@b']);
+    await waitFor('the Pod', () => seen.endpoints() === '!x2@a,!y@b');
     simulator.store.patch(refOf(WEB), { spec: { ports: [{ port: 81, protocol: 'TCP' }] } });
     await waitFor('the Service', () => seen.service()?.ports[0]?.port === 81);
     expect(seen.told.slice(before)).toEqual(['fact rip', 'fact rip', 'fact rip', 'fact rip']);
@@ -262,7 +285,7 @@ describe('the watches of RoutedIPs', () => {
     setSlice(simulator, 'web-1', 'web', ['x@a', 'y@b', 'green@c']);
     await waitFor('the endpoints', () => seen.endpoints() === 'x@a,y@b,?@c');
     simulator.faults.clear();
-    await waitFor('the new Pods', () => seen.endpoints() === '?@a,?@b,green@c');
+    await waitFor('the new Pods', () => seen.endpoints() === 'x@a,y@b,green@c');
     await watching('pods');
   });
 
