@@ -1,11 +1,13 @@
 import type { FirewallContext } from '../machines/firewall.ts';
 import type { FirewallOwned } from '../machines/jobs.ts';
+import type { PoolContext } from '../machines/pool.ts';
 import type { PoolView } from '../machines/pool-view.ts';
+import { deferral, releaseEvent } from '../machines/routed-ip-events.ts';
 import { holderNodes, routedIPConditions, routedIPStatus } from '../machines/routed-ip-status.ts';
 import type { ActorId } from '../machines/types.ts';
 import type { ClusterEvent, HolderEffect, PoolProjection } from './ports/cluster.ts';
-import type { ActorRecord, Json } from './ports.ts';
-import { poolView } from './view.ts';
+import type { ActorRecord, Json, SavedTurn, Transition } from './ports.ts';
+import { addressView, poolView } from './view.ts';
 
 type Records = ReadonlyMap<ActorId, ActorRecord>;
 type RecordsOf = (cell: ActorId) => Records | null;
@@ -36,10 +38,28 @@ function ownedFor({ addresses }: PoolView, recordsOf: RecordsOf): Readonly<Recor
   );
 }
 
+const cellOf = (claimant: ActorId): ActorId => claimant.split('/', 3).join('/');
+
+/** What became of the addresses of a RoutedIP that is being deleted, of those that ended in the turn. */
+export function releaseEvents({ cell, transitions }: SavedTurn): readonly ClusterEvent[] {
+  const owner = transitions.find(({ actor }) => actor === cell)?.after?.snapshot.context as unknown as PoolContext | undefined;
+  if (!owner?.exposed || !owner.deleted) return [];
+  return transitions.flatMap(({ chart, before, after, events }) =>
+    chart === 'ip' && before && !after ? [releaseEvent(owner, addressView(before), events.at(-1) === 'RETIRE')] : [],
+  );
+}
+
+/** What RoutedIPs are to tell of a firewall that had to keep a rule of theirs. */
+export function deferralsOf({ before, after }: Transition): readonly { readonly cell: ActorId; readonly event: ClusterEvent }[] {
+  if (!before || !after) return [];
+  const found = deferral(before.snapshot.context as unknown as FirewallContext, after.snapshot.context as unknown as FirewallContext);
+  return found ? found.claimants.map((claimant) => ({ cell: cellOf(claimant), event: found.event })) : [];
+}
+
 /** The RoutedIPs that have claims on a firewall. */
 export function claimantsOf(record: ActorRecord | undefined): readonly ActorId[] {
   const { claims = {} } = (record?.snapshot.context ?? {}) as unknown as Partial<FirewallContext>;
-  return [...new Set(Object.keys(claims).map((actor) => actor.split('/', 3).join('/')))];
+  return [...new Set(Object.keys(claims).map(cellOf))];
 }
 
 /** Which nodes hold routed addresses, or are to; `complete` once every RoutedIP is known so well that no other node can. */

@@ -3,7 +3,7 @@ import type { AddressContext } from '../machines/ip.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { nodeEvents } from '../machines/node-status.ts';
 import type { PoolContext } from '../machines/pool.ts';
-import type { PoolView } from '../machines/pool-view.ts';
+import type { AddressView, PoolView } from '../machines/pool-view.ts';
 import { addressesIn } from '../machines/rebuild.ts';
 import { phaseOf } from '../machines/record-set.ts';
 import { recordSetConditions, recordSetEvents, recordSetStatus } from '../machines/record-set-status.ts';
@@ -13,8 +13,8 @@ import type { ActorId, Address, JobFailure } from '../machines/types.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterEvent, ClusterWriter } from './ports/cluster.ts';
 import type { ActorRecord, Clock, Json, Observer, SavedTurn, Transition } from './ports.ts';
-import { claimantsOf, holdersOf, routedIPProjection } from './project-routed-ips.ts';
-import { poolView, recordSetView, stateOf } from './view.ts';
+import { claimantsOf, deferralsOf, holdersOf, releaseEvents, routedIPProjection } from './project-routed-ips.ts';
+import { addressView, poolView, recordSetView } from './view.ts';
 
 /** Turns of one moment are shown as one. */
 const COALESCE_MS = 10;
@@ -69,6 +69,13 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, class
       );
   };
 
+  /** What is to be told of it by now: once. */
+  const taken = (cell: ActorId): readonly ClusterEvent[] => {
+    const told = events.get(cell) ?? [];
+    events.delete(cell);
+    return told;
+  };
+
   const show = (cell: ActorId) => {
     due.delete(cell);
     if (isRecordSet(cell)) showRecordSet(cell);
@@ -82,12 +89,13 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, class
     const records = recordsOf(cell);
     const view = records && poolView(cell, records, clock.now());
     if (view && isClearing(records.get(cell))) {
+      // Its status is written no more: what became of its address is told all the same.
+      for (const event of taken(cell)) void writer.announce(view.context.ref, event).catch(() => undefined);
       clear(cell, view.context);
       return;
     }
     if (!view || (view.context.spec === null && view.context.error === null) || view.state === 'Priming') return;
-    const told = events.get(cell) ?? [];
-    events.delete(cell);
+    const told = taken(cell);
     writer.project(routedIPProjection(view, recordsOf, told));
     showLater(cell, view);
   };
@@ -116,8 +124,7 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, class
     const records = recordsOf(cell);
     const view = records && recordSetView(cell, records);
     if (!view?.context.ref || phaseOf(view.context) === 'Priming') return;
-    const told = events.get(cell) ?? [];
-    events.delete(cell);
+    const told = taken(cell);
     writer.project({
       ref: view.context.ref,
       generation: view.context.generation,
@@ -142,8 +149,7 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, class
     const addresses = formerly.get(cell) ?? new Set(addressesIn(statusOf(cell)));
     for (const address of Object.keys(poolStatus(view).ips) as Address[]) addresses.add(address);
     formerly.set(cell, addresses);
-    const told = events.get(cell) ?? [];
-    events.delete(cell);
+    const told = taken(cell);
     writer.project({
       ref: view.context.ref,
       generation: view.context.generation,
@@ -184,15 +190,20 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, class
   /** What a RoutedIP shows of its firewalls may have changed. */
   const showClaimants = ({ transitions }: SavedTurn) => {
     for (const cell of claimantsOf(transitions.at(-1)?.after ?? undefined)) schedule(cell);
+    for (const { cell, event } of transitions.flatMap(deferralsOf)) tell(cell, [event]);
   };
 
   const noteTurn = (turn: SavedTurn) => {
     for (const { actor, after } of turn.transitions) noteOwner(turn.cell, actor, after !== null);
     if (forgetGone(turn)) return;
-    const told = turn.transitions.flatMap(eventsOf);
+    const told = [...turn.transitions.flatMap(eventsOf), ...releaseEvents(turn)];
     for (const event of told) if (isRoutedIP(turn.cell) && OF_JOBS.has(event.reason)) classToo(turn.cell, event);
-    events.set(turn.cell, [...(events.get(turn.cell) ?? []), ...told]);
-    schedule(turn.cell);
+    tell(turn.cell, told);
+  };
+
+  const tell = (cell: ActorId, told: readonly ClusterEvent[]) => {
+    events.set(cell, [...(events.get(cell) ?? []), ...told]);
+    schedule(cell);
   };
 
   return {
@@ -221,15 +232,18 @@ const isClearing = (record: ActorRecord | undefined): boolean => JSON.stringify(
 export function eventsOf({ chart, before, after }: Transition): readonly ClusterEvent[] {
   if (!after) return [];
   if (chart === 'dns-record-set') return recordSetEvents(before?.snapshot.context as never, after.snapshot.context as never);
-  if (chart === 'ip') return addressEvents(before?.snapshot.context as never, after.snapshot.context as never, after);
+  if (chart === 'ip') return addressEvents(before, after);
   if (chart !== 'pool') return [];
   const [was, is] = [before?.snapshot.context as never, after.snapshot.context as never];
   return [...poolEvents(was, is), ...nodeEvents(was, is), ...ownerEvents(was, is)];
 }
 
-function addressEvents(before: AddressContext | undefined, after: AddressContext, record: ActorRecord): readonly ClusterEvent[] {
-  const told = [assignedEvent(before, after), electedEvent(before, after), failedEvent(before, after, record), driftEvent(before, after)];
-  return [...told.filter((event) => event !== null), ...firewallEvents(before, after)];
+function addressEvents(former: ActorRecord | null, record: ActorRecord): readonly ClusterEvent[] {
+  const now = addressView(record);
+  const was = former && addressView(former);
+  const [before, after] = [was?.context, now.context];
+  const told = [assignedEvent(before, after), electedEvent(before, after), failedEvent(before, now), driftEvent(before, after)];
+  return [...told.filter((event) => event !== null), ...(was ? firewallEvents(was, now) : [])];
 }
 
 function assignedEvent(before: AddressContext | undefined, { address, assigned }: AddressContext): ClusterEvent | null {
@@ -243,12 +257,12 @@ function electedEvent(before: AddressContext | undefined, { address, assigned, e
   return { type: 'Normal', reason: 'NodeElected', action: 'Elect', message: `${elected.name} is to take ${address}` };
 }
 
-function failedEvent(before: AddressContext | undefined, after: AddressContext, record: ActorRecord): ClusterEvent | null {
-  const { address, failure, attempts, coolOffUntil } = after;
+function failedEvent(before: AddressContext | undefined, { context, state }: AddressView): ClusterEvent | null {
+  const { address, failure, attempts, coolOffUntil } = context;
   if (!failure || attempts === before?.attempts) return null;
   // Said once: what is tried from time to time until somebody gives other credentials is no news.
   if (failure.kind === 'Unauthorized' && before?.failure?.kind === 'Unauthorized') return null;
-  const waits = coolOffUntil !== null && stateOf(record.snapshot.value) === 'CoolOff';
+  const waits = coolOffUntil !== null && state === 'CoolOff';
   const wait = waits ? whenAgain(failure, coolOffUntil) : '';
   return { type: 'Warning', reason: failureReason(failure), action: 'Assign', message: `${address}: ${failure.message}${wait}` };
 }

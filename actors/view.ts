@@ -3,12 +3,17 @@ import type { PoolContext } from '../machines/pool.ts';
 import type { AddressView, PoolView } from '../machines/pool-view.ts';
 import type { RecordSetContext } from '../machines/record-set.ts';
 import type { RecordSetView } from '../machines/record-set-status.ts';
-
 import type { ActorId, Address } from '../machines/types.ts';
 import type { ActorRecord } from './ports.ts';
 
 /** The name of the outermost active state: `Stable` for `{ Stable: 'Holding' }`. */
 export const stateOf = (value: unknown): string => (typeof value === 'string' ? value : (Object.keys((value ?? {}) as object)[0] ?? ''));
+
+/** An address's record as decisions about status and Events read it. */
+export const addressView = ({ snapshot }: ActorRecord): AddressView => ({
+  state: stateOf(snapshot.value),
+  context: snapshot.context as unknown as AddressContext,
+});
 
 /** A pool's cell as decisions about status read it, at a time in ms since the epoch; null while it has no pool. */
 export function poolView(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>, at: number): PoolView | null {
@@ -21,8 +26,8 @@ export function poolView(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecor
     term = Math.max(term, record.term);
     if (record.chart === 'dns-record-set') recordSet = record.snapshot.context as unknown as RecordSetContext;
     if (record.chart !== 'ip') continue;
-    const context = record.snapshot.context as unknown as AddressContext;
-    addresses[context.address] = { state: stateOf(record.snapshot.value), context };
+    const shown = addressView(record);
+    addresses[shown.context.address] = shown;
   }
   return { state: stateOf(pool.snapshot.value), context: pool.snapshot.context as unknown as PoolContext, addresses, recordSet, term, at };
 }

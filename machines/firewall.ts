@@ -25,6 +25,8 @@ export interface FirewallContext {
   readonly byJobs: boolean;
   /** A claim has become less, and no pruning has ended since. */
   readonly hasShrunk: boolean;
+  /** Why a port of ours stays that nobody claims; null or absent when none does, and once the claims are others. */
+  readonly deferred?: string | null;
   readonly failure: JobFailure | null;
   readonly attempts: number;
 }
@@ -99,9 +101,10 @@ const mayRemove = ({ unheard }: FirewallContext): boolean => unheard.length === 
 /** Something of ours is open that nobody claims any more, or something of somebody else's that is not to be. */
 const hasLeftovers = (context: FirewallContext): boolean => {
   const { ports, nodes } = claimedIn(context);
-  const { owned } = context;
+  const { owned, deferred = null } = context;
   const isLess = context.byJobs && context.hasShrunk;
-  return owned.ports.some((port) => !ports.has(port)) || owned.nodes.some((node) => !nodes.has(node)) || isLess || isExclusive(context);
+  const hasPorts = deferred === null && owned.ports.some((port) => !ports.has(port));
+  return hasPorts || owned.nodes.some((node) => !nodes.has(node)) || isLess || isExclusive(context);
 };
 
 /** Those that wait for a pruning are answered at once when nothing has to be removed. */
@@ -169,6 +172,7 @@ export function noteClaim(context: FirewallContext, event: AnyFirewallEvent): Ne
     unheard: context.unheard.filter((id) => id !== claimant),
     byJobs,
     hasShrunk: context.hasShrunk || !isWithin(before, held),
+    ...(context.deferred && { deferred: null }),
   });
 }
 
@@ -249,7 +253,8 @@ export function opened(context: FirewallContext): Next {
 /** Everything unclaimed is closed as well; what was added meanwhile, nobody could: one job runs at a time. */
 export function pruned(context: FirewallContext, event: AnyFirewallEvent): Next {
   if (event.type !== 'xstate.done.actor.prune') return next(context);
-  return answer({ ...context, owned: event.output.owned }, current(context).filter(readyToPrune), 'PRUNED');
+  const { owned, deferred } = event.output;
+  return answer({ ...context, owned, ...(deferred !== null && { deferred }) }, current(context).filter(readyToPrune), 'PRUNED');
 }
 
 /** Nothing has to be removed. */

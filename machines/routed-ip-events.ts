@@ -1,7 +1,8 @@
-import type { AddressContext } from './ip.ts';
-import { confirmedHere } from './ip.ts';
+import type { FirewallContext } from './firewall.ts';
 import { opens } from './ip-firewall.ts';
 import type { Exposed, PoolContext } from './pool.ts';
+import type { AddressView } from './pool-view.ts';
+import type { ActorId } from './types.ts';
 
 /** What people hear of a RoutedIP besides what they hear of any address. */
 export interface RoutedIPEvent {
@@ -42,26 +43,50 @@ function addressEvents(before: PoolContext | undefined, after: PoolContext): rea
   if (!before) return [];
   const bound = after.exposed?.bound ?? null;
   const isFound = bound !== null && before.exposed?.bound === null && !after.created.includes(bound);
-  const gone = Object.keys(before.members).filter((address) => !Object.hasOwn(after.members, address));
-  return [
-    ...(isFound ? [{ type: 'Normal', reason: 'AddressFound', action: 'Find', message: `${bound} is used` } as const] : []),
-    ...(after.deleted ? gone.map((address) => released(after, address)) : []),
-  ];
+  return isFound ? [{ type: 'Normal', reason: 'AddressFound', action: 'Find', message: `${bound} is used` }] : [];
 }
 
-function released({ spec, created, exposed }: PoolContext, address: string): RoutedIPEvent {
-  const isDeleted = spec?.exposes?.reclaim === 'Delete' && ((created as readonly string[]).includes(address) || exposed?.deleteAdopted);
-  return isDeleted
-    ? { type: 'Normal', reason: 'Released', action: 'Release', message: `${address} was deleted at the provider` }
-    : { type: 'Normal', reason: 'Retained', action: 'Release', message: `${address} stays where it is` };
+/** What became of an address whose RoutedIP is deleted. `atOnce`: it ended the moment it was told to, with nothing awaited. */
+export function releaseEvent({ spec, exposed }: PoolContext, { context, state }: AddressView, atOnce: boolean): RoutedIPEvent {
+  const { address, origin, claimed, inDoubtUntil } = context;
+  const goes = spec?.exposes?.reclaim === 'Delete' && (origin === 'Created' || exposed?.deleteAdopted === true);
+  const action = 'Release';
+  if (atOnce && (goes || claimed.length > 0 || inDoubtUntil !== null || state === 'Assigning')) {
+    const message = `${address} was let go by force: what is left of it at the provider, and in its firewall, is yours to remove`;
+    return { type: 'Warning', reason: 'Released', action, message };
+  }
+  return goes
+    ? { type: 'Normal', reason: 'Released', action, message: `${address} was deleted at the provider` }
+    : { type: 'Normal', reason: 'Retained', action, message: `${address} stays where it is` };
 }
 
-/** Of the address's part in a turn. */
-export function firewallEvents(before: AddressContext | undefined, after: AddressContext): readonly RoutedIPEvent[] {
-  if (!before || !opens(after) || !confirmedHere(after)) return [];
-  const isOpened = after.claimed.some((firewall) => !before.claimed.includes(firewall));
-  const name = after.policy.firewall?.split('/').slice(2).join('/') ?? '';
-  return isOpened
-    ? [{ type: 'Normal', reason: 'FirewallOpened', action: 'OpenFirewall', message: `ports of ${after.address} are open in ${name}` }]
-    : [];
+const OPENED: ReadonlySet<string> = new Set(['Assigning', 'Pruning', 'Stable']);
+const nameOf = (firewall: ActorId): string => firewall.split('/').slice(2).join('/');
+
+/** Of the address's part in a turn: its firewall said that its ports are open, or that nothing more is open for it than has to be. */
+export function firewallEvents(before: AddressView, after: AddressView): readonly RoutedIPEvent[] {
+  const { address, policy, claimed, epoch, assigned } = after.context;
+  const isOpened = before.state === 'FirewallOpening' && OPENED.has(after.state) && epoch === before.context.epoch && opens(after.context);
+  if (isOpened && policy.firewall !== null) {
+    const message = `ports of ${address} are open in ${nameOf(policy.firewall)}`;
+    return [{ type: 'Normal', reason: 'FirewallOpened', action: 'OpenFirewall', message }];
+  }
+  if (before.state !== 'Pruning' || !assigned) return [];
+  const left = before.context.claimed.filter((firewall) => !claimed.includes(firewall)).map(nameOf);
+  const former = before.context.previous.map(({ name }) => name);
+  if (left.length > 0) return [pruned(`nothing is open for ${address} in ${left.join(', ')} any more`)];
+  return after.state === 'Stable' && former.length > 0 ? [pruned(`nothing is open for ${address} on ${former.join(', ')} any more`)] : [];
+}
+
+const pruned = (message: string): RoutedIPEvent => ({ type: 'Normal', reason: 'Pruned', action: 'Prune', message });
+
+/** Who was told in a turn of a firewall that nothing is left of what they claimed, although its last rule had to stay. */
+export function deferral(
+  before: FirewallContext,
+  after: FirewallContext,
+): { readonly claimants: readonly ActorId[]; readonly event: RoutedIPEvent } | null {
+  const { deferred, waiting } = after;
+  if (!deferred) return null;
+  const claimants = Object.keys(before.waiting).filter((claimant) => !Object.hasOwn(waiting, claimant));
+  return { claimants, event: { type: 'Warning', reason: 'PruneDeferred', action: 'Prune', message: deferred } };
 }

@@ -139,7 +139,10 @@ export class KubernetesWriter implements ClusterWriter {
 
   async announce(owner: ObjectRef, event: ClusterEvent): Promise<void> {
     const pool = keyOf(owner.namespace, owner.name);
-    this.#options.log.warn('announces', { pool, reason: event.reason, message: event.message });
+    const { log } = this.#options;
+    const fields = { pool, reason: event.reason, message: event.message };
+    if (event.type === 'Warning') log.warn('announces', fields);
+    else log.info('announces', fields);
     await this.#events.announce(owner, event);
   }
 

@@ -100,7 +100,9 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
   'a pruning that is over has nothing left to do': ({ before, event, after }) => {
     const context = contextOf(after);
     const isAgain = event.type === 'xstate.done.actor.prune' && after.invoking.has('prune');
-    return !isAgain || contextOf(before).hasShrunk || !covers(claimedIn(context), context.owned);
+    if (!isAgain || contextOf(before).hasShrunk) return true;
+    const keepsOne = Boolean(context.deferred) && Object.keys(context.waiting).length === 0;
+    return !keepsOne && !covers(claimedIn(context), context.owned);
   },
 
   'while it opens a claimant keeps what it had': ({ before, event, after }) => {
@@ -119,8 +121,9 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
     return unheard.length > 0 && Object.values(waiting).every(({ mode, isOpen }) => mode === 'prune' && isOpen);
   },
 
-  'what is left of ours is removed at last, with nobody waiting for it': ({ after }) => {
+  'what is left of ours is removed at last, with nobody waiting for it, but for the last rule': ({ after }) => {
     const context = contextOf(after);
+    if (context.deferred && context.owned.ports.length > 0 && covers(claimedIn(context), { ...context.owned, ports: [] })) return true;
     if (context.unheard.length > 0 || covers(claimedIn(context), context.owned)) return true;
     return after.invoking.size > 0 || after.snapshot.value === 'Resting';
   },

@@ -106,7 +106,7 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     spoil: state('Idle', (config) => ({ ...config, always: [] })),
     events: [words.webOpens],
   },
-  'what is left of ours is removed at last, with nobody waiting for it': {
+  'what is left of ours is removed at last, with nobody waiting for it, but for the last rule': {
     mutation: 'what nobody waits for is left',
     spoil: guard<Context>(
       'mustPrune',
