@@ -3,7 +3,7 @@
 import { createDetail } from './detail.js';
 import { byId, element } from './dom.js';
 import { get, listen } from './live.js';
-import { counted, kindOf, listed, outerState } from './rows.js';
+import { counted, kindOf, listed, outerState, ownerOf } from './rows.js';
 import { createTable } from './table.js';
 import { clock, span, toneOf } from './text.js';
 
@@ -27,6 +27,13 @@ const selected = () => decodeURIComponent(location.hash.slice(1));
 const detail = createDetail({ now });
 const table = createTable({ now, select: (actor) => location.replace(`#${encodeURIComponent(actor)}`) });
 
+const NOTHING_YET = {
+  addresses: 'No addresses yet.\nApply a FloatingIPPool or a RoutedIP and they show up here.',
+  pools: 'No pools yet.\nApply a FloatingIPPool and it shows up here.',
+  routed: 'No RoutedIPs yet.\nApply a class and a RoutedIP and it shows up here.',
+  others: 'Nothing here yet.',
+};
+
 let painting = false;
 /** Many changes in one frame are painted once. */
 function paint() {
@@ -44,17 +51,19 @@ function paintFilters() {
   const kinds = /** @type {const} */ ([
     ['addresses', 'Addresses'],
     ['pools', 'Pools'],
+    ['routed', 'RoutedIPs'],
     ['others', 'Other'],
   ]);
   byId('kinds').replaceChildren(
     ...kinds.map(([kind, text]) => toggle(text, view.kind === kind, () => Object.assign(view, { kind, state: '' }))),
   );
 
-  const pools = [...new Set([...rows.values()].map(({ pool }) => pool).filter(Boolean))].sort();
+  const pools = [...new Set([...rows.values()].map(ownerOf).filter(Boolean))].sort();
   const chooser = /** @type {HTMLSelectElement} */ (byId('pool'));
   const options = ['', ...pools];
   if (chooser.options.length !== options.length || options.some((pool, index) => chooser.options[index]?.value !== pool)) {
-    chooser.replaceChildren(...options.map((pool) => new Option(pool || 'every pool', pool)));
+    const all = pools.some((pool) => pool.startsWith('RoutedIP ')) ? 'any pool, RoutedIP' : 'every pool';
+    chooser.replaceChildren(...options.map((pool) => new Option(pool || all, pool)));
     chooser.value = pools.includes(view.pool) ? view.pool : '';
     view.pool = chooser.value;
   }
@@ -77,7 +86,7 @@ function paintFilters() {
 function emptyText() {
   if (head && !head.leading) return 'This replica runs no actors: it is not the leader.';
   if ([...rows.values()].some((row) => kindOf(row) === view.kind)) return 'Nothing matches the filter.';
-  return view.kind === 'addresses' ? 'No addresses yet.\nApply a FloatingIPPool and they show up here.' : 'Nothing here yet.';
+  return NOTHING_YET[view.kind];
 }
 
 /** @param {string} state @param {number} count @param {string} tone */

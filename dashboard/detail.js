@@ -133,8 +133,10 @@ function showTitle(actor, now) {
 }
 
 /** @param {Row} row @param {number} now */
-const factsOf = ({ pool, node, since }, now) =>
-  [pool && `pool ${pool}`, node && `on ${node}`, since !== null && `for ${span(now - since)}`].filter(Boolean).join('  ·  ');
+const factsOf = ({ pool, isRouted, node, ports, since }, now) =>
+  [pool && `${isRouted ? 'RoutedIP' : 'pool'} ${pool}`, node && `on ${node}`, ports, since !== null && `for ${span(now - since)}`]
+    .filter(Boolean)
+    .join('  ·  ');
 
 /** @param {Row | null} row @param {number} now */
 function waitingList(row, now) {

@@ -3,17 +3,22 @@
 import { toneOf } from './text.js';
 
 /** @typedef {import('./types.js').Row} Row */
-/** @typedef {'addresses' | 'pools' | 'others'} Kind */
+/** @typedef {'addresses' | 'pools' | 'routed' | 'others'} Kind */
 /** @typedef {'state' | 'name' | 'node' | 'since'} SortKey */
 /** @typedef {{ kind: Kind, text: string, pool: string, state: string, sort: SortKey, descending: boolean }} View */
 
 const TONES = ['trouble', 'busy', 'wait', 'ok', 'done'];
 
 /** @param {Row} row @returns {Kind} */
-export function kindOf({ chart }) {
+export function kindOf({ chart, isRouted }) {
   if (chart === 'ip') return 'addresses';
-  return chart === 'pool' ? 'pools' : 'others';
+  if (chart !== 'pool') return 'others';
+  return isRouted ? 'routed' : 'pools';
 }
+
+/** To what a row belongs, as it is chosen by: a pool and a RoutedIP may have one name. Empty for nothing.
+ * @param {Row} row */
+export const ownerOf = ({ pool, isRouted }) => (isRouted ? `RoutedIP ${pool}` : pool);
 
 /** The outermost state, by which rows are counted.
  * @param {Row} row */
@@ -31,12 +36,13 @@ export function listed(rows, view) {
 export function counted(rows, view) {
   const words = view.text.toLowerCase().split(/\s+/).filter(Boolean);
   return [...rows].filter(
-    (row) => kindOf(row) === view.kind && (view.pool === '' || row.pool === view.pool) && words.every((word) => textOf(row).includes(word)),
+    (row) =>
+      kindOf(row) === view.kind && (view.pool === '' || ownerOf(row) === view.pool) && words.every((word) => textOf(row).includes(word)),
   );
 }
 
 /** @param {Row} row */
-const textOf = ({ name, pool, state, node, reason, message }) => [name, pool, state, node, reason, message].join(' ').toLowerCase();
+const textOf = (row) => [row.name, ownerOf(row), row.state, row.node, row.ports, row.reason, row.message].join(' ').toLowerCase();
 
 /** @param {Row} a @param {Row} b @param {SortKey} key */
 function compare(a, b, key) {

@@ -30,7 +30,7 @@ export function createTable({ now, select }) {
     const line = element('div', 'row', [
       cell([element('div', 'mono', [row.name]), element('div', 'second', [row.pool || row.chart])]),
       cell([element('div', '', [badge(row, outerState(row))]), second(waitsFor(row, now()) || innerState(row.state))]),
-      cell([element('div', 'mono', [row.node || '—']), second(row.reason, 'why', row.message)]),
+      cell([element('div', 'mono', [row.node || '—']), row.reason ? second(row.reason, 'why', row.message) : second(row.ports)]),
       cell([element('div', 'mono', [row.since === null ? '—' : span(now() - row.since)]), second(tries(row))], 'right'),
     ]);
     line.style.top = `${index * ROW_HEIGHT}px`;

@@ -6,7 +6,7 @@
 
 /** One actor as the table shows it.
  * @typedef {{
- *   actor: string, chart: string, name: string, pool: string, state: string, node: string, since: number | null,
+ *   actor: string, chart: string, name: string, pool: string, isRouted: boolean, state: string, node: string, ports: string, since: number | null,
  *   waiting: readonly Waiting[], reason: string, message: string, attempts: number, version: number,
  * }} Row */
 

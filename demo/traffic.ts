@@ -45,7 +45,7 @@ interface Probed {
 }
 
 const EVERY_MS = 10;
-const EVERY_MS_AT_REST = 500;
+const EVERY_MS_AT_REST = 200;
 /** Long enough that only what hangs is given up. */
 const GIVE_UP_MS = 2_000;
 

@@ -8,10 +8,14 @@ export interface Row {
   readonly name: string;
   /** `namespace/name` of the pool or the RoutedIP, empty outside of one. */
   readonly pool: string;
+  /** Whether that is a RoutedIP. */
+  readonly isRouted: boolean;
   /** `Unassigned.Waiting`; parallel regions in order with `|` between. */
   readonly state: string;
-  /** Name of the node that was granted, else of the one that is confirmed. */
+  /** Name of the node that was granted, else of the one that is confirmed. Of a RoutedIP where its address is, of a firewall all nodes that are claimed. */
   readonly node: string;
+  /** Ports that are wanted there, `tcp/80 tcp/443`; empty where no firewall is touched. */
+  readonly ports: string;
   /** When the state was entered, ms since the epoch; null when that was longer ago than anybody knows. */
   readonly since: number | null;
   readonly waiting: readonly { readonly id: string; readonly commandId: string; readonly dueAt: number | null }[];
@@ -27,13 +31,16 @@ export interface Row {
 export function rowOf(actor: string, record: ActorRecord, since: number | null): Row {
   const context = fieldsOf(record.snapshot.context);
   const failure = failureOf(context);
+  const claims = Object.values(fieldsOf(context.claims)).map((claim) => fieldsOf(claim));
   return {
     actor,
     chart: record.chart,
     name: textOf(context.address) || lastSegment(actor),
     pool: /^(?:pool|rip)\/([^/]+\/[^/]+)/.exec(actor)?.[1] ?? '',
+    isRouted: actor.startsWith('rip/'),
     state: statePath(record.snapshot.value),
-    node: textOf(fieldsOf(context.elected).name) || textOf(fieldsOf(context.assigned).name),
+    node: nodeOf(actor, context, claims),
+    ports: portsOf(context, claims),
     since,
     waiting: Object.entries(record.waiting).map(([id, { commandId, dueAt }]) => ({ id, commandId, dueAt: dueAt ?? null })),
     reason: failure.reason,
@@ -52,13 +59,35 @@ export function statePath(value: Json): string {
     .join('|');
 }
 
+function nodeOf(actor: string, context: Fields, claims: readonly Fields[]): string {
+  const held = nameOf(context.elected) || nameOf(context.assigned);
+  if (held !== '') return held;
+  // A pool has many addresses; a RoutedIP has one.
+  const members = actor.startsWith('rip/') ? Object.values(fieldsOf(context.members)) : [];
+  const claimed = claims.flatMap(({ nodes }) => (Array.isArray(nodes) ? nodes : []));
+  return sorted([...members.map((member) => nameOf(fieldsOf(member).node)), ...claimed.map(nameOf)]).join(', ');
+}
+
+function portsOf(context: Fields, claims: readonly Fields[]): string {
+  const policies = [context.policy, fieldsOf(context.exposed).policy].map(fieldsOf).filter(({ firewall }) => textOf(firewall) !== '');
+  return sorted([...policies, ...claims].flatMap(({ ports }) => (Array.isArray(ports) ? ports.map(textOf) : []))).join(' ');
+}
+
+const nameOf = (value: Json | undefined): string => textOf(fieldsOf(value).name);
+const sorted = (texts: readonly string[]): readonly string[] =>
+  [...new Set(texts)].filter((text) => text !== '').sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+
 function failureOf(context: Fields): { readonly reason: string; readonly message: string } {
   // Of an address or a zone; of a pool's creation; of a record set.
   for (const failure of [context.failure, fieldsOf(context.acquiring).failure, fieldsOf(context.outcome).failure].map(fieldsOf)) {
     if (textOf(failure.kind) !== '') return { reason: textOf(failure.kind), message: textOf(failure.message) };
   }
+  const { reason, policyError, trouble } = fieldsOf(context.exposed);
   const error = textOf(context.error);
-  return error === '' ? { reason: '', message: '' } : { reason: 'Invalid', message: error };
+  if (error !== '') return { reason: textOf(reason) || 'Invalid', message: error };
+  // Of a RoutedIP: its class, which goes on as it was, and its Service.
+  if (textOf(policyError) !== '') return { reason: 'Invalid', message: textOf(policyError) };
+  return { reason: textOf(fieldsOf(trouble).reason), message: textOf(fieldsOf(trouble).message) };
 }
 
 type Fields = Readonly<Record<string, Json | undefined>>;

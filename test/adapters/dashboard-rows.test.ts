@@ -29,8 +29,10 @@ describe('the row of an address', () => {
       chart: 'ip',
       name: '203.0.113.7',
       pool: 'default/ingress',
+      isRouted: false,
       state: 'CoolOff',
       node: 'node-b',
+      ports: '',
       since: 1_000,
       waiting: [
         { id: 'xstate.after.coolOff.ip.CoolOff', commandId: 'c.1', dueAt: 5_000 },
@@ -46,6 +48,61 @@ describe('the row of an address', () => {
   test('names the node that holds it when none is granted', () => {
     const context = { address: '203.0.113.7', elected: null, assigned: { name: 'node-a', providerID: 'digitalocean://1' } };
     expect(rowOf(ADDRESS, record({ Unassigned: 'Waiting' }, context), null)).toMatchObject({ node: 'node-a', state: 'Unassigned.Waiting' });
+  });
+});
+
+describe('the row of a RoutedIP', () => {
+  const ROUTED = 'rip/default/shop';
+  const policy = { firewall: 'firewall/digitalocean/edge', ports: ['tcp/443', 'tcp/80'] };
+  const pool = (context: { readonly [key: string]: Json }) => rowOf(ROUTED, record({ Serving: 'Open' }, context, { chart: 'pool' }), null);
+
+  test('shows on which node its address is, and the ports that are to be open there', () => {
+    const members = { '203.0.113.7': { node: { name: 'node-a', providerID: 'digitalocean://1' } } };
+    const row = pool({ error: null, members, exposed: { reason: null, policyError: null, trouble: null, policy } });
+    expect(row).toMatchObject({ name: 'shop', pool: 'default/shop', isRouted: true, node: 'node-a', ports: 'tcp/80 tcp/443', reason: '' });
+    const address = rowOf(
+      `${ROUTED}/ip/203.0.113.7`,
+      record('Stable', { address: '203.0.113.7', elected: { name: 'node-a' }, policy }),
+      null,
+    );
+    expect(address).toMatchObject({ name: '203.0.113.7', pool: 'default/shop', isRouted: true, node: 'node-a', ports: 'tcp/80 tcp/443' });
+  });
+
+  test('shows no ports where no firewall is touched, and no nodes of a pool, which has many', () => {
+    const members = { '203.0.113.7': { node: { name: 'node-a' } } };
+    const bare = { ...policy, firewall: null };
+    expect(pool({ members, exposed: { policy: bare } })).toMatchObject({ node: 'node-a', ports: '' });
+    expect(rowOf('pool/default/ingress', record({ Serving: 'Open' }, { members }, { chart: 'pool' }), null).node).toBe('');
+  });
+
+  test('says why it is not served: its spec, its class, its Service', () => {
+    const exposed = (change: { readonly [key: string]: Json }) => ({
+      exposed: { reason: null, policyError: null, trouble: null, ...change },
+    });
+    expect(pool({ error: 'there is no class x', ...exposed({ reason: 'ClassNotFound' }) })).toMatchObject({
+      reason: 'ClassNotFound',
+      message: 'there is no class x',
+    });
+    expect(pool(exposed({ policyError: 'region is missing' }))).toMatchObject({ reason: 'Invalid', message: 'region is missing' });
+    const trouble = { reason: 'ServiceNotFound', message: 'there is no Service shop' };
+    expect(pool(exposed({ trouble }))).toMatchObject(trouble);
+  });
+});
+
+describe('the row of a firewall', () => {
+  test('shows what is claimed of it, by all RoutedIPs that share it', () => {
+    const claims = {
+      'rip/default/shop/ip/203.0.113.7': { nodes: [{ name: 'node-10' }, { name: 'node-9' }], ports: ['tcp/80'] },
+      'rip/default/mail/ip/203.0.113.8': { nodes: [{ name: 'node-9' }], ports: ['tcp/25', 'tcp/80'] },
+    };
+    const row = rowOf('firewall/digitalocean/edge', record('Idle', { claims, firewall: 'edge' }, { chart: 'firewall' }), null);
+    expect(row).toMatchObject({ name: 'edge', pool: '', isRouted: false, node: 'node-9, node-10', ports: 'tcp/25 tcp/80', reason: '' });
+  });
+
+  test('shows why it cannot be changed, and nothing while nothing is claimed', () => {
+    const failure = { kind: 'NotFound', message: 'find the firewall edge: there is none' };
+    const row = rowOf('firewall/digitalocean/edge', record('Idle', { claims: {}, failure }, { chart: 'firewall' }), null);
+    expect(row).toMatchObject({ node: '', ports: '', reason: 'NotFound', message: failure.message });
   });
 });
 

@@ -75,8 +75,10 @@ const row = (name: string, change: Partial<Row> = {}): Row => ({
   chart: 'ip',
   name,
   pool: 'default/ingress',
+  isRouted: false,
   state: 'Stable',
   node: 'node-a',
+  ports: '',
   since: null,
   waiting: [],
   reason: '',
@@ -112,6 +114,21 @@ describe('the table', () => {
     expect(names({ kind: 'pools' })).toEqual(['ingress']);
     expect(names({ text: 'RATE 203.0' })).toEqual(['203.0.113.3']);
     expect(names({ text: 'nothing like this' })).toEqual([]);
+  });
+
+  test('tells a RoutedIP from a pool of the same name, and finds rows by their ports', () => {
+    const routed = { pool: 'default/ingress', isRouted: true, ports: 'tcp/443' };
+    const all = [
+      ...rows,
+      row('203.0.113.7', routed),
+      row('ingress', { ...routed, chart: 'pool' }),
+      row('edge', { chart: 'firewall', pool: '' }),
+    ];
+    const found = (change: Partial<View>) => listed(all, { ...view, ...change }).map(({ name }) => name);
+    expect(found({ pool: 'RoutedIP default/ingress' })).toEqual(['203.0.113.7']);
+    expect(found({ pool: 'default/ingress' })).not.toContain('203.0.113.7');
+    expect([found({ kind: 'pools' }), found({ kind: 'routed' }), found({ kind: 'others' })]).toEqual([['ingress'], ['ingress'], ['edge']]);
+    expect(found({ text: 'tcp/443' })).toEqual(['203.0.113.7']);
   });
 
   test('sorts by what is asked for, both ways', () => {

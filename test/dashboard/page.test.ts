@@ -120,6 +120,34 @@ describe('the page in a browser', () => {
     expect(await textOf('#empty')).toBe('Nothing matches the filter.');
   });
 
+  test('lists RoutedIPs beside the pools, and the firewalls with what is claimed of them', async () => {
+    const policy = { firewall: 'firewall/digitalocean/edge', ports: ['tcp/80'] };
+    const node = { name: 'web-1', providerID: 'digitalocean://7' };
+    world.put('pool', 'rip/default/shop', {
+      to: { Serving: 'Open' },
+      context: { members: { '192.0.2.1': { node } }, exposed: { policy } },
+    });
+    world.put('ip', 'rip/default/shop/ip/192.0.2.1', { to: 'Stable', context: { address: '192.0.2.1', assigned: node, policy } });
+    const claims = { 'rip/default/shop/ip/192.0.2.1': { nodes: [node], ports: ['tcp/80'] } };
+    world.put('firewall', 'firewall/digitalocean/edge', { to: 'Idle', context: { claims } });
+    await show();
+    await page.selectOption('#pool', 'RoutedIP default/shop');
+    await page.waitForFunction(() => document.querySelectorAll('.row').length === 1);
+    for (const part of ['192.0.2.1', 'default/shop', 'web-1', 'tcp/80']) expect(await textOf('.row')).toContain(part);
+    await page.locator('.row').click();
+    await page.waitForFunction(() => document.querySelector('#title')?.textContent?.includes('RoutedIP default/shop'));
+    const tab = (name: string) => page.locator('#kinds').getByText(name, { exact: true }).click();
+    await tab('RoutedIPs');
+    await page.waitForFunction(() => document.querySelector('.row .mono')?.textContent === 'shop');
+    expect(await page.locator('.row').count()).toBe(1);
+    expect(await textOf('.row')).toMatch(/Serving[\s\S]+web-1[\s\S]+tcp\/80/);
+    await page.selectOption('#pool', '');
+    await tab('Other');
+    await page.waitForFunction(() => document.querySelector('.row .mono')?.textContent === 'edge');
+    expect(await textOf('.row')).toMatch(/edge\s+firewall\s+Idle[\s\S]+web-1\s+tcp\/80/);
+    expect(complaints).toEqual([]);
+  });
+
   test('shows another address when it is chosen, by mouse and by keyboard', async () => {
     await show();
     await page.locator('.row').nth(3).click();
