@@ -112,6 +112,11 @@ function accountIn(object: PolicyObject, raw: Readonly<Record<string, unknown>>,
 }
 
 function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, operatorNamespace: string): Policy {
+  const group = text(raw.ipGroup, 'spec.ipGroup');
+  // Addresses created at the provider instead would cost money that nobody asked to spend.
+  if (group !== '') throw new Unsupported(`ipGroup is "${group}", and addresses are not taken from an IPGroup yet: leave it out`);
+  const election = text(raw.electionPolicy, 'spec.electionPolicy');
+  if (election !== '' && election !== 'Youngest') refuse('electionPolicy must be Youngest');
   return {
     ...accountIn(object, raw, operatorNamespace),
     region: text(raw.region, 'spec.region'),
