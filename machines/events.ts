@@ -209,11 +209,15 @@ export interface Claim extends Timed {
 export interface Opened extends Timed {
   readonly type: 'OPENED';
   readonly claimId: string;
+  /** What others have open in the same firewall, and therefore also on the node, as texts of ports; absent for nothing. */
+  readonly also?: readonly string[];
 }
 
 export interface Pruned extends Timed {
   readonly type: 'PRUNED';
   readonly claimId: string;
+  /** Why something that nobody claims was left in place; absent when nothing was. */
+  readonly deferred?: string;
 }
 
 export interface Refused extends Timed {

@@ -86,7 +86,7 @@ export const firewallMachine = (settings: FirewallSettings) => {
           invoke: {
             src: 'openFirewall',
             id: 'open',
-            input: ({ context }) => firewall.firewallInput(context),
+            input: ({ context }) => firewall.openInput(context),
             onDone: { target: 'Idle', actions: 'opened' },
             onError: { target: 'Idle', actions: 'refuse' },
           },
@@ -98,7 +98,7 @@ export const firewallMachine = (settings: FirewallSettings) => {
           invoke: {
             src: 'prune',
             id: 'prune',
-            input: ({ context }) => firewall.firewallInput(context),
+            input: ({ context }) => firewall.pruneInput(context),
             onDone: { target: 'Idle', actions: 'pruned' },
             onError: { target: 'Idle', actions: ['refuse', 'leavePruning'] },
           },

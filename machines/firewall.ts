@@ -1,8 +1,9 @@
 import { type BackoffTables, backoffMs } from './backoff.ts';
-import type { Claim, Decision, Effect } from './events.ts';
+import type { Claim, Decision, Effect, Opened, Pruned, Refused } from './events.ts';
+import { alsoOpen, type Held, heldAfter, isWithin, needs, unionOf } from './firewall-claims.ts';
 import type { FindFirewallInput, FirewallChange, FirewallFound, FirewallInput, FirewallOwned } from './jobs.ts';
 import { parsePort } from './port.ts';
-import type { ActorId, Address, JobFailure, NodeRef, PortClaim, ProviderID } from './types.ts';
+import type { ActorId, Address, JobFailure, NodeRef, PortClaim } from './types.ts';
 
 /** What a provider's firewall remembers: who claims what of it, and what of it is ours. */
 export interface FirewallContext {
@@ -27,17 +28,10 @@ export interface FirewallContext {
   readonly hasShrunk: boolean;
   /** Why a port of ours stays that nobody claims; null or absent when none does, and once the claims are others. */
   readonly deferred?: string | null;
+  /** Claimants for whom the provider did not take all: until they claim again nothing is tried for them, and nothing of theirs is removed. */
+  readonly refused?: readonly ActorId[];
   readonly failure: JobFailure | null;
   readonly attempts: number;
-}
-
-export interface Held {
-  /** The nodes on which the ports are needed. Grows while the address moves, shrinks when it prunes. */
-  readonly nodes: readonly NodeRef[];
-  readonly ports: readonly string[];
-  readonly exclusive: boolean;
-  /** It was told that all of this is open. */
-  readonly isOpen: boolean;
 }
 
 export interface Ask {
@@ -132,17 +126,15 @@ const readyToPrune = ({ mode, isOpen: opened }: Ask): boolean => mode === 'prune
 const isExclusive = ({ claims }: FirewallContext): boolean => Object.values(claims).some(({ exclusive }) => exclusive);
 
 /** All that is claimed by anybody. */
-function claimedIn({ claims }: FirewallContext): { readonly ports: ReadonlySet<string>; readonly nodes: ReadonlySet<ProviderID> } {
-  const held = Object.values(claims);
-  return {
-    ports: new Set(held.flatMap(({ ports }) => ports)),
-    nodes: new Set(held.flatMap(({ nodes }) => nodes.map(({ providerID }) => providerID))),
-  };
-}
+const claimedIn = ({ claims }: FirewallContext): ReturnType<typeof unionOf> => unionOf(Object.values(claims));
 
-/** What is claimed and was not there when it was looked for. */
+/** Claims for which something may be added: not those that were refused and are not made anew. */
+const openable = ({ claims, refused = [] }: FirewallContext): readonly Held[] =>
+  Object.entries(claims).flatMap(([claimant, held]) => (refused.includes(claimant) ? [] : [held]));
+
+/** What is to be there and was not when it was looked for. */
 function missing(context: FirewallContext): FirewallOwned {
-  const { ports, nodes } = claimedIn(context);
+  const { ports, nodes } = unionOf(openable(context));
   const { found } = context;
   return {
     ports: [...ports].filter((port) => !found?.ports.includes(port)).sort(),
@@ -173,29 +165,19 @@ export function noteClaim(context: FirewallContext, event: AnyFirewallEvent): Ne
     byJobs,
     hasShrunk: context.hasShrunk || !isWithin(before, held),
     ...(context.deferred && { deferred: null }),
+    ...(context.refused && { refused: context.refused.filter((id) => id !== claimant) }),
   });
 }
 
-/** What the claimant has from now on; null for nothing. Only what it was told to be open counts as open. */
-function heldAfter(before: Held | undefined, { node, ports, mode, exclusive = false }: Claim): Held | null {
-  const kept = mode === 'open' ? (before?.nodes ?? []).filter(({ name }) => name !== node?.name) : [];
-  const nodes = node ? [...kept, node] : kept;
-  const open = mode === 'open' ? [...new Set([...(before?.ports ?? []), ...ports])].sort() : ports;
-  if (nodes.length === 0 || open.length === 0) return null;
-  const held: Held = { nodes, ports: open, exclusive, isOpen: false };
-  return { ...held, isOpen: before?.isOpen === true && isWithin(held, before) };
-}
-
-/** Everything that `some` holds is held in `all`, too. */
-const isWithin = (some: Held | null | undefined, all: Held | null | undefined): boolean =>
-  (some?.nodes ?? []).every(({ name, providerID }) => all?.nodes.some((node) => node.name === name && node.providerID === providerID)) &&
-  (some?.ports ?? []).every((port) => all?.ports.includes(port));
-
 export const lookInput = ({ provider, firewall }: FirewallContext): FindFirewallInput => ({ provider, firewall });
 
-/** The union of all claims, as the job is told it. */
-export function firewallInput({ provider, firewall, claims, owned, working, found, attempts }: FirewallContext): FirewallInput {
-  const held = Object.values(claims);
+/** The union of all claims, as a job that removes is told it. */
+export const pruneInput = (context: FirewallContext): FirewallInput => jobInput(context, Object.values(context.claims));
+
+/** The union of the claims for which something may be added. */
+export const openInput = (context: FirewallContext): FirewallInput => jobInput(context, openable(context));
+
+function jobInput({ provider, firewall, owned, working, found, attempts }: FirewallContext, held: readonly Held[]): FirewallInput {
   const union = held.flatMap(({ nodes, ports }) =>
     ports.flatMap((port) => nodes.map((node) => [`${port} ${node.name}`, portClaim(port, node)] as const)),
   );
@@ -238,53 +220,79 @@ const union = (a: FirewallOwned, b: FirewallOwned): FirewallOwned => ({
   nodes: [...new Set([...a.nodes, ...b.nodes])].sort(),
 });
 
-/** Everything that the job covered is open: those that asked for no more are answered, the others wait for the pruning. */
-export function opened(context: FirewallContext): Next {
+/** Everything that the job covered is open, but what the provider did not take: those that asked for no more are answered, the others wait for the pruning. */
+export function opened(context: FirewallContext, event: AnyFirewallEvent): Next {
+  const lacking = event.type === 'xstate.done.actor.open' ? (event.output.refused ?? null) : null;
   const covered = current(context);
-  const open = Object.fromEntries(covered.filter(({ mode }) => mode === 'prune').map((ask) => [ask.claimant, { ...ask, isOpen: true }]));
-  const answered = covered.filter(({ mode }) => mode === 'open');
-  const told = new Set(covered.map(({ claimant }) => claimant));
+  const refused = covered.filter(({ claimant }) => lacking !== null && needs(context.claims[claimant], lacking));
+  const served = covered.filter((ask) => !refused.includes(ask));
+  const open = Object.fromEntries(served.filter(({ mode }) => mode === 'prune').map((ask) => [ask.claimant, { ...ask, isOpen: true }]));
+  const isServed = (claimant: string): boolean => served.some((ask) => ask.claimant === claimant);
   const claims = Object.fromEntries(
-    Object.entries(context.claims).map(([id, held]) => [id, told.has(id) ? { ...held, isOpen: true } : held]),
+    Object.entries(context.claims).map(([id, held]) => [id, isServed(id) ? { ...held, isOpen: true } : held]),
   );
-  return answer({ ...context, claims, found: null, waiting: { ...context.waiting, ...open } }, answered, 'OPENED');
+  const answered = answer(
+    { ...context, claims, found: null, waiting: { ...context.waiting, ...open } },
+    served.filter(({ mode }) => mode === 'open'),
+    ({ claimant, claimId }) => ({ type: 'OPENED', claimId, ...alsoOpen(context.claims, claimant) }),
+  );
+  if (lacking === null) return answered;
+  const told = answer(answered.context, refused, ({ claimId }) => ({ type: 'REFUSED', claimId, kind: 'Invalid', reason: lacking.why }));
+  const owned = { ports: without(context.owned.ports, lacking.ports), nodes: without(context.owned.nodes, lacking.nodes) };
+  const left = [...new Set([...(context.refused ?? []), ...refused.map(({ claimant }) => claimant)])].sort();
+  return next({ ...told.context, owned, refused: left }, [...answered.effects, ...told.effects]);
 }
 
-/** Everything unclaimed is closed as well; what was added meanwhile, nobody could: one job runs at a time. */
+const without = <T>(all: readonly T[], some: readonly T[]): readonly T[] => all.filter((each) => !some.includes(each));
+
+/** Everything unclaimed is closed as well; what was added meanwhile, nobody could: one job runs at a time. What had to stay does so until the claims are others. */
 export function pruned(context: FirewallContext, event: AnyFirewallEvent): Next {
   if (event.type !== 'xstate.done.actor.prune') return next(context);
   const { owned, deferred } = event.output;
-  return answer({ ...context, owned, ...(deferred !== null && { deferred }) }, current(context).filter(readyToPrune), 'PRUNED');
+  return answer(
+    { ...context, owned, ...(deferred !== null && { deferred }) },
+    current(context).filter(readyToPrune),
+    prunedAnswer(deferred),
+  );
 }
+
+const prunedAnswer =
+  (deferred: string | null) =>
+  ({ claimId }: Ask): Answer => ({ type: 'PRUNED', claimId, ...(deferred !== null && { deferred }) });
 
 /** Nothing has to be removed. */
 export const answerPruned = (context: FirewallContext): Next =>
-  answer(context, Object.values(context.waiting).filter(readyToPrune), 'PRUNED');
+  answer(context, Object.values(context.waiting).filter(readyToPrune), prunedAnswer(null));
 
 /** What the job covered and nobody has claimed anew since. */
 const current = (context: FirewallContext): readonly Ask[] =>
   context.working.filter(({ claimant, claimId }) => context.waiting[claimant]?.claimId === claimId);
 
-const answer = (context: FirewallContext, asks: readonly Ask[], type: 'OPENED' | 'PRUNED'): Next => {
+type Answer = Untimed<Opened> | Untimed<Pruned> | Untimed<Refused>;
+type Untimed<T> = Omit<T, 'at'>;
+
+const answer = (context: FirewallContext, asks: readonly Ask[], told: (ask: Ask) => Answer): Next => {
   const names = new Set(asks.map(({ claimant }) => claimant));
   const waiting = Object.fromEntries(Object.entries(context.waiting).filter(([claimant]) => !names.has(claimant)));
   return next(
     { ...context, waiting, failure: null, attempts: 0 },
-    asks.map(({ claimant, claimId }) => ({ type: 'tell', params: { to: claimant, event: told({ type, claimId }) } })),
+    asks.map((ask) => ({ type: 'tell', params: { to: ask.claimant, event: told(ask) } })),
   );
 };
 
 /** Refuses everyone that waits: each address waits out its own back-off and claims again. */
 export function refuse(context: FirewallContext, event: AnyFirewallEvent): Next {
   if (!('error' in event)) return next(context);
-  const { kind, message } = event.error;
-  const effects = Object.values(context.waiting).map(
-    ({ claimant, claimId }): Effect => ({
-      type: 'tell',
-      params: { to: claimant, event: told({ type: 'REFUSED', claimId, kind, reason: message }) },
-    }),
-  );
-  return next({ ...context, found: null, waiting: {}, failure: event.error, attempts: context.attempts + 1 }, effects);
+  const { kind, message, reason } = event.error;
+  const about = reason && { about: reason };
+  const told = answer(context, Object.values(context.waiting), ({ claimId }) => ({
+    type: 'REFUSED',
+    claimId,
+    kind,
+    reason: message,
+    ...about,
+  }));
+  return next({ ...told.context, found: null, failure: event.error, attempts: context.attempts + 1 }, told.effects);
 }
 
 /** What was left is tried again. */
@@ -295,5 +303,3 @@ export const restLeft =
   ({ backoff }: FirewallSettings) =>
   ({ failure, attempts }: FirewallContext): number =>
     failure ? backoffMs(backoff, failure, attempts) : 0;
-
-const told = <T extends { readonly type: string }>(event: T): T => event;

@@ -1,7 +1,7 @@
 import { isUntilChanged } from './backoff.ts';
 import type { Decision, Effect } from './events.ts';
 import { portsOn, sameOn } from './firewall-policy.ts';
-import { type AddressContext, type AnyAddressEvent, confirmedHere, goesOn, isRetiring } from './ip.ts';
+import { type AddressContext, type AnyAddressEvent, confirmedHere, goesOn, isRetiring, type OpenPorts } from './ip.ts';
 import type { ActorId, JobFailure } from './types.ts';
 
 /** The firewalls of an address, when it has any: what it claims of them, and when. */
@@ -69,9 +69,18 @@ const claimOn = (context: AddressContext, firewall: ActorId, mode: 'open' | 'pru
 /** Claims what is to be open on the granted node, beside what was claimed for former ones. */
 export function claimOpen(context: AddressContext): Next {
   const { firewall } = context.policy;
-  if (firewall === null || !opensNow(context)) return next(context);
+  const cleared = context.deferred ? { ...context, deferred: null } : context;
+  if (firewall === null || !opensNow(context)) return next(cleared);
   const claimed = context.claimed.includes(firewall) ? context.claimed : [...context.claimed, firewall];
-  return next({ ...context, claimed }, claimOn(context, firewall, 'open', false));
+  return next({ ...cleared, claimed }, claimOn(context, firewall, 'open', false));
+}
+
+/** All that was claimed last is open. */
+export function noteOpened(context: AddressContext, event: AnyAddressEvent): Next {
+  const { policy, elected } = context;
+  if (event.type !== 'OPENED' || policy.firewall === null || !elected) return next(context);
+  const { also = [] } = event;
+  return next({ ...context, open: { firewall: policy.firewall, node: elected.name, ports: portsOn(policy, elected.name), also } });
 }
 
 /** Gives up, one firewall after the other, what is not needed any more: those that are left first. */
@@ -82,12 +91,25 @@ export function claimPrune(context: AddressContext): Next {
 }
 
 /** A firewall is pruned: it is done with when it was to be left. */
-export function notePruned(context: AddressContext): Next {
+export function notePruned(context: AddressContext, event: AnyAddressEvent): Next {
   const [firewall] = firewallsPruned(context);
   const isLeft = firewall !== undefined && firewallsLeft(context).includes(firewall);
+  const deferred = event.type === 'PRUNED' && event.deferred ? { deferred: event.deferred } : {};
+  const open = context.open ? { open: isLeft && context.open.firewall === firewall ? null : openStill(context, context.open) } : {};
   // The one that stays comes last: after it, everything is pruned.
-  return next(isLeft ? { ...context, claimed: context.claimed.filter((each) => each !== firewall) } : context);
+  const claimed = isLeft ? context.claimed.filter((each) => each !== firewall) : context.claimed;
+  return next({ ...context, claimed, ...open, ...deferred });
 }
+
+/** Nothing was closed, since the address is not where it was thought to be. */
+export const noteDeferral = (context: AddressContext, event: AnyAddressEvent): Next =>
+  next(event.type === 'REFUSED' ? { ...context, deferred: event.reason } : context);
+
+/** What is open of what is needed. */
+const openStill = ({ policy }: AddressContext, open: OpenPorts): OpenPorts => ({
+  ...open,
+  ports: open.ports.filter((port) => portsOn(policy, open.node).includes(port)),
+});
 
 /** A person wants the address let go without another call: its claims are given back, and nobody waits for that. */
 export const abandon = (context: AddressContext): Next =>

@@ -42,7 +42,9 @@ export const ipMachine = (settings: AddressSettings) => {
         question: decide(ip.question),
         noteNode: decide(ip.noteNode),
         notePolicy: decide(ip.notePolicy),
+        noteOpened: decide(walls.noteOpened),
         notePruned: decide(walls.notePruned),
+        noteDeferral: decide(walls.noteDeferral),
         abandon: decide(walls.abandon),
         claimOpen: decide(walls.claimOpen),
         claimPrune: decide(walls.claimPrune),
@@ -189,7 +191,10 @@ export const ipMachine = (settings: AddressSettings) => {
             { guard: 'opensNothingYet', target: 'Assigning' },
           ],
           on: {
-            OPENED: [{ guard: 'confirmedHere', target: 'Pruning' }, { target: 'Assigning' }],
+            OPENED: [
+              { guard: 'confirmedHere', target: 'Pruning', actions: 'noteOpened' },
+              { target: 'Assigning', actions: 'noteOpened' },
+            ],
             REFUSED: [
               { guard: 'spacedAndUnconfirmed', target: 'CoolOff', actions: 'coolOffForOthers' },
               { target: 'CoolOff', actions: 'coolOffToOpen' },
@@ -247,7 +252,7 @@ export const ipMachine = (settings: AddressSettings) => {
               { target: 'Stable', actions: ['notePruned', 'settle'] },
             ],
             REFUSED: [
-              { guard: 'isElsewhereAndStays', target: 'Unassigned', actions: 'question' },
+              { guard: 'isElsewhereAndStays', target: 'Unassigned', actions: ['noteDeferral', 'question'] },
               { target: 'CoolOff', actions: 'coolOffToPrune' },
             ],
             NODE_OBSERVED: [{ guard: 'losesNode', target: 'Unassigned', actions: 'noteNode' }, { actions: 'noteNode' }],

@@ -33,6 +33,10 @@ export interface AddressContext {
   readonly policy: FirewallPolicy;
   /** Firewalls on which it may have claims. */
   readonly claimed: readonly ActorId[];
+  /** What a firewall has said last to be open for it; null or absent for nothing. */
+  readonly open?: OpenPorts | null;
+  /** Why something that nobody needs any more was left in a firewall; null or absent when nothing was. */
+  readonly deferred?: string | null;
   /** How many addresses one node may hold, where that is not up to the provider alone; null else. */
   readonly perNode: number | null;
   readonly failure: JobFailure | null;
@@ -42,6 +46,14 @@ export interface AddressContext {
   /** Where CoolOff goes on. */
   readonly resume: ResumeState;
   readonly retiring: RetirePolicy | null;
+}
+
+export interface OpenPorts {
+  readonly firewall: ActorId;
+  readonly node: string;
+  readonly ports: readonly string[];
+  /** Ports that others need are open on the node as well: the rules of a firewall hold for all its nodes. */
+  readonly also: readonly string[];
 }
 
 export type ResumeState = 'Unassigned' | 'FirewallOpening' | 'Assigning' | 'Pruning' | 'Releasing';
@@ -258,7 +270,15 @@ export function elect(context: AddressContext, event: AnyAddressEvent): Next {
   const previous = [...context.previous, ...former].filter(
     (node, index, all) => node.name !== event.node.name && all.findIndex(({ name }) => name === node.name) === index,
   );
-  return next({ ...context, elected: event.node, eligible: true, spaced: event.spaced, previous, epoch: context.epoch + 1 });
+  return next({
+    ...context,
+    elected: event.node,
+    eligible: true,
+    spaced: event.spaced,
+    previous,
+    epoch: context.epoch + 1,
+    ...(context.deferred && { deferred: null }),
+  });
 }
 
 /** A grant that came while the address is read, since the pool did not know: kept in mind, so that READY or FAILED gives it back. */

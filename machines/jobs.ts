@@ -211,6 +211,12 @@ export interface FirewallChange {
   readonly owned: FirewallOwned;
   /** Why something that nobody claims was left in place; null when nothing was. */
   readonly deferred: string | null;
+  /** What the provider does not take, while it took the rest; absent for nothing. */
+  readonly refused?: FirewallRefused;
+}
+
+export interface FirewallRefused extends FirewallOwned {
+  readonly why: string;
 }
 
 export interface ReleaseInput {

@@ -69,14 +69,28 @@ export function firewallEvents(before: AddressView, after: AddressView): readonl
   const isOpened = before.state === 'FirewallOpening' && OPENED.has(after.state) && epoch === before.context.epoch && opens(after.context);
   if (isOpened && policy.firewall !== null) {
     const message = `ports of ${address} are open in ${nameOf(policy.firewall)}`;
-    return [{ type: 'Normal', reason: 'FirewallOpened', action: 'OpenFirewall', message }];
+    return [{ type: 'Normal', reason: 'FirewallOpened', action: 'OpenFirewall', message }, ...sharedEvents(before, after)];
   }
+  if (before.state === 'Pruning' && after.state === 'Unassigned' && isPutOff(before, after)) return [putOff(after.context.deferred ?? '')];
   if (before.state !== 'Pruning' || !assigned) return [];
   const left = before.context.claimed.filter((firewall) => !claimed.includes(firewall)).map(nameOf);
   const former = before.context.previous.map(({ name }) => name);
   if (left.length > 0) return [pruned(`nothing is open for ${address} in ${left.join(', ')} any more`)];
   return after.state === 'Stable' && former.length > 0 ? [pruned(`nothing is open for ${address} on ${former.join(', ')} any more`)] : [];
 }
+
+/** The rules of a firewall hold for all its nodes. */
+function sharedEvents(before: AddressView, { context: { open } }: AddressView): readonly RoutedIPEvent[] {
+  const others = (open?.also ?? []).filter((port) => !before.context.open?.also.includes(port));
+  if (!open || others.length === 0) return [];
+  const message = `${others.join(', ')} of others is open on ${open.node}, too: the rules of ${nameOf(open.firewall)} hold for all its nodes`;
+  return [{ type: 'Warning', reason: 'FirewallShared', action: 'OpenFirewall', message }];
+}
+
+const isPutOff = (before: AddressView, after: AddressView): boolean =>
+  Boolean(after.context.deferred) && after.context.deferred !== before.context.deferred;
+
+const putOff = (message: string): RoutedIPEvent => ({ type: 'Warning', reason: 'PruneDeferred', action: 'Prune', message });
 
 const pruned = (message: string): RoutedIPEvent => ({ type: 'Normal', reason: 'Pruned', action: 'Prune', message });
 
@@ -88,5 +102,5 @@ export function deferral(
   const { deferred, waiting } = after;
   if (!deferred) return null;
   const claimants = Object.keys(before.waiting).filter((claimant) => !Object.hasOwn(waiting, claimant));
-  return { claimants, event: { type: 'Warning', reason: 'PruneDeferred', action: 'Prune', message: deferred } };
+  return { claimants, event: putOff(deferred) };
 }

@@ -1,7 +1,7 @@
 import { confirmedHere } from './ip.ts';
 import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
-import type { AddressView, Finding, PoolView } from './pool-view.ts';
+import { type AddressView, type Finding, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
 import { addressProblem, busyOf, creationProblem, type PoolCondition, poolStatus, waitingProblem } from './status.ts';
 import type { ActorId, Address } from './types.ts';
@@ -81,10 +81,9 @@ const providerOf = (firewall: ActorId): string => firewall.split('/')[1] ?? '';
 
 /** Ports that were confirmed open for the node on which the address was confirmed. */
 function openPorts(context: AddressView['context']): readonly { readonly port: number; readonly protocol: string }[] {
-  const { firewall, ports } = context.policy;
-  if (!confirmedHere(context) || !opens(context) || firewall === null || !context.claimed.includes(firewall)) return [];
-  const all = context.policy.portsOn?.[context.elected?.name ?? ''] ?? ports;
-  return all.map(parsePort).map(({ port, protocol }) => ({ port, protocol }));
+  const { open, assigned, policy } = context;
+  if (!open || open.node !== assigned?.name || open.firewall !== policy.firewall) return [];
+  return open.ports.map(parsePort).map(({ port, protocol }) => ({ port, protocol }));
 }
 
 const ownedRule = ([firewall, { ports, nodes }]: [string, FirewallOwned]) => ({
@@ -113,8 +112,7 @@ export function routedIPConditions(view: PoolView): readonly RoutedIPCondition[]
     {
       type: 'Progressing',
       status: busy ? 'True' : 'False',
-      reason: busy?.reason ?? 'Idle',
-      message: busy?.message ?? 'nothing is under way',
+      ...(busy ?? coolOffOf(shown) ?? { reason: 'Idle', message: 'nothing is under way' }),
     },
     {
       type: 'Degraded',
@@ -124,6 +122,13 @@ export function routedIPConditions(view: PoolView): readonly RoutedIPCondition[]
     },
     firewallCondition(shown),
   ];
+}
+
+/** Nothing is under way, but something will be. */
+function coolOffOf(shown: AddressView | null): Finding | null {
+  const until = shown?.context.coolOffUntil ?? null;
+  if (shown?.state !== 'CoolOff' || until === null) return null;
+  return { reason: 'CoolOff', message: `the next try comes at ${stamp(until)}` };
 }
 
 /** Still true while only the pruning is left, or has failed. */
@@ -152,6 +157,8 @@ function firewallCondition(shown: AddressView | null): RoutedIPCondition {
   if (!shown || shown.context.policy.firewall === null)
     return { type, status: 'True', reason: 'NoFirewall', message: 'no firewall is managed for this address' };
   const firewall = nameOf(shown.context.policy.firewall);
+  const { deferred } = shown.context;
+  if (shown.state === 'Stable' && deferred) return { type, status: 'True', reason: 'PruneDeferred', message: deferred };
   if (!opens(shown.context)) return { type, status: 'True', reason: 'NothingToOpen', message: `nothing is to be opened in ${firewall}` };
   return isServing(shown)
     ? { type, status: 'True', reason: 'FirewallOpened', message: `the ports are open in ${firewall}` }

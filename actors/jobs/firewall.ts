@@ -1,11 +1,11 @@
-import type { FirewallFound, FirewallInput, FirewallOwned } from '../../machines/jobs.ts';
+import type { FirewallFound, FirewallInput, FirewallOwned, FirewallRefused } from '../../machines/jobs.ts';
 import { parsePort, portText } from '../../machines/port.ts';
 import type { ProviderID } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
-import type { Firewall } from '../ports.ts';
+import type { Firewall, Json } from '../ports.ts';
 import { again, done, type JobBody, type JobContext, pollStep, read, write } from './body.ts';
 
-type FirewallJob = 'findFirewall' | 'openFirewall' | 'prune';
+type FirewallJob = 'findFirewall' | 'openFirewall';
 
 /** So many addresses are read one by one; of more than that all are listed. */
 const READ_SINGLY = 2;
@@ -16,21 +16,64 @@ export const findFirewall: JobBody<'findFirewall'> = async (context) => {
   return done({ ports, nodes, pending });
 };
 
+/** Where an opening stands. */
+interface Opening {
+  readonly polls: number;
+  readonly refused: FirewallRefused;
+}
+
+const NOTHING_REFUSED: FirewallRefused = { ports: [], nodes: [], why: '' };
+
 /** AddRoutedIPFirewallPort, AddRoutedIPFirewallNode for what is missing, then waits until the changes are applied. Ports before nodes: a node that comes
- *  in finds its ports open. */
+ *  in finds its ports open. What the provider does not take keeps nothing else out: one address's rule too many is no other address's trouble. */
 export const openFirewall: JobBody<'openFirewall'> = async (context) => {
   const { input, provider } = context;
+  const { polls, refused: before } = openingIn(context.progress);
   const isFirst = context.progress === null && !context.rerun && input.found !== null;
   const present: FirewallFound = isFirst && input.found ? input.found : await found(context);
-  const ports = wantedPorts(input).filter((port) => !present.ports.includes(port));
-  const nodes = wantedNodes(input).filter((node) => !present.nodes.includes(node));
   const name = input.firewall;
-  if (ports.length > 0) await provider.addRoutedIPFirewallPort(name, ports.map(parsePort), write(context, 'firewall'));
-  if (nodes.length > 0) await provider.addRoutedIPFirewallNode(name, nodes, write(context, 'firewall')).catch(asTrouble);
-  if (ports.length + nodes.length === 0 && !present.pending) return done({ owned: input.owned, deferred: null });
-  const polls = typeof context.progress === 'number' ? context.progress : 0;
-  return again(pollStep(context.settings.pollSteps, polls), polls + 1);
+  const missing = wantedPorts(input).filter((port) => !present.ports.includes(port) && !before.ports.includes(port));
+  const ports = await added(missing, (some) => provider.addRoutedIPFirewallPort(name, some.map(parsePort), write(context, 'firewall')));
+  const left = [...before.ports, ...ports.refused];
+  const absent = nodesFor(input, left).filter((node) => !present.nodes.includes(node) && !before.nodes.includes(node));
+  const nodes = await added(absent, (some) => provider.addRoutedIPFirewallNode(name, some, write(context, 'firewall')).catch(asTrouble));
+  const refused = { ports: left, nodes: [...before.nodes, ...nodes.refused], why: ports.why ?? nodes.why ?? before.why };
+  const isChanged = missing.length > ports.refused.length || absent.length > nodes.refused.length;
+  if (isChanged || present.pending)
+    return again(pollStep(context.settings.pollSteps, polls), { polls: polls + 1, refused: { ...refused } });
+  const isWhole = refused.ports.length + refused.nodes.length === 0;
+  return done({ owned: input.owned, deferred: null, ...(!isWhole && { refused }) });
 };
+
+const openingIn = (progress: Json): Opening =>
+  typeof progress === 'object' && progress !== null ? (progress as unknown as Opening) : { polls: 0, refused: NOTHING_REFUSED };
+
+/** Adds all at once, or, when the provider does not take them, one by one: then those that it takes. */
+async function added<T>(
+  items: readonly T[],
+  add: (some: readonly T[]) => Promise<void>,
+): Promise<{ readonly refused: readonly T[]; readonly why: string | null }> {
+  if (items.length === 0) return { refused: [], why: null };
+  try {
+    await add(items);
+    return { refused: [], why: null };
+  } catch (error) {
+    if (!(error instanceof ProviderError) || error.kind !== 'Invalid' || error.unknownOutcome) throw error;
+    if (items.length === 1) return { refused: items, why: error.message };
+  }
+  const refused: T[] = [];
+  let why: string | null = null;
+  for (const item of items) {
+    const one = await added([item], add);
+    refused.push(...one.refused);
+    why ??= one.why;
+  }
+  return { refused, why };
+}
+
+/** Nodes on which something is to be open that can be. */
+const nodesFor = ({ claims }: FirewallInput, refused: readonly string[]): readonly ProviderID[] =>
+  [...new Set(claims.filter((claim) => !refused.includes(portText(claim))).map(({ node }) => node.providerID))].sort();
 
 /** The firewall is there: what is not known is one of the nodes, whose machine may have just gone. */
 const asTrouble = (error: unknown): never => {
@@ -42,7 +85,9 @@ const asTrouble = (error: unknown): never => {
  *  The last rule stays: the provider wants one. */
 export const prune: JobBody<'prune'> = async (context) => {
   const { input, provider } = context;
-  const firewall = await found(context);
+  const firewall = await provider.findRoutedIPFirewall(input.firewall, read(context, 'firewall'));
+  // Somebody deleted it: nothing is left of what was added, and nobody is kept waiting for that.
+  if (!firewall) return done({ owned: { ports: [], nodes: [] }, deferred: null });
   const ours = removable(input, firewall);
   const keepsOne = ours.ports.length > 0 && ours.ports.length === firewall.ports.length && firewall.otherRules === 0;
   const ports = keepsOne ? ours.ports.slice(1) : ours.ports;

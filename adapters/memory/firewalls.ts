@@ -49,6 +49,11 @@ export class MemoryFirewalls {
     this.#firewalls.set(name, { ...sets, otherRules, mixed, pendingUntil: 0 });
   }
 
+  /** Somebody deletes it. */
+  remove(name: string): void {
+    this.#firewalls.delete(name);
+  }
+
   /** From now on a change stays pending for so long. */
   setChangeMs(changeMs: Duration): void {
     this.#changeMs = changeMs;

@@ -28,6 +28,11 @@ export abstract class MemoryServices {
     this.#firewalls.add(name, ports, nodes, foreign);
   }
 
+  /** Somebody deletes a firewall. */
+  removeFirewall(name: string): void {
+    this.#firewalls.remove(name);
+  }
+
   /** From now on a firewall change stays pending for so long. */
   setFirewallMs(firewallMs: Duration): void {
     this.#firewalls.setChangeMs(firewallMs);

@@ -1,6 +1,7 @@
 import type { Step } from '../../actors/step.ts';
-import type { FirewallContext, Held } from '../../machines/firewall.ts';
-import type { FirewallInput, FirewallOwned } from '../../machines/jobs.ts';
+import type { FirewallContext } from '../../machines/firewall.ts';
+import type { Held } from '../../machines/firewall-claims.ts';
+import type { FirewallChange, FirewallInput, FirewallOwned } from '../../machines/jobs.ts';
 import { portText } from '../../machines/port.ts';
 import type { Edge } from './explore.ts';
 
@@ -19,6 +20,11 @@ const answersOf = ({ effects }: Step): readonly Answer[] =>
 const claimedIn = ({ claims }: FirewallContext): FirewallOwned => ({
   ports: Object.values(claims).flatMap(({ ports }) => ports),
   nodes: Object.values(claims).flatMap(({ nodes }) => nodes.map(({ providerID }) => providerID)),
+});
+/** Without the claims that were refused. */
+const unrefused = (context: FirewallContext): FirewallContext => ({
+  ...context,
+  claims: Object.fromEntries(Object.entries(context.claims).filter(([id]) => !context.refused?.includes(id))),
 });
 const covers = (all: FirewallOwned, some: FirewallOwned): boolean =>
   some.ports.every((port) => all.ports.includes(port)) && some.nodes.every((node) => all.nodes.includes(node));
@@ -58,7 +64,7 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
     jobsOf(after, 'openFirewall').every((input) => {
       const { ports, nodes } = wantedBy(input);
       const { found, owned } = input;
-      if (found === null || !covers(wantedBy(input), claimedIn(contextOf(after)))) return false;
+      if (found === null || !covers(wantedBy(input), claimedIn(unrefused(contextOf(after))))) return false;
       const added = {
         ports: ports.filter((port) => !found.ports.includes(port)),
         nodes: nodes.filter((node) => !found.nodes.includes(node)),
@@ -66,8 +72,38 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
       return covers(owned, added) && covers(contextOf(after).owned, added);
     }),
 
-  'what is ours is forgotten only when it was removed': ({ before, event, after }) =>
-    event.type === 'xstate.done.actor.prune' || covers(contextOf(after).owned, contextOf(before).owned),
+  'nothing is tried for a claim that was refused, before it is made anew': ({ after }) =>
+    jobsOf(after, 'openFirewall').every((input) => covers(claimedIn(unrefused(contextOf(after))), wantedBy(input))),
+
+  'what the provider did not take keeps nobody waiting but those who need it': ({ before, event, after }) => {
+    const { refused } = (event.output ?? {}) as Partial<FirewallChange>;
+    if (event.type !== 'xstate.done.actor.open' || refused === undefined) return true;
+    const { claims, working, waiting } = contextOf(before);
+    const needs = (id: string): boolean => claims[id]?.ports.some((port) => refused.ports.includes(port)) ?? false;
+    const covered = working.filter(({ claimant, claimId }) => waiting[claimant]?.claimId === claimId).map(({ claimant }) => claimant);
+    const told = answersOf(after).filter(({ type }) => type === 'REFUSED');
+    return (
+      told
+        .map(({ to }) => to)
+        .sort()
+        .join() === covered.filter(needs).sort().join() && covered.filter(needs).every((id) => contextOf(after).refused?.includes(id))
+    );
+  },
+
+  'what had to stay is not tried again at once, unless somebody waits for it': ({ event, after }) => {
+    const { deferred = null } = (event.output ?? {}) as Partial<FirewallChange>;
+    const isDeferred = event.type === 'xstate.done.actor.prune' && deferred !== null;
+    const { byJobs, waiting } = contextOf(after);
+    // A Job has to be run for each claim that becomes less, whatever is left.
+    return !isDeferred || byJobs || jobsOf(after, 'prune').length === 0 || Object.keys(waiting).length > 0;
+  },
+
+  'what is ours is forgotten only when it was removed, or not taken': ({ before, event, after }) => {
+    const { refused } = (event.output ?? {}) as Partial<FirewallChange>;
+    const { owned } = contextOf(before);
+    const kept = { ports: owned.ports.filter((port) => !refused?.ports.includes(port)), nodes: owned.nodes };
+    return event.type === 'xstate.done.actor.prune' || covers(contextOf(after).owned, kept);
+  },
 
   'nothing is told to be open before it was looked at or added': ({ event, after }) =>
     answersOf(after).every(({ type }) => type !== 'OPENED' || /^xstate\.done\.actor\.(look|open)$/.test(event.type)),

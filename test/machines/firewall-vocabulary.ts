@@ -1,6 +1,6 @@
 import type { MachineEvent } from '../../actors/step.ts';
 import type { FirewallContext, FirewallMachineInput } from '../../machines/firewall.ts';
-import type { FirewallFound } from '../../machines/jobs.ts';
+import type { FirewallChange, FirewallFound } from '../../machines/jobs.ts';
 import type { ProviderID } from '../../machines/types.ts';
 import { failure, PROVIDER, providerIDOf, refOf, SECOND, START } from './builders.ts';
 import type { Telling } from './explore.ts';
@@ -36,6 +36,14 @@ export const bare = looked([SSH], []);
 /** Everything that anybody may claim is there. */
 export const full = looked([SSH, 'tcp/443', 'tcp/80'], [providerIDOf('a'), providerIDOf('b')]);
 export const opened = event('xstate.done.actor.open', { output: { owned: { ports: [], nodes: [] }, deferred: null } });
+/** One of two ports of api was not taken. */
+export const openedInPart = event('xstate.done.actor.open', {
+  output: {
+    owned: { ports: [], nodes: [] },
+    deferred: null,
+    refused: { ports: ['tcp/443'], nodes: [], why: 'the firewall is full' },
+  } satisfies FirewallChange,
+});
 export const pruned = event('xstate.done.actor.prune', { output: { owned: { ports: [], nodes: [] }, deferred: null } });
 /** The last rule had to stay. */
 export const prunedButOne = event('xstate.done.actor.prune', {
@@ -55,6 +63,7 @@ export const FIREWALL_EVENTS: readonly MachineEvent[] = [
   bare,
   full,
   opened,
+  openedInPart,
   pruned,
   prunedButOne,
   ...(['look', 'open', 'prune'] as const).map(failed),
@@ -67,9 +76,10 @@ export const JOBS_EVENTS = FIREWALL_EVENTS.map((heard) => (heard.type === 'CLAIM
 
 /** Not the times and the counts, and of what is ours only whether there is anything that nobody claims. */
 export const firewallTelling: Telling = ({ value, context }) => {
-  const { claims, waiting, owned, found, working, unheard, byJobs, hasShrunk, failure: why } = context as FirewallContext;
+  const { claims, waiting, owned, found, working, unheard, byJobs, hasShrunk, refused = [], failure: why } = context as FirewallContext;
   const held = Object.entries(claims).map(([id, { nodes, ports, isOpen }]) => [id, nodes.length, ports.length, isOpen]);
   const asked = Object.values(waiting).map(({ claimId, isOpen }) => [claimId, isOpen]);
   const kept = [owned.ports.length, owned.nodes.length];
-  return [value, held.sort(), asked.sort(), kept, found?.ports.length, working.length, unheard.length, byJobs, hasShrunk, why !== null];
+  const marks = [unheard.length, byJobs, hasShrunk, refused.join(), why !== null];
+  return [value, held.sort(), asked.sort(), kept, found?.ports.length, working.length, ...marks];
 };

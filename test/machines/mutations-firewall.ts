@@ -1,6 +1,6 @@
 import type { FirewallContext } from '../../machines/firewall.ts';
 import * as firewall from '../../machines/firewall.ts';
-import { refOf } from './builders.ts';
+import { failure, refOf, START } from './builders.ts';
 import * as words from './firewall-vocabulary.ts';
 import { action, type ChartMutation, guard, state } from './mutations-spoil.ts';
 
@@ -32,7 +32,7 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
       ...config,
       invoke: {
         ...config.invoke,
-        input: ({ context }: { context: Context }) => firewall.firewallInput({ ...context, claims: {} }),
+        input: ({ context }: { context: Context }) => firewall.pruneInput({ ...context, claims: {} }),
       },
     })),
     events: opened,
@@ -45,7 +45,30 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     }),
     events: [words.webOpens, words.bare],
   },
-  'what is ours is forgotten only when it was removed': {
+  'nothing is tried for a claim that was refused, before it is made anew': {
+    mutation: 'a job that adds tries all that is claimed',
+    spoil: state('Opening', (config) => ({
+      ...config,
+      invoke: { ...config.invoke, input: ({ context }: { context: Context }) => firewall.pruneInput(context) },
+    })),
+    events: [words.apiOpens, words.bare, words.openedInPart, words.webOpens, words.bare],
+  },
+  'what the provider did not take keeps nobody waiting but those who need it': {
+    mutation: 'what the provider did not take of one claim is refused to all that wait',
+    spoil: action<Context>('opened', (context) =>
+      firewall.refuse(context, { type: 'xstate.error.actor.open', error: failure('Invalid'), at: START }),
+    ),
+    events: [words.webOpens, words.apiOpens, words.bare, words.openedInPart],
+  },
+  'what had to stay is not tried again at once, unless somebody waits for it': {
+    mutation: 'what had to stay is forgotten to have had to',
+    spoil: action<Context>('pruned', (context, event) => {
+      const noted = firewall.pruned(context, event as never);
+      return { ...noted, context: { ...noted.context, deferred: null } };
+    }),
+    events: [...opened, words.webLeaves, words.prunedButOne, words.prunedButOne],
+  },
+  'what is ours is forgotten only when it was removed, or not taken': {
     mutation: 'a claim that is given back takes what is ours with it',
     spoil: action<Context>('noteClaim', (context, event) => {
       const noted = firewall.noteClaim(context, event as never);
@@ -57,7 +80,7 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     mutation: 'a claim is answered when it is made',
     spoil: action<Context>('noteClaim', (context, event) => {
       const noted = firewall.noteClaim(context, event as never);
-      return firewall.opened({ ...noted.context, working: Object.values(noted.context.waiting) });
+      return firewall.opened({ ...noted.context, working: Object.values(noted.context.waiting) }, event as never);
     }),
     events: [words.webOpens],
   },
@@ -68,8 +91,8 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
   },
   'an answer is to the claim that its claimant made last, and ends the wait for it': {
     mutation: 'whoever is answered goes on waiting',
-    spoil: action<Context>('opened', (context) => {
-      const answered = firewall.opened(context);
+    spoil: action<Context>('opened', (context, event) => {
+      const answered = firewall.opened(context, event as never);
       return { ...answered, context: { ...answered.context, waiting: context.waiting } };
     }),
     events: opened,

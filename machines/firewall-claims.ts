@@ -1,0 +1,51 @@
+import type { Claim } from './events.ts';
+import type { FirewallOwned } from './jobs.ts';
+import type { ActorId, NodeRef, ProviderID } from './types.ts';
+
+/** What claimants hold of a firewall. */
+
+export interface Held {
+  /** The nodes on which the ports are needed. Grows while the address moves, shrinks when it prunes. */
+  readonly nodes: readonly NodeRef[];
+  readonly ports: readonly string[];
+  readonly exclusive: boolean;
+  /** It was told that all of this is open. */
+  readonly isOpen: boolean;
+}
+
+interface Claimed {
+  readonly ports: ReadonlySet<string>;
+  readonly nodes: ReadonlySet<ProviderID>;
+}
+
+export const unionOf = (held: readonly Held[]): Claimed => ({
+  ports: new Set(held.flatMap(({ ports }) => ports)),
+  nodes: new Set(held.flatMap(({ nodes }) => nodes.map(({ providerID }) => providerID))),
+});
+
+/** What the claimant has from now on; null for nothing. Only what it was told to be open counts as open. */
+export function heldAfter(before: Held | undefined, { node, ports, mode, exclusive = false }: Claim): Held | null {
+  const kept = mode === 'open' ? (before?.nodes ?? []).filter(({ name }) => name !== node?.name) : [];
+  const nodes = node ? [...kept, node] : kept;
+  const open = mode === 'open' ? [...new Set([...(before?.ports ?? []), ...ports])].sort() : ports;
+  if (nodes.length === 0 || open.length === 0) return null;
+  const held: Held = { nodes, ports: open, exclusive, isOpen: false };
+  return { ...held, isOpen: before?.isOpen === true && isWithin(held, before) };
+}
+
+/** Everything that `some` holds is held in `all`, too. */
+export const isWithin = (some: Held | null | undefined, all: Held | null | undefined): boolean =>
+  (some?.nodes ?? []).every(({ name, providerID }) => all?.nodes.some((node) => node.name === name && node.providerID === providerID)) &&
+  (some?.ports ?? []).every((port) => all?.ports.includes(port));
+
+/** Something of what is lacking is held. */
+export const needs = (held: Held | undefined, { ports, nodes }: FirewallOwned): boolean =>
+  held !== undefined &&
+  (held.ports.some((port) => ports.includes(port)) || held.nodes.some(({ providerID }) => nodes.includes(providerID)));
+
+/** Every rule of a firewall holds for every node in it: what others need is open where the claimant is, too. */
+export function alsoOpen(claims: Readonly<Record<ActorId, Held>>, claimant: ActorId): { readonly also?: readonly string[] } {
+  const { [claimant]: own, ...others } = claims;
+  const also = [...unionOf(Object.values(others)).ports].filter((port) => !own?.ports.includes(port)).sort();
+  return also.length > 0 ? { also } : {};
+}
