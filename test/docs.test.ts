@@ -108,6 +108,14 @@ describe('docs/conditions.md', () => {
       'machines/acquire.ts',
       'actors/project.ts',
       'adapters/kubernetes/writer.ts',
+      'machines/routed-ip-status.ts',
+      'machines/routed-ip-events.ts',
+      'machines/exposing.ts',
+      'machines/exposure.ts',
+      'machines/service-ports.ts',
+      'machines/policy.ts',
+      'actors/policies.ts',
+      'actors/project-policies.ts',
     ].flatMap((path) =>
       read(path)
         .split('\n')
@@ -115,9 +123,15 @@ describe('docs/conditions.md', () => {
         .flatMap((line) => [...line.slice(line.indexOf('reason: ')).matchAll(/^reason: (?:[^,]|,(?= '))*/g)])
         .flatMap(([expression]) => [...expression.matchAll(/'([A-Z][A-Za-z]+)'/g)].map(([, name]) => name ?? '')),
     ),
+    ...[...read('machines/routed-ip-events.ts').matchAll(/warning\('(\w+)'/g)].map(([, name]) => name ?? ''),
+    ...[...read('machines/exposure.ts').matchAll(/new Refusal\('(\w+)'/g)].map(([, name]) => name ?? ''),
+    ...[...(/readonly reason\?:(.*?)\n}/s.exec(read('machines/types.ts'))?.[1] ?? '').matchAll(/\| '(\w+)'/g)].map(
+      ([, name]) => name ?? '',
+    ),
   ]);
 
   test('says something about every reason', () => {
+    expect([...reasons]).toEqual(expect.arrayContaining(['ClassNotFound', 'FirewallLimit', 'FirewallJobFailed', 'ServiceNotFound']));
     expect([...reasons]).toEqual(expect.arrayContaining(['AllActive', 'Waiting', 'NoEligibleNode', 'Forbidden', 'DriftDetected']));
     expect([...reasons].filter((name) => !documented.has(name))).toEqual([]);
   });
