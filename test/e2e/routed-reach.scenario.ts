@@ -7,8 +7,8 @@ const NODES = ['a', 'b', 'c'];
 /** Whoever connects to the address of a RoutedIP, by real connections through the simulated cloud: to the node that it points at, if a firewall lets them. */
 export const routedReachScenarios = () =>
   describe('whoever connects to the address of a RoutedIP', () => {
-    // Long enough that connections are lost to a port that is opened late or closed early.
-    const { routed } = routedStage({ cloud: { actionMs: 300, firewallMs: 300 } });
+    // An address moves faster than a rule comes into force: connections are lost to a port that is opened late, or not waited for.
+    const { routed } = routedStage({ cloud: { actionMs: 150, firewallMs: 600 } });
     const held: { reach?: Reach } = {};
     afterEach(() => held.reach?.close());
 
