@@ -84,6 +84,8 @@ const marksOf = ({ addresses }: PoolView): readonly (readonly [string, HolderEff
     return taint ? holderNodes(shown).map((node) => [node, taint] as const) : [];
   });
 
-/** Its address has been read since it was started, or there is none. */
-const isKnown = ({ context: { exposed, members } }: PoolView): boolean =>
-  Object.keys(members).length === 0 ? !exposed?.bound : Object.values(members).every(({ heard }) => heard);
+/** Its address has been read since it was started, or there is none, or somebody else's. */
+const isKnown = ({ context: { exposed, members, conflicts } }: PoolView): boolean =>
+  Object.keys(members).length === 0
+    ? !exposed?.bound || conflicts[exposed.bound] !== undefined
+    : Object.values(members).every(({ heard }) => heard);

@@ -16,6 +16,9 @@ export const opensFirst = (context: AddressContext): boolean => opens(context) &
 export const opensAfter = (context: AddressContext): boolean => opens(context) && context.policy.postAllow;
 /** There is something to open, and its time has come: at once, or once the assignment is confirmed. */
 export const opensNow = (context: AddressContext): boolean => opensFirst(context) || (opens(context) && confirmedHere(context));
+/** There is something to open in a firewall of which nothing was claimed yet: the policy has changed while the address was assigned, or waited. */
+export const opensUnclaimed = (context: AddressContext): boolean =>
+  !isRetiring(context) && confirmedHere(context) && opens(context) && !context.claimed.includes(context.policy.firewall ?? '');
 /** The granted node is to bear our mark. */
 export const marks = ({ policy, elected }: AddressContext): boolean => elected !== null && Boolean(policy.taint);
 

@@ -83,6 +83,7 @@ export const ipMachine = (settings: AddressSettings) => {
         marksNoMore: asks((_, event) => event.type === 'POLICY_OBSERVED' && !event.policy.taint),
         opensFirst: asks(walls.opensFirst),
         opensAfter: asks(walls.opensAfter),
+        opensUnclaimed: asks(walls.opensUnclaimed),
         opensNothingYet: asks((context) => !walls.opensNow(context)),
         isRetiring: asks(ip.isRetiring),
         isDeleted: asks(ip.isDeleted),
@@ -239,6 +240,7 @@ export const ipMachine = (settings: AddressSettings) => {
           description: 'Gives up what only the former holder needed. Nothing is removed before the address is confirmed on its node.',
           entry: 'claimPrune',
           always: [
+            { guard: 'opensUnclaimed', target: 'FirewallOpening' },
             { guard: 'leavesInDoubt', target: 'CoolOff', actions: 'awaitDoubt' },
             { guard: 'prunesNothingAndDeletes', target: 'Releasing' },
             { guard: 'prunesNothingAndRetires', target: 'Released' },

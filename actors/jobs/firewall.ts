@@ -20,33 +20,41 @@ export const findFirewall: JobBody<'findFirewall'> = async (context) => {
 interface Opening {
   readonly polls: number;
   readonly refused: FirewallRefused;
+  /** Nodes whose machines do not exist any more. */
+  readonly gone: readonly ProviderID[];
 }
 
 const NOTHING_REFUSED: FirewallRefused = { ports: [], nodes: [], why: '' };
 
 /** AddRoutedIPFirewallPort, AddRoutedIPFirewallNode for what is missing, then waits until the changes are applied. Ports before nodes: a node that comes
- *  in finds its ports open. What the provider does not take keeps nothing else out: one address's rule too many is no other address's trouble. */
+ *  in finds its ports open. What the provider does not take keeps nothing else out: one address's rule too many is no other address's trouble. A node whose
+ *  machine is gone is left out: an address that leaves it, or one that is still to hear of it, keeps no other waiting. */
 export const openFirewall: JobBody<'openFirewall'> = async (context) => {
   const { input, provider } = context;
-  const { polls, refused: before } = openingIn(context.progress);
+  const { polls, refused: before, gone } = openingIn(context.progress);
   const isFirst = context.progress === null && !context.rerun && input.found !== null;
   const present: FirewallFound = isFirst && input.found ? input.found : await found(context);
   const name = input.firewall;
   const missing = wantedPorts(input).filter((port) => !present.ports.includes(port) && !before.ports.includes(port));
   const ports = await added(missing, (some) => provider.addRoutedIPFirewallPort(name, some.map(parsePort), write(context, 'firewall')));
   const left = [...before.ports, ...ports.refused];
-  const absent = nodesFor(input, left).filter((node) => !present.nodes.includes(node) && !before.nodes.includes(node));
-  const nodes = await added(absent, (some) => provider.addRoutedIPFirewallNode(name, some, write(context, 'firewall')).catch(asTrouble));
+  const closed = (node: ProviderID): boolean => !present.nodes.includes(node) && !before.nodes.includes(node) && !gone.includes(node);
+  const absent = nodesFor(input, left).filter(closed);
+  const why = ports.why ?? before.why;
+  const nodes = await added(absent, (some) => provider.addRoutedIPFirewallNode(name, some, write(context, 'firewall'))).catch(
+    (error: unknown) => goneAmong(context, absent, error),
+  );
+  if ('gone' in nodes) return again(0, { polls, refused: { ...before, ports: left, why }, gone: [...gone, ...nodes.gone] });
   const refused = { ports: left, nodes: [...before.nodes, ...nodes.refused], why: ports.why ?? nodes.why ?? before.why };
   const isChanged = missing.length > ports.refused.length || absent.length > nodes.refused.length;
   if (isChanged || present.pending)
-    return again(pollStep(context.settings.pollSteps, polls), { polls: polls + 1, refused: { ...refused } });
+    return again(pollStep(context.settings.pollSteps, polls), { polls: polls + 1, refused: { ...refused }, gone });
   const isWhole = refused.ports.length + refused.nodes.length === 0;
   return done({ owned: input.owned, deferred: null, ...(!isWhole && { refused }) });
 };
 
 const openingIn = (progress: Json): Opening =>
-  typeof progress === 'object' && progress !== null ? (progress as unknown as Opening) : { polls: 0, refused: NOTHING_REFUSED };
+  typeof progress === 'object' && progress !== null ? (progress as unknown as Opening) : { polls: 0, refused: NOTHING_REFUSED, gone: [] };
 
 /** Adds all at once, or, when the provider does not take them, one by one: then those that it takes. */
 async function added<T>(
@@ -75,11 +83,20 @@ async function added<T>(
 const nodesFor = ({ claims }: FirewallInput, refused: readonly string[]): readonly ProviderID[] =>
   [...new Set(claims.filter((claim) => !refused.includes(portText(claim))).map(({ node }) => node.providerID))].sort();
 
-/** The firewall is there: what is not known is one of the nodes, whose machine may have just gone. */
-const asTrouble = (error: unknown): never => {
-  if (error instanceof ProviderError && error.kind === 'NotFound') throw new ProviderError('Unavailable', error.message, { cause: error });
-  throw error;
-};
+/** The nodes whose machines are gone: the provider refuses all for one that it does not know. @throws ProviderError when it is for something else */
+async function goneAmong(
+  context: JobContext<'openFirewall'>,
+  nodes: readonly ProviderID[],
+  error: unknown,
+): Promise<{ readonly gone: readonly ProviderID[] }> {
+  if (!(error instanceof ProviderError) || (error.kind !== 'NotFound' && error.kind !== 'Unavailable')) throw error;
+  const call = read(context, 'firewall');
+  const looked = await Promise.all(nodes.map((node) => context.provider.findNode(node, call))).catch(() => []);
+  const gone = nodes.filter((_, index) => looked[index] === 'gone');
+  if (gone.length > 0) return { gone };
+  // The firewall is there: what is not known is one of the nodes, whose machine may have just gone.
+  throw error.kind === 'NotFound' ? new ProviderError('Unavailable', error.message, { cause: error }) : error;
+}
 
 /** DeleteRoutedIPFirewallPort, DeleteRoutedIPFirewallNode for what we added and nobody claims, once the addresses that left it are seen where they should be.
  *  The last rule stays: the provider wants one. */

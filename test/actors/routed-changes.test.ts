@@ -1,0 +1,124 @@
+import { describe, expect } from 'vitest';
+import { node, providerIDOf } from '../support/world.ts';
+import { test } from './routed-test.ts';
+import { FIREWALL, MINUTE, SECOND, service, servicePort } from './routed-world.ts';
+
+const A = '203.0.113.7';
+const B = '203.0.113.8';
+const C = '203.0.113.9';
+const OLD = node('old', { createdAt: 1 });
+const YOUNG = node('young', { createdAt: 2 });
+
+describe('a machine that does not exist any more', () => {
+  test('keeps the address that was on it from nothing: its ports are opened on the next node alone', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    world.setNode(OLD, YOUNG);
+    world.setWeb('shop', ['old', 'young']);
+    await world.leader();
+    const ref = world.setRoutedIP('shop');
+    await world.stable(ref, 'young');
+    world.provider.cloud.removeNode(providerIDOf('young'));
+    world.cluster.removeNode('young');
+    await world.stable(ref, 'old', 10 * SECOND);
+    expect(world.firewall().nodes).toEqual([providerIDOf('old')]);
+    expect(world.changes()).toContain('addRoutedIPFirewallNode');
+  });
+
+  test('keeps no other address that shares the firewall waiting, while its own has time to come back', async ({ open }) => {
+    const world = open();
+    world.setClass({ recoveryGraceSeconds: 3600 });
+    world.setNode(OLD, YOUNG);
+    world.setWeb('shop', ['young']);
+    world.setWeb('blog', ['old']);
+    await world.leader();
+    const shop = world.setRoutedIP('shop');
+    await world.stable(shop, 'young');
+    world.provider.faults.always('findNode', { kind: 'refuse', error: 'Unavailable' });
+    world.provider.cloud.removeNode(providerIDOf('young'));
+    world.cluster.setNode({ ...YOUNG, ready: false });
+    await world.clock.advance(SECOND);
+    world.provider.faults.clear();
+    const blog = world.setRoutedIP('blog');
+    await world.stable(blog, 'old', 10 * SECOND);
+    expect(world.firewall().nodes).toEqual([providerIDOf('old')]);
+  });
+
+  test('is not made out of an outage: a firewall that takes no node keeps the address where it is', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    world.setNode(OLD, YOUNG);
+    world.setWeb('shop', ['old', 'young']);
+    await world.leader();
+    const ref = world.setRoutedIP('shop');
+    await world.stable(ref, 'young');
+    world.provider.faults.always('addRoutedIPFirewallNode', { kind: 'refuse', error: 'Unavailable' });
+    world.cluster.setNode({ ...YOUNG, ready: false });
+    await world.untilReason(ref, 'FirewallNotReady');
+    await world.clock.advance(5 * MINUTE);
+    expect(world.holderOf(String(world.statusOf(ref).routedIP))).toBe('young');
+    expect(world.firewall().nodes).toEqual([providerIDOf('young')]);
+    world.provider.faults.clear();
+    await world.stable(ref, 'old', 10 * MINUTE);
+  });
+});
+
+describe('a port that a Service gets while its address is assigned', () => {
+  test('is opened once the address is there, when there was nothing to open before', async ({ open }) => {
+    const world = open({ provider: { actionMs: 2 * SECOND } });
+    world.setClass();
+    world.setNode(OLD);
+    world.cluster.setService('web', 'shop', service(['old'], { ports: [] }));
+    await world.leader();
+    const ref = world.setRoutedIP('shop');
+    await world.clock.runUntil(() => world.assigns().length === 1, 10 * SECOND);
+    expect(world.statusOf(ref).state).not.toBe('Stable');
+    world.cluster.setService('web', 'shop', service(['old'], { ports: [servicePort(8443)] }));
+    await world.stable(ref, 'old');
+    await world.clock.advance(5 * SECOND);
+    expect(world.firewall()).toEqual({ ports: ['tcp/22', 'tcp/8443'], nodes: [providerIDOf('old')] });
+    expect(world.statusOf(ref)).toMatchObject({ state: 'Stable', ports: [{ port: 8443, protocol: 'TCP' }] });
+  });
+
+  test('is opened in the firewall that its class has come to name meanwhile, and nothing is left in the other one', async ({ open }) => {
+    const world = open({ provider: { actionMs: 2 * SECOND } });
+    world.provider.cloud.addFirewall('other', ['tcp/22']);
+    world.setClass();
+    world.setNode(OLD);
+    world.setWeb('shop', ['old']);
+    await world.leader();
+    const ref = world.setRoutedIP('shop');
+    await world.clock.runUntil(() => world.assigns().length === 1, 10 * SECOND);
+    world.setClass({ routedIPFirewallName: 'other' });
+    await world.stable(ref, 'old');
+    await world.clock.advance(5 * SECOND);
+    expect(world.firewall('other')).toEqual({ ports: ['tcp/22', 'tcp/8080'], nodes: [providerIDOf('old')] });
+    expect(world.firewall(FIREWALL)).toEqual({ ports: ['tcp/22'], nodes: [] });
+  });
+});
+
+describe('the mark of a holder', () => {
+  test('is taken off also while the address of another RoutedIP has come to belong to a pool that is older', async ({ open }) => {
+    const world = open();
+    const [third, fourth] = [node('third', { createdAt: 0 }), node('fourth', { createdAt: 0 })];
+    world.setClass();
+    world.setNode(OLD, YOUNG, third, fourth);
+    for (const address of [A, B, C]) world.address(address);
+    world.setWeb('shop', ['young']);
+    world.setWeb('blog', ['old']);
+    await world.leader();
+    const pool = world.pool('beside', { ips: [C] });
+    await world.untilStates(pool, { [C]: 'active' });
+    const shop = world.setRoutedIP('shop', { routedIP: A });
+    const blog = world.setRoutedIP('blog', { routedIP: B });
+    await world.stable(shop);
+    await world.stable(blog);
+    world.pool('beside', { ips: [C, A] });
+    await world.untilReason(shop, 'AddressConflict');
+    await world.clock.runUntil(() => world.cluster.holders().young === undefined, 30 * SECOND);
+    expect(world.cluster.holders()).toEqual({ old: 'PreferNoSchedule' });
+    world.cluster.markDeleting(blog);
+    await world.clock.runUntil(() => world.cluster.pool(blog) === null, 30 * SECOND);
+    await world.clock.runUntil(() => Object.keys(world.cluster.holders()).length === 0, 30 * SECOND);
+  });
+});
