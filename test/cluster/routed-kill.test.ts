@@ -1,0 +1,3 @@
+import { routedKillScenarios } from '../e2e/routed-kill.scenario.ts';
+
+routedKillScenarios();

@@ -1,0 +1,3 @@
+import { routedKillScenarios } from './routed-kill.scenario.ts';
+
+routedKillScenarios();
