@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import type { Leadership } from '../actors/ports/leadership.ts';
 import type { Clock, Log } from '../actors/ports.ts';
-import type { Options } from '../adapters/cli/options.ts';
+import { CONTROLLERS, type Options } from '../adapters/cli/options.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
+import { ownersOf } from '../adapters/kubernetes/kinds.ts';
 import { kubernetesLeadership } from '../adapters/kubernetes/leadership-factory.ts';
 import { TIMINGS } from '../adapters/kubernetes/reflector.ts';
 import { KubernetesSource } from '../adapters/kubernetes/source.ts';
@@ -37,7 +38,10 @@ export function kubernetes(options: Options, { connection, namespace, clock, log
     renewDeadlineMs: options.renewDeadline,
     retryPeriodMs: options.retryPeriod,
   });
+  const { controllers = CONTROLLERS } = options;
+  const nothing = `this cluster serves no ${ownersOf(controllers).join(', ')}: install the definitions in crds/`;
   const source = new KubernetesSource({
+    controllers,
     connection,
     clock,
     log,
@@ -45,11 +49,8 @@ export function kubernetes(options: Options, { connection, namespace, clock, log
     timings: TIMINGS,
     queryOf,
     served: (served) => {
-      waitsFor(served ? null : 'neither FloatingIPPools nor NodeDNSRecordSets are served: install the definitions in crds/');
-      if (!served)
-        log.warn(
-          'this cluster serves neither FloatingIPPools nor NodeDNSRecordSets: install their definitions; looks again every few seconds',
-        );
+      waitsFor(served ? null : nothing);
+      if (!served) log.warn(`${nothing}; looks again every few seconds`);
     },
   });
   const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname() });

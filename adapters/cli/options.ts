@@ -1,12 +1,17 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { parseDuration, parseDurations } from './duration.ts';
 
+/** Parts of the operator: FloatingIPPools and NodeDNSRecordSets, and RoutedIPs with their classes and issuers. */
+export const CONTROLLERS = ['flipop', 'routedip'] as const;
+type Controller = (typeof CONTROLLERS)[number];
+
 /** What the command line and the environment ask for. Durations in ms; absent ones keep their defaults. */
 export interface Options {
   readonly kubeconfig?: string;
   readonly metricsBindAddr: string;
   readonly debug: boolean;
-  readonly controllers?: readonly string[];
+  /** Absent for all: each does what it can once its CRDs are served. */
+  readonly controllers?: readonly Controller[];
   readonly leaderElect: boolean;
   readonly namespace?: string;
   readonly redisPrefix?: string;
@@ -65,7 +70,7 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
   program.exitOverride();
   const run = program
     .command('run', { isDefault: true })
-    .description('Operates the FloatingIPPools and NodeDNSRecordSets of a cluster.')
+    .description('Operates the FloatingIPPools, NodeDNSRecordSets and RoutedIPs of a cluster.')
     .exitOverride();
   const known = flags();
   for (const option of known) run.addOption(option);
@@ -92,7 +97,9 @@ function flags(): Option[] {
     new Option('--kubeconfig <file>', 'configuration of the cluster to operate (default: KUBECONFIG, else the Pod’s own)'),
     new Option('--metrics-bind-addr <address>', 'where /metrics, /healthz and /readyz are served; empty for nowhere').default(':8080'),
     new Option('--debug', 'log more').default(false),
-    new Option('--controllers <names>', 'comma-separated: flipop (default: those whose CRDs are served)').argParser(checked(controllers)),
+    new Option('--controllers <names>', `comma-separated, of ${CONTROLLERS.join(', ')} (default: those whose CRDs are served)`).argParser(
+      checked(controllers),
+    ),
     new Option('--leader-elect [yes]', 'contend for the Lease; =false for a lone process')
       .default(true)
       .argParser((text: string) => text !== 'false'),
@@ -149,14 +156,14 @@ const checked =
     }
   };
 
-const CONTROLLERS: readonly string[] = ['flipop'];
-
-function controllers(text: string): readonly string[] {
+function controllers(text: string): readonly Controller[] {
   const names = text.split(',').map((name) => name.trim());
-  const unknown = names.find((name) => !CONTROLLERS.includes(name));
-  if (unknown !== undefined) throw new Error(`"${unknown}" is no controller of this version; there is ${CONTROLLERS.join(', ')}`);
-  return names;
+  const unknown = names.find((name) => !isController(name));
+  if (unknown !== undefined) throw new Error(`"${unknown}" is no controller of this version; there are ${CONTROLLERS.join(' and ')}`);
+  return CONTROLLERS.filter((name) => names.includes(name));
 }
+
+const isController = (name: string): boolean => CONTROLLERS.some((known) => known === name);
 
 function positive(text: string): number {
   const value = Number(text);

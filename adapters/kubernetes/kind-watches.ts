@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { isForbidden, isNotFound, ServerUnreachable } from './api-error.ts';
-import { KINDS, type Kind } from './kinds.ts';
+import type { Kind } from './kinds.ts';
 import { Reflector, type Surroundings } from './reflector.ts';
 import { keyOf, type SeenObject, trimObject } from './trim.ts';
 
@@ -32,18 +32,18 @@ const isAbsent = ({ refused }: Watched): boolean => isNotFound(refused);
 const isPolicy = ({ kind }: Watched): boolean => kind.role === 'policy';
 const needsPolicies = ({ kind }: Watched): boolean => kind.role === 'serves';
 
-/** The objects of all kinds. Each kind is watched from when its CRD is served, whatever becomes of the other ones; but those that go by policies not before
+/** The objects of some kinds. Each kind is watched from when its CRD is served, whatever becomes of the other ones; but those that go by policies not before
  *  all policies are known: one whose class was not told yet would be taken for one without. */
 export class KindWatches {
   readonly #watched: readonly Watched[];
   #waiting: readonly Watched[] = [];
 
-  constructor(world: Surroundings, listener: KindListener) {
+  constructor(world: Surroundings, kinds: readonly Kind[], listener: KindListener) {
     const changed = (): void => {
       this.#startWaiting();
       listener.changed();
     };
-    this.#watched = KINDS.map((kind) => {
+    this.#watched = kinds.map((kind) => {
       const subject = { query: kind.collection, trim: (object: unknown) => trimObject(kind.kind, object), same };
       const reflector = new Reflector<SeenObject>(world, subject, {
         set: ({ object }) => listener.set(object),

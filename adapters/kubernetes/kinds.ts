@@ -10,6 +10,9 @@ import type { Detail } from './shared-watches.ts';
  *  nothing: others go by them. */
 export type Role = 'selects' | 'serves' | 'policy';
 
+/** A part of the operator that can be left out: then its kinds are neither watched nor needed. */
+export type Controller = 'flipop' | 'routedip';
+
 /** A kind of object that the operator watches, and writes about. */
 export interface Kind {
   readonly kind: string;
@@ -17,6 +20,7 @@ export interface Kind {
   readonly scope: 'Namespaced' | 'Cluster';
   /** All objects of all namespaces. */
   readonly collection: WatchQuery;
+  readonly controller: Controller;
   readonly role: Role;
   /** How much it has to know of its nodes. */
   readonly detail: Detail;
@@ -31,7 +35,8 @@ interface Definition {
   readonly PLURAL: string;
 }
 
-const kind = ({ KIND, API_VERSION, PLURAL }: Definition, role: Role, more: Partial<Kind> = {}): Kind => ({
+const kind = (controller: Controller, { KIND, API_VERSION, PLURAL }: Definition, role: Role, more: Partial<Kind> = {}): Kind => ({
+  controller,
   kind: KIND,
   apiVersion: API_VERSION,
   scope: 'Namespaced',
@@ -43,13 +48,23 @@ const kind = ({ KIND, API_VERSION, PLURAL }: Definition, role: Role, more: Parti
 });
 
 /** FloatingIPPools and NodeDNSRecordSets select nodes alike, but only the latter read the addresses of their nodes. */
-export const KINDS: readonly Kind[] = [
-  kind(floatingIPPools, 'selects', { essential: true }),
-  kind(nodeDNSRecordSets, 'selects', { detail: 'full' }),
-  kind(clusterRoutedIPClasses, 'policy', { scope: 'Cluster' }),
-  kind(routedIPIssuers, 'policy'),
-  kind(routedIPs, 'serves'),
+const KINDS: readonly Kind[] = [
+  kind('flipop', floatingIPPools, 'selects', { essential: true }),
+  kind('flipop', nodeDNSRecordSets, 'selects', { detail: 'full' }),
+  kind('routedip', clusterRoutedIPClasses, 'policy', { scope: 'Cluster' }),
+  kind('routedip', routedIPIssuers, 'policy'),
+  kind('routedip', routedIPs, 'serves'),
 ];
+
+/** The kinds of these controllers. */
+export const kindsOf = (controllers: readonly Controller[]): readonly Kind[] =>
+  KINDS.filter(({ controller }) => controllers.includes(controller));
+
+/** What these controllers do something for, in the plural: `FloatingIPPools`. */
+export const ownersOf = (controllers: readonly Controller[]): readonly string[] =>
+  kindsOf(controllers)
+    .filter(({ role }) => role !== 'policy')
+    .map(({ kind: name }) => `${name}s`);
 
 /** @throws Error for a kind that is none of `KINDS` */
 export const kindOf = (name: string): Kind => {

@@ -5,10 +5,12 @@ import { type CacheState, cacheStates } from './cache-state.ts';
 import { ClusterWatches, type ClusterWatchesOptions } from './cluster-watches.ts';
 import type { Follower } from './follower.ts';
 import { KindWatches } from './kind-watches.ts';
-import { kindOf } from './kinds.ts';
+import { type Controller, kindOf, kindsOf } from './kinds.ts';
 import { keyOf, type SeenNode, type SeenObject } from './trim.ts';
 
 export interface SourceOptions extends ClusterWatchesOptions {
+  /** Whose kinds are watched. */
+  readonly controllers: readonly Controller[];
   /** Whether the server knows any kind of object that something can be done for. Told when it becomes known and whenever it changes. */
   served?(served: boolean): void;
 }
@@ -30,7 +32,7 @@ const nameOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${keyO
 
 const isPolicy = ({ ref }: PoolObject): boolean => kindOf(ref.kind).role === 'policy';
 
-/** The cluster as seen through watches: the objects of all kinds in all namespaces and, for each distinct query that they ask for, nodes, pods, Services and
+/** The cluster as seen through watches: the objects of its controllers' kinds in all namespaces and, for each distinct query that they ask for, nodes, pods, Services and
  *  endpoints. */
 export class KubernetesSource implements ClusterSource, Seen {
   readonly #options: SourceOptions;
@@ -47,7 +49,7 @@ export class KubernetesSource implements ClusterSource, Seen {
   constructor(options: SourceOptions) {
     this.#options = options;
     this.#cluster = new ClusterWatches(options);
-    this.#kinds = new KindWatches(options, {
+    this.#kinds = new KindWatches(options, kindsOf(options.controllers), {
       set: (object) => this.#objectSet(object),
       gone: (object) => this.#objectGone(object),
       changed: () => this.#schedule(),

@@ -112,6 +112,7 @@ export class Recorder implements ClusterListener {
 /** A source on `connection`, not yet started, that ends with the test. */
 export const sourceOn = (connection: Connection, options: Partial<SourceOptions> = {}): KubernetesSource => {
   const source = new KubernetesSource({
+    controllers: ['flipop', 'routedip'],
     connection,
     clock: systemClock(),
     random: () => 0.5,
