@@ -29,6 +29,8 @@ export interface Target {
   endOutage(): Promise<void>;
   /** When the operator's writes to the Node itself were answered with 200, ms since the epoch, oldest first. On a real server it needs `audit`. */
   nodeWrites(node: string): readonly number[];
+  /** Paths that anybody has asked for, with their queries. On a real server it needs `audit`. */
+  asked(): readonly string[];
   close(): Promise<void>;
 }
 
@@ -67,6 +69,7 @@ async function openSimulator(): Promise<Target> {
       simulator.requests
         .filter(({ method, path, code }) => method === 'PATCH' && path === `/api/v1/nodes/${node}` && code === 200)
         .map(({ at }) => at),
+    asked: () => simulator.requests.map(({ path, query }) => `${path}?${query}`),
     close: async () => {
       client.close();
       await simulator.close();
@@ -102,6 +105,7 @@ async function openCluster({ audit = false }: TargetOptions): Promise<Target> {
             responseStatus?.code === 200,
         )
         .map(({ stageTimestamp }) => Date.parse(stageTimestamp)),
+    asked: () => cluster.auditLog().map(({ requestURI }) => requestURI),
     close: async () => {
       client.close();
       await cluster.stop();

@@ -1,0 +1,3 @@
+import { routedControllerScenarios } from '../e2e/routed-controllers.scenario.ts';
+
+routedControllerScenarios();

@@ -1,0 +1,3 @@
+import { routedControllerScenarios } from './routed-controllers.scenario.ts';
+
+routedControllerScenarios();
