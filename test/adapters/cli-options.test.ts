@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { parseCommandLine } from '../../adapters/cli/options.ts';
 
 const environmentOf = (env: NodeJS.ProcessEnv) => parseCommandLine([], env, '0.0.0')?.environment;
@@ -13,4 +13,26 @@ describe('the tokens of the environment', () => {
     'are missing when nothing is left of them: %j',
     (env) => expect(environmentOf(env)).toMatchObject({ digitaloceanToken: null, cloudflareToken: null }),
   );
+});
+
+describe('the controllers', () => {
+  const controllersOf = (...argv: readonly string[]) => parseCommandLine(argv, {}, '0.0.0')?.options.controllers;
+  afterEach(() => {
+    vi.restoreAllMocks();
+    process.exitCode = undefined;
+  });
+
+  test('are those that are named, in one order, each once', () => {
+    expect(controllersOf('--controllers=routedip')).toEqual(['routedip']);
+    expect(controllersOf('--controllers=routedip, flipop,routedip')).toEqual(['flipop', 'routedip']);
+  });
+
+  test('are up to what the cluster serves when none is named', () => expect(controllersOf()).toBeUndefined());
+
+  test.each(['vip', '', 'flipop,'])('are refused when one is none: "%s"', (names) => {
+    const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    expect(controllersOf(`--controllers=${names}`)).toBeUndefined();
+    expect(process.exitCode).toBe(2);
+    expect(said.mock.calls.join()).toContain('there are flipop and routedip');
+  });
 });
