@@ -52,7 +52,7 @@ export const zoneMachine = (settings: ZoneSettings) => {
         begin: always(work.begin),
         noteOutcomes: on('xstate.done.actor.ensure', (context, { output, at }) => noteOutcomes(context, output, at)),
         noteFailure: on('xstate.error.actor.ensure', (context, { error, at }) => noteFailure(context, error, at)),
-        planWake: always(work.planWake),
+        planWake: always(work.planWake(settings)),
         forgetWake: always(work.forgetWake),
         wakeUp: always(work.wakeUp),
         callVerification: always(work.callVerification(settings)),

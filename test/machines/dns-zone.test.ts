@@ -371,4 +371,13 @@ describe('after a load', () => {
     expect([given.timerOf('wake'), given.timerOf('verify')]).toEqual([MINUTE, VERIFY_EVERY]);
     expect(carried(given.elapse('wake'))).toEqual([WEB]);
   });
+
+  test('a wait longer than the time from one verification to the next has an end although the clock was set back', () => {
+    const given = zone().send('RECORDS', records()).failed('ensure', failure('NotFound'));
+    for (let times = 0; times < 2; times += 1) given.elapse('wake').failed('ensure', failure('NotFound'));
+    expect([given.state, given.timerOf('wake')]).toEqual(['CoolOff', 10 * MINUTE]);
+    given.after(-3600 * SECOND).send('RESUME');
+    expect([given.timerOf('wake'), given.elapse('verify').timerOf('wake')]).toEqual([10 * MINUTE, 10 * MINUTE - VERIFY_EVERY]);
+    expect(carried(given.elapse('wake'))).toEqual([WEB]);
+  });
 });
