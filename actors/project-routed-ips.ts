@@ -1,7 +1,9 @@
 import type { FirewallContext } from '../machines/firewall.ts';
+import type { Held } from '../machines/firewall-claims.ts';
 import type { FirewallOwned } from '../machines/jobs.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import type { PoolView } from '../machines/pool-view.ts';
+import { ownedRules } from '../machines/rebuild-routed-ip.ts';
 import { deferral, releaseEvent } from '../machines/routed-ip-events.ts';
 import { holderNodes, routedIPConditions, routedIPStatus } from '../machines/routed-ip-status.ts';
 import type { ActorId } from '../machines/types.ts';
@@ -12,13 +14,17 @@ import { addressView, poolView } from './view.ts';
 type Records = ReadonlyMap<ActorId, ActorRecord>;
 type RecordsOf = (cell: ActorId) => Records | null;
 
-/** What is to be seen of a RoutedIP. */
-export function routedIPProjection(view: PoolView, recordsOf: RecordsOf, events: readonly ClusterEvent[]): PoolProjection {
+/** What is to be seen of a RoutedIP. `former` is its status as last observed. */
+export function routedIPProjection(
+  view: PoolView,
+  { recordsOf, former }: { readonly recordsOf: RecordsOf; readonly former: unknown },
+  events: readonly ClusterEvent[],
+): PoolProjection {
   const { ref, generation } = view.context;
   return {
     ref,
     generation,
-    status: routedIPStatus({ ...view, owned: ownedFor(view, recordsOf) }) as unknown as { [key: string]: Json },
+    status: routedIPStatus({ ...view, owned: ownedFor(view, recordsOf, former) }) as unknown as { [key: string]: Json },
     conditions: routedIPConditions(view),
     annotated: {},
     addresses: [],
@@ -26,16 +32,30 @@ export function routedIPProjection(view: PoolView, recordsOf: RecordsOf, events:
   };
 }
 
-/** What was added to the firewalls on which the address has claims. */
-function ownedFor({ addresses }: PoolView, recordsOf: RecordsOf): Readonly<Record<ActorId, FirewallOwned>> {
-  const claimed = Object.values(addresses).flatMap(({ context }) => context.claimed);
+/** What was added to the firewalls on which the address has claims, but for what others alone claim: their status tells of that. After the records were lost
+ *  a firewall is there only once somebody claims something of it; until then what the status has said of it stands. */
+function ownedFor({ addresses }: PoolView, recordsOf: RecordsOf, former: unknown): Readonly<Record<ActorId, FirewallOwned>> {
+  const all = Object.entries(addresses).flatMap(([, { context }]) =>
+    context.claimed.map((firewall) => ({ firewall, claimant: context.id })),
+  );
   return Object.fromEntries(
-    claimed.flatMap((id) => {
-      const context = recordsOf(id)?.get(id)?.snapshot.context as unknown as FirewallContext | undefined;
-      const owned = context?.owned;
-      return owned && owned.ports.length + owned.nodes.length > 0 ? [[id, owned] as const] : [];
+    all.flatMap(({ firewall, claimant }) => {
+      const context = recordsOf(firewall)?.get(firewall)?.snapshot.context as unknown as FirewallContext | undefined;
+      const owned = context ? ownedFrom(context, claimant) : ownedRules(former).find((rules) => rules.firewall === firewall)?.owned;
+      return owned && owned.ports.length + owned.nodes.length > 0 ? [[firewall, owned] as const] : [];
     }),
   );
+}
+
+function ownedFrom({ owned, claims }: FirewallContext, claimant: ActorId): FirewallOwned {
+  const own = claims[claimant];
+  const others = Object.entries(claims).flatMap(([id, held]) => (id === claimant ? [] : [held]));
+  const isOthers = <T>(item: T, of: (held: Held) => readonly T[]): boolean =>
+    !(own && of(own).includes(item)) && others.some((held) => of(held).includes(item));
+  return {
+    ports: owned.ports.filter((port) => !isOthers(port, ({ ports }) => ports)),
+    nodes: owned.nodes.filter((node) => !isOthers(node, ({ nodes }) => nodes.map(({ providerID }) => providerID))),
+  };
 }
 
 const cellOf = (claimant: ActorId): ActorId => claimant.split('/', 3).join('/');

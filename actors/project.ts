@@ -96,7 +96,7 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, class
     }
     if (!view || (view.context.spec === null && view.context.error === null) || view.state === 'Priming') return;
     const told = taken(cell);
-    writer.project(routedIPProjection(view, recordsOf, told));
+    writer.project(routedIPProjection(view, { recordsOf, former: statusOf(cell) }, told));
     showLater(cell, view);
   };
 

@@ -1,9 +1,10 @@
 import type { Shared } from '../machines/events.ts';
 import type { FirewallMachineInput } from '../machines/firewall.ts';
+import type { Held } from '../machines/firewall-claims.ts';
 import { type AddressContext, claimedNodes } from '../machines/ip.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import { cloudOf } from '../machines/provider-key.ts';
-import { boundAddress, ownedRules } from '../machines/rebuild-routed-ip.ts';
+import { rememberedClaim } from '../machines/rebuild-routed-ip.ts';
 import type { ActorId, ProviderID } from '../machines/types.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ActorRecord } from './ports.ts';
@@ -47,21 +48,20 @@ function addLoad(loads: Record<string, number>, { chart, snapshot }: ActorRecord
   for (const node of claimedNodes(context)) loads[node] = (loads[node] ?? 0) + 1;
 }
 
-/** What a firewall begins with: what the status of RoutedIPs says was added to it, and which of them hold an address and have to be heard before anything is
- *  removed. */
+/** What a firewall begins with after the records were lost: what the status of RoutedIPs says was added to it, and that each of them may need all that its own
+ *  status names until its address is heard. Nothing that serves is closed because nobody has claimed it yet. */
 export function firewallBegin(id: ActorId, objects: Iterable<readonly [ActorId, PoolObject]>): FirewallMachineInput {
   const [, provider = '', ...name] = id.split('/');
   const ports = new Set<string>();
   const nodes = new Set<ProviderID>();
-  const unheard: ActorId[] = [];
+  const claims: Record<ActorId, Held> = {};
   for (const [actor, { status }] of objects) {
-    const rules = ownedRules(status).find(({ firewall }) => firewall === id);
-    if (!rules) continue;
-    for (const port of rules.owned.ports) ports.add(port);
-    for (const node of rules.owned.nodes) nodes.add(node);
-    const address = boundAddress(status);
-    const { assignedNode } = status as { readonly assignedNode?: unknown };
-    if (address && assignedNode) unheard.push(`${actor}/ip/${address}`);
+    const remembered = rememberedClaim(status, id);
+    if (!remembered) continue;
+    const { owned, address, claim } = remembered;
+    for (const port of owned.ports) ports.add(port);
+    for (const node of owned.nodes) nodes.add(node);
+    if (address && claim) claims[`${actor}/ip/${address}`] = claim;
   }
-  return { id, provider, firewall: name.join('/'), owned: { ports: [...ports].sort(), nodes: [...nodes].sort() }, unheard };
+  return { id, provider, firewall: name.join('/'), owned: { ports: [...ports].sort(), nodes: [...nodes].sort() }, claims };
 }

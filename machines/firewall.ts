@@ -20,8 +20,6 @@ export interface FirewallContext {
   readonly found: FirewallFound | null;
   /** What the job under way covers: claimants whose claims changed since have to wait for the next one. */
   readonly working: readonly Ask[];
-  /** Claimants that have to be heard before anything is removed: after a load they claim again. */
-  readonly unheard: readonly ActorId[];
   /** Jobs drive it: they take their time, and open a port on some nodes and not on others. */
   readonly byJobs: boolean;
   /** A claim has become less, and no pruning has ended since. */
@@ -49,7 +47,8 @@ export interface FirewallMachineInput {
   readonly provider: string;
   readonly firewall: string;
   readonly owned?: FirewallOwned;
-  readonly unheard?: readonly ActorId[];
+  /** After the records were lost: what claimants may need until they say what they do. */
+  readonly claims?: Readonly<Record<ActorId, Held>>;
 }
 
 export type AnyFirewallEvent =
@@ -66,18 +65,17 @@ export interface FirewallSettings {
 
 const NOTHING: FirewallOwned = { ports: [], nodes: [] };
 
-export const firewallContext = ({ id, provider, firewall, owned = NOTHING, unheard = [] }: FirewallMachineInput): FirewallContext => ({
+export const firewallContext = ({ id, provider, firewall, owned = NOTHING, claims = {} }: FirewallMachineInput): FirewallContext => ({
   id,
   provider,
   firewall,
-  claims: {},
+  claims,
   waiting: {},
   owned,
   found: null,
   working: [],
-  unheard,
   byJobs: false,
-  hasShrunk: unheard.length > 0,
+  hasShrunk: Object.keys(claims).length > 0,
   failure: null,
   attempts: 0,
 });
@@ -89,9 +87,6 @@ const next = (context: FirewallContext, effects: readonly Effect[] = []): Next =
 
 export const mustOpen = ({ waiting }: FirewallContext): boolean => Object.values(waiting).some(({ isOpen }) => !isOpen);
 
-/** Only once every claimant was heard: one that was not may need what nobody seems to claim. */
-const mayRemove = ({ unheard }: FirewallContext): boolean => unheard.length === 0;
-
 /** Something of ours is open that nobody claims any more, or something of somebody else's that is not to be. */
 const hasLeftovers = (context: FirewallContext): boolean => {
   const { ports, nodes } = claimedIn(context);
@@ -102,18 +97,15 @@ const hasLeftovers = (context: FirewallContext): boolean => {
 };
 
 /** Those that wait for a pruning are answered at once when nothing has to be removed. */
-export const isPruned = (context: FirewallContext): boolean =>
-  mayRemove(context) && !hasLeftovers(context) && Object.values(context.waiting).some(readyToPrune);
+export const isPruned = (context: FirewallContext): boolean => !hasLeftovers(context) && Object.values(context.waiting).some(readyToPrune);
 
 /** Somebody waits for a pruning, or something was left that nobody waits for. */
 export const mustPrune = (context: FirewallContext): boolean =>
-  mayRemove(context) &&
-  hasLeftovers(context) &&
-  (Object.values(context.waiting).some(readyToPrune) || (context.failure === null && !isExclusive(context)));
+  hasLeftovers(context) && (Object.values(context.waiting).some(readyToPrune) || (context.failure === null && !isExclusive(context)));
 
 /** Something is to be removed that nobody waits for, and the last try failed. */
 export const mustRest = (context: FirewallContext): boolean =>
-  context.failure !== null && Object.keys(context.waiting).length === 0 && mayRemove(context) && hasLeftovers(context);
+  context.failure !== null && Object.keys(context.waiting).length === 0 && hasLeftovers(context);
 
 /** What was looked for is there already, and applied. */
 export const isOpen = (context: FirewallContext): boolean => {
@@ -161,7 +153,6 @@ export function noteClaim(context: FirewallContext, event: AnyFirewallEvent): Ne
     ...context,
     claims: held ? { ...others, [claimant]: held } : others,
     waiting: { ...context.waiting, [claimant]: { claimant, claimId, mode, holder, isOpen } },
-    unheard: context.unheard.filter((id) => id !== claimant),
     byJobs,
     hasShrunk: context.hasShrunk || !isWithin(before, held),
     ...(context.deferred && { deferred: null }),

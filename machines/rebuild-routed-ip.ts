@@ -1,4 +1,5 @@
 import { parseAddress } from './address.ts';
+import type { Held } from './firewall-claims.ts';
 import type { FirewallOwned } from './jobs.ts';
 import type { RememberedPool } from './pool.ts';
 import { portText } from './port.ts';
@@ -48,6 +49,22 @@ export function ownedRules(status: unknown): readonly { readonly firewall: Actor
       };
       return [{ firewall: `firewall/${provider}/${firewall}`, owned }];
     });
+}
+
+/** What a RoutedIP's status says of one firewall: what was added to it, and what of it the address may need: all that is named there, and what serves. Null
+ *  when nothing was added; the claim is null when nothing can serve by it. */
+export function rememberedClaim(
+  status: unknown,
+  id: ActorId,
+): { readonly owned: FirewallOwned; readonly address: Address | null; readonly claim: Held | null } | null {
+  const owned = ownedRules(status).find(({ firewall }) => firewall === id)?.owned;
+  if (!owned) return null;
+  const { providerID, ports: open } = record(status);
+  const holders = typeof providerID === 'string' ? [providerID as ProviderID] : [];
+  const ports = [...new Set([...owned.ports, ...list(open).map(record).flatMap(portIn)])].sort();
+  const nodes = [...new Set([...owned.nodes, ...holders])].sort().map((node) => ({ name: node, providerID: node }));
+  const claim = ports.length > 0 && nodes.length > 0 ? { ports, nodes, exclusive: false, isOpen: false } : null;
+  return { owned, address: boundAddress(status), claim };
 }
 
 function portIn({ port, protocol, sources }: Fields): readonly string[] {

@@ -54,9 +54,6 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
       return after.invoking.has(id) || event.type.endsWith(`.actor.${id}`) || event.type === 'RESUME' || meanwhile;
     }),
 
-  'nothing is removed before everyone was heard who may need it': ({ after }) =>
-    jobsOf(after, 'prune').length === 0 || contextOf(after).unheard.length === 0,
-
   'a job that removes knows all that is claimed, by whomever': ({ after }) =>
     jobsOf(after, 'prune').every((input) => covers(wantedBy(input), claimedIn(contextOf(after)))),
 
@@ -111,7 +108,7 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
   'nothing is told to be pruned while something of ours is left that nobody claims, but what could not be removed': ({ event, after }) => {
     const isLeft = !covers(claimedIn(contextOf(after)), contextOf(after).owned);
     const isTold = answersOf(after).some(({ type }) => type === 'PRUNED');
-    return !isTold || event.type === 'xstate.done.actor.prune' || (!isLeft && contextOf(after).unheard.length === 0);
+    return !isTold || event.type === 'xstate.done.actor.prune' || !isLeft;
   },
 
   'an answer is to the claim that its claimant made last, and ends the wait for it': ({ before, event, after }) =>
@@ -151,16 +148,15 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
     );
   },
 
-  'whoever waits is answered by a job that runs, or waits for others to be heard': ({ after }) => {
-    const { waiting, unheard } = contextOf(after);
-    if (after.invoking.size > 0 || Object.keys(waiting).length === 0) return true;
-    return unheard.length > 0 && Object.values(waiting).every(({ mode, isOpen }) => mode === 'prune' && isOpen);
+  'whoever waits is answered by a job that runs': ({ after }) => {
+    const { waiting } = contextOf(after);
+    return after.invoking.size > 0 || Object.keys(waiting).length === 0;
   },
 
   'what is left of ours is removed at last, with nobody waiting for it, but for the last rule': ({ after }) => {
     const context = contextOf(after);
     if (context.deferred && context.owned.ports.length > 0 && covers(claimedIn(context), { ...context.owned, ports: [] })) return true;
-    if (context.unheard.length > 0 || covers(claimedIn(context), context.owned)) return true;
+    if (covers(claimedIn(context), context.owned)) return true;
     return after.invoking.size > 0 || after.snapshot.value === 'Resting';
   },
 

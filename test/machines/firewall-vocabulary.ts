@@ -10,13 +10,13 @@ export const WEB = 'rip/default/web/ip/203.0.113.1';
 export const API = 'rip/default/api/ip/203.0.113.2';
 const SSH = 'tcp/22';
 
-/** Rebuilt: something was added to it before, and web has to be heard. */
+/** Rebuilt: something was added to it before, which web may need. */
 export const FIREWALL_INPUT: FirewallMachineInput = {
   id: `firewall/${PROVIDER}/edge`,
   provider: PROVIDER,
   firewall: 'edge',
   owned: { ports: ['tcp/8443'], nodes: [providerIDOf('z')] },
-  unheard: [WEB],
+  claims: { [WEB]: { nodes: [refOf('z')], ports: ['tcp/8443'], exclusive: false, isOpen: false } },
 };
 
 const claim = (claimant: string, claimId: string, mode: 'open' | 'prune', node: string | null, ...ports: readonly string[]): MachineEvent =>
@@ -76,10 +76,10 @@ export const JOBS_EVENTS = FIREWALL_EVENTS.map((heard) => (heard.type === 'CLAIM
 
 /** Not the times and the counts, and of what is ours only whether there is anything that nobody claims. */
 export const firewallTelling: Telling = ({ value, context }) => {
-  const { claims, waiting, owned, found, working, unheard, byJobs, hasShrunk, refused = [], failure: why } = context as FirewallContext;
+  const { claims, waiting, owned, found, working, byJobs, hasShrunk, refused = [], failure: why } = context as FirewallContext;
   const held = Object.entries(claims).map(([id, { nodes, ports, isOpen }]) => [id, nodes.length, ports.length, isOpen]);
   const asked = Object.values(waiting).map(({ claimId, isOpen }) => [claimId, isOpen]);
   const kept = [owned.ports.length, owned.nodes.length];
-  const marks = [unheard.length, byJobs, hasShrunk, refused.join(), why !== null];
+  const marks = [byJobs, hasShrunk, refused.join(), why !== null];
   return [value, held.sort(), asked.sort(), kept, found?.ports.length, working.length, ...marks];
 };

@@ -8,6 +8,8 @@ type Context = FirewallContext;
 
 /** Web was heard, opened its port on a, and has nothing to wait for. */
 const opened = [words.webOpens, words.bare, words.opened];
+/** Then it moved to b, and nobody claims any more what was open before: it is being removed. */
+const pruning = [...opened, words.webPrunes, words.full];
 
 /** For each rule of a firewall a defect that it must catch. */
 export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
@@ -19,12 +21,7 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
   'nothing but its outcome, a restart, or what has to be opened while a Job removes, ends a job': {
     mutation: 'a claim that comes while a job runs ends the wait for it',
     spoil: state('Pruning', (config) => ({ ...config, on: { ...config.on, CLAIM: { target: 'Resting', actions: 'noteClaim' } } })),
-    events: [...opened, words.webOpens],
-  },
-  'nothing is removed before everyone was heard who may need it': {
-    mutation: 'whoever waits for a pruning gets it at once',
-    spoil: guard<Context>('mustPrune', ({ waiting }) => Object.values(waiting).some(({ isOpen }) => isOpen)),
-    events: [words.apiLeaves],
+    events: [...pruning, words.webOpens],
   },
   'a job that removes knows all that is claimed, by whomever': {
     mutation: 'the pruning is told the claims of those that wait for it',
@@ -35,7 +32,7 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
         input: ({ context }: { context: Context }) => firewall.pruneInput({ ...context, claims: {} }),
       },
     })),
-    events: opened,
+    events: pruning,
   },
   'a job that adds knows all that is claimed, and what was there; what it adds counts as ours before it is sent': {
     mutation: 'what was added counts as ours only once the job is done',
@@ -116,26 +113,23 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
   },
   'a pruning that is over has nothing left to do': {
     mutation: 'what is left is never done with',
-    spoil: guard<Context>('mustPrune', ({ unheard, failure }) => unheard.length === 0 && failure === null),
-    events: [...opened, words.pruned],
+    spoil: guard<Context>('mustPrune', ({ failure }) => failure === null),
+    events: [...opened, words.pruned, words.bare, words.opened, words.pruned],
   },
   'while it opens a claimant keeps what it had': {
     mutation: 'a claim that opens takes the place of all that was claimed before',
     spoil: action<Context>('noteClaim', (context, event) => firewall.noteClaim(context, { ...(event as object), mode: 'prune' } as never)),
     events: [...opened, { ...words.webOpens, claimId: 'w9', node: refOf('b') }],
   },
-  'whoever waits is answered by a job that runs, or waits for others to be heard': {
+  'whoever waits is answered by a job that runs': {
     mutation: 'a claim that comes while the firewall rests waits for the end of the rest',
     spoil: state('Idle', (config) => ({ ...config, always: [] })),
     events: [words.webOpens],
   },
   'what is left of ours is removed at last, with nobody waiting for it, but for the last rule': {
     mutation: 'what nobody waits for is left',
-    spoil: guard<Context>(
-      'mustPrune',
-      ({ waiting, unheard }) => unheard.length === 0 && Object.values(waiting).some(({ isOpen }) => isOpen),
-    ),
-    events: opened,
+    spoil: guard<Context>('mustPrune', ({ waiting }) => Object.values(waiting).some(({ isOpen }) => isOpen)),
+    events: [...pruning, words.failed('prune'), words.rested],
   },
   'a failure is told to all that wait, once': {
     mutation: 'a failure is told to those that the job covered, and the others wait on',
