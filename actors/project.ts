@@ -31,8 +31,8 @@ export interface ProjectorPorts {
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
   /** The status as last observed: names addresses that another process annotated, and that are this pool's no more. */
   readonly statusOf: (cell: ActorId) => unknown;
-  /** Every RoutedIP that is there, known to the leader or not. */
-  readonly routedIPs: () => Iterable<ActorId>;
+  /** Every RoutedIP that is there, known to the leader or not; null while none is seen. */
+  readonly routedIPs: () => Iterable<ActorId> | null;
   /** A Job of its class has failed for this RoutedIP: whoever keeps the class hears of it, too. */
   readonly classToo: (cell: ActorId, event: ClusterEvent) => void;
   /** Nothing of a deleted pool is shown any more. */
@@ -106,7 +106,9 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, class
     due.add(HOLDERS);
     clock.after(COALESCE_MS, () => {
       due.delete(HOLDERS);
-      const { wanted, complete } = holdersOf(routedIPs(), recordsOf);
+      const all = routedIPs();
+      if (all === null) return;
+      const { wanted, complete } = holdersOf(all, recordsOf);
       writer.markHolders(wanted, complete);
     });
   };
@@ -211,7 +213,8 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, class
       const shown = [...cells].filter((cell) => isPool(cell) || isRecordSet(cell));
       for (const cell of shown) for (const actor of recordsOf(cell)?.keys() ?? []) noteOwner(cell, actor, true);
       for (const cell of shown) show(cell);
-      if ([...routedIPs()].length > 0) showHolders();
+      // Whoever led before may have ended between the end of the last RoutedIP and that of its mark.
+      showHolders();
     },
     reset: () => {
       for (const cell of [...later.keys()]) forgetLater(cell);

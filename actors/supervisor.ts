@@ -99,7 +99,7 @@ export class Supervisor {
       recordsOf: (cell) => this.#leader?.recordsOf(cell) ?? null,
       statusOf: (cell) => this.#pools.all.get(cell)?.status,
       classToo: (cell, event) => this.#tellClass(cell, event),
-      routedIPs: () => [...this.#pools.all.keys()].filter(isRoutedIP),
+      routedIPs: () => (ports.source.knows('RoutedIP') ? [...this.#pools.all.keys()].filter(isRoutedIP) : null),
       cleared: (cell) => this.#leader?.tell(cell, { type: 'CLEARED' }),
     });
   }
