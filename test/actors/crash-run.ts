@@ -31,8 +31,9 @@ export interface Crash {
   readonly occurrence: number;
 }
 
-/** How the next process gets the lease: when it runs out, or at once, while calls of the former process are still on their way. */
-export type Takeover = 'lease runs out' | 'lease is deleted';
+/** How the next process gets the lease: when it runs out, or at once, while calls of the former process are still on their way. With Redis everything
+ *  goes that was remembered, but for what the status of the objects says. */
+export type Takeover = 'lease runs out' | 'lease is deleted' | 'Redis is emptied';
 
 export interface Outcome {
   /** How often the first process passed each place. */
@@ -57,7 +58,7 @@ const count = (hits: Hits, point: KillPoint, about: string): void => {
 /** Lets the scenario happen. A process ends at each of the crashes in turn, and another one starts. The last one survives, and must reach the end
  *  that was to be reached without a crash; nothing that must never be may have been meanwhile. Answers how often the first process passed each place. */
 export async function run(scenario: Scenario, crashes: readonly Crash[], takeover: Takeover): Promise<Outcome> {
-  const world = new World(scenario.options);
+  const world = opened(scenario);
   const ref = scenario.before(world);
   const hits = noHits();
   let armed = scenario.ready === null;
@@ -88,6 +89,9 @@ export async function run(scenario: Scenario, crashes: readonly Crash[], takeove
   await world.clock.runUntil(() => isOver(scenario, world, process, ref), scenario.withinMs + 60_000);
   await world.clock.advance(40_000);
   expectEnd(scenario, world, ref);
+  armed = false;
+  if (scenario.afterwards && process.dead) process = await successor(world, takeover, kills(false));
+  await scenario.afterwards?.(world, ref);
   process.kill();
   return { hits, crashed: next, repeats: world.invariants.repeats.length };
 }
@@ -95,11 +99,11 @@ export async function run(scenario: Scenario, crashes: readonly Crash[], takeove
 /** Lets the scenario happen with one of its calls meeting the fault, and ends the process a second after that call was sent. */
 export async function runWithCallOnItsWay(
   scenario: Scenario,
-  verb: 'assignRoutedIP' | 'createRoutedIP',
+  verb: NonNullable<Scenario['sends']>,
   fault: Fault,
   takeover: Takeover,
 ): Promise<void> {
-  const world = new World(scenario.options);
+  const world = opened(scenario);
   const ref = scenario.before(world);
   const { ready } = scenario;
   if (!ready) world.provider.faults.next(verb, fault);
@@ -115,8 +119,11 @@ export async function runWithCallOnItsWay(
   await world.clock.runUntil(() => isOver(scenario, world, second, ref), scenario.withinMs + 60_000);
   await world.clock.advance(40_000);
   expectEnd(scenario, world, ref);
+  await scenario.afterwards?.(world, ref);
   second.kill();
 }
+
+const opened = ({ open, options }: Scenario): World => open?.(options) ?? new World(options);
 
 const isOver = (scenario: Scenario, world: World, process: OperatorProcess, ref: Parameters<Scenario['isOver']>[1]): boolean =>
   !process.dead && process.supervisor.leading && scenario.isOver(world, ref);
@@ -124,6 +131,11 @@ const isOver = (scenario: Scenario, world: World, process: OperatorProcess, ref:
 const successor = async (world: World, takeover: Takeover, kills: Killer): Promise<OperatorProcess> => {
   if (takeover === 'lease is deleted') world.lease.delete();
   else await world.clock.advance(3_000);
+  if (takeover === 'Redis is emptied') {
+    world.store.wipe();
+    world.queues.wipe();
+    world.invariants.forget();
+  }
   return world.start(kills);
 };
 
@@ -140,5 +152,6 @@ function expectEnd(scenario: Scenario, world: World, ref: Parameters<Scenario['i
   expect(held).toEqual(scenario.holders);
   const serving = world.cluster.pool(ref) ? Object.keys(world.states(ref)) : [];
   expect(world.cluster.annotations()).toEqual(Object.fromEntries(serving.map((address) => [world.holderOf(address), address])));
+  scenario.expectEnd?.(world, ref);
   expectSound(world);
 }

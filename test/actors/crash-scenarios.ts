@@ -9,18 +9,32 @@ const B = '203.0.113.208' as Address;
 export interface Scenario {
   readonly name: string;
   readonly options?: WorldOptions;
+  /** A world of another kind than the usual one. */
+  readonly open?: (options: WorldOptions | undefined) => World;
   /** The world before the first process starts. */
   readonly before: (world: World) => ObjectRef;
   /** What must hold before it begins; null when it begins with the start of the process. */
   readonly ready: ((world: World, ref: ObjectRef) => boolean) | null;
   /** The call by which it changes the world; null for none. */
-  readonly sends: 'assignRoutedIP' | 'createRoutedIP' | null;
+  readonly sends:
+    | 'assignRoutedIP'
+    | 'createRoutedIP'
+    | 'deleteRoutedIP'
+    | 'addRoutedIPFirewallPort'
+    | 'addRoutedIPFirewallNode'
+    | 'deleteRoutedIPFirewallPort'
+    | 'deleteRoutedIPFirewallNode'
+    | null;
   readonly begin: (world: World, ref: ObjectRef) => void;
   readonly isOver: (world: World, ref: ObjectRef) => boolean;
   /** How long it takes at most when nothing is in the way, ms. */
   readonly withinMs: number;
   /** Who held which address, in order of time; a node that comes twice in a row was never left. */
   readonly holders: Readonly<Record<string, readonly (string | null)[]>>;
+  /** What else must hold in the end. */
+  readonly expectEnd?: (world: World, ref: ObjectRef) => void;
+  /** What goes on then, and must go well too. */
+  readonly afterwards?: (world: World, ref: ObjectRef) => Promise<void>;
 }
 
 const active = (world: World, ref: ObjectRef, count: number): boolean => {

@@ -1,7 +1,13 @@
-import { test as base } from 'vitest';
+import { test as base, expect } from 'vitest';
 import { expectSound } from '../support/sound.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { RoutedWorld } from './routed-world.ts';
+
+/** Fails when anything in the past of the world must never be. */
+export function expectRoutedSound(world: RoutedWorld): void {
+  expectSound(world);
+  expect(world.rules.violations.slice(0, 3)).toEqual([]);
+}
 
 /** Tests in worlds that are looked at once more when the test is over. */
 export const test = base.extend<{ open: (options?: WorldOptions) => RoutedWorld }>({
@@ -12,6 +18,6 @@ export const test = base.extend<{ open: (options?: WorldOptions) => RoutedWorld 
       opened.push(world);
       return world;
     });
-    for (const world of opened) expectSound(world);
+    for (const world of opened) expectRoutedSound(world);
   },
 });

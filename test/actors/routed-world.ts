@@ -2,6 +2,7 @@ import type { Json } from '../../actors/ports.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ObservedEndpoint, ObservedNode, ObservedService, ObservedServicePort, ProviderID } from '../../machines/types.ts';
+import { RoutedRules } from '../support/routed-rules.ts';
 import { type OperatorProcess, PROVIDER, World, type WorldOptions } from '../support/world.ts';
 
 export const CLASS_NAME = 'digitalocean.com/floating-ip';
@@ -37,8 +38,11 @@ export const service = (nodes: readonly string[], change: Partial<ObservedServic
 
 /** RoutedIPs and their classes in a world in memory. */
 export class RoutedWorld extends World {
+  readonly rules: RoutedRules;
+
   constructor(options: WorldOptions = {}) {
     super(options);
+    this.rules = new RoutedRules(this);
     this.provider.cloud.addFirewall(FIREWALL, ['tcp/22']);
   }
 

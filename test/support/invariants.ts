@@ -59,6 +59,8 @@ export class Invariants implements Observer {
   readonly violations: Violation[] = [];
   /** Assigns that said what an earlier one of unknown outcome had said, or pointed an address to where it was already. */
   readonly repeats: { readonly at: number; readonly address: Address }[] = [];
+  /** Addresses that were deleted as their owners ask for. */
+  readonly given = new Set<Address>();
   /** Every saved turn that did something, oldest first. */
   readonly turns: SavedTurn[] = [];
   readonly #options: InvariantsOptions;
@@ -158,7 +160,9 @@ export class Invariants implements Observer {
 
   #checkRemovals(): void {
     for (const { verb, args } of this.#options.provider.writes()) {
-      if (verb === 'unassignRoutedIP' || verb === 'deleteRoutedIP') this.#note('never taken off', `${verb} ${args.join(' ')}`);
+      const isGiven = verb === 'deleteRoutedIP' && this.given.has(args[0] as Address);
+      if (!isGiven && (verb === 'unassignRoutedIP' || verb === 'deleteRoutedIP'))
+        this.#note('never taken off', `${verb} ${args.join(' ')}`);
     }
   }
 

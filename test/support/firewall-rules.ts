@@ -1,0 +1,320 @@
+import type { ActorRecord, SavedTurn, Transition } from '../../actors/ports.ts';
+import type { FirewallPolicy } from '../../machines/events.ts';
+import type { FirewallContext } from '../../machines/firewall.ts';
+import { portsOn } from '../../machines/firewall-policy.ts';
+import { type AddressContext, confirmedHere } from '../../machines/ip.ts';
+import { portText } from '../../machines/port.ts';
+import { ownedRules } from '../../machines/rebuild-routed-ip.ts';
+import type { ActorId, Address, NodeRef, ProviderID } from '../../machines/types.ts';
+import type { OperatorProcess, World } from './world.ts';
+
+/** What must hold at every moment of firewalls in which RoutedIPs have something opened. */
+export type FirewallRule =
+  /** Where the firewall comes first, an assign is sent only once everything is open, and in force, on the node. */
+  | 'opens before it assigns'
+  /** Where the firewall comes after, nothing is opened on a node before the address has come there. */
+  | 'assigns before it opens, where that is asked for'
+  /** What was open for an address that serves is closed only once the address is confirmed where it is open as well, or given up. */
+  | 'keeps open what serves'
+  | 'removes only what it added'
+  | 'one change of a firewall at a time'
+  /** A RoutedIP that goes leaves nothing open that nobody else needs. */
+  | 'leaves nothing open behind';
+
+/** What is open for an address on the node that holds it. */
+interface Served {
+  readonly firewall: string;
+  readonly node: NodeRef;
+  readonly ports: readonly string[];
+}
+
+/** A port or a node of a firewall, as text. */
+type Item = string;
+
+const CHANGES: ReadonlySet<string> = new Set([
+  'addRoutedIPFirewallPort',
+  'addRoutedIPFirewallNode',
+  'deleteRoutedIPFirewallPort',
+  'deleteRoutedIPFirewallNode',
+]);
+
+const nameOf = (firewall: ActorId): string => firewall.split('/').slice(2).join('/');
+const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
+const stateOf = ({ snapshot }: ActorRecord): string => JSON.stringify(snapshot.value);
+const isRouted = (actor: ActorId, { chart }: ActorRecord): boolean => chart === 'ip' && actor.startsWith('rip/');
+
+/** Looks at every change of a firewall that reaches the provider, and at every turn. What the operator believes to be its own it does not read: it saw who
+ *  added what. */
+export class FirewallRules {
+  readonly violations: { readonly rule: FirewallRule; readonly at: number; readonly text: string }[] = [];
+  readonly #world: World;
+  /** By firewall: what the operator added, and nobody has removed since. */
+  readonly #added = new Map<string, Set<Item>>();
+  /** By firewall: what is in it, and was in it when no change was pending. */
+  readonly #inForce = new Map<string, ReadonlySet<Item>>();
+  /** By address: what is open where it serves. Outlives the records: what is promised to users does, too. */
+  readonly #served = new Map<ActorId, Served>();
+  /** By address that is being assigned: where, and what the policy was when that began. */
+  readonly #assigning = new Map<ActorId, { readonly node: NodeRef; readonly policy: FirewallPolicy }>();
+  #alive: readonly OperatorProcess[] = [];
+  /** When it was last seen that a process had ended, virtual ms. */
+  #endedAt = Number.NEGATIVE_INFINITY;
+  #isByHand = false;
+  /** By firewall: what the operator added and cannot know of any more. */
+  readonly #unknown = new Map<string, Set<Item>>();
+  readonly #statuses: () => Iterable<unknown>;
+
+  /** `statuses`: of the RoutedIPs that are there. */
+  constructor(world: World, statuses: () => Iterable<unknown>) {
+    this.#world = world;
+    this.#statuses = statuses;
+    const { invariants } = world;
+    const { turnSaved, forget } = invariants;
+    invariants.turnSaved = (turn) => {
+      turnSaved.call(invariants, turn);
+      this.#look(turn);
+    };
+    invariants.forget = () => {
+      forget.call(invariants);
+      this.#forget();
+    };
+    this.#watchCloud();
+  }
+
+  /** What was added to the firewall in the moment before all records were lost, when it did not stand in a status yet. */
+  unknownIn(firewall: string): readonly Item[] {
+    return [...(this.#unknown.get(firewall) ?? [])].filter((item) => this.#has(firewall, item)).sort();
+  }
+
+  /** What a person does to a firewall is not the operator's doing. */
+  byHand(run: () => void): void {
+    this.#isByHand = true;
+    run();
+    this.#isByHand = false;
+  }
+
+  /** A RoutedIP is gone, and all that was done for it should be undone. */
+  gone(cell: ActorId): void {
+    for (const actor of [...this.#served.keys()]) if (actor.startsWith(`${cell}/`)) this.#served.delete(actor);
+    for (const [firewall, added] of this.#added) {
+      const needed = this.#neededByOthers(firewall, cell);
+      const left = [...added].filter((item) => this.#has(firewall, item) && !needed.has(item) && !this.#isLastRule(firewall, item));
+      if (left.length > 0) this.#note('leaves nothing open behind', `${cell} is gone, and ${left.join(', ')} is left in ${firewall}`);
+    }
+  }
+
+  /** Somebody let a RoutedIP go at once: what was open for it nobody promises anything of. */
+  forced(cell: ActorId): void {
+    for (const actor of [...this.#served.keys()]) if (actor.startsWith(`${cell}/`)) this.#served.delete(actor);
+  }
+
+  /** What is not as it must be when nothing is under way. */
+  wrongs(): readonly string[] {
+    const wanted = new Map<string, Set<Item>>([...this.#added.keys()].map((firewall) => [firewall, new Set()]));
+    for (const [actor, record] of this.#world.invariants.records) {
+      const opens = isRouted(actor, record) ? openFor(contextOf(record)) : null;
+      if (!opens) continue;
+      const items = wanted.get(opens.firewall) ?? new Set();
+      wanted.set(opens.firewall, items);
+      for (const item of [...opens.ports, opens.node.providerID]) items.add(item);
+    }
+    return [...wanted].flatMap(([firewall, items]) => {
+      const missing = [...items].filter((item) => !this.#has(firewall, item)).map((item) => `${item} is not open in ${firewall}`);
+      const left = [...(this.#added.get(firewall) ?? [])]
+        .filter((item) => this.#has(firewall, item) && !items.has(item) && !this.#isLastRule(firewall, item))
+        .map((item) => `${item} is left in ${firewall}`);
+      return [...missing, ...left];
+    });
+  }
+
+  // ---------------------------------------------------------------- turns
+
+  #look({ transitions }: SavedTurn): void {
+    this.#noteForce();
+    for (const transition of transitions) if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
+  }
+
+  #lookAt({ actor, before, after }: Transition): void {
+    if (!after || contextOf(after).retiring !== null) {
+      this.#served.delete(actor);
+      this.#assigning.delete(actor);
+      return;
+    }
+    const context = contextOf(after);
+    const state = stateOf(after);
+    if (state !== '"Assigning"') this.#assigning.delete(actor);
+    else if (context.elected && (!before || stateOf(before) !== '"Assigning"'))
+      this.#assigning.set(actor, { node: context.elected, policy: context.policy });
+    // Only then is everything open where it is confirmed.
+    if (state !== '"Pruning"' && !state.includes('Stable')) return;
+    const opens = openFor(context);
+    if (opens) this.#served.set(actor, opens);
+    else this.#served.delete(actor);
+  }
+
+  /** All that is remembered from here on is what a status says: it is written beside the calls, not before them. */
+  #forget(): void {
+    const rules = [...this.#statuses()].flatMap(ownedRules);
+    for (const [firewall, added] of this.#added) {
+      const known = rules.filter((each) => nameOf(each.firewall) === firewall).flatMap(({ owned }) => [...owned.ports, ...owned.nodes]);
+      const lost = [...added].filter((item) => !known.includes(item) && this.#has(firewall, item));
+      for (const item of lost) added.delete(item);
+      this.#unknown.set(firewall, new Set([...(this.#unknown.get(firewall) ?? []), ...lost]));
+    }
+  }
+
+  #noteForce(): void {
+    for (const firewall of this.#added.keys()) {
+      const found = this.#world.provider.cloud.findFirewall(firewall);
+      const present = [...(found?.ports ?? []), ...(found?.nodes ?? [])];
+      const former = this.#inForce.get(firewall);
+      this.#inForce.set(firewall, new Set(found?.pending ? present.filter((item) => former?.has(item)) : present));
+    }
+  }
+
+  // ---------------------------------------------------------------- what reaches the provider
+
+  #watchCloud(): void {
+    const { cloud } = this.#world.provider;
+    const { openPorts, coverNodes, closePorts, uncoverNodes, assign } = cloud;
+    cloud.openPorts = (name, ports) => this.#adds(name, ports.map(portText), () => openPorts.call(cloud, name, ports));
+    cloud.coverNodes = (name, nodes) => {
+      for (const node of nodes) this.#checkTime(name, node);
+      return this.#adds(name, nodes, () => coverNodes.call(cloud, name, nodes));
+    };
+    cloud.closePorts = (name, ports) => this.#removes(name, ports.map(portText), () => closePorts.call(cloud, name, ports));
+    cloud.uncoverNodes = (name, nodes) => this.#removes(name, nodes, () => uncoverNodes.call(cloud, name, nodes));
+    cloud.assign = (address, node) => {
+      this.#checkOpen(address, node);
+      return assign.call(cloud, address, node);
+    };
+  }
+
+  #adds<T>(firewall: string, items: readonly Item[], arrive: () => T): T {
+    if (this.#isByHand) return arrive();
+    this.#checkAlone(firewall);
+    const missing = items.filter((item) => !this.#has(firewall, item));
+    const answer = arrive();
+    const added = this.#added.get(firewall) ?? new Set();
+    this.#added.set(firewall, added);
+    for (const item of missing) added.add(item);
+    this.#noteForce();
+    return answer;
+  }
+
+  #removes<T>(firewall: string, items: readonly Item[], arrive: () => T): T {
+    if (this.#isByHand) return arrive();
+    this.#checkAlone(firewall);
+    const present = items.filter((item) => this.#has(firewall, item));
+    const added = this.#added.get(firewall) ?? new Set();
+    const foreign = this.#isExclusive(firewall) ? [] : present.filter((item) => !added.has(item));
+    if (foreign.length > 0) this.#note('removes only what it added', `${foreign.join(', ')} of ${firewall} was there before`);
+    for (const [actor, served] of this.#served) {
+      if (served.firewall !== firewall) continue;
+      const lost = [...served.ports, served.node.providerID].filter((item) => present.includes(item));
+      if (lost.length > 0)
+        this.#note('keeps open what serves', `${lost.join(', ')} of ${firewall} is closed, and ${actor} serves on ${served.node.name}`);
+    }
+    const answer = arrive();
+    for (const item of present) added.delete(item);
+    return answer;
+  }
+
+  #checkOpen(address: Address, node: ProviderID): void {
+    this.#noteForce();
+    for (const [actor, { node: granted, policy }] of this.#assigning) {
+      if (!actor.endsWith(`/ip/${address}`) || granted.providerID !== node || policy.firewall === null || policy.postAllow) continue;
+      const firewall = nameOf(policy.firewall);
+      const ports = portsOn(policy, granted.name);
+      if (ports.length === 0) continue;
+      const inForce = this.#inForce.get(firewall) ?? this.#presentIn(firewall);
+      const missing = [...ports, node].filter((item) => !inForce.has(item));
+      if (missing.length > 0)
+        this.#note(
+          'opens before it assigns',
+          `${address} is assigned to ${granted.name}, and ${missing.join(', ')} is not open in ${firewall}`,
+        );
+    }
+  }
+
+  /** Those that may want the node in the firewall all want it only once their address is there. */
+  #checkTime(firewall: string, node: ProviderID): void {
+    if (this.#isByHand || this.#has(firewall, node)) return;
+    const users = [...this.#world.invariants.records].filter(([actor, record]) => {
+      if (!isRouted(actor, record)) return false;
+      const { policy, elected, assigned, previous } = contextOf(record);
+      const nodes = [elected, assigned, ...previous].map((each) => each?.providerID);
+      return policy.firewall !== null && nameOf(policy.firewall) === firewall && nodes.includes(node);
+    });
+    const early = users.filter(([, record]) => {
+      const { policy, address } = contextOf(record);
+      return policy.postAllow && !this.#world.provider.cloud.history(address).some(({ providerID }) => providerID === node);
+    });
+    if (users.length > 0 && early.length === users.length)
+      this.#note(
+        'assigns before it opens, where that is asked for',
+        `${node} comes into ${firewall} before ${early.map(([actor]) => actor).join()}`,
+      );
+  }
+
+  /** A call of a process that has ended may be on its way beside one of the next. */
+  #checkAlone(firewall: string): void {
+    const { clock, provider, processes } = this.#world;
+    if (this.#alive.some(({ dead }) => dead)) this.#endedAt = clock.monotonic();
+    this.#alive = processes;
+    const under = provider.calls.filter(
+      ({ verb, args, result, at }) => CHANGES.has(verb) && args[0] === firewall && result === 'sent' && at > this.#endedAt,
+    );
+    if (processes.length === 1 && under.length > 1)
+      this.#note(
+        'one change of a firewall at a time',
+        `${under.map(({ verb, at }) => `${verb} of ${at}`).join(' and ')} go on in ${firewall}`,
+      );
+  }
+
+  // ---------------------------------------------------------------- within
+
+  #presentIn(firewall: string): ReadonlySet<Item> {
+    const { ports = [], nodes = [] } = this.#world.provider.cloud.findFirewall(firewall) ?? {};
+    return new Set([...ports, ...nodes]);
+  }
+
+  #has(firewall: string, item: Item): boolean {
+    return this.#presentIn(firewall).has(item);
+  }
+
+  /** The provider wants one rule in each firewall. */
+  #isLastRule(firewall: string, item: Item): boolean {
+    return this.#world.provider.cloud.findFirewall(firewall)?.ports.join() === item;
+  }
+
+  #isExclusive(firewall: string): boolean {
+    return [...this.#world.invariants.records].some(([actor, record]) => {
+      if (!isRouted(actor, record)) return false;
+      const { policy } = contextOf(record);
+      return policy.exclusive === true && policy.firewall !== null && nameOf(policy.firewall) === firewall;
+    });
+  }
+
+  #neededByOthers(firewall: string, cell: ActorId): ReadonlySet<Item> {
+    const served = [...this.#served.values()].filter((each) => each.firewall === firewall);
+    const claimed = [...this.#world.invariants.records]
+      .filter(([actor, { chart }]) => chart === 'firewall' && nameOf(actor) === firewall)
+      .flatMap(([, { snapshot }]) => Object.entries((snapshot.context as unknown as FirewallContext).claims))
+      .filter(([claimant]) => !claimant.startsWith(`${cell}/`))
+      .flatMap(([, { nodes, ports }]) => [...ports, ...nodes.map(({ providerID }) => providerID)]);
+    return new Set([...served.flatMap(({ ports, node }) => [...ports, node.providerID]), ...claimed]);
+  }
+
+  #note(rule: FirewallRule, text: string): void {
+    this.violations.push({ rule, at: this.#world.clock.monotonic(), text });
+  }
+}
+
+/** What is to be open for an address where it is confirmed; null for nothing. */
+function openFor(context: AddressContext): Served | null {
+  const { policy, assigned, retiring } = context;
+  if (retiring !== null || policy.firewall === null || !assigned || !confirmedHere(context)) return null;
+  const ports = portsOn(policy, assigned.name);
+  return ports.length === 0 ? null : { firewall: nameOf(policy.firewall), node: assigned, ports };
+}

@@ -1,0 +1,266 @@
+import type { PoolObject } from '../../actors/ports/cluster.ts';
+import type { ActorRecord, Json, SavedTurn, Transition } from '../../actors/ports.ts';
+import type { AddressContext } from '../../machines/ip.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { PoolContext } from '../../machines/pool.ts';
+import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
+import { FirewallRules } from './firewall-rules.ts';
+import type { World } from './world.ts';
+
+/** What must hold at every moment of RoutedIPs, their addresses and the marks of their holders. */
+export type RoutedRule =
+  | 'guarded before anything is done for it'
+  /** Its object goes only once all is undone that its class wants undone. */
+  | 'goes only when all is undone'
+  | 'one address for each'
+  | 'bound before it is used'
+  | 'gives back only what it may'
+  | 'marked before it is assigned'
+  /** A node that holds an address, or is to get it, keeps its mark until the address is confirmed elsewhere or given up. */
+  | 'keeps its mark while it holds';
+
+type Fields = { readonly [field: string]: Json };
+const fieldsOf = (json: Json | undefined): Fields =>
+  typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Fields) : {};
+
+const FINALIZER = 'routedip.io/finalizer';
+const cellOf = ({ namespace, name }: ObjectRef): ActorId => `rip/${namespace}/${name}`;
+const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
+
+/** Looks at every turn, at every call that makes, moves or deletes an address, and at every object that goes. */
+export class RoutedRules {
+  readonly firewalls: FirewallRules;
+  readonly #violations: { readonly rule: RoutedRule; readonly at: number; readonly text: string }[] = [];
+  readonly #world: World;
+  readonly #objects = new Map<ActorId, PoolObject>();
+  readonly #classes = new Map<string, PoolObject>();
+  /** How many addresses were made for an object, by uid. */
+  readonly #made = new Map<string, number>();
+  /** Addresses that were made for RoutedIPs. */
+  readonly #ours = new Set<Address>();
+  /** By address: nodes that are to bear the mark because of it. */
+  readonly #holds = new Map<ActorId, readonly string[]>();
+  #marked: Readonly<Record<string, string>> = {};
+  #writesFail = false;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.firewalls = new FirewallRules(world, () => this.objects().map((ref) => world.cluster.pool(ref)?.status));
+    const { invariants } = world;
+    const { turnSaved } = invariants;
+    invariants.turnSaved = (turn) => {
+      this.#lookAtMarks();
+      turnSaved.call(invariants, turn);
+      this.#look(turn);
+    };
+    this.#watchCluster();
+    this.#watchCloud();
+  }
+
+  get violations(): readonly { readonly rule: string; readonly at: number; readonly text: string }[] {
+    return [...this.#violations, ...this.firewalls.violations];
+  }
+
+  /** The RoutedIPs that are there. */
+  objects(): readonly ObjectRef[] {
+    return [...this.#objects.values()].map(({ ref }) => ref);
+  }
+
+  /** What is not as it must be when nothing is under way and no RoutedIP waits for anything. */
+  wrongs(): readonly string[] {
+    const serving = [...this.#world.invariants.records].filter(([actor, { chart }]) => chart === 'ip' && actor.startsWith('rip/'));
+    const marked = serving.flatMap(([, record]) => (contextOf(record).policy.taint ? (contextOf(record).assigned?.name ?? []) : []));
+    const [wanted, is] = [[...new Set(marked)].sort(), Object.keys(this.#world.cluster.holders()).sort()];
+    const unguarded = [...this.#objects.values()].filter(({ ref }) => !this.#isGuarded(ref));
+    return [
+      ...(wanted.join() === is.join()
+        ? []
+        : [`nodes ${is.join(', ') || 'none'} bear the mark of a holder, not ${wanted.join(', ') || 'none'}`]),
+      ...unguarded.map(({ ref }) => `${cellOf(ref)} is not guarded`),
+      ...this.firewalls.wrongs(),
+    ];
+  }
+
+  // ---------------------------------------------------------------- turns
+
+  #look({ transitions }: SavedTurn): void {
+    this.#refresh();
+    for (const transition of transitions) {
+      if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#noteHolder(transition);
+    }
+  }
+
+  #noteHolder({ actor, after }: Transition): void {
+    const context = after && contextOf(after);
+    if (!context || context.retiring !== null || !context.policy.taint) {
+      this.#holds.delete(actor);
+      return;
+    }
+    const { elected, assigned, holder, previous } = context;
+    const nodes = [...new Set([elected, assigned].flatMap((node) => node?.name ?? []))];
+    // One that was rebuilt and has not found its node again yet is held to what was known before.
+    const isRebuilding = nodes.length === 0 && holder !== null && previous.length === 0;
+    if (!isRebuilding) this.#holds.set(actor, nodes);
+  }
+
+  #lookAtMarks(): void {
+    const now = this.#world.cluster.holders();
+    for (const node of Object.keys(this.#marked).filter((each) => !Object.hasOwn(now, each))) {
+      const holders = [...this.#holds].filter(([, nodes]) => nodes.includes(node)).map(([actor]) => actor);
+      if (holders.length > 0)
+        this.#note('keeps its mark while it holds', `${node} bears no mark any more, and holds ${holders.join(' and ')}`);
+    }
+    this.#marked = now;
+  }
+
+  // ---------------------------------------------------------------- the cluster
+
+  #watchCluster(): void {
+    const { cluster } = this.#world;
+    void cluster.process().start({
+      poolObserved: (object) => {
+        if (object.ref.kind === 'RoutedIP') this.#objects.set(cellOf(object.ref), object);
+      },
+      poolGone: (ref) => {
+        if (ref.kind === 'RoutedIP') this.#gone(ref);
+      },
+      clusterObserved: () => undefined,
+      policyObserved: (policy) => void this.#classes.set(String(fieldsOf(policy.spec).className ?? ''), policy),
+    });
+    const { untaint, removeNode, failWrites, mendWrites } = cluster;
+    // What people do is not the operator's doing.
+    const byHand =
+      (act: (node: string) => void) =>
+      (node: string): void => {
+        this.#lookAtMarks();
+        act(node);
+        this.#marked = cluster.holders();
+      };
+    cluster.untaint = byHand(untaint);
+    cluster.removeNode = byHand(removeNode);
+    cluster.failWrites = () => {
+      this.#writesFail = true;
+      failWrites();
+    };
+    cluster.mendWrites = () => {
+      this.#writesFail = false;
+      mendWrites();
+    };
+  }
+
+  #gone(ref: ObjectRef): void {
+    const cell = cellOf(ref);
+    const object = this.#objects.get(cell);
+    if (!object || object.ref.uid !== ref.uid) return;
+    this.#objects.delete(cell);
+    for (const actor of [...this.#holds.keys()]) if (actor.startsWith(`${cell}/`)) this.#holds.delete(actor);
+    if (object.marks?.annotations['routedip.io/force-release'] === 'true') {
+      this.firewalls.forced(cell);
+      return;
+    }
+    this.firewalls.gone(cell);
+    const { routedIP } = fieldsOf(object.status);
+    if (!object.deleting) this.#note('goes only when all is undone', `${cell} went although nobody deleted it`);
+    if (this.#isThere(routedIP) && this.#mayDelete(object))
+      this.#note('goes only when all is undone', `${cell} is gone, and ${routedIP}, which was made for it, is still there`);
+  }
+
+  // ---------------------------------------------------------------- the provider
+
+  #watchCloud(): void {
+    const { cloud } = this.#world.provider;
+    const { create, assign, delete: remove } = cloud;
+    cloud.create = (region) => {
+      const address = create.call(cloud, region);
+      this.#noteMade(address);
+      return address;
+    };
+    cloud.assign = (address, node) => {
+      this.#checkUse(address, node);
+      return assign.call(cloud, address, node);
+    };
+    cloud.delete = (address) => {
+      this.#checkDeletion(address);
+      remove.call(cloud, address);
+    };
+  }
+
+  #noteMade(address: Address): void {
+    this.#refresh();
+    const creating = [...this.#objects.values()].filter(({ ref }) => this.#isCreating(ref));
+    if (creating.length === 0) return;
+    this.#ours.add(address);
+    for (const { ref } of creating) {
+      const made = (this.#made.get(ref.uid) ?? 0) + 1;
+      this.#made.set(ref.uid, made);
+      if (made > 1) this.#note('one address for each', `${address} is address number ${made} that was made for ${cellOf(ref)}`);
+      if (!this.#isGuarded(ref)) this.#note('guarded before anything is done for it', `${address} was made for ${cellOf(ref)}`);
+    }
+  }
+
+  #checkUse(address: Address, node: ProviderID): void {
+    this.#refresh();
+    this.#lookAtMarks();
+    const owner = [...this.#world.invariants.records].find(
+      ([actor, record]) => record.chart === 'ip' && actor.startsWith('rip/') && contextOf(record).address === address,
+    );
+    if (!owner) return;
+    const [actor, record] = owner;
+    const object = this.#objects.get(actor.split('/', 3).join('/'));
+    if (object && !this.#isGuarded(object.ref)) this.#note('guarded before anything is done for it', `${address} is assigned for ${actor}`);
+    if (object && this.#ours.has(address) && fieldsOf(object.status).routedIP !== address)
+      this.#note('bound before it is used', `${address} is assigned before it stands in the status of ${cellOf(object.ref)}`);
+    const { policy, elected, retiring } = contextOf(record);
+    if (!policy.taint || retiring !== null || elected?.providerID !== node || this.#writesFail) return;
+    if (!Object.hasOwn(this.#world.cluster.holders(), elected.name))
+      this.#note('marked before it is assigned', `${address} is assigned to ${elected.name}, which bears no mark`);
+  }
+
+  #checkDeletion(address: Address): void {
+    // One that is gone already is not deleted once more, whatever call of it is still on its way.
+    if (!this.#isThere(address)) return;
+    this.#refresh();
+    const owner = [...this.#objects.values()].find(({ status }) => fieldsOf(status).routedIP === address);
+    if (owner?.deleting && this.#mayDelete(owner)) this.#world.invariants.given.add(address);
+    else
+      this.#note(
+        'gives back only what it may',
+        `${address} is deleted, and ${owner ? `${cellOf(owner.ref)} does not ask for that` : 'is nobody’s'}`,
+      );
+  }
+
+  #mayDelete({ spec, status, marks }: PoolObject): boolean {
+    const policy = fieldsOf(this.#classes.get(String(fieldsOf(spec).className ?? ''))?.spec);
+    const isAdopted = marks?.annotations['routedip.io/delete-adopted'] === 'true';
+    return policy.routedIPReclaimPolicy === 'Delete' && (fieldsOf(status).addressOrigin === 'Created' || isAdopted);
+  }
+
+  // ---------------------------------------------------------------- within
+
+  /** A change of status alone is told to nobody. */
+  #refresh(): void {
+    for (const [cell, { ref }] of this.#objects) {
+      const now = this.#world.cluster.pool(ref);
+      if (now) this.#objects.set(cell, now);
+    }
+  }
+
+  #isThere(address: Json | undefined): boolean {
+    return this.#world.provider.cloud.addresses().some((each) => each.address === address);
+  }
+
+  #isGuarded(ref: ObjectRef): boolean {
+    return this.#world.cluster.pool(ref)?.marks?.finalizers.includes(FINALIZER) ?? false;
+  }
+
+  /** What its record says, or, where that was lost, its status. */
+  #isCreating(ref: ObjectRef): boolean {
+    const record = this.#world.invariants.records.get(cellOf(ref));
+    if (record) return (record.snapshot.context as unknown as PoolContext).acquiring.intent !== null;
+    return fieldsOf(this.#world.cluster.pool(ref)?.status).pendingCreate !== undefined;
+  }
+
+  #note(rule: RoutedRule, text: string): void {
+    this.#violations.push({ rule, at: this.#world.clock.monotonic(), text });
+  }
+}
