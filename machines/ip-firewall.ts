@@ -13,7 +13,11 @@ const next = (context: AddressContext, ...effects: Effect[]): Next => ({ context
 export const opens = ({ policy, elected }: AddressContext): boolean =>
   policy.firewall !== null && elected !== null && portsOn(policy, elected.name).length > 0;
 export const opensFirst = (context: AddressContext): boolean => opens(context) && !context.policy.postAllow;
-export const opensAfter = (context: AddressContext): boolean => opens(context) && context.policy.postAllow;
+/** The policy names a firewall on which nothing is claimed yet: it was changed while something else was under way. */
+const opensElsewhere = (context: AddressContext): boolean =>
+  opens(context) && context.policy.firewall !== null && !context.claimed.includes(context.policy.firewall);
+/** Now that the address is where it should be there is something to open for it: as its policy says, or because that was changed meanwhile. */
+export const opensAfter = (context: AddressContext): boolean => opens(context) && (context.policy.postAllow || opensElsewhere(context));
 /** There is something to open, and its time has come: at once, or once the assignment is confirmed. */
 export const opensNow = (context: AddressContext): boolean => opensFirst(context) || (opens(context) && confirmedHere(context));
 /** There is something to open in a firewall of which nothing was claimed yet: the policy has changed while the address was assigned, or waited. */
@@ -50,7 +54,10 @@ export const endsJobWait = (context: AddressContext, event: AnyAddressEvent): bo
   context.inDoubtUntil === null;
 /** After a wait the firewall comes first, too: its ports may have changed meanwhile, and what is open is answered at once. */
 export const resumesOpening = (context: AddressContext): boolean =>
-  goesOn(context) && (context.resume === 'FirewallOpening' || (context.resume === 'Assigning' && opensFirst(context)));
+  goesOn(context) &&
+  (context.resume === 'FirewallOpening' ||
+    (context.resume === 'Assigning' && opensFirst(context)) ||
+    (context.resume === 'Pruning' && confirmedHere(context) && opensElsewhere(context)));
 // ---------------------------------------------------------------- decisions
 
 const claimOn = (context: AddressContext, firewall: ActorId, mode: 'open' | 'prune', leaves: boolean): Effect => {

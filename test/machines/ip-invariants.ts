@@ -1,6 +1,7 @@
 import type { Step } from '../../actors/step.ts';
 import type { Claim } from '../../machines/events.ts';
 import { type AddressContext, confirmedHere } from '../../machines/ip.ts';
+import { opens } from '../../machines/ip-firewall.ts';
 import type { AssignInput, FindInput } from '../../machines/jobs.ts';
 import type { Edge } from './explore.ts';
 
@@ -114,6 +115,12 @@ export const RULES: Readonly<Record<string, Rule>> = {
     if (typeof after.snapshot.value !== 'object' || !('Stable' in (after.snapshot.value as object))) return true;
     const clean = inDoubtUntil === null && failure === null && attempts === 0 && coolOffUntil === null && previous.length === 0;
     return clean && eligible && confirmedHere(contextOf(after)) && holder === elected?.providerID;
+  },
+
+  'a stable address has claims on the firewall of its policy, when there is anything to be open, and on no other': ({ after }) => {
+    if (!JSON.stringify(after.snapshot.value).includes('Stable')) return true;
+    const { claimed, policy } = contextOf(after);
+    return claimed.join() === (opens(contextOf(after)) ? policy.firewall : '');
   },
 
   'an address that is given up gets no node and is not assigned again': ({ before, after }) => {

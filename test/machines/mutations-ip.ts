@@ -152,6 +152,14 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     spoil: guard('nodeLost', () => false),
     events: [...toAssigning, lost('a'), assigned],
   },
+  'a stable address has claims on the firewall of its policy, when there is anything to be open, and on no other': {
+    mutation: 'a firewall that comes into the policy while the assign is under way is thought to be open',
+    spoil: guard(
+      'opensAfter',
+      is((context) => walls.opens(context) && context.policy.postAllow),
+    ),
+    events: [...toAssigning, policyIs(FIRST), assigned, event('PRUNED', { claimId: 'claim' })],
+  },
   'an address that is given up gets no node and is not assigned again': {
     mutation: 'that the address was given up while an assign was under way is forgotten',
     spoil: guard('isRetiring', () => false),
