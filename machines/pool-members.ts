@@ -11,6 +11,7 @@ import {
   entries,
   isPrimed,
   type Next,
+  NOT_ACQUIRING,
   next,
   type PoolContext,
   type PoolSettings,
@@ -193,6 +194,25 @@ function policyFor({ spec, exposed, created }: PoolContext, address: Address): R
 /** After the records were lost: an address is bound of which nothing is known yet, so that nothing done for it could be undone. */
 export const reclaimsFirst = ({ exposed, members }: PoolContext, event: { readonly type: string; readonly force?: unknown }): boolean =>
   Boolean(exposed?.bound) && Object.keys(members).length === 0 && event.force !== true;
+
+/** An address was made for an owner that was deleted meanwhile, and is to be given back with it. */
+export const givesBack = (context: PoolContext, event: { readonly type: string; readonly force?: unknown }): boolean => {
+  const { unpublished } = context.acquiring;
+  return unpublished !== null && memberless(context, unpublished) && policyFor(context, unpublished) === 'Delete' && event.force !== true;
+};
+
+/** Starts the address that was made last for no other purpose than to be given back. */
+export function giveBack(context: PoolContext): Next {
+  const { unpublished: address, intent } = context.acquiring;
+  if (!address) return next(context);
+  const observed = { address, region: intent?.region ?? '', providerID: null, locked: false };
+  const known = { ...context, provided: { ...context.provided, [address]: observed } };
+  const members = { ...context.members, [address]: { ...newMember(context.nextRank, observed), retiring: true } };
+  return next({ ...context, members, acquiring: NOT_ACQUIRING }, [
+    { type: 'spawn', params: { chart: 'ip', id: addressActor(context.id, address), input: addressInput(known, address) } },
+    tell(context, address, { type: 'RETIRE', policy: 'Delete' }),
+  ]);
+}
 
 export const noteDeletion = (context: PoolContext): Next =>
   next(context.exposed ? { ...context, exposed: { ...context.exposed, deleting: true } } : context);

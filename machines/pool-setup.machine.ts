@@ -88,6 +88,7 @@ export const poolSetup = (settings: PoolSettings) => {
       reuse: always(acquire.reuse),
       forgetSpare: always(acquire.forgetSpare),
       conclude: always(acquire.conclude),
+      giveBack: always(members.giveBack),
       doubtCreation: always(acquire.doubtCreation(settings)),
       failAcquiring: always((context, at, event) =>
         'error' in event ? failAcquiring(context, event.error, at) : { context, effects: [] },
@@ -123,6 +124,7 @@ export const poolSetup = (settings: PoolSettings) => {
       hasIntent: asks(({ acquiring }) => pool.isCreating(acquiring)),
       mustConclude: asks(acquire.mustConclude),
       leavesAddress: asks(acquire.leavesAddress),
+      givesBack: asks(members.givesBack),
       givesUp: asks((context, event) => acquire.givesUp(context, event.at)),
       outcomeUnknown: asks((_, event) => 'error' in event && event.error.unknownOutcome),
       spareIsGone: asks((context, event) => 'error' in event && acquire.spareIsGone(context, event.error)),

@@ -221,6 +221,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
         states: {
           Concluding: {
             always: [
+              { guard: 'givesBack', target: 'Releasing', actions: 'giveBack' },
               { guard: 'leavesAddress', target: 'Announcing' },
               { guard: 'mustConclude', target: 'Reconciling' },
               { target: 'Releasing' },
@@ -234,7 +235,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
               input: ({ context }) => acquire.createInput(context),
               onDone: [
                 { guard: 'foundNone', target: 'Releasing', actions: 'noteNothingMade' },
-                { target: 'Announcing', actions: 'noteFound' },
+                { target: 'Found', actions: 'noteFound' },
               ],
               onError: [
                 { guard: 'givesUp', target: 'Announcing' },
@@ -242,6 +243,9 @@ export const poolMachine = (settings: pool.PoolSettings) =>
               ],
             },
             on: { RESUME: { target: 'Reconciling', reenter: true } },
+          },
+          Found: {
+            always: [{ guard: 'givesBack', target: 'Releasing', actions: 'giveBack' }, { target: 'Announcing' }],
           },
           CoolOff: {
             description: 'Waits after an error, then lists again.',
