@@ -44,10 +44,15 @@ const encode = (actor: ActorId): string => actor.replaceAll('%', '%25').replaceA
 export const keyOf = (actor: ActorId, term: number, version: number, index: number): string =>
   `${encode(actor)}.${term}.${version}.${index}`;
 
+/** The term under which a command was decided, its version and its index. */
+const partsOf = (id: string): readonly number[] => id.split('.').slice(-3).map(Number);
+
+/** The term under which a command was decided. */
+export const termOf = (id: string): number => partsOf(id)[0] ?? 0;
+
 /** Orders the command ids of one actor by age. */
 export function isNewer(id: string, than: string): boolean {
-  const parts = (text: string) => text.split('.').slice(-3).map(Number);
-  const [a, b] = [parts(id), parts(than)];
+  const [a, b] = [partsOf(id), partsOf(than)];
   for (const index of [0, 1, 2]) {
     const difference = (a[index] ?? 0) - (b[index] ?? 0);
     if (difference !== 0) return difference > 0;

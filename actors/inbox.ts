@@ -1,6 +1,6 @@
 import type { ActorId } from '../machines/types.ts';
 import type { Cells } from './cells.ts';
-import { cellOf } from './charts.ts';
+import { cellOf, termOf } from './charts.ts';
 import type { TimerData } from './dispatch.ts';
 import { Unreachable } from './errors.ts';
 import { Overdue } from './overdue.ts';
@@ -9,6 +9,7 @@ import type { Envelope } from './turn.ts';
 import { OUTCOMES, type OutcomeData, TIMERS } from './worker.ts';
 
 export interface InboxPorts {
+  readonly term: number;
   readonly cells: Cells;
   readonly queues: Queues;
   readonly clock: Clock;
@@ -23,6 +24,9 @@ export interface InboxPorts {
 
 /** How long a timer waits for its cell to resume before it is looked at again, ms. */
 const UNRESUMED_MS = 5000;
+
+/** How long what another leader waits for is left to that one, ms. */
+const OTHERS_MS = 250;
 
 /** How many outcomes and timers are handed to cells at once. */
 const OUTCOMES_AT_ONCE = 256;
@@ -64,6 +68,7 @@ export class Inbox {
 
   async #heardOutcome(job: ActiveJob): Promise<JobStep> {
     const { actor, invokeId, commandId, outcome } = job.data as unknown as OutcomeData;
+    if (this.#isOthers(commandId)) return { kind: 'again', afterMs: OTHERS_MS, progress: null };
     const event =
       'error' in outcome
         ? { type: `xstate.error.actor.${invokeId}`, error: outcome.error }
@@ -77,10 +82,16 @@ export class Inbox {
   /** A timer that ended before its cell resumes would have it decide on what it remembers: resuming sets it anew, and this one is void then. */
   async #heardTimer(job: ActiveJob): Promise<JobStep> {
     const { actor, sendId, commandId } = job.data as unknown as TimerData;
+    if (this.#isOthers(commandId)) return { kind: 'again', afterMs: OTHERS_MS, progress: null };
     const { cells, hasResumed } = this.#ports;
     const cell = cellOf(actor);
     if (cells.all.has(cell) && !hasResumed(cell)) return { kind: 'again', afterMs: UNRESUMED_MS, progress: null };
     return this.#hear({ to: actor, event: { type: sendId }, fence: { key: sendId, commandId } });
+  }
+
+  /** Somebody leads under a later term, and this process has not heard of it yet: what that one waits for is not to be lost here. */
+  #isOthers(commandId: string): boolean {
+    return termOf(commandId) > this.#ports.term;
   }
 
   /** The job of an outcome or a timer ends only after the turn that heard it is saved. */

@@ -76,6 +76,7 @@ export class Leader {
     });
     this.#inbox = new Inbox({
       ...ports,
+      term,
       cells: this.#cells,
       hasResumed: (cell) => this.#started.has(cell) || this.#orphans.has(cell) || !isPool(cell),
       resume: (actor) => this.#resume(actor),
