@@ -1,13 +1,12 @@
 import { expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ProviderID } from '../../machines/types.ts';
-import { node, providerIDOf } from '../support/world.ts';
+import { node, providerIDOf, type WorldOptions } from '../support/world.ts';
 import type { Scenario } from './crash-scenarios.ts';
 import { expectRoutedSound } from './routed-test.ts';
 import { FIREWALL, MINUTE, RoutedWorld, SECOND, service, servicePort } from './routed-world.ts';
 
-const OLD = node('old', { createdAt: 1 });
-const YOUNG = node('young', { createdAt: 2 });
+export const NODES = { old: node('old', { createdAt: 1 }), young: node('young', { createdAt: 2 }) };
 
 /** The first address that the provider makes, and those after it. */
 const MADE = '203.0.113.1';
@@ -20,7 +19,7 @@ const FOREIGN: Readonly<Record<string, { readonly ports: readonly string[]; read
 };
 
 /** By firewall: what is open in the end beside what is foreign. */
-type Open = Readonly<Record<string, { readonly ports: readonly string[]; readonly nodes: readonly string[] }>>;
+export type Open = Readonly<Record<string, { readonly ports: readonly string[]; readonly nodes: readonly string[] }>>;
 
 /** Something that happens to RoutedIPs whose class has a firewall. */
 interface RoutedScenario extends Pick<Scenario, 'name' | 'options' | 'sends' | 'withinMs' | 'holders'> {
@@ -36,11 +35,11 @@ const routed = (given: RoutedScenario): Scenario => {
   const { name, options = {}, sends, withinMs, holders } = given;
   return {
     name,
-    options: { ...options, provider: { firewallMs: 200, ...options.provider } },
+    options,
     sends,
     withinMs,
     holders,
-    open: (asked) => opened(new RoutedWorld(asked)),
+    open: ROUTED,
     before: (world) => given.before(world as RoutedWorld),
     ready: ready && ((world, ref) => ready(world as RoutedWorld, ref)),
     begin: (world, ref) => given.begin(world as RoutedWorld, ref),
@@ -50,7 +49,9 @@ const routed = (given: RoutedScenario): Scenario => {
   };
 };
 
-const opened = (world: RoutedWorld): RoutedWorld => {
+/** A world with firewalls of which somebody else has a part, in which changes take their time. */
+export const ROUTED = (options: WorldOptions = {}): RoutedWorld => {
+  const world = new RoutedWorld({ ...options, provider: { firewallMs: 200, ...options.provider } });
   for (const [name, { ports, nodes }] of Object.entries(FOREIGN)) {
     world.provider.cloud.addNode(...nodes);
     world.provider.cloud.addFirewall(name, ports, nodes);
@@ -58,7 +59,7 @@ const opened = (world: RoutedWorld): RoutedWorld => {
   return world;
 };
 
-function expectOpen(world: RoutedWorld, open: Open): void {
+export function expectOpen(world: RoutedWorld, open: Open): void {
   expect(world.rules.wrongs()).toEqual([]);
   for (const [name, foreign] of Object.entries(FOREIGN)) {
     const { ports = [], nodes = [] } = open[name] ?? {};
@@ -80,24 +81,24 @@ async function endAll(world: RoutedWorld): Promise<void> {
   expect(world.cluster.holders()).toEqual({});
 }
 
-const stable = (world: RoutedWorld, ref: ObjectRef, on: string): boolean => {
+export const stable = (world: RoutedWorld, ref: ObjectRef, on: string): boolean => {
   const { state, assignedNode } = world.statusOf(ref);
   return state === 'Stable' && assignedNode === on;
 };
-const isGone = (world: RoutedWorld, ref: ObjectRef): boolean =>
+export const gone = (world: RoutedWorld, ref: ObjectRef): boolean =>
   world.cluster.pool(ref) === null && ![...world.invariants.records.keys()].some((actor) => actor.startsWith(`rip/web/${ref.name}`));
 
 /** One RoutedIP, which two nodes can hold: the younger one gets it. */
-const one =
+export const one =
   (change: Parameters<RoutedWorld['setClass']>[0] = {}) =>
   (world: RoutedWorld): ObjectRef => {
     world.setClass(change);
-    world.setNode(OLD, YOUNG);
+    world.setNode(NODES.old, NODES.young);
     world.setWeb('shop', ['old', 'young']);
     return world.setRoutedIP('shop');
   };
 const onYoung = (world: RoutedWorld, ref: ObjectRef): boolean => stable(world, ref, 'young');
-const losesYoung = (world: RoutedWorld): void => world.cluster.setNode({ ...YOUNG, ready: false });
+const losesYoung = (world: RoutedWorld): void => world.cluster.setNode({ ...NODES.young, ready: false });
 const blogOf = (world: RoutedWorld): ObjectRef | undefined => world.rules.objects().find(({ name }) => name === 'blog');
 
 export const ROUTED_SCENARIOS: readonly Scenario[] = [
@@ -162,7 +163,7 @@ export const ROUTED_SCENARIOS: readonly Scenario[] = [
     ready: onYoung,
     sends: 'deleteRoutedIPFirewallPort' as const,
     begin: (world: RoutedWorld, ref: ObjectRef) => world.cluster.markDeleting(ref),
-    isOver: isGone,
+    isOver: gone,
     withinMs: 60_000,
     holders: { [MADE]: ['young'] },
     open: {},
@@ -173,7 +174,7 @@ export const ROUTED_SCENARIOS: readonly Scenario[] = [
     ready: onYoung,
     sends: 'deleteRoutedIP' as const,
     begin: (world: RoutedWorld, ref: ObjectRef) => world.cluster.markDeleting(ref),
-    isOver: isGone,
+    isOver: gone,
     withinMs: 60_000,
     holders: {},
     open: {},

@@ -36,8 +36,8 @@ export class RoutedRules {
   readonly #classes = new Map<string, PoolObject>();
   /** How many addresses were made for an object, by uid. */
   readonly #made = new Map<string, number>();
-  /** Addresses that were made for RoutedIPs. */
-  readonly #ours = new Set<Address>();
+  /** By address that was made: the RoutedIP for which it was. */
+  readonly #ours = new Map<Address, ActorId>();
   /** By address: nodes that are to bear the mark because of it. */
   readonly #holds = new Map<ActorId, readonly string[]>();
   #marked: Readonly<Record<string, string>> = {};
@@ -160,7 +160,6 @@ export class RoutedRules {
     }
     this.firewalls.gone(cell);
     const { routedIP } = fieldsOf(object.status);
-    if (!object.deleting) this.#note('goes only when all is undone', `${cell} went although nobody deleted it`);
     if (this.#isThere(routedIP) && this.#mayDelete(object))
       this.#note('goes only when all is undone', `${cell} is gone, and ${routedIP}, which was made for it, is still there`);
   }
@@ -189,8 +188,8 @@ export class RoutedRules {
     this.#refresh();
     const creating = [...this.#objects.values()].filter(({ ref }) => this.#isCreating(ref));
     if (creating.length === 0) return;
-    this.#ours.add(address);
     for (const { ref } of creating) {
+      this.#ours.set(address, cellOf(ref));
       const made = (this.#made.get(ref.uid) ?? 0) + 1;
       this.#made.set(ref.uid, made);
       if (made > 1) this.#note('one address for each', `${address} is address number ${made} that was made for ${cellOf(ref)}`);
@@ -220,8 +219,9 @@ export class RoutedRules {
     // One that is gone already is not deleted once more, whatever call of it is still on its way.
     if (!this.#isThere(address)) return;
     this.#refresh();
-    const owner = [...this.#objects.values()].find(({ status }) => fieldsOf(status).routedIP === address);
-    if (owner?.deleting && this.#mayDelete(owner)) this.#world.invariants.given.add(address);
+    const bound = [...this.#objects.values()].find(({ status }) => fieldsOf(status).routedIP === address);
+    const owner = bound ?? this.#objects.get(this.#ours.get(address) ?? '');
+    if (owner?.deleting && this.#mayDelete(owner, !bound)) this.#world.invariants.given.add(address);
     else
       this.#note(
         'gives back only what it may',
@@ -229,10 +229,11 @@ export class RoutedRules {
       );
   }
 
-  #mayDelete({ spec, status, marks }: PoolObject): boolean {
+  /** The address was made for it, as its status says, or as was seen of one that was deleted before that. */
+  #mayDelete({ spec, status, marks }: PoolObject, isMade = false): boolean {
     const policy = fieldsOf(this.#classes.get(String(fieldsOf(spec).className ?? ''))?.spec);
     const isAdopted = marks?.annotations['routedip.io/delete-adopted'] === 'true';
-    return policy.routedIPReclaimPolicy === 'Delete' && (fieldsOf(status).addressOrigin === 'Created' || isAdopted);
+    return policy.routedIPReclaimPolicy === 'Delete' && (isMade || isAdopted || fieldsOf(status).addressOrigin === 'Created');
   }
 
   // ---------------------------------------------------------------- within
