@@ -23,13 +23,16 @@ export class ObservedPolicies {
     return this.#policies.values();
   }
 
-  put(policy: PoolObject): void {
+  /** Answers whether RoutedIPs may be served otherwise by it: what is told again without a change is no news to them. */
+  put(policy: PoolObject): boolean {
     const name = nameOf(policy.ref);
+    const former = this.#policies.get(name);
+    const isSame = former?.ref.uid === policy.ref.uid;
     const need = this.#needOf(policy);
-    const isSame = this.#policies.get(name)?.ref.uid === policy.ref.uid;
     this.#policies.set(name, policy);
     if (need !== undefined) this.#needs.set(name, need);
     else if (!isSame) this.#needs.delete(name);
+    return !isSame || former?.generation !== policy.generation;
   }
 
   /** Forgets an object, unless another one bears its name by now. */

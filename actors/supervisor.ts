@@ -204,8 +204,8 @@ export class Supervisor {
         if (isRoutedIP(actorOf(ref))) this.#policies.request();
       },
       policyObserved: (policy) => {
-        this.#pools.policies.put(policy);
-        this.#policiesChanged();
+        if (this.#pools.policies.put(policy)) this.#policiesChanged();
+        else this.#policies.request();
       },
       policyGone: (ref) => {
         this.#pools.policies.remove(ref);

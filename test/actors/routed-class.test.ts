@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { ObservedPolicies } from '../../actors/policies.ts';
 import type { Json } from '../../actors/ports.ts';
 import type { ObservedNode } from '../../machines/types.ts';
 import { node, providerIDOf } from '../support/world.ts';
@@ -98,6 +99,15 @@ describe('a class', () => {
     expect(world.cluster.conditions(ref)).toContainEqual(expect.objectContaining({ type: 'FirewallReady', reason: 'NoFirewall' }));
     await world.stable(ref, 'young');
     expect(world.firewall()).toEqual({ ports: ['tcp/22'], nodes: [] });
+  });
+
+  test('that is told again without a change is no news', () => {
+    const policies = new ObservedPolicies('default');
+    const ref = { kind: 'ClusterRoutedIPClass', namespace: '', name: 'floating', uid: 'first' };
+    const told = { ref, generation: 1, createdAt: 0, deleting: false, spec: { className: CLASS_NAME }, status: {} };
+    expect([policies.put(told), policies.put({ ...told, status: { term: 1 } })]).toEqual([true, false]);
+    expect(policies.put({ ...told, generation: 2, spec: { className: CLASS_NAME, region: 'fra1' } })).toBe(true);
+    expect(policies.put({ ...told, ref: { ...ref, uid: 'second' } }), 'another one of that name').toBe(true);
   });
 });
 
@@ -205,6 +215,29 @@ describe('an address that the spec names', () => {
     world.setWeb('blog', ['old']);
     await world.untilReason(newer, 'AddressConflict', 'Ready', 2 * MINUTE);
     expect(done(world).slice(before)).toEqual([]);
+  });
+
+  test('and an older FloatingIPPool lists is left to that one; a younger pool leaves it to the RoutedIP', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    world.address(A);
+    world.address(B);
+    world.provider.cloud.addNode(providerIDOf('third'));
+    await ready(world);
+    world.setNode(node('third', { createdAt: 0 }));
+    const older = world.pool('older', { ips: [A] });
+    const ref = world.setRoutedIP('shop', { routedIP: A });
+    const served = world.setRoutedIP('blog', { routedIP: B });
+    world.setWeb('blog', ['old', 'young', 'third']);
+    const younger = world.pool('younger', { ips: [B] });
+    await world.untilStates(older, { [A]: 'active' });
+    await world.stable(served);
+    await world.untilReason(ref, 'AddressConflict');
+    expect(world.messageOf(ref)).toContain('FloatingIPPool default/older lists');
+    await world.untilReason(younger, 'AddressConflict', 'Degraded');
+    expect(world.messageOf(younger, 'Degraded')).toContain('RoutedIP web/blog has');
+    await world.clock.advance(10 * MINUTE);
+    expect(world.assigns()).toHaveLength(2);
   });
 
   test('cannot be edited once it is bound: the edit is refused, and the bound address keeps serving', async ({ open }) => {
