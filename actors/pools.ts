@@ -26,6 +26,7 @@ export class ObservedPools {
   readonly policies: ObservedPolicies;
   readonly #pools = new Map<ActorId, PoolObject>();
   readonly #facts = new Map<ActorId, ClusterFact>();
+  readonly #hindrances = new Map<ActorId, string>();
   #conflicts = new Map<ActorId, Readonly<Record<Address, string>>>();
 
   constructor(operatorNamespace = 'default') {
@@ -73,11 +74,22 @@ export class ObservedPools {
     if (this.#pools.get(id)?.ref.uid !== ref.uid) return [];
     this.#pools.delete(id);
     this.#facts.delete(id);
+    this.#hindrances.delete(id);
     return this.#settle();
   }
 
   putFact(ref: ObjectRef, fact: ClusterFact): void {
     this.#facts.set(actorOf(ref), fact);
+  }
+
+  putHindrance(ref: ObjectRef, why: string | null): void {
+    if (why === null) this.#hindrances.delete(actorOf(ref));
+    else this.#hindrances.set(actorOf(ref), why);
+  }
+
+  /** Which right is missing to see what it asks of the cluster; null for none. */
+  hindrance(id: ActorId): string | null {
+    return this.#hindrances.get(id) ?? null;
   }
 
   /** Of several pools that list one address the oldest has it; of two of the same age the one whose uid sorts first. */

@@ -7,30 +7,63 @@ import { ownedRules } from '../machines/rebuild-routed-ip.ts';
 import { deferral, releaseEvent } from '../machines/routed-ip-events.ts';
 import { holderNodes, routedIPConditions, routedIPStatus } from '../machines/routed-ip-status.ts';
 import type { ActorId } from '../machines/types.ts';
-import type { ClusterEvent, HolderEffect, PoolProjection } from './ports/cluster.ts';
+import type { ClusterEvent, Condition, HolderEffect, PoolProjection } from './ports/cluster.ts';
 import type { ActorRecord, Json, SavedTurn, Transition } from './ports.ts';
 import { addressView, poolView } from './view.ts';
 
 type Records = ReadonlyMap<ActorId, ActorRecord>;
 type RecordsOf = (cell: ActorId) => Records | null;
 
+interface Told {
+  readonly events: readonly ClusterEvent[];
+  /** Which right is missing to see what it asks of the cluster; null for none. */
+  readonly hindrance: string | null;
+}
+
 /** What is to be seen of a RoutedIP. `former` is its status as last observed. */
 export function routedIPProjection(
   view: PoolView,
   { recordsOf, former }: { readonly recordsOf: RecordsOf; readonly former: unknown },
-  events: readonly ClusterEvent[],
+  { events, hindrance }: Told,
 ): PoolProjection {
   const { ref, generation } = view.context;
   return {
     ref,
     generation,
     status: routedIPStatus({ ...view, owned: ownedFor(view, recordsOf, former) }) as unknown as { [key: string]: Json },
-    conditions: routedIPConditions(view),
+    conditions: routedIPConditions(view).map((condition) => (hindrance === null ? condition : hindered(condition, hindrance))),
     annotated: {},
     addresses: [],
     events,
   };
 }
+
+/** What goes on was seen before the right was taken away: that nothing new is seen is wrong, unless something worse is. */
+const hindered = (condition: Condition, message: string): Condition =>
+  condition.type === 'Degraded' && condition.status === 'False'
+    ? { ...condition, status: 'True', reason: 'Forbidden', message }
+    : condition;
+
+/** What is to be seen of a RoutedIP of which nothing is known yet, and why. */
+export function hinderedProjection({ context: { ref, generation }, term }: PoolView, message: string): PoolProjection {
+  const reason = 'Forbidden';
+  return {
+    ref,
+    generation,
+    partial: true,
+    status: { term },
+    conditions: [
+      { type: 'Ready', status: 'Unknown', reason, message },
+      { type: 'Progressing', status: 'False', reason: 'Idle', message: 'nothing is under way' },
+      { type: 'Degraded', status: 'True', reason, message },
+    ],
+    annotated: {},
+    addresses: [],
+    events: [forbidden(message)],
+  };
+}
+
+export const forbidden = (message: string): ClusterEvent => ({ type: 'Warning', reason: 'Forbidden', action: 'Watch', message });
 
 /** What was added to the firewalls on which the address has claims, but for what others alone claim: their status tells of that. After the records were lost
  *  a firewall is there only once somebody claims something of it; until then what the status has said of it stands. */

@@ -13,7 +13,15 @@ import type { ActorId, Address, JobFailure } from '../machines/types.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterEvent, ClusterWriter } from './ports/cluster.ts';
 import type { ActorRecord, Clock, Json, Observer, SavedTurn, Transition } from './ports.ts';
-import { claimantsOf, deferralsOf, holdersOf, releaseEvents, routedIPProjection } from './project-routed-ips.ts';
+import {
+  claimantsOf,
+  deferralsOf,
+  forbidden,
+  hinderedProjection,
+  holdersOf,
+  releaseEvents,
+  routedIPProjection,
+} from './project-routed-ips.ts';
 import { addressView, poolView, recordSetView } from './view.ts';
 
 /** Turns of one moment are shown as one. */
@@ -31,6 +39,8 @@ export interface ProjectorPorts {
   readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
   /** The status as last observed: names addresses that another process annotated, and that are this pool's no more. */
   readonly statusOf: (cell: ActorId) => unknown;
+  /** Which right is missing to see what it asks of the cluster; null for none. */
+  readonly hindranceOf: (cell: ActorId) => string | null;
   /** Every RoutedIP that is there, known to the leader or not; null while none is seen. */
   readonly routedIPs: () => Iterable<ActorId> | null;
   /** A Job of its class has failed for this RoutedIP: whoever keeps the class hears of it, too. */
@@ -40,10 +50,13 @@ export interface ProjectorPorts {
 }
 
 /** Shows pools in the cluster: status, conditions, node annotations, Events. After the save, off the path of a failover. */
-export function projector({ writer, clock, recordsOf, statusOf, routedIPs, classToo, cleared }: ProjectorPorts): Observer & {
+export function projector(ports: ProjectorPorts): Observer & {
   /** Shows all that this process leads from now on. */
   readonly showAll: (cells: Iterable<ActorId>) => void;
+  /** What hinders it is another thing than before. */
+  readonly hindered: (cell: ActorId) => void;
 } {
+  const { writer, clock, recordsOf, statusOf, hindranceOf, routedIPs, classToo, cleared } = ports;
   const events = new Map<ActorId, ClusterEvent[]>();
   const due = new Set<ActorId>();
   /** Pools whose status will change by itself: what forgets that they are to be shown again then. */
@@ -94,9 +107,13 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, class
       clear(cell, view.context);
       return;
     }
-    if (!view || (view.context.spec === null && view.context.error === null) || view.state === 'Priming') return;
-    const told = taken(cell);
-    writer.project(routedIPProjection(view, { recordsOf, former: statusOf(cell) }, told));
+    if (!view) return;
+    const why = hindranceOf(cell);
+    if (isUnknown(view)) {
+      if (why !== null) writer.project(hinderedProjection(view, why));
+      return;
+    }
+    writer.project(routedIPProjection(view, { recordsOf, former: statusOf(cell) }, { events: taken(cell), hindrance: why }));
     showLater(cell, view);
   };
 
@@ -147,7 +164,7 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, class
       return;
     }
     // Before anything is known of a pool, what its status says is the only memory there is.
-    if (!view || (view.context.spec === null && view.context.error === null) || view.state === 'Priming') return;
+    if (!view || isUnknown(view)) return;
     const addresses = formerly.get(cell) ?? new Set(addressesIn(statusOf(cell)));
     for (const address of Object.keys(poolStatus(view).ips) as Address[]) addresses.add(address);
     formerly.set(cell, addresses);
@@ -209,8 +226,14 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, class
   };
 
   return {
+    hindered: (cell) => {
+      const why = hindranceOf(cell);
+      if (isRoutedIP(cell) && recordsOf(cell)) tell(cell, why === null ? [] : [forbidden(why)]);
+    },
     showAll: (cells) => {
-      const shown = [...cells].filter((cell) => isPool(cell) || isRecordSet(cell));
+      const there = new Set(routedIPs() ?? []);
+      // Of RoutedIPs that this operator was told to leave alone there are records, but no objects.
+      const shown = [...cells].filter((cell) => (isRoutedIP(cell) ? there.has(cell) : isPool(cell) || isRecordSet(cell)));
       for (const cell of shown) for (const actor of recordsOf(cell)?.keys() ?? []) noteOwner(cell, actor, true);
       for (const cell of shown) show(cell);
       // Whoever led before may have ended between the end of the last RoutedIP and that of its mark.
@@ -228,6 +251,8 @@ export function projector({ writer, clock, recordsOf, statusOf, routedIPs, class
     },
   };
 }
+
+const isUnknown = ({ context: { spec, error }, state }: PoolView): boolean => (spec === null && error === null) || state === 'Priming';
 
 const isClearing = (record: ActorRecord | undefined): boolean => JSON.stringify(record?.snapshot.value) === '{"Stopping":"Clearing"}';
 

@@ -98,6 +98,7 @@ export class Supervisor {
       clock: ports.clock,
       recordsOf: (cell) => this.#leader?.recordsOf(cell) ?? null,
       statusOf: (cell) => this.#pools.all.get(cell)?.status,
+      hindranceOf: (cell) => this.#pools.hindrance(cell),
       classToo: (cell, event) => this.#tellClass(cell, event),
       routedIPs: () => (ports.source.knows('RoutedIP') ? [...this.#pools.all.keys()].filter(isRoutedIP) : null),
       cleared: (cell) => this.#leader?.tell(cell, { type: 'CLEARED' }),
@@ -210,6 +211,10 @@ export class Supervisor {
       policyGone: (ref) => {
         this.#pools.policies.remove(ref);
         this.#policiesChanged();
+      },
+      hindered: (ref, why) => {
+        this.#pools.putHindrance(ref, why);
+        this.#projector.hindered(actorOf(ref));
       },
       clusterObserved: (ref, fact) => {
         this.#pools.putFact(ref, fact);

@@ -38,6 +38,8 @@ export interface ClusterListener {
   /** A ClusterRoutedIPClass or RoutedIPIssuer. */
   policyObserved?(policy: PoolObject): void;
   policyGone?(ref: ObjectRef): void;
+  /** Which right is missing to see what an object asks of the cluster, for people: no facts are told of it, or none any more. Null once none is missing. */
+  hindered?(ref: ObjectRef, why: string | null): void;
 }
 
 /** The watches of FloatingIPPools and NodeDNSRecordSets, each while its CRD is served. Facts only: lost, doubled or late ones do no harm. */
@@ -74,6 +76,8 @@ export interface ClusterEvent {
 export interface PoolProjection {
   readonly ref: ObjectRef;
   readonly generation: number;
+  /** Only these conditions and the term are shown: the rest of the status stays, since it is the only memory that there is. */
+  readonly partial?: true;
   /** All of status but conditions. */
   readonly status: { readonly [key: string]: Json };
   readonly conditions: readonly Condition[];

@@ -1,5 +1,5 @@
 import type { ClusterFact, PoolObject } from '../../actors/ports/cluster.ts';
-import { isInvalid } from './api-error.ts';
+import { isForbidden, isInvalid, messageOf } from './api-error.ts';
 import type { Use } from './shared-watches.ts';
 
 /** Watches for one object what it asks of the cluster. */
@@ -12,6 +12,8 @@ export interface Follower {
   settled(): boolean;
   /** What keeps it from being settled; null for a list that is not complete yet. */
   troubles(): readonly (Error | null)[];
+  /** What it may not list, for people; null for nothing. */
+  forbidden(): string | null;
   release(): void;
 }
 
@@ -25,3 +27,9 @@ export interface FollowerNews {
 
 /** Whether a query has told all that it will: complete, or refused by the server as no selector. */
 export const settled = (use: Use<unknown>): boolean => use.values() !== null || isInvalid(use.trouble());
+
+/** What the server does not let be listed, whether or not it was listed before; null for nothing. */
+export const forbiddenTo = (uses: readonly Use<unknown>[]): string | null => {
+  const refused = uses.map((use) => use.trouble()).filter(isForbidden);
+  return refused.length > 0 ? [...new Set(refused.map(messageOf))].sort().join('; ') : null;
+};

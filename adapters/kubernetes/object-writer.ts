@@ -133,9 +133,10 @@ export class ObjectWriter {
     });
   }
 
-  #statusOf({ status, conditions, generation }: PoolProjection, { object }: SeenObject): JsonObject {
+  #statusOf({ status, conditions, generation, partial }: PoolProjection, { object }: SeenObject): JsonObject {
     const statuses = [this.#sent, object.status];
     return {
+      ...(partial && isObject(object.status) && object.status),
       ...status,
       ...this.#foreignIntent(status, object.status),
       ...this.#boundAddress(status, object.status),

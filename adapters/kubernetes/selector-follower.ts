@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterFact, PoolObject } from '../../actors/ports/cluster.ts';
 import type { ObservedNode, ObservedPod } from '../../machines/types.ts';
-import { type Follower, type FollowerNews, settled } from './follower.ts';
+import { type Follower, type FollowerNews, forbiddenTo, settled } from './follower.ts';
 import { kindOf } from './kinds.ts';
 import { type MatchSelectors, type Selection, selectionOf } from './selection.ts';
 import type { Detail, SharedWatches, Use, WatchUser } from './shared-watches.ts';
@@ -66,6 +66,10 @@ export class SelectorFollower implements Follower {
     return this.#uses()
       .filter((use) => !settled(use))
       .map((use) => use.trouble());
+  }
+
+  forbidden(): string | null {
+    return forbiddenTo(this.#uses());
   }
 
   release(): void {

@@ -41,6 +41,10 @@ export class KubernetesSource implements ClusterSource, Seen {
   readonly #watched = new Map<string, Watched>();
   /** Objects whose facts changed in this turn of the event loop. */
   readonly #changed = new Set<string>();
+  /** Those of whose watches one has failed in it, or works again. */
+  readonly #troubled = new Set<string>();
+  /** What hinders an object, as it was told last. */
+  readonly #hindrances = new Map<string, string>();
   #flushing = false;
   #served: boolean | null = null;
   #listener: ClusterListener | null = null;
@@ -118,6 +122,7 @@ export class KubernetesSource implements ClusterSource, Seen {
     this.#tell((listener) => listener.poolObserved(object));
     // Facts under new selectors are told as soon as they are known, and repeated for a new spec.
     this.#changed.add(name);
+    this.#troubled.add(name);
     this.#schedule();
   }
 
@@ -126,7 +131,11 @@ export class KubernetesSource implements ClusterSource, Seen {
       this.#changed.add(name);
       this.#schedule();
     };
-    const news = { changed, troubled: () => this.#schedule() };
+    const troubled = (): void => {
+      this.#troubled.add(name);
+      this.#schedule();
+    };
+    const news = { changed, troubled };
     return this.#cluster.follower(object.ref, news, () => this.#kinds.get(object.ref)?.object.status ?? null);
   }
 
@@ -140,6 +149,7 @@ export class KubernetesSource implements ClusterSource, Seen {
     this.#watched.get(name)?.follower.release();
     this.#watched.delete(name);
     this.#changed.delete(name);
+    this.#hindrances.delete(name);
     this.#tell((listener) => listener.poolGone(ref));
   }
 
@@ -160,6 +170,8 @@ export class KubernetesSource implements ClusterSource, Seen {
       const watched = this.#watched.get(name);
       if (watched !== undefined) this.#tellFact(watched);
     }
+    for (const name of this.#troubled) this.#tellHindrance(name);
+    this.#troubled.clear();
     this.#tellServed();
     this.#checkReady();
   }
@@ -167,6 +179,15 @@ export class KubernetesSource implements ClusterSource, Seen {
   #tellFact({ object, follower }: Watched): void {
     const fact = follower.fact();
     if (fact !== null) this.#tell((listener) => listener.clusterObserved(object.ref, fact));
+  }
+
+  #tellHindrance(name: string): void {
+    const watched = this.#watched.get(name);
+    const why = watched?.follower.forbidden() ?? null;
+    if (watched === undefined || why === (this.#hindrances.get(name) ?? null)) return;
+    if (why === null) this.#hindrances.delete(name);
+    else this.#hindrances.set(name, why);
+    this.#tell((listener) => listener.hindered?.(watched.object.ref, why));
   }
 
   #checkReady(): void {

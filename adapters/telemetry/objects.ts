@@ -23,6 +23,7 @@ export const toldToo = (source: ClusterSource, objects: Objects): ClusterSource 
       // No series bears the name of a class or an issuer.
       policyObserved: (policy) => listener.policyObserved?.(policy),
       policyGone: (ref) => listener.policyGone?.(ref),
+      hindered: (ref, why) => listener.hindered?.(ref, why),
     }),
   resync: () => source.resync(),
   knows: (kind) => source.knows(kind),

@@ -86,6 +86,22 @@ describe('the finalizer of a RoutedIP', () => {
   });
 });
 
+describe('a RoutedIP of which nothing is known yet', () => {
+  test('keeps its status when conditions alone are shown', async () => {
+    const { writer, status, projection } = await routing();
+    const remembered = { state: 'Stable', routedIP: FIRST, addressOrigin: 'Created', assignedNode: 'a', term: 3 };
+    writer.project(projection({ status: remembered }));
+    await writer.flush(2_000);
+    const degraded = { type: 'Degraded', status: 'True', reason: 'Forbidden', message: 'may not list services' } as const;
+    writer.project(projection({ partial: true, status: { term: 4 }, conditions: [degraded] }));
+    await writer.flush(2_000);
+    expect(status()).toMatchObject({ ...remembered, term: 4, conditions: [degraded] });
+    writer.project(projection({ status: { state: 'Unassigned', term: 4 } }));
+    await writer.flush(2_000);
+    expect(status()).not.toHaveProperty('assignedNode');
+  });
+});
+
 describe('the address of a RoutedIP', () => {
   test('stands in the status with where it is from when the promise resolves, beside what stood there', async () => {
     const { writer, ref, status, projection } = await routing();

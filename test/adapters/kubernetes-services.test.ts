@@ -323,7 +323,7 @@ describe('the watches of RoutedIPs', () => {
     await watching('pods');
   });
 
-  test('that are not allowed are named, and hold no pools up', async () => {
+  test('that are not allowed are named, hold no pools up, and are told to who needs them until they are allowed', async () => {
     const { seen, connection } = await prepared((simulator) => {
       web(simulator);
       simulator.store.create(poolObject('pool', {}));
@@ -339,8 +339,11 @@ describe('the watches of RoutedIPs', () => {
     expect(seen.pools.has('rip')).toBe(true);
     expect(seen.facts.has('rip')).toBe(false);
     expect(source.missing()).toEqual([expect.stringContaining('may not list services in namespace default')]);
+    expect(seen.hindrances).toEqual([['rip', expect.stringContaining('may not list services in namespace default')]]);
     allowed = true;
     await waitFor('the fact', () => seen.endpoints() === 'x@a,!y@b');
     expect(source.missing()).toEqual([]);
+    await waitFor('that it may', () => seen.hindrances.length === 2);
+    expect(seen.hindrances.at(-1)).toEqual(['rip', null]);
   });
 });

@@ -68,6 +68,12 @@ export class Recorder implements ClusterListener {
   readonly facts = new Map<string, ClusterFact>();
   readonly pools = new Map<string, PoolObject>();
   readonly policies = new Map<string, PoolObject>();
+  /** What hindered objects, as it was told, oldest first. */
+  readonly hindrances: (readonly [name: string, why: string | null])[] = [];
+
+  hindered({ name }: ObjectRef, why: string | null): void {
+    this.hindrances.push([name, why]);
+  }
 
   poolObserved(pool: PoolObject): void {
     this.told.push(`observed ${pool.ref.name} ${pool.ref.uid}`);

@@ -1,0 +1,3 @@
+import { routedRightScenarios } from '../e2e/routed-rights.scenario.ts';
+
+routedRightScenarios();

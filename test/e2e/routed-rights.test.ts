@@ -1,0 +1,3 @@
+import { routedRightScenarios } from './routed-rights.scenario.ts';
+
+routedRightScenarios();
