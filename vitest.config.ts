@@ -6,9 +6,12 @@ const cluster = process.env.TEST_TARGET === 'cluster';
 /** What runs whole processes and waits for them against a deadline. It comes last, so that no computing beside it takes its time. */
 const PROCESSES = ['test/e2e/**/*.test.ts', 'test/demo/**/*.test.ts', 'test/dashboard/**/*.test.ts'];
 
-const group = (name: string, order: number, include: string[], exclude: string[]) => ({
+/** Such tests wait for processes most of the time: one more of them than there are processors costs none of them its deadline. */
+const WAITING = 3;
+
+const group = (name: string, order: number, include: string[], exclude: string[], maxWorkers = 2) => ({
   extends: true as const,
-  test: { name, include, exclude: ['node_modules/**', ...exclude], sequence: { groupOrder: order } },
+  test: { name, include, exclude: ['node_modules/**', ...exclude], sequence: { groupOrder: order }, maxWorkers },
 });
 
 export default defineConfig({
@@ -19,7 +22,7 @@ export default defineConfig({
     maxWorkers: 2,
     reporters: ['default', './tools/closing-line.ts'],
     projects: cluster
-      ? [group('cluster', 0, ['test/cluster/**/*.test.ts'], [])]
-      : [group('parts', 0, ['test/**/*.test.ts'], ['test/cluster/**', ...PROCESSES]), group('processes', 1, PROCESSES, [])],
+      ? [group('cluster', 0, ['test/cluster/**/*.test.ts'], [], WAITING)]
+      : [group('parts', 0, ['test/**/*.test.ts'], ['test/cluster/**', ...PROCESSES]), group('processes', 1, PROCESSES, [], WAITING)],
   },
 });
