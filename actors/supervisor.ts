@@ -285,6 +285,8 @@ export class Supervisor {
     const { store, leadership, log } = this.#ports;
     await store.check();
     const { term: stored, runId } = await store.state();
+    // A change of a status alone is told to nobody: what is remembered of creations and terms is to be what stands there now.
+    this.#ports.source.resync();
     const shown = [...this.#pools.all.values()].map(({ status }) => termIn(status));
     const highest = Math.max(leadership.seenTerm(), stored ?? 0, ...shown);
     const known = memory ?? this.#remembered(highest, stored, runId);

@@ -337,6 +337,21 @@ describe('a creation whose outcome is unknown', () => {
     expect(world.cluster.conditions(ref)).toContainEqual(expect.objectContaining({ type: 'Degraded', reason: 'CreateUnknown' }));
   });
 
+  test('and that only the status remembers is not repeated by a replica that stood by all the while', async ({ open }) => {
+    const world = open();
+    const ref = ingress(world, { nodes: ['a'], desiredIPs: 1 });
+    world.provider.faults.next('createRoutedIP', { kind: 'hang', effectAfterMs: 12 * SECOND });
+    const first = await world.start();
+    await world.start();
+    await world.clock.runUntil(() => creates(world).length === 1, 10 * SECOND);
+    first.kill();
+    world.store.wipe();
+    world.queues.wipe();
+    await world.clock.runUntil(allActive(world, ref, 1), 120 * SECOND);
+    await world.clock.advance(120 * SECOND);
+    expect([ipsOf(world, ref), creates(world).length]).toEqual([['203.0.113.1'], 1]);
+  });
+
   test('and that only the status remembers keeps other pools from creating, from the start and whatever is wrong with its spec', async ({
     open,
   }) => {

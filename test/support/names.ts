@@ -150,7 +150,8 @@ export class NameRules {
   #noteAwaited({ after }: Transition): void {
     const commandId = after?.waiting.ensure?.commandId;
     const last = this.#awaited.at(-1);
-    if (last?.commandId === commandId) return;
+    // Ids come again when the records, the Lease and all statuses are lost together.
+    if (last?.commandId === commandId && last?.until === Number.POSITIVE_INFINITY) return;
     if (last) last.until = Math.min(last.until, this.#world.clock.monotonic());
     if (commandId !== undefined) this.#awaited.push({ commandId, until: Number.POSITIVE_INFINITY });
   }
