@@ -96,7 +96,8 @@ export function noteOpened(context: AddressContext, event: AnyAddressEvent): Nex
 /** Gives up, one firewall after the other, what is not needed any more: those that are left first. */
 export function claimPrune(context: AddressContext): Next {
   const [firewall] = firewallsPruned(context);
-  if (firewall === undefined) return next(context);
+  // What is to be open in another firewall comes first.
+  if (firewall === undefined || opensUnclaimed(context)) return next(context);
   return next(context, claimOn(context, firewall, 'prune', firewallsLeft(context).includes(firewall)));
 }
 

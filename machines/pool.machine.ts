@@ -245,6 +245,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
             on: { RESUME: { target: 'Reconciling', reenter: true } },
           },
           Found: {
+            description: 'What was made is given back where the class says so, else told.',
             always: [{ guard: 'givesBack', target: 'Releasing', actions: 'giveBack' }, { target: 'Announcing' }],
           },
           CoolOff: {

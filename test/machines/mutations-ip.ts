@@ -154,10 +154,13 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
   },
   'a stable address has claims on the firewall of its policy, when there is anything to be open, and on no other': {
     mutation: 'a firewall that comes into the policy while the assign is under way is thought to be open',
-    spoil: guard(
-      'opensAfter',
-      is((context) => walls.opens(context) && context.policy.postAllow),
-    ),
+    spoil: (chart) => {
+      const asPolicySays = guard(
+        'opensAfter',
+        is((context) => walls.opens(context) && context.policy.postAllow),
+      );
+      return asPolicySays(guard('opensUnclaimed', () => false)(chart));
+    },
     events: [...toAssigning, policyIs(FIRST), assigned, event('PRUNED', { claimId: 'claim' })],
   },
   'an address that is given up gets no node and is not assigned again': {
