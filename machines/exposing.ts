@@ -24,7 +24,13 @@ export function checkExposed(context: PoolContext, event: SpecObserved): { reado
   }
   const moved = movedAddress(context, checked.spec);
   if (moved !== null) return { context: withExposed(known, { reason: 'InvalidSpec' }), checked: { spec: null, error: moved } };
-  return { context: withExposed(known, { reason: null, policyError: null }), checked };
+  return { context: withExposed(known, { reason: null, policyError: null }), checked: withBound(context, checked.spec) };
+}
+
+/** A RoutedIP keeps the address that it has got, whether the spec names it or not any more: no other one is created. */
+function withBound({ exposed }: PoolContext, spec: PoolSpec): CheckedSpec {
+  const bound = exposed?.bound ?? null;
+  return { spec: bound && spec.ips.length === 0 ? { ...spec, ips: [bound] } : spec, error: null };
 }
 
 /** Why the spec asks for another address than the one that this RoutedIP has got for good; null when it does not. */
