@@ -137,8 +137,8 @@ const marksOf = ({ addresses }: PoolView): readonly (readonly [string, HolderEff
     return taint ? holderNodes(shown).map((node) => [node, taint] as const) : [];
   });
 
-/** Its address has been read since it was started, or there is none, or somebody else's. */
-const isKnown = ({ context: { exposed, members, conflicts } }: PoolView): boolean =>
+/** Its address has been read since it was started, or there is none, or no more, or it is somebody else's. */
+const isKnown = ({ context: { exposed, members, conflicts, deleted } }: PoolView): boolean =>
   Object.keys(members).length === 0
-    ? !exposed?.bound || conflicts[exposed.bound] !== undefined
+    ? deleted || !exposed?.bound || conflicts[exposed.bound] !== undefined
     : Object.values(members).every(({ heard }) => heard);

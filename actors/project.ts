@@ -123,16 +123,22 @@ export function projector(ports: ProjectorPorts): Observer & {
     due.add(HOLDERS);
     clock.after(COALESCE_MS, () => {
       due.delete(HOLDERS);
-      const all = routedIPs();
-      if (all === null) return;
-      const { wanted, complete } = holdersOf(all, recordsOf);
-      writer.markHolders(wanted, complete);
+      showHoldersNow();
     });
+  };
+
+  const showHoldersNow = () => {
+    const all = routedIPs();
+    if (all === null) return;
+    const { wanted, complete } = holdersOf(all, recordsOf);
+    writer.markHolders(wanted, complete);
   };
 
   /** A deleted pool goes only when no node bears its annotation any more: after a crash whoever leads next sees to it. */
   const clear = (cell: ActorId, { ref, left }: PoolContext) => {
     const had = notOthers(cell, [...(formerly.get(cell) ?? []), ...left]);
+    // Once the last RoutedIP is gone nobody looks for marks any more: the object goes after its mark.
+    if (isRoutedIP(cell)) showHoldersNow();
     writer.retract(ref, had).then(
       () => cleared(cell),
       () => undefined,

@@ -99,7 +99,8 @@ export interface NewIntent extends CreateIntent {
 export interface ClusterWriter {
   /** Returns at once; written soon, latest wins, only what differs, again on conflict. */
   project(projection: PoolProjection): void;
-  /** An object is gone: nothing more is shown of it, and its annotations are removed from the nodes. Resolves once they are, however long that takes. */
+  /** An object is gone: nothing more is shown of it, and its annotations are removed from the nodes. Resolves once they are, however long that takes. Of a
+   *  RoutedIP our finalizer is taken off, after what was said of holders before was written once, or failed. */
   retract(ref: ObjectRef, addresses: readonly Address[]): Promise<void>;
   /** Resolves once the intent stands in the owner's status. @throws Unreachable; Fenced when the status was written under a higher term */
   recordIntent(owner: ObjectRef, intent: NewIntent): Promise<void>;

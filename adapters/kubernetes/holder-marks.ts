@@ -43,6 +43,8 @@ export class HolderMarks {
   readonly #written = new Map<string, Written>();
   /** Nodes that were marked since the last word on all nodes, which therefore says nothing against them. */
   readonly #marked = new Set<string>();
+  /** Told at the end of the next run. */
+  readonly #untried: (() => void)[] = [];
   #wanted: Wanted | null = null;
   #lane: Lane | null = null;
   #closed = false;
@@ -66,8 +68,14 @@ export class HolderMarks {
     if (this.#wanted === null) this.#written.clear();
     this.#wanted = { effects: new Map(Object.entries(effects)), complete };
     this.#marked.clear();
-    this.#lane ??= this.#options.lane(() => this.#writeAll());
+    this.#lane ??= this.#options.lane(() => this.#try());
     this.#lane.request();
+  }
+
+  /** Resolves once what is wanted by now was written, or did not work: what cannot be written keeps nothing else from going on. */
+  whenTried(): Promise<void> {
+    if (this.#lane === null || this.#lane.idle) return Promise.resolve();
+    return new Promise((resolve) => void this.#untried.push(resolve));
   }
 
   whenIdle(): Promise<void> {
@@ -80,6 +88,7 @@ export class HolderMarks {
     this.#lane?.stop();
     this.#lane = null;
     this.#wanted = null;
+    for (const tell of this.#untried.splice(0)) tell();
     for (const known of [this.#bearing, this.#written, this.#marked]) known.clear();
   }
 
@@ -87,6 +96,15 @@ export class HolderMarks {
   close(): void {
     this.forget();
     this.#closed = true;
+  }
+
+  async #try(): Promise<void> {
+    const waiting = this.#untried.splice(0);
+    try {
+      await this.#writeAll();
+    } finally {
+      for (const tell of waiting) tell();
+    }
   }
 
   /** Writes what differs. Every node is tried, whatever happens to another one. @throws AggregateError of all that failed; it may be repeated */

@@ -99,6 +99,7 @@ export class KubernetesWriter implements ClusterWriter {
     desk.wanted = { annotated: {}, addresses };
     desk.nodes.request();
     await desk.nodes.whenIdle();
+    if (ref.kind === GUARDED) await this.#holders.whenTried();
     if (ref.kind === GUARDED && !desk.projection && this.#isOpen(desk)) {
       desk.finalizer.request();
       await desk.finalizer.whenIdle();

@@ -97,6 +97,56 @@ describe('a port that a Service gets while its address is assigned', () => {
   });
 });
 
+describe('a spec that names its address no longer', () => {
+  test('keeps it: no other one is created, and it is not moved', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    world.setNode(OLD);
+    world.address(A);
+    world.setWeb('shop', ['old']);
+    const process = await world.leader();
+    const ref = world.setRoutedIP('shop', { routedIP: A });
+    await world.stable(ref, 'old');
+    const before = world.changes().length;
+    world.setRoutedIP('shop');
+    await world.clock.advance(MINUTE);
+    await world.restart(process);
+    await world.clock.advance(MINUTE);
+    expect(world.statusOf(ref)).toMatchObject({
+      routedIP: A,
+      addressOrigin: 'Found',
+      assignedNode: 'old',
+      state: 'Stable',
+      observedGeneration: 2,
+    });
+    expect(world.changes().slice(before)).toEqual([]);
+  });
+});
+
+describe('a leader that knows nothing but what statuses say', () => {
+  test('closes nothing on the node that an address leaves before the address is confirmed on the next one', async ({ open }) => {
+    const world = open({ provider: { actionMs: 5 * SECOND } });
+    world.setClass();
+    world.setNode(OLD, YOUNG);
+    world.setWeb('shop', ['old', 'young']);
+    const first = await world.leader();
+    const ref = world.setRoutedIP('shop');
+    await world.stable(ref, 'young');
+    first.kill();
+    world.store.wipe();
+    world.queues.wipe();
+    world.invariants.forget();
+    world.cluster.setNode({ ...YOUNG, labels: { ...YOUNG.labels, 'node.kubernetes.io/exclude-from-external-load-balancers': '' } });
+    await world.leader();
+    await world.clock.runUntil(() => world.assigns().length === 2, MINUTE);
+    await world.clock.advance(4 * SECOND);
+    expect(world.holderOf(String(world.statusOf(ref).routedIP)), 'it is still under way').toBe('young');
+    expect(world.firewall().nodes).toEqual([providerIDOf('old'), providerIDOf('young')]);
+    await world.stable(ref, 'old');
+    expect(world.firewall()).toEqual({ ports: ['tcp/22', 'tcp/8080'], nodes: [providerIDOf('old')] });
+  });
+});
+
 describe('the mark of a holder', () => {
   test('is taken off also while the address of another RoutedIP has come to belong to a pool that is older', async ({ open }) => {
     const world = open();
@@ -120,5 +170,45 @@ describe('the mark of a holder', () => {
     world.cluster.markDeleting(blog);
     await world.clock.runUntil(() => world.cluster.pool(blog) === null, 30 * SECOND);
     await world.clock.runUntil(() => Object.keys(world.cluster.holders()).length === 0, 30 * SECOND);
+  });
+
+  test('is off before its RoutedIP is gone: nobody would look for it after the last one', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    world.setNode(OLD);
+    world.setWeb('shop', ['old']);
+    await world.leader();
+    const ref = world.setRoutedIP('shop');
+    await world.stable(ref, 'old');
+    expect(world.cluster.holders()).toEqual({ old: 'PreferNoSchedule' });
+    world.cluster.markDeleting(ref);
+    let borne: readonly string[] = ['nothing was seen'];
+    await world.clock.runUntil(() => {
+      if (world.cluster.pool(ref) === null) return true;
+      borne = Object.keys(world.cluster.holders());
+      return false;
+    }, 30 * SECOND);
+    expect(borne).not.toContain('nothing was seen');
+    expect(world.cluster.holders()).toEqual({});
+  });
+
+  test('is taken off by the next leader where a RoutedIP was let go at once and its operator ended', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    world.setNode(OLD);
+    world.setWeb('shop', ['old']);
+    const process = await world.leader();
+    const ref = world.setRoutedIP('shop');
+    await world.stable(ref, 'old');
+    world.cluster.failWrites();
+    world.cluster.markDeleting(ref);
+    world.cluster.annotate(ref, { 'routedip.io/force-release': 'true' });
+    await world.clock.advance(5);
+    process.kill();
+    world.cluster.mendWrites();
+    expect(world.cluster.holders()).toEqual({ old: 'PreferNoSchedule' });
+    await world.leader();
+    await world.clock.runUntil(() => world.cluster.pool(ref) === null, MINUTE);
+    expect(world.cluster.holders()).toEqual({});
   });
 });

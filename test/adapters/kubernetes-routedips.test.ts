@@ -165,6 +165,33 @@ describe('a RoutedIP that is released', () => {
     await writer.retract(ref, [FIRST]);
   });
 
+  test('goes after the mark of its node: nobody would look for that after the last one', async () => {
+    const { meddled, ref, exists, simulator } = await routing({ finalizers: [FINALIZER] });
+    const order: string[] = [];
+    const { writer } = meddled((request) => {
+      if (request.method === 'PATCH') order.push(isPatchOfRoutedIP(request) ? 'finalizer' : request.path);
+    });
+    await writer.markHolder('a', 'PreferNoSchedule');
+    simulator.store.delete(ripRef);
+    order.length = 0;
+    writer.markHolders({}, true);
+    await writer.retract(ref, []);
+    expect(order).toEqual(['/api/v1/nodes/a', 'finalizer']);
+    expect(exists()).toBe(false);
+  });
+
+  test('does not wait for a mark that the cluster does not let us take off', async () => {
+    const { refusing, ref, exists, simulator } = await routing({ finalizers: [FINALIZER] });
+    let allowed = true;
+    const { writer } = refusing((request) => !allowed && request.path === '/api/v1/nodes/a');
+    await writer.markHolder('a', 'PreferNoSchedule');
+    simulator.store.delete(ripRef);
+    allowed = false;
+    writer.markHolders({}, true);
+    await writer.retract(ref, []);
+    expect(exists()).toBe(false);
+  });
+
   test('stays for the finalizers of others', async () => {
     const { writer, ref, finalizers, simulator } = await routing({ finalizers: [FINALIZER, FOREIGN] });
     simulator.store.delete(ripRef);
