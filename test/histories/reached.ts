@@ -105,6 +105,7 @@ const OF_ROUTEDIP = 'of RoutedIPs, of which there are none in these histories';
 /** States that histories do not come to, with the reason. */
 export const NOT_REACHED: Readonly<Record<string, string>> = {
   'pool is in Stopping.Concluding': IN_A_BREATH,
+  'pool is in Stopping.Found': IN_A_BREATH,
   'pool is in Gone': AT_ONCE_GONE,
   'ip is in Unassigned.Knowing': IN_A_BREATH,
   'ip is in Electing.Choosing': IN_A_BREATH,
