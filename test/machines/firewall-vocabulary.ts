@@ -18,6 +18,8 @@ export const FIREWALL_INPUT: FirewallMachineInput = {
   owned: { ports: ['tcp/8443'], nodes: [providerIDOf('z')] },
   claims: { [WEB]: { nodes: [refOf('z')], ports: ['tcp/8443'], exclusive: false, isOpen: false } },
 };
+/** Nothing was added to it before. */
+export const NEW_FIREWALL: FirewallMachineInput = { id: `firewall/${PROVIDER}/edge`, provider: PROVIDER, firewall: 'edge' };
 
 const claim = (claimant: string, claimId: string, mode: 'open' | 'prune', node: string | null, ...ports: readonly string[]): MachineEvent =>
   event('CLAIM', { claimant, claimId, mode, node: node === null ? null : refOf(node), ports: node === null ? [] : ports });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type MachineEvent, type Step, step } from '../../actors/step.ts';
+import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
-import { frozen, START } from './builders.ts';
+import type { FirewallInput } from '../../machines/jobs.ts';
+import { frozen, providerIDOf, START } from './builders.ts';
 import { chartOf } from './drive.ts';
 import { comers, placesOf, restingStates, restsIn, told } from './explore.ts';
 import { brokenByFirewall, FIREWALL_RULES } from './firewall-invariants.ts';
@@ -12,7 +13,7 @@ describe.each([
   { by: 'an API', events: frozen(words.FIREWALL_EVENTS) },
   { by: 'Jobs', events: frozen(words.JOBS_EVENTS) },
 ])('a firewall that is driven by $by', ({ events }) => {
-  const exploration = { chart, input: frozen(words.FIREWALL_INPUT), events, telling: words.firewallTelling };
+  const exploration = { chart, input: frozen(words.NEW_FIREWALL), events, telling: words.firewallTelling };
   const places = placesOf(exploration);
 
   test('every state is reached', () => {
@@ -86,4 +87,22 @@ describe.each([
       }
     });
   });
+});
+
+test('a firewall that is begun anew removes nothing that a claimant may need before that one prunes, or leaves', () => {
+  const play = (...events: readonly MachineEvent[]): Step => {
+    let now = begin(chart, frozen(words.FIREWALL_INPUT));
+    for (const heard of events) now = step(chart, now.snapshot, heard);
+    return now;
+  };
+  const { owned } = play().snapshot.context as FirewallContext;
+  expect(owned).toEqual({ ports: ['tcp/8443'], nodes: [providerIDOf('z')] });
+  expect([...play().invoking]).toEqual([]);
+  const moving = [words.apiOpens, words.bare, words.opened, words.webOpens, words.bare, words.opened];
+  expect([...play(...moving).invoking]).toEqual([]);
+  expect([...play(...moving, words.apiLeaves).invoking]).toEqual(['prune']);
+  const input = play(...moving, words.apiLeaves).starts[0]?.input as FirewallInput;
+  expect(input.claims.map(({ node }) => node.providerID)).toContain(providerIDOf('z'));
+  for (const ending of [[words.webPrunes, words.full], [words.webLeaves]])
+    expect([...play(...moving, ...ending).invoking]).toEqual(['prune']);
 });
