@@ -1,4 +1,5 @@
 import { isUntilChanged } from '../machines/backoff.ts';
+import { isFirewall } from '../machines/firewall-id.ts';
 import type { AddressContext } from '../machines/ip.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { nodeEvents } from '../machines/node-status.ts';
@@ -252,7 +253,7 @@ export function projector(ports: ProjectorPorts): Observer & {
       owners.clear();
     },
     turnSaved: (turn: SavedTurn) => {
-      if (turn.cell.startsWith('firewall/')) showClaimants(turn);
+      if (isFirewall(turn.cell)) showClaimants(turn);
       else if (isPool(turn.cell) || isRecordSet(turn.cell)) noteTurn(turn);
     },
   };

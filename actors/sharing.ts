@@ -1,6 +1,7 @@
 import type { Shared } from '../machines/events.ts';
 import type { FirewallMachineInput } from '../machines/firewall.ts';
 import type { Held } from '../machines/firewall-claims.ts';
+import { firewallOf } from '../machines/firewall-id.ts';
 import { type AddressContext, claimedNodes } from '../machines/ip.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import { cloudOf } from '../machines/provider-key.ts';
@@ -51,7 +52,7 @@ function addLoad(loads: Record<string, number>, { chart, snapshot }: ActorRecord
 /** What a firewall begins with after the records were lost: what the status of RoutedIPs says was added to it, and that each of them may need all that its own
  *  status names until its address is heard. Nothing that serves is closed because nobody has claimed it yet. */
 export function firewallBegin(id: ActorId, objects: Iterable<readonly [ActorId, PoolObject]>): FirewallMachineInput {
-  const [, provider = '', ...name] = id.split('/');
+  const { provider, name } = firewallOf(id);
   const ports = new Set<string>();
   const nodes = new Set<ProviderID>();
   const claims: Record<ActorId, Held> = {};
@@ -63,5 +64,5 @@ export function firewallBegin(id: ActorId, objects: Iterable<readonly [ActorId, 
     for (const node of owned.nodes) nodes.add(node);
     if (address && claim) claims[`${actor}/ip/${address}`] = claim;
   }
-  return { id, provider, firewall: name.join('/'), owned: { ports: [...ports].sort(), nodes: [...nodes].sort() }, claims };
+  return { id, provider, firewall: name, owned: { ports: [...ports].sort(), nodes: [...nodes].sort() }, claims };
 }

@@ -1,6 +1,7 @@
 import { parseAddress } from './address.ts';
 import type { Subject } from './events.ts';
 import { asRecord, InvalidSpec, refuse, text } from './fields.ts';
+import { firewallActor } from './firewall-id.ts';
 import { checkPolicy, type Policy, type PolicyObject } from './policy.ts';
 import type { PortRange } from './port-range.ts';
 import { type ServiceRef, serviceOf } from './service.ts';
@@ -183,7 +184,7 @@ function exposure(fact: RoutedIPFact, service: ServiceRef, policy: Policy, facts
   };
   return {
     service,
-    firewall: firewall === '' ? null : `firewall/${policy.provider}/${firewall}`,
+    firewall: firewall === '' ? null : firewallActor(policy.provider, firewall),
     postAllow,
     exclusive,
     sources,

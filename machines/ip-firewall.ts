@@ -13,16 +13,14 @@ const next = (context: AddressContext, ...effects: Effect[]): Next => ({ context
 export const opens = ({ policy, elected }: AddressContext): boolean =>
   policy.firewall !== null && elected !== null && portsOn(policy, elected.name).length > 0;
 export const opensFirst = (context: AddressContext): boolean => opens(context) && !context.policy.postAllow;
-/** The policy names a firewall on which nothing is claimed yet: it was changed while something else was under way. */
-const opensElsewhere = (context: AddressContext): boolean =>
-  opens(context) && context.policy.firewall !== null && !context.claimed.includes(context.policy.firewall);
+/** There is something to open in a firewall on which nothing is claimed yet: the policy was changed while something else was under way. */
+const hasUnclaimed = (context: AddressContext): boolean => opens(context) && !context.claimed.includes(context.policy.firewall ?? '');
 /** Now that the address is where it should be there is something to open for it: as its policy says, or because that was changed meanwhile. */
-export const opensAfter = (context: AddressContext): boolean => opens(context) && (context.policy.postAllow || opensElsewhere(context));
+export const opensAfter = (context: AddressContext): boolean => hasUnclaimed(context) || (opens(context) && context.policy.postAllow);
 /** There is something to open, and its time has come: at once, or once the assignment is confirmed. */
 export const opensNow = (context: AddressContext): boolean => opensFirst(context) || (opens(context) && confirmedHere(context));
-/** There is something to open in a firewall of which nothing was claimed yet: the policy has changed while the address was assigned, or waited. */
-export const opensUnclaimed = (context: AddressContext): boolean =>
-  !isRetiring(context) && confirmedHere(context) && opens(context) && !context.claimed.includes(context.policy.firewall ?? '');
+/** The same, of an address that is where it should be and stays there. */
+export const opensUnclaimed = (context: AddressContext): boolean => !isRetiring(context) && confirmedHere(context) && hasUnclaimed(context);
 /** The granted node is to bear our mark. */
 export const marks = ({ policy, elected }: AddressContext): boolean => elected !== null && Boolean(policy.taint);
 
@@ -57,7 +55,8 @@ export const resumesOpening = (context: AddressContext): boolean =>
   goesOn(context) &&
   (context.resume === 'FirewallOpening' ||
     (context.resume === 'Assigning' && opensFirst(context)) ||
-    (context.resume === 'Pruning' && confirmedHere(context) && opensElsewhere(context)));
+    (context.resume === 'Pruning' && opensUnclaimed(context)));
+
 // ---------------------------------------------------------------- decisions
 
 const claimOn = (context: AddressContext, firewall: ActorId, mode: 'open' | 'prune', leaves: boolean): Effect => {

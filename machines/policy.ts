@@ -57,7 +57,8 @@ export type CheckedPolicy =
   | { readonly policy: null; readonly reason: 'InvalidSpec' | 'UnsupportedIssuer'; readonly error: string };
 
 /** Implementations that are built in: by the className of a class, and by the issuerClass of an issuer. */
-const BUILT_IN: Readonly<Record<string, string>> = { 'digitalocean.com/floating-ip': 'digitalocean', digitalocean: 'digitalocean' };
+const BUILT_IN_CLASSES: Readonly<Record<string, string>> = { 'digitalocean.com/floating-ip': 'digitalocean' };
+const BUILT_IN_ISSUERS: Readonly<Record<string, string>> = { digitalocean: 'digitalocean' };
 
 const DEFAULT_NODE_PORTS = '30000-32767';
 
@@ -151,9 +152,10 @@ interface Halves {
 
 function cloudFor(named: string, { isClass, addressJobs, firewallJobs }: Halves): string | null {
   if (named === '') refuse(isClass ? 'className must be set' : 'issuerClass must be set');
-  const cloud = Object.hasOwn(BUILT_IN, named) ? (BUILT_IN[named] ?? null) : null;
+  const builtIn = isClass ? BUILT_IN_CLASSES : BUILT_IN_ISSUERS;
+  const cloud = Object.hasOwn(builtIn, named) ? (builtIn[named] ?? null) : null;
   if (cloud !== null || (addressJobs && firewallJobs)) return cloud;
-  const known = Object.keys(BUILT_IN).filter((name) => name.includes('/') === isClass);
+  const known = Object.keys(builtIn);
   const what = isClass
     ? `className "${named}" is no built-in implementation (${known.join(', ')}): give templates in updateRoutedIP${firewallJobs ? '' : ' and updateFirewall'}`
     : `issuerClass "${named}" is not implemented: use ${known.join(' or ')}, or a ClusterRoutedIPClass with Job templates`;

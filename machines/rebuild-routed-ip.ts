@@ -1,5 +1,6 @@
 import { parseAddress } from './address.ts';
 import type { Held } from './firewall-claims.ts';
+import { firewallActor } from './firewall-id.ts';
 import type { FirewallOwned } from './jobs.ts';
 import type { RememberedPool } from './pool.ts';
 import { portText } from './port.ts';
@@ -47,7 +48,7 @@ export function ownedRules(status: unknown): readonly { readonly firewall: Actor
         ports: list(ports).map(record).flatMap(portIn).sort(),
         nodes: list(nodes).filter((node): node is ProviderID => typeof node === 'string'),
       };
-      return [{ firewall: `firewall/${provider}/${firewall}`, owned }];
+      return [{ firewall: firewallActor(provider, firewall), owned }];
     });
 }
 

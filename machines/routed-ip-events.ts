@@ -1,4 +1,5 @@
 import type { FirewallContext } from './firewall.ts';
+import { firewallOf } from './firewall-id.ts';
 import { opens } from './ip-firewall.ts';
 import type { Exposed, PoolContext } from './pool.ts';
 import type { AddressView } from './pool-view.ts';
@@ -61,7 +62,7 @@ export function releaseEvent({ spec, exposed }: PoolContext, { context, state }:
 }
 
 const OPENED: ReadonlySet<string> = new Set(['Assigning', 'Pruning', 'Stable']);
-const nameOf = (firewall: ActorId): string => firewall.split('/').slice(2).join('/');
+const nameOf = (firewall: ActorId): string => firewallOf(firewall).name;
 
 /** Of the address's part in a turn: its firewall said that its ports are open, or that nothing more is open for it than has to be. */
 export function firewallEvents(before: AddressView, after: AddressView): readonly RoutedIPEvent[] {

@@ -1,3 +1,4 @@
+import { firewallOf } from './firewall-id.ts';
 import { confirmedHere } from './ip.ts';
 import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
@@ -75,9 +76,7 @@ const stateOf = ({ context }: PoolView, shown: AddressView | null): string => {
   return context.deleted ? 'Released' : 'Unassigned';
 };
 
-/** `firewall/<provider>/<name>`; a name may bear slashes. */
-const nameOf = (firewall: ActorId): string => firewall.split('/').slice(2).join('/');
-const providerOf = (firewall: ActorId): string => firewall.split('/')[1] ?? '';
+const nameOf = (firewall: ActorId): string => firewallOf(firewall).name;
 
 /** Ports that were confirmed open for the node on which the address was confirmed. */
 function openPorts(context: AddressView['context']): readonly { readonly port: number; readonly protocol: string }[] {
@@ -88,7 +87,7 @@ function openPorts(context: AddressView['context']): readonly { readonly port: n
 
 const ownedRule = ([firewall, { ports, nodes }]: [string, FirewallOwned]) => ({
   firewall: nameOf(firewall),
-  provider: providerOf(firewall),
+  provider: firewallOf(firewall).provider,
   ports: ports.map(parsePort),
   nodes,
 });

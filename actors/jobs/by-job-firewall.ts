@@ -1,11 +1,11 @@
 import type { FirewallInput, FirewallOwned } from '../../machines/jobs.ts';
 import { parsePort, portText } from '../../machines/port.ts';
 import type { NodeRef, Port, ProviderID } from '../../machines/types.ts';
-import { ProviderError } from '../errors.ts';
 import type { JobRequest } from '../ports/job-driver.ts';
 import type { Json } from '../ports.ts';
-import { done, type JobBodies, type JobBody, type JobContext, read } from './body.ts';
+import { done, type JobBodies, type JobBody } from './body.ts';
 import { failureOfJob, follow, progressOf } from './by-job.ts';
+import { confirmHolders } from './firewall.ts';
 import { firewallRequest, instanceOf } from './job-request.ts';
 
 /** Nobody can look: what is open is not known, and all that is claimed is to be opened. */
@@ -25,7 +25,8 @@ const openFirewall: JobBody<'openFirewall'> = async (context) => {
 /** A Job closes what nobody claims of what was opened for us. Where an API tells where addresses are, it is asked before. */
 const prune: JobBody<'prune'> = async (context) => {
   const { input } = context;
-  if (progressOf(context).slots.prune === undefined) await confirmHolders(context);
+  // The success of a Job that assigned is its confirmation; an API is asked again.
+  if (progressOf(context).slots.prune === undefined && !context.provider.jobs?.addresses) await confirmHolders(context);
   const request = firewallRequest(context, 'prune', mapOf(input, false));
   const followed = await follow(context, request, 'prune');
   if (followed.kind === 'again') return followed;
@@ -37,18 +38,6 @@ const prune: JobBody<'prune'> = async (context) => {
   };
   return done({ owned, deferred: null });
 };
-
-/** The success of a Job that assigned is its confirmation; an API is asked again. @throws ProviderError Conflict when an address is elsewhere by now */
-async function confirmHolders(context: JobContext<'prune'>): Promise<void> {
-  const { input, provider } = context;
-  if (provider.jobs?.addresses) return;
-  for (const { address, providerID } of input.holders) {
-    const observed = await provider.findRoutedIP(address, read(context, 'firewall'));
-    if (observed.providerID === providerID && !observed.locked) continue;
-    const where = observed.locked ? 'on its way' : `on ${observed.providerID ?? 'nothing'}`;
-    throw new ProviderError('Conflict', `prune firewall ${input.firewall}: ${address} is ${where}, not on ${providerID}`);
-  }
-}
 
 const wantedOf = ({ claims }: FirewallInput): FirewallOwned => ({
   ports: [...new Set(claims.map(portText))].sort(),

@@ -132,7 +132,7 @@ function removable({ claims, owned, exclusive }: FirewallInput, { ports, nodes }
 }
 
 /** An address that was moved meanwhile may need what is about to be closed. @throws ProviderError Conflict */
-async function confirmHolders(context: JobContext<'prune'>): Promise<void> {
+export async function confirmHolders(context: JobContext<'prune'>): Promise<void> {
   const { input, provider } = context;
   const { holders } = input;
   const call = read(context, 'firewall');

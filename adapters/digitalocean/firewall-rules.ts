@@ -1,7 +1,7 @@
 import { parseAddress } from '../../machines/address.ts';
 import { portText } from '../../machines/port.ts';
 import type { Port } from '../../machines/types.ts';
-import { fields, items, text } from './read.ts';
+import { fields, items, text } from '../http/read.ts';
 
 /** What the API wants for everybody. */
 const EVERYBODY: readonly string[] = ['0.0.0.0/0', '::/0'];

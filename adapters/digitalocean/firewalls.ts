@@ -2,10 +2,11 @@ import { ProviderError } from '../../actors/errors.ts';
 import type { Firewall, Provider } from '../../actors/ports.ts';
 import { portText } from '../../machines/port.ts';
 import type { Port } from '../../machines/types.ts';
+import { fields, integer, items, text } from '../http/read.ts';
 import { refuseDropletsBeyond, refuseNoRuleLeft, refuseRulesBeyond } from './firewall-limits.ts';
 import { type FoundRule, readRule, ruleFor } from './firewall-rules.ts';
 import type { RequestLayer } from './gaps.ts';
-import { dropletIdOf, fields, integer, items, providerIDOf, text } from './read.ts';
+import { dropletIdOf, providerIDOf } from './read.ts';
 
 export type FirewallVerbs = Pick<
   Provider,

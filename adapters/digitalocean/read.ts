@@ -3,9 +3,6 @@ import { parseAddress } from '../../machines/address.ts';
 import type { ObservedAddress, ProviderID } from '../../machines/types.ts';
 import { fields, integer, items, text, unreadable } from '../http/read.ts';
 
-// firewalls.ts reads with these too.
-export { fields, integer, items, text };
-
 export const providerIDPrefix = 'digitalocean://';
 
 export const providerIDOf = (dropletId: number): ProviderID => `${providerIDPrefix}${dropletId}` as ProviderID;

@@ -1,8 +1,5 @@
-import { type Fields, fieldsOf, isFields, text } from '../http/body.ts';
+import type { Fields } from '../http/body.ts';
 import { unprocessable } from './refusal.ts';
-
-// firewalls.ts and routes/firewalls.ts read with these too.
-export { type Fields, fieldsOf, isFields, text };
 
 export function list(fields: Fields, name: string): readonly unknown[] | undefined {
   const value = fields[name];

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import { type Fields, fieldsOf, integers, isFields, list, text, texts } from './body.ts';
+import { type Fields, fieldsOf, isFields, text } from '../http/body.ts';
+import { integers, list, texts } from './body.ts';
 import type { FirewallRule, RuleTarget } from './model.ts';
 import { unprocessable } from './refusal.ts';
 

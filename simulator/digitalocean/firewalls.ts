@@ -1,4 +1,5 @@
-import { fieldsOf, integers, text, texts } from './body.ts';
+import { fieldsOf, text } from '../http/body.ts';
+import { integers, texts } from './body.ts';
 import type { Cloud } from './cloud.ts';
 import { pendingAt, recordChanges } from './firewall-policy.ts';
 import { parseRules, type Rules, rulesKey, targetOf } from './firewall-rules.ts';

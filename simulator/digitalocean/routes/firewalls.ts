@@ -1,4 +1,5 @@
-import { fieldsOf, integers, texts } from '../body.ts';
+import { fieldsOf } from '../../http/body.ts';
+import { integers, texts } from '../body.ts';
 import { parseRules, type Rules, withoutRules, withRules } from '../firewall-rules.ts';
 import {
   changeContent,

@@ -1,4 +1,5 @@
-import { type Fields, fieldsOf, isFields, list, text } from '../body.ts';
+import { type Fields, fieldsOf, isFields, text } from '../../http/body.ts';
+import { list } from '../body.ts';
 import { notFound, unprocessable } from '../refusal.ts';
 import { noContent, ok, page } from '../reply.ts';
 import { param, type Route, type RouteRequest } from '../router.ts';
