@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 
 export interface Totals {
@@ -23,14 +24,36 @@ export const totalsOf = (modules: readonly TestModule[], unhandled: readonly unk
 export const closingLine = ({ passed, failed, skipped }: Totals): string =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 
-/** Prints the closing line as the very last line of the output, and makes a run in which no test ran a failure. */
+/** Characters of one line about a failure: enough to know it again in the report of a run that keeps little more than its end. */
+const FAILURE_LENGTH = 240;
+
+const failure = (where: string, error: { readonly message: string } | undefined): string =>
+  `FAILED ${where}: ${stripVTControlCharacters(error?.message ?? 'it never ended').replaceAll(/\s+/g, ' ')}`.slice(0, FAILURE_LENGTH);
+
+/** One line for each thing that {@link totalsOf} counts as failed: where, and how its first error begins. */
+export const failureLines = (modules: readonly TestModule[], unhandled: readonly { readonly message: string }[]): readonly string[] => [
+  ...modules.flatMap((module) => {
+    const file = module.relativeModuleId;
+    const suites = [...module.children.allSuites()].filter((suite) => suite.errors().length > 0);
+    const tests = [...module.children.allTests()].filter((test) => ['failed', 'pending'].includes(test.result().state));
+    return [
+      ...(module.errors().length > 0 ? [failure(file, module.errors()[0])] : []),
+      ...suites.map((suite) => failure(`${file} > ${suite.fullName}`, suite.errors()[0])),
+      ...tests.map((test) => failure(`${file} > ${test.fullName}`, test.result().errors?.[0])),
+    ];
+  }),
+  ...unhandled.map((error) => failure('outside of any test', error)),
+];
+
+/** Prints what failed and, as the very last line of the output, and makes a run in which no test ran a failure. */
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const totals = totalsOf(modules, unhandled);
+    const failures = failureLines(modules, unhandled);
     process.once('exit', () => {
       if (totals.failed > 0 || totals.passed === 0) process.exitCode = 1;
       // Synchronous, and in the exit handler: nothing that vitest still prints comes after it.
-      writeSync(1, `${closingLine(totals)}\n`);
+      writeSync(1, [...failures, closingLine(totals), ''].join('\n'));
     });
   }
 }
