@@ -1,5 +1,5 @@
-import type { ActorId } from '../machines/types.ts';
-import { actorOf, FINALIZER, isRoutedIP } from './pools.ts';
+import { type ActorId, FINALIZER } from '../machines/types.ts';
+import { actorOf, isRoutedIP } from './pools.ts';
 import type { ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { Clock, Log } from './ports.ts';
 

@@ -3,7 +3,7 @@ import type { ObjectRef } from '../machines/jobs.ts';
 import { isPrivate } from '../machines/provider-key.ts';
 import { boundAddress } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
-import type { ActorId, Address } from '../machines/types.ts';
+import { type ActorId, type Address, FINALIZER } from '../machines/types.ts';
 import { ObservedPolicies } from './policies.ts';
 import type { ClusterFact, PoolObject } from './ports/cluster.ts';
 
@@ -132,8 +132,6 @@ const matchOf = ({ ref, spec }: PoolObject): string =>
     ? JSON.stringify(serviceOf(ref.namespace, spec))
     : JSON.stringify(((spec ?? {}) as { readonly match?: unknown }).match ?? null);
 
-/** Keeps a RoutedIP from going before what was done for it is undone. */
-export const FINALIZER = 'routedip.io/finalizer';
 /** `"true"`: an address that we did not make is deleted, too, where the policy deletes. */
 const DELETE_ADOPTED = 'routedip.io/delete-adopted';
 /** `"true"`: the RoutedIP goes at once, whatever stays at the provider. */

@@ -1,6 +1,6 @@
 import { asked } from '../machines/exposure.ts';
-import type { ActorId } from '../machines/types.ts';
-import { FINALIZER, isRoutedIP, type ObservedPools } from './pools.ts';
+import { type ActorId, FINALIZER } from '../machines/types.ts';
+import { isRoutedIP, type ObservedPools } from './pools.ts';
 import type { ClusterWriter, Condition, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { Clock, Json, Log } from './ports.ts';

@@ -2,12 +2,9 @@ import { asStaying, isLeaving } from './drain.ts';
 import { asReady } from './grace.ts';
 import { candidatesAmong, tolerates } from './match.ts';
 import type { Standings } from './standings.ts';
-import type { ObservedNode, ObservedService, Toleration } from './types.ts';
+import { HOLDER_TAINT, type ObservedNode, type ObservedService, type Toleration } from './types.ts';
 
 /** Nodes that serve a Service, and may hold its address. */
-
-/** Marks the holders of routed addresses. It is ours, and keeps nobody from holding one. */
-export const HOLDER_TAINT = 'routedip.io/routed-ip';
 
 /** Keeps a node out of all load balancing from outside. Its value does not matter. */
 export const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';

@@ -11,6 +11,12 @@ export type ProviderID = string & { readonly __brand: 'ProviderID' };
  *  `dns/<namespace>/<name>`, `zone/<provider>/<zone>`, `firewall/<provider>/<name>`, `verify/<provider>`. */
 export type ActorId = string;
 
+/** The finalizer of what may not vanish before what was done for it is undone: RoutedIPs, what they refer to, and Jobs that nobody has heard of yet. */
+export const FINALIZER = 'routedip.io/finalizer';
+
+/** The taint that marks the holders of routed addresses. It is ours, and keeps nobody from holding one. */
+export const HOLDER_TAINT = 'routedip.io/routed-ip';
+
 /** A node that may hold an address: it matched the pool's rules when it was last observed. */
 export interface Candidate {
   readonly name: string;

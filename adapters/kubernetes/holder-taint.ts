@@ -1,8 +1,5 @@
 import type { HolderEffect } from '../../actors/ports/cluster.ts';
-import type { Taint } from '../../machines/types.ts';
-
-/** Marks a node that holds a routed address, or is elected to. */
-export const HOLDER_TAINT = 'routedip.io/routed-ip';
+import { HOLDER_TAINT, type Taint } from '../../machines/types.ts';
 
 const EFFECTS: readonly HolderEffect[] = ['PreferNoSchedule', 'NoSchedule'];
 

@@ -1,10 +1,8 @@
+import { FINALIZER } from '../../machines/types.ts';
 import { isConflict, isNotFound } from './api-error.ts';
 import { type Connection, MERGE_PATCH } from './connection.ts';
 import { placeOf } from './job-names.ts';
 import { readJob, type SeenJob } from './job-reading.ts';
-
-/** Kept on a Job until what it did has been heard: whoever deletes such a Job does not take away that it was there. */
-export const JOB_FINALIZER = 'routedip.io/finalizer';
 
 /** What is written of Jobs, one request at a time. Jobs are named `namespace/name`. */
 export class JobObjects {
@@ -44,10 +42,10 @@ export class JobObjects {
   /** Deletes it although it is kept. @throws ServerUnreachable | ApiError */
   async release(job: string, seen: SeenJob): Promise<void> {
     if (!seen.deleting) await this.delete(job, seen, 'Background');
-    if (!seen.finalizers.includes(JOB_FINALIZER)) return;
+    if (!seen.finalizers.includes(FINALIZER)) return;
     const left = (await this.get(job)) ?? null;
     if (left?.uid !== seen.uid) return;
-    const finalizers = left.finalizers.filter((each) => each !== JOB_FINALIZER);
+    const finalizers = left.finalizers.filter((each) => each !== FINALIZER);
     const body = { metadata: { resourceVersion: left.resourceVersion, finalizers } };
     await this.#connection.send({ method: 'PATCH', path: pathOf(job), body, contentType: MERGE_PATCH }).catch(unlessGone);
   }

@@ -2,8 +2,8 @@ import { ProviderError } from '../../actors/errors.ts';
 import type { JobTemplates, SecretRef } from '../../actors/ports/directory.ts';
 import type { JobRequest } from '../../actors/ports/job-driver.ts';
 import { API_VERSION } from '../../crds/generated/clusterroutedipclass.ts';
+import { FINALIZER } from '../../machines/types.ts';
 import { INPUT_HASH, inputHash, jobName, LABELS, labelValue, REQUEST, subjectLabel } from './job-names.ts';
-import { JOB_FINALIZER } from './job-objects.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -47,7 +47,7 @@ export const renderJob = (rendering: Rendering): Fields => {
       labels,
       annotations: { [INPUT_HASH]: inputHash(request) },
       // That it is not there has to mean that it never was: else nobody could tell whether an address was made.
-      ...(request.action === 'create' && { finalizers: [JOB_FINALIZER] }),
+      ...(request.action === 'create' && { finalizers: [FINALIZER] }),
       ownerReferences: [
         { apiVersion: API_VERSION, kind: templates.owner.kind, name: templates.owner.name, uid: templates.owner.uid, controller: true },
       ],

@@ -1,9 +1,10 @@
 import type { HolderEffect } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
+import { HOLDER_TAINT } from '../../machines/types.ts';
 import { ApiError, isConflict, isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
 import { type Connection, JSON_PATCH } from './connection.ts';
 import { isObject, type JsonObject } from './difference.ts';
-import { HOLDER_TAINT, holderEffectOf } from './holder-taint.ts';
+import { holderEffectOf } from './holder-taint.ts';
 import { nodePath } from './selection.ts';
 import { revisionOf } from './trim.ts';
 

@@ -3,7 +3,7 @@ import type { NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
 import type { ObjectRef, Published } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
+import { type Address, FINALIZER } from '../../machines/types.ts';
 import { ApiError, isConflict, isNotFound, ServerUnreachable } from './api-error.ts';
 import { conditionsOf } from './conditions.ts';
 import { type Connection, MERGE_PATCH } from './connection.ts';
@@ -17,9 +17,6 @@ const CONFLICTS = 5;
 
 /** A creation intent that no projection of this process has carried is left in place so long, ms: it may be another replica's, just written. */
 const FOREIGN_INTENT_MS = 10 * 60_000;
-
-/** Keeps an object of ours from vanishing before what it stands for is put in order. */
-const FINALIZER = 'routedip.io/finalizer';
 
 /** Versions count upwards within one kind of object, and since Kubernetes 1.35 may be compared; a wrong guess ends in a conflict. */
 const isNewer = (one: string, other: string): boolean => one.length > other.length || (one.length === other.length && one > other);

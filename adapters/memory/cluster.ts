@@ -12,7 +12,7 @@ import type {
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { serviceOf, serviceQueryOf } from '../../machines/service.ts';
-import type { Address, ObservedNode, ObservedPod, ObservedService } from '../../machines/types.ts';
+import { type Address, FINALIZER, type ObservedNode, type ObservedPod, type ObservedService } from '../../machines/types.ts';
 import { Annotations } from './annotations.ts';
 import { Holders } from './holders.ts';
 
@@ -86,8 +86,6 @@ const termOf = (status: Json | undefined): number => Number(fieldsOf(status).ter
 const keyOf = ({ kind, namespace, name }: Omit<ObjectRef, 'uid'>): string => `${kind} ${namespace}/${name}`;
 
 const ROUTED_IP = 'RoutedIP';
-
-const FINALIZER = 'routedip.io/finalizer';
 
 /** The kind whose facts bear the addresses that pools have annotated. */
 const RECORD_SET = 'NodeDNSRecordSet';

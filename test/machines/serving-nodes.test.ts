@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { EXCLUDED, HOLDER_TAINT, servingStandings, unfit, unsupported } from '../../machines/serving-nodes.ts';
-import type { ObservedNode, ObservedService } from '../../machines/types.ts';
+import { EXCLUDED, servingStandings, unfit, unsupported } from '../../machines/serving-nodes.ts';
+import { HOLDER_TAINT, type ObservedNode, type ObservedService } from '../../machines/types.ts';
 import { node, PREFIX } from './builders.ts';
 
 const RULES = { providerIDPrefix: PREFIX, tolerations: [{ key: 'ours', operator: 'Exists' }], graceMs: 0 };
