@@ -1,0 +1,141 @@
+import { describe, expect } from 'vitest';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
+import { node, providerIDOf } from '../support/world.ts';
+import { test } from './routed-test.ts';
+import { MINUTE, RoutedWorld, SECOND } from './routed-world.ts';
+
+const GIVEN = '203.0.113.70' as Address;
+const OLD = node('old', { createdAt: 1 });
+const YOUNG = node('young', { createdAt: 2 });
+const BARE = { ports: ['tcp/22'], nodes: [] };
+
+/** A RoutedIP that serves on `young`. */
+async function served(world: RoutedWorld, ofClass = {}, ofRoutedIP = {}): Promise<ObjectRef> {
+  world.setClass(ofClass);
+  world.setNode(OLD, YOUNG);
+  world.setWeb('shop', ['old', 'young']);
+  const ref = world.setRoutedIP('shop', ofRoutedIP);
+  await world.leader();
+  await world.stable(ref, 'young');
+  return ref;
+}
+
+const gone = (world: RoutedWorld, ref: ObjectRef, withinMs = MINUTE): Promise<number> =>
+  world.clock.runUntil(() => world.cluster.pool(ref) === null, withinMs);
+
+const announced = (world: RoutedWorld, { uid }: ObjectRef): readonly string[] =>
+  world.cluster.announced.filter(({ about }) => about.uid === uid).map(({ event }) => event.reason);
+
+describe('a RoutedIP that is deleted while its address is assigned', () => {
+  /** Deleted 1 s into an assign that takes 5 s. */
+  async function deletedWhileAssigning(world: RoutedWorld, ofClass = {}): Promise<{ ref: ObjectRef; address: Address }> {
+    const ref = await served(world, ofClass);
+    const address = world.statusOf(ref).routedIP as Address;
+    const sent = world.assigns().length;
+    world.cluster.setNode({ ...YOUNG, ready: false });
+    await world.clock.runUntil(() => world.assigns().length > sent, 10 * SECOND);
+    await world.clock.advance(SECOND);
+    expect(world.statusOf(ref).state).toBe('Assigning');
+    world.cluster.markDeleting(ref);
+    return { ref, address };
+  }
+
+  test('waits for the assign to end, then prunes both nodes, leaves the address under Retain, and goes with its finalizer', async ({
+    open,
+  }) => {
+    const world = open({ provider: { actionMs: 5 * SECOND } });
+    const { ref, address } = await deletedWhileAssigning(world);
+    await world.clock.advance(3 * SECOND);
+    expect(world.cluster.pool(ref)?.marks?.finalizers, 'the assign is under way').toHaveLength(1);
+    expect(world.firewall().nodes, 'nothing is pruned yet').toEqual([providerIDOf('old'), providerIDOf('young')]);
+    expect(world.holderOf(address)).toBe('young');
+    await gone(world, ref);
+    expect(world.holderOf(address)).toBe('old');
+    expect(world.firewall()).toEqual(BARE);
+    expect(world.cluster.holders()).toEqual({});
+    expect(announced(world, ref)).toEqual(['Retained']);
+  });
+
+  test('deletes the address under Delete, once the assign has ended and its ports are closed', async ({ open }) => {
+    const world = open({ provider: { actionMs: 5 * SECOND } });
+    const { ref, address } = await deletedWhileAssigning(world, { routedIPReclaimPolicy: 'Delete' });
+    await world.clock.advance(3 * SECOND);
+    expect(world.changes(), 'the assign is under way').not.toContain('deleteRoutedIP');
+    await gone(world, ref);
+    expect(
+      world.provider.cloud
+        .history(address)
+        .map(({ providerID }) => providerID)
+        .slice(-2),
+    ).toEqual([providerIDOf('old'), null]);
+    expect(world.provider.cloud.addresses()).toEqual([]);
+    expect(world.changes().at(-1)).toBe('deleteRoutedIP');
+    expect(world.firewall()).toEqual(BARE);
+  });
+});
+
+describe('an address that its RoutedIP names', () => {
+  test('is retained although the policy is Delete, and an Event says so: it was not made here', async ({ open }) => {
+    const world = open();
+    world.address(GIVEN);
+    const ref = await served(world, { routedIPReclaimPolicy: 'Delete' }, { routedIP: GIVEN });
+    expect(world.statusOf(ref)).toMatchObject({ routedIP: GIVEN, addressOrigin: 'Found' });
+    world.cluster.markDeleting(ref);
+    await gone(world, ref);
+    expect(world.changes()).not.toContain('deleteRoutedIP');
+    expect(world.holderOf(GIVEN)).toBe('young');
+    expect(announced(world, ref)).toEqual(['Retained']);
+    expect(world.firewall()).toEqual(BARE);
+  });
+
+  test('is deleted under the policy Delete when an annotation asks for it', async ({ open }) => {
+    const world = open();
+    world.address(GIVEN);
+    const ref = await served(world, { routedIPReclaimPolicy: 'Delete' }, { routedIP: GIVEN });
+    world.cluster.annotate(ref, { 'routedip.io/delete-adopted': 'true' });
+    expect(world.cluster.pool(ref)?.marks?.annotations).toEqual({ 'routedip.io/delete-adopted': 'true' });
+    world.cluster.markDeleting(ref);
+    await gone(world, ref);
+    expect(world.provider.cloud.addresses()).toEqual([]);
+    expect(announced(world, ref)).toEqual(['Released']);
+  });
+});
+
+describe('a RoutedIP that is deleted while the provider is down', () => {
+  const DOWN = { kind: 'noConnection' } as const;
+
+  async function deletedWhileDown(world: RoutedWorld): Promise<ObjectRef> {
+    const ref = await served(world, { routedIPReclaimPolicy: 'Delete' });
+    world.provider.faults.always('any', DOWN);
+    world.cluster.markDeleting(ref);
+    await world.clock.advance(10 * MINUTE);
+    return ref;
+  }
+
+  test('stays, with its finalizer and the reason, and goes when the provider is back', async ({ open }) => {
+    const world = open();
+    const ref = await deletedWhileDown(world);
+    expect(world.cluster.pool(ref)?.marks?.finalizers).toHaveLength(1);
+    expect(world.reasonOf(ref, 'Degraded')).toBe('FirewallNotReady');
+    expect(world.messageOf(ref, 'Degraded')).toContain('connection refused');
+    expect(world.statusOf(ref).error).toContain('connection refused');
+    world.provider.faults.clear();
+    await gone(world, ref, 10 * MINUTE);
+    expect(world.provider.cloud.addresses()).toEqual([]);
+    expect(world.firewall()).toEqual(BARE);
+  });
+
+  test('goes at once when it is released by force, and nothing of it is done at the provider', async () => {
+    const world = new RoutedWorld();
+    const ref = await deletedWhileDown(world);
+    const before = world.changes();
+    const [made] = world.provider.cloud.addresses();
+    world.cluster.annotate(ref, { 'routedip.io/force-release': 'true' });
+    await gone(world, ref, SECOND);
+    expect(world.changes()).toEqual(before);
+    expect(world.provider.cloud.addresses()).toEqual([made]);
+    expect(made?.providerID).toBe(providerIDOf('young'));
+    expect(announced(world, ref)).toEqual(['Released']);
+  });
+});
