@@ -12,8 +12,8 @@ import { firewallEvents, ownerEvents } from '../machines/routed-ip-events.ts';
 import { annotations, changesAt, conflictText, failureReason, poolConditions, poolError, poolStatus } from '../machines/status.ts';
 import type { ActorId, Address, JobFailure } from '../machines/types.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
-import type { ClusterEvent, ClusterWriter } from './ports/cluster.ts';
-import type { ActorRecord, Clock, Json, Observer, SavedTurn, Transition } from './ports.ts';
+import type { ClusterEvent, ClusterWriter, PoolProjection } from './ports/cluster.ts';
+import type { ActorRecord, Json, Observer, SavedTurn, Transition } from './ports.ts';
 import {
   claimantsOf,
   deferralsOf,
@@ -23,7 +23,8 @@ import {
   releaseEvents,
   routedIPProjection,
 } from './project-routed-ips.ts';
-import { addressView, poolView, recordSetView } from './view.ts';
+import { doubtChanged, shownView, type ViewPorts } from './project-views.ts';
+import { addressView, recordSetView } from './view.ts';
 
 /** Turns of one moment are shown as one. */
 const COALESCE_MS = 10;
@@ -31,13 +32,16 @@ const COALESCE_MS = 10;
 /** Reasons of Events about Jobs: they concern the class whose templates these are. */
 const OF_JOBS: ReadonlySet<string> = new Set(['RoutedIPJobFailed', 'FirewallJobFailed']);
 
+/** A condition with this reason says of each node why it is not free. */
+const NO_NODE = 'NoEligibleNode';
+
 /** Stands for the marks of all holders among what is to be shown. */
 const HOLDERS = '#holders';
 
-export interface ProjectorPorts {
+export interface ProjectorPorts extends ViewPorts {
   readonly writer: ClusterWriter;
-  readonly clock: Clock;
-  readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
+  /** All that is there, of every kind. */
+  readonly cells: () => Iterable<ActorId>;
   /** The status as last observed: names addresses that another process annotated, and that are this pool's no more. */
   readonly statusOf: (cell: ActorId) => unknown;
   /** Which right is missing to see what it asks of the cluster; null for none. */
@@ -56,12 +60,16 @@ export function projector(ports: ProjectorPorts): Observer & {
   readonly showAll: (cells: Iterable<ActorId>) => void;
   /** What hinders it is another thing than before. */
   readonly hindered: (cell: ActorId) => void;
+  /** The cluster was observed anew for it. */
+  readonly observed: (cell: ActorId) => void;
 } {
   const { writer, clock, recordsOf, statusOf, hindranceOf, routedIPs, classToo, cleared } = ports;
   const events = new Map<ActorId, ClusterEvent[]>();
   const due = new Set<ActorId>();
   /** Pools whose status will change by itself: what forgets that they are to be shown again then. */
   const later = new Map<ActorId, () => void>();
+  /** Those of which people are told why no node is free: that may change without a turn. */
+  const lacking = new Set<ActorId>();
   const formerly = new Map<ActorId, Set<Address>>();
   /** The pool that runs an address now: what another one once had is not its to take off. */
   const owners = new Map<Address, ActorId>();
@@ -90,6 +98,12 @@ export function projector(ports: ProjectorPorts): Observer & {
     return told;
   };
 
+  const project = (cell: ActorId, projection: PoolProjection) => {
+    if (projection.conditions.some(({ reason }) => reason === NO_NODE)) lacking.add(cell);
+    else lacking.delete(cell);
+    writer.project(projection);
+  };
+
   const show = (cell: ActorId) => {
     due.delete(cell);
     if (isRecordSet(cell)) showRecordSet(cell);
@@ -100,9 +114,8 @@ export function projector(ports: ProjectorPorts): Observer & {
   const showRoutedIP = (cell: ActorId) => {
     forgetLater(cell);
     showHolders();
-    const records = recordsOf(cell);
-    const view = records && poolView(cell, records, clock.now());
-    if (view && isClearing(records.get(cell))) {
+    const view = shownView(cell, ports);
+    if (view && isClearing(recordsOf(cell)?.get(cell))) {
       // Its status is written no more: what became of its address is told all the same.
       for (const event of taken(cell)) void writer.announce(view.context.ref, event).catch(() => undefined);
       clear(cell, view.context);
@@ -114,7 +127,7 @@ export function projector(ports: ProjectorPorts): Observer & {
       if (why !== null) writer.project(hinderedProjection(view, why));
       return;
     }
-    writer.project(routedIPProjection(view, { recordsOf, former: statusOf(cell) }, { events: taken(cell), hindrance: why }));
+    project(cell, routedIPProjection(view, { recordsOf, former: statusOf(cell) }, { events: taken(cell), hindrance: why }));
     showLater(cell, view);
   };
 
@@ -164,9 +177,8 @@ export function projector(ports: ProjectorPorts): Observer & {
 
   const showPool = (cell: ActorId) => {
     forgetLater(cell);
-    const records = recordsOf(cell);
-    const view = records && poolView(cell, records, clock.now());
-    if (view && isClearing(records.get(cell))) {
+    const view = shownView(cell, ports);
+    if (view && isClearing(recordsOf(cell)?.get(cell))) {
       clear(cell, view.context);
       return;
     }
@@ -176,7 +188,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     for (const address of Object.keys(poolStatus(view).ips) as Address[]) addresses.add(address);
     formerly.set(cell, addresses);
     const told = taken(cell);
-    writer.project({
+    project(cell, {
       ref: view.context.ref,
       generation: view.context.generation,
       status: poolStatus(view) as unknown as { [key: string]: Json },
@@ -202,6 +214,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     if (ref && isRecordSet(cell)) void writer.retract(ref, []);
     if (isRoutedIP(cell)) showHolders();
     formerly.delete(cell);
+    lacking.delete(cell);
     forgetLater(cell);
     return true;
   };
@@ -217,6 +230,12 @@ export function projector(ports: ProjectorPorts): Observer & {
   const showClaimants = ({ transitions }: SavedTurn) => {
     for (const cell of claimantsOf(transitions.at(-1)?.after ?? undefined)) schedule(cell);
     for (const { cell, event } of transitions.flatMap(deferralsOf)) tell(cell, [event]);
+  };
+
+  /** Whether it can be asked where addresses are concerns all that have one there. */
+  const showVerified = (provider: string | null) => {
+    if (provider === null) return;
+    for (const cell of ports.cells()) if (isPool(cell) && providerIn(recordsOf(cell)?.get(cell)) === provider) schedule(cell);
   };
 
   const noteTurn = (turn: SavedTurn) => {
@@ -237,6 +256,9 @@ export function projector(ports: ProjectorPorts): Observer & {
       const why = hindranceOf(cell);
       if (isRoutedIP(cell) && recordsOf(cell)) tell(cell, why === null ? [] : [forbidden(why)]);
     },
+    observed: (cell) => {
+      if (lacking.has(cell)) schedule(cell);
+    },
     showAll: (cells) => {
       const there = new Set(routedIPs() ?? []);
       // Of RoutedIPs that this operator was told to leave alone there are records, but no objects.
@@ -249,15 +271,20 @@ export function projector(ports: ProjectorPorts): Observer & {
     reset: () => {
       for (const cell of [...later.keys()]) forgetLater(cell);
       events.clear();
+      lacking.clear();
       formerly.clear();
       owners.clear();
     },
     turnSaved: (turn: SavedTurn) => {
+      showVerified(doubtChanged(turn));
       if (isFirewall(turn.cell)) showClaimants(turn);
       else if (isPool(turn.cell) || isRecordSet(turn.cell)) noteTurn(turn);
     },
   };
 }
+
+const providerIn = (record: ActorRecord | undefined): string | undefined =>
+  (record?.snapshot.context as unknown as PoolContext | undefined)?.spec?.provider;
 
 const isUnknown = ({ context: { spec, error }, state }: PoolView): boolean => (spec === null && error === null) || state === 'Priming';
 

@@ -1,5 +1,6 @@
 import type { Verification } from '../machines/jobs.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
+import { verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
 import type { Cells } from './cells.ts';
 import { isPool, type ObservedPools } from './pools.ts';
@@ -23,9 +24,6 @@ export interface ProviderListsPorts {
   /** The provider of the pool has been read: it may be told everything. */
   readonly start: (id: ActorId, pool: PoolObject, truth: readonly ObservedAddress[]) => void;
 }
-
-/** What the id of a verification begins with; its provider's key follows. */
-const PREFIX = 'verify/';
 
 /** Reads complete lists of addresses from providers and hands them on: at the start of a term, a call deadline later, and with each verification. */
 export class ProviderLists {
@@ -74,8 +72,8 @@ export class ProviderLists {
 
   /** A cell has ended. A verification that was ended and is needed again by now begins anew. */
   gone(id: ActorId): void {
-    const name = id.slice(PREFIX.length);
-    if (id.startsWith(PREFIX) && this.#ports.providers.all[name]?.provider) this.#verifyRegularly(name);
+    const name = verifiedBy(id);
+    if (name !== null && this.#ports.providers.all[name]?.provider) this.#verifyRegularly(name);
   }
 
   /** A verification is issued: what changes from now on is newer than its list. */
@@ -87,7 +85,8 @@ export class ProviderLists {
   answered(actor: ActorId, commandId: string, output: unknown): void {
     const versions = this.#asked.get(commandId);
     this.#asked.delete(commandId);
-    if (versions && output !== null) this.#handOn(actor.slice(PREFIX.length), (output as Verification).addresses, versions);
+    const name = verifiedBy(actor);
+    if (versions && output !== null && name !== null) this.#handOn(name, (output as Verification).addresses, versions);
   }
 
   /** Tells the addresses of a cell what a complete list says of them, where it differs from what they believe. */
@@ -120,12 +119,13 @@ export class ProviderLists {
   #endUnknown(): void {
     const { cells, providers } = this.#ports;
     for (const id of cells.all.keys()) {
-      if (id.startsWith(PREFIX) && !Object.hasOwn(providers.all, id.slice(PREFIX.length))) cells.tell(id, { type: 'DELETED' });
+      const name = verifiedBy(id);
+      if (name !== null && !Object.hasOwn(providers.all, name)) cells.tell(id, { type: 'DELETED' });
     }
   }
 
   #verifyRegularly(name: string): void {
-    const id = `${PREFIX}${name}`;
+    const id = verificationActor(name);
     if (!this.#ports.cells.all.has(id)) this.#ports.cells.begin('verification', id, { id, provider: name });
   }
 

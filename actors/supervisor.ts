@@ -97,6 +97,8 @@ export class Supervisor {
       writer: ports.writer,
       clock: ports.clock,
       recordsOf: (cell) => this.#leader?.recordsOf(cell) ?? null,
+      factOf: (cell) => this.#pools.fact(cell),
+      cells: () => this.#pools.all.keys(),
       statusOf: (cell) => this.#pools.all.get(cell)?.status,
       hindranceOf: (cell) => this.#pools.hindrance(cell),
       classToo: (cell, event) => this.#tellClass(cell, event),
@@ -219,6 +221,7 @@ export class Supervisor {
       clusterObserved: (ref, fact) => {
         this.#pools.putFact(ref, fact);
         this.#leader?.observeCluster(actorOf(ref));
+        this.#projector.observed(actorOf(ref));
       },
     };
   }

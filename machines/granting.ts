@@ -59,7 +59,8 @@ function lastAssignment({ lastAssignmentAt, exposed, spec }: PoolContext): numbe
   return shared === null ? lastAssignmentAt : Math.max(shared, lastAssignmentAt ?? 0);
 }
 
-const isOthersTurn = ({ spec, fullNodes }: PoolContext): boolean =>
+/** An assignment that is spaced together with those of this pool is not confirmed yet. */
+export const isOthersTurn = ({ spec, fullNodes }: PoolContext): boolean =>
   Boolean(spec?.exposes?.turn) && fullNodes.includes(turnClaim(spec?.exposes?.turn ?? ''));
 
 /** The addresses that are left to somebody else for a time, each with the end of it. */

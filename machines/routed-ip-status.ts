@@ -4,7 +4,7 @@ import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
 import { type AddressView, type Finding, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
-import { addressProblem, busyOf, creationProblem, type PoolCondition, poolStatus, waitingProblem } from './status.ts';
+import { addressProblem, busyOf, creationProblem, type PoolCondition, poolStatus, verified, waitingProblem } from './status.ts';
 import type { ActorId, Address } from './types.ts';
 
 /** The status of a RoutedIP: that of its pool of one, in the fields of its kind. */
@@ -102,12 +102,9 @@ export function routedIPConditions(view: PoolView): readonly RoutedIPCondition[]
   const serves = shown !== null && isServing(shown) && view.context.error === null;
   const node = shown?.context.assigned?.name;
   return [
-    {
-      type: 'Ready',
-      status: serves ? 'True' : 'False',
-      reason: serves ? 'Assigned' : (problem?.reason ?? busy?.reason ?? 'Waiting'),
-      message: serves ? `${shown.context.address} is on ${node}` : (problem?.message ?? busy?.message ?? 'waits for an address'),
-    },
+    serves
+      ? verified(view, { type: 'Ready', status: 'True', reason: 'Assigned', message: `${shown.context.address} is on ${node}` })
+      : { type: 'Ready', status: 'False', ...(problem ?? busy ?? { reason: 'Waiting', message: 'waits for an address' }) },
     {
       type: 'Progressing',
       status: busy ? 'True' : 'False',

@@ -1,6 +1,8 @@
 import { isHeld } from './absences.ts';
 import { isUntilChanged } from './backoff.ts';
 import { nodesFull } from './claims.ts';
+import { isOthersTurn } from './granting.ts';
+import { whyNoNode } from './no-node.ts';
 import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, waitsOf } from './node-status.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
 import { familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
@@ -165,12 +167,14 @@ export function poolConditions(view: PoolView): readonly PoolCondition[] {
   const ready = context.error === null && desired > 0 && active === desired && !isHeld(context);
   const count = `${active} of ${desired} addresses are active`;
   return [
-    {
-      type: 'Ready',
-      status: ready ? 'True' : 'False',
-      reason: ready ? 'AllActive' : (problem?.reason ?? busy?.reason ?? 'Waiting'),
-      message: problem && !ready ? `${count}: ${problem.message}` : count,
-    },
+    ready
+      ? verified(view, { type: 'Ready', status: 'True', reason: 'AllActive', message: count })
+      : {
+          type: 'Ready',
+          status: 'False',
+          reason: problem?.reason ?? busy?.reason ?? 'Waiting',
+          message: problem ? `${count}: ${problem.message}` : count,
+        },
     {
       type: 'Progressing',
       status: busy ? 'True' : 'False',
@@ -185,6 +189,12 @@ export function poolConditions(view: PoolView): readonly PoolCondition[] {
     },
   ];
 }
+
+/** What is true as long as the provider can be asked from time to time. */
+export const verified = <C extends Omit<PoolCondition, 'type'>>({ unverified }: PoolView, condition: C): C =>
+  unverified
+    ? { ...condition, status: 'Unknown', reason: 'Unverified', message: `${condition.message}, as far as is known: ${unverified}` }
+    : condition;
 
 function problemOf(view: PoolView): Finding | null {
   const { context } = view;
@@ -219,17 +229,20 @@ export function addressProblem(view: PoolView): Finding | null {
   return null;
 }
 
-export function waitingProblem({ context, addresses }: PoolView): Finding | null {
+export function waitingProblem(view: PoolView): Finding | null {
+  const { context, addresses } = view;
   const waiting = wanted(context).filter((address) => addresses[address]?.state === 'Unassigned' && addresses[address]?.context.known);
   if (isPrimed(context) && waiting.length > 0 && context.grantAt === null && !inTurn(context)) {
-    return { reason: 'NoEligibleNode', message: `no eligible node is free for ${waiting.join(', ')}` };
+    const why = whyNoNode(view, waiting);
+    return { reason: 'NoEligibleNode', message: `no eligible node is free for ${waiting.join(', ')}${why === null ? '' : `: ${why}`}` };
   }
   return null;
 }
 
-/** Waiting only because another assignment of this pool has to be confirmed first. */
+/** Waiting only because another assignment of this pool, or of its class, has to be confirmed first. */
 const inTurn = (context: PoolContext): boolean =>
-  (context.spec?.coolOffMs ?? 0) > 0 && Object.values(context.members).some(({ node, confirmed }) => node && !confirmed);
+  (context.spec?.coolOffMs ?? 0) > 0 &&
+  (isOthersTurn(context) || Object.values(context.members).some(({ node, confirmed }) => node && !confirmed));
 
 /** The reason of a condition or an Event for a failure: one word for each thing that can be done about it. */
 export function failureReason({ kind, reason }: Pick<JobFailure, 'kind' | 'reason'>): string {
@@ -262,6 +275,8 @@ export function busyOf(view: PoolView): Finding | null {
   const staying = draining(view) ?? recovering(view);
   if (staying) return staying;
   if (context.grantAt !== null) return { reason: 'Spacing', message: `the next assignment comes at ${stamp(context.grantAt)}` };
+  if (isOthersTurn(context) && wanted(context).some((address) => view.addresses[address]?.state === 'Unassigned'))
+    return { reason: 'Spacing', message: 'another assignment of its class has to be confirmed first' };
   return null;
 }
 

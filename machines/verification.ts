@@ -27,6 +27,23 @@ export type VerificationEvent =
   | { readonly type: 'xstate.done.actor.verifyAll'; readonly output: Verification; readonly at: number }
   | { readonly type: 'xstate.error.actor.verifyAll'; readonly error: JobFailure; readonly at: number };
 
+const PREFIX = 'verify/';
+
+/** The actor that verifies the addresses of a provider, by its key. */
+export const verificationActor = (provider: string): ActorId => `${PREFIX}${provider}`;
+
+/** The key of the provider whose addresses an actor verifies; null for any other actor. */
+export const verifiedBy = (id: ActorId): string | null => (id.startsWith(PREFIX) ? id.slice(PREFIX.length) : null);
+
+/** After so many verifications in a row that could not be made nobody knows any more whether somebody has moved an address. */
+const DOUBTED_AFTER = 3;
+
+/** Why nobody can say any more whether addresses are still where they were confirmed; null while somebody can. */
+export const doubtOf = ({ failure, attempts }: VerificationContext): string | null =>
+  failure && attempts >= DOUBTED_AFTER
+    ? `${DOUBTED_AFTER} verifications in a row could not be made, the last one: ${failure.message}`
+    : null;
+
 export const verificationContext = ({ id, provider }: VerificationInput): VerificationContext => ({
   id,
   provider,

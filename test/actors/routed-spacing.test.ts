@@ -57,6 +57,21 @@ describe('RoutedIPs of a class with a cool-off of 20 s', () => {
     expectSpaced(times(world, assigned));
   });
 
+  test('say that they wait for their turn, and call nothing wrong', async ({ open }) => {
+    const world = open({ provider: { actionMs: 5 * SECOND } });
+    const { refs, assigned } = await served(world);
+    loseAll(world);
+    await world.clock.runUntil(() => world.assigns().length > assigned, SECOND);
+    await world.clock.advance(2 * SECOND);
+    const told = refs.map((ref) => [world.reasonOf(ref, 'Progressing'), world.reasonOf(ref, 'Degraded')].join());
+    expect([...told].sort()).toEqual(['Assigning,AsExpected', 'Spacing,AsExpected', 'Spacing,AsExpected']);
+    const waiting = refs[told.indexOf('Spacing,AsExpected')] as ObjectRef;
+    expect(world.messageOf(waiting, 'Progressing')).toBe('another assignment of its class has to be confirmed first');
+    await world.clock.advance(5 * SECOND);
+    expect(world.messageOf(waiting, 'Progressing')).toContain('the next assignment comes at');
+    await moved(world, refs);
+  });
+
   test('keep that time when the leader changes in between', async ({ open }) => {
     const world = open();
     const { refs, assigned } = await served(world);

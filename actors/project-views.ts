@@ -1,0 +1,32 @@
+import type { PoolView } from '../machines/pool-view.ts';
+import type { ActorId } from '../machines/types.ts';
+import { doubtOf, type VerificationContext, verificationActor, verifiedBy } from '../machines/verification.ts';
+import type { ClusterFact } from './ports/cluster.ts';
+import type { ActorRecord, Clock, SavedTurn } from './ports.ts';
+import { poolView } from './view.ts';
+
+export interface ViewPorts {
+  readonly clock: Clock;
+  readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
+  /** What the cluster was last observed to be for it; null while nothing was. */
+  readonly factOf: (cell: ActorId) => ClusterFact | null;
+}
+
+/** A pool's cell as people are to see it: what its own records say, why no node is free, and whether its provider can be asked. Null while it has no pool. */
+export function shownView(cell: ActorId, { clock, recordsOf, factOf }: ViewPorts): PoolView | null {
+  const records = recordsOf(cell);
+  const view = records && poolView(cell, records, clock.now());
+  if (!view) return null;
+  const verification = verificationActor(view.context.spec?.provider ?? '');
+  return { ...view, observed: factOf(cell), unverified: doubtIn(recordsOf(verification)?.get(verification)) };
+}
+
+const doubtIn = (record: ActorRecord | null | undefined): string | null =>
+  record ? doubtOf(record.snapshot.context as unknown as VerificationContext) : null;
+
+/** The provider of which it can be said from now on, or no more, whether its addresses are where they were confirmed; null when nothing changed about that. Told
+ *  only then, since a verification that fails once more is no news to a thousand pools. */
+export function doubtChanged({ cell, transitions }: SavedTurn): string | null {
+  const changed = transitions.some(({ before, after }) => (doubtIn(before) === null) !== (doubtIn(after) === null));
+  return changed ? verifiedBy(cell) : null;
+}

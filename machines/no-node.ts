@@ -1,0 +1,64 @@
+import { nodesFull } from './claims.ts';
+import { isLeaving } from './drain.ts';
+import { compile, ineligible, type Rules, servingNodes } from './match.ts';
+import { familyServed, queryIn } from './pool.ts';
+import { type ObservedCluster, type PoolView, stamp } from './pool-view.ts';
+import { selects } from './selector.ts';
+import { servingNodesOf, unfit } from './serving-nodes.ts';
+import type { Address, ObservedNode } from './types.ts';
+import type { PoolSpec } from './validate.ts';
+
+/** So many nodes are named; of the others people are told the number. */
+const NAMED = 5;
+
+/** Why none of the nodes may take any of the addresses that wait, node by node, by name: `a (the Node is not Ready), b (the Node is cordoned) and 3 more`.
+ *  Null while the nodes are not known under the present selectors. */
+export function whyNoNode(view: PoolView, waiting: readonly Address[]): string | null {
+  const { context, observed } = view;
+  const { spec } = context;
+  if (!spec || !observed || observed.query !== queryIn(spec)) return null;
+  const why = judge(observed, spec);
+  const nodes = observed.nodes.filter(why.concerns).sort((a, b) => (a.name < b.name ? -1 : 1));
+  if (nodes.length === 0) return spec.exposes ? 'the Service has no endpoint on any node' : 'no node has the labels of spec.match';
+  const named = nodes.slice(0, NAMED).map((node) => `${node.name} (${why.unfit(node) ?? notFree(view, node, waiting)})`);
+  const more = nodes.length - named.length;
+  return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+interface Judgement {
+  /** Nodes with other labels than the pool asks for are no nodes of it. */
+  readonly concerns: (node: ObservedNode) => boolean;
+  /** Null when it may hold an address. */
+  readonly unfit: (node: ObservedNode) => string | null;
+}
+
+const CORDONED = 'the Node is cordoned or about to go';
+
+function judge(observed: ObservedCluster, spec: PoolSpec): Judgement {
+  const rules = { ...spec, tolerations: spec.match.tolerations ?? [] };
+  if (spec.exposes) {
+    const serving = servingNodesOf(observed.service ?? null);
+    return { concerns: () => true, unfit: (node) => unfit(node, serving, rules) ?? (isLeaving(node) ? CORDONED : null) };
+  }
+  const compiled: Rules = compile(spec.match);
+  const serving = servingNodes(observed.pods, compiled);
+  return {
+    concerns: ({ labels }) => selects(compiled.nodeLabel, labels),
+    unfit: (node) =>
+      (spec.drainPolicy === 'OnCordon' && isLeaving(node) ? CORDONED : null) ??
+      ineligible(node, compiled, serving) ??
+      (node.providerID.startsWith(spec.providerIDPrefix) ? null : `its providerID does not begin with ${spec.providerIDPrefix}`),
+  };
+}
+
+/** Why a node that may hold an address takes none of these now. */
+function notFree({ context, at }: PoolView, { name, region }: ObservedNode, waiting: readonly Address[]): string {
+  const { members, backOff, fullNodes } = context;
+  const holder = Object.entries(members).find(([, member]) => (member.node ?? member.stands)?.name === name)?.[0];
+  if (holder !== undefined) return `${holder} is on it, or on its way to it`;
+  if (nodesFull(fullNodes, familyServed(context)).includes(name)) return 'it has as many addresses as it may hold';
+  const until = backOff[name]?.until ?? 0;
+  if (until > at) return `left alone until ${stamp(until)} after a failure`;
+  const elsewhere = waiting.flatMap((address) => members[address]?.region || []).filter((wanted) => region !== '' && wanted !== region);
+  return elsewhere.length === waiting.length ? `it is in region ${region}, not in ${elsewhere[0]}` : 'it is not free';
+}

@@ -1,0 +1,121 @@
+import { describe, expect } from 'vitest';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
+import { node, providerIDOf, type World } from '../support/world.ts';
+import { test } from './routed-test.ts';
+import { MINUTE, type RoutedWorld } from './routed-world.ts';
+
+const A = '203.0.113.7' as Address;
+/** From one verification to the next at most. */
+const VERIFIED = 310_000;
+const AWAY = { kind: 'refuse', error: 'Unavailable' } as const;
+
+const ready = (world: World, ref: ObjectRef) => {
+  const { status, reason, message } = world.cluster.conditions(ref).find(({ type }) => type === 'Ready') ?? {};
+  return { status, reason, message };
+};
+const lists = (world: World): number => world.provider.calls.filter(({ verb }) => verb === 'listRoutedIPs').length;
+
+/** A RoutedIP on `a` and a pool whose address is on `b`, both of one account. */
+async function serving(world: RoutedWorld): Promise<{ rip: ObjectRef; pool: ObjectRef }> {
+  world.setClass();
+  world.setNode(node('a'), node('b', { labels: { pool: 'pools' } }));
+  world.setWeb('shop', ['a']);
+  world.address(A, 'b');
+  const rip = world.setRoutedIP('shop');
+  const pool = world.pool('ingress', { ips: [A], match: { nodeLabel: 'pool=pools' } });
+  await world.leader();
+  await world.stable(rip, 'a');
+  await world.untilStates(pool, { [A]: 'active' });
+  await world.clock.advance(20_000);
+  return { rip, pool };
+}
+
+/** Lets that many verifications fail. */
+async function fail(world: World, times: number): Promise<void> {
+  world.provider.faults.always('listRoutedIPs', AWAY);
+  const before = lists(world);
+  await world.clock.runUntil(() => lists(world) >= before + times, (times + 1) * VERIFIED);
+  await world.clock.advance(1000);
+  expect(lists(world)).toBe(before + times);
+}
+
+describe('addresses that nobody can verify', () => {
+  test('are Ready after two verifications that could not be made, and Unknown after the third, in place all the time', async ({ open }) => {
+    const world = open();
+    const { rip, pool } = await serving(world);
+    await fail(world, 2);
+    expect([ready(world, rip).status, ready(world, pool).status]).toEqual(['True', 'True']);
+    const writes = world.provider.writes().length;
+    await fail(world, 1);
+    const because = 'as far as is known: 3 verifications in a row could not be made, the last one: ';
+    expect(ready(world, rip)).toEqual({
+      status: 'Unknown',
+      reason: 'Unverified',
+      message: expect.stringContaining(`${world.statusOf(rip).routedIP} is on a, ${because}`),
+    });
+    expect(ready(world, pool)).toEqual({
+      status: 'Unknown',
+      reason: 'Unverified',
+      message: expect.stringContaining(`1 of 1 addresses are active, ${because}`),
+    });
+    expect(world.statusOf(rip)).toMatchObject({ state: 'Stable', assignedNode: 'a' });
+    expect(world.states(pool), 'FLIPOP’s word stays').toEqual({ [A]: 'active' });
+    expect(world.reasonOf(rip, 'Degraded')).toBe('AsExpected');
+    expect(world.provider.writes()).toHaveLength(writes);
+    expect(world.cluster.annotations()).toEqual({ b: A });
+  });
+
+  test('are Ready again with the next verification', async ({ open }) => {
+    const world = open();
+    const { rip, pool } = await serving(world);
+    await fail(world, 3);
+    expect(ready(world, rip).status).toBe('Unknown');
+    world.provider.faults.clear();
+    await world.clock.runUntil(() => ready(world, rip).status === 'True', VERIFIED);
+    await world.clock.runUntil(() => ready(world, pool).status === 'True', 1000);
+    expect([ready(world, rip).reason, ready(world, pool).reason]).toEqual(['Assigned', 'AllActive']);
+    await fail(world, 2);
+    expect(ready(world, rip).status, 'it is counted anew').toBe('True');
+  });
+
+  test('cost no write for each verification, neither of a record nor of a status', async ({ open }) => {
+    const world = open();
+    const { rip, pool } = await serving(world);
+    await fail(world, 3);
+    const versions = () =>
+      JSON.stringify([...world.invariants.records].filter(([id]) => !id.startsWith('verify/')).map(([id, { version }]) => [id, version]));
+    const [before, shown] = [versions(), world.cluster.projections.length];
+    await fail(world, 4);
+    expect(versions()).toBe(before);
+    expect(world.cluster.projections.slice(shown).filter(({ ref }) => [rip.uid, pool.uid].includes(ref.uid))).toEqual([]);
+  });
+
+  test('are Unknown for the next leader, too, and Ready once the provider answers', async ({ open }) => {
+    const world = open();
+    const { rip } = await serving(world);
+    await fail(world, 3);
+    for (const process of world.processes) process.kill();
+    world.lease.delete();
+    const next = await world.start();
+    await world.clock.runUntil(() => next.supervisor.leading, MINUTE);
+    await world.clock.advance(MINUTE);
+    expect(ready(world, rip).status).toBe('Unknown');
+    world.provider.faults.clear();
+    await world.clock.runUntil(() => ready(world, rip).status === 'True', 2 * VERIFIED);
+    expect(world.statusOf(rip)).toMatchObject({ state: 'Stable', assignedNode: 'a' });
+  });
+
+  test('fail over all the same, and are Unknown again where they are then', async ({ open }) => {
+    const world = open();
+    const { rip } = await serving(world);
+    await fail(world, 3);
+    world.setNode(node('c'));
+    world.setWeb('shop', ['a', 'c']);
+    world.cluster.setNode(node('a', { ready: false }));
+    await world.stable(rip, 'c');
+    expect(world.firewall().nodes).toEqual([providerIDOf('c')]);
+    await world.clock.advance(1000);
+    expect(ready(world, rip)).toMatchObject({ status: 'Unknown', message: expect.stringContaining('is on c, as far as is known') });
+  });
+});
