@@ -7,7 +7,7 @@ import type { AddressView, PoolView } from '../../machines/pool-view.ts';
 import { failureReason, poolConditions, poolStatus } from '../../machines/status.ts';
 import type { Address, ErrorKind } from '../../machines/types.ts';
 import { A, absentNode, node as aNode, B, C, failure, member, refOf, START, serving } from './builders.ts';
-import { poolInput } from './pool-world.ts';
+import { poolInput, QUERY } from './pool-world.ts';
 import { shown, specOf, stable, view } from './status-view.ts';
 
 /** Reason, status and message of each condition. */
@@ -221,8 +221,14 @@ const anyView: fc.Arbitrary<PoolView> = fc
     acquiring,
     a: fc.option(address(A)),
     b: address(B),
+    unverified: fc.constantFrom(null, 'the provider does not answer'),
+    observed: fc.option(fc.constant({ query: QUERY, nodes: [aNode('a').notReady(), aNode('c')], pods: null })),
   })
-  .map(({ state, a, b, ...context }) => view(context, { ...(a && { [A]: a }), [B]: b }, state));
+  .map(({ state, a, b, unverified, observed, ...context }) => ({
+    ...view(context, { ...(a && { [A]: a }), [B]: b }, state),
+    unverified,
+    observed,
+  }));
 
 test('whatever becomes of a pool, no text in its status is empty and every reason is one of those documented', () => {
   const met = new Set<string>();
