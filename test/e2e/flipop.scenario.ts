@@ -111,13 +111,14 @@ export const flipopScenarios = () =>
       const set = await apply(names, 'nodednsrecordset.yaml');
       const poolStatus = async () => ((await client.get(pool)).status ?? {}) as FloatingIPPoolStatus;
 
-      await stage.until('three addresses exist and one is active', async () => {
-        const { ips = {}, activeIPs } = await poolStatus();
-        return Object.keys(ips).length === 3 && activeIPs === 1;
+      const progress = ({ conditions = [] }: FloatingIPPoolStatus) =>
+        (conditions as readonly Condition[]).find(({ type }) => type === 'Progressing');
+      await stage.until('three addresses exist, one is active, and the others wait for their turn', async () => {
+        const status = await poolStatus();
+        return Object.keys(status.ips ?? {}).length === 3 && status.activeIPs === 1 && progress(status)?.reason === 'Spacing';
       });
-      const { lastAssignmentTime = '', conditions = [] } = await poolStatus();
-      const spacing = (conditions as readonly Condition[]).find(({ type }) => type === 'Progressing');
-      expect(spacing?.reason).toBe('Spacing');
+      const { lastAssignmentTime = '', ...status } = await poolStatus();
+      const spacing = progress(status);
       // The manifest asks for 20 seconds between two assignments.
       const next = /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(spacing?.message ?? '')?.[0] ?? '';
       expect(Math.abs(Date.parse(next) - Date.parse(lastAssignmentTime) - 20_000)).toBeLessThan(1_000);

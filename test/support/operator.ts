@@ -83,7 +83,7 @@ export function startOperator({
   const exited = once(child, 'exit').then(([code]) => code as number | null);
   const url = () => log.find(({ msg }) => msg === 'serves metrics and probes')?.url as string | undefined;
   const get = async (path: string) => {
-    await waitFor('the operator serves metrics', () => url() !== undefined || hasEnded(child), 10_000);
+    await waitFor('the operator serves metrics', () => url() !== undefined || hasEnded(child), 30_000);
     const response = await fetch(`${url()}${path}`);
     return { status: response.status, text: await response.text() };
   };
@@ -92,7 +92,7 @@ export function startOperator({
     log,
     noise,
     metrics: (path = '/metrics') => get(path),
-    ready: (deadlineMs = 15_000) => waitFor('the operator is ready', async () => (await get('/readyz')).status === 200, deadlineMs),
+    ready: (deadlineMs = 30_000) => waitFor('the operator is ready', async () => (await get('/readyz')).status === 200, deadlineMs),
     kill: (signal) => void child.kill(signal),
     stop: async () => {
       if (!hasEnded(child)) child.kill('SIGTERM');
