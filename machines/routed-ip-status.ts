@@ -1,5 +1,5 @@
 import { firewallOf } from './firewall-id.ts';
-import { confirmedHere } from './ip.ts';
+import { type AddressContext, confirmedHere } from './ip.ts';
 import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
 import { type AddressView, type Finding, type PoolView, stamp } from './pool-view.ts';
@@ -155,11 +155,16 @@ function firewallCondition(shown: AddressView | null): RoutedIPCondition {
   const firewall = nameOf(shown.context.policy.firewall);
   const { deferred } = shown.context;
   if (shown.state === 'Stable' && deferred) return { type, status: 'True', reason: 'PruneDeferred', message: deferred };
-  if (!opens(shown.context)) return { type, status: 'True', reason: 'NothingToOpen', message: `nothing is to be opened in ${firewall}` };
+  if (opensNothing(shown.context))
+    return { type, status: 'True', reason: 'NothingToOpen', message: `nothing is to be opened in ${firewall}` };
   return isServing(shown)
     ? { type, status: 'True', reason: 'FirewallOpened', message: `the ports are open in ${firewall}` }
     : { type, status: 'Unknown', reason: 'Opening', message: `the ports are not confirmed open in ${firewall}` };
 }
+
+/** Nothing on its node, or on any while it has none: where there is something, it is not known to be open. */
+const opensNothing = (context: AddressContext): boolean =>
+  context.elected ? !opens(context) : [context.policy.ports, ...Object.values(context.policy.portsOn ?? {})].flat().length === 0;
 
 /** Of the address alone, for the holder's mark: nodes that hold it, are to get it, or have not been left for good. */
 export function holderNodes(view: AddressView): readonly string[] {

@@ -25,6 +25,7 @@ describe('a RoutedIP that no node may hold', () => {
     const free = `no eligible node is free for ${address}`;
     expect(world.messageOf(ref, DEGRADED)).toBe(`${free}: a (the Node is not Ready), b (the Node is cordoned)`);
     expect(world.messageOf(ref)).toBe(world.messageOf(ref, DEGRADED));
+    expect(world.reasonOf(ref, 'FirewallReady'), 'its port is open nowhere').toBe('Opening');
     await world.clock.advance(SECOND);
     const versions = () => JSON.stringify([...(supervisor.records().get('rip/web/shop') ?? [])].map(([id, { version }]) => [id, version]));
     const before = versions();
