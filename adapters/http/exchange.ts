@@ -52,6 +52,8 @@ export const isWrite = (method: string): boolean => method !== 'GET';
  */
 export function exchange({ secure, agent, probe }: Wire, verb: Verb, { method, url, headers, body }: Wanted): Promise<Reply> {
   const write = isWrite(method);
+  // A verb reads before it writes: whoever ends the process at one of the two means that one.
+  const about = write ? verb.what : `read to ${verb.what}`;
   return new Promise((resolve, reject) => {
     let sent = false;
     const lost = (cause: Error): void => {
@@ -68,7 +70,7 @@ export function exchange({ secure, agent, probe }: Wire, verb: Verb, { method, u
     const timer = setTimeout(() => request.destroy(new Error('deadline exceeded')), Math.max(1, verb.deadlineAt - performance.now()));
     const begin = (): void => {
       try {
-        probe?.('beforeSend', verb.what);
+        probe?.('beforeSend', about);
         // From here to `end` nothing may be awaited: the fence holds for this moment only.
         if (write) verb.call.fence?.assertFresh();
       } catch (error) {
@@ -88,13 +90,13 @@ export function exchange({ secure, agent, probe }: Wire, verb: Verb, { method, u
     });
     request.once('error', lost);
     request.once('response', (response) => {
-      probe?.('beforeReplyRead', verb.what);
+      probe?.('beforeReplyRead', about);
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.once('error', lost);
       response.once('end', () => {
         clearTimeout(timer);
-        probe?.('afterReply', verb.what);
+        probe?.('afterReply', about);
         resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') });
       });
     });

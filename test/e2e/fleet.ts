@@ -29,8 +29,8 @@ export interface Replica {
   readonly redis: TcpProxy;
   /** Assigns that this process has sent. */
   assigns(): number;
-  /** From now on the stroke falls when the process comes by. */
-  arm(): void;
+  /** From now on the stroke falls when the process comes by: the one that it was started with, or another one that kills it. */
+  arm(stroke?: Pick<Stroke, 'at' | 'about'>): void;
   leads(): Promise<boolean>;
   /** Whether it is ready, with all that a replica needs. */
   isReady(): Promise<boolean>;
@@ -42,6 +42,8 @@ export interface Replica {
 
 export interface ReplicaOptions {
   readonly stroke?: Stroke;
+  /** Without a stroke of its own it waits for the one that `arm` says. */
+  readonly armable?: boolean;
   readonly flags?: readonly string[];
 }
 
@@ -67,6 +69,7 @@ export async function serveByFleet(stage: Stage, count: number, options: Replica
   await stage.nodes('a', 'b', 'c');
   const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
   const fleet = fleetOn(stage);
+  onTestFinished(() => fleet.close());
   await Promise.all(Array.from({ length: count }, () => fleet.start(options)));
   await stage.pool('ingress', { ips: [ip] });
   await stage.until('the address is active', async () => (await stage.activeOn('ingress', ip)) !== null);
@@ -79,13 +82,10 @@ export async function serveByFleet(stage: Stage, count: number, options: Replica
   return { stage, ip, holder, fleet, leader, follower, term: await leader.figure('routedip_term') };
 }
 
-function fleetOn(stage: Stage): Fleet {
+/** A fleet without replicas yet. Whoever opens it closes it, when its processes are of no use any more. */
+export function fleetOn(stage: Stage): Fleet & { close(): Promise<void> } {
   const folder = mkdtempSync(join(tmpdir(), 'routedip-replicas-'));
   const proxies: TcpProxy[] = [];
-  onTestFinished(async () => {
-    await Promise.all(proxies.map((proxy) => proxy.close()));
-    rmSync(folder, { recursive: true, force: true });
-  });
   const proxyTo = async (url: string, sent?: (text: string) => void): Promise<TcpProxy> => {
     const proxy = await startProxy(Number(new URL(url).port), sent);
     proxies.push(proxy);
@@ -99,7 +99,7 @@ function fleetOn(stage: Stage): Fleet {
   };
   return {
     replicas,
-    start: async ({ stroke, flags = [] } = {}) => {
+    start: async ({ stroke, armable = stroke !== undefined, flags = [] } = {}) => {
       started += 1;
       const base = join(folder, `replica-${started}`);
       let assigns = 0;
@@ -116,7 +116,10 @@ function fleetOn(stage: Stage): Fleet {
         redisUrl: through(stage.redis.url, redis),
         digitaloceanUrl: through(stage.cloud.url, cloud),
         flags,
-        ...(stroke && { nodeFlags: [`--import=${PRELOAD}`], env: environmentOf(stroke, base) }),
+        ...(armable && {
+          nodeFlags: [`--import=${PRELOAD}`],
+          env: { ROUTEDIP_ARMED_BY: `${base}.armed`, ...(stroke && environmentOf(stroke)) },
+        }),
       });
       const page = async () => (await operator.metrics()).text;
       const replica: Replica = {
@@ -124,7 +127,7 @@ function fleetOn(stage: Stage): Fleet {
         api,
         redis,
         assigns: () => assigns,
-        arm: () => writeFileSync(`${base}.armed`, ''),
+        arm: (other) => writeFileSync(`${base}.armed`, other ? JSON.stringify(other) : ''),
         leads: async () => figureOf(await page(), 'routedip_leader') === 1,
         isReady: async () => (await operator.metrics('/readyz')).status === 200,
         figure: async (name) => figureOf(await page(), name),
@@ -148,14 +151,17 @@ function fleetOn(stage: Stage): Fleet {
       const leaders = await leading();
       return replicas.filter((replica) => goesOn(replica) && !leaders.includes(replica));
     },
+    close: async () => {
+      await Promise.all(proxies.map((proxy) => proxy.close()));
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
 }
 
-const environmentOf = ({ at, about, by = 'SIGKILL' }: Stroke, base: string): Readonly<Record<string, string>> => ({
+const environmentOf = ({ at, about, by = 'SIGKILL' }: Stroke): Readonly<Record<string, string>> => ({
   ROUTEDIP_KILL_AT: at,
   ROUTEDIP_KILL_ABOUT: about,
   ROUTEDIP_KILL_BY: by,
-  ROUTEDIP_ARMED_BY: `${base}.armed`,
 });
 
 const goesOn = ({ operator }: Replica): boolean => isRunning(operator.pid) && !isStopped(operator.pid);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, vi } from 'vitest';
 import type { RoutedIPStatus } from '../../crds/generated/routedip.ts';
 import type { ClientRef } from '../../simulator/kubernetes/client.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
@@ -15,7 +15,8 @@ import {
   sliceRef,
 } from './routed-objects.ts';
 import { staged } from './served.ts';
-import type { Stage, StageOptions } from './stage.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { openTarget } from './target.ts';
 
 export const GROUP = 'routedip.io/v1alpha1';
 export const CLASS_NAME = 'digitalocean.com/floating-ip';
@@ -85,6 +86,29 @@ export function routedStage(options: StageOptions = {}) {
       if (!held.routed) throw new Error('there is nothing routed outside of a test');
       return held.routed;
     },
+  };
+}
+
+/** Registers one target and one stage for all tests of the file, which go on from where the one before has left it. */
+export function routedStageOnce(options: StageOptions = {}): () => Routed {
+  vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+  const ends: (() => Promise<void>)[] = [];
+  const held: { routed?: Routed } = {};
+  beforeAll(async () => {
+    const target = await openTarget(options);
+    ends.push(() => target.close());
+    const stage = await openStage(target, options);
+    ends.push(() => stage.close());
+    const routed = openRouted(stage);
+    ends.push(() => routed.close());
+    held.routed = routed;
+  });
+  afterAll(async () => {
+    for (const end of ends.reverse()) await end();
+  });
+  return () => {
+    if (!held.routed) throw new Error('there is nothing routed outside of a test');
+    return held.routed;
   };
 }
 

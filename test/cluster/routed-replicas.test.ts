@@ -1,0 +1,3 @@
+import { routedReplicaScenarios } from '../e2e/routed-replicas.scenario.ts';
+
+routedReplicaScenarios();

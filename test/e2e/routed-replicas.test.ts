@@ -1,0 +1,3 @@
+import { routedReplicaScenarios } from './routed-replicas.scenario.ts';
+
+routedReplicaScenarios();
