@@ -1,5 +1,4 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
 import type { CellWrite } from '../../actors/ports.ts';
@@ -7,6 +6,7 @@ import { type RedisLink, type RedisLinkOptions, redisLink } from '../../adapters
 import { EvictingPolicy } from '../../adapters/redis/server-info.ts';
 import { redisStore } from '../../adapters/redis/store.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { monitorRedis } from '../support/redis-monitor.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const PASSWORD = 'correct-horse-battery';
@@ -131,15 +131,14 @@ describe('a call', () => {
     const store = storeOn(open());
     await store.openTerm(1);
     await store.save(write(0));
-    const monitor = await new Redis(redis.url).monitor();
     const seen: string[] = [];
-    monitor.on('monitor', (_time: string, args: string[], source: string) => {
+    const close = await monitorRedis(redis.url, ({ args, source }) => {
       if (source !== 'lua') seen.push(args[0] ?? '');
     });
     expect(await store.save(write(1))).toEqual({ kind: 'saved' });
     await redis.command('ECHO', 'end');
     await waitFor('the end is seen', () => seen.includes('ECHO'));
-    monitor.disconnect();
+    close();
     // ECHO's own connection introduces itself.
     const introductions = ['hello', 'client', 'info', 'select'];
     expect(seen.filter((name) => !introductions.includes(name.toLowerCase()))).toEqual(['evalsha', 'ECHO']);

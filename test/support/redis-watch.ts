@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import { monitorRedis } from './redis-monitor.ts';
 
 /** A script of the record store that runs under a term, as Redis has seen it. */
 export interface ScriptRun {
@@ -19,13 +19,10 @@ const READS: ReadonlySet<string> = new Set(['hget', 'hmget', 'hgetall', 'hkeys',
 
 /** Follows what reaches Redis, by MONITOR: each call that names the key of the term and bears a term, and whether it was let write. */
 export async function watchScripts(url: string): Promise<ScriptWatch> {
-  const client = new Redis(url);
-  const monitor = await client.monitor();
-  client.disconnect();
   const runs: { term: number; wrote: boolean }[] = [];
   let open: { term: number; wrote: boolean } | null = null;
   // Redis runs one script at a time: the commands of a script follow it at once.
-  monitor.on('monitor', (_time: string, args: readonly string[], source: string) => {
+  const close = await monitorRedis(url, ({ args, source }) => {
     const [command = '', , count = '0', first = ''] = args;
     if (source === 'lua') {
       if (open && !READS.has(command.toLowerCase())) open.wrote = true;
@@ -36,5 +33,5 @@ export async function watchScripts(url: string): Promise<ScriptWatch> {
     open = isOurs ? { term, wrote: false } : null;
     if (open) runs.push(open);
   });
-  return { runs, close: () => monitor.disconnect() };
+  return { runs, close };
 }
