@@ -280,6 +280,8 @@ export interface Provider {
   unassignRoutedIP(address: Address, call: Call): Promise<void>;
   /** The firewall of that name, or null. */
   findRoutedIPFirewall(name: string, call: Call): Promise<Firewall | null>;
+  /** Those of the firewalls that exist, by their names or ids, read by one list of all; complete or an error. */
+  listRoutedIPFirewalls(names: readonly string[], call: Call): Promise<readonly Firewall[]>;
   addRoutedIPFirewallPort(firewall: string, ports: readonly Port[], call: Call): Promise<void>;
   addRoutedIPFirewallNode(firewall: string, nodes: readonly ProviderID[], call: Call): Promise<void>;
   deleteRoutedIPFirewallPort(firewall: string, ports: readonly Port[], call: Call): Promise<void>;

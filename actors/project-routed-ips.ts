@@ -1,10 +1,11 @@
 import type { FirewallContext } from '../machines/firewall.ts';
 import type { Held } from '../machines/firewall-claims.ts';
+import { lossOf } from '../machines/firewall-lost.ts';
 import type { FirewallOwned } from '../machines/jobs.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import type { PoolView } from '../machines/pool-view.ts';
 import { ownedRules } from '../machines/rebuild-routed-ip.ts';
-import { deferral, releaseEvent } from '../machines/routed-ip-events.ts';
+import { deferral, losses, releaseEvent } from '../machines/routed-ip-events.ts';
 import { holderNodes, routedIPConditions, routedIPStatus } from '../machines/routed-ip-status.ts';
 import type { ActorId } from '../machines/types.ts';
 import type { ClusterEvent, Condition, HolderEffect, PoolProjection } from './ports/cluster.ts';
@@ -27,11 +28,12 @@ export function routedIPProjection(
   { events, hindrance }: Told,
 ): PoolProjection {
   const { ref, generation } = view.context;
+  const shown = { ...view, owned: ownedFor(view, recordsOf, former), loss: lossFor(view, recordsOf) };
   return {
     ref,
     generation,
-    status: routedIPStatus({ ...view, owned: ownedFor(view, recordsOf, former) }) as unknown as { [key: string]: Json },
-    conditions: routedIPConditions(view).map((condition) => (hindrance === null ? condition : hindered(condition, hindrance))),
+    status: routedIPStatus(shown) as unknown as { [key: string]: Json },
+    conditions: routedIPConditions(shown).map((condition) => (hindrance === null ? condition : hindered(condition, hindrance))),
     annotated: {},
     addresses: [],
     events,
@@ -80,6 +82,17 @@ function ownedFor({ addresses }: PoolView, recordsOf: RecordsOf, former: unknown
   );
 }
 
+/** What an address that serves has lost of what is to be open for it. */
+function lossFor({ addresses }: PoolView, recordsOf: RecordsOf): string | null {
+  for (const { context, state } of Object.values(addresses)) {
+    const { firewall } = context.policy;
+    const record = firewall === null ? undefined : recordsOf(firewall)?.get(firewall);
+    const loss = record && state === 'Stable' ? lossOf(record.snapshot.context as unknown as FirewallContext, context.id) : null;
+    if (loss !== null) return loss;
+  }
+  return null;
+}
+
 function ownedFrom({ owned, claims }: FirewallContext, claimant: ActorId): FirewallOwned {
   const own = claims[claimant];
   const others = Object.entries(claims).flatMap(([id, held]) => (id === claimant ? [] : [held]));
@@ -102,11 +115,16 @@ export function releaseEvents({ cell, transitions }: SavedTurn): readonly Cluste
   );
 }
 
-/** What RoutedIPs are to tell of a firewall that had to keep a rule of theirs. */
+/** What RoutedIPs are to tell of a firewall that had to keep a rule of theirs, or that somebody took something out of. */
 export function deferralsOf({ before, after }: Transition): readonly { readonly cell: ActorId; readonly event: ClusterEvent }[] {
   if (!before || !after) return [];
-  const found = deferral(before.snapshot.context as unknown as FirewallContext, after.snapshot.context as unknown as FirewallContext);
-  return found ? found.claimants.map((claimant) => ({ cell: cellOf(claimant), event: found.event })) : [];
+  const [was, is] = [before, after].map(({ snapshot }) => snapshot.context as unknown as FirewallContext) as [
+    FirewallContext,
+    FirewallContext,
+  ];
+  const found = deferral(was, is);
+  const kept = found ? found.claimants.map((claimant) => ({ cell: cellOf(claimant), event: found.event })) : [];
+  return [...kept, ...losses(was, is).map(({ claimant, event }) => ({ cell: cellOf(claimant), event }))];
 }
 
 /** The RoutedIPs that have claims on a firewall. */

@@ -1,3 +1,6 @@
+import type { FirewallContext } from '../machines/firewall.ts';
+import { firewallOf, isFirewall } from '../machines/firewall-id.ts';
+import { isWatched } from '../machines/firewall-lost.ts';
 import type { Verification } from '../machines/jobs.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import { verificationActor, verifiedBy } from '../machines/verification.ts';
@@ -6,10 +9,10 @@ import type { Cells } from './cells.ts';
 import { isPool, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
-import type { Clock, Log, Provider } from './ports.ts';
+import type { ActorRecord, Clock, Log, Provider } from './ports.ts';
 import { providerOf } from './provider-of.ts';
 import type { Settings } from './settings.ts';
-import { news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
+import { firewallNews, news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
 
 export interface ProviderListsPorts {
   readonly cells: Cells;
@@ -138,5 +141,38 @@ export class ProviderLists {
       this.tellAddresses(id, addresses, versions);
       cells.tell(id, { type: 'PROVIDER_OBSERVED', addresses });
     }
+    void this.#lookAtFirewalls(name);
+  }
+
+  /** Tells the firewalls of a provider what is missing in them of what is needed: by one list call, when anything is needed in any. Those that Jobs drive
+   *  nobody can list. */
+  async #lookAtFirewalls(name: string): Promise<void> {
+    const { cells, providers, log } = this.#ports;
+    const provider = providers.all[name]?.provider ?? null;
+    const firewalls = this.#firewallsOf(name);
+    if (!provider?.capabilities.firewalls || provider.jobs?.firewalls || firewalls.length === 0) return;
+    const versions = versionsOf(cells.all.values());
+    try {
+      const names = firewalls.map(([id]) => firewallOf(id).name).sort();
+      const listed = await provider.listRoutedIPFirewalls(names, { purpose: 'verify' });
+      for (const { to, found } of firewallNews(this.#firewallsOf(name), listed, versions))
+        cells.tell(to, { type: 'FIREWALL_OBSERVED', found });
+    } catch (error) {
+      log.info('the firewalls of a provider could not be read; the next verification makes up for it', {
+        provider: name,
+        error: String(error),
+      });
+    }
+  }
+
+  /** Those in which something is open. */
+  #firewallsOf(name: string): readonly (readonly [ActorId, ActorRecord])[] {
+    const { cells } = this.#ports;
+    return [...cells.all.keys()]
+      .filter((id) => isFirewall(id) && firewallOf(id).provider === name)
+      .flatMap((id) => {
+        const record = cells.recordsOf(id)?.get(id);
+        return record && isWatched(record.snapshot.context as unknown as FirewallContext) ? [[id, record] as const] : [];
+      });
   }
 }

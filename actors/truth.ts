@@ -1,6 +1,9 @@
+import type { FirewallContext } from '../machines/firewall.ts';
+import { showsLoss } from '../machines/firewall-lost.ts';
 import type { AddressContext } from '../machines/ip.ts';
+import type { FirewallFound } from '../machines/jobs.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
-import type { ActorRecord, Clock, Log, Provider } from './ports.ts';
+import type { ActorRecord, Clock, Firewall, Log, Provider } from './ports.ts';
 
 /** Record versions that stood when something was asked: what changed since is newer than the answer. */
 export type Versions = ReadonlyMap<ActorId, number>;
@@ -47,6 +50,21 @@ export function news(
     return isKnown ? [] : [{ to, observed }];
   });
 }
+
+/** What the firewalls among the cells of a provider have to hear of a list: those of which something is missing, or was before. Only those that have not
+ *  changed since the list was asked for and wait for no job. */
+export const firewallNews = (
+  firewalls: readonly (readonly [ActorId, ActorRecord])[],
+  listed: readonly Firewall[],
+  versions: Versions,
+): readonly { readonly to: ActorId; readonly found: FirewallFound | null }[] =>
+  firewalls.flatMap(([to, record]) => {
+    if (!isUndisturbed(record, versions.get(to))) return [];
+    const context = record.snapshot.context as unknown as FirewallContext;
+    const shown = listed.find(({ id, name }) => name === context.firewall || id === context.firewall);
+    const found = shown ? { ports: shown.ports, nodes: shown.nodes, pending: shown.pending } : null;
+    return showsLoss(context, found) ? [{ to, found }] : [];
+  });
 
 const isUndisturbed = (record: ActorRecord, version: number | undefined): boolean =>
   record.version === version && Object.keys(record.waiting).every((key) => key.startsWith('xstate.after.'));

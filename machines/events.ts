@@ -1,5 +1,5 @@
 import type { Records, RecordTarget } from './dns.ts';
-import type { RoutedIPSubject } from './jobs.ts';
+import type { FirewallFound, RoutedIPSubject } from './jobs.ts';
 import type {
   ActorId,
   Address,
@@ -204,6 +204,12 @@ export interface Claim extends Timed {
   readonly exclusive?: boolean;
   /** Jobs drive the firewall; absent for false. */
   readonly byJobs?: boolean;
+}
+
+/** What a list of all firewalls says of this one; null when it lacked it. */
+export interface FirewallObserved extends Timed {
+  readonly type: 'FIREWALL_OBSERVED';
+  readonly found: FirewallFound | null;
 }
 
 export interface Opened extends Timed {

@@ -38,6 +38,15 @@ export const isWithin = (some: Held | null | undefined, all: Held | null | undef
   (some?.nodes ?? []).every(({ name, providerID }) => all?.nodes.some((node) => node.name === name && node.providerID === providerID)) &&
   (some?.ports ?? []).every((port) => all?.ports.includes(port));
 
+/** Claims for which something may be added: not those that were refused and are not made anew. */
+export const openable = ({
+  claims,
+  refused = [],
+}: {
+  readonly claims: Readonly<Record<ActorId, Held>>;
+  readonly refused?: readonly ActorId[];
+}): readonly Held[] => Object.entries(claims).flatMap(([claimant, held]) => (refused.includes(claimant) ? [] : [held]));
+
 /** Something of what is lacking is held. */
 export const needs = (held: Held | undefined, { ports, nodes }: FirewallOwned): boolean =>
   held !== undefined &&

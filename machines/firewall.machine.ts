@@ -3,6 +3,8 @@ import { durable } from './durable.machine.ts';
 import type { Decision, SpawnedChart } from './events.ts';
 import type { AnyFirewallEvent, FirewallContext, FirewallMachineInput, FirewallSettings } from './firewall.ts';
 import * as firewall from './firewall.ts';
+import * as doubts from './firewall-doubt.ts';
+import * as losses from './firewall-lost.ts';
 
 /** One firewall at a provider: holds the claims of all addresses that share it, and runs one job at a time. Adds before it removes, and removes only
  *  what it added itself and nobody claims. What it is about to add counts as its own before the call, so that nothing is left behind by a crash. */
@@ -15,7 +17,10 @@ export const firewallMachine = (settings: FirewallSettings) => {
       spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
       claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
     },
-    delays: { rest: ({ context }) => firewall.restLeft(settings)(context) },
+    delays: {
+      rest: ({ context }) => firewall.restLeft(settings)(context),
+      doubt: ({ context, event }) => doubts.doubtLeft(settings)(context, event.at),
+    },
   });
   const decide = (decision: (context: FirewallContext, event: AnyFirewallEvent) => Decision<FirewallContext>) =>
     base.enqueueActions(({ context, event, enqueue }) => {
@@ -41,11 +46,20 @@ export const firewallMachine = (settings: FirewallSettings) => {
         answerPruned: decide(firewall.answerPruned),
         refuse: decide(firewall.refuse),
         retry: decide(firewall.retry),
+        noteLoss: decide(losses.noteLoss),
+        doubtOpening: decide(doubts.doubt(settings, 'open')),
+        doubtPruning: decide(doubts.doubt(settings, 'prune')),
+        doubtOpeningIfUnknown: decide(doubts.doubtIfUnknown(settings, 'open')),
+        doubtPruningIfUnknown: decide(doubts.doubtIfUnknown(settings, 'prune')),
+        endDoubt: decide(doubts.endDoubt),
       },
       guards: {
-        mustOpen: asks(firewall.mustOpen),
+        mustOpen: asks((context) => firewall.mustOpen(context) && !doubts.doubtsOpen(context)),
         isPruned: asks(firewall.isPruned),
-        mustPrune: asks(firewall.mustPrune),
+        mustPrune: asks((context) => firewall.mustPrune(context) && !doubts.doubtsPruned(context)),
+        isInDoubt: asks(doubts.isInDoubt),
+        mustMend: asks(losses.mustMend),
+        observesLoss: asks(losses.observesLoss),
         mustRest: asks(firewall.mustRest),
         isOpen: asks(firewall.isOpen),
         opensMeanwhile: asks(firewall.opensMeanwhile),
@@ -63,8 +77,11 @@ export const firewallMachine = (settings: FirewallSettings) => {
             { guard: 'mustOpen', target: 'Looking' },
             { guard: 'isPruned', target: 'Idle', reenter: true, actions: 'answerPruned' },
             { guard: 'mustPrune', target: 'Pruning' },
+            { guard: 'isInDoubt', target: 'Doubting' },
+            { guard: 'mustMend', target: 'Looking' },
             { guard: 'mustRest', target: 'Resting' },
           ],
+          on: { FIREWALL_OBSERVED: { guard: 'observesLoss', target: 'Looking', actions: 'noteLoss' } },
         },
         Looking: {
           description: 'Reads what is open, to know what is missing: only that is added, and only that is ours.',
@@ -87,10 +104,10 @@ export const firewallMachine = (settings: FirewallSettings) => {
             src: 'openFirewall',
             id: 'open',
             input: ({ context }) => firewall.openInput(context),
-            onDone: { target: 'Idle', actions: 'opened' },
-            onError: { target: 'Idle', actions: 'refuse' },
+            onDone: { target: 'Idle', actions: ['opened', 'doubtOpeningIfUnknown'] },
+            onError: { target: 'Idle', actions: ['refuse', 'doubtOpeningIfUnknown'] },
           },
-          on: { RESUME: { target: 'Looking' } },
+          on: { RESUME: { target: 'Looking', actions: 'doubtOpening' } },
         },
         Pruning: {
           description: 'Removes what we added and nobody claims any more.',
@@ -99,18 +116,28 @@ export const firewallMachine = (settings: FirewallSettings) => {
             src: 'prune',
             id: 'prune',
             input: ({ context }) => firewall.pruneInput(context),
-            onDone: { target: 'Idle', actions: 'pruned' },
-            onError: { target: 'Idle', actions: ['refuse', 'leavePruning'] },
+            onDone: { target: 'Idle', actions: ['pruned', 'doubtPruningIfUnknown'] },
+            onError: { target: 'Idle', actions: ['refuse', 'leavePruning', 'doubtPruningIfUnknown'] },
           },
           on: {
             CLAIM: [{ guard: 'opensMeanwhile', target: 'Idle', actions: ['noteClaim', 'leavePruning'] }, { actions: 'noteClaim' }],
-            RESUME: { target: 'Pruning', reenter: true },
+            RESUME: { target: 'Pruning', reenter: true, actions: 'doubtPruning' },
+          },
+        },
+        Doubting: {
+          description:
+            'A call of which no answer was heard may still close something, or open it: until it cannot any more, nothing counts as open, or as closed.',
+          after: { doubt: { target: 'Idle', actions: 'endDoubt' } },
+          on: {
+            CLAIM: { target: 'Idle', actions: 'noteClaim' },
+            RESUME: { target: 'Doubting', reenter: true },
           },
         },
         Resting: {
-          description: 'Something was left that nobody waits for: it is removed after a wait.',
+          description: 'Something was left, or is missing, that nobody waits for: it is removed, or put back, after a wait.',
           after: { rest: { target: 'Idle', actions: 'retry' } },
           on: {
+            FIREWALL_OBSERVED: { guard: 'observesLoss', target: 'Looking', actions: 'noteLoss' },
             CLAIM: { target: 'Idle', actions: 'noteClaim' },
             RESUME: { target: 'Resting', reenter: true },
           },

@@ -1,6 +1,8 @@
 import { type BackoffTables, backoffMs } from './backoff.ts';
-import type { Claim, Decision, Effect, Opened, Pruned, Refused } from './events.ts';
-import { alsoOpen, type Held, heldAfter, isWithin, needs, unionOf } from './firewall-claims.ts';
+import type { Claim, Decision, Effect, FirewallObserved, Opened, Pruned, Refused } from './events.ts';
+import { alsoOpen, type Held, heldAfter, isWithin, needs, openable, unionOf } from './firewall-claims.ts';
+import type { DoubtSettings, FirewallDoubt } from './firewall-doubt.ts';
+import { isNothing, mended, stillLost } from './firewall-lost.ts';
 import type { FindFirewallInput, FirewallChange, FirewallFound, FirewallInput, FirewallOwned } from './jobs.ts';
 import { parsePort } from './port.ts';
 import type { ActorId, Address, JobFailure, NodeRef, PortClaim } from './types.ts';
@@ -28,6 +30,10 @@ export interface FirewallContext {
   readonly deferred?: string | null;
   /** Claimants for whom the provider did not take all: until they claim again nothing is tried for them, and nothing of theirs is removed. */
   readonly refused?: readonly ActorId[];
+  /** What was told to be open and was seen missing since; null or absent for nothing. */
+  readonly lost?: FirewallOwned | null;
+  /** A call of ours may still change it unheard; null or absent when none can. */
+  readonly doubt?: FirewallDoubt | null;
   readonly failure: JobFailure | null;
   readonly attempts: number;
 }
@@ -53,13 +59,14 @@ export interface FirewallMachineInput {
 
 export type AnyFirewallEvent =
   | Claim
+  | FirewallObserved
   | { readonly type: 'RESUME'; readonly at: number }
   | { readonly type: 'xstate.done.actor.look'; readonly output: FirewallFound; readonly at: number }
   | { readonly type: `xstate.done.actor.${'open' | 'prune'}`; readonly output: FirewallChange; readonly at: number }
   | { readonly type: `xstate.error.actor.${'look' | 'open' | 'prune'}`; readonly error: JobFailure; readonly at: number };
 
 /** Figures that an operator may set. */
-export interface FirewallSettings {
+export interface FirewallSettings extends DoubtSettings {
   readonly backoff: BackoffTables;
 }
 
@@ -103,9 +110,9 @@ export const isPruned = (context: FirewallContext): boolean => !hasLeftovers(con
 export const mustPrune = (context: FirewallContext): boolean =>
   hasLeftovers(context) && (Object.values(context.waiting).some(readyToPrune) || (context.failure === null && !isExclusive(context)));
 
-/** Something is to be removed that nobody waits for, and the last try failed. */
+/** Something is to be removed, or put back, that nobody waits for, and the last try failed. */
 export const mustRest = (context: FirewallContext): boolean =>
-  context.failure !== null && Object.keys(context.waiting).length === 0 && hasLeftovers(context);
+  context.failure !== null && Object.keys(context.waiting).length === 0 && (hasLeftovers(context) || !isNothing(stillLost(context)));
 
 /** What was looked for is there already, and applied. */
 export const isOpen = (context: FirewallContext): boolean => {
@@ -119,10 +126,6 @@ const isExclusive = ({ claims }: FirewallContext): boolean => Object.values(clai
 
 /** All that is claimed by anybody. */
 const claimedIn = ({ claims }: FirewallContext): ReturnType<typeof unionOf> => unionOf(Object.values(claims));
-
-/** Claims for which something may be added: not those that were refused and are not made anew. */
-const openable = ({ claims, refused = [] }: FirewallContext): readonly Held[] =>
-  Object.entries(claims).flatMap(([claimant, held]) => (refused.includes(claimant) ? [] : [held]));
 
 /** What is to be there and was not when it was looked for. */
 function missing(context: FirewallContext): FirewallOwned {
@@ -219,11 +222,10 @@ export function opened(context: FirewallContext, event: AnyFirewallEvent): Next 
   const served = covered.filter((ask) => !refused.includes(ask));
   const open = Object.fromEntries(served.filter(({ mode }) => mode === 'prune').map((ask) => [ask.claimant, { ...ask, isOpen: true }]));
   const isServed = (claimant: string): boolean => served.some((ask) => ask.claimant === claimant);
-  const claims = Object.fromEntries(
-    Object.entries(context.claims).map(([id, held]) => [id, isServed(id) ? { ...held, isOpen: true } : held]),
-  );
+  const back = mended(context, lacking);
+  const claims = Object.fromEntries(Object.entries(back.claims).map(([id, held]) => [id, isServed(id) ? { ...held, isOpen: true } : held]));
   const answered = answer(
-    { ...context, claims, found: null, waiting: { ...context.waiting, ...open } },
+    { ...context, ...back, claims, found: null, waiting: { ...context.waiting, ...open } },
     served.filter(({ mode }) => mode === 'open'),
     ({ claimant, claimId }) => ({ type: 'OPENED', claimId, ...alsoOpen(context.claims, claimant) }),
   );
@@ -231,7 +233,12 @@ export function opened(context: FirewallContext, event: AnyFirewallEvent): Next 
   const told = answer(answered.context, refused, ({ claimId }) => ({ type: 'REFUSED', claimId, kind: 'Invalid', reason: lacking.why }));
   const owned = { ports: without(context.owned.ports, lacking.ports), nodes: without(context.owned.nodes, lacking.nodes) };
   const left = [...new Set([...(context.refused ?? []), ...refused.map(({ claimant }) => claimant)])].sort();
-  return next({ ...told.context, owned, refused: left }, [...answered.effects, ...told.effects]);
+  const tried = { ...told.context, owned, refused: left };
+  // What nobody waits for is tried again after a wait.
+  const isLeft = !isNothing(stillLost(tried));
+  const failure: JobFailure | null = isLeft ? { kind: 'Invalid', message: lacking.why, retryAfterMs: null, unknownOutcome: false } : null;
+  const failed = { failure, attempts: context.attempts + 1 };
+  return next({ ...tried, ...(isLeft && failed) }, [...answered.effects, ...told.effects]);
 }
 
 const without = <T>(all: readonly T[], some: readonly T[]): readonly T[] => all.filter((each) => !some.includes(each));

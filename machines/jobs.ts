@@ -213,6 +213,8 @@ export interface FirewallChange {
   readonly deferred: string | null;
   /** What the provider does not take, while it took the rest; absent for nothing. */
   readonly refused?: FirewallRefused;
+  /** It was run once more, since whoever ran it first was not heard of again: a call of that one may still have an effect. Absent for false. */
+  readonly rerun?: boolean;
 }
 
 export interface FirewallRefused extends FirewallOwned {

@@ -1,5 +1,6 @@
 import type { FirewallContext } from './firewall.ts';
 import { firewallOf } from './firewall-id.ts';
+import { lossOf } from './firewall-lost.ts';
 import { opens } from './ip-firewall.ts';
 import type { Exposed, PoolContext } from './pool.ts';
 import type { AddressView } from './pool-view.ts';
@@ -94,6 +95,19 @@ const isPutOff = (before: AddressView, after: AddressView): boolean =>
 const putOff = (message: string): RoutedIPEvent => ({ type: 'Warning', reason: 'PruneDeferred', action: 'Prune', message });
 
 const pruned = (message: string): RoutedIPEvent => ({ type: 'Normal', reason: 'Pruned', action: 'Prune', message });
+
+/** Who lost, as was seen in a turn of a firewall, something that had been open for him. */
+export function losses(
+  before: FirewallContext,
+  after: FirewallContext,
+): readonly { readonly claimant: ActorId; readonly event: RoutedIPEvent }[] {
+  if (!after.lost || before.lost) return [];
+  return Object.keys(after.claims).flatMap((claimant) => {
+    const message = lossOf(after, claimant);
+    const event = { type: 'Warning', reason: 'FirewallClosed', action: 'Verify', message: message ?? '' } as const;
+    return message === null || !before.claims[claimant]?.isOpen ? [] : [{ claimant, event }];
+  });
+}
 
 /** Who was told in a turn of a firewall that nothing is left of what they claimed, although its last rule had to stay. */
 export function deferral(

@@ -11,6 +11,8 @@ import type { ActorId, Address } from './types.ts';
 export interface RoutedIPView extends PoolView {
   /** What was added to the firewalls on which its address has claims. */
   readonly owned: Readonly<Record<ActorId, FirewallOwned>>;
+  /** What its address needs and somebody took out of its firewall; null for nothing. */
+  readonly loss: string | null;
 }
 
 export interface RoutedIPCondition extends Omit<PoolCondition, 'type'> {
@@ -95,7 +97,7 @@ const ownedRule = ([firewall, { ports, nodes }]: [string, FirewallOwned]) => ({
 // ---------------------------------------------------------------- conditions
 
 /** Ready: the address is confirmed on an eligible node, and its ports are open. The others as for a pool; FirewallReady tells of the firewall alone. */
-export function routedIPConditions(view: PoolView): readonly RoutedIPCondition[] {
+export function routedIPConditions(view: RoutedIPView): readonly RoutedIPCondition[] {
   const shown = only(view)?.shown ?? null;
   const problem = problemOf(view);
   const busy = busyOf(view);
@@ -116,7 +118,7 @@ export function routedIPConditions(view: PoolView): readonly RoutedIPCondition[]
       reason: problem?.reason ?? 'AsExpected',
       message: problem?.message ?? 'nothing is wrong',
     },
-    firewallCondition(shown),
+    firewallCondition(shown, view.loss),
   ];
 }
 
@@ -133,26 +135,30 @@ function isServing({ state, context }: AddressView): boolean {
   return state === 'Stable' || state === 'Pruning' || (state === 'CoolOff' && context.resume === 'Pruning');
 }
 
-function problemOf(view: PoolView): Finding | null {
+function problemOf(view: RoutedIPView): Finding | null {
   const { context } = view;
   const { exposed } = context;
   if (context.error !== null) return { reason: exposed?.reason ?? 'InvalidSpec', message: context.error };
   return (
     creationProblem(context) ??
     addressProblem(view) ??
+    lossProblem(view.loss) ??
     exposed?.trouble ??
     waitingProblem(view) ??
     (exposed?.policyError ? { reason: 'InvalidSpec', message: `${exposed.policyError}; what it said before goes on` } : null)
   );
 }
 
-function firewallCondition(shown: AddressView | null): RoutedIPCondition {
+const lossProblem = (message: string | null): Finding | null => (message === null ? null : { reason: 'FirewallClosed', message });
+
+function firewallCondition(shown: AddressView | null, loss: string | null): RoutedIPCondition {
   const type = 'FirewallReady' as const;
   const failure = shown?.context.failure ?? null;
   if (shown?.state === 'CoolOff' && failure?.reason) return { type, status: 'False', reason: failure.reason, message: failure.message };
   if (!shown || shown.context.policy.firewall === null)
     return { type, status: 'True', reason: 'NoFirewall', message: 'no firewall is managed for this address' };
   const firewall = nameOf(shown.context.policy.firewall);
+  if (loss !== null) return { type, status: 'False', reason: 'FirewallClosed', message: loss };
   const { deferred } = shown.context;
   if (shown.state === 'Stable' && deferred) return { type, status: 'True', reason: 'PruneDeferred', message: deferred };
   if (opensNothing(shown.context))

@@ -22,6 +22,8 @@ interface Opening {
   readonly refused: FirewallRefused;
   /** Nodes whose machines do not exist any more. */
   readonly gone: readonly ProviderID[];
+  /** Some run of it came after one that was not heard of again. */
+  readonly rerun?: boolean;
 }
 
 const NOTHING_REFUSED: FirewallRefused = { ports: [], nodes: [], why: '' };
@@ -31,7 +33,8 @@ const NOTHING_REFUSED: FirewallRefused = { ports: [], nodes: [], why: '' };
  *  machine is gone is left out: an address that leaves it, or one that is still to hear of it, keeps no other waiting. */
 export const openFirewall: JobBody<'openFirewall'> = async (context) => {
   const { input, provider } = context;
-  const { polls, refused: before, gone } = openingIn(context.progress);
+  const { polls, refused: before, gone, rerun: wasRerun = false } = openingIn(context.progress);
+  const rerun = wasRerun || context.rerun;
   const isFirst = context.progress === null && !context.rerun && input.found !== null;
   const present: FirewallFound = isFirst && input.found ? input.found : await found(context);
   const name = input.firewall;
@@ -44,13 +47,13 @@ export const openFirewall: JobBody<'openFirewall'> = async (context) => {
   const nodes = await added(absent, (some) => provider.addRoutedIPFirewallNode(name, some, write(context, 'firewall'))).catch(
     (error: unknown) => goneAmong(context, absent, error),
   );
-  if ('gone' in nodes) return again(0, { polls, refused: { ...before, ports: left, why }, gone: [...gone, ...nodes.gone] });
+  if ('gone' in nodes) return again(0, { polls, refused: { ...before, ports: left, why }, gone: [...gone, ...nodes.gone], rerun });
   const refused = { ports: left, nodes: [...before.nodes, ...nodes.refused], why: ports.why ?? nodes.why ?? before.why };
   const isChanged = missing.length > ports.refused.length || absent.length > nodes.refused.length;
   if (isChanged || present.pending)
-    return again(pollStep(context.settings.pollSteps, polls), { polls: polls + 1, refused: { ...refused }, gone });
+    return again(pollStep(context.settings.pollSteps, polls), { polls: polls + 1, refused: { ...refused }, gone, rerun });
   const isWhole = refused.ports.length + refused.nodes.length === 0;
-  return done({ owned: input.owned, deferred: null, ...(!isWhole && { refused }) });
+  return done({ owned: input.owned, deferred: null, ...(!isWhole && { refused }), ...(rerun && { rerun }) });
 };
 
 const openingIn = (progress: Json): Opening =>
@@ -101,7 +104,7 @@ async function goneAmong(
 /** DeleteRoutedIPFirewallPort, DeleteRoutedIPFirewallNode for what we added and nobody claims, once the addresses that left it are seen where they should be.
  *  The last rule stays: the provider wants one. */
 export const prune: JobBody<'prune'> = async (context) => {
-  const { input, provider } = context;
+  const { input, provider, rerun } = context;
   const firewall = await provider.findRoutedIPFirewall(input.firewall, read(context, 'firewall'));
   // Somebody deleted it: nothing is left of what was added, and nobody is kept waiting for that.
   if (!firewall) return done({ owned: { ports: [], nodes: [] }, deferred: null });
@@ -118,7 +121,8 @@ export const prune: JobBody<'prune'> = async (context) => {
     ports: input.owned.ports.filter((port) => kept.has(port)),
     nodes: input.owned.nodes.filter((node) => nodes.has(node)),
   };
-  return done({ owned, deferred: keepsOne ? `the last rule of firewall ${name} stays: a firewall needs one` : null });
+  const deferred = keepsOne ? `the last rule of firewall ${name} stays: a firewall needs one` : null;
+  return done({ owned, deferred, ...(rerun && { rerun }) });
 };
 
 /** What may be taken out of the firewall: of ours what nobody claims; of everything when it is for us alone. */

@@ -40,6 +40,7 @@ export function jobsOnly(name: string, jobs: JobDriver): Provider {
     actionState: refused('look at an action'),
     unassignRoutedIP: refused('unassign an address'),
     findRoutedIPFirewall: refused('find a firewall'),
+    listRoutedIPFirewalls: refused('list firewalls'),
     addRoutedIPFirewallPort: refused('add a port to a firewall'),
     addRoutedIPFirewallNode: refused('add a node to a firewall'),
     deleteRoutedIPFirewallPort: refused('delete a port of a firewall'),

@@ -50,6 +50,7 @@ const unsupportedVerbs: Omit<Provider, 'name' | 'capabilities' | keyof DNSVerbs>
   actionState: unsupported('floating IPs'),
   unassignRoutedIP: unsupported('floating IPs'),
   findRoutedIPFirewall: unsupported('firewalls'),
+  listRoutedIPFirewalls: unsupported('firewalls'),
   addRoutedIPFirewallPort: unsupported('firewalls'),
   addRoutedIPFirewallNode: unsupported('firewalls'),
   deleteRoutedIPFirewallPort: unsupported('firewalls'),

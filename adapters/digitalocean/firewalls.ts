@@ -11,6 +11,7 @@ import { dropletIdOf, providerIDOf } from './read.ts';
 export type FirewallVerbs = Pick<
   Provider,
   | 'findRoutedIPFirewall'
+  | 'listRoutedIPFirewalls'
   | 'addRoutedIPFirewallPort'
   | 'addRoutedIPFirewallNode'
   | 'deleteRoutedIPFirewallPort'
@@ -41,7 +42,14 @@ export function firewallVerbs(layer: RequestLayer): FirewallVerbs {
     findRoutedIPFirewall: (name, call) =>
       verb(`find firewall ${name}`, call, async () => {
         const found = await find(layer, name);
-        return found && { ...shown(found), nodes: (await covered(layer, found)).map(providerIDOf).sort() };
+        return found && (await wholly(layer, found));
+      }),
+    listRoutedIPFirewalls: (names, call) =>
+      verb('list firewalls', call, async () => {
+        const isAsked = (item: Readonly<Record<string, unknown>>): boolean => names.some((name) => name === item.name || name === item.id);
+        const listed = (await listAll(layer)).filter(isAsked).map(read);
+        const asked = listed.filter(({ name }) => !controlled.test(name));
+        return Promise.all(asked.map(async (found) => wholly(layer, found)));
       }),
     addRoutedIPFirewallPort: (name, ports, call) =>
       verb(`open ports on firewall ${name}`, call, async () => {
@@ -97,11 +105,13 @@ async function find(layer: RequestLayer, name: string): Promise<FoundFirewall | 
 }
 
 async function findByName(layer: RequestLayer, name: string): Promise<FoundFirewall | null> {
-  // The library reads the first page only.
-  const listed = await layer.listAll('/firewalls', 'firewalls');
-  const found = listed.map((item) => fields(item, 'firewall')).find((item) => item.name === name);
+  const found = (await listAll(layer)).find((item) => item.name === name);
   return found === undefined ? null : read(found);
 }
+
+/** The library reads the first page only. */
+const listAll = async (layer: RequestLayer): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+  (await layer.listAll('/firewalls', 'firewalls')).map((item) => fields(item, 'firewall'));
 
 async function findById(layer: RequestLayer, id: string): Promise<FoundFirewall | null> {
   try {
@@ -157,6 +167,11 @@ const shown = ({ id, name, rules, ruleCount, pending }: FoundFirewall): Omit<Fir
 });
 
 // ---------------------------------------------------------------- droplets
+
+const wholly = async (layer: RequestLayer, found: FoundFirewall): Promise<Firewall> => ({
+  ...shown(found),
+  nodes: (await covered(layer, found)).map(providerIDOf).sort(),
+});
 
 /** All droplets in it, however they came in. */
 const covered = async (layer: RequestLayer, firewall: FoundFirewall): Promise<readonly number[]> => [

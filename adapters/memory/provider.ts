@@ -107,6 +107,8 @@ const verbs = ({ cloud, seen }: Account, send: Send): Pick<Provider, Verb> => {
     actionState: (address, action, call) => send('actionState', [address, action], call, () => cloud.actionState(action)),
     unassignRoutedIP: (address, call) => send('unassignRoutedIP', [address], call, () => cloud.unassign(address)),
     findRoutedIPFirewall: (name, call) => send('findRoutedIPFirewall', [name], call, () => cloud.findFirewall(name)),
+    listRoutedIPFirewalls: (names, call) =>
+      send('listRoutedIPFirewalls', [names], call, () => names.flatMap((name) => cloud.findFirewall(name) ?? [])),
     addRoutedIPFirewallPort: (id, ports, call) => change('addRoutedIPFirewallPort', [id, ports], call, () => cloud.openPorts(id, ports)),
     addRoutedIPFirewallNode: (id, nodes, call) => change('addRoutedIPFirewallNode', [id, nodes], call, () => cloud.coverNodes(id, nodes)),
     deleteRoutedIPFirewallPort: (id, ports, call) =>

@@ -43,6 +43,7 @@ const READS: ReadonlySet<Verb> = new Set<Verb>([
   'findNode',
   'actionState',
   'findRoutedIPFirewall',
+  'listRoutedIPFirewalls',
   'listDNSRecords',
 ]);
 

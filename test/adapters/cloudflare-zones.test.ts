@@ -162,6 +162,7 @@ describe('everything but DNS', () => {
     await expectKind(provider.listRoutedIPs(dns), 'Unsupported');
     await expectKind(provider.createRoutedIP('nyc3', dns), 'Unsupported');
     await expectKind(provider.findRoutedIPFirewall('front', dns), 'Unsupported');
+    await expectKind(provider.listRoutedIPFirewalls(['front'], dns), 'Unsupported');
     expect(provider.capabilities).toMatchObject({ addresses: false, dns: true, firewalls: false });
     expect(paths()).toEqual([]);
   });

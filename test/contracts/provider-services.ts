@@ -17,6 +17,20 @@ export function describeFirewalls(stage: Stage): void {
       expect(await stage.provider.findRoutedIPFirewall('back', call)).toBe(null);
     });
 
+    test('are listed by their names or ids, those that exist', async () => {
+      const { a, b } = stage.pair();
+      await stage.world.addFirewall('front', ['tcp/22'], [a]);
+      await stage.world.addFirewall('side', ['tcp/23'], [b]);
+      await stage.world.addFirewall('others', ['tcp/24'], []);
+      const id = (await stage.provider.findRoutedIPFirewall('side', call))?.id ?? '';
+      const listed = await stage.provider.listRoutedIPFirewalls(['front', 'back', id], call);
+      expect([...listed].sort((one, other) => (one.name < other.name ? -1 : 1))).toMatchObject([
+        { name: 'front', ports: ['tcp/22'], nodes: [a] },
+        { id, name: 'side', ports: ['tcp/23'], nodes: [b] },
+      ]);
+      expect(await stage.provider.listRoutedIPFirewalls(['back'], call)).toEqual([]);
+    });
+
     test('get and lose ports and nodes, and keep what was there', async () => {
       const { a, b } = stage.pair();
       await stage.world.addFirewall('front', ['tcp/22'], [a]);

@@ -68,6 +68,16 @@ const openedAfter = routed({ firewallPostAllow: true }, { routedIP: ADDRESS }, a
   await world.stable(ref, 'old');
 });
 
+/** Somebody closes its port, which the first try does not put back. */
+const closedByHand = routed({}, { routedIP: ADDRESS }, async ({ world, ref }) => {
+  await world.stable(ref, 'young');
+  await world.clock.advance(MINUTE);
+  world.rules.firewalls.byHand(() => world.provider.cloud.closePorts(FIREWALL, [{ port: 8080, protocol: 'TCP' }]));
+  world.provider.faults.next('addRoutedIPFirewallPort', { kind: 'refuse', error: 'RateLimited' });
+  await world.untilReason(ref, 'FirewallClosed', 'FirewallReady', 10 * MINUTE);
+  await world.untilReason(ref, 'FirewallOpened', 'FirewallReady', 10 * MINUTE);
+});
+
 /** It goes while the provider cannot be reached, until its user waits no longer for what is left of it: the firewall removes that after rests, one of them over a
  *  change of leader. */
 const leftover = routed({}, { routedIP: ADDRESS }, async ({ world, ref, process }) => {
@@ -132,6 +142,7 @@ export const ROUTED_RECORDINGS: Readonly<Record<string, Recording>> = {
   'routed-created': created,
   'routed-moved-and-pruned': moved,
   'routed-opened-after-the-assignment': openedAfter,
+  'routed-closed-by-hand': closedByHand,
   'routed-leftover-of-a-forced-release': leftover,
   'routed-deleted-with-its-address': deleted,
   'routed-account': account,

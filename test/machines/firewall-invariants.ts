@@ -37,6 +37,10 @@ const textOf = (held: Held | undefined): string => JSON.stringify({ ...held, isO
 const isWithin = (some: Held, all: Held): boolean =>
   some.nodes.every(({ name }) => all.nodes.some((node) => node.name === name)) && some.ports.every((port) => all.ports.includes(port));
 
+/** Something comes next, with nobody asking for it. */
+const goesOn = ({ invoking, snapshot }: Step): boolean =>
+  invoking.size > 0 || snapshot.value === 'Resting' || snapshot.value === 'Doubting';
+
 /** Each holds for every event in every state of a firewall. */
 export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
   'one job at once: only after its outcome, or on a restart, is another one issued': ({ before, event, after }) =>
@@ -148,16 +152,56 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
     );
   },
 
-  'whoever waits is answered by a job that runs': ({ after }) => {
+  'whoever waits is answered by a job that runs, or is waited for': ({ after }) => {
     const { waiting } = contextOf(after);
-    return after.invoking.size > 0 || Object.keys(waiting).length === 0;
+    return after.invoking.size > 0 || after.snapshot.value === 'Doubting' || Object.keys(waiting).length === 0;
   },
 
   'what is left of ours is removed at last, with nobody waiting for it, but for the last rule': ({ after }) => {
     const context = contextOf(after);
     if (context.deferred && context.owned.ports.length > 0 && covers(claimedIn(context), { ...context.owned, ports: [] })) return true;
     if (covers(claimedIn(context), context.owned)) return true;
-    return after.invoking.size > 0 || after.snapshot.value === 'Resting';
+    return goesOn(after);
+  },
+
+  'what somebody took out of it does not count as open any more, and is looked at at once where nothing is under way': ({
+    before,
+    event,
+    after,
+  }) => {
+    const { byJobs } = contextOf(before);
+    if (event.type !== 'FIREWALL_OBSERVED' || byJobs || before.invoking.size > 0 || before.snapshot.value === 'Doubting') return true;
+    const { ports, nodes } = (event.found ?? { ports: [], nodes: [] }) as FirewallOwned;
+    const lost = Object.entries(unrefused(contextOf(before)).claims).filter(
+      ([, held]) => held.isOpen && !covers({ ports, nodes }, { ports: held.ports, nodes: held.nodes.map(({ providerID }) => providerID) }),
+    );
+    return lost.length === 0 || (after.invoking.has('look') && lost.every(([id]) => contextOf(after).claims[id]?.isOpen === false));
+  },
+
+  'what was lost is put back at last, with nobody waiting for it': ({ after }) => {
+    const context = contextOf(after);
+    const { ports, nodes } = claimedIn(unrefused(context));
+    const { lost } = context;
+    return !lost || !(lost.ports.some((port) => ports.includes(port)) || lost.nodes.some((node) => nodes.includes(node))) || goesOn(after);
+  },
+
+  'a call of which no answer was heard is waited out': ({ before, event, after }) => {
+    const [was, is] = [contextOf(before), contextOf(after)];
+    const [job] = (['open', 'prune'] as const).filter((id) => before.invoking.has(id));
+    const { unknownOutcome = false } = (event.error ?? {}) as { readonly unknownOutcome?: boolean };
+    const isUnheard = event.type === 'RESUME' || unknownOutcome || (event.output as FirewallChange | undefined)?.rerun === true;
+    if (job && isUnheard && !was.byJobs) return is.doubt?.of === job;
+    return !was.doubt || Boolean(is.doubt) || event.type.startsWith('xstate.after.doubt.');
+  },
+
+  'nothing is looked at or told to be open that may still be removed unheard, and nothing removed that may still be added': ({
+    before,
+    after,
+  }) => {
+    const [was, is] = [contextOf(before), contextOf(after)];
+    const isOpened = Object.entries(is.claims).some(([id, { isOpen }]) => isOpen && was.claims[id]?.isOpen !== true);
+    const opens = isOpened || answersOf(after).some(({ type }) => type === 'OPENED') || after.invoking.has('look');
+    return (is.doubt?.of !== 'prune' || !opens) && (is.doubt?.of !== 'open' || !after.invoking.has('prune'));
   },
 
   'a failure is told to all that wait, once': ({ before, event, after }) => {

@@ -53,10 +53,18 @@ export const prunedButOne = event('xstate.done.actor.prune', {
 });
 export const failed = (job: 'look' | 'open' | 'prune'): MachineEvent =>
   event(`xstate.error.actor.${job}`, { error: failure('Unavailable') });
+/** It was sent, and no answer was heard. */
+export const unheard = (job: 'open' | 'prune'): MachineEvent =>
+  event(`xstate.error.actor.${job}`, { error: failure('Unavailable', { unknownOutcome: true }) });
+/** It was run once more, since whoever ran it first was not heard of again. */
+export const prunedAgain = event('xstate.done.actor.prune', { output: { owned: { ports: [], nodes: [] }, deferred: null, rerun: true } });
+/** A list shows nothing of ours. */
+export const taken = event('FIREWALL_OBSERVED', { found: { ports: [SSH], nodes: [], pending: false } satisfies FirewallFound });
 export const resumed = event('RESUME');
 export const rested = event('xstate.after.rest.firewall.Resting', {}, START + SECOND);
+export const doubted = event('xstate.after.doubt.firewall.Doubting', {}, START + 15 * SECOND);
 
-export const FIREWALL_EVENTS: readonly MachineEvent[] = [
+const USUAL: readonly MachineEvent[] = [
   webOpens,
   webPrunes,
   webLeaves,
@@ -69,19 +77,25 @@ export const FIREWALL_EVENTS: readonly MachineEvent[] = [
   pruned,
   prunedButOne,
   ...(['look', 'open', 'prune'] as const).map(failed),
-  resumed,
   rested,
 ];
+const without = (...events: readonly MachineEvent[]): readonly MachineEvent[] => USUAL.filter((each) => !events.includes(each));
 
-/** The same, in a firewall that Jobs drive. */
-export const JOBS_EVENTS = FIREWALL_EVENTS.map((heard) => (heard.type === 'CLAIM' ? { ...heard, byJobs: true } : heard));
+/** By what comes: all at once would be too many states to try every one of them. */
+export const FIREWALL_EVENTS = {
+  usual: USUAL,
+  unheard: [...without(openedInPart, prunedButOne), ...(['open', 'prune'] as const).map(unheard), resumed, doubted],
+  taken: [...without(openedInPart, prunedButOne), taken],
+  /** The same as usual, and restarts, in a firewall that Jobs drive. */
+  byJobs: [...USUAL, resumed, doubted, taken].map((heard) => (heard.type === 'CLAIM' ? { ...heard, byJobs: true } : heard)),
+} as const;
 
 /** Not the times and the counts, and of what is ours only whether there is anything that nobody claims. */
 export const firewallTelling: Telling = ({ value, context }) => {
-  const { claims, waiting, owned, found, working, byJobs, hasShrunk, refused = [], failure: why } = context as FirewallContext;
+  const { claims, waiting, owned, found, working, byJobs, hasShrunk, refused = [], lost, doubt, failure: why } = context as FirewallContext;
   const held = Object.entries(claims).map(([id, { nodes, ports, isOpen }]) => [id, nodes.length, ports.length, isOpen]);
   const asked = Object.values(waiting).map(({ claimId, isOpen }) => [claimId, isOpen]);
   const kept = [owned.ports.length, owned.nodes.length];
-  const marks = [byJobs, hasShrunk, refused.join(), why !== null];
+  const marks = [byJobs, hasShrunk, refused.join(), why !== null, Boolean(lost), doubt?.of];
   return [value, held.sort(), asked.sort(), kept, found?.ports.length, working.length, ...marks];
 };

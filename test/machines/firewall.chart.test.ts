@@ -10,15 +10,18 @@ import * as words from './firewall-vocabulary.ts';
 
 const chart = chartOf('firewall');
 describe.each([
-  { by: 'an API', events: frozen(words.FIREWALL_EVENTS) },
-  { by: 'Jobs', events: frozen(words.JOBS_EVENTS) },
-])('a firewall that is driven by $by', ({ events }) => {
+  { by: 'an API', events: frozen(words.FIREWALL_EVENTS.usual), never: ['Doubting'] },
+  { by: 'an API of which not every answer is heard', events: frozen(words.FIREWALL_EVENTS.unheard), never: [] },
+  { by: 'an API, and from which others take something out', events: frozen(words.FIREWALL_EVENTS.taken), never: ['Doubting'] },
+  // A Job is found again: nothing of it is in doubt.
+  { by: 'Jobs', events: frozen(words.FIREWALL_EVENTS.byJobs), never: ['Doubting'] },
+])('a firewall that is driven by $by', ({ events, never }) => {
   const exploration = { chart, input: frozen(words.NEW_FIREWALL), events, telling: words.firewallTelling };
   const places = placesOf(exploration);
 
   test('every state is reached', () => {
     const reached = new Set(places.flatMap(({ end }) => restsIn(chart, end.snapshot.value)));
-    expect([...reached].sort()).toEqual(restingStates(chart).filter((name) => name !== 'Deciding'));
+    expect([...reached].sort()).toEqual(restingStates(chart).filter((name) => name !== 'Deciding' && !never.some((each) => each === name)));
     expect(places.length).toBeGreaterThan(500);
   });
 
@@ -59,7 +62,7 @@ describe.each([
         const looks = end.snapshot.value === 'Opening';
         expect(resumed.snapshot.value).toBe(looks ? 'Looking' : end.snapshot.value);
         expect([...resumed.invoking]).toEqual(resumed.starts.map(({ invokeId }) => invokeId));
-        expect(resumed.delays.length).toBe(resumed.snapshot.value === 'Resting' ? 1 : 0);
+        expect(resumed.delays.length).toBe(resumed.snapshot.value === 'Resting' || resumed.snapshot.value === 'Doubting' ? 1 : 0);
       }
     });
 
@@ -67,7 +70,7 @@ describe.each([
     const settled = (from: Step): FirewallContext => {
       let now = from;
       for (const leaves of events.filter(({ claimId }) => claimId === 'w4' || claimId === 'a3')) now = step(chart, now.snapshot, leaves);
-      for (let turns = 0; turns < 8; turns += 1) {
+      for (let turns = 0; turns < 12; turns += 1) {
         const next = comingTo(now);
         if (next) now = step(chart, now.snapshot, next);
       }
@@ -75,6 +78,7 @@ describe.each([
     };
     const comingTo = ({ invoking, snapshot }: Step): MachineEvent | null => {
       if (snapshot.value === 'Resting') return words.rested;
+      if (snapshot.value === 'Doubting') return words.doubted;
       const [job] = [...invoking];
       return job === undefined ? null : ({ look: words.full, open: words.opened, prune: words.pruned }[job] ?? null);
     };
@@ -105,4 +109,17 @@ test('a firewall that is begun anew removes nothing that a claimant may need bef
   expect(input.claims.map(({ node }) => node.providerID)).toContain(providerIDOf('z'));
   for (const ending of [[words.webPrunes, words.full], [words.webLeaves]])
     expect([...play(...moving, ...ending).invoking]).toEqual(['prune']);
+});
+
+test('a job that was run once more, since whoever ran it first was not heard of again, leaves the same doubt as one that failed unheard', () => {
+  const play = (...events: readonly MachineEvent[]): unknown => {
+    let now = begin(chart, frozen(words.NEW_FIREWALL));
+    for (const heard of [words.webOpens, words.bare, words.opened, words.webLeaves, ...events]) now = step(chart, now.snapshot, heard);
+    return now.snapshot.value;
+  };
+  expect(play()).toBe('Pruning');
+  expect(play(words.pruned)).toBe('Idle');
+  expect(play(words.prunedAgain)).toBe('Doubting');
+  expect(play(words.prunedAgain, words.apiOpens)).toBe('Doubting');
+  expect(play(words.prunedAgain, words.apiOpens, words.doubted)).toBe('Looking');
 });

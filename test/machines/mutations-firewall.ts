@@ -121,7 +121,7 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     spoil: action<Context>('noteClaim', (context, event) => firewall.noteClaim(context, { ...(event as object), mode: 'prune' } as never)),
     events: [...opened, { ...words.webOpens, claimId: 'w9', node: refOf('b') }],
   },
-  'whoever waits is answered by a job that runs': {
+  'whoever waits is answered by a job that runs, or is waited for': {
     mutation: 'a claim that comes while the firewall rests waits for the end of the rest',
     spoil: state('Idle', (config) => ({ ...config, always: [] })),
     events: [words.webOpens],
@@ -130,6 +130,29 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     mutation: 'what nobody waits for is left',
     spoil: guard<Context>('mustPrune', ({ waiting }) => Object.values(waiting).some(({ isOpen }) => isOpen)),
     events: [...pruning, words.failed('prune'), words.rested],
+  },
+  'what somebody took out of it does not count as open any more, and is looked at at once where nothing is under way': {
+    mutation: 'what a list shows is passed over',
+    spoil: guard<Context>('observesLoss', () => false),
+    events: [...opened, words.pruned, words.taken],
+  },
+  'what was lost is put back at last, with nobody waiting for it': {
+    mutation: 'what could not be put back is left',
+    spoil: guard<Context>(
+      'mustRest',
+      ({ claims, failure, waiting }) => Object.keys(claims).length === 0 && failure !== null && Object.keys(waiting).length === 0,
+    ),
+    events: [...opened, words.pruned, words.taken, words.failed('look')],
+  },
+  'a call of which no answer was heard is waited out': {
+    mutation: 'a pruning that goes on after a restart trusts that the call of before has ended',
+    spoil: action<Context>('doubtPruning', (context) => ({ context, effects: [] })),
+    events: [...pruning, words.resumed],
+  },
+  'nothing is looked at or told to be open that may still be removed unheard, and nothing removed that may still be added': {
+    mutation: 'a claim is looked at at once, whatever may still be removed',
+    spoil: guard<Context>('mustOpen', firewall.mustOpen),
+    events: [...pruning, words.unheard('prune'), words.webOpens],
   },
   'a failure is told to all that wait, once': {
     mutation: 'a failure is told to those that the job covered, and the others wait on',
