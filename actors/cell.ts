@@ -24,6 +24,8 @@ export interface CellPorts {
   readonly ended: Map<ActorId, number>;
   /** Claims changed hands. */
   readonly claimsChanged: (claims: CellWrite['claims']) => void;
+  /** A claim came after what it is for had ended in this cell. Resolves once whatever takes that place has heard it. */
+  readonly unheard: (cell: Cell, envelope: Envelope) => Promise<void>;
   /** The cell takes no more turns until it is opened again. */
   readonly halted: (cell: ActorId, why: Halt) => void;
 }
@@ -176,7 +178,10 @@ export class Cell {
       return;
     }
     this.#adopt(result, clear, context.now);
-    for (const { handled } of pending) handled();
+    for (const { envelope, handled, refused } of pending) {
+      if (result.unheard.includes(envelope)) this.#ports.unheard(this, envelope).then(handled, refused);
+      else handled();
+    }
     if (result.write) await this.#dispatch(result.write.outbox.add);
   }
 

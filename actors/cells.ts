@@ -107,6 +107,7 @@ export class Cells {
       discard: (obsolete, records) => discard(obsolete, records, { queues }),
       ended: this.#ended,
       claimsChanged: (claims) => this.#claimsChanged(claims),
+      unheard: (cell, envelope) => (this.#all.get(cell.id) === cell ? Promise.resolve() : this.deliver(envelope)),
       halted: (cell, why) => {
         log.warn('a cell halted', { cell, why });
         if (!this.#stopped) this.#ports.halted(why);

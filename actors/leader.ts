@@ -119,6 +119,7 @@ export class Leader {
     this.#inbox.open();
     this.#alarms.every(settings.sweepEveryMs, () => {
       this.#cells.sweep();
+      this.#lists.endUnknown();
       this.#inbox.wakeOverdue();
     });
   }

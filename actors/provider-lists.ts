@@ -1,4 +1,4 @@
-import type { FirewallContext } from '../machines/firewall.ts';
+import { type FirewallContext, isUnused } from '../machines/firewall.ts';
 import { firewallOf, isFirewall } from '../machines/firewall-id.ts';
 import { isWatched } from '../machines/firewall-lost.ts';
 import type { Verification } from '../machines/jobs.ts';
@@ -65,12 +65,12 @@ export class ProviderLists {
   /** There are no means to read the provider for now. */
   giveUp(name: string): void {
     this.#reading.delete(name);
-    this.#endUnknown();
+    this.endUnknown();
   }
 
   /** What is stored was taken over. */
   open(): void {
-    this.#endUnknown();
+    this.endUnknown();
   }
 
   /** A cell has ended. A verification that was ended and is needed again by now begins anew. */
@@ -118,13 +118,20 @@ export class ProviderLists {
     }
   }
 
-  /** Ends the verifications of accounts that nobody asks for any more: their jobs would wait for ever. */
-  #endUnknown(): void {
+  /** Ends what is left of accounts that nobody asks for any more: verifications, whose jobs would wait for ever, and firewalls in which nothing is claimed or
+   *  ours. To be called regularly: a firewall may be given up after its account. */
+  endUnknown(): void {
     const { cells, providers } = this.#ports;
     for (const id of cells.all.keys()) {
-      const name = verifiedBy(id);
+      const name = verifiedBy(id) ?? this.#unusedIn(id);
       if (name !== null && !Object.hasOwn(providers.all, name)) cells.tell(id, { type: 'DELETED' });
     }
+  }
+
+  /** The key of the provider of a firewall in which nothing is claimed or ours; null for any other actor. */
+  #unusedIn(id: ActorId): string | null {
+    const context = isFirewall(id) ? this.#ports.cells.recordsOf(id)?.get(id)?.snapshot.context : undefined;
+    return context && isUnused(context as unknown as FirewallContext) ? firewallOf(id).provider : null;
   }
 
   #verifyRegularly(name: string): void {

@@ -53,6 +53,8 @@ export interface TurnResult {
   readonly obsolete: readonly { readonly key: string; readonly commandId: string; readonly actor: ActorId }[];
   /** Events whose handling threw: bugs, told to people; the other events of the turn stand. */
   readonly faults: readonly { readonly envelope: Envelope; readonly error: unknown }[];
+  /** Claims on what had ended before it could hear them: they are for the one that comes after it. */
+  readonly unheard: readonly Envelope[];
 }
 
 /** Once so many actors have changed, what is left of a turn goes through the outbox and becomes the next turns. */
@@ -88,6 +90,7 @@ class Turn {
   readonly #drafts = new Map<ActorId, Draft>();
   readonly #sends: SendCommand[] = [];
   readonly #faults: { envelope: Envelope; error: unknown }[] = [];
+  readonly #unheard: Envelope[] = [];
   readonly #seen: Record<ActorId, string> = {};
 
   constructor(state: CellState, context: TurnContext) {
@@ -96,6 +99,10 @@ class Turn {
   }
 
   handle(first: Envelope): void {
+    if (first.event.type === 'CLAIM' && (this.#draft(first.to)?.done ?? true)) {
+      this.#unheard.push(first);
+      return;
+    }
     const queue = [first];
     for (let envelope = queue.shift(); envelope; envelope = queue.shift()) {
       try {
@@ -277,7 +284,14 @@ class Turn {
       seen: this.#seen,
       journal: changed.flatMap(([, draft]) => draft.journal),
     };
-    return { write: nothing ? null : write, next, transitions, obsolete: changed.flatMap(obsoleteOf), faults: this.#faults };
+    return {
+      write: nothing ? null : write,
+      next,
+      transitions,
+      obsolete: changed.flatMap(obsoleteOf),
+      faults: this.#faults,
+      unheard: this.#unheard,
+    };
   }
 
   #record(draft: Draft): ActorRecord {

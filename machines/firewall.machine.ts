@@ -62,6 +62,7 @@ export const firewallMachine = (settings: FirewallSettings) => {
         observesLoss: asks(losses.observesLoss),
         mustRest: asks(firewall.mustRest),
         isOpen: asks(firewall.isOpen),
+        isUnused: asks(firewall.isUnused),
         opensMeanwhile: asks(firewall.opensMeanwhile),
       },
     })
@@ -81,7 +82,10 @@ export const firewallMachine = (settings: FirewallSettings) => {
             { guard: 'mustMend', target: 'Looking' },
             { guard: 'mustRest', target: 'Resting' },
           ],
-          on: { FIREWALL_OBSERVED: { guard: 'observesLoss', target: 'Looking', actions: 'noteLoss' } },
+          on: {
+            FIREWALL_OBSERVED: { guard: 'observesLoss', target: 'Looking', actions: 'noteLoss' },
+            DELETED: { guard: 'isUnused', target: 'Ended' },
+          },
         },
         Looking: {
           description: 'Reads what is open, to know what is missing: only that is added, and only that is ours.',
@@ -141,6 +145,10 @@ export const firewallMachine = (settings: FirewallSettings) => {
             CLAIM: { target: 'Idle', actions: 'noteClaim' },
             RESUME: { target: 'Resting', reenter: true },
           },
+        },
+        Ended: {
+          type: 'final',
+          description: 'Nobody uses its account any more, nothing of it is claimed, and nothing in it is ours; its record goes.',
         },
       },
     });

@@ -61,6 +61,7 @@ export type AnyFirewallEvent =
   | Claim
   | FirewallObserved
   | { readonly type: 'RESUME'; readonly at: number }
+  | { readonly type: 'DELETED'; readonly at: number }
   | { readonly type: 'xstate.done.actor.look'; readonly output: FirewallFound; readonly at: number }
   | { readonly type: `xstate.done.actor.${'open' | 'prune'}`; readonly output: FirewallChange; readonly at: number }
   | { readonly type: `xstate.error.actor.${'look' | 'open' | 'prune'}`; readonly error: JobFailure; readonly at: number };
@@ -102,6 +103,12 @@ const hasLeftovers = (context: FirewallContext): boolean => {
   const hasPorts = deferred === null && owned.ports.some((port) => !ports.has(port));
   return hasPorts || owned.nodes.some((node) => !nodes.has(node)) || isLess || isExclusive(context);
 };
+
+/** Nobody claims anything of it or waits for it, and nothing in it is ours: nothing is lost with its record. */
+export const isUnused = (context: FirewallContext): boolean =>
+  Object.keys(context.claims).length + Object.keys(context.waiting).length === 0 &&
+  context.owned.ports.length + context.owned.nodes.length === 0 &&
+  !hasLeftovers(context);
 
 /** Those that wait for a pruning are answered at once when nothing has to be removed. */
 export const isPruned = (context: FirewallContext): boolean => !hasLeftovers(context) && Object.values(context.waiting).some(readyToPrune);

@@ -79,7 +79,7 @@ const closedByHand = routed({}, { routedIP: ADDRESS }, async ({ world, ref }) =>
 });
 
 /** It goes while the provider cannot be reached, until its user waits no longer for what is left of it: the firewall removes that after rests, one of them over a
- *  change of leader. */
+ *  change of leader, and is forgotten with its account. */
 const leftover = routed({}, { routedIP: ADDRESS }, async ({ world, ref, process }) => {
   await world.stable(ref, 'young');
   world.provider.faults.always('any', { kind: 'noConnection' });
@@ -88,8 +88,11 @@ const leftover = routed({}, { routedIP: ADDRESS }, async ({ world, ref, process 
   world.cluster.annotate(ref, { [FORCE_RELEASE]: 'true' });
   await world.clock.runUntil(isIn(world, FIREWALL_ACTOR, 'Resting'), MINUTE);
   world.provider.faults.clear();
-  await world.restart(process);
+  const { providers } = await world.restart(process);
   await world.clock.runUntil(() => isGone(world, ref)() && world.firewall().nodes.length === 0, 10 * MINUTE);
+  await world.clock.runUntil(isIn(world, FIREWALL_ACTOR, 'Idle'), MINUTE);
+  providers.set(PROVIDER, null);
+  await world.clock.runUntil(() => !world.invariants.records.has(FIREWALL_ACTOR), MINUTE);
 });
 
 /** It goes, and takes the address with it that was made for it; to give that back succeeds the second time. */

@@ -58,6 +58,17 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
       return after.invoking.has(id) || event.type.endsWith(`.actor.${id}`) || event.type === 'RESUME' || meanwhile;
     }),
 
+  'it ends only when its account does, while nothing is claimed, waited for or ours, and no call of ours can have an effect': ({
+    before,
+    event,
+    after,
+  }) => {
+    if (!after.done || before.done) return true;
+    const { claims, waiting, owned, doubt = null } = contextOf(before);
+    const left = [...Object.keys(claims), ...Object.keys(waiting), ...owned.ports, ...owned.nodes, ...before.invoking];
+    return event.type === 'DELETED' && left.length === 0 && doubt === null;
+  },
+
   'a job that removes knows all that is claimed, by whomever': ({ after }) =>
     jobsOf(after, 'prune').every((input) => covers(wantedBy(input), claimedIn(contextOf(after)))),
 

@@ -61,6 +61,8 @@ export const prunedAgain = event('xstate.done.actor.prune', { output: { owned: {
 /** A list shows nothing of ours. */
 export const taken = event('FIREWALL_OBSERVED', { found: { ports: [SSH], nodes: [], pending: false } satisfies FirewallFound });
 export const resumed = event('RESUME');
+/** Nobody uses its account any more. */
+export const deleted = event('DELETED');
 export const rested = event('xstate.after.rest.firewall.Resting', {}, START + SECOND);
 export const doubted = event('xstate.after.doubt.firewall.Doubting', {}, START + 15 * SECOND);
 
@@ -78,6 +80,7 @@ const USUAL: readonly MachineEvent[] = [
   prunedButOne,
   ...(['look', 'open', 'prune'] as const).map(failed),
   rested,
+  deleted,
 ];
 const without = (...events: readonly MachineEvent[]): readonly MachineEvent[] => USUAL.filter((each) => !events.includes(each));
 

@@ -23,6 +23,11 @@ export const FIREWALL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     spoil: state('Pruning', (config) => ({ ...config, on: { ...config.on, CLAIM: { target: 'Resting', actions: 'noteClaim' } } })),
     events: [...pruning, words.webOpens],
   },
+  'it ends only when its account does, while nothing is claimed, waited for or ours, and no call of ours can have an effect': {
+    mutation: 'it ends with its account, whatever is open for whomever',
+    spoil: guard('isUnused', () => true),
+    events: [...opened, words.deleted],
+  },
   'a job that removes knows all that is claimed, by whomever': {
     mutation: 'the pruning is told the claims of those that wait for it',
     spoil: state('Pruning', (config) => ({

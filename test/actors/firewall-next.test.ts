@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { charts } from '../../actors/catalogue.ts';
+import { Cells } from '../../actors/cells.ts';
+import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
+import type { Envelope } from '../../actors/turn.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
+import { memoryQueues } from '../../adapters/memory/queues.ts';
+import { memoryStore } from '../../adapters/memory/store.ts';
+import type { FirewallContext } from '../../machines/firewall.ts';
+import { firewallActor, firewallOf } from '../../machines/firewall-id.ts';
+import type { ActorId, ProviderID } from '../../machines/types.ts';
+
+const ACTOR = firewallActor('digitalocean', 'edge');
+const WEB: ActorId = 'rip/web/shop/ip/203.0.113.7';
+const NODE = { name: 'a', providerID: 'digitalocean://a' as ProviderID };
+const ignore = (): void => undefined;
+
+const claim = (claimId: string, mode: 'open' | 'prune'): Envelope => ({
+  to: ACTOR,
+  event: { type: 'CLAIM', claimant: WEB, claimId, mode, node: mode === 'open' ? NODE : null, ports: mode === 'open' ? ['tcp/80'] : [] },
+  sender: { actor: WEB, id: claimId },
+});
+const DELETED: Envelope = { to: ACTOR, event: { type: 'DELETED' } };
+
+/** The cells of a term in which a firewall stands of which nobody claims anything. */
+async function unused() {
+  const clock = virtualClock();
+  const [store, queues] = [memoryStore(), memoryQueues(clock)];
+  await store.openTerm(1);
+  const cells = new Cells(1, {
+    charts: charts(DEFAULT_SETTINGS, () => 1),
+    store,
+    queues,
+    clock,
+    log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+    probe: ignore,
+    observers: [],
+    listAsked: ignore,
+    firewallInput: (id) => ({ id, provider: firewallOf(id).provider, firewall: firewallOf(id).name }),
+    gone: ignore,
+    halted: ignore,
+  });
+  await cells.deliver(claim(`${WEB}.1.1.0`, 'prune'));
+  await clock.settle();
+  const context = () => cells.recordsOf(ACTOR)?.get(ACTOR)?.snapshot.context as unknown as FirewallContext | undefined;
+  expect(context()).toMatchObject({ claims: {}, waiting: {} });
+  return { cells, clock, store, queues, context };
+}
+
+describe('a claim that comes while a firewall ends', () => {
+  test.each([
+    { when: 'after the end was decided', before: [DELETED] },
+    { when: 'in one turn with the end', before: [{ to: ACTOR, event: { type: 'RESUME' } }, DELETED] },
+  ])('$when is heard by the next one, which is stored', async ({ before }) => {
+    const { cells, clock, store, queues, context } = await unused();
+    const former = cells.all.get(ACTOR);
+    const all = [...before, claim(`${WEB}.1.2.0`, 'open')].map((envelope) => cells.deliver(envelope));
+    await Promise.all(all);
+    await clock.settle();
+    expect(cells.all.get(ACTOR), 'it has ended').not.toBe(former);
+    expect(Object.keys(context()?.claims ?? {})).toEqual([WEB]);
+    expect(Object.keys((await store.load(ACTOR))?.records ?? {})).toEqual([ACTOR]);
+    expect(queues.jobs('digitalocean').map(({ data }) => (data as { job?: string }).job)).toEqual(['findFirewall']);
+  });
+});
