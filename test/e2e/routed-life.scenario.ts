@@ -54,7 +54,9 @@ export const routedLifeScenarios = () =>
       await world.stable('shop', other);
       const before = world.lastCall();
       await world.endpoints('shop', [other], false);
-      await world.degraded('shop', 'NoEligibleNode');
+      const why = await world.degraded('shop', 'NoEligibleNode');
+      expect(why).toContain(`no eligible node is free for ${address}: `);
+      expect(why, 'of each node').toContain(`${other} (no ready endpoint of the Service is on it)`);
       expect(await world.condition('shop', 'Ready')).toMatchObject({ status: 'False', reason: 'NoEligibleNode' });
       await world.endpoints('shop', [other]);
       await world.stable('shop', other);
@@ -62,6 +64,18 @@ export const routedLifeScenarios = () =>
       expect(world.changes(before)).toEqual([]);
       expect([world.stage.heldBy(address), world.firewall().nodes]).toEqual([other, [other]]);
       expect(holder).not.toBe(other);
+    });
+
+    test('does not move when an administrator takes the mark off its node: the mark is put back', async () => {
+      const { world, address, holder } = await shop();
+      const mark = 'routedip.io/routed-ip:PreferNoSchedule';
+      await world.stage.until('it is marked', async () => (await world.taints(holder)).includes(mark));
+      const [before, epoch] = [world.lastCall(), (await world.status('shop'))?.epoch];
+      const bare = await world.stage.target.client.patch({ apiVersion: 'v1', kind: 'Node', name: holder }, { spec: { taints: null } });
+      expect(JSON.stringify(bare.spec), 'it is off').not.toContain('routedip.io/routed-ip');
+      await world.stage.until('the mark is back', async () => (await world.taints(holder)).includes(mark));
+      expect(world.changes(before)).toEqual([]);
+      expect([world.stage.heldBy(address), (await world.status('shop'))?.epoch]).toEqual([holder, epoch]);
     });
 
     test('does not move when a younger node comes, and goes to it when its own is deleted', async () => {
