@@ -23,7 +23,8 @@ export interface CellsPorts {
   /** What a firewall begins with. */
   readonly firewallInput: (id: ActorId) => FirewallMachineInput;
   /** The actor that a cell is named after has ended, and the cell is no more. */
-  readonly gone: (cell: ActorId) => void;
+  /** A cell has ended, and with it what was done for the object of this uid; null when it was of none. */
+  readonly gone: (cell: ActorId, uid: string | null) => void;
   /** A cell takes no more turns: the term is over. */
   readonly halted: (why: Halt) => void;
 }
@@ -136,11 +137,13 @@ export class Cells {
   }
 
   #dropIfGone({ cell: id, transitions }: SavedTurn): void {
-    if (!transitions.some(({ actor, after }) => actor === id && after === null)) return;
+    const end = transitions.find(({ actor, after }) => actor === id && after === null);
+    if (!end) return;
     this.#all.delete(id);
     const { store, log, gone } = this.#ports;
     void store.drop(id, this.#term).catch((error) => log.warn('records of a deleted pool remain', { cell: id, error: String(error) }));
-    gone(id);
+    const { ref } = (end.before?.snapshot.context ?? {}) as { readonly ref?: { readonly uid?: string } };
+    gone(id, ref?.uid ?? null);
   }
 
   /** A claim was freed: pools of that provider that were told the node is taken hear that it is not any more. */

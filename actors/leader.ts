@@ -2,7 +2,7 @@ import type { PoolContext } from '../machines/pool.ts';
 import { isPrivate } from '../machines/provider-key.ts';
 import { rememberedPool } from '../machines/rebuild.ts';
 import { rememberedRoutedIP } from '../machines/rebuild-routed-ip.ts';
-import type { ActorId, ObservedAddress } from '../machines/types.ts';
+import { type ActorId, FINALIZER, type ObservedAddress } from '../machines/types.ts';
 import type { ProviderFacts, ProviderRegistry } from '../machines/validate.ts';
 import { Alarms } from './alarms.ts';
 import type { Cell, Halt } from './cell.ts';
@@ -55,6 +55,8 @@ export class Leader {
   readonly #started = new Set<ActorId>();
   /** Stored pools without an object: told only to end. */
   readonly #orphans = new Set<ActorId>();
+  /** Of objects that were let go, as long as they are still to be seen: the uid under the name. */
+  readonly #over = new Map<ActorId, string>();
 
   constructor(term: number, ports: LeaderPorts, halted: (why: Halt) => void) {
     this.term = term;
@@ -63,7 +65,7 @@ export class Leader {
     this.#cells = new Cells(term, {
       ...ports,
       listAsked: (commandId) => this.#lists.asked(commandId),
-      gone: (cell) => this.#gone(cell),
+      gone: (cell, uid) => this.#gone(cell, uid),
       firewallInput: (id) => firewallBegin(id, ports.pools.all),
       halted,
     });
@@ -142,7 +144,7 @@ export class Leader {
     const id = actorOf(pool.ref);
     const cell = this.cells.get(id);
     if (!cell) {
-      this.#introduce(id, pool);
+      if (!this.#isOver(id, pool)) this.#introduce(id, pool);
       return;
     }
     if (this.#isFormer(id)) {
@@ -168,6 +170,7 @@ export class Leader {
   }
 
   poolGone(id: ActorId): void {
+    this.#over.delete(id);
     if (this.cells.has(id)) this.#end(id);
   }
 
@@ -303,12 +306,18 @@ export class Leader {
     for (const actor of this.recordsOf(id)?.keys() ?? []) if (actor !== id) this.#cells.tell(actor, { type: 'RESUME' });
   }
 
-  #gone(id: ActorId): void {
+  #gone(id: ActorId, uid: string | null): void {
     this.#lists.gone(id);
     this.#started.delete(id);
     this.#orphans.delete(id);
-    const successor = this.#ports.pools.all.get(id);
-    if (successor) this.#introduce(id, successor);
+    const seen = this.#ports.pools.all.get(id);
+    if (seen && uid === seen.ref.uid) this.#over.set(id, uid);
+    if (seen && !this.#isOver(id, seen)) this.#introduce(id, seen);
+  }
+
+  /** All was undone that was done for the object, and nothing keeps it from going but others: it is seen until they have, or for a moment more. */
+  #isOver(id: ActorId, { ref, deleting, marks }: PoolObject): boolean {
+    return this.#over.get(id) === ref.uid || (isRoutedIP(id) && deleting && !marks?.finalizers.includes(FINALIZER));
   }
 }
 

@@ -26,6 +26,8 @@ export interface MatchSelectors {
 export interface MemoryClusterOptions {
   /** The name of a pool's selectors that its facts bear: the pool machine's own function. */
   queryOf(match: MatchSelectors): string;
+  /** Tells that an object is gone, at once unless given. */
+  readonly goes?: (tell: () => void) => void;
 }
 
 /** The cluster as one process watches and writes it. */
@@ -90,7 +92,7 @@ const ROUTED_IP = 'RoutedIP';
 /** The kind whose facts bear the addresses that pools have annotated. */
 const RECORD_SET = 'NodeDNSRecordSet';
 
-export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster => {
+export const memoryCluster = ({ queryOf, goes = (tell) => tell() }: MemoryClusterOptions): MemoryCluster => {
   const pools = new Map<string, PoolObject>();
   const nodes = new Map<string, ObservedNode>();
   const pods = new Map<string, ObservedPod>();
@@ -192,7 +194,7 @@ export const memoryCluster = ({ queryOf }: MemoryClusterOptions): MemoryCluster 
   };
   const remove = (ref: ObjectRef): void => {
     pools.delete(keyOf(ref));
-    tellAll((listener) => listener.poolGone(ref));
+    goes(() => tellAll((listener) => listener.poolGone(ref)));
   };
 
   const process = (): ProcessCluster => {

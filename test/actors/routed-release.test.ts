@@ -139,3 +139,23 @@ describe('a RoutedIP that is deleted while the provider is down', () => {
     expect(announced(world, ref)).toEqual(['Released']);
   });
 });
+
+describe('a RoutedIP that was let go', () => {
+  test('is not taken up again while nobody has told yet that it is gone; another one of its name is served', async ({ open }) => {
+    const world = open();
+    const ref = await served(world);
+    const told: (() => void)[] = [];
+    world.goes = (tell) => told.push(tell);
+    world.cluster.markDeleting(ref);
+    await gone(world, ref);
+    await world.clock.advance(2 * MINUTE);
+    const cells = world.processes.flatMap(({ supervisor }) => [...supervisor.records().keys()]);
+    expect([told.length, cells.filter((id) => id.startsWith('rip/'))]).toEqual([1, []]);
+    for (const tell of told) tell();
+    world.goes = (tell) => tell();
+    const next = world.setRoutedIP('shop');
+    expect(next.uid).not.toBe(ref.uid);
+    // The former address stays where it was.
+    await world.stable(next, 'old');
+  });
+});

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { CLASS, GROUP, type Routed, routedStage } from './routed.ts';
+import { NAMESPACE } from './routed-objects.ts';
 
 const AWAY = { match: { path: '^/v2/' }, kind: 'status', code: 503 } as const;
+
+const REF = { apiVersion: GROUP, kind: 'RoutedIP', namespace: NAMESPACE, name: 'shop' };
 
 /** What becomes of an address, and of what was done for it, when its RoutedIP is deleted. */
 export const routedReleaseScenarios = () =>
@@ -93,6 +96,24 @@ export const routedReleaseScenarios = () =>
       // What is left of its ports nobody claims, and it was ours.
       await world.stage.until('the firewall is clean', () => world.firewall().nodes.length === 0);
       expect(world.stage.cloud.state.reservedIPs.has(address)).toBe(true);
+    });
+
+    test('is let go once although the finalizer of somebody else keeps it for a while', async () => {
+      const { world, address, holder } = await shop();
+      const finalizers = async () => (await world.stage.target.client.get(REF)).metadata.finalizers;
+      await world.editRoutedIP('shop', { metadata: { finalizers: ['routedip.io/finalizer', 'example.com/keeps'] } });
+      const before = world.lastCall();
+      await world.deleteRoutedIP('shop');
+      await world.stage.until('ours is off', async () => JSON.stringify(await finalizers()) === JSON.stringify(['example.com/keeps']));
+      // What is begun anew would be seen by then: the provider is read for it, and the port opened.
+      const reads = () =>
+        world.stage.cloud.calls.select({ since: before }).filter(({ path }) => path.startsWith('/v2/reserved_ips?')).length;
+      const now = reads();
+      await world.stage.until('the provider is read again and again', () => reads() > now + 1);
+      expect(world.changes(before)).toEqual(['DeletePort', 'DeleteNode']);
+      expect([world.stage.heldBy(address), await finalizers()]).toEqual([holder, ['example.com/keeps']]);
+      await world.editRoutedIP('shop', { metadata: { finalizers: [] } });
+      await gone(world);
     });
 
     test('is the last to use its class: the class goes after it, and until then it serves', async () => {

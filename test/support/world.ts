@@ -83,7 +83,9 @@ export class World {
   readonly store = memoryStore();
   readonly queues = memoryQueues(this.clock);
   readonly lease = memoryLease(this.clock);
-  readonly cluster: MemoryCluster = memoryCluster({ queryOf });
+  readonly cluster: MemoryCluster = memoryCluster({ queryOf, goes: (tell) => this.goes(tell) });
+  /** How those who watch hear that an object is gone; at once unless a test says otherwise. */
+  goes: (tell: () => void) => void = (tell) => tell();
   readonly provider: MemoryProvider;
   readonly settings: Settings;
   readonly facts: ProviderFacts;
