@@ -20,12 +20,16 @@ interface Watched {
   refused: Error | null;
 }
 
-/** Status is the operator's own writing: a change of it alone is no news. */
+/** The address that a RoutedIP has got stands in its status alone, and nobody else may have it from then on. */
+const boundIn = ({ status }: PoolObject): unknown => (status as { readonly routedIP?: unknown } | null | undefined)?.routedIP;
+
+/** Status is the operator's own writing: a change of it alone is no news, but for that. */
 const same = ({ object: before }: SeenObject, { object: after }: SeenObject): boolean =>
   before.generation === after.generation &&
   before.deleting === after.deleting &&
   isDeepStrictEqual(before.spec, after.spec) &&
-  isDeepStrictEqual(before.marks, after.marks);
+  isDeepStrictEqual(before.marks, after.marks) &&
+  boundIn(before) === boundIn(after);
 
 const isKnown = ({ reflector }: Watched): boolean => reflector.synced;
 const isAbsent = ({ refused }: Watched): boolean => isNotFound(refused);

@@ -1,0 +1,3 @@
+import { routedConflictScenarios } from '../e2e/routed-conflicts.scenario.ts';
+
+routedConflictScenarios();

@@ -1,0 +1,3 @@
+import { routedConflictScenarios } from './routed-conflicts.scenario.ts';
+
+routedConflictScenarios();
