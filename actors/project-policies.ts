@@ -39,11 +39,16 @@ export class PolicyProjector {
   #show(policy: PoolObject): void {
     const { writer, log } = this.#ports;
     const users = this.#usersOf(policy);
+    const trouble = this.#ports.pools.policies.troubleOf(policy) ?? this.#missing(policy);
     writer.project({
       ref: policy.ref,
       generation: policy.generation,
-      status: { routedIPs: users as unknown as Json, observedGeneration: policy.generation },
-      conditions: this.#conditionsOf(policy),
+      status: {
+        routedIPs: users as unknown as Json,
+        observedGeneration: policy.generation,
+        ...(trouble && { error: trouble.message }),
+      },
+      conditions: conditionsOf(trouble),
       annotated: {},
       addresses: [],
       events: [],
@@ -67,22 +72,24 @@ export class PolicyProjector {
       .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
   }
 
-  #conditionsOf(policy: PoolObject): readonly Condition[] {
-    const trouble = this.#ports.pools.policies.troubleOf(policy) ?? this.#missing(policy);
-    return [
-      {
-        type: 'Ready',
-        status: trouble ? 'False' : 'True',
-        reason: trouble?.reason ?? 'AsExpected',
-        message: trouble?.message ?? 'RoutedIPs are served as it says',
-      },
-    ];
-  }
-
-  #missing(policy: PoolObject): { readonly reason: string; readonly message: string } | null {
+  #missing(policy: PoolObject): Trouble | null {
     const { providers, pools } = this.#ports;
     const key = pools.policies.keyOf(policy);
     const missing = key === '' ? null : (providers.all[key]?.facts.missing ?? null);
     return missing === null ? null : { reason: 'SecretNotFound', message: missing };
   }
 }
+
+interface Trouble {
+  readonly reason: string;
+  readonly message: string;
+}
+
+const conditionsOf = (trouble: Trouble | null): readonly Condition[] => [
+  {
+    type: 'Ready',
+    status: trouble ? 'False' : 'True',
+    reason: trouble?.reason ?? 'AsExpected',
+    message: trouble?.message ?? 'RoutedIPs are served as it says',
+  },
+];

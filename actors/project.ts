@@ -1,4 +1,4 @@
-import { isUntilChanged } from '../machines/backoff.ts';
+import { isUntilChanged, UNTIL_CHANGED } from '../machines/backoff.ts';
 import { isFirewall } from '../machines/firewall-id.ts';
 import type { AddressContext } from '../machines/ip.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
@@ -9,8 +9,17 @@ import { addressesIn } from '../machines/rebuild.ts';
 import { phaseOf } from '../machines/record-set.ts';
 import { recordSetConditions, recordSetEvents, recordSetStatus } from '../machines/record-set-status.ts';
 import { firewallEvents, ownerEvents } from '../machines/routed-ip-events.ts';
-import { annotations, changesAt, conflictText, failureReason, poolConditions, poolError, poolStatus } from '../machines/status.ts';
-import type { ActorId, Address, JobFailure } from '../machines/types.ts';
+import {
+  annotations,
+  changesAt,
+  conflictText,
+  failureReason,
+  poolConditions,
+  poolError,
+  poolStatus,
+  textAbout,
+} from '../machines/status.ts';
+import type { ActorId, Address } from '../machines/types.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterEvent, ClusterWriter, PoolProjection } from './ports/cluster.ts';
 import type { ActorRecord, Json, Observer, SavedTurn, Transition } from './ports.ts';
@@ -324,13 +333,10 @@ function failedEvent(before: AddressContext | undefined, { context, state }: Add
   if (!failure || attempts === before?.attempts) return null;
   // Said once: what is tried from time to time until somebody gives other credentials is no news.
   if (failure.kind === 'Unauthorized' && before?.failure?.kind === 'Unauthorized') return null;
-  const waits = coolOffUntil !== null && state === 'CoolOff';
-  const wait = waits ? whenAgain(failure, coolOffUntil) : '';
-  return { type: 'Warning', reason: failureReason(failure), action: 'Assign', message: `${address}: ${failure.message}${wait}` };
+  // Not when it is tried again: what says the same each time is counted, and the status has the time.
+  const wait = coolOffUntil !== null && state === 'CoolOff' && isUntilChanged(failure) ? `; ${UNTIL_CHANGED}` : '';
+  return { type: 'Warning', reason: failureReason(failure), action: 'Assign', message: `${textAbout(address, failure.message)}${wait}` };
 }
-
-const whenAgain = (failure: JobFailure, at: number): string =>
-  isUntilChanged(failure) ? '; not tried again before the RoutedIP or its class is changed' : `; next try at ${new Date(at).toISOString()}`;
 
 function driftEvent(before: AddressContext | undefined, { address, assigned, holder, failure }: AddressContext): ClusterEvent | null {
   if (!before?.assigned || before.holder !== before.assigned.providerID || holder === before.holder || assigned || failure) return null;

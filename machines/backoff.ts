@@ -36,6 +36,8 @@ export function tempoOf(kind: ErrorKind): keyof BackoffTables {
 export const isUntilChanged = (failure: { readonly kind: ErrorKind; readonly reason?: JobFailure['reason'] } | null): boolean =>
   failure?.kind === 'Invalid' && (failure.reason === 'RoutedIPJobFailed' || failure.reason === 'FirewallJobFailed');
 
+export const UNTIL_CHANGED = 'not tried again before the RoutedIP or its class is changed';
+
 /** As good as for ever, and yet a time that every clock can hold: a year. */
 const UNTIL_CHANGED_MS = 31_536_000 * SECOND;
 

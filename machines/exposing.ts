@@ -1,5 +1,5 @@
 import type { Effect, FirewallPolicy, SpecObserved } from './events.ts';
-import { checkRoutedIP, type RoutedIPFact } from './exposure.ts';
+import { checkRoutedIP, type RoutedIPFact, sourceOf } from './exposure.ts';
 import type { Exposed, Next, PoolContext } from './pool.ts';
 import { entries, next, tell } from './pool.ts';
 import { servicePorts } from './service-ports.ts';
@@ -20,7 +20,8 @@ export function checkExposed(context: PoolContext, event: SpecObserved): { reado
   if (!checked.spec) {
     if (checked.keeps && context.spec && context.error === null)
       return { context: withExposed(known, { policyError: checked.error }), checked: { spec: context.spec, error: null } };
-    return { context: withExposed(known, { reason: checked.reason, policyError: null }), checked };
+    const source = sourceOf(event.spec as RoutedIPFact);
+    return { context: withExposed(known, { reason: checked.reason, policyError: null, ...(source && { source }) }), checked };
   }
   const moved = movedAddress(context, checked.spec);
   if (moved !== null) return { context: withExposed(known, { reason: 'InvalidSpec' }), checked: { spec: null, error: moved } };

@@ -93,6 +93,22 @@ const isName = (value: unknown): value is string => typeof value === 'string' &&
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The class or issuer that a RoutedIP uses, or would: of one that is not there what the spec says of it. Null when it does not say. */
+export function sourceOf({ spec, policy }: RoutedIPFact): Exposure['source'] | null {
+  if (policy) return { kind: policy.kind, name: policy.name };
+  const wanted = asked(spec);
+  switch (wanted?.kind) {
+    case undefined:
+      return null;
+    case 'ClusterRoutedIPClass':
+      return { kind: wanted.kind, name: wanted.className };
+    case 'RoutedIPIssuer':
+      return { kind: wanted.kind, name: wanted.name };
+    case 'IssuerClass':
+      return { kind: wanted.kind, name: wanted.issuerClass };
+  }
+}
+
 /** Checks a RoutedIP together with its class or issuer, as the schema does and where the server has none. */
 export function checkRoutedIP(fact: RoutedIPFact, registry: ProviderRegistry): CheckedRoutedIP {
   try {

@@ -75,6 +75,8 @@ export interface PoolContext {
 export interface Exposed {
   /** Of the error in the spec; null while there is none. */
   readonly reason: RoutedIPReason | null;
+  /** The class or issuer that a spec with an error asks for; absent before there was one. */
+  readonly source?: { readonly kind: string; readonly name: string };
   /** Why the class or issuer does not count as it is now: what it said before goes on. Null when it counts. */
   readonly policyError: string | null;
   /** The object cannot go without our leave: before that nothing is done for it. */

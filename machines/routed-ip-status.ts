@@ -1,3 +1,4 @@
+import { isUntilChanged, UNTIL_CHANGED } from './backoff.ts';
 import { firewallOf } from './firewall-id.ts';
 import { type AddressContext, confirmedHere } from './ip.ts';
 import { opens } from './ip-firewall.ts';
@@ -36,9 +37,9 @@ export function routedIPStatus(view: RoutedIPView): Fields {
   return present({
     routedIP: found?.address,
     addressOrigin: found && (context.created.includes(found.address) ? 'Created' : 'Found'),
-    class: context.spec?.exposes?.source,
+    class: (context.error === null ? null : context.exposed?.source) ?? context.spec?.exposes?.source,
     state: stateOf(view, found?.shown ?? null),
-    error: context.error ?? entry?.error ?? context.exposed?.trouble?.message ?? creationProblem(context)?.message,
+    error: context.error ?? entry?.error ?? problemOf(view)?.message,
     ...whereabouts(found?.shown ?? null),
     ownedRules: listed(Object.entries(view.owned).map(ownedRule)),
     epoch: entry?.epoch,
@@ -110,7 +111,7 @@ export function routedIPConditions(view: RoutedIPView): readonly RoutedIPConditi
     {
       type: 'Progressing',
       status: busy ? 'True' : 'False',
-      ...(busy ?? coolOffOf(shown) ?? { reason: 'Idle', message: 'nothing is under way' }),
+      ...(busy ?? coolOffOf(view, shown) ?? { reason: 'Idle', message: 'nothing is under way' }),
     },
     {
       type: 'Degraded',
@@ -118,15 +119,18 @@ export function routedIPConditions(view: RoutedIPView): readonly RoutedIPConditi
       reason: problem?.reason ?? 'AsExpected',
       message: problem?.message ?? 'nothing is wrong',
     },
-    firewallCondition(shown, view.loss),
+    shown ? firewallCondition(shown, view.loss) : firewallBefore(view),
   ];
 }
 
 /** Nothing is under way, but something will be. */
-function coolOffOf(shown: AddressView | null): Finding | null {
-  const until = shown?.context.coolOffUntil ?? null;
-  if (shown?.state !== 'CoolOff' || until === null) return null;
-  return { reason: 'CoolOff', message: `the next try comes at ${stamp(until)}` };
+function coolOffOf({ context: { acquiring } }: PoolView, shown: AddressView | null): Finding | null {
+  const { failure, until } =
+    shown?.state === 'CoolOff'
+      ? { failure: shown.context.failure, until: shown.context.coolOffUntil }
+      : { failure: acquiring.failure, until: acquiring.failure && acquiring.until };
+  if (until === null) return null;
+  return { reason: 'CoolOff', message: isUntilChanged(failure) ? UNTIL_CHANGED : `the next try comes at ${stamp(until)}` };
 }
 
 /** Still true while only the pruning is left, or has failed. */
@@ -151,12 +155,24 @@ function problemOf(view: RoutedIPView): Finding | null {
 
 const lossProblem = (message: string | null): Finding | null => (message === null ? null : { reason: 'FirewallClosed', message });
 
-function firewallCondition(shown: AddressView | null, loss: string | null): RoutedIPCondition {
+const NO_FIREWALL: RoutedIPCondition = {
+  type: 'FirewallReady',
+  status: 'True',
+  reason: 'NoFirewall',
+  message: 'no firewall is managed for this address',
+};
+
+/** While there is no address: whether there is a firewall is not known before the class is. */
+const firewallBefore = ({ context: { spec } }: PoolView): RoutedIPCondition =>
+  spec?.exposes && spec.exposes.firewall === null
+    ? NO_FIREWALL
+    : { type: 'FirewallReady', status: 'Unknown', reason: 'Opening', message: 'there is no address yet' };
+
+function firewallCondition(shown: AddressView, loss: string | null): RoutedIPCondition {
   const type = 'FirewallReady' as const;
-  const failure = shown?.context.failure ?? null;
-  if (shown?.state === 'CoolOff' && failure?.reason) return { type, status: 'False', reason: failure.reason, message: failure.message };
-  if (!shown || shown.context.policy.firewall === null)
-    return { type, status: 'True', reason: 'NoFirewall', message: 'no firewall is managed for this address' };
+  const { failure } = shown.context;
+  if (shown.state === 'CoolOff' && failure?.reason) return { type, status: 'False', reason: failure.reason, message: failure.message };
+  if (shown.context.policy.firewall === null) return NO_FIREWALL;
   const firewall = nameOf(shown.context.policy.firewall);
   if (loss !== null) return { type, status: 'False', reason: 'FirewallClosed', message: loss };
   const { deferred } = shown.context;

@@ -219,11 +219,15 @@ export function creationProblem(context: PoolContext): Finding | null {
   return contested ? { reason: 'AddressConflict', message: unstaffed(context, contested).error ?? '' } : null;
 }
 
+/** A text that says which address it is about, as most do by themselves. */
+export const textAbout = (address: Address, text: string): string =>
+  text.split(/[\s,;]+/).some((word) => word.replace(/:$/, '') === address) ? text : `${address}: ${text}`;
+
 export function addressProblem(view: PoolView): Finding | null {
   for (const address of wanted(view.context)) {
     const shown = view.addresses[address];
     if (shown?.state === 'CoolOff' && shown.context.failure) {
-      return { reason: failureReason(shown.context.failure), message: `${address}: ${shown.context.failure.message}` };
+      return { reason: failureReason(shown.context.failure), message: textAbout(address, shown.context.failure.message) };
     }
   }
   return null;

@@ -37,6 +37,11 @@ interface Told {
   created: boolean;
 }
 
+/** Servers list Events by name, and kubectl describes an object with its Events as they are listed: names sort by time, within a moment by number, and
+ *  bear what keeps those of several processes apart. */
+const inOrder = (now: number, number: number): string =>
+  `${now.toString(16).padStart(12, '0')}${(number % 0x10000).toString(16).padStart(4, '0')}${randomBytes(3).toString('hex')}`;
+
 /** Reports Events, one after another. What is said again is counted instead of reported anew. Events are for people: one that the server refuses is
  *  logged and dropped. */
 export class EventWriter {
@@ -45,6 +50,7 @@ export class EventWriter {
   readonly #lane: Lane;
   #queue: Told[] = [];
   #api: EventApi = eventsApi;
+  #reported = 0;
 
   constructor(options: EventWriterOptions) {
     this.#options = options;
@@ -67,7 +73,8 @@ export class EventWriter {
       return;
     }
     const { instance } = this.#options;
-    const name = `${about.name}.${randomBytes(8).toString('hex')}`;
+    this.#reported += 1;
+    const name = `${about.name}.${inOrder(now, this.#reported)}`;
     const told = {
       report: { name, about, event, instance, firstAt: now, lastAt: now, count: 1 },
       writtenAt: now,

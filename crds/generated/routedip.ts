@@ -118,7 +118,7 @@ export interface RoutedIPStatus {
    * IPGroup. Only a created address is deleted by the reclaim policy Delete.
    */
   readonly addressOrigin?: AddressOrigin;
-  /** Class or issuer that is used. */
+  /** Class or issuer that is used, or would be. */
   readonly class?: ClassInUse;
   /**
    * Unassigned: waits for an address, a Service or a node. Electing: a node was chosen. FirewallOpening: ports are
@@ -126,7 +126,7 @@ export interface RoutedIPStatus {
    * nothing to do. CoolOff: waits after an error. Releasing and Released: the RoutedIP is being deleted.
    */
   readonly state?: MachineState;
-  /** Last error; absent when there is none. */
+  /** What is wrong; absent when nothing is. The condition Degraded has the reason. */
   readonly error?: string;
   /** Node chosen to hold the address; absent when none is chosen. */
   readonly electedNode?: string;
@@ -180,11 +180,14 @@ export interface RoutedIPStatus {
  */
 export type AddressOrigin = 'Found' | 'Created' | 'IPGroup';
 
-/** Class or issuer that is used. */
+/** Class or issuer that is used, or would be. */
 export interface ClassInUse {
   /** Kind of the object; IssuerClass when `spec.issuerClass` stands for one. */
   readonly kind: ClassKind;
-  /** Name of the object, or the value of `spec.issuerClass`. */
+  /**
+   * Name of the object, or the value of `spec.issuerClass`. Of a class that is not there the `spec.className` that is
+   * asked for.
+   */
   readonly name: string;
 }
 

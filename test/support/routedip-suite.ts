@@ -266,13 +266,15 @@ export const describeRoutedIPKinds = (running: () => Server): void => {
       async (ref) => {
         const cells = await row(named(`row-${Object.keys(ref)[0]?.toLowerCase()}`, routedIP({ serviceRef: ref })));
         expect(cells).toMatchObject({ Class: 'floating-ip', IP: '192.0.2.10', Node: 'node-a', State: 'FirewallOpening', Service: 'web' });
-        expect(cells).toMatchObject({ 'Elected (wide)': 'node-b', 'Firewall (wide)': 'ingress', 'Ready (wide)': 'True' });
+        expect(cells).toMatchObject({ 'Elected (wide)': 'node-b', 'Firewall (wide)': 'ingress', Ready: 'True', Reason: 'Assigned' });
         expect(Object.keys(cells).filter((name) => !name.includes('wide'))).toEqual([
           'Name',
           'Class',
           'IP',
           'Node',
+          'Ready',
           'State',
+          'Reason',
           'Service',
           'Age',
         ]);

@@ -1,0 +1,3 @@
+import { routedShownScenarios } from '../e2e/routed-shown.scenario.ts';
+
+routedShownScenarios();

@@ -1,0 +1,3 @@
+import { routedShownScenarios } from './routed-shown.scenario.ts';
+
+routedShownScenarios();
