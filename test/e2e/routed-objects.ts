@@ -10,6 +10,15 @@ export const NODE_PORT = 30_080;
 
 export const HTTP: JsonObject = { name: 'http', port: 80, targetPort: 80, nodePort: NODE_PORT };
 
+/** Lets the operator read the Secrets of the namespace, as whoever has issuers there does. */
+export const MAY_READ_SECRETS: JsonObject = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'RoleBinding',
+  metadata: { name: 'routedip-operator-secrets', namespace: NAMESPACE },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'routedip-operator-secrets' },
+  subjects: [{ kind: 'ServiceAccount', name: 'routedip-operator', namespace: 'routedip-operator' }],
+};
+
 export interface EventObject {
   readonly reason: string;
   readonly message: string;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { textsIn } from '../support/redis-texts.ts';
 import { FIREWALL, GROUP, routedStage } from './routed.ts';
-import { NAMESPACE } from './routed-objects.ts';
+import { MAY_READ_SECRETS, NAMESPACE } from './routed-objects.ts';
 
 const FIRST = 'dop_v1_first_0123456789abcdef';
 const SECOND = 'dop_v1_second_fedcba9876543210';
@@ -18,15 +18,6 @@ const secret = (token: string): JsonObject => ({
   data: { DIGITALOCEAN_ACCESS_TOKEN: encoded(token) },
 });
 
-/** Lets the operator read the Secrets of the namespace, as whoever has issuers there does. */
-const BINDING: JsonObject = {
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'RoleBinding',
-  metadata: { name: 'routedip-operator-secrets', namespace: NAMESPACE },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'routedip-operator-secrets' },
-  subjects: [{ kind: 'ServiceAccount', name: 'routedip-operator', namespace: 'routedip-operator' }],
-};
-
 /** RoutedIPs whose issuer takes its token from a Secret of the namespace; the operator has none of its own. */
 export const routedSecretScenarios = () =>
   describe('the token of an issuer', () => {
@@ -36,7 +27,7 @@ export const routedSecretScenarios = () =>
       const world = routed();
       await world.addFirewall();
       world.stage.cloud.setTokens([FIRST]);
-      await world.put(BINDING);
+      await world.put(MAY_READ_SECRETS);
       await world.put({
         apiVersion: GROUP,
         kind: 'RoutedIPIssuer',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectionOf, type RawClient, rawClient } from '../../simulator/kubernetes/client.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { CLASS, GROUP, routedStageOnce } from './routed.ts';
-import { HTTP, NAMESPACE } from './routed-objects.ts';
+import { HTTP, MAY_READ_SECRETS, NAMESPACE } from './routed-objects.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -34,6 +34,7 @@ export const routedShownScenarios = () =>
       held.http = rawClient(connectionOf(readFileSync(world.stage.target.adminKubeconfig, 'utf8')));
       await world.addFirewall();
       await world.setClass(CLASS);
+      await world.put(MAY_READ_SECRETS);
       await world.put(issuer('own', { fromSecretsRef: [{ name: 'absent' }] }));
       await world.stage.nodes('a');
       for (const [name, nodePort] of Object.entries({ shop: 30_081, second: 30_082 }))
