@@ -44,8 +44,21 @@ export function staff(input: PoolContext | Next): Next {
   }
   const [only] = Object.keys(members) as Address[];
   const bound = only ? bind(context, only) : context;
-  return next({ ...bound, members, nextRank: rank, provider: context.spec.provider, provided: {}, remembered: {} }, [...effects, ...added]);
+  return next({ ...bound, members, nextRank: rank, provider: context.spec.provider, provided: {}, remembered: {} }, [
+    ...effects,
+    ...added,
+    ...givenBack(context),
+  ]);
 }
+
+/** After the records were lost: what was opened for an address that somebody else has by now is not needed any more, and nobody runs it who would say so. */
+const givenBack = ({ id, remembered, conflicts, members }: PoolContext): readonly Effect[] =>
+  (Object.keys(remembered) as Address[]).flatMap((address) => {
+    const { claimed = [] } = remembered[address] ?? {};
+    if (conflicts[address] === undefined || members[address]) return [];
+    const event = { type: 'CLAIM', claimant: addressActor(id, address), claimId: '', node: null, ports: [], mode: 'prune' };
+    return claimed.map((to): Effect => ({ type: 'tell', params: { to, event } }));
+  });
 
 const newMember = (rank: number, observed: ObservedAddress | null): Member => ({
   rank,
@@ -226,7 +239,8 @@ export const force = (context: PoolContext): Next =>
 
 export function remove(context: PoolContext): Next {
   const effects = entries(context.members)
-    .filter(([, member]) => !member.retiring)
+    // One that was about to go to another account is given back all the same.
+    .filter(([address, member]) => !member.retiring || policyFor(context, address) !== 'Retain')
     .map(([address]) => tell(context, address, { type: 'RETIRE', policy: policyFor(context, address) }));
   const members = Object.fromEntries(
     entries(context.members).map(([address, member]) => [address, { ...member, retiring: true, ready: false }]),

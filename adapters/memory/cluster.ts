@@ -14,7 +14,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import { serviceOf, serviceQueryOf } from '../../machines/service.ts';
 import { type Address, FINALIZER, type ObservedNode, type ObservedPod, type ObservedService } from '../../machines/types.ts';
 import { Annotations } from './annotations.ts';
-import { Holders } from './holders.ts';
+import { Holders, wishes } from './holders.ts';
 
 /** The selectors of a pool. */
 export interface MatchSelectors {
@@ -102,7 +102,7 @@ export const memoryCluster = ({ queryOf, goes = (tell) => tell() }: MemoryCluste
   const processes = new Set<Listening>();
   const policies = new Map<string, PoolObject>();
   const services = new Map<string, ObservedService>();
-  const holders = new Holders();
+  const holders = new Holders((name) => nodes.has(name));
   let created = 0;
   let failing = false;
 
@@ -198,6 +198,7 @@ export const memoryCluster = ({ queryOf, goes = (tell) => tell() }: MemoryCluste
   };
 
   const process = (): ProcessCluster => {
+    const marks = wishes(holders);
     const waiting = new Map<string, () => void>();
     let listener: ClusterListener | null = null;
     let ended = false;
@@ -238,6 +239,7 @@ export const memoryCluster = ({ queryOf, goes = (tell) => tell() }: MemoryCluste
           tellFacts(told);
         }),
       resync: () => {
+        marks.again((mark) => soon('holders', mark));
         self.tell((told) => {
           for (const policy of policies.values()) told.policyObserved?.(policy);
           for (const pool of pools.values()) told.poolObserved(pool);
@@ -287,13 +289,16 @@ export const memoryCluster = ({ queryOf, goes = (tell) => tell() }: MemoryCluste
           if (failing) throw new Unreachable('memory cluster: writes fail');
           holders.mark(node, effect);
         }),
-      markHolders: (wanted, complete) => soon('holders', () => holders.markAll(wanted, complete)),
+      markHolders: (wanted, complete) => soon('holders', marks.want(wanted, complete)),
       announce: (about, event) =>
         whileAlive(() => {
           if (failing) throw new Unreachable('memory cluster: writes fail');
           if (!announced.some((each) => isDeepStrictEqual(each, { about, event }))) announced.push({ about, event });
         }),
-      forget: () => waiting.clear(),
+      forget: () => {
+        marks.forget();
+        waiting.clear();
+      },
       flush: async () => writeWaiting(),
       end,
     };

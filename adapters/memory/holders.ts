@@ -3,13 +3,21 @@ import type { HolderEffect } from '../../actors/ports/cluster.ts';
 /** The taints of holders of routed addresses, in memory. */
 export class Holders {
   readonly #effects = new Map<string, HolderEffect>();
+  readonly #isThere: (node: string) => boolean;
+  /** What was done last about all of them. */
+  markedBy: (() => void) | null = null;
+
+  /** A node that is not there bears nothing. */
+  constructor(isThere: (node: string) => boolean) {
+    this.#isThere = isThere;
+  }
 
   mark(node: string, effect: HolderEffect): void {
-    this.#effects.set(node, effect);
+    if (this.#isThere(node)) this.#effects.set(node, effect);
   }
 
   markAll(wanted: Readonly<Record<string, HolderEffect>>, complete: boolean): void {
-    for (const [node, effect] of Object.entries(wanted)) this.#effects.set(node, effect);
+    for (const [node, effect] of Object.entries(wanted)) this.mark(node, effect);
     if (!complete) return;
     for (const node of this.#effects.keys()) if (!Object.hasOwn(wanted, node)) this.#effects.delete(node);
   }
@@ -24,3 +32,30 @@ export class Holders {
     return Object.fromEntries(this.#effects);
   }
 }
+
+/** What a process wants of all marks. Whoever wanted something last puts on again, every so often, what somebody took off. */
+export const wishes = (
+  holders: Holders,
+): {
+  want(wanted: Readonly<Record<string, HolderEffect>>, complete: boolean): () => void;
+  again(run: (mark: () => void) => void): void;
+  forget(): void;
+} => {
+  let last: (() => void) | null = null;
+  return {
+    want: (wanted, complete) => {
+      const mark = (): void => {
+        holders.markedBy = mark;
+        holders.markAll(wanted, complete);
+      };
+      last = mark;
+      return mark;
+    },
+    again: (run) => {
+      if (last && holders.markedBy === last) run(last);
+    },
+    forget: () => {
+      last = null;
+    },
+  };
+};
