@@ -64,8 +64,6 @@ export class HolderMarks {
   /** All that is to be from now on, whatever was wanted before. */
   want(effects: Readonly<Record<string, HolderEffect>>, complete: boolean): void {
     if (this.#closed) return;
-    // Others may have led since it was written.
-    if (this.#wanted === null) this.#written.clear();
     this.#wanted = { effects: new Map(Object.entries(effects)), complete };
     this.#marked.clear();
     this.#lane ??= this.#options.lane(() => this.#try());

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { FOREIGN, HOLDER, isPatchOf, marking, ours, setTaints } from './kubernetes-holders-support.ts';
@@ -83,6 +83,16 @@ describe('the taints of all holders', () => {
     writer.markHolders({}, true);
     await writer.flush(2_000);
     expect(taints('a')).toEqual([]);
+  });
+
+  test('go although the watches do not show yet that they were set, also at the first word on all holders', async () => {
+    const { writer, source, taints } = await marking();
+    const before = [...source.nodes()];
+    vi.spyOn(source, 'nodes').mockImplementation(() => before);
+    await writer.markHolder('a', 'PreferNoSchedule');
+    expect(taints('a')).toEqual([ours('PreferNoSchedule')]);
+    writer.markHolders({}, true);
+    await waitFor('the mark is off', () => taints('a').length === 0);
   });
 
   test('stand on a node that comes later by the name of a holder', async () => {
