@@ -46,7 +46,7 @@ const adapter = (folder: string): ImportRule => ({
     ...packages(SDKS[folder] ?? []),
     ...(OVER_HTTP.includes(folder) ? [/^adapters\/http\//] : []),
     /^actors\/(ports|errors)(\.ts$|\/)/,
-    /^machines\/(types|events|address|jobs|port|service|provider-key)\.ts$/,
+    /^machines\/(types|events|address|jobs|port|service|provider-key|vip)\.ts$/,
     /^crds\/generated\//,
   ],
   instead:

@@ -1,0 +1,45 @@
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
+import type { IPGroupObject, ReservedIP, VipService } from '../../machines/vip.ts';
+import type { Fence } from '../ports.ts';
+
+/** What is seen for the VIP allocator. Facts only: lost, doubled or late ones do no harm. */
+export interface VipListener {
+  /** Told of Services that want an address or bear our finalizer. One that does neither any more is told as gone. */
+  serviceObserved(service: VipService): void;
+  serviceGone(ref: ObjectRef): void;
+  groupObserved(group: IPGroupObject): void;
+  groupGone(ref: ObjectRef): void;
+  ipObserved(ip: ReservedIP): void;
+  ipGone(ip: ReservedIP): void;
+  /** Everything of all kinds has been told since the first list, or since the kinds were installed. Nothing is allocated before. */
+  vipsSynced(): void;
+}
+
+/** The watches of Services, IPGroups and IPs, while both CRDs are served. */
+export interface VipSource {
+  /** Starts watching. Resolves when all is told, or when the CRDs are known not to be served; they are looked for again, and `vipsSynced` says when they came. */
+  start(listener: VipListener): Promise<void>;
+  /** Tells everything again, as of now. */
+  resync(): void;
+  close(): Promise<void>;
+}
+
+/** Writes of the VIP allocator. The API server is the lock: every one may be repeated, is checked against what stands there at that moment, and calls
+ *  `fence.assertFresh` right before it sends what changes anything.
+ *  @throws ProviderError (Conflict, NotFound, Invalid, Unauthorized for a 403, Unavailable …), Fenced, or Unreachable when the server does not answer */
+export interface VipWriter {
+  /** Our finalizer stands on the Service. @throws ProviderError NotFound when the Service of that uid is gone, Conflict when it is being deleted without it */
+  guard(service: ObjectRef, fence: Fence): Promise<void>;
+  /** An IP of this address stands, owned by the Service; one that stands already and is the Service's is taken as it is. Of one that was reserved for a
+   *  VirtualIP `migrates` takes the ownership over. Answers the object. @throws ProviderError Conflict when it is anybody else's */
+  reserve(address: Address, group: string, service: ObjectRef, fence: Fence): Promise<ReservedIP>;
+  /** The ingress of the Service's status is exactly this address, or empty. Answers whether anything had to be written. @throws ProviderError NotFound when it is gone */
+  publish(service: ObjectRef, address: Address | null, fence: Fence): Promise<boolean>;
+  /** The IP is gone, if it is still that object and still owned by the Service `owner`; anybody else's is left alone. NotFound counts as gone. */
+  free(ip: ReservedIP, fence: Fence): Promise<void>;
+  /** Our finalizer stands on the Service no more; one that is gone counts as done. */
+  unguard(service: ObjectRef, fence: Fence): Promise<void>;
+  /** The Service as the server has it now, not as a cache does; null when there is none of that name. */
+  look(service: { readonly namespace: string; readonly name: string }): Promise<VipService | null>;
+}

@@ -1,0 +1,65 @@
+import type { ObjectRef } from './jobs.ts';
+import type { Address } from './types.ts';
+
+/** What the VIP allocator sees of the cluster. Its names are those of the allocator that it takes the place of: users and their scripts rely on them. */
+
+/** On a Service: it may not go before its addresses are free. */
+export const VIP_FINALIZER = 'ips.paas.org/finalizer';
+/** On an IP: `<namespace>/<name>` of the Service. The domain is not that of the group, and has always been so. */
+export const OWNER_ANNOTATION = 'virtualips.paas.il/owner';
+/** On an IP: the uid of the Service. Absent on those of before. */
+export const OWNER_UID_ANNOTATION = 'ips.paas.org/owner-uid';
+/** On an IP whose name cannot be its address: an IPv6 address has colons, which no name may have. */
+export const ADDRESS_ANNOTATION = 'ips.paas.org/address';
+/** On an IP: the IPGroup that it was taken from. */
+export const GROUP_LABEL = 'ipgroup';
+/** On an IP that was reserved for a VirtualIP: its GroupSegmentMapping. */
+export const LEGACY_GROUP_LABEL = 'gsm';
+/** On a Service: the address that it asks for, instead of `spec.loadBalancerIP`. */
+export const REQUESTED_IP_ANNOTATION = 'ips.paas.org/requested-ip';
+/** On a Service: the IPGroup that its address is to be of. */
+export const PINNED_GROUP_ANNOTATION = 'ips.paas.org/ipgroup';
+
+/** A Service that wants an address, or bears our finalizer. */
+export interface VipService {
+  readonly ref: ObjectRef;
+  /** ms since the epoch. */
+  readonly createdAt: number;
+  /** Type LoadBalancer, and of the class that we serve. */
+  readonly wanting: boolean;
+  readonly deleting: boolean;
+  /** Bears our finalizer. */
+  readonly guarded: boolean;
+  /** What `status.loadBalancer.ingress` lists, in its order: `ip` as it stands, null for an entry with a hostname only. */
+  readonly ingress: readonly { readonly ip: string | null }[];
+  /** `spec.loadBalancerIP` as it stands; empty for none. */
+  readonly loadBalancerIP: string;
+  /** The annotation as it stands; null for none. */
+  readonly requestedIP: string | null;
+  readonly pinnedGroup: string | null;
+  /** The first of `spec.ipFamilies`; null where the server does not say. */
+  readonly family: 4 | 6 | null;
+}
+
+/** A reserved address: an object of kind IP, whose existence is the reservation. */
+export interface ReservedIP {
+  /** Of the object: the address itself, or a coded form of an IPv6 address. */
+  readonly name: string;
+  readonly uid: string;
+  readonly address: Address;
+  /** Null for one that nobody of ours has made. */
+  readonly owner: { readonly namespace: string; readonly name: string; readonly uid: string | null } | null;
+  /** The IPGroup; null when it has none, as one of a VirtualIP. */
+  readonly group: string | null;
+  /** Reserved for a VirtualIP: `owner` names that. */
+  readonly legacy: boolean;
+}
+
+/** An IPGroup as the API server serves it; `spec` and `status` are not yet checked. */
+export interface IPGroupObject {
+  readonly ref: ObjectRef;
+  readonly generation: number;
+  readonly deleting: boolean;
+  readonly spec: unknown;
+  readonly status: unknown;
+}
