@@ -1,0 +1,287 @@
+import { compareAddresses, type InvalidGroup, type ParsedGroup } from '../../machines/segment.ts';
+import type { ActorId, Address } from '../../machines/types.ts';
+import type { Refusal } from '../../machines/vip-request.ts';
+import { type GroupFigures, GroupIndex, type Hold, type Place } from './group-index.ts';
+import { formerPlaceFor, isServedBy, ownPlaceFor, placeFor, refusalOf } from './placing.ts';
+import { SortedMap } from './sorted-map.ts';
+import { byAge, type Queue, type VipRequest, Waiting } from './waiting.ts';
+
+/** What a request comes to. `offered`: the address is nobody else's, and stays this request's until it is withdrawn, asks for something else, or an IP object of
+ *  somebody else shows that the address was lost. `group` goes into the IP object. */
+export type Verdict = ({ readonly kind: 'offered' } & Place) | Refusal;
+
+/** An IP object that stands. */
+interface Taken {
+  readonly owner: ActorId | null;
+  readonly group: string | null;
+}
+
+interface Entry {
+  readonly request: VipRequest;
+  offer: Place | null;
+  /** What `changed` last told of it. */
+  told: Verdict | null;
+}
+
+/** Offers every waiting Service one address. In memory only, made of facts that may be told again: which IPGroups there are, which IP objects stand, who asks for what.
+ *
+ *  The methods that tell only note the fact; what follows from all facts noted is decided when something is next read. So the order of facts between two readings
+ *  does not matter, and after a start everything is to be told before anything is read. What was offered by then stays offered:
+ *  a group that shrinks or goes takes nothing away, not even an offer. To have an offer decided anew, withdraw the request and ask again.
+ *
+ *  In this order: 1. who owns an IP object that serves his request has that address. 2. Whose ingress lists an address gets it if it is free and serves his request,
+ *  before others may have it (a restart must not give away what carries traffic). 3. All others by age, the oldest first; groups by name, in a group the lowest address.
+ *  A request for one address is never served by another one, one pinned to a group never from another group. */
+export class Allocator {
+  readonly #groups = new GroupIndex();
+  readonly #waiting = new Waiting();
+  readonly #entries = new Map<ActorId, Entry>();
+  readonly #taken = new Map<Address, Taken>();
+  readonly #owned = new Map<ActorId, Set<Address>>();
+  readonly #offers = new Map<Address, ActorId>();
+  /** What was noted and not decided on yet. */
+  readonly #fresh = new Set<ActorId>();
+  readonly #touched = new Set<Address>();
+  #reshaped: ParsedGroup[] = [];
+  readonly #renamed = new Set<string>();
+  /** Whose verdict may have changed since `changed` was read. */
+  readonly #stirred = new Set<ActorId>();
+
+  /** There is an IPGroup as it is now. From an Invalid one nothing is taken. */
+  putGroup(group: ParsedGroup | InvalidGroup): void {
+    this.#reshape(group.name);
+    this.#groups.put(group);
+    this.#reshape(group.name);
+  }
+
+  removeGroup(name: string): void {
+    this.#reshape(name);
+    this.#groups.remove(name);
+  }
+
+  /** An IP object stands. `owner` is null for one that nobody here has made; `group` is what its label says. */
+  take(address: Address, owner: ActorId | null, group: string | null = null): void {
+    const before = this.#taken.get(address);
+    if (before?.owner === owner && before.group === group) return;
+    this.give(address);
+    this.#taken.set(address, { owner, group });
+    if (owner === null) return;
+    this.#owned.set(owner, (this.#owned.get(owner) ?? new Set()).add(address));
+    this.#fresh.add(owner);
+  }
+
+  /** No IP object of this address stands. */
+  give(address: Address): void {
+    const owner = this.#taken.get(address)?.owner ?? null;
+    this.#taken.delete(address);
+    this.#touched.add(address);
+    if (owner === null) return;
+    const owned = this.#owned.get(owner);
+    owned?.delete(address);
+    if (owned?.size === 0) this.#owned.delete(owner);
+  }
+
+  /** A Service waits for an address, or has one that it was offered. Asking again for the same changes nothing; asking for something else keeps the offer if that serves. */
+  ask(request: VipRequest): void {
+    const { key } = request;
+    const before = this.#entries.get(key);
+    if (before && isSame(before.request, request)) return;
+    if (before) this.#waiting.remove(before.request);
+    const entry: Entry = { request, offer: before?.offer ?? null, told: before?.told ?? null };
+    this.#entries.set(key, entry);
+    this.#fresh.add(key);
+    this.#stirred.add(key);
+    if (entry.offer && !isServedBy(request, entry.offer)) this.#dropOffer(entry);
+    if (entry.offer === null) this.#waiting.add(request);
+  }
+
+  /** The Service asks no more. Harmless when it did not. */
+  withdraw(key: ActorId): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#waiting.remove(entry.request);
+    this.#dropOffer(entry);
+    this.#entries.delete(key);
+    this.#stirred.delete(key);
+  }
+
+  /** Null when it did not ask. */
+  verdict(key: ActorId): Verdict | null {
+    this.#decide();
+    const entry = this.#entries.get(key);
+    return entry ? this.#verdictOf(entry) : null;
+  }
+
+  /** Those who ask and whose verdict is another one than when this was read last, the oldest first. The first verdict is a change. */
+  changed(): readonly ActorId[] {
+    this.#decide();
+    const changed: VipRequest[] = [];
+    for (const key of this.#stirred) {
+      const entry = this.#entries.get(key);
+      const verdict = entry && this.#verdictOf(entry);
+      if (!entry || !verdict || isSameVerdict(verdict, entry.told)) continue;
+      entry.told = verdict;
+      changed.push(entry.request);
+    }
+    this.#stirred.clear();
+    return changed.sort(byAge).map(({ key }) => key);
+  }
+
+  /** Null when nothing is taken from a group of this name: there is none, or it is Invalid. */
+  figures(group: string): GroupFigures | null {
+    this.#decide();
+    return this.#groups.figures(group);
+  }
+
+  /** Of each group that overlaps others: the names of these, ascending. */
+  overlaps(): ReadonlyMap<string, readonly string[]> {
+    return this.#groups.overlaps();
+  }
+
+  #reshape(name: string): void {
+    const group = this.#groups.valid(name);
+    if (group) this.#reshaped.push(group);
+    this.#renamed.add(name);
+  }
+
+  /** Whether the owner of an address is served by it has to be decided. */
+  #wake(owner: ActorId | null): void {
+    if (owner !== null) this.#fresh.add(owner);
+  }
+
+  #decide(): void {
+    if (this.#fresh.size + this.#touched.size + this.#renamed.size === 0) return;
+    for (const address of this.#touched) this.#loseToOther(address);
+    for (const address of this.#reshaped.flatMap((group) => this.#groups.reservedIn(group)))
+      this.#wake(this.#taken.get(address)?.owner ?? null);
+    for (const key of this.#fresh) this.#adopt(key);
+    const freed = [...this.#touched].filter((address) => this.#groups.hold(address, this.#holdOf(address)));
+    const { queues, returning } = this.#hopeful(freed);
+    this.#fresh.clear();
+    this.#touched.clear();
+    this.#renamed.clear();
+    this.#reshaped = [];
+    this.#giveBack(returning);
+    this.#serve(queues);
+  }
+
+  /** An IP object of somebody else ends the offer; its request waits again, in its old place. */
+  #loseToOther(address: Address): void {
+    const holder = this.#offers.get(address);
+    const taken = this.#taken.get(address);
+    if (holder === undefined || taken === undefined || taken.owner === holder) return;
+    const entry = this.#entries.get(holder);
+    if (entry === undefined) return;
+    this.#dropOffer(entry);
+    this.#waiting.add(entry.request);
+    this.#fresh.add(holder);
+    this.#stirred.add(holder);
+  }
+
+  /** Who owns an address that serves his request has it, in place of any other that he was offered and has not reserved. */
+  #adopt(key: ActorId): void {
+    const entry = this.#entries.get(key);
+    const owned = this.#owned.get(key);
+    if (!entry || !owned || (entry.offer && owned.has(entry.offer.address))) return;
+    const { preferred } = entry.request;
+    const rank = (address: Address): number => (preferred.includes(address) ? preferred.indexOf(address) : preferred.length);
+    const label = (address: Address): string | null => this.#taken.get(address)?.group ?? null;
+    const places = [...owned].flatMap((address) => ownPlaceFor(this.#groups, entry.request, address, label(address)) ?? []);
+    const [place] = places.sort((a, b) => rank(a.address) - rank(b.address) || compareAddresses(a.address, b.address));
+    if (place) this.#offer(entry, place);
+  }
+
+  /** Whom what was noted may serve, or tell another refusal. */
+  #hopeful(freed: readonly Address[]): { readonly queues: ReadonlySet<Queue>; readonly returning: SortedMap<VipRequest, null> } {
+    const queues = new Set<Queue>();
+    const returning = new SortedMap<VipRequest, null>(byAge);
+    const addAll = (more: Iterable<Queue>): void => {
+      for (const queue of more) queues.add(queue);
+    };
+    const pins = new Set(this.#renamed);
+    for (const address of freed) for (const name of this.#groups.around(address)) pins.add(name);
+    if (pins.size > 0) addAll(this.#waiting.forAny(null));
+    for (const pin of pins) addAll(this.#waiting.forAny(pin));
+    for (const address of [...freed, ...this.#reshaped.flatMap((group) => this.#waiting.addressesIn(group))]) {
+      addAll(this.#waiting.forAddress(address));
+      for (const request of this.#waiting.preferring(address)) returning.set(request, null);
+    }
+    for (const key of this.#fresh) {
+      const entry = this.#entries.get(key);
+      const queue = entry?.offer === null ? this.#waiting.queueOf(entry.request) : null;
+      if (!entry || !queue) continue;
+      queues.add(queue);
+      returning.set(entry.request, null);
+    }
+    return { queues, returning };
+  }
+
+  /** To those who had an address before, the oldest first, where that is free. */
+  #giveBack(returning: SortedMap<VipRequest, null>): void {
+    for (const request of returning.keys()) {
+      const entry = this.#entries.get(request.key);
+      const place = entry?.offer === null ? formerPlaceFor(this.#groups, request) : null;
+      if (entry && place) this.#offer(entry, place);
+    }
+  }
+
+  /** The oldest of all queues first. Nothing becomes free meanwhile: a queue whose oldest is not served is done with. */
+  #serve(queues: ReadonlySet<Queue>): void {
+    const oldest = new SortedMap<VipRequest, Queue>(byAge);
+    const enter = (queue: Queue): void => {
+      const head = queue.requests.first();
+      if (head) oldest.set(head[0], queue);
+    };
+    for (const queue of queues) enter(queue);
+    for (let next = oldest.first(); next !== null; next = oldest.first()) {
+      const [request, queue] = next;
+      oldest.delete(request);
+      const entry = this.#entries.get(request.key);
+      const place = placeFor(this.#groups, request);
+      if (entry && place) {
+        this.#offer(entry, place);
+        enter(queue);
+      } else this.#refuse(queue);
+    }
+  }
+
+  #offer(entry: Entry, place: Place): void {
+    this.#dropOffer(entry);
+    this.#waiting.remove(entry.request);
+    entry.offer = place;
+    this.#offers.set(place.address, entry.request.key);
+    this.#groups.hold(place.address, this.#holdOf(place.address));
+    this.#stirred.add(entry.request.key);
+  }
+
+  #refuse(queue: Queue): void {
+    const refused = refusalOf(this.#groups, queue);
+    if (queue.refusal !== null && isSameVerdict(queue.refusal, refused)) return;
+    queue.refusal = refused;
+    for (const { key } of queue.requests.keys()) this.#stirred.add(key);
+  }
+
+  #dropOffer(entry: Entry): void {
+    if (entry.offer === null) return;
+    this.#offers.delete(entry.offer.address);
+    this.#touched.add(entry.offer.address);
+    entry.offer = null;
+  }
+
+  #holdOf(address: Address): Hold | null {
+    if (this.#taken.has(address)) return 'reserved';
+    return this.#offers.has(address) ? 'offered' : null;
+  }
+
+  #verdictOf({ request, offer }: Entry): Verdict | null {
+    return offer ? { kind: 'offered', ...offer } : (this.#waiting.queueOf(request)?.refusal ?? null);
+  }
+}
+
+const isSame = (a: VipRequest, b: VipRequest): boolean => JSON.stringify(fieldsOf(a)) === JSON.stringify(fieldsOf(b));
+const fieldsOf = ({ address, group, family, preferred, since }: VipRequest) => [address, group, family, preferred, since];
+
+function isSameVerdict(a: Verdict, b: Verdict | null): boolean {
+  if (a.kind === 'offered') return b?.kind === 'offered' && a.address === b.address && a.group === b.group;
+  return b?.kind === 'refused' && a.message === b.message;
+}

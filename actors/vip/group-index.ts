@@ -1,0 +1,131 @@
+import { familyOf } from '../../machines/address.ts';
+import { addressOf, contains, gives, type InvalidGroup, numberOf, overlap, type ParsedGroup, usable } from '../../machines/segment.ts';
+import type { Address, Family } from '../../machines/types.ts';
+import { FreeRanges } from './free-ranges.ts';
+import { byNumber, byText, SortedMap } from './sorted-map.ts';
+
+/** How an address is spoken for: an IP object stands, or it is offered to a Service and none stands yet. */
+export type Hold = 'reserved' | 'offered';
+
+/** Of one IPGroup, in addresses. What is excluded counts nowhere, though an IP of it may stand from before. */
+export interface GroupFigures {
+  /** All that it can give. */
+  readonly capacity: bigint;
+  /** Those of which an IP object stands, whichever group that names: groups that overlap share addresses. */
+  readonly allocated: bigint;
+  /** Those that are free now: neither reserved nor offered. */
+  readonly available: bigint;
+}
+
+/** An address and the IPGroup that it is taken from. */
+export interface Place {
+  readonly address: Address;
+  readonly group: string;
+}
+
+interface Member {
+  readonly group: ParsedGroup;
+  readonly free: FreeRanges;
+  reserved: bigint;
+}
+
+/** The IPGroups, and which of their addresses are free. Groups are few, addresses and those who hold them many: a step is O(groups + log addresses). */
+export class GroupIndex {
+  readonly #groups = new Map<string, ParsedGroup | InvalidGroup>();
+  /** Those that addresses are taken from, by name ascending. */
+  #members: readonly Member[] = [];
+  readonly #holds: Record<Family, SortedMap<bigint, Hold>> = { 4: new SortedMap(byNumber), 6: new SortedMap(byNumber) };
+
+  put(group: ParsedGroup | InvalidGroup): void {
+    this.remove(group.name);
+    this.#groups.set(group.name, group);
+    if (group.kind === 'Valid') this.#members = [...this.#members, this.#member(group)].sort((a, b) => byText(a.group.name, b.group.name));
+  }
+
+  remove(name: string): void {
+    this.#groups.delete(name);
+    this.#members = this.#members.filter(({ group }) => group.name !== name);
+  }
+
+  get(name: string): ParsedGroup | InvalidGroup | null {
+    return this.#groups.get(name) ?? null;
+  }
+
+  /** The group if addresses are taken from it. */
+  valid(name: string | null): ParsedGroup | null {
+    const group = name === null ? undefined : this.#groups.get(name);
+    return group?.kind === 'Valid' ? group : null;
+  }
+
+  /** Says how the address is spoken for from now on, null for free. Answers whether it became free by that. */
+  hold(address: Address, hold: Hold | null): boolean {
+    const number = numberOf(address);
+    const holds = this.#holds[familyOf(address)];
+    const before = holds.get(number) ?? null;
+    if (before === hold) return false;
+    if (hold === null) holds.delete(number);
+    else holds.set(number, hold);
+    for (const member of this.#members) {
+      if (!gives(member.group, address)) continue;
+      if (before === null) member.free.take(number);
+      if (hold === null) member.free.give(number);
+      member.reserved += BigInt(Number(hold === 'reserved') - Number(before === 'reserved'));
+    }
+    return hold === null;
+  }
+
+  isFree(address: Address): boolean {
+    return this.#holds[familyOf(address)].get(numberOf(address)) === undefined;
+  }
+
+  /** The reserved addresses in the segment, excluded ones too, ascending. */
+  reservedIn({ family, first, last }: ParsedGroup): readonly Address[] {
+    const holds = this.#holds[family].between(first, last).filter(([, hold]) => hold === 'reserved');
+    return holds.map(([number]) => addressOf(number, family));
+  }
+
+  /** The names of the groups whose segment the address is in, ascending. */
+  around(address: Address): readonly string[] {
+    return this.#members.filter(({ group }) => contains(group, address)).map(({ group }) => group.name);
+  }
+
+  /** The first group by name of those that may give the address, to one that asks for any address of the family and of the group `pin`; null for either. */
+  giver(address: Address, family: Family | null, pin: string | null): ParsedGroup | null {
+    return this.#members.find(({ group }) => suits(group, family, pin) && gives(group, address))?.group ?? null;
+  }
+
+  /** The lowest free address of the first group by name that has one. O(groups). */
+  lowest(family: Family | null, pin: string | null): Place | null {
+    for (const { group, free } of this.#members) {
+      const number = suits(group, family, pin) ? free.lowest() : null;
+      if (number !== null) return { address: addressOf(number, group.family), group: group.name };
+    }
+    return null;
+  }
+
+  /** Null when nothing is taken from a group of this name. */
+  figures(name: string): GroupFigures | null {
+    const member = this.#members.find(({ group }) => group.name === name);
+    return member ? { capacity: member.group.capacity, allocated: member.reserved, available: member.free.count } : null;
+  }
+
+  /** Of each group that overlaps others: the names of these, ascending. Groups by name ascending. */
+  overlaps(): ReadonlyMap<string, readonly string[]> {
+    const groups = this.#members.map(({ group }) => group);
+    const others = groups.map((group) => groups.filter((other) => other !== group && overlap(group, other)).map(({ name }) => name));
+    return new Map(groups.map(({ name }, index) => [name, others[index] ?? []] as const).filter(([, names]) => names.length > 0));
+  }
+
+  #member(group: ParsedGroup): Member {
+    const member = { group, free: new FreeRanges(usable(group)), reserved: 0n };
+    for (const [number, hold] of this.#holds[group.family].between(group.first, group.last)) {
+      if (!gives(group, addressOf(number, group.family))) continue;
+      member.free.take(number);
+      if (hold === 'reserved') member.reserved += 1n;
+    }
+    return member;
+  }
+}
+
+const suits = (group: ParsedGroup, family: Family | null, pin: string | null): boolean =>
+  (family === null || group.family === family) && (pin === null || group.name === pin);

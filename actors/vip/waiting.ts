@@ -1,0 +1,114 @@
+import { familyOf } from '../../machines/address.ts';
+import { addressOf, numberOf, type ParsedGroup } from '../../machines/segment.ts';
+import type { ActorId, Address, Family } from '../../machines/types.ts';
+import type { Refusal, VipWish } from '../../machines/vip-request.ts';
+import { byNumber, byText, SortedMap } from './sorted-map.ts';
+
+/** What a Service asks for, and who that is. */
+export interface VipRequest extends Omit<VipWish, 'kind'> {
+  readonly key: ActorId;
+}
+
+/** A place in every queue: the oldest first; of one age the lower key. */
+export const byAge = (a: VipRequest, b: VipRequest): number => a.since - b.since || byText(a.key, b.key);
+
+/** Requests that only the same addresses can serve: when the oldest of them cannot be served, no other can. */
+export interface Queue extends Pick<VipRequest, 'address' | 'group' | 'family'> {
+  readonly requests: SortedMap<VipRequest, null>;
+  /** Why none of them is served; null until it has been tried. */
+  refusal: Refusal | null;
+}
+
+/** The requests that have no address yet, by what they wait for. */
+export class Waiting {
+  readonly #queues = new Map<string, Queue>();
+  /** Queues for one address, and requests that had it before, by the address: each O(log n) to find. */
+  readonly #specific = byFamily<Set<Queue>>();
+  readonly #preferring = byFamily<Set<VipRequest>>();
+  /** Queues for any address, by the group that they are pinned to. */
+  readonly #any = new Map<string | null, Set<Queue>>();
+
+  add(request: VipRequest): Queue {
+    const queue = this.#queues.get(idOf(request)) ?? this.#open(request);
+    queue.requests.set(request, null);
+    for (const address of request.preferred) put(this.#preferring, address, request);
+    return queue;
+  }
+
+  /** Harmless when it does not wait. */
+  remove(request: VipRequest): void {
+    const queue = this.#queues.get(idOf(request));
+    if (queue === undefined) return;
+    queue.requests.delete(request);
+    for (const address of request.preferred) drop(this.#preferring, address, request);
+    if (queue.requests.size === 0) this.#close(queue);
+  }
+
+  queueOf(request: VipRequest): Queue | null {
+    return this.#queues.get(idOf(request)) ?? null;
+  }
+
+  /** The queues that wait for this address and no other. */
+  forAddress(address: Address): Iterable<Queue> {
+    return this.#specific[familyOf(address)].get(numberOf(address)) ?? [];
+  }
+
+  /** The queues that wait for any address, or for any of the group. */
+  forAny(pin: string | null): Iterable<Queue> {
+    return this.#any.get(pin) ?? [];
+  }
+
+  /** The requests whose Service had this address. */
+  preferring(address: Address): Iterable<VipRequest> {
+    return this.#preferring[familyOf(address)].get(numberOf(address)) ?? [];
+  }
+
+  /** The addresses of the segment that somebody waits for, or had. */
+  addressesIn({ family, first, last }: ParsedGroup): readonly Address[] {
+    const numbers = [this.#specific[family].between(first, last), this.#preferring[family].between(first, last)]
+      .flat()
+      .map(([number]) => number);
+    return numbers.map((number) => addressOf(number, family));
+  }
+
+  #open({ address, group, family }: VipRequest): Queue {
+    const queue = {
+      address,
+      group,
+      family: address === null ? family : null,
+      requests: new SortedMap<VipRequest, null>(byAge),
+      refusal: null,
+    };
+    this.#queues.set(idOf(queue), queue);
+    if (address !== null) put(this.#specific, address, queue);
+    else this.#any.set(group, (this.#any.get(group) ?? new Set()).add(queue));
+    return queue;
+  }
+
+  #close(queue: Queue): void {
+    this.#queues.delete(idOf(queue));
+    if (queue.address !== null) drop(this.#specific, queue.address, queue);
+    const queues = this.#any.get(queue.group);
+    queues?.delete(queue);
+    if (queues?.size === 0) this.#any.delete(queue.group);
+  }
+}
+
+type ByAddress<V> = Readonly<Record<Family, SortedMap<bigint, V>>>;
+
+const byFamily = <V>(): ByAddress<V> => ({ 4: new SortedMap<bigint, V>(byNumber), 6: new SortedMap<bigint, V>(byNumber) });
+
+const idOf = ({ address, group, family }: Pick<VipRequest, 'address' | 'group' | 'family'>): string =>
+  JSON.stringify(address === null ? [family, group] : [address, group]);
+
+function put<V>(map: ByAddress<Set<V>>, address: Address, value: V): void {
+  const values = map[familyOf(address)].get(numberOf(address));
+  if (values) values.add(value);
+  else map[familyOf(address)].set(numberOf(address), new Set([value]));
+}
+
+function drop<V>(map: ByAddress<Set<V>>, address: Address, value: V): void {
+  const values = map[familyOf(address)].get(numberOf(address));
+  values?.delete(value);
+  if (values?.size === 0) map[familyOf(address)].delete(numberOf(address));
+}
