@@ -1,4 +1,5 @@
 import { asObject } from './acceptance.ts';
+import type { AdmissionCheck } from './admission/attributes.ts';
 import { recordUpdate } from './apply/managed-fields.ts';
 import { mergeSchemaOf } from './apply/schemas.ts';
 import { checkPreconditions, type Deletion, finalizersAfter, graceOf, lastOf, markDeleted } from './deletion.ts';
@@ -31,6 +32,7 @@ export class Api {
   readonly store: Store;
   readonly registry: Registry;
   readonly #now: () => number;
+  #admission: AdmissionCheck = () => undefined;
   /** Told after each stored change of an object, so that controllers can follow. */
   readonly #hooks: ((resource: Resource, object: KubeObject, gone: boolean) => void)[] = [];
 
@@ -38,6 +40,11 @@ export class Api {
     this.store = store;
     this.registry = registry;
     this.#now = now;
+  }
+
+  /** Has every write that a user asks for judged once it is known to be valid, before it is stored. */
+  admitBy(check: AdmissionCheck): void {
+    this.#admission = check;
   }
 
   onChange(hook: (resource: Resource, object: KubeObject, gone: boolean) => void): void {
@@ -66,6 +73,7 @@ export class Api {
     completeNew(resource, object, this.store);
     tidyMeta(object.metadata);
     this.#check(resource, object, undefined, options);
+    this.#admission({ operation: 'CREATE', resource, object, old: null }, options);
     const name = object.metadata.name ?? '';
     const stored = toStorage(resource, object);
     if (this.store.get(resource.storage, keyOf(namespace, name))) throw alreadyExists(resource, name);
@@ -115,6 +123,7 @@ export class Api {
     const entry = this.entry(resource, namespace, name);
     const { object } = entry;
     checkPreconditions(resource, object, deletion);
+    this.#admission({ operation: 'DELETE', resource, object: null, old: fromStorage(resource, object) }, deletion);
     if (deletion.dryRun) return { last: fromStorage(resource, object), gone: !strategyOf(resource).returnsDeleted };
     const finalizers = finalizersAfter(object, deletion);
     const grace = graceOf(resource, object, deletion);
@@ -151,6 +160,7 @@ export class Api {
     if (!options.applied) this.#recordOwner(resource, object, old, options);
     this.#check(resource, object, old, options);
     checkNewFinalizers(resource, object, old);
+    this.#admission({ operation: 'UPDATE', resource, object, old }, options);
     const stored = toStorage(resource, object);
     const finished = stored.metadata.deletionTimestamp !== undefined && !stored.metadata.finalizers?.length;
     if (!finished || (stored.metadata.deletionGracePeriodSeconds ?? 0) > 0 || present.object.metadata.finalizers === undefined) {

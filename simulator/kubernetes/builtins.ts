@@ -61,6 +61,8 @@ const TABLE: Readonly<Record<string, readonly Line[]>> = {
   'storage.k8s.io/v1': [{ plural: 'storageclasses', kind: 'StorageClass', short: ['sc'], namespaced: cluster }],
   'admissionregistration.k8s.io/v1': [
     { plural: 'mutatingwebhookconfigurations', kind: 'MutatingWebhookConfiguration', namespaced: cluster },
+    { plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy', namespaced: cluster, status: true },
+    { plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding', namespaced: cluster },
     { plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration', namespaced: cluster },
   ],
   'apiextensions.k8s.io/v1': [

@@ -8,6 +8,7 @@ import { tableText } from './printing/tables.ts';
 import { formOf, metadataOnly } from './representation.ts';
 import type { Body } from './requests.ts';
 import type { Target } from './routes.ts';
+import type { User } from './users.ts';
 import type { Watches } from './watching.ts';
 
 export interface Handling {
@@ -25,6 +26,7 @@ export interface Call {
   accept: string | undefined;
   body: Body;
   userAgent: string;
+  user: User;
   response: ServerResponse;
 }
 
@@ -66,5 +68,6 @@ export const writeOptionsOf = (call: Call, warnings: string[]): WriteOptions => 
   fieldValidation: call.query.get('fieldValidation') ?? 'Warn',
   fieldManager: call.query.get('fieldManager') ?? call.userAgent.split('/')[0],
   force: call.query.get('force') === 'true',
+  user: call.user,
   warnings,
 });

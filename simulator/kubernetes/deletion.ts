@@ -1,6 +1,7 @@
 import { preconditionFailed } from './errors.ts';
 import { copy, isObject, type KubeObject, timestamp } from './objects.ts';
 import type { Resource } from './resource.ts';
+import type { User } from './users.ts';
 
 export interface Deletion {
   gracePeriodSeconds?: number | undefined;
@@ -8,6 +9,10 @@ export interface Deletion {
   orphanDependents?: boolean | undefined;
   preconditions?: { uid?: string; resourceVersion?: string } | undefined;
   dryRun?: boolean;
+  /** Who deletes; absent for the cluster's own controllers. */
+  user?: User | undefined;
+  /** Collects texts for the `Warning` headers of the reply. */
+  warnings?: string[];
 }
 
 /** The finalizers an object has once its deletion was asked for: its own, and those that the way of deleting dependents adds. */

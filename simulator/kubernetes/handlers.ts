@@ -17,7 +17,7 @@ const browse: Handler = (handling, call) => (isWatch(call.query) ? watch(handlin
 
 const add: Handler = (handling, call) => {
   const { resource, namespace } = call.target;
-  if (!resource.verbs.includes('list')) return jsonReply(201, review(resource, requiredBody(call)));
+  if (!resource.verbs.includes('list')) return jsonReply(201, review(handling.api.store, resource, requiredBody(call), call.user));
   if (resource.namespaced && namespace === undefined) throw methodNotAllowed();
   return create(handling, call);
 };

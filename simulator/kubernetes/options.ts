@@ -1,3 +1,5 @@
+import type { User } from './users.ts';
+
 export interface WriteOptions {
   subresource?: string | undefined;
   dryRun?: boolean;
@@ -7,6 +9,8 @@ export interface WriteOptions {
   force?: boolean;
   /** The object comes out of server-side apply, owners and all. */
   applied?: boolean;
+  /** Who writes; absent for the cluster's own controllers, whom no policy is asked about. */
+  user?: User | undefined;
   /** Collects texts for the `Warning` headers of the reply. */
   warnings?: string[];
 }

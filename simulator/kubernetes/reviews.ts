@@ -1,9 +1,9 @@
-import { isObject, type Json, type JsonObject } from './objects.ts';
+import { at, isObject, type Json, type JsonObject } from './objects.ts';
 import { apiVersionOf, type Resource } from './resource.ts';
+import type { Store } from './store.ts';
+import { bearerOf, type User } from './users.ts';
 
-const USER: JsonObject = { username: 'simulator', groups: ['system:masters', 'system:authenticated'] };
-
-const statusOf = (kind: string): JsonObject => {
+const statusOf = (store: Store, kind: string, asked: JsonObject, caller: User): JsonObject => {
   switch (kind) {
     case 'SelfSubjectRulesReview':
       return {
@@ -12,22 +12,22 @@ const statusOf = (kind: string): JsonObject => {
         incomplete: false,
       };
     case 'TokenReview':
-      return { authenticated: true, user: USER };
+      return { authenticated: true, user: { ...bearerOf(store, String(at(asked, 'spec', 'token') ?? '')) } };
     case 'SelfSubjectReview':
-      return { userInfo: USER };
+      return { userInfo: { ...caller } };
     default:
       return { allowed: true };
   }
 };
 
 /** The answer to a question about access: the simulator has no authorization, everyone may do everything. */
-export const review = (resource: Resource, body: Json): JsonObject => {
+export const review = (store: Store, resource: Resource, body: Json, caller: User): JsonObject => {
   const asked = isObject(body) ? body : {};
   return {
     kind: resource.kind,
     apiVersion: apiVersionOf(resource),
     metadata: { creationTimestamp: null },
     ...(asked.spec === undefined ? {} : { spec: asked.spec }),
-    status: statusOf(resource.kind),
+    status: statusOf(store, resource.kind, asked, caller),
   };
 };

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Policies } from './admission/policies.ts';
 import { Api } from './api.ts';
 import { bootstrap } from './bootstrap.ts';
 import type { Handling } from './calls.ts';
@@ -21,6 +22,7 @@ import { Registry } from './registry.ts';
 import { bodyOf, type LoggedRequest } from './requests.ts';
 import { targetOf } from './routes.ts';
 import { Store } from './store.ts';
+import { userOf } from './users.ts';
 import { Watches } from './watching.ts';
 
 export interface KubernetesOptions {
@@ -109,7 +111,9 @@ const answer = async (context: Context, request: IncomingMessage, response: Serv
   const target = targetOf(context.api.registry, url.pathname);
   if (target) {
     const userAgent = request.headers['user-agent'] ?? '';
-    const reply = handle(context, { method, target, query: url.searchParams, accept: request.headers.accept, body, userAgent, response });
+    const user = userOf(context.api.store, request.headers);
+    const { accept } = request.headers;
+    const reply = handle(context, { method, target, query: url.searchParams, accept, body, userAgent, user, response });
     if (reply) sendJson(response, reply.code, reply.text, 'application/json', reply.warnings);
     return;
   }
@@ -173,6 +177,7 @@ export const startKubernetes = async (options: KubernetesOptions = {}): Promise<
   const registry = new Registry();
   for (const [apiVersion, served] of Object.entries(options.apiVersions ?? {})) registry.serve(apiVersion, served);
   const api = new Api(store, registry, Date.now);
+  new Policies(api).start();
   const watches = new Watches();
   const faults = new Faults(watches, store);
   const requests: LoggedRequest[] = [];

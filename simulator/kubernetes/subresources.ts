@@ -1,6 +1,7 @@
 import { type Call, type Handling, jsonReply, type Reply, requiredBody } from './calls.ts';
 import { methodNotAllowed, noSuchPath } from './errors.ts';
 import { at, type JsonObject, timestamp } from './objects.ts';
+import { serviceAccountToken } from './users.ts';
 
 type Action = (handling: Handling, call: Call) => JsonObject;
 
@@ -28,7 +29,7 @@ const requestToken: Action = ({ api }, call) => {
     apiVersion: 'authentication.k8s.io/v1',
     metadata: { name, namespace, creationTimestamp: timestamp(now) },
     spec: { ...(at(call.body.value, 'spec') as JsonObject | undefined) },
-    status: { token: `simulated-token-of-${namespace}-${name}-${uid}`, expirationTimestamp: timestamp(now + 3_600_000) },
+    status: { token: serviceAccountToken(namespace ?? '', name, uid ?? ''), expirationTimestamp: timestamp(now + 3_600_000) },
   };
 };
 

@@ -44,6 +44,8 @@ const deletionOf = (call: Call): Deletion => {
     orphanDependents: typeof body.orphanDependents === 'boolean' ? body.orphanDependents : undefined,
     preconditions: isObject(body.preconditions) ? body.preconditions : undefined,
     dryRun,
+    user: call.user,
+    warnings: [],
   };
 };
 
@@ -52,15 +54,18 @@ export const remove = ({ api }: Handling, call: Call): Reply => {
   const deletion = deletionOf(call);
   const { last, gone } = api.remove(resource, namespace, name, deletion);
   // Only a client that asks for the old way of cascading is told that the object lives on for a while.
-  if (!gone) return objectReply(call, deletion.orphanDependents === false ? 202 : 200, last);
-  if (strategyOf(resource).returnsDeleted) return objectReply(call, 200, last);
+  if (!gone) return objectReply(call, deletion.orphanDependents === false ? 202 : 200, last, deletion.warnings);
+  if (strategyOf(resource).returnsDeleted) return objectReply(call, 200, last, deletion.warnings);
   const details: JsonObject = {
     name,
     ...(resource.group === '' ? {} : { group: resource.group }),
     kind: resource.plural,
     uid: last.metadata.uid,
   };
-  return jsonReply(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
+  return {
+    ...jsonReply(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details }),
+    warnings: deletion.warnings ?? [],
+  };
 };
 
 /** Deletes what the selectors choose and answers with the list of it. */

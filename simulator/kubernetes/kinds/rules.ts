@@ -1,3 +1,4 @@
+import { bindingCauses, policyCauses } from '../admission/rules.ts';
 import type { Cause } from '../errors.ts';
 import { at, equal, isObject, type Json, type JsonObject, type KubeObject } from '../objects.ts';
 import type { Resource } from '../resource.ts';
@@ -82,6 +83,10 @@ export const kindCauses = (
       return [...nodeCauses(object), ...providerChanged(object, old)];
     case 'CustomResourceDefinition':
       return definitionCauses(object);
+    case 'ValidatingAdmissionPolicy':
+      return policyCauses(object);
+    case 'ValidatingAdmissionPolicyBinding':
+      return bindingCauses(object);
     default:
       return [];
   }

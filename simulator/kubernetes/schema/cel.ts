@@ -14,11 +14,17 @@ interface Rule {
   optionalOldSelf?: boolean;
 }
 
-const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true, homogeneousAggregateLiterals: false })
-  .registerFunction('isIP(string): bool', (text: string) => isIP(text) !== 0)
-  .registerFunction('isCIDR(string): bool', (text: string) => FORMATS.cidr?.(text) ?? false)
-  .registerFunction('string.charAt(int): string', (text: string, index: bigint) => text.charAt(Number(index)))
-  .registerFunction('string.replace(string, string): string', (text: string, from: string, to: string) => text.replaceAll(from, to));
+/** `environment` with the functions that the API server adds to the language, as far as anybody here needs them. */
+export const withFunctions = (environment: Environment): Environment =>
+  environment
+    .registerFunction('isIP(string): bool', (text: string) => isIP(text) !== 0)
+    .registerFunction('isCIDR(string): bool', (text: string) => FORMATS.cidr?.(text) ?? false)
+    .registerFunction('string.charAt(int): string', (text: string, index: bigint) => text.charAt(Number(index)))
+    .registerFunction('string.replace(string, string): string', (text: string, from: string, to: string) => text.replaceAll(from, to));
+
+const environment = withFunctions(
+  new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true, homogeneousAggregateLiterals: false }),
+);
 
 const programs = new Map<string, ParseResult>();
 
@@ -56,7 +62,7 @@ const escaped = (name: string): string => {
 };
 
 /** The value as CEL sees it: integers are BigInt, timestamps are dates, undeclared parts are dynamic. */
-const celValue = (value: Json | undefined, schema: Schema | undefined): unknown => {
+export const celValue = (value: Json | undefined, schema: Schema | undefined): unknown => {
   if (typeof value === 'number') return schema?.type === 'number' || !Number.isInteger(value) ? value : BigInt(value);
   if (typeof value === 'string') return schema?.format === 'date-time' && schema.type === 'string' ? new Date(value) : value;
   if (Array.isArray(value)) return value.map((item) => celValue(item, schema?.items));
