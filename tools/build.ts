@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
 /** What the operator reads while it runs, beside its code: it finds each at the same place relative to itself. */
-const ASSETS = ['crds/*.yaml', 'dashboard/*.{html,js,css,svg}', '{actors,adapters}/**/*.{lua,html,css,svg,json}'];
+const ASSETS = ['crds/{,legacy/}*.yaml', 'dashboard/*.{html,js,css,svg}', '{actors,adapters}/**/*.{lua,html,css,svg,json}'];
 
 /** Compiles the operator to `dist/` as JavaScript and copies what it reads while it runs. The folder is made anew each time. */
 const build = (): number => {

@@ -6,14 +6,20 @@ import { type CustomResourceDefinition, printTypes } from './print-types.ts';
 
 const CRDS = join(import.meta.dirname, '../crds');
 
-/** One file of types per CRD in `crds/`, ordered by name. Reads only; the same YAML always gives the same text. */
-export const typeFiles = (): readonly GeneratedFile[] =>
-  readdirSync(CRDS)
+/** Those below `legacy/` are of kinds that are only migrated from. */
+const SOURCES = ['', 'legacy/'];
+
+const definitionsIn = (folder: string): readonly string[] =>
+  readdirSync(join(CRDS, folder))
     .filter((name) => name.endsWith('.yaml'))
     .sort()
-    .map((name) => {
-      const crd: CustomResourceDefinition = parse(readFileSync(join(CRDS, name), 'utf8'));
-      return { path: join(CRDS, 'generated', `${crd.spec.names.singular}.ts`), text: printTypes(crd, `crds/${name}`) };
-    });
+    .map((name) => folder + name);
+
+/** One file of types per CRD in `crds/`, ordered by name. Reads only; the same YAML always gives the same text. */
+export const typeFiles = (): readonly GeneratedFile[] =>
+  SOURCES.flatMap(definitionsIn).map((name) => {
+    const crd: CustomResourceDefinition = parse(readFileSync(join(CRDS, name), 'utf8'));
+    return { path: join(CRDS, 'generated', `${crd.spec.names.singular}.ts`), text: printTypes(crd, `crds/${name}`) };
+  });
 
 if (import.meta.main) process.exitCode = generate(typeFiles(), process.argv.slice(2));

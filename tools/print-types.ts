@@ -61,7 +61,7 @@ class Printer {
       title,
       schema.enum
         ? `${doc}export type ${title} = ${union(schema.enum)};\n`
-        : `${doc}export interface ${title} {\n${envelope}${this.#properties(schema, '  ')}}\n`,
+        : `${doc}export interface ${title} {\n${envelope}${this.#properties(envelope === '' ? schema : withoutMetadata(schema), '  ')}}\n`,
     );
   }
 
@@ -102,6 +102,12 @@ class Printer {
     return properties.join('') + others;
   }
 }
+
+/** What a definition says of the metadata only restricts the name; its type is the envelope's. */
+const withoutMetadata = (schema: Schema): Schema => {
+  const { metadata: _metadata, ...properties } = schema.properties ?? {};
+  return { ...schema, properties };
+};
 
 const literal = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;

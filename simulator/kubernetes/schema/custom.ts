@@ -37,13 +37,11 @@ export const withMetadata = (schema: Schema): Schema => ({ ...schema, properties
 
 /** What the schema of a custom resource's version does to its objects. `openAPIV3Schema` is taken as it stands in the definition. */
 export const customSchema = (names: { kind: string; version: string }, openAPIV3Schema: JsonObject): ObjectSchema => {
-  const schema = openAPIV3Schema as Schema;
-  // Metadata is the API server's own; a definition may only restrict name and generateName, which nobody here does.
-  const { metadata: _metadata, ...properties } = schema.properties ?? {};
-  const checked: Schema = { ...schema, properties };
+  // Of the metadata, which is the API server's own, a definition may only restrict name and generateName.
+  const checked = openAPIV3Schema as Schema;
   const known = withMetadata(checked);
   return {
-    structure: () => schema,
+    structure: () => checked,
     accept: (object, options) => {
       const unknown = prune(object, known);
       if (unknown.length > 0 && options.fieldValidation === 'Strict') throw unknownFieldsError(names.kind, names.version, unknown);
