@@ -1,3 +1,5 @@
+import ipaddr from 'ipaddr.js';
+import { familyOf, parseAddress } from './address.ts';
 import type { ObjectRef } from './jobs.ts';
 import type { Address } from './types.ts';
 
@@ -63,3 +65,21 @@ export interface IPGroupObject {
   readonly spec: unknown;
   readonly status: unknown;
 }
+
+/** The name of the object that reserves an address: the address itself, or all of an IPv6 address with `-` in place of `:`, which no name may have. */
+export const ipNameOf = (address: Address): string =>
+  familyOf(address) === 4
+    ? address
+    : ipaddr.IPv6.parse(address)
+        .parts.map((part) => part.toString(16).padStart(4, '0'))
+        .join('-');
+
+const CODED = /^[0-9a-f]{4}(-[0-9a-f]{4}){7}$/;
+
+/** The address that an object of this name reserves; null when the name is none that `ipNameOf` gives. */
+export const addressOfIP = (name: string): Address | null => parseAddress(CODED.test(name) ? name.replaceAll('-', ':') : name);
+
+/** Whether the Service holds the reserved address. One that names no uid was made before uids were noted: the name says it all. One that was
+ *  reserved for a VirtualIP is no Service's, even of the same name. */
+export const isOwnedBy = ({ owner, legacy }: ReservedIP, { namespace, name, uid }: ObjectRef): boolean =>
+  owner !== null && !legacy && owner.namespace === namespace && owner.name === name && (owner.uid === null || owner.uid === uid);

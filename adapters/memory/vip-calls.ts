@@ -1,0 +1,98 @@
+import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
+import type { Fence } from '../../actors/ports.ts';
+import type { Fault } from './faults.ts';
+import { durationOf } from './random.ts';
+import type { LoggedVipWrite, VipVerb, VipWorld } from './vip-world.ts';
+
+/** What a call finds: nothing to do, or what is to be done in one go. */
+export type Finding<T> = { readonly answer: T } | { readonly act: () => T };
+
+/** What became of a request that arrived. */
+type Arrival<T> = { readonly value: T } | { readonly error: unknown };
+
+/** How long the operator's client waits for an answer, ms. */
+const DEADLINE_MS = 15_000;
+
+const unreachable = (about: string, { kind }: Fault): Error => new Unreachable(`${about}: ${kind}`);
+
+const errorOf = (about: string, fault: Fault): Error =>
+  fault.kind === 'refuse' ? new ProviderError(fault.error, fault.message ?? `${about}: refused by plan`) : unreachable(about, fault);
+
+/** What is found by now is done. */
+const arrive = <T>(entry: LoggedVipWrite, find: () => Finding<T>): Arrival<T> => {
+  try {
+    const found = find();
+    entry.result = 'answer' in found ? 'unchanged' : 'done';
+    return { value: 'answer' in found ? found.answer : found.act() };
+  } catch (error) {
+    if (error instanceof ProviderError) entry.result = error.kind;
+    return { error };
+  }
+};
+
+const passed = async (fence: Fence, refused: () => void): Promise<void> => {
+  try {
+    await fence.read();
+    fence.assertFresh();
+  } catch (error) {
+    if (error instanceof Fenced) refused();
+    throw error;
+  }
+};
+
+/** The way of one process to the API server. What a call decides by and what it does are one: the real one's preconditions see to that. */
+export const vipCalls = (world: VipWorld) => {
+  const { clock, callMs = 0, random = Math.random } = world.options;
+  let dead = false;
+  const pause = (ms: number): Promise<void> => (ms > 0 ? new Promise((resolve) => void clock.after(ms, resolve)) : Promise.resolve());
+  const travel = async (): Promise<void> => {
+    await pause(durationOf(callMs, random));
+    await alive();
+  };
+  const alive = (): Promise<void> => (dead ? new Promise(() => undefined) : Promise.resolve());
+  const logged = (verb: VipVerb, about: string): LoggedVipWrite => {
+    const entry = { at: clock.monotonic(), verb, about, result: 'lost' };
+    world.writes.push(entry);
+    return entry;
+  };
+  /** A request that goes wrong: `late` is its effect, where that comes after all. */
+  const fail = async (entry: LoggedVipWrite, fault: Fault, late: () => void): Promise<never> => {
+    if (fault.kind === 'refuse') entry.result = fault.error;
+    if (fault.kind === 'loseReply') late();
+    if (fault.kind === 'hang' && fault.effectAfterMs !== undefined) clock.after(fault.effectAfterMs, late);
+    await pause(fault.kind === 'hang' ? DEADLINE_MS : durationOf(callMs, random));
+    await alive();
+    throw errorOf(`${entry.verb} ${entry.about}`, fault);
+  };
+  return {
+    /** A request without effect. */
+    read: async <T>(verb: VipVerb, about: string, find: () => T): Promise<T> => {
+      await travel();
+      const fault = world.faults.take(verb);
+      if (fault !== null) throw errorOf(`${verb} ${about}`, fault);
+      return find();
+    },
+    /** `find` is asked when the call reads, and again when the request that changes something arrives. */
+    write: async <T>(verb: VipVerb, about: string, fence: Fence, find: () => Finding<T>): Promise<T> => {
+      await travel();
+      const found = find();
+      const fault = world.faults.take(verb);
+      if ('answer' in found && fault === null) return found.answer;
+      await passed(fence, () => {
+        logged(verb, about).result = 'fenced';
+      });
+      const entry = logged(verb, about);
+      const take = (): Arrival<T> => arrive(entry, find);
+      if (fault !== null) return fail(entry, fault, take);
+      // What was sent arrives, whatever becomes of the process meanwhile.
+      await pause(durationOf(callMs, random));
+      const arrival = take();
+      await alive();
+      if ('error' in arrival) throw arrival.error;
+      return arrival.value;
+    },
+    end: () => {
+      dead = true;
+    },
+  };
+};

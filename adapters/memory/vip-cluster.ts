@@ -1,0 +1,103 @@
+import type { Json } from '../../actors/ports.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
+import { addressOfIP, type IPGroupObject, type ReservedIP, type VipService } from '../../machines/vip.ts';
+import type { Faults } from './faults.ts';
+import { type ProcessVips, processVips } from './vip-process.ts';
+import {
+  type LoggedVipWrite,
+  type MemoryVipOptions,
+  ORDINARY_SERVICE,
+  type ServiceWish,
+  type StoredService,
+  serviceKey,
+  type VipVerb,
+  vipWorld,
+} from './vip-world.ts';
+
+/** Services, IPGroups and IPs in memory, for virtual clocks: what the API server would do to them, and no more. */
+export interface MemoryVipCluster {
+  /** The cluster as one process sees and writes it. */
+  process(): ProcessVips;
+  /** Creates or changes a Service. */
+  setService(service: ServiceWish & { readonly namespace?: string; readonly name: string }): ObjectRef;
+  /** Somebody else writes the ingress of a Service: `ip` null for an entry with a hostname. */
+  setIngress(ref: ObjectRef, ingress: VipService['ingress']): void;
+  /** Somebody else puts these finalizers in the place of all, ours too. */
+  setFinalizers(ref: ObjectRef, finalizers: readonly string[]): void;
+  /** Asks for the deletion: the Service goes once it bears no finalizer. */
+  deleteService(ref: ObjectRef): void;
+  service(namespace: string, name: string): StoredService | null;
+  services(): readonly StoredService[];
+  setGroup(name: string, spec: Json): ObjectRef;
+  removeGroup(name: string): void;
+  groups(): readonly IPGroupObject[];
+  /** An administrator makes an IP, or puts another in its place. @throws Error for a name that is no address's */
+  setIP(ip: { readonly name: string } & Partial<Pick<ReservedIP, 'owner' | 'group' | 'legacy'>>): ReservedIP;
+  removeIP(name: string): void;
+  ips(): readonly ReservedIP[];
+  /** The definitions are installed: from now on groups and IPs are served, and everything is told. */
+  install(): void;
+  readonly faults: Faults<VipVerb>;
+  /** All calls that were to change something, oldest first. */
+  readonly writes: readonly LoggedVipWrite[];
+}
+
+export const memoryVipCluster = (options: MemoryVipOptions): MemoryVipCluster => {
+  const world = vipWorld(options);
+  const { services, groups, ips, tellAll } = world;
+  /** The Service of this very object; one that was deleted and made again is another. */
+  const change = (ref: ObjectRef, changed: (service: StoredService) => StoredService, subresource?: 'status'): void => {
+    const service = services.get(serviceKey(ref));
+    if (service?.ref.uid === ref.uid) world.putService(changed(service), subresource);
+  };
+  const sorted = <T>(stored: ReadonlyMap<string, T>): readonly T[] => [...stored.keys()].sort().flatMap((key) => stored.get(key) ?? []);
+  const requireServed = (): void => {
+    if (!world.served) throw new Error('the definitions are not installed');
+  };
+  return {
+    process: () => processVips(world),
+    setService: ({ namespace = 'default', name, ...wish }) => {
+      const before = services.get(serviceKey({ namespace, name }));
+      const ref = before?.ref ?? { kind: 'Service', namespace, name, uid: world.uid() };
+      const fresh = { ...ORDINARY_SERVICE, ref, createdAt: options.clock.now(), deleting: false, finalizers: [], ingress: [] };
+      world.putService({ ...(before ?? fresh), ...wish });
+      return ref;
+    },
+    setIngress: (ref, ingress) => change(ref, (service) => ({ ...service, ingress }), 'status'),
+    setFinalizers: (ref, finalizers) => change(ref, (service) => ({ ...service, finalizers })),
+    deleteService: (ref) => change(ref, (service) => ({ ...service, deleting: true })),
+    service: (namespace, name) => services.get(serviceKey({ namespace, name })) ?? null,
+    services: () => sorted(services),
+    setGroup: (name, spec) => {
+      requireServed();
+      const before = groups.get(name);
+      const ref = before?.ref ?? { kind: 'IPGroup', namespace: '', name, uid: world.uid() };
+      const group = { ref, generation: (before?.generation ?? 0) + 1, deleting: false, spec, status: before?.status ?? null };
+      groups.set(name, group);
+      tellAll((listener) => listener.groupObserved(group));
+      return ref;
+    },
+    removeGroup: (name) => {
+      const group = groups.get(name);
+      if (groups.delete(name) && group !== undefined) tellAll((listener) => listener.groupGone(group.ref));
+    },
+    groups: () => sorted(groups),
+    setIP: ({ name, owner = null, group = null, legacy = false }) => {
+      requireServed();
+      const address: Address | null = addressOfIP(name);
+      if (address === null) throw new Error(`${name} is the name of no address`);
+      const ip: ReservedIP = { name, uid: world.uid(), address, owner, group, legacy };
+      world.putIP(ip);
+      return ip;
+    },
+    removeIP: (name) => world.dropIP(name),
+    ips: () => sorted(ips),
+    install: () => {
+      world.served = true;
+      for (const watch of world.watches) watch.tellAll();
+    },
+    faults: world.faults,
+    writes: world.writes,
+  };
+};

@@ -1,0 +1,103 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ProviderError } from '../../actors/errors.ts';
+import type { VipSource, VipWriter } from '../../actors/ports/vip.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import { ipNameOf, isOwnedBy, type ReservedIP, VIP_FINALIZER } from '../../machines/vip.ts';
+import { vipCalls } from './vip-calls.ts';
+import { vipWatch } from './vip-watch.ts';
+import { type StoredService, serviceKey, type VipWorld } from './vip-world.ts';
+
+/** The cluster as one process sees and writes it. */
+export interface ProcessVips extends VipSource, VipWriter {
+  /** Its watches stop telling: what happens is told after `resumeWatches`, each change in its turn. */
+  holdWatches(): void;
+  resumeWatches(): void;
+  /** The process dies: it is told nothing more, and its calls settle no more; what was sent arrives. */
+  end(): void;
+}
+
+const sameIP = (one: ReservedIP, other: ReservedIP): boolean =>
+  one.uid === other.uid && one.legacy === other.legacy && isDeepStrictEqual(one.owner, other.owner);
+
+export const processVips = (world: VipWorld): ProcessVips => {
+  const watch = vipWatch(world);
+  const calls = vipCalls(world);
+  const find = (ref: ObjectRef): StoredService | null => {
+    const service = world.services.get(serviceKey(ref));
+    return service?.ref.uid === ref.uid ? service : null;
+  };
+  const required = (ref: ObjectRef): StoredService => {
+    const service = find(ref);
+    if (service === null) throw new ProviderError('NotFound', `Service ${serviceKey(ref)} is gone`);
+    return service;
+  };
+  const change = (service: StoredService, changed: Partial<StoredService>, subresource?: 'status') => ({
+    act: () => world.putService({ ...service, ...changed }, subresource),
+  });
+  return {
+    start: watch.open,
+    resync: watch.tellAll,
+    close: async () => watch.close(),
+    holdWatches: watch.hold,
+    resumeWatches: watch.resume,
+    end: () => {
+      watch.close();
+      calls.end();
+    },
+    guard: (ref, fence) =>
+      calls.write('guard', serviceKey(ref), fence, () => {
+        const service = required(ref);
+        if (service.finalizers.includes(VIP_FINALIZER)) return { answer: undefined };
+        if (service.deleting) throw new ProviderError('Conflict', `Service ${serviceKey(ref)} is being deleted`);
+        return change(service, { finalizers: [...service.finalizers, VIP_FINALIZER] });
+      }),
+    reserve: (address, group, ref, fence) =>
+      calls.write('reserve', `${address} for ${serviceKey(ref)}`, fence, () => {
+        if (!world.served) throw new ProviderError('Unavailable', 'IPs are not served');
+        const name = ipNameOf(address);
+        const present = world.ips.get(name);
+        if (present !== undefined && isOwnedBy(present, ref)) return { answer: present };
+        if (present !== undefined) throw new ProviderError('Conflict', `IP ${name} is not of Service ${serviceKey(ref)}`);
+        const { namespace, name: service, uid } = ref;
+        return {
+          act: () => {
+            const ip = { name, uid: world.uid(), address, owner: { namespace, name: service, uid }, group, legacy: false };
+            world.putIP(ip);
+            return ip;
+          },
+        };
+      }),
+    publish: (ref, address, fence) =>
+      calls.write('publish', `${address ?? 'none'} for ${serviceKey(ref)}`, fence, () => {
+        const service = required(ref);
+        const ingress = address === null ? [] : [{ ip: address }];
+        if (isDeepStrictEqual(service.ingress, ingress)) return { answer: false };
+        if (address !== null && service.type !== 'LoadBalancer')
+          throw new ProviderError('Conflict', `Service ${serviceKey(ref)} is of type ${service.type}`);
+        const { act } = change(service, { ingress }, 'status');
+        return {
+          act: () => {
+            act();
+            return true;
+          },
+        };
+      }),
+    free: (ip, fence) =>
+      calls.write('free', ip.name, fence, () => {
+        const present = world.ips.get(ip.name);
+        if (ip.owner === null || present === undefined || !sameIP(present, ip)) return { answer: undefined };
+        return { act: () => world.dropIP(ip.name) };
+      }),
+    unguard: (ref, fence) =>
+      calls.write('unguard', serviceKey(ref), fence, () => {
+        const service = find(ref);
+        if (!service?.finalizers.includes(VIP_FINALIZER)) return { answer: undefined };
+        return change(service, { finalizers: service.finalizers.filter((each) => each !== VIP_FINALIZER) });
+      }),
+    look: (place) =>
+      calls.read('look', serviceKey(place), () => {
+        const service = world.services.get(serviceKey(place));
+        return service === undefined ? null : world.view(service);
+      }),
+  };
+};

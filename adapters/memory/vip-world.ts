@@ -1,0 +1,167 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { VipListener, VipWriter } from '../../actors/ports/vip.ts';
+import type { Clock } from '../../actors/ports.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import { type IPGroupObject, type ReservedIP, VIP_FINALIZER, type VipService } from '../../machines/vip.ts';
+import { type Faults, faultPlan } from './faults.ts';
+import type { Duration } from './random.ts';
+
+/** The calls of a `VipWriter` by name. */
+export type VipVerb = keyof VipWriter;
+
+/** One call that was to change something, in the order in which they were sent. */
+export interface LoggedVipWrite {
+  /** Monotonic ms at which it was sent, or refused to be sent. */
+  readonly at: number;
+  readonly verb: VipVerb;
+  readonly about: string;
+  /** `done`, `unchanged` when somebody else had changed the same meanwhile, `fenced`, the kind of the error, or `lost` for one without an answer. */
+  result: string;
+}
+
+/** What a Service asks for; what is left out stays as it was, or is as in an ordinary Service of type LoadBalancer. */
+export interface ServiceWish {
+  readonly type?: string;
+  readonly loadBalancerClass?: string | null;
+  readonly loadBalancerIP?: string;
+  readonly requestedIP?: string | null;
+  readonly pinnedGroup?: string | null;
+  readonly family?: 4 | 6 | null;
+}
+
+/** A Service as it is stored. */
+export interface StoredService extends Required<ServiceWish> {
+  readonly ref: ObjectRef;
+  readonly createdAt: number;
+  readonly deleting: boolean;
+  readonly finalizers: readonly string[];
+  readonly ingress: VipService['ingress'];
+}
+
+export interface MemoryVipOptions {
+  readonly clock: Clock;
+  /** Whether every write of a Service that is not of type LoadBalancer empties its ingress, as with newer servers. Default true. */
+  readonly wipesIngress?: boolean;
+  /** The class that is served besides none; null, the default, for no other. */
+  readonly loadBalancerClass?: string | null;
+  /** How long a request takes, there and back; default 0: no time, but other things may come in between. */
+  readonly callMs?: Duration;
+  /** How late watches tell of a change, each in its turn; default 0. */
+  readonly watchMs?: Duration;
+  /** Whether the definitions are installed from the start. Default true. */
+  readonly served?: boolean;
+  readonly random?: () => number;
+}
+
+/** The watches of one process. */
+export interface Watching {
+  /** It hears of a change, in its own time. */
+  hear(tell: (listener: VipListener) => void): void;
+  /** It is told everything as of now. */
+  tellAll(): void;
+}
+
+/** What the processes share. */
+export interface VipWorld {
+  readonly options: MemoryVipOptions;
+  readonly services: Map<string, StoredService>;
+  readonly groups: Map<string, IPGroupObject>;
+  readonly ips: Map<string, ReservedIP>;
+  readonly faults: Faults<VipVerb>;
+  readonly writes: LoggedVipWrite[];
+  readonly watches: Set<Watching>;
+  /** Whether the definitions are installed. */
+  served: boolean;
+  /** Something is told to every process. */
+  tellAll(tell: (listener: VipListener) => void): void;
+  /** A new uid. */
+  uid(): string;
+  view(service: StoredService): VipService;
+  /** Stores a Service as the API server would, and tells of it; through `/status` only the ingress changes. */
+  putService(service: StoredService, subresource?: 'status'): void;
+  putIP(ip: ReservedIP): void;
+  dropIP(name: string): void;
+}
+
+export const serviceKey = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string => `${namespace}/${name}`;
+
+/** Services that nobody here has to do with are not told of. */
+export const isRelevant = ({ wanting, guarded }: VipService): boolean => wanting || guarded;
+
+const LOAD_BALANCER = 'LoadBalancer';
+
+export const ORDINARY_SERVICE: Required<ServiceWish> = {
+  type: LOAD_BALANCER,
+  loadBalancerClass: null,
+  loadBalancerIP: '',
+  requestedIP: null,
+  pinnedGroup: null,
+  family: 4,
+};
+
+export const vipWorld = (options: MemoryVipOptions): VipWorld => {
+  const { wipesIngress = true, loadBalancerClass: served = null } = options;
+  let created = 0;
+  const tellAll = (tell: (listener: VipListener) => void): void => {
+    if (world.served) for (const watch of world.watches) watch.hear(tell);
+  };
+  const tellService = (before: VipService | null, after: VipService | null): void => {
+    if (isDeepStrictEqual(before, after)) return;
+    if (after !== null && isRelevant(after)) tellAll((listener) => listener.serviceObserved(after));
+    else if (before !== null && isRelevant(before)) tellAll((listener) => listener.serviceGone(before.ref));
+  };
+  const world: VipWorld = {
+    options,
+    services: new Map(),
+    groups: new Map(),
+    ips: new Map(),
+    faults: faultPlan<VipVerb>(),
+    writes: [],
+    watches: new Set(),
+    served: options.served ?? true,
+    tellAll,
+    uid: () => {
+      created += 1;
+      return `uid-${created}`;
+    },
+    view: ({ ref, createdAt, deleting, finalizers, ingress, type, loadBalancerClass, ...asked }) => ({
+      ref,
+      createdAt,
+      wanting: type === LOAD_BALANCER && (loadBalancerClass === null || loadBalancerClass === served),
+      deleting,
+      guarded: finalizers.includes(VIP_FINALIZER),
+      ingress,
+      loadBalancerIP: asked.loadBalancerIP,
+      requestedIP: asked.requestedIP,
+      pinnedGroup: asked.pinnedGroup,
+      family: asked.family,
+    }),
+    putService: (service, subresource) => {
+      const key = serviceKey(service.ref);
+      const old = world.services.get(key);
+      const before = old === undefined ? null : world.view(old);
+      const isWiped = subresource === undefined && wipesIngress && service.type !== LOAD_BALANCER;
+      const next = isWiped ? { ...service, ingress: [] } : service;
+      if (next.deleting && next.finalizers.length === 0) {
+        world.services.delete(key);
+        tellService(before, null);
+        return;
+      }
+      world.services.set(key, next);
+      tellService(before, world.view(next));
+    },
+    putIP: (ip) => {
+      const before = world.ips.get(ip.name);
+      world.ips.set(ip.name, ip);
+      if (before !== undefined && before.uid !== ip.uid) tellAll((listener) => listener.ipGone(before));
+      if (!isDeepStrictEqual(before, ip)) tellAll((listener) => listener.ipObserved(ip));
+    },
+    dropIP: (name) => {
+      const before = world.ips.get(name);
+      if (before === undefined) return;
+      world.ips.delete(name);
+      tellAll((listener) => listener.ipGone(before));
+    },
+  };
+  return world;
+};
