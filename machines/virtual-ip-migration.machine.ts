@@ -1,0 +1,262 @@
+import { fromPromise, type PromiseActorLogic, setup } from 'xstate';
+import type { Decision } from './events.ts';
+import type { AnyVirtualIPEvent, VirtualIPContext, VirtualIPInput, VirtualIPSettings } from './virtual-ip-migration.ts';
+import * as vip from './virtual-ip-migration.ts';
+import type { MigrationJobInput, MigrationJobName, MigrationJobOutput } from './virtual-ip-migration-jobs.ts';
+
+const durable = <N extends MigrationJobName>(name: N): PromiseActorLogic<MigrationJobOutput<N>, MigrationJobInput<N>> =>
+  fromPromise<MigrationJobOutput<N>, MigrationJobInput<N>>(() =>
+    Promise.reject(new Error(`${name} is a durable job: the runtime runs it, XState must not`)),
+  );
+
+/** One VirtualIP: keeps its copy of the Service like the Service, and hands its address over to the Service when its user asks for that. One job at a
+ *  time; one that runs is waited for, also when the VirtualIP is deleted meanwhile. The copy goes last: it serves until the Service does. */
+export const virtualIPMachine = (settings: VirtualIPSettings) => {
+  const base = setup({
+    types: {} as { context: VirtualIPContext; events: AnyVirtualIPEvent; input: VirtualIPInput },
+    actors: {
+      reserveVirtualIP: durable('reserveVirtualIP'),
+      exposeService: durable('exposeService'),
+      claimService: durable('claimService'),
+      reassociateIP: durable('reassociateIP'),
+      handOverIP: durable('handOverIP'),
+      convertService: durable('convertService'),
+      assignIngress: durable('assignIngress'),
+      removeClone: durable('removeClone'),
+      releaseVirtualIP: durable('releaseVirtualIP'),
+    },
+    delays: { coolOff: ({ context }) => vip.coolOffMs(settings)(context), recheck: vip.RECHECK_MS },
+  });
+  const decide = (decision: (context: VirtualIPContext, event: AnyVirtualIPEvent) => Decision<VirtualIPContext>) =>
+    base.enqueueActions(({ context, event, enqueue }) => enqueue.assign(decision(context, event).context));
+  const asks =
+    (claim: (context: VirtualIPContext, event: AnyVirtualIPEvent) => boolean) =>
+    ({ context, event }: { context: VirtualIPContext; event: AnyVirtualIPEvent }) =>
+      claim(context, event);
+
+  return base
+    .extend({
+      actions: {
+        begin: decide(vip.begin),
+        note: decide(vip.note),
+        noteReserved: decide(vip.noteReserved),
+        expose: decide(vip.expose),
+        noteExposed: decide(vip.noteExposed),
+        prepare: decide(vip.prepare),
+        withdraw: decide(vip.withdraw),
+        block: decide(vip.block),
+        reassociate: decide(vip.reassociate),
+        cleanUp: decide(vip.cleanUp),
+        convert: decide(vip.convert),
+        assignIngress: decide(vip.assign),
+        finish: decide(vip.finish),
+        beginRelease: decide(vip.beginRelease),
+        fail: decide(vip.fail),
+      },
+      guards: {
+        isUnknown: asks(vip.isUnknown),
+        isDeleting: asks(vip.isDeleting),
+        mustRelease: asks(vip.mustRelease),
+        isAsked: asks(vip.isAsked),
+        isClaimed: asks(vip.isClaimed),
+        isWithdrawn: asks(vip.isWithdrawn),
+        exposesOther: asks(vip.exposesOther),
+        isDrifted: asks(vip.isDrifted),
+        seesChange: asks(vip.seesChange),
+        isUnreserved: asks(vip.isIn('reserving')),
+        isUnexposed: asks(vip.isIn('exposing')),
+        isValid: asks(vip.isIn('valid')),
+        isPreparing: asks(vip.isIn('preparing')),
+        isReassociating: asks(vip.isIn('reassociating')),
+        isCleaningUp: asks(vip.isIn('cleaningUp')),
+        isConverting: asks(vip.isIn('converting')),
+        isAssigning: asks(vip.isIn('assigning')),
+      },
+    })
+    .createMachine({
+      id: 'vvip',
+      context: ({ input }) => vip.virtualIPContext(input),
+      initial: 'Priming',
+      on: { VIRTUAL_IP_OBSERVED: { actions: 'note' } },
+      states: {
+        Priming: {
+          description: 'Was not seen yet: where it stands follows from the first look.',
+          on: {
+            VIRTUAL_IP_OBSERVED: [
+              { guard: 'isUnknown', target: 'Gone' },
+              { target: 'Resuming', actions: 'begin' },
+            ],
+          },
+        },
+        Resuming: {
+          description: 'Goes on with the stage that it is in.',
+          always: [
+            { guard: 'isDeleting', target: 'Releasing' },
+            { guard: 'isUnreserved', target: 'Reserving' },
+            { guard: 'isUnexposed', target: 'Exposing' },
+            { guard: 'isValid', target: 'Valid' },
+            { guard: 'isPreparing', target: 'Preparing' },
+            { guard: 'isReassociating', target: 'Reassociating' },
+            { guard: 'isCleaningUp', target: 'CleaningUp' },
+            { guard: 'isConverting', target: 'Converting' },
+            { guard: 'isAssigning', target: 'Assigning' },
+            { target: 'Migrated' },
+          ],
+        },
+        Reserving: {
+          description: 'Takes an address: the one that it asks for, or the lowest that is free.',
+          invoke: {
+            src: 'reserveVirtualIP',
+            id: 'reserve',
+            input: ({ context }) => vip.reserveInput(context),
+            onDone: { target: 'Resuming', actions: 'noteReserved' },
+            onError: { target: 'CoolOff', actions: 'fail' },
+          },
+          on: { RESUME: { target: 'Reserving', reenter: true } },
+        },
+        Exposing: {
+          description: 'Makes a copy of the Service that has the address among its external ones.',
+          invoke: {
+            src: 'exposeService',
+            id: 'expose',
+            input: ({ context }) => vip.exposeInput(context),
+            onDone: { target: 'Resuming', actions: 'noteExposed' },
+            onError: { target: 'CoolOff', actions: 'fail' },
+          },
+          on: { RESUME: { target: 'Exposing', reenter: true } },
+        },
+        Valid: {
+          description: 'Serves. The copy follows the Service.',
+          always: [
+            { guard: 'isDeleting', target: 'Releasing' },
+            { guard: 'isAsked', target: 'Preparing', actions: 'prepare' },
+            { guard: 'exposesOther', target: 'Exposing', actions: 'expose' },
+            { guard: 'isDrifted', target: 'Syncing' },
+          ],
+        },
+        Syncing: {
+          description: 'Makes the copy like the Service again.',
+          invoke: {
+            src: 'exposeService',
+            id: 'expose',
+            input: ({ context }) => vip.exposeInput(context),
+            onDone: { target: 'Resuming', actions: 'noteExposed' },
+            onError: { target: 'CoolOff', actions: 'fail' },
+          },
+          on: { RESUME: { target: 'Syncing', reenter: true } },
+        },
+        Preparing: {
+          description:
+            'Claims the Service, so that no other VirtualIP is migrated to it. Until then the user may take the annotation off again.',
+          invoke: {
+            src: 'claimService',
+            id: 'claim',
+            input: ({ context }) => vip.migratedInput(context),
+            onDone: [
+              { guard: 'isClaimed', target: 'Resuming', actions: 'reassociate' },
+              { guard: 'isWithdrawn', target: 'Resuming', actions: 'withdraw' },
+              { target: 'Blocked', actions: 'block' },
+            ],
+            onError: { target: 'CoolOff', actions: 'fail' },
+          },
+          on: { RESUME: { target: 'Preparing', reenter: true } },
+        },
+        Blocked: {
+          description: 'The Service has an address of its own, or another VirtualIP is being migrated to it. The copy serves on.',
+          always: [
+            { guard: 'isDeleting', target: 'Releasing' },
+            { guard: 'isValid', target: 'Valid' },
+            { guard: 'isDrifted', target: 'Syncing' },
+          ],
+          after: { recheck: 'Preparing' },
+          on: {
+            VIRTUAL_IP_OBSERVED: [{ guard: 'seesChange', target: 'Resuming', actions: 'note' }, { actions: 'note' }],
+            RESUME: { target: 'Blocked', reenter: true },
+          },
+        },
+        Reassociating: {
+          description:
+            'The IP becomes the Service’s, and of the IPGroup whose segment has the address. From here on the migration goes to its end.',
+          invoke: {
+            src: 'reassociateIP',
+            id: 'reassociate',
+            input: ({ context }) => vip.migratedInput(context),
+            onDone: { target: 'Resuming', actions: 'cleanUp' },
+            onError: { target: 'CoolOff', actions: 'fail' },
+          },
+          on: { RESUME: { target: 'Reassociating', reenter: true } },
+        },
+        CleaningUp: {
+          description: 'The VirtualIP lets go of the IP: it may be deleted now and the Service keeps the address.',
+          invoke: {
+            src: 'handOverIP',
+            id: 'handOver',
+            input: ({ context }) => vip.migratedInput(context),
+            onDone: { target: 'Resuming', actions: 'convert' },
+            onError: { target: 'CoolOff', actions: 'fail' },
+          },
+          on: { RESUME: { target: 'CleaningUp', reenter: true } },
+        },
+        Converting: {
+          description:
+            'The Service becomes one of type LoadBalancer that asks for this address, in one write: no other is ever allocated to it.',
+          invoke: {
+            src: 'convertService',
+            id: 'convert',
+            input: ({ context }) => vip.migratedInput(context),
+            onDone: { target: 'Resuming', actions: 'assignIngress' },
+            onError: { target: 'CoolOff', actions: 'fail' },
+          },
+          on: { RESUME: { target: 'Converting', reenter: true } },
+        },
+        Assigning: {
+          description: 'The Service gets the address as its ingress, beside the copy, which serves it still.',
+          invoke: {
+            src: 'assignIngress',
+            id: 'assign',
+            input: ({ context }) => vip.assignInput(context),
+            onDone: [{ guard: 'isDeleting', target: 'Releasing' }, { target: 'Removing' }],
+            onError: { target: 'CoolOff', actions: 'fail' },
+          },
+          on: { RESUME: { target: 'Assigning', reenter: true } },
+        },
+        Removing: {
+          description: 'Deletes the copy, if the Service has its ingress at that moment.',
+          invoke: {
+            src: 'removeClone',
+            id: 'remove',
+            input: ({ context }) => vip.removeInput(context),
+            onDone: { target: 'Resuming', actions: 'finish' },
+            onError: { target: 'CoolOff', actions: 'fail' },
+          },
+          on: { RESUME: { target: 'Removing', reenter: true } },
+        },
+        Migrated: {
+          description: 'The address is the Service’s. Its user may delete it.',
+          always: { guard: 'isDeleting', target: 'Releasing' },
+        },
+        CoolOff: {
+          description: 'Waits after an error and tries the same stage again; sooner when something that bears on it has changed.',
+          always: { guard: 'mustRelease', target: 'Releasing' },
+          after: { coolOff: 'Resuming' },
+          on: {
+            VIRTUAL_IP_OBSERVED: [{ guard: 'seesChange', target: 'Resuming', actions: 'note' }, { actions: 'note' }],
+            RESUME: { target: 'CoolOff', reenter: true },
+          },
+        },
+        Releasing: {
+          description: 'Removes what it leaves: its copy, and its IP unless that is the Service’s by now.',
+          entry: 'beginRelease',
+          invoke: {
+            src: 'releaseVirtualIP',
+            id: 'release',
+            input: ({ context }) => vip.releaseInput(context),
+            onDone: 'Gone',
+            onError: { target: 'CoolOff', actions: 'fail' },
+          },
+          on: { RESUME: { target: 'Releasing', reenter: true } },
+        },
+        Gone: { type: 'final', description: 'Nothing of it is left; its record goes.' },
+      },
+    });
+};

@@ -1,0 +1,75 @@
+import type { VirtualIPStatus } from './virtual-ip.ts';
+import type { Blocked, VirtualIPContext } from './virtual-ip-migration.ts';
+import { isMigrating, STATES, type Stage } from './virtual-ip-stage.ts';
+
+const LOAD_BALANCER = 'service is already of type LoadBalancer, change service type to proceed with migration';
+
+/** Why the migration does not begin, for people. */
+const blockedMessage = (blocked: Blocked): string =>
+  blocked.kind === 'loadBalancer' ? LOAD_BALANCER : `VirtualIP ${blocked.name} is being migrated to the service`;
+
+const MESSAGES: Readonly<Record<Stage, string>> = {
+  reserving: 'creating IP object for the service',
+  exposing: 'exposing service with an external IP',
+  valid: 'successfully allocated an IP address',
+  preparing: 'VirtualIP is being migrated',
+  reassociating: 'VirtualIP is being migrated',
+  cleaningUp: 'VirtualIP is being migrated',
+  converting: 'VirtualIP is being migrated',
+  assigning: 'VirtualIP is being migrated',
+  migrated: 'VirtualIP has been migrated',
+};
+
+/** `status` of the VirtualIP. An error shows as `Error` while it serves as ever, and beside the stage in a migration: what is shown there is tried again. */
+export function virtualIPStatus({
+  stage,
+  address,
+  service,
+  clone,
+  gsm,
+  keepalivedGroup,
+  blocked,
+  failure,
+}: VirtualIPContext): VirtualIPStatus {
+  const isError = failure !== null && !isMigrating(stage) && stage !== 'migrated';
+  const message = blocked === null ? MESSAGES[stage] : blockedMessage(blocked);
+  // Nothing is cloned before a Service is exposed.
+  const clonedService = service === '' || stage === 'migrated' ? '' : clone;
+  return {
+    state: isError ? 'Error' : STATES[stage],
+    message: failure?.message ?? message,
+    ip: address,
+    service,
+    keepalivedGroup,
+    gsm,
+    clonedService,
+  };
+}
+
+/** What people hear of a VirtualIP. */
+export interface VirtualIPEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: 'MigrationStage' | 'MigrationBlocked' | 'Migrated';
+  readonly action: 'Migrate';
+  readonly message: string;
+}
+
+/** Of one turn: each stage, what hinders it when that is new, and the end. After a load the same stage is not told again. */
+export function virtualIPEvents(before: VirtualIPContext | null, after: VirtualIPContext): readonly VirtualIPEvent[] {
+  const was = before?.ref ? before : null;
+  const isNewStage = was !== null && was.stage !== after.stage;
+  const told: VirtualIPEvent[] = [];
+  if (isNewStage && isMigrating(after.stage))
+    told.push({ type: 'Normal', reason: 'MigrationStage', action: 'Migrate', message: STATES[after.stage] });
+  if (isNewStage && after.stage === 'migrated')
+    told.push({ type: 'Normal', reason: 'Migrated', action: 'Migrate', message: MESSAGES.migrated });
+  const hindrance = hindranceOf(after);
+  if (hindrance !== null && hindrance !== (was && hindranceOf(was)))
+    told.push({ type: 'Warning', reason: 'MigrationBlocked', action: 'Migrate', message: hindrance });
+  return told;
+}
+
+function hindranceOf({ stage, blocked, failure }: VirtualIPContext): string | null {
+  if (!isMigrating(stage)) return null;
+  return blocked ? blockedMessage(blocked) : (failure?.message ?? null);
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts';
+import type { VirtualIPContext } from '../../machines/virtual-ip-migration.ts';
+import { frozen } from './builders.ts';
+import { comers, placesOf, restingStates, restsIn, told } from './explore.ts';
+import { brokenByVirtualIP, VIRTUAL_IP_RULES } from './virtual-ip-invariants.ts';
+import * as words from './virtual-ip-vocabulary.ts';
+
+const { chart } = words;
+const events = frozen(words.EVENTS);
+const exploration = { chart, input: frozen(words.INPUT), events, telling: words.telling };
+const places = placesOf(exploration);
+
+test('every state is reached', () => {
+  const reached = new Set(places.flatMap(({ end }) => restsIn(chart, end.snapshot.value)));
+  expect([...reached].sort()).toEqual(restingStates(chart));
+  expect(places.length).toBeGreaterThan(200);
+});
+
+describe('in every state, whatever comes next,', () => {
+  const breaks = new Map<string, string>();
+  let tried = 0;
+  for (const place of places) {
+    for (const heard of comers(exploration, place)) {
+      const edge = { before: place.end, event: heard, after: step(chart, place.end.snapshot, heard) };
+      tried += 1;
+      for (const rule of brokenByVirtualIP(edge)) if (!breaks.has(rule)) breaks.set(rule, `\n  ${told([...place.path, heard])}\n`);
+    }
+  }
+
+  test('enough comes', () => expect(tried).toBeGreaterThan(2000));
+
+  test.each(Object.keys(VIRTUAL_IP_RULES))('%s', (rule) => expect(breaks.get(rule) ?? 'holds').toBe('holds'));
+});
+
+describe('in every state', () => {
+  const samples = [...new Map(places.map((place) => [JSON.stringify(place.end.snapshot.value), place])).values()];
+
+  test('any event, waited for or not, is heard or passed over, and changes nothing that it was given', () => {
+    expect(samples.length).toBeGreaterThan(14);
+    for (const { end } of samples) {
+      for (const heard of events) {
+        const snapshot = frozen(structuredClone(end.snapshot));
+        const after = step(chart, snapshot, heard);
+        expect(step(chart, snapshot, heard)).toEqual(after);
+        expect(JSON.parse(JSON.stringify(after.snapshot))).toStrictEqual(after.snapshot);
+      }
+    }
+  });
+
+  const OUTCOMES: Readonly<Record<string, MachineEvent>> = {
+    reserve: words.reserved,
+    expose: words.exposed,
+    claim: words.claimed,
+    reassociate: words.reassociated,
+    handOver: words.handedOver,
+    convert: words.converted,
+    assign: words.assigned,
+    remove: words.removed,
+    release: words.released,
+  };
+  /** Every job does what it is asked for, and every wait ends. */
+  const settled = (from: Step, turns = 16): Step => {
+    let now = from;
+    for (let turn = 0; turn < turns && !now.done; turn += 1) {
+      const [job] = [...now.invoking];
+      const waits: Readonly<Record<string, MachineEvent>> = { CoolOff: words.rested, Blocked: words.rechecked };
+      const heard = job === undefined ? waits[String(now.snapshot.value)] : OUTCOMES[job];
+      if (heard) now = step(chart, now.snapshot, heard);
+    }
+    return now;
+  };
+
+  test('one that is asked to be migrated ends up so once jobs succeed', () => {
+    for (const { end, path } of places.filter(({ end }) => !end.done)) {
+      const { deleting, ref } = end.snapshot.context as VirtualIPContext;
+      if (deleting || end.invoking.has('release') || ref?.uid !== words.vip().ref.uid) continue;
+      const { snapshot } = settled(step(chart, settled(end).snapshot, words.asked));
+      if (snapshot.value !== 'Migrated') expect.fail(`${String(snapshot.value)} after ${told(path)}`);
+    }
+  });
+
+  test('one that is deleted is gone once jobs succeed', () => {
+    for (const { end, path } of places.filter(({ end }) => !end.done)) {
+      if ((end.snapshot.context as VirtualIPContext).ref === null) continue;
+      const after = settled(step(chart, end.snapshot, words.deleted));
+      if (!after.done) expect.fail(`${String(after.snapshot.value)} after ${told(path)}`);
+    }
+  });
+});
+
+test('a VirtualIP that is gone before it was seen leaves nothing to be done', () => {
+  const after = step(chart, begin(chart, words.INPUT).snapshot, words.gone);
+  expect(after.done).toBe(true);
+  expect(after.starts).toEqual([]);
+});
