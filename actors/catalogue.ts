@@ -10,10 +10,12 @@ import { addressClaim, claimedByPool, type PoolContext } from '../machines/pool.
 import { cloudOf } from '../machines/provider-key.ts';
 import { verificationMachine } from '../machines/verification.machine.ts';
 import type { VerificationSettings } from '../machines/verification.ts';
+import { vipServiceMachine } from '../machines/vip-service.machine.ts';
+import type { VipSettings } from '../machines/vip-service.ts';
 import type { Chart, Charts } from './charts.ts';
 
 /** Every chart that the runtime can run, under the figures of this process. */
-export function charts(settings: AddressSettings & VerificationSettings, limitOf: (provider: string) => number): Charts {
+export function charts(settings: AddressSettings & VerificationSettings & VipSettings, limitOf: (provider: string) => number): Charts {
   const job: Chart['job'] = (name: JobName, input: never) => describe(name, input);
   const none = () => ({ provider: '', nodes: [], limit: 1 });
   const pool: Chart = {
@@ -62,7 +64,14 @@ export function charts(settings: AddressSettings & VerificationSettings, limitOf
     claims: none,
     job,
   };
-  return { pool, ip, firewall, verification, 'dns-zone': zone, 'dns-record-set': recordSet };
+  const vipService: Chart = {
+    name: 'vip-service',
+    version: 1,
+    machine: vipServiceMachine(settings) as unknown as AnyStateMachine,
+    claims: none,
+    job,
+  };
+  return { pool, ip, firewall, verification, 'dns-zone': zone, 'dns-record-set': recordSet, 'vip-service': vipService };
 }
 
 const FAILOVER = 1;
@@ -113,10 +122,23 @@ function describe(name: JobName, input: unknown): Described {
       const { zone, sets } = input as JobInput<'ensureRecords'>;
       return on(`ensure ${sets.length} record ${sets.length === 1 ? 'set' : 'sets'} of ${zone}`, USUAL);
     }
+    case 'reserveVip':
+      return on(`reserve ${(input as JobInput<'reserveVip'>).address} for ${serviceOf(input as JobInput<'reserveVip'>)}`, FAILOVER);
+    case 'publishVip':
+      return on(`publish ${(input as JobInput<'publishVip'>).address} in ${serviceOf(input as JobInput<'publishVip'>)}`, FAILOVER);
+    case 'freeVips':
+      return on(`free what ${serviceOf(input as JobInput<'freeVips'>)} had before`, USUAL);
+    case 'releaseVip':
+      return on(`release what ${serviceOf(input as JobInput<'releaseVip'>)} has`, USUAL);
+    case 'lookVip':
+      return on(`look for ${serviceOf(input as JobInput<'lookVip'>)}, which has an address`, HOUSEKEEPING);
     case 'verifyAll':
       return on(`verify all addresses of ${given.provider}`, HOUSEKEEPING);
   }
 }
+
+const serviceOf = ({ service }: { readonly service: { readonly namespace: string; readonly name: string } }): string =>
+  `Service ${service.namespace}/${service.name}`;
 
 const ownerOf = ({ owner }: { readonly owner: { readonly namespace: string; readonly name: string } }): string =>
   `${owner.namespace}/${owner.name}`;

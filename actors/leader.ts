@@ -19,6 +19,8 @@ import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
 import { loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
 import type { Envelope } from './turn.ts';
+import { VipDesk } from './vip/desk.ts';
+import { isVip, type ObservedVips } from './vip/observed.ts';
 
 /** A provider by its name: what it can do, and the means to call it, null without credentials. */
 export interface KnownProvider {
@@ -41,11 +43,14 @@ export interface LeaderPorts {
   /** Whether objects of the kind are seen; while they are not, a missing one says nothing. */
   readonly isServed: (kind: string) => boolean;
   readonly settings: Settings;
+  readonly vips: ObservedVips;
 }
 
 /** One term of leadership: takes over the records and tells pools the facts. Ends for good when it halts or is closed. */
 export class Leader {
   readonly term: number;
+  /** Hears what is told of Services, IPGroups and IPs. */
+  readonly vips: VipDesk;
   readonly #ports: LeaderPorts;
   readonly #cells: Cells;
   readonly #lists: ProviderLists;
@@ -69,6 +74,7 @@ export class Leader {
       firewallInput: (id) => firewallBegin(id, ports.pools.all),
       halted,
     });
+    this.vips = new VipDesk({ seen: ports.vips, cells: this.#cells });
     this.#lists = new ProviderLists({
       ...ports,
       cells: this.#cells,
@@ -118,6 +124,7 @@ export class Leader {
     }
     this.#lists.open();
     for (const pool of pools.all.values()) this.observePool(pool);
+    this.vips.open();
     this.#inbox.open();
     this.#alarms.every(settings.sweepEveryMs, () => {
       this.#cells.sweep();
@@ -307,6 +314,10 @@ export class Leader {
   }
 
   #gone(id: ActorId, uid: string | null): void {
+    if (isVip(id)) {
+      this.vips.gone(id);
+      return;
+    }
     this.#lists.gone(id);
     this.#started.delete(id);
     this.#orphans.delete(id);

@@ -9,11 +9,15 @@ import { actorOf, isRoutedIP, ObservedPools } from './pools.ts';
 import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { Leadership } from './ports/leadership.ts';
+import type { VipSource, VipWriter } from './ports/vip.ts';
 import type { ActorRecord, Clock, Log, Observer, Probe, Queues, RecordStore } from './ports.ts';
 import { projector } from './project.ts';
 import { PolicyProjector } from './project-policies.ts';
 import type { Settings } from './settings.ts';
 import type { Memory } from './takeover.ts';
+import { vipAnnouncer } from './vip/announcer.ts';
+import { vipListener } from './vip/listener.ts';
+import { ObservedVips } from './vip/observed.ts';
 import { Workers } from './workers.ts';
 
 export interface SupervisorPorts {
@@ -29,6 +33,8 @@ export interface SupervisorPorts {
   readonly providers: ProviderDirectory;
   readonly observers: readonly Observer[];
   readonly settings: Settings;
+  /** Absent when no Services are served. */
+  readonly vips?: { readonly source: VipSource; readonly writer: VipWriter };
   /** Where the operator runs: Jobs of classes run there, and Secrets of classes are there, unless they say otherwise. */
   readonly operatorNamespace?: string;
 }
@@ -57,6 +63,7 @@ const STORE_CHECK_MS = 1000;
 export class Supervisor {
   readonly #ports: SupervisorPorts;
   readonly #pools: ObservedPools;
+  readonly #vips = new ObservedVips();
   readonly #guards: Guards;
   readonly #policies: PolicyProjector;
   readonly #workers: Workers;
@@ -114,8 +121,12 @@ export class Supervisor {
       this.#workers.tend();
       void this.#checkStore();
     });
-    this.#alarms.every(this.#ports.settings.resyncEveryMs, () => this.#ports.source.resync());
-    await this.#ports.source.start(this.#listener());
+    this.#alarms.every(this.#ports.settings.resyncEveryMs, () => {
+      this.#ports.source.resync();
+      this.#leader?.vips.resync();
+    });
+    const { source, vips } = this.#ports;
+    await Promise.all([source.start(this.#listener()), vips?.source.start(vipListener(this.#vips, () => this.#leader?.vips ?? null))]);
     this.#synced = true;
     await asked;
     this.#contends = true;
@@ -149,6 +160,7 @@ export class Supervisor {
       .release()
       .catch((error) => this.#ports.log.warn('the lease could not be released', { error: String(error) }));
     await this.#ports.source.close();
+    await this.#ports.vips?.source.close();
     await this.#ports.writer.flush(2000);
   }
 
@@ -304,8 +316,9 @@ export class Supervisor {
       {
         ...this.#ports,
         pools: this.#pools,
+        vips: this.#vips,
         isServed: (kind) => this.#ports.source.knows(kind),
-        observers: [...this.#ports.observers, this.#projector],
+        observers: [...this.#ports.observers, this.#projector, vipAnnouncer(this.#ports.writer)],
       },
       (why) => this.#halted(leader, why),
     );

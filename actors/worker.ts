@@ -1,10 +1,11 @@
-import type { JobName } from '../machines/jobs.ts';
+import type { JobName, VipJobName } from '../machines/jobs.ts';
 import type { JobFailure } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
 import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
 import { bodyOf } from './jobs/bodies.ts';
-import { type JobContext, type JobResult, type JobSettings, pollStep } from './jobs/body.ts';
+import { type JobContext, type JobResult, type JobSettings, type ProviderJobName, pollStep } from './jobs/body.ts';
 import { type AddressReader, addressReader } from './jobs/reader.ts';
+import { vipJobBodies } from './jobs/vip.ts';
 import { ownerOf } from './owner.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type { Leadership } from './ports/leadership.ts';
@@ -26,6 +27,7 @@ import type {
   Queues,
   RecordStore,
 } from './ports.ts';
+import type { VipWriter } from './ports/vip.ts';
 
 /** The queue on which outcomes wait for the leader. */
 export const OUTCOMES = 'outcomes';
@@ -80,35 +82,45 @@ export const jobOf = (command: JobCommand, term: number): NewJob => ({
   },
 });
 
-/** Runs the jobs of one provider on this replica. A job completes only after its outcome is queued. */
-export function consumeJobs(queue: string, provider: Provider, ports: WorkerPorts, concurrency: number): Consumer {
-  const reader = addressReader({ provider, clock: ports.clock, stepMs: pollStep(ports.settings.pollSteps, 0) });
+/** What the jobs of a queue are done with. */
+export type Means = Provider | VipWriter;
+
+/** Runs the jobs of one queue on this replica: those of a provider, or those about Services. A job completes only after its outcome is queued. */
+export function consumeJobs(queue: string, means: Means, ports: WorkerPorts, concurrency: number): Consumer {
+  const tools = toolsOf(means, ports);
   return ports.queues.queue(queue).consume(async (active) => {
     const begun = { at: ports.clock.now(), monotonic: ports.clock.monotonic() };
-    const { step, outcome } = await runJob(queue, active, provider, reader, ports);
-    if (outcome === 'rateLimited' && step.kind === 'again') reader.spare(step.afterMs);
+    const { step, outcome } = await runJob(queue, active, tools, ports);
+    if (outcome === 'rateLimited' && step.kind === 'again' && 'reader' in tools) tools.reader.spare(step.afterMs);
     observe(active, outcome, begun, ports);
     return step;
   }, concurrency);
 }
+
+type Tools = { readonly provider: Provider; readonly reader: AddressReader } | { readonly vips: VipWriter };
+
+const toolsOf = (means: Means, { clock, settings }: WorkerPorts): Tools =>
+  'findRoutedIP' in means
+    ? { provider: means, reader: addressReader({ provider: means, clock, stepMs: pollStep(settings.pollSteps, 0) }) }
+    : { vips: means };
 
 interface Ran {
   readonly step: JobStep;
   readonly outcome: JobRun['outcome'];
 }
 
-async function runJob(queue: string, active: ActiveJob, provider: Provider, reader: AddressReader, ports: WorkerPorts): Promise<Ran> {
+async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: WorkerPorts): Promise<Ran> {
   const data = active.data as unknown as JobData;
   try {
     // Whoever ran it before may have ended after its outcome was queued: then all is done, and a second run could contradict what was told.
     if (active.rerun && (await ports.queues.queue(OUTCOMES).has(outcomeId(data)))) return { step: DONE, outcome: 'fenced' };
     const progress = active.progress ?? (data.resumes ? await ports.queues.queue(queue).progressOf(data.resumes) : null);
-    const result = await tryJob(data, { active, progress, provider, reader, ports });
+    const result = await tryJob(data, { active, progress, tools, ports });
     if (result.kind === 'again') return { step: result, outcome: 'unfinished' };
     return await report(active, data, { output: result.output as unknown as Json }, ports);
   } catch (error) {
     if (error instanceof Fenced) ports.log.info('a job was not sent', { job: data.job, actor: data.actor, reason: error.message });
-    const hindered = hinderedBy(error, active, ports.isCurrent?.(queue, provider) ?? true);
+    const hindered = hinderedBy(error, active, !('provider' in tools) || (ports.isCurrent?.(queue, tools.provider) ?? true));
     if (hindered) return hindered;
     const failure = failureOf(error);
     ports.log.warn('a job failed', {
@@ -164,13 +176,15 @@ function observe(
 interface Run {
   readonly active: ActiveJob;
   readonly progress: Json;
-  readonly provider: Provider;
-  readonly reader: AddressReader;
+  readonly tools: Tools;
   readonly ports: WorkerPorts;
 }
 
-function tryJob(data: JobData, { active, progress, provider, reader, ports }: Run): Promise<JobResult<JobName>> {
-  const context: JobContext<JobName> = {
+function tryJob(data: JobData, { active, progress, tools, ports }: Run): Promise<JobResult<JobName>> {
+  const fence = fenceOf(data, active, ports);
+  if ('vips' in tools) return vipJobBodies[data.job as VipJobName]({ input: data.input as never, fence, vips: tools.vips });
+  const { provider, reader } = tools;
+  const context: JobContext<ProviderJobName> = {
     command: data.commandId,
     term: data.term,
     input: data.input as never,
@@ -180,12 +194,12 @@ function tryJob(data: JobData, { active, progress, provider, reader, ports }: Ru
     provider,
     reader,
     writer: ports.writer,
-    fence: fenceOf(data, active, ports),
+    fence,
     owner: ownerOf(data.actor),
     clock: ports.clock,
     settings: ports.settings,
   };
-  return bodyOf(data.job, provider)(context);
+  return bodyOf(data.job as ProviderJobName, provider)(context);
 }
 
 /** Queues the outcome, once the queues can be reached, as long as the job is this process's. Of one whose lock ran out nothing is told any more: it runs again,

@@ -1,4 +1,6 @@
+import { VIP_QUEUE } from '../machines/vip-service.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
+import type { VipWriter } from './ports/vip.ts';
 import type { Consumer, Provider } from './ports.ts';
 import type { Settings } from './settings.ts';
 import { consumeJobs, type WorkerPorts } from './worker.ts';
@@ -6,6 +8,7 @@ import { consumeJobs, type WorkerPorts } from './worker.ts';
 export interface WorkersPorts extends WorkerPorts {
   readonly providers: ProviderDirectory;
   readonly settings: Settings;
+  readonly vips?: { readonly writer: VipWriter };
 }
 
 interface Opened {
@@ -19,6 +22,8 @@ export class Workers {
   readonly #ports: WorkersPorts;
   /** By the key of the provider; null while no jobs are taken. */
   #open: Map<string, Opened> | null = null;
+  /** Of the jobs about Services; null while none are taken. */
+  #vips: Consumer | null = null;
   #closed = false;
 
   constructor(ports: WorkersPorts) {
@@ -35,13 +40,16 @@ export class Workers {
     else if (this.#open) {
       for (const opened of this.#open.values()) this.#end(opened);
       this.#open = null;
+      void this.#vips?.close(this.#ports.settings.callDeadlineMs);
+      this.#vips = null;
     }
   }
 
   /** Takes no more jobs and lets those that run end, for at most `graceMs`. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
-    await Promise.all([...(this.#open?.values() ?? [])].map(({ consumer }) => consumer.close(graceMs)));
+    const consumers = [...[...(this.#open?.values() ?? [])].map(({ consumer }) => consumer), ...(this.#vips ? [this.#vips] : [])];
+    await Promise.all(consumers.map((consumer) => consumer.close(graceMs)));
   }
 
   #consume(): void {
@@ -53,6 +61,8 @@ export class Workers {
       this.#end(opened);
     }
     const ports = { ...this.#ports, isCurrent: this.#isCurrent };
+    const { vips } = this.#ports;
+    if (vips) this.#vips ??= consumeJobs(VIP_QUEUE, vips.writer, ports, settings.jobsAtOnce);
     for (const [key, { provider }] of Object.entries(providers.all)) {
       if (provider === null || this.#open.has(key)) continue;
       this.#open.set(key, { provider, consumer: consumeJobs(key, provider, ports, settings.jobsAtOnce) });

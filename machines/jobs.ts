@@ -1,5 +1,6 @@
 import type { Records } from './dns.ts';
 import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, PortClaim, ProviderID } from './types.ts';
+import type { ReservedIP } from './vip.ts';
 
 /** The durable jobs that charts may invoke, by name: what each is given and what it answers.
  *  A job is one try; its bodies are in actors/jobs/. Everything here survives JSON. */
@@ -32,11 +33,23 @@ export interface JobContracts {
   readonly release: { readonly input: ReleaseInput; readonly output: Released };
   /** List a zone once and make the record sets in it what is wanted. A set that fails does not keep the others from being done. */
   readonly ensureRecords: { readonly input: EnsureRecordsInput; readonly output: EnsuredRecords };
+  /** Guard a Service and reserve this address for it. Answers the reservation. */
+  readonly reserveVip: { readonly input: ReserveVipInput; readonly output: ReservedIP };
+  /** Make this address the only one that the status of a Service lists. */
+  readonly publishVip: { readonly input: PublishVipInput; readonly output: { readonly changed: boolean } };
+  /** Free addresses that a Service lists no more. Answers the uids of those that are gone. */
+  readonly freeVips: { readonly input: FreeVipsInput; readonly output: { readonly freed: readonly string[] } };
+  /** Take back all that a Service has of ours. `kept` when it turned out to want its address after all. */
+  readonly releaseVip: { readonly input: ReleaseVipInput; readonly output: { readonly kept: boolean } };
+  /** Whether a Service is there and wants an address, as the API server says and no cache. */
+  readonly lookVip: { readonly input: LookVipInput; readonly output: { readonly wanting: boolean } };
   /** Read all addresses of a token by list calls. */
   readonly verifyAll: { readonly input: VerifyAllInput; readonly output: Verification };
 }
 
 export type JobName = keyof JobContracts;
+/** Those that write to the API server alone, about Services. */
+export type VipJobName = Extract<JobName, `${string}Vip` | `${string}Vips`>;
 export type JobInput<N extends JobName> = JobContracts[N]['input'];
 export type JobOutput<N extends JobName> = JobContracts[N]['output'];
 
@@ -261,6 +274,38 @@ export interface SetOutcome {
   readonly failure: SetFailure | null;
   /** Records that were created, changed or deleted by this try. */
   readonly changed: number;
+}
+
+export interface ReserveVipInput {
+  /** The queue. */
+  readonly provider: string;
+  readonly service: ObjectRef;
+  readonly address: Address;
+  readonly group: string;
+}
+
+export interface PublishVipInput {
+  readonly provider: string;
+  readonly service: ObjectRef;
+  readonly address: Address;
+}
+
+export interface FreeVipsInput {
+  readonly provider: string;
+  readonly service: ObjectRef;
+  readonly ips: readonly ReservedIP[];
+}
+
+export interface ReleaseVipInput extends FreeVipsInput {
+  /** The Service is there: it is to be let go. Else its absence was doubted, and is looked at once more. */
+  readonly isThere: boolean;
+  /** Its status lists one of the addresses. */
+  readonly clears: boolean;
+}
+
+export interface LookVipInput {
+  readonly provider: string;
+  readonly service: { readonly namespace: string; readonly name: string };
 }
 
 export interface VerifyAllInput {

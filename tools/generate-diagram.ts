@@ -16,7 +16,7 @@ import { type GeneratedFile, generate } from './generated-files.ts';
 const ROOT = join(import.meta.dirname, '..');
 
 /** A chart needs its figures to be built; none of them shows in the picture. */
-const SETTINGS = { backoff: FLIPOP_BACKOFF, callDeadlineMs: 15_000, verifyEveryMs: 300_000 };
+const SETTINGS = { backoff: FLIPOP_BACKOFF, callDeadlineMs: 15_000, verifyEveryMs: 300_000, orphanDoubtMs: 60_000 };
 
 /** Every chart of machines/. */
 const MACHINES: readonly { readonly file: string; readonly machine: AnyStateMachine }[] = [

@@ -1,8 +1,7 @@
-import type { JobName } from '../../machines/jobs.ts';
 import type { Provider } from '../ports.ts';
 import { announce } from './announce.ts';
 import { assign } from './assign.ts';
-import { done, type JobBodies, type JobBody, read, write } from './body.ts';
+import { done, type JobBodies, type JobBody, type ProviderJobName, read, write } from './body.ts';
 import { addressJobs } from './by-job-addresses.ts';
 import { firewallJobs } from './by-job-firewall.ts';
 import { create, intendCreate, reconcileCreate } from './create.ts';
@@ -13,7 +12,7 @@ import { findFirewall, openFirewall, prune } from './firewall.ts';
 import { publish } from './publish.ts';
 import { ensureRecords } from './records.ts';
 
-/** Every durable job that a chart can name, as a provider's API does it. */
+/** Every durable job that is a provider's, as its API does it. */
 export const jobBodies: JobBodies = {
   find,
   elect,
@@ -37,7 +36,7 @@ export const jobBodies: JobBodies = {
 };
 
 /** How the job is done at this provider: by its API, or by Jobs where they stand in for it. */
-export const bodyOf = <N extends JobName>(job: N, { jobs }: Pick<Provider, 'jobs'>): JobBody<N> => {
+export const bodyOf = <N extends ProviderJobName>(job: N, { jobs }: Pick<Provider, 'jobs'>): JobBody<N> => {
   const standIn = (jobs?.addresses ? addressJobs[job] : undefined) ?? (jobs?.firewalls ? firewallJobs[job] : undefined);
   return (standIn ?? jobBodies[job]) as JobBody<N>;
 };

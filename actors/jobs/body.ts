@@ -1,4 +1,4 @@
-import type { JobInput, JobName, JobOutput } from '../../machines/jobs.ts';
+import type { JobInput, JobName, JobOutput, VipJobName } from '../../machines/jobs.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
 import type { Call, CallOwner, Clock, Fence, Json, Provider, Purpose } from '../ports.ts';
 import type { AddressReader } from './reader.ts';
@@ -46,7 +46,10 @@ export type JobResult<N extends JobName> =
 /** One try of a job: at most one call that changes anything. Throws ProviderError, Fenced or Unreachable. */
 export type JobBody<N extends JobName> = (context: JobContext<N>) => Promise<JobResult<N>>;
 
-export type JobBodies = { readonly [N in JobName]: JobBody<N> };
+/** Jobs that a provider does. */
+export type ProviderJobName = Exclude<JobName, VipJobName>;
+
+export type JobBodies = { readonly [N in ProviderJobName]: JobBody<N> };
 
 export const done = <T>(output: T): { readonly kind: 'done'; readonly output: T } => ({ kind: 'done', output });
 export const again = (afterMs: number, progress: Json): { readonly kind: 'again'; readonly afterMs: number; readonly progress: Json } => ({

@@ -8,9 +8,9 @@ import { frozen, START } from './builders.ts';
 export const CALL_DEADLINE = 15_000;
 export const VERIFY_EVERY = 300_000;
 
-const all = charts({ backoff: FLIPOP_BACKOFF, callDeadlineMs: CALL_DEADLINE, verifyEveryMs: VERIFY_EVERY }, () => 1);
+const all = charts({ backoff: FLIPOP_BACKOFF, callDeadlineMs: CALL_DEADLINE, verifyEveryMs: VERIFY_EVERY, orphanDoubtMs: 60_000 }, () => 1);
 
-type ChartName = 'ip' | 'pool' | 'firewall' | 'verification' | 'dns-zone' | 'dns-record-set';
+type ChartName = 'ip' | 'pool' | 'firewall' | 'verification' | 'dns-zone' | 'dns-record-set' | 'vip-service';
 
 /** @throws Error for a chart that there is none of */
 export function chartOf(name: ChartName): Chart {

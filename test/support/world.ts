@@ -10,6 +10,8 @@ import { type MemoryContender, memoryLease } from '../../adapters/memory/leaders
 import { type MemoryProvider, type MemoryProviderOptions, memoryProvider } from '../../adapters/memory/provider.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { type MemoryStore, memoryStore } from '../../adapters/memory/store.ts';
+import { type MemoryVipCluster, memoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
+import type { MemoryVipOptions } from '../../adapters/memory/vip-world.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
 import type { IPState, PoolStatus } from '../../machines/status.ts';
@@ -52,6 +54,8 @@ export interface WorldOptions {
   readonly settings?: Partial<Settings>;
   readonly provider?: Omit<MemoryProviderOptions, 'name' | 'providerIDPrefix'>;
   readonly facts?: Partial<ProviderFacts>;
+  /** Services with addresses of IPGroups are served, too. */
+  readonly vips?: Omit<MemoryVipOptions, 'clock'>;
   /** Puts deliberate defects into the charts. */
   readonly spoil?: (charts: Charts) => Charts;
 }
@@ -88,6 +92,8 @@ export class World {
   goes: (tell: () => void) => void = (tell) => tell();
   readonly provider: MemoryProvider;
   readonly settings: Settings;
+  /** Services, IPGroups and IPs; null where they are not served. */
+  readonly vips: MemoryVipCluster | null;
   readonly facts: ProviderFacts;
   /** Warnings and errors of all processes, for assertions and for reading. */
   readonly log: { level: string; message: string; fields: unknown }[] = [];
@@ -98,9 +104,10 @@ export class World {
   readonly #jumps: { readonly at: number; readonly ms: number }[] = [];
   #processes = 0;
 
-  constructor({ settings = {}, provider = {}, facts = {}, spoil = (charts) => charts }: WorldOptions = {}) {
+  constructor({ settings = {}, provider = {}, facts = {}, vips, spoil = (charts) => charts }: WorldOptions = {}) {
     this.settings = { ...DEFAULT_SETTINGS, ...settings };
     this.facts = { ...FACTS, ...facts };
+    this.vips = vips ? memoryVipCluster({ ...vips, clock: this.clock }) : null;
     this.#spoil = spoil;
     this.provider = memoryProvider(this.clock, { actionMs: 300, callMs: 10, ...provider, name: PROVIDER, providerIDPrefix: PREFIX });
     const { callDeadlineMs } = this.settings;
@@ -135,6 +142,7 @@ export class World {
     const queues = this.queues.connect();
     const lease = this.lease.contender(`process-${this.#processes}`);
     const cluster = this.cluster.process();
+    const vips = this.vips?.process();
     const state = { dead: false };
     const death = Promise.withResolvers<void>();
     const end = () => {
@@ -144,6 +152,7 @@ export class World {
       clock.end();
       lease.end();
       cluster.end();
+      vips?.end();
       provider.end();
       store.reopen();
       queues.reopen();
@@ -167,6 +176,7 @@ export class World {
       leadership: lease,
       source: cluster,
       writer: cluster,
+      ...(vips && { vips: { source: vips, writer: vips } }),
       providers,
       observers: [this.invariants],
       settings: this.settings,

@@ -1,0 +1,184 @@
+import { familyOf } from '../../machines/address.ts';
+import { parseGroup } from '../../machines/segment.ts';
+import type { ActorId } from '../../machines/types.ts';
+import type { IPGroupObject, ReservedIP, VipService } from '../../machines/vip.ts';
+import { requestOf, type VipWish } from '../../machines/vip-request.ts';
+import type { ServiceObserved, VipContext, VipRefusal, VipTarget } from '../../machines/vip-service.ts';
+import type { Cells } from '../cells.ts';
+import { Allocator } from './allocator.ts';
+import { isVip, type ObservedVips, ownerActor, vipActor } from './observed.ts';
+
+export interface DeskPorts {
+  readonly seen: ObservedVips;
+  readonly cells: Pick<Cells, 'all' | 'begin' | 'tell' | 'recordsOf'>;
+}
+
+type Fact = Omit<ServiceObserved, 'at'>;
+
+/** Chooses the addresses of all Services for one term of leadership, and tells each Service's actor what is so and which one is chosen. The choice lives in memory
+ *  only: what was chosen stands in the records of those that reserve it, and what is reserved stands in the cluster. */
+export class VipDesk {
+  readonly #seen: ObservedVips;
+  readonly #cells: DeskPorts['cells'];
+  readonly #allocator = new Allocator();
+  /** As text, so that nothing is told twice for nothing. */
+  readonly #told = new Map<ActorId, string>();
+  #isOpen = false;
+
+  constructor({ seen, cells }: DeskPorts) {
+    this.#seen = seen;
+    this.#cells = cells;
+  }
+
+  /** Everything is known: from now on addresses are chosen. First those that were chosen before this term began, then for who lists an address already, then the oldest. */
+  open(): void {
+    if (this.#isOpen || !this.#seen.synced) return;
+    this.#isOpen = true;
+    for (const group of this.#seen.groups.values()) this.#allocator.putGroup(parseGroup(group.ref.name, group.spec));
+    for (const ip of this.#seen.ips.values()) this.#allocator.take(ip.address, ownerActor(ip), ip.group);
+    this.#keepChosen();
+    for (const [key] of [...this.#seen.services].sort(([, a], [, b]) => byNeed(a, b))) this.#refresh(key);
+    for (const key of [...this.#seen.owners, ...this.#cells.all.keys()]) if (isVip(key)) this.#refresh(key);
+    this.#refreshChanged();
+  }
+
+  /** Tells everything again. */
+  resync(): void {
+    this.#told.clear();
+    for (const key of this.#keys()) this.#refresh(key);
+    this.#refreshChanged();
+  }
+
+  serviceChanged(key: ActorId): void {
+    if (!this.#isOpen) return;
+    this.#refresh(key);
+    this.#refreshChanged();
+  }
+
+  groupChanged(name: string, group: IPGroupObject | null): void {
+    if (!this.#isOpen) return;
+    if (group) this.#allocator.putGroup(parseGroup(name, group.spec));
+    else this.#allocator.removeGroup(name);
+    this.#refreshChanged();
+  }
+
+  /** An IP is another one than it was, is new, or is gone. */
+  ipChanged(before: ReservedIP | null, after: ReservedIP | null): void {
+    if (!this.#isOpen) return;
+    if (before && before.address !== after?.address) this.#allocator.give(before.address);
+    if (after) this.#allocator.take(after.address, ownerActor(after), after.group);
+    for (const key of new Set([before, after].map((ip) => ip && ownerActor(ip)))) if (key !== null && isVip(key)) this.#refresh(key);
+    this.#refreshChanged();
+  }
+
+  /** The actor has ended: nothing was left of its Service. Another one may have its name. */
+  gone(key: ActorId): void {
+    this.#told.delete(key);
+    this.#allocator.withdraw(key);
+    this.serviceChanged(key);
+  }
+
+  /** What an actor is about to reserve, or has reserved unseen, is nobody else's. */
+  #keepChosen(): void {
+    for (const key of this.#cells.all.keys()) {
+      const service = this.#seen.services.get(key);
+      const wish = isVip(key) && service ? wishOf(service) : null;
+      const target = (this.#cells.recordsOf(key)?.get(key)?.snapshot.context as unknown as VipContext | undefined)?.target;
+      if (wish && target && !this.#satisfied(wish, this.#ownedBy(key, service))) {
+        this.#allocator.ask({ ...wish, key, preferred: [target.address, ...wish.preferred] });
+      }
+    }
+  }
+
+  #refreshChanged(): void {
+    for (let changed = this.#allocator.changed(); changed.length > 0; changed = this.#allocator.changed()) {
+      for (const key of changed) this.#refresh(key);
+    }
+  }
+
+  #refresh(key: ActorId): void {
+    const service = this.#seen.services.get(key) ?? null;
+    const owned = this.#ownedBy(key, service ?? undefined);
+    const chosen = this.#choose(key, service, owned);
+    const ref = service?.ref ?? refOf(owned);
+    if (!this.#cells.all.has(key)) {
+      if (!ref || (service && owned.length === 0 && !service.guarded && !isWanting(service))) return;
+      this.#cells.begin('vip-service', key, { id: key, ref });
+    }
+    const fact: Fact = { type: 'SERVICE_OBSERVED', service, owned, ...chosen };
+    const text = JSON.stringify(fact);
+    if (this.#told.get(key) === text) return;
+    this.#told.set(key, text);
+    this.#cells.tell(key, fact);
+  }
+
+  #choose(key: ActorId, service: VipService | null, owned: readonly ReservedIP[]): Pick<Fact, 'target' | 'refusal'> {
+    const request = service && isWanting(service) ? requestOf(service) : null;
+    if (!service || request?.kind !== 'wish') this.#allocator.withdraw(key);
+    if (!service || !request) return { target: null, refusal: null };
+    const own = ofItsOwn(owned, service);
+    const current = best(own, service);
+    if (request.kind === 'refused') return { target: current, refusal: plain(request) };
+    const satisfied = this.#satisfied(request, own);
+    if (satisfied) {
+      this.#allocator.withdraw(key);
+      return { target: satisfied, refusal: null };
+    }
+    this.#allocator.ask({ ...request, key });
+    const verdict = this.#allocator.verdict(key);
+    if (verdict?.kind === 'offered') return { target: { address: verdict.address, group: verdict.group }, refusal: null };
+    return { target: current, refusal: verdict && plain(verdict) };
+  }
+
+  /** What the Service has that is what it asks for. */
+  #satisfied({ address, group, family, preferred }: VipWish, own: readonly ReservedIP[]): VipTarget | null {
+    const fitting = own.filter(
+      (ip) =>
+        (address === null || ip.address === address) &&
+        (group === null || ip.group === group) &&
+        (address !== null || family === null || familyOf(ip.address) === family),
+    );
+    const [first] = fitting;
+    const found = preferred.flatMap((each) => fitting.find((ip) => ip.address === each) ?? [])[0] ?? first;
+    return found ? targetOf(found) : null;
+  }
+
+  /** Lowest address first, as text: the order only has to be the same each time. */
+  #ownedBy(key: ActorId, service: VipService | undefined): readonly ReservedIP[] {
+    const owned = [...this.#seen.ownedBy(key)].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return service ? [...ofItsOwn(owned, service), ...owned.filter((ip) => !ofItsOwn([ip], service).length)] : owned;
+  }
+
+  #keys(): ReadonlySet<ActorId> {
+    return new Set([...this.#seen.services.keys(), ...[...this.#seen.owners].filter(isVip), ...[...this.#cells.all.keys()].filter(isVip)]);
+  }
+}
+
+const isWanting = ({ wanting, deleting }: VipService): boolean => wanting && !deleting;
+
+const wishOf = (service: VipService): VipWish | null => {
+  const request = isWanting(service) ? requestOf(service) : null;
+  return request?.kind === 'wish' ? request : null;
+};
+
+/** Without those of a former Service of that name. */
+const ofItsOwn = (owned: readonly ReservedIP[], { ref }: VipService): readonly ReservedIP[] =>
+  owned.filter(({ owner }) => owner?.uid === null || owner?.uid === ref.uid);
+
+const targetOf = ({ address, group }: ReservedIP): VipTarget => ({ address, group: group ?? '' });
+
+/** The one that it lists, else the first. */
+const best = (own: readonly ReservedIP[], { ingress }: VipService): VipTarget | null => {
+  const found = own.find(({ address }) => ingress.some(({ ip }) => ip === address)) ?? own[0];
+  return found ? targetOf(found) : null;
+};
+
+const plain = ({ reason, message }: VipRefusal): VipRefusal => ({ reason, message });
+
+/** Who lists an address before who lists none, then by age. */
+const byNeed = (a: VipService, b: VipService): number =>
+  Number(b.ingress.length > 0) - Number(a.ingress.length > 0) || a.createdAt - b.createdAt || (vipActor(a.ref) < vipActor(b.ref) ? -1 : 1);
+
+/** The Service that an address is reserved for, which is not there. */
+const refOf = ([ip]: readonly ReservedIP[]): VipService['ref'] | null =>
+  ip?.owner ? { kind: 'Service', namespace: ip.owner.namespace, name: ip.owner.name, uid: ip.owner.uid ?? '' } : null;

@@ -1,0 +1,167 @@
+import { setup } from 'xstate';
+import { durable } from './durable.machine.ts';
+import type { AnyVipEvent, VipContext, VipInput, VipSettings } from './vip-service.ts';
+import * as vip from './vip-service.ts';
+
+/** The address of one Service of type LoadBalancer. Which one it is to be comes with the facts; here it is reserved, published, and freed when nobody lists it
+ *  any more. The Service is guarded before anything is reserved for it, and an address is freed after the Service lists it no more. */
+export const vipServiceMachine = (settings: VipSettings) => {
+  const base = setup({
+    types: {} as { context: VipContext; events: AnyVipEvent; input: VipInput },
+    actors: {
+      reserveVip: durable('reserveVip'),
+      publishVip: durable('publishVip'),
+      freeVips: durable('freeVips'),
+      releaseVip: durable('releaseVip'),
+      lookVip: durable('lookVip'),
+    },
+    delays: { coolOff: vip.coolOffLeft(settings), doubt: vip.doubtLeft(settings) },
+  });
+  const note = (decision: (context: VipContext, event: AnyVipEvent, settings: VipSettings) => VipContext) =>
+    base.assign(({ context, event }) => decision(context, event, settings));
+  const asks =
+    (claim: (context: VipContext, event: AnyVipEvent) => boolean) =>
+    ({ context, event }: { context: VipContext; event: AnyVipEvent }) =>
+      claim(context, event);
+
+  return base
+    .extend({
+      actions: {
+        observe: note((context, event) => (event.type === 'SERVICE_OBSERVED' ? vip.observe(context, event) : context)),
+        noteReserved: note(vip.noteReserved),
+        notePublished: note(vip.notePublished),
+        noteFreed: note(vip.noteFreed),
+        noteReleased: note(vip.noteReleased),
+        noteLooked: note(vip.noteLooked),
+        noteFailure: note(vip.noteFailure),
+      },
+      guards: {
+        isAlive: asks(vip.isAlive),
+        isBare: asks(vip.isBare),
+        isOrphaned: asks(vip.isOrphaned),
+        mustRelease: asks(vip.mustRelease),
+        mustReserve: asks(vip.mustReserve),
+        mustPublish: asks(vip.mustPublish),
+        isBound: asks(vip.isBound),
+        isBoundNoMore: asks((context) => !vip.isBound(context)),
+        hasSurplus: asks((context) => vip.surplus(context).length > 0),
+        isNews: asks(vip.isNews),
+        isDoubtedEnough: asks(vip.isDoubtedEnough),
+        isKept: asks(vip.isKept),
+      },
+    })
+    .createMachine({
+      id: 'vipService',
+      context: ({ input }) => vip.vipContext(input),
+      initial: 'Pending',
+      on: { SERVICE_OBSERVED: { actions: 'observe' } },
+      states: {
+        Pending: {
+          description: 'No address could be chosen for the Service yet, or it has to be decided what comes next.',
+          always: [
+            { guard: 'isBare', target: 'Gone' },
+            { guard: 'isOrphaned', target: 'Releasing.Doubting' },
+            { guard: 'mustRelease', target: 'Releasing.Freeing' },
+            { guard: 'mustReserve', target: 'Reserving' },
+            { guard: 'mustPublish', target: 'Publishing' },
+            { guard: 'isBound', target: 'Bound' },
+          ],
+        },
+        Reserving: {
+          description: 'Our finalizer, then the object IP whose existence is the reservation. What changes meanwhile waits for the outcome.',
+          invoke: {
+            src: 'reserveVip',
+            id: 'reserve',
+            input: ({ context }) => vip.reserveInput(context),
+            onDone: { target: 'Pending', actions: 'noteReserved' },
+            onError: { target: 'CoolOff', actions: 'noteFailure' },
+          },
+          on: { RESUME: { target: 'Reserving', reenter: true } },
+        },
+        Publishing: {
+          description: 'Writes the reserved address, and no other one, into the status of the Service.',
+          invoke: {
+            src: 'publishVip',
+            id: 'publish',
+            input: ({ context }) => vip.publishInput(context),
+            onDone: { target: 'Pending', actions: 'notePublished' },
+            onError: { target: 'CoolOff', actions: 'noteFailure' },
+          },
+          on: { RESUME: { target: 'Publishing', reenter: true } },
+        },
+        Bound: {
+          description: 'The Service lists exactly the address that is reserved for it.',
+          initial: 'Settled',
+          always: { guard: 'isBoundNoMore', target: 'Pending' },
+          states: {
+            Settled: {
+              description: 'Nothing to do.',
+              always: { guard: 'hasSurplus', target: 'Tidying' },
+            },
+            Tidying: {
+              description: 'Frees what the Service had before, now that it lists another address.',
+              invoke: {
+                src: 'freeVips',
+                id: 'free',
+                input: ({ context }) => vip.freeInput(context),
+                onDone: { target: 'Settled', actions: 'noteFreed' },
+                onError: { target: '#vipService.CoolOff', actions: 'noteFailure' },
+              },
+              on: { RESUME: { target: 'Tidying', reenter: true } },
+            },
+          },
+        },
+        CoolOff: {
+          description: 'The last try failed: it is made again after a wait, or at once when there is news.',
+          after: { coolOff: 'Pending' },
+          on: {
+            SERVICE_OBSERVED: [{ guard: 'isNews', target: 'Pending', actions: 'observe' }, { actions: 'observe' }],
+            RESUME: { target: 'CoolOff', reenter: true },
+          },
+        },
+        Releasing: {
+          description: 'The Service is going, or wants no address any more.',
+          initial: 'Freeing',
+          states: {
+            Doubting: {
+              description: 'An address is reserved for a Service that is not seen: the API server is asked itself.',
+              always: { guard: 'isAlive', target: '#vipService.Pending' },
+              invoke: {
+                src: 'lookVip',
+                id: 'look',
+                input: ({ context }) => vip.lookInput(context),
+                onDone: { target: 'Waiting', actions: 'noteLooked' },
+                onError: { target: '#vipService.CoolOff', actions: 'noteFailure' },
+              },
+              on: { RESUME: { target: 'Doubting', reenter: true } },
+            },
+            Waiting: {
+              description: 'Nothing is freed on one look.',
+              always: [
+                { guard: 'isAlive', target: '#vipService.Pending' },
+                { guard: 'isBare', target: '#vipService.Gone' },
+              ],
+              after: { doubt: [{ guard: 'isDoubtedEnough', target: 'Freeing' }, { target: 'Doubting' }] },
+              on: { RESUME: { target: 'Waiting', reenter: true } },
+            },
+            Freeing: {
+              description: 'The Service lists the address no more, then the IP goes, then our finalizer.',
+              invoke: {
+                src: 'releaseVip',
+                id: 'release',
+                input: ({ context }) => vip.releaseInput(context),
+                onDone: [
+                  { guard: 'isKept', target: 'Waiting', actions: 'noteLooked' },
+                  { guard: 'isAlive', target: '#vipService.Pending', actions: 'noteReleased' },
+                  { target: '#vipService.Gone' },
+                ],
+                onError: { target: '#vipService.CoolOff', actions: 'noteFailure' },
+              },
+              on: { RESUME: { target: 'Freeing', reenter: true } },
+            },
+          },
+        },
+        Gone: { type: 'final', description: 'Nothing of ours is left.' },
+      },
+    });
+};

@@ -1,0 +1,66 @@
+import { stateOf } from '../../actors/view.ts';
+import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
+import type { StoredService } from '../../adapters/memory/vip-world.ts';
+import type { VipContext } from '../../machines/vip-service.ts';
+import { World, type WorldOptions } from '../support/world.ts';
+
+export const SECOND = 1000;
+
+/** Services of type LoadBalancer in a world in memory. */
+export class VipWorld extends World {
+  constructor(options: WorldOptions = {}) {
+    super({ vips: {}, ...options });
+  }
+
+  /** @throws Error in a world without Services */
+  get k8s(): MemoryVipCluster {
+    if (!this.vips) throw new Error('no Services are served here');
+    return this.vips;
+  }
+
+  /** The addresses that the Service lists. */
+  listed(name: string): readonly (string | null)[] {
+    return this.#service(name)?.ingress.map(({ ip }) => ip) ?? [];
+  }
+
+  finalizers(name: string): readonly string[] {
+    return this.#service(name)?.finalizers ?? [];
+  }
+
+  /** Address → `namespace/name` of its owner, of all IPs that stand. */
+  reserved(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.k8s.ips().map(({ address, owner }) => [address, owner ? `${owner.namespace}/${owner.name}` : '']));
+  }
+
+  /** Waits until each of these Services lists exactly its address; answers the ms that passed. */
+  untilListed(wanted: Readonly<Record<string, string>>, maxMs = 30 * SECOND): Promise<number> {
+    return this.clock.runUntil(() => Object.entries(wanted).every(([name, address]) => this.listed(name).join() === address), maxMs);
+  }
+
+  untilGone(name: string, maxMs = 30 * SECOND): Promise<number> {
+    return this.clock.runUntil(() => this.#service(name) === null, maxMs);
+  }
+
+  state(name: string): string | null {
+    const snapshot = this.#snapshot(name);
+    return snapshot ? stateOf(snapshot.value) : null;
+  }
+
+  context(name: string): VipContext | null {
+    return (this.#snapshot(name)?.context as VipContext | undefined) ?? null;
+  }
+
+  /** Events about the Service, oldest first, as `Reason: message`. */
+  told(name: string): readonly string[] {
+    return this.cluster.announced.filter(({ about }) => about.name === name).map(({ event }) => `${event.reason}: ${event.message}`);
+  }
+
+  #service(name: string): StoredService | null {
+    return this.k8s.service('default', name);
+  }
+
+  #snapshot(name: string): { readonly value: unknown; readonly context: unknown } | undefined {
+    const id = `vip/default/${name}`;
+    return this.processes.flatMap(({ supervisor }) => supervisor.records().get(id)?.get(id)?.snapshot ?? [])[0];
+  }
+}
