@@ -5,6 +5,7 @@ import { mergeSchemaOf } from './apply/schemas.ts';
 import { checkPreconditions, type Deletion, finalizersAfter, graceOf, lastOf, markDeleted } from './deletion.ts';
 import { ApiError, alreadyExists, badRequest, type Cause, forbidden, invalid, modified, notFound, uidConflict } from './errors.ts';
 import { completeNew } from './kinds/defaults.ts';
+import { settleService } from './kinds/services.ts';
 import { metaCauses, stampNew, stampUpdate, tidyMeta } from './meta.ts';
 import type { Json, KubeObject } from './objects.ts';
 import type { WriteOptions } from './options.ts';
@@ -32,14 +33,17 @@ export class Api {
   readonly store: Store;
   readonly registry: Registry;
   readonly #now: () => number;
+  readonly #minor: number;
   #admission: AdmissionCheck = () => undefined;
   /** Told after each stored change of an object, so that controllers can follow. */
   readonly #hooks: ((resource: Resource, object: KubeObject, gone: boolean) => void)[] = [];
 
-  constructor(store: Store, registry: Registry, now: () => number) {
+  /** As a server of Kubernetes 1 of this minor version. */
+  constructor(store: Store, registry: Registry, now: () => number, minor: number) {
     this.store = store;
     this.registry = registry;
     this.#now = now;
+    this.#minor = minor;
   }
 
   /** Has every write that a user asks for judged once it is known to be valid, before it is stored. */
@@ -70,7 +74,7 @@ export class Api {
     if (!options.applied) delete object.metadata.managedFields;
     stampNew(object, this.#now());
     prepareNew(resource, object);
-    completeNew(resource, object, this.store);
+    completeNew(resource, object, this.store, this.#minor);
     tidyMeta(object.metadata);
     this.#check(resource, object, undefined, options);
     this.#admission({ operation: 'CREATE', resource, object, old: null }, options);
@@ -156,6 +160,9 @@ export class Api {
     this.#checkRevision(resource, object, old);
     stampUpdate(object, old);
     prepareUpdate(resource, object, old, options.subresource);
+    if (resource.storage === 'services') {
+      settleService(object, old, { subresource: options.subresource, store: this.store, minor: this.#minor });
+    }
     tidyMeta(object.metadata);
     if (!options.applied) this.#recordOwner(resource, object, old, options);
     this.#check(resource, object, old, options);
@@ -193,7 +200,7 @@ export class Api {
 
   #check(resource: Resource, object: KubeObject, old: KubeObject | undefined, options: WriteOptions): void {
     const causes: Cause[] = [...metaCauses(resource, object.metadata)];
-    causes.push(...(resource.schema?.validate(object, old, options) ?? []));
+    causes.push(...(resource.schema?.validate(object, old, { ...options, minor: this.#minor }) ?? []));
     if (causes.length > 0) throw invalid(resource, object.metadata.name ?? '', causes);
   }
 

@@ -21,7 +21,7 @@ export interface ObjectSchema {
    *  @throws ApiError 400 when there are unknown fields and `fieldValidation` is Strict. */
   accept(object: KubeObject, options: { fieldValidation?: string | undefined; warnings?: string[] }): void;
   /** The violated rules; `old` is the object before an update. */
-  validate(object: KubeObject, old: KubeObject | undefined, options: { subresource?: string | undefined }): Cause[];
+  validate(object: KubeObject, old: KubeObject | undefined, options: { subresource?: string | undefined; minor?: number }): Cause[];
 }
 
 /** One served resource in one version. */

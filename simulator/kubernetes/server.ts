@@ -14,6 +14,7 @@ import { Faults } from './faults.ts';
 import { handle } from './handlers.ts';
 import { JobScripts } from './job-scripts.ts';
 import { JobController } from './jobs.ts';
+import { minorOf } from './kinds/services.ts';
 import { kubeconfigText } from './kubeconfig.ts';
 import { ObjectStore } from './object-store.ts';
 import { isObject } from './objects.ts';
@@ -32,7 +33,7 @@ export interface KubernetesOptions {
   crds?: CrdSource;
   /** Built-in groups and versions that are served other than by a new server: `{ 'discovery.k8s.io/v1': false, 'discovery.k8s.io/v1beta1': true }`. */
   apiVersions?: Readonly<Record<string, boolean>>;
-  /** What /version says, as `v1.34.2`. */
+  /** What /version says, as `v1.34.2`. Services are dealt with as that version does. */
   version?: string;
   log?: (line: string) => void;
   /** How many changes watches can resume over. */
@@ -176,7 +177,7 @@ export const startKubernetes = async (options: KubernetesOptions = {}): Promise<
   const store = new Store(historySize);
   const registry = new Registry();
   for (const [apiVersion, served] of Object.entries(options.apiVersions ?? {})) registry.serve(apiVersion, served);
-  const api = new Api(store, registry, Date.now);
+  const api = new Api(store, registry, Date.now, minorOf(version));
   new Policies(api).start();
   const watches = new Watches();
   const faults = new Faults(watches, store);

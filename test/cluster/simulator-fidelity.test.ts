@@ -12,11 +12,12 @@ import { KIND_STEPS } from './fidelity-kind-steps.ts';
 import { LAST_STEPS } from './fidelity-last-steps.ts';
 import { OBJECT_STEPS } from './fidelity-object-steps.ts';
 import { POOL_STEPS } from './fidelity-pool-steps.ts';
+import { SERVICE_STEPS } from './fidelity-service-steps.ts';
 import { sliceSteps } from './fidelity-slice-steps.ts';
 import type { Step } from './fidelity-step.ts';
 
 /** In this order: later steps meet what earlier ones left. */
-const STEPS = [...OBJECT_STEPS, ...KIND_STEPS, ...POOL_STEPS, ...APPLY_STEPS, ...LAST_STEPS];
+const STEPS = [...OBJECT_STEPS, ...KIND_STEPS, ...SERVICE_STEPS, ...POOL_STEPS, ...APPLY_STEPS, ...LAST_STEPS];
 
 const CRD = fileURLToPath(new URL('../../crds/floatingippools.yaml', import.meta.url));
 
@@ -71,7 +72,9 @@ describe('the simulator answers as a real API server', () => {
     real = rawClient(connectionOf(readFileSync(given ?? started?.kubeconfig ?? '', 'utf8')));
     const { text } = await real.send('GET', '/apis/discovery.k8s.io');
     slices = [at(parsed(text), 'versions')].flat().map((each) => String(at(each, 'version')));
+    const version = String(at(parsed((await real.send('GET', '/version')).text), 'gitVersion'));
     simulator = await startKubernetes({
+      version,
       apiVersions: Object.fromEntries(['v1', 'v1beta1'].map((version) => [`discovery.k8s.io/${version}`, slices.includes(version)])),
     });
     simulated = rawClient({ url: simulator.url });

@@ -1,7 +1,7 @@
-import { randomInt } from 'node:crypto';
 import { at, isObject, type Json, type JsonObject, type KubeObject, member } from '../objects.ts';
 import type { Resource } from '../resource.ts';
 import type { Store } from '../store.ts';
+import { completeService } from './services.ts';
 
 const withDefaults = (target: JsonObject, defaults: JsonObject): void => {
   for (const [key, value] of Object.entries(defaults)) target[key] ??= value;
@@ -59,31 +59,6 @@ const completeEndpoints = (endpoints: KubeObject): void => {
   }
 };
 
-const freeClusterIP = (store: Store): string => {
-  const taken = new Set(store.list('services').entries.map(({ object }) => at(object, 'spec', 'clusterIP')));
-  for (;;) {
-    const address = `10.96.${randomInt(256)}.${randomInt(1, 255)}`;
-    if (!taken.has(address)) return address;
-  }
-};
-
-const completeService = (spec: JsonObject, store: Store): void => {
-  withDefaults(spec, { type: 'ClusterIP', sessionAffinity: 'None' });
-  for (const port of Array.isArray(spec.ports) ? spec.ports : []) {
-    if (isObject(port)) withDefaults(port, { protocol: 'TCP', ...(port.port === undefined ? {} : { targetPort: port.port }) });
-  }
-  if (spec.type === 'ExternalName') return;
-  spec.clusterIP ??= freeClusterIP(store);
-  withDefaults(spec, {
-    clusterIPs: [spec.clusterIP],
-    ipFamilies: ['IPv4'],
-    ipFamilyPolicy: 'SingleStack',
-    internalTrafficPolicy: 'Cluster',
-  });
-  if (spec.type === 'LoadBalancer') withDefaults(spec, { allocateLoadBalancerNodePorts: true });
-  if (spec.type !== 'ClusterIP') withDefaults(spec, { externalTrafficPolicy: 'Cluster' });
-};
-
 const completeJob = (object: KubeObject): void => {
   const spec = member(object, 'spec');
   withDefaults(spec, { parallelism: 1, completions: 1, backoffLimit: 6, completionMode: 'NonIndexed', suspend: false });
@@ -104,14 +79,14 @@ const completeJob = (object: KubeObject): void => {
 };
 
 /** Fills in what the API server itself adds to a new object of a built-in kind. */
-export const completeNew = (resource: Resource, object: KubeObject, store: Store): void => {
+export const completeNew = (resource: Resource, object: KubeObject, store: Store, minor: number): void => {
   if (resource.custom) return;
   switch (resource.kind) {
     case 'Pod':
       completePod(member(object, 'spec'));
       return;
     case 'Service':
-      completeService(member(object, 'spec'), store);
+      completeService(member(object, 'spec'), store, minor);
       return;
     case 'Job':
       completeJob(object);

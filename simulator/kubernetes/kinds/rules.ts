@@ -3,6 +3,7 @@ import type { Cause } from '../errors.ts';
 import { at, equal, isObject, type Json, type JsonObject, type KubeObject } from '../objects.ts';
 import type { Resource } from '../resource.ts';
 import { definitionCauses } from './definition-rules.ts';
+import { serviceCauses } from './services.ts';
 
 const required = (field: string): Cause => ({ reason: 'FieldValueRequired', message: 'Required value', field });
 
@@ -72,13 +73,15 @@ export const kindCauses = (
   resource: Resource,
   object: KubeObject,
   old: KubeObject | undefined,
-  options: { subresource?: string | undefined },
+  options: { subresource?: string | undefined; minor?: number },
 ): Cause[] => {
   switch (resource.kind) {
     case 'Pod':
       return [...podCauses(at(object, 'spec'), 'spec'), ...podChangeCauses(object, old, options.subresource)];
     case 'Job':
       return podCauses(at(object, 'spec', 'template', 'spec'), 'spec.template.spec');
+    case 'Service':
+      return serviceCauses(object, old, options);
     case 'Node':
       return [...nodeCauses(object), ...providerChanged(object, old)];
     case 'CustomResourceDefinition':

@@ -1,0 +1,48 @@
+import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
+import { core, JSON_PATCH, MERGE, named, type Step, step } from './fidelity-step.ts';
+
+const path = core('services', '/lb');
+
+const ADDRESSES = { 'spec.clusterIP': 'a free address', 'spec.ports.0.nodePort': 'the simulator gives no node ports' };
+
+/** 1.20 says of every Service that it is deleted, newer ones answer with those that stay. */
+const DELETED = Object.fromEntries(
+  ['apiVersion', 'kind', 'metadata', 'spec', 'status', 'details'].map((key) => [key, 'another kind of answer']),
+);
+
+const merging = (title: string, body: JsonObject, more: Partial<Step> = {}): Step =>
+  step(title, 'PATCH', path, { type: MERGE, body, except: ADDRESSES, ...more });
+
+const publishing = (title: string, ingress: JsonObject[] | null, more: Partial<Step> = {}): Step =>
+  step(title, 'PATCH', `${path}/status`, { type: MERGE, body: { status: { loadBalancer: { ingress } } }, except: ADDRESSES, ...more });
+
+/** A Service of type LoadBalancer, as an allocator of addresses meets it. */
+export const SERVICE_STEPS: readonly Step[] = [
+  step('creates a Service of type LoadBalancer', 'POST', core('services'), {
+    body: named('lb', {
+      spec: { type: 'LoadBalancer', ports: [{ port: 80 }], loadBalancerIP: 'any text', loadBalancerClass: 'example.com/c' },
+    }),
+    except: ADDRESSES,
+  }),
+  publishing('gives it an address', [{ ip: '192.0.2.1', ipMode: 'VIP' }]),
+  publishing('refuses what is no address', [{ ip: '192.0.2' }]),
+  publishing('refuses an address as a hostname', [{ hostname: '192.0.2.1' }]),
+  publishing('puts another one in its place', [{ ip: '192.0.2.2' }]),
+  merging('gives it a finalizer', { metadata: { finalizers: ['example.com/held'] } }),
+  merging('has a patch of an older version fail', { metadata: { resourceVersion: '1', finalizers: [] } }),
+  merging('leaves the status alone on the main path', { status: { loadBalancer: {} } }),
+  merging('changes its type: its addresses stay, or go', { spec: { type: 'ClusterIP' } }),
+  merging('refuses the traffic policy of another type', { spec: { externalTrafficPolicy: 'Local' } }),
+  publishing('gives a Service of another type an address, or refuses', [{ ip: '192.0.2.3' }]),
+  merging('changes its metadata: addresses stay, or go', { metadata: { labels: { a: 'b' } } }),
+  publishing('takes its addresses', null),
+  merging('changes its type back', { spec: { type: 'LoadBalancer' } }),
+  step('deletes it, and it stays for its finalizer', 'DELETE', path, { except: DELETED }),
+  publishing('publishes even so', [{ ip: '192.0.2.4' }]),
+  step('takes the finalizer off, and it is gone', 'PATCH', path, {
+    type: JSON_PATCH,
+    body: [{ op: 'remove', path: '/metadata/finalizers' }],
+    except: ADDRESSES,
+  }),
+  step('has it no more', 'GET', path),
+];
