@@ -8,6 +8,12 @@ export interface AddressRange {
   readonly last: bigint;
 }
 
+/** An address to be compared with groups. */
+export interface Located {
+  readonly family: Family;
+  readonly number: bigint;
+}
+
 /** An IPGroup that addresses can be taken from. Its size in memory is that of its exclusions, whatever the size of its segment. */
 export interface ParsedGroup extends AddressRange {
   readonly kind: 'Valid';
@@ -70,11 +76,19 @@ export function parseGroup(name: string, spec: unknown): ParsedGroup | InvalidGr
 /** Any two segments of one family that have an address in common, excluded or not. */
 export const overlap = (a: ParsedGroup, b: ParsedGroup): boolean => a.family === b.family && a.first <= b.last && b.first <= a.last;
 
-export const contains = (group: ParsedGroup, address: Address): boolean =>
-  group.family === familyOf(address) && holds(group, numberOf(address));
+/** The address is in the segment, excluded or not. */
+export const contains = (group: ParsedGroup, { family, number }: Located): boolean => group.family === family && holds(group, number);
 
 /** The group may give this address: it is in the segment and not excluded. */
-export const gives = (group: ParsedGroup, address: Address): boolean => contains(group, address) && !isExcluded(group, numberOf(address));
+export const gives = (group: ParsedGroup, at: Located): boolean => contains(group, at) && !isExcluded(group, at.number);
+
+/** Both say the same: whoever knows one has nothing to learn from the other. */
+export function isSameGroup(a: ParsedGroup | InvalidGroup, b: ParsedGroup | InvalidGroup): boolean {
+  if (a.name !== b.name) return false;
+  if (a.kind === 'Invalid') return b.kind === 'Invalid' && a.message === b.message;
+  if (b.kind === 'Invalid' || a.segment !== b.segment || a.excluded.length !== b.excluded.length) return false;
+  return a.excluded.every(({ first, last }, index) => first === b.excluded[index]?.first && last === b.excluded[index]?.last);
+}
 
 /** The ranges that the group may give, ascending. */
 export function usable({ first, last, excluded }: ParsedGroup): readonly AddressRange[] {
@@ -88,9 +102,12 @@ export function usable({ first, last, excluded }: ParsedGroup): readonly Address
 
 /** The address as a number; orders the addresses of one family. */
 export function numberOf(address: Address): bigint {
-  const bytes = ipaddr.parse(address).toByteArray();
-  return bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+  if (familyOf(address) === 4) return BigInt(address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0));
+  const digits = ipaddr.IPv6.parse(address).parts.map((part) => part.toString(16).padStart(4, '0'));
+  return BigInt(`0x${digits.join('')}`);
 }
+
+export const located = (address: Address): Located => ({ family: familyOf(address), number: numberOf(address) });
 
 /** The canonical address of a number that `numberOf` made. */
 export function addressOf(number: bigint, family: Family): Address {
@@ -101,8 +118,8 @@ export function addressOf(number: bigint, family: Family): Address {
 
 /** IPv4 before IPv6, then by number. */
 export function compareAddresses(a: Address, b: Address): number {
-  const [left, right] = [numberOf(a), numberOf(b)];
-  return familyOf(a) - familyOf(b) || Number(left > right) - Number(left < right);
+  const [left, right] = [located(a), located(b)];
+  return left.family - right.family || Number(left.number > right.number) - Number(left.number < right.number);
 }
 
 interface Block extends AddressRange {

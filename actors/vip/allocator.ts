@@ -1,4 +1,4 @@
-import { compareAddresses, type InvalidGroup, type ParsedGroup } from '../../machines/segment.ts';
+import { compareAddresses, type InvalidGroup, isSameGroup, type ParsedGroup } from '../../machines/segment.ts';
 import type { ActorId, Address } from '../../machines/types.ts';
 import type { Refusal } from '../../machines/vip-request.ts';
 import { type GroupFigures, GroupIndex, type Hold, type Place } from './group-index.ts';
@@ -49,6 +49,8 @@ export class Allocator {
 
   /** There is an IPGroup as it is now. From an Invalid one nothing is taken. */
   putGroup(group: ParsedGroup | InvalidGroup): void {
+    const before = this.#groups.get(group.name);
+    if (before && isSameGroup(before, group)) return;
     this.#reshape(group.name);
     this.#groups.put(group);
     this.#reshape(group.name);
@@ -79,6 +81,7 @@ export class Allocator {
     const owned = this.#owned.get(owner);
     owned?.delete(address);
     if (owned?.size === 0) this.#owned.delete(owner);
+    this.#fresh.add(owner);
   }
 
   /** A Service waits for an address, or has one that it was offered. Asking again for the same changes nothing; asking for something else keeps the offer if that serves. */

@@ -1,5 +1,4 @@
-import { familyOf } from '../../machines/address.ts';
-import { addressOf, contains, gives, type InvalidGroup, numberOf, overlap, type ParsedGroup, usable } from '../../machines/segment.ts';
+import { addressOf, contains, gives, type InvalidGroup, located, overlap, type ParsedGroup, usable } from '../../machines/segment.ts';
 import type { Address, Family } from '../../machines/types.ts';
 import { FreeRanges } from './free-ranges.ts';
 import { byNumber, byText, SortedMap } from './sorted-map.ts';
@@ -59,14 +58,15 @@ export class GroupIndex {
 
   /** Says how the address is spoken for from now on, null for free. Answers whether it became free by that. */
   hold(address: Address, hold: Hold | null): boolean {
-    const number = numberOf(address);
-    const holds = this.#holds[familyOf(address)];
+    const at = located(address);
+    const { family, number } = at;
+    const holds = this.#holds[family];
     const before = holds.get(number) ?? null;
     if (before === hold) return false;
     if (hold === null) holds.delete(number);
     else holds.set(number, hold);
     for (const member of this.#members) {
-      if (!gives(member.group, address)) continue;
+      if (!gives(member.group, at)) continue;
       if (before === null) member.free.take(number);
       if (hold === null) member.free.give(number);
       member.reserved += BigInt(Number(hold === 'reserved') - Number(before === 'reserved'));
@@ -75,7 +75,8 @@ export class GroupIndex {
   }
 
   isFree(address: Address): boolean {
-    return this.#holds[familyOf(address)].get(numberOf(address)) === undefined;
+    const { family, number } = located(address);
+    return this.#holds[family].get(number) === undefined;
   }
 
   /** The reserved addresses in the segment, excluded ones too, ascending. */
@@ -86,12 +87,14 @@ export class GroupIndex {
 
   /** The names of the groups whose segment the address is in, ascending. */
   around(address: Address): readonly string[] {
-    return this.#members.filter(({ group }) => contains(group, address)).map(({ group }) => group.name);
+    const at = located(address);
+    return this.#members.filter(({ group }) => contains(group, at)).map(({ group }) => group.name);
   }
 
   /** The first group by name of those that may give the address, to one that asks for any address of the family and of the group `pin`; null for either. */
   giver(address: Address, family: Family | null, pin: string | null): ParsedGroup | null {
-    return this.#members.find(({ group }) => suits(group, family, pin) && gives(group, address))?.group ?? null;
+    const at = located(address);
+    return this.#members.find(({ group }) => suits(group, family, pin) && gives(group, at))?.group ?? null;
   }
 
   /** The lowest free address of the first group by name that has one. O(groups). */
@@ -111,15 +114,23 @@ export class GroupIndex {
 
   /** Of each group that overlaps others: the names of these, ascending. Groups by name ascending. */
   overlaps(): ReadonlyMap<string, readonly string[]> {
-    const groups = this.#members.map(({ group }) => group);
-    const others = groups.map((group) => groups.filter((other) => other !== group && overlap(group, other)).map(({ name }) => name));
-    return new Map(groups.map(({ name }, index) => [name, others[index] ?? []] as const).filter(([, names]) => names.length > 0));
+    const found = new Map<string, string[]>();
+    const ascending = this.#members.map(({ group }) => group).sort((a, b) => byNumber(a.first, b.first));
+    for (const [index, group] of ascending.entries()) {
+      for (const other of ascending.slice(index + 1)) {
+        if (other.first > group.last) break;
+        if (!overlap(group, other)) continue;
+        found.set(group.name, [...(found.get(group.name) ?? []), other.name]);
+        found.set(other.name, [...(found.get(other.name) ?? []), group.name]);
+      }
+    }
+    return new Map([...found].map(([name, others]) => [name, others.sort()] as const).sort(([a], [b]) => byText(a, b)));
   }
 
   #member(group: ParsedGroup): Member {
     const member = { group, free: new FreeRanges(usable(group)), reserved: 0n };
     for (const [number, hold] of this.#holds[group.family].between(group.first, group.last)) {
-      if (!gives(group, addressOf(number, group.family))) continue;
+      if (!gives(group, { family: group.family, number })) continue;
       member.free.take(number);
       if (hold === 'reserved') member.reserved += 1n;
     }

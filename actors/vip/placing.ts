@@ -1,5 +1,5 @@
 import { familyOf } from '../../machines/address.ts';
-import { contains, gives } from '../../machines/segment.ts';
+import { contains, gives, located } from '../../machines/segment.ts';
 import type { Address, Family } from '../../machines/types.ts';
 import { notOfPinned, type Refusal, refusal } from '../../machines/vip-request.ts';
 import type { GroupIndex, Place } from './group-index.ts';
@@ -18,7 +18,7 @@ const UNAVAILABLE = refusal('RequestedIPUnavailable', 'failed to allocate specif
 export function placeFor(groups: GroupIndex, { address, group, family }: Wanted): Place | null {
   if (address === null) return groups.lowest(family, group);
   const home = groups.valid(group ?? groups.around(address)[0] ?? null);
-  return home && gives(home, address) && groups.isFree(address) ? { address, group: home.name } : null;
+  return home && gives(home, located(address)) && groups.isFree(address) ? { address, group: home.name } : null;
 }
 
 /** The same for a request whose Service had some addresses: one of these, in their order. */
@@ -63,7 +63,7 @@ function refusalOfPinned(groups: GroupIndex, pin: string, { address, family }: O
       `${EXHAUSTED.message}: ${group === null ? `there is no IPGroup ${pin}` : `IPGroup ${pin} is Invalid`}`,
     );
   }
-  if (address !== null) return contains(group, address) ? UNAVAILABLE : notOfPinned(address, pin);
+  if (address !== null) return contains(group, located(address)) ? UNAVAILABLE : notOfPinned(address, pin);
   if (family === null || family === group.family) return EXHAUSTED;
   return refusal('ConflictingRequest', `${EXHAUSTED.message}: IPGroup ${pin} is of IPv${group.family}, the Service of IPv${family}`);
 }

@@ -1,5 +1,4 @@
-import { familyOf } from '../../machines/address.ts';
-import { addressOf, numberOf, type ParsedGroup } from '../../machines/segment.ts';
+import { addressOf, located, type ParsedGroup } from '../../machines/segment.ts';
 import type { ActorId, Address, Family } from '../../machines/types.ts';
 import type { Refusal, VipWish } from '../../machines/vip-request.ts';
 import { byNumber, byText, SortedMap } from './sorted-map.ts';
@@ -50,7 +49,7 @@ export class Waiting {
 
   /** The queues that wait for this address and no other. */
   forAddress(address: Address): Iterable<Queue> {
-    return this.#specific[familyOf(address)].get(numberOf(address)) ?? [];
+    return at(this.#specific, address) ?? [];
   }
 
   /** The queues that wait for any address, or for any of the group. */
@@ -60,7 +59,7 @@ export class Waiting {
 
   /** The requests whose Service had this address. */
   preferring(address: Address): Iterable<VipRequest> {
-    return this.#preferring[familyOf(address)].get(numberOf(address)) ?? [];
+    return at(this.#preferring, address) ?? [];
   }
 
   /** The addresses of the segment that somebody waits for, or had. */
@@ -101,14 +100,19 @@ const byFamily = <V>(): ByAddress<V> => ({ 4: new SortedMap<bigint, V>(byNumber)
 const idOf = ({ address, group, family }: Pick<VipRequest, 'address' | 'group' | 'family'>): string =>
   JSON.stringify(address === null ? [family, group] : [address, group]);
 
+function at<V>(map: ByAddress<V>, address: Address): V | undefined {
+  const { family, number } = located(address);
+  return map[family].get(number);
+}
+
 function put<V>(map: ByAddress<Set<V>>, address: Address, value: V): void {
-  const values = map[familyOf(address)].get(numberOf(address));
-  if (values) values.add(value);
-  else map[familyOf(address)].set(numberOf(address), new Set([value]));
+  const { family, number } = located(address);
+  map[family].set(number, (map[family].get(number) ?? new Set()).add(value));
 }
 
 function drop<V>(map: ByAddress<Set<V>>, address: Address, value: V): void {
-  const values = map[familyOf(address)].get(numberOf(address));
+  const { family, number } = located(address);
+  const values = map[family].get(number);
   values?.delete(value);
-  if (values?.size === 0) map[familyOf(address)].delete(numberOf(address));
+  if (values?.size === 0) map[family].delete(number);
 }
