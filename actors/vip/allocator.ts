@@ -43,7 +43,7 @@ export class Allocator {
   readonly #fresh = new Set<ActorId>();
   readonly #touched = new Set<Address>();
   #reshaped: ParsedGroup[] = [];
-  readonly #renamed = new Set<string>();
+  readonly #regrouped = new Set<string>();
   /** Whose verdict may have changed since `changed` was read. */
   readonly #stirred = new Set<ActorId>();
 
@@ -144,7 +144,7 @@ export class Allocator {
   #reshape(name: string): void {
     const group = this.#groups.valid(name);
     if (group) this.#reshaped.push(group);
-    this.#renamed.add(name);
+    this.#regrouped.add(name);
   }
 
   /** Whether the owner of an address is served by it has to be decided. */
@@ -153,7 +153,7 @@ export class Allocator {
   }
 
   #decide(): void {
-    if (this.#fresh.size + this.#touched.size + this.#renamed.size === 0) return;
+    if (this.#fresh.size + this.#touched.size + this.#regrouped.size === 0) return;
     for (const address of this.#touched) this.#loseToOther(address);
     for (const address of this.#reshaped.flatMap((group) => this.#groups.reservedIn(group)))
       this.#wake(this.#taken.get(address)?.owner ?? null);
@@ -162,7 +162,7 @@ export class Allocator {
     const { queues, returning } = this.#hopeful(freed);
     this.#fresh.clear();
     this.#touched.clear();
-    this.#renamed.clear();
+    this.#regrouped.clear();
     this.#reshaped = [];
     this.#giveBack(returning);
     this.#serve(queues);
@@ -201,10 +201,11 @@ export class Allocator {
     const addAll = (more: Iterable<Queue>): void => {
       for (const queue of more) queues.add(queue);
     };
-    const pins = new Set(this.#renamed);
+    const pins = new Set(this.#regrouped);
     for (const address of freed) for (const name of this.#groups.around(address)) pins.add(name);
     if (pins.size > 0) addAll(this.#waiting.forAny(null));
     for (const pin of pins) addAll(this.#waiting.forAny(pin));
+    for (const pin of this.#regrouped) addAll(this.#waiting.forSpecificOf(pin));
     for (const address of [...freed, ...this.#reshaped.flatMap((group) => this.#waiting.addressesIn(group))]) {
       addAll(this.#waiting.forAddress(address));
       for (const request of this.#waiting.preferring(address)) returning.set(request, null);

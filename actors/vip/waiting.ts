@@ -24,8 +24,9 @@ export class Waiting {
   /** Queues for one address, and requests that had it before, by the address: each O(log n) to find. */
   readonly #specific = byFamily<Set<Queue>>();
   readonly #preferring = byFamily<Set<VipRequest>>();
-  /** Queues for any address, by the group that they are pinned to. */
+  /** Queues for any address, and for one address, by the group that they are pinned to. */
   readonly #any = new Map<string | null, Set<Queue>>();
+  readonly #specificOf = new Map<string | null, Set<Queue>>();
 
   add(request: VipRequest): Queue {
     const queue = this.#queues.get(idOf(request)) ?? this.#open(request);
@@ -57,6 +58,11 @@ export class Waiting {
     return this.#any.get(pin) ?? [];
   }
 
+  /** The queues that wait for one address, of this group only. */
+  forSpecificOf(pin: string): Iterable<Queue> {
+    return this.#specificOf.get(pin) ?? [];
+  }
+
   /** The requests whose Service had this address. */
   preferring(address: Address): Iterable<VipRequest> {
     return at(this.#preferring, address) ?? [];
@@ -80,16 +86,19 @@ export class Waiting {
     };
     this.#queues.set(idOf(queue), queue);
     if (address !== null) put(this.#specific, address, queue);
-    else this.#any.set(group, (this.#any.get(group) ?? new Set()).add(queue));
+    const pinned = address === null ? this.#any : this.#specificOf;
+    pinned.set(group, (pinned.get(group) ?? new Set()).add(queue));
     return queue;
   }
 
   #close(queue: Queue): void {
+    const { address, group } = queue;
     this.#queues.delete(idOf(queue));
-    if (queue.address !== null) drop(this.#specific, queue.address, queue);
-    const queues = this.#any.get(queue.group);
+    if (address !== null) drop(this.#specific, address, queue);
+    const pinned = address === null ? this.#any : this.#specificOf;
+    const queues = pinned.get(group);
     queues?.delete(queue);
-    if (queues?.size === 0) this.#any.delete(queue.group);
+    if (queues?.size === 0) pinned.delete(group);
   }
 }
 

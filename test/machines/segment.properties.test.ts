@@ -36,7 +36,9 @@ test('a group gives exactly the addresses of its segment that no entry names', (
       const size = 2n ** BigInt(hostBits);
       const all = Array.from({ length: Number(size) }, (_, index) => inside - (inside % size) + BigInt(index));
       const free = all.filter((number) => !excluded.has(number));
-      const listed = usable(group).flatMap(({ first, last }) => Array.from({ length: Number(last - first) + 1 }, (_, index) => first + BigInt(index)));
+      const listed = usable(group).flatMap(({ first, last }) =>
+        Array.from({ length: Number(last - first) + 1 }, (_, index) => first + BigInt(index)),
+      );
       expect(listed).toEqual(free);
       expect(group.capacity).toBe(BigInt(free.length));
       for (let number = BASE[version] - 40n; number < BASE[version] + 80n; number++)

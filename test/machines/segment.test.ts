@@ -224,11 +224,17 @@ describe('excludedIPs', () => {
   });
 });
 
-test.each(['0.0.0.0', '1.2.3.4', '255.255.255.255', '::', '::1', '2001:db8::1', '::ffff:102:304', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'])(
-  '%s is the same address after it was a number',
-  (text) => {
-    const address = parseAddress(text);
-    if (address === null) throw new Error('it is no address');
-    expect(addressOf(numberOf(address), located(address).family)).toBe(address);
-  },
-);
+test.each([
+  '0.0.0.0',
+  '1.2.3.4',
+  '255.255.255.255',
+  '::',
+  '::1',
+  '2001:db8::1',
+  '::ffff:102:304',
+  'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
+])('%s is the same address after it was a number', (text) => {
+  const address = parseAddress(text);
+  if (address === null) throw new Error('it is no address');
+  expect(addressOf(numberOf(address), located(address).family)).toBe(address);
+});
