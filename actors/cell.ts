@@ -297,7 +297,13 @@ const parted = <T>(all: readonly T[], isFirst: (each: T) => boolean): readonly [
 ];
 
 /** Facts that replace each other: only the newest counts. */
-const WHOLE_FACTS: ReadonlySet<string> = new Set(['CLUSTER_OBSERVED', 'SPEC_OBSERVED', 'PROVIDER_OBSERVED', 'CLAIMS_OBSERVED', 'SERVICE_OBSERVED']);
+const WHOLE_FACTS: ReadonlySet<string> = new Set([
+  'CLUSTER_OBSERVED',
+  'SPEC_OBSERVED',
+  'PROVIDER_OBSERVED',
+  'CLAIMS_OBSERVED',
+  'SERVICE_OBSERVED',
+]);
 
 const isLoad = ({ envelope: { event, begin } }: Pending): boolean => begin !== undefined || event.type === 'RESUME';
 

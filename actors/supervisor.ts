@@ -15,9 +15,7 @@ import { projector } from './project.ts';
 import { PolicyProjector } from './project-policies.ts';
 import type { Settings } from './settings.ts';
 import type { Memory } from './takeover.ts';
-import { vipAnnouncer } from './vip/announcer.ts';
-import { vipListener } from './vip/listener.ts';
-import { ObservedVips } from './vip/observed.ts';
+import { Vips } from './vip/vips.ts';
 import { Workers } from './workers.ts';
 
 export interface SupervisorPorts {
@@ -63,7 +61,7 @@ const STORE_CHECK_MS = 1000;
 export class Supervisor {
   readonly #ports: SupervisorPorts;
   readonly #pools: ObservedPools;
-  readonly #vips = new ObservedVips();
+  readonly #vips: Vips;
   readonly #guards: Guards;
   readonly #policies: PolicyProjector;
   readonly #workers: Workers;
@@ -95,6 +93,7 @@ export class Supervisor {
     const isLeading = (): boolean => this.#leader !== null;
     this.#guards = new Guards({ ...ports, isLeading });
     this.#policies = new PolicyProjector({ ...ports, pools: this.#pools, isLeading });
+    this.#vips = new Vips({ ...ports, source: ports.vips?.source, desk: () => this.#leader?.vips ?? null });
     this.#workers = new Workers(ports);
     ports.providers.onChange((key) => {
       this.#workers.tend();
@@ -123,10 +122,9 @@ export class Supervisor {
     });
     this.#alarms.every(this.#ports.settings.resyncEveryMs, () => {
       this.#ports.source.resync();
-      this.#leader?.vips.resync();
+      this.#vips.resync();
     });
-    const { source, vips } = this.#ports;
-    await Promise.all([source.start(this.#listener()), vips?.source.start(vipListener(this.#vips, () => this.#leader?.vips ?? null))]);
+    await Promise.all([this.#ports.source.start(this.#listener()), this.#vips.start()]);
     this.#synced = true;
     await asked;
     this.#contends = true;
@@ -160,7 +158,7 @@ export class Supervisor {
       .release()
       .catch((error) => this.#ports.log.warn('the lease could not be released', { error: String(error) }));
     await this.#ports.source.close();
-    await this.#ports.vips?.source.close();
+    await this.#vips.close();
     await this.#ports.writer.flush(2000);
   }
 
@@ -316,9 +314,9 @@ export class Supervisor {
       {
         ...this.#ports,
         pools: this.#pools,
-        vips: this.#vips,
+        vips: this.#vips.seen,
         isServed: (kind) => this.#ports.source.knows(kind),
-        observers: [...this.#ports.observers, this.#projector, vipAnnouncer(this.#ports.writer)],
+        observers: [...this.#ports.observers, this.#projector, this.#vips.announcer],
       },
       (why) => this.#halted(leader, why),
     );
@@ -340,6 +338,7 @@ export class Supervisor {
     this.#projector.showAll(leader.cells.keys());
     for (const pool of this.#pools.all.values()) this.#guards.see(pool);
     this.#policies.request();
+    this.#vips.show();
   }
 
   #isCurrent = (round: number): boolean => round === this.#round && this.#holdsLease && !this.#stopping;

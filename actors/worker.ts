@@ -9,6 +9,7 @@ import { vipJobBodies } from './jobs/vip.ts';
 import { ownerOf } from './owner.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type { Leadership } from './ports/leadership.ts';
+import type { VipWriter } from './ports/vip.ts';
 import type {
   ActiveJob,
   Clock,
@@ -27,7 +28,6 @@ import type {
   Queues,
   RecordStore,
 } from './ports.ts';
-import type { VipWriter } from './ports/vip.ts';
 
 /** The queue on which outcomes wait for the leader. */
 export const OUTCOMES = 'outcomes';

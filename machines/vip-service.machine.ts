@@ -68,7 +68,8 @@ export const vipServiceMachine = (settings: VipSettings) => {
           ],
         },
         Reserving: {
-          description: 'Our finalizer, then the object IP whose existence is the reservation. What changes meanwhile waits for the outcome.',
+          description:
+            'Our finalizer, then the object IP whose existence is the reservation. What changes meanwhile waits for the outcome.',
           invoke: {
             src: 'reserveVip',
             id: 'reserve',

@@ -117,7 +117,7 @@ export const vipContext = ({ id, ref }: VipInput): VipContext => ({
 // ---------------------------------------------------------------- what is so
 
 /** The Service is there, is to stay, and wants an address of ours. */
-export const isAlive = ({ service }: VipContext): boolean => service !== null && service.wanting && !service.deleting;
+export const isAlive = ({ service }: VipContext): boolean => (service?.wanting && !service.deleting) ?? false;
 
 const isHeard = ({ heardAt }: VipContext): boolean => heardAt !== null;
 
@@ -128,7 +128,8 @@ export const isBare = (context: VipContext): boolean =>
 /** An address is reserved for a Service that is not there, as far as is known. */
 export const isOrphaned = (context: VipContext): boolean => isHeard(context) && context.service === null && context.owned.length > 0;
 
-export const mustRelease = (context: VipContext): boolean => isHeard(context) && !isAlive(context) && !isBare(context) && !isOrphaned(context);
+export const mustRelease = (context: VipContext): boolean =>
+  isHeard(context) && !isAlive(context) && !isBare(context) && !isOrphaned(context);
 
 /** Without our finalizer the Service could go and leave the address reserved for nobody. */
 export const mustReserve = (context: VipContext): boolean =>

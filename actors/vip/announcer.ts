@@ -47,7 +47,12 @@ function failed(was: VipContext | null, is: VipContext | null): readonly Cluster
   const failure = is?.failure;
   if (!failure || failure.message === was?.failure?.message) return [];
   return [
-    { type: 'Warning', reason: 'AllocationFailed', action: 'Allocate', message: `an error occurred while allocating IP: ${failure.message}` },
+    {
+      type: 'Warning',
+      reason: 'AllocationFailed',
+      action: 'Allocate',
+      message: `an error occurred while allocating IP: ${failure.message}`,
+    },
   ];
 }
 

@@ -6,6 +6,7 @@ import { requestOf, type VipWish } from '../../machines/vip-request.ts';
 import type { ServiceObserved, VipContext, VipRefusal, VipTarget } from '../../machines/vip-service.ts';
 import type { Cells } from '../cells.ts';
 import { Allocator } from './allocator.ts';
+import type { GroupView } from './group-projector.ts';
 import { isVip, type ObservedVips, ownerActor, vipActor } from './observed.ts';
 
 export interface DeskPorts {
@@ -69,6 +70,17 @@ export class VipDesk {
     if (after) this.#allocator.take(after.address, ownerActor(after), after.group);
     for (const key of new Set([before, after].map((ip) => ip && ownerActor(ip)))) if (key !== null && isVip(key)) this.#refresh(key);
     this.#refreshChanged();
+  }
+
+  /** The groups, as they are used now; empty before this is open. */
+  groups(): readonly GroupView[] {
+    if (!this.#isOpen) return [];
+    const overlaps = this.#allocator.overlaps();
+    return [...this.#seen.groups.values()].map((object) => {
+      const { name } = object.ref;
+      const group = parseGroup(name, object.spec);
+      return { object, group, figures: this.#allocator.figures(name), overlaps: overlaps.get(name) ?? [] };
+    });
   }
 
   /** The actor has ended: nothing was left of its Service. Another one may have its name. */

@@ -1,0 +1,107 @@
+import type { InvalidGroup, ParsedGroup } from '../../machines/segment.ts';
+import type { IPGroupObject } from '../../machines/vip.ts';
+import type { ClusterEvent, ClusterWriter, Condition } from '../ports/cluster.ts';
+import type { Clock } from '../ports.ts';
+import type { GroupFigures } from './group-index.ts';
+
+/** A group as the leader uses it. */
+export interface GroupView {
+  readonly object: IPGroupObject;
+  readonly group: ParsedGroup | InvalidGroup;
+  /** Null for one that nothing is taken from. */
+  readonly figures: GroupFigures | null;
+  /** Names of groups that have some of its addresses, too; ascending. */
+  readonly overlaps: readonly string[];
+}
+
+export interface GroupProjectorPorts {
+  readonly writer: Pick<ClusterWriter, 'project'>;
+  readonly clock: Clock;
+  /** Empty while this process does not lead. */
+  readonly groups: () => readonly GroupView[];
+}
+
+/** Allocations of this time are shown as one: counts are for people, and a write for each would cost as much as the allocations. */
+const COALESCE_MS = 500;
+
+/** Used to this part it is said to be nearly full. */
+const NEARLY_FULL = { used: 9n, of: 10n };
+
+/** What a JSON number can say exactly; a group may hold more. */
+const MOST = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** Shows in each IPGroup how many addresses it has left, and what is wrong with it. */
+export class GroupProjector {
+  readonly #ports: GroupProjectorPorts;
+  /** What was told of a group last, so that each Event is told once; by uid. */
+  readonly #told = new Map<string, readonly string[]>();
+  #isDue = false;
+
+  constructor(ports: GroupProjectorPorts) {
+    this.#ports = ports;
+  }
+
+  /** Something changed that they may show. */
+  request(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#ports.clock.after(COALESCE_MS, () => {
+      this.#isDue = false;
+      const views = this.#ports.groups();
+      for (const view of views) if (!view.object.deleting) this.#show(view);
+      const present = new Set(views.map(({ object }) => object.ref.uid));
+      for (const uid of this.#told.keys()) if (!present.has(uid)) this.#told.delete(uid);
+    });
+  }
+
+  #show(view: GroupView): void {
+    const { ref, generation } = view.object;
+    const events = eventsOf(view);
+    const before = this.#told.get(ref.uid) ?? [];
+    this.#told.set(
+      ref.uid,
+      events.map(({ message }) => message),
+    );
+    this.#ports.writer.project({
+      ref,
+      generation,
+      status: { ...countsOf(view.figures), observedGeneration: generation },
+      conditions: [readyOf(view)],
+      annotated: {},
+      addresses: [],
+      events: events.filter(({ message }) => !before.includes(message)),
+    });
+  }
+}
+
+const countsOf = (figures: GroupFigures | null): Readonly<Record<string, number>> => ({
+  capacity: clipped(figures?.capacity),
+  allocated: clipped(figures?.allocated),
+  available: clipped(figures?.available),
+});
+
+const clipped = (count = 0n): number => Number(count < MOST ? count : MOST);
+
+function readyOf({ group, figures }: GroupView): Condition {
+  if (group.kind === 'Invalid' || !figures)
+    return { type: 'Ready', status: 'False', reason: 'InvalidSegment', message: group.kind === 'Invalid' ? group.message : 'not used' };
+  const { capacity, available } = figures;
+  if (capacity === 0n)
+    return { type: 'Ready', status: 'False', reason: 'NoAddresses', message: 'every address of the segment is excluded' };
+  if (available === 0n) return { type: 'Ready', status: 'True', reason: 'Full', message: `all ${capacity} addresses are allocated` };
+  return { type: 'Ready', status: 'True', reason: 'AsExpected', message: `${available} of ${capacity} addresses are free` };
+}
+
+/** What is so now and worth an Event when it begins. */
+function eventsOf({ group, figures, overlaps }: GroupView): readonly ClusterEvent[] {
+  const warning = (reason: string, message: string): ClusterEvent => ({ type: 'Warning', reason, action: 'Check', message });
+  if (group.kind === 'Invalid') return [warning('InvalidSegment', group.message)];
+  const events: ClusterEvent[] = [];
+  if (overlaps.length > 0)
+    events.push(warning('OverlapsWith', `has addresses of IPGroup ${overlaps.join(', ')}, too; each address is given once`));
+  const { capacity = 0n, available = 0n } = figures ?? {};
+  const { used, of } = NEARLY_FULL;
+  if (capacity > 0n && (capacity - available) * of >= capacity * used)
+    events.push(warning('NearlyFull', `more than ${(used * 100n) / of} % of ${capacity} addresses are in use`));
+  return events;
+}
