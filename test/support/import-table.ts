@@ -19,6 +19,8 @@ export const PURE_LIBRARIES: readonly string[] = ['ipaddr.js'];
 
 /** What each adapter is an adapter for. An adapter without an entry uses Node alone. */
 export const SDKS: Readonly<Record<string, readonly string[]>> = {
+  // Certificates, and the polyfill that their library wants.
+  admission: ['@peculiar/x509', 'reflect-metadata'],
   // With the pages that show its queues.
   bullmq: ['bullmq', 'ioredis', '@bull-board/api', '@bull-board/fastify', 'fastify'],
   cli: ['commander'],
@@ -46,7 +48,7 @@ const adapter = (folder: string): ImportRule => ({
     ...packages(SDKS[folder] ?? []),
     ...(OVER_HTTP.includes(folder) ? [/^adapters\/http\//] : []),
     /^actors\/(ports|errors)(\.ts$|\/)/,
-    /^machines\/(types|events|address|jobs|port|service|provider-key|vip)\.ts$/,
+    /^machines\/(types|events|address|jobs|port|service|provider-key|vip|vip-admission)\.ts$/,
     /^crds\/generated\//,
   ],
   instead:

@@ -1,0 +1,142 @@
+import type { CertificateData, CertificateStore, WebhookRegistration } from '../../actors/ports/admission.ts';
+import type { Clock, Log } from '../../actors/ports.ts';
+import { issue, type Pair } from './certificates.ts';
+import {
+  bundleIn,
+  CERTIFICATE_TIMES,
+  type CertificateTimes,
+  prepared,
+  promoted,
+  type Renewal,
+  renewalOf,
+  replaced,
+  servedPair,
+} from './renewal.ts';
+
+interface KeeperOptions {
+  readonly store: CertificateStore;
+  readonly registration: WebhookRegistration;
+  /** By which the API server calls the webhook. */
+  readonly names: readonly string[];
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Serves with this pair from now on. */
+  readonly use: (pair: Pair) => void;
+  /** Told every private key before it is used, so that no log shows it. */
+  readonly hide: (secret: string) => void;
+  readonly times?: CertificateTimes;
+}
+
+export interface Keeper {
+  /** Why the API server cannot call the webhook, for people; null when it can. */
+  hindrance(): string | null;
+  close(): void;
+}
+
+/** After a write it is looked again at once; others may write as well. */
+const ROUNDS = 5;
+
+/** Keeps the certificates of the webhook: made by the first replica, served by all, renewed before they end, and trusted by the API server. What fails is
+ *  tried again at the next look; what is served until then stays. */
+export const keepCertificates = (options: KeeperOptions): Keeper => {
+  const keeper = new CertificateKeeper(options);
+  keeper.start();
+  return keeper;
+};
+
+class CertificateKeeper implements Keeper {
+  readonly #options: KeeperOptions;
+  readonly #times: CertificateTimes;
+  #used: Pair | null = null;
+  #trouble: string | null = 'there is no certificate yet';
+  #closed = false;
+  #cancel = (): void => undefined;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+    this.#times = options.times ?? CERTIFICATE_TIMES;
+  }
+
+  start(): void {
+    void this.#look().then(() => {
+      if (!this.#closed) this.#cancel = this.#options.clock.after(this.#times.everyMs, () => this.start());
+    });
+  }
+
+  hindrance(): string | null {
+    return this.#trouble;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancel();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      for (let round = 0; round < ROUNDS && !this.#closed; round += 1) if (!(await this.#step())) break;
+    } catch (error) {
+      this.#told(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Whether something was written, or was found to be written by others, so that it has to be looked at again. */
+  async #step(): Promise<boolean> {
+    const { store, names, clock } = this.#options;
+    const stored = await store.read();
+    const trusted = stored === null ? false : await this.#take(stored.data);
+    const renewal = renewalOf(stored?.data ?? null, names, { now: clock.now(), trusted, times: this.#times });
+    const data = await this.#renewed(renewal, stored?.data ?? null);
+    if (data === null) return false;
+    const first = await store.write(data, stored?.version ?? null);
+    if (first)
+      this.#options.log.info('the webhook’s certificate is renewed', { step: renewal.kind, ...('why' in renewal && { why: renewal.why }) });
+    return true;
+  }
+
+  /** Serves with what is stored once the API server was told to trust it. Whether it does. */
+  async #take(data: CertificateData): Promise<boolean> {
+    const { registration, use, hide } = this.#options;
+    const pair = servedPair(data);
+    if (pair === null) return false;
+    let told = false;
+    try {
+      told = await registration.trust(bundleIn(data));
+      this.#told(told ? null : 'the API server is not told of the webhook: its ValidatingWebhookConfiguration is missing');
+    } finally {
+      // Also when the API server cannot be told: what it trusts already may well be this.
+      if (pair.cert !== this.#used?.cert) {
+        hide(pair.key);
+        use(pair);
+        this.#used = pair;
+      }
+    }
+    return told;
+  }
+
+  async #renewed(renewal: Renewal, data: CertificateData | null): Promise<CertificateData | null> {
+    const { names } = this.#options;
+    switch (renewal.kind) {
+      case 'replace':
+        return replaced(data, await this.#issue(renewal.names));
+      case 'prepare':
+        return prepared(data ?? {}, await this.#issue(names));
+      case 'promote':
+        return promoted(data ?? {});
+      case 'keep':
+        return null;
+    }
+  }
+
+  async #issue(names: readonly string[]) {
+    const now = this.#options.clock.now();
+    const issued = await issue(names, { from: now - this.#times.backdateMs, to: now + this.#times.lifeMs });
+    this.#options.hide(issued.key);
+    return issued;
+  }
+
+  #told(trouble: string | null): void {
+    if (trouble !== null && trouble !== this.#trouble) this.#options.log.warn('trouble with the webhook’s certificate', { error: trouble });
+    this.#trouble = trouble;
+  }
+}

@@ -1,0 +1,217 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { issue, type Pair, vouchersOf } from '../../adapters/admission/certificates.ts';
+import { type Keeper, keepCertificates } from '../../adapters/admission/keeper.ts';
+import { CONFIGURATION, SECRET } from '../../adapters/admission/names.ts';
+import { CERTIFICATE_TIMES } from '../../adapters/admission/renewal.ts';
+import { certificateSecret, webhookConfiguration } from '../../adapters/kubernetes/webhook-registration.ts';
+import { type VirtualClock, virtualClock } from '../../adapters/memory/clock.ts';
+import { at, type JsonObject } from '../../simulator/kubernetes/objects.ts';
+import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { CONFIGURATIONS, registrationAt } from './admission-support.ts';
+import { connected, type RecordedLog, recordedLog, simulated } from './kubernetes-support.ts';
+
+const SECRETS = '/api/v1/namespaces/default/secrets';
+const NAMES = ['hook.default.svc'];
+const { lifeMs, renewBeforeMs, overlapMs, everyMs } = CERTIFICATE_TIMES;
+
+const send = async (server: KubernetesSimulator, method: string, path: string, body?: JsonObject): Promise<JsonObject> => {
+  const response = await fetch(server.url + path, {
+    method,
+    ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
+  expect([method, path, response.status]).toEqual([method, path, method === 'POST' ? 201 : 200]);
+  return (await response.json()) as JsonObject;
+};
+
+const decodedAt = (object: JsonObject, ...path: (string | number)[]): string => {
+  const text = at(object, ...path);
+  return Buffer.from(typeof text === 'string' ? text : '', 'base64').toString('utf8');
+};
+
+interface Replica {
+  readonly keeper: Keeper;
+  readonly log: RecordedLog;
+  readonly used: Pair[];
+  readonly hidden: string[];
+}
+
+const replica = (server: KubernetesSimulator, clock: VirtualClock, names = NAMES): Replica => {
+  const connection = connected(server.kubeconfig());
+  const used: Pair[] = [];
+  const hidden: string[] = [];
+  const log = recordedLog();
+  const keeper = keepCertificates({
+    store: certificateSecret(connection, { namespace: 'default', name: SECRET }),
+    registration: webhookConfiguration(connection, CONFIGURATION),
+    names,
+    clock,
+    log,
+    use: (pair) => used.push(pair),
+    hide: (secret) => hidden.push(secret),
+  });
+  onTestFinished(() => keeper.close());
+  return { keeper, log, used, hidden };
+};
+
+const registered = async (): Promise<KubernetesSimulator> => {
+  const server = await simulated();
+  await send(server, 'POST', CONFIGURATIONS, registrationAt('https://127.0.0.1:1'));
+  return server;
+};
+
+const bundleOf = async (server: KubernetesSimulator, index = 0): Promise<string> =>
+  decodedAt(await send(server, 'GET', `${CONFIGURATIONS}/${CONFIGURATION}`), 'webhooks', index, 'clientConfig', 'caBundle');
+
+const storedIn = async (server: KubernetesSimulator, key: string): Promise<string> =>
+  decodedAt(await send(server, 'GET', `${SECRETS}/${SECRET}`), 'data', key);
+
+/** All keepers have looked and wait for their next look. */
+const looked = (clock: VirtualClock, keepers: number): Promise<void> => waitFor('all have looked', () => clock.pending() === keepers);
+
+/** Lets all keepers look once more. */
+const nextLook = async (clock: VirtualClock, keepers = 1): Promise<void> => {
+  await looked(clock, keepers);
+  await clock.advance(everyMs);
+  await looked(clock, keepers);
+};
+
+const ready = async (clock: VirtualClock, ...replicas: readonly Replica[]): Promise<void> => {
+  await looked(clock, replicas.length);
+  for (const { keeper, used } of replicas) expect([keeper.hindrance(), used.length > 0]).toEqual([null, true]);
+};
+
+describe('the certificates of the webhook', () => {
+  test('are made by one replica, served by all, and trusted by the API server', async () => {
+    const server = await registered();
+    const clock = virtualClock({ startAt: Date.now() });
+    const replicas = [replica(server, clock), replica(server, clock), replica(server, clock)];
+    await ready(clock, ...replicas);
+    const cert = replicas[0]?.used.at(-1)?.cert ?? '';
+    expect(replicas.map(({ used }) => used.at(-1)?.cert)).toEqual([cert, cert, cert]);
+    expect(await storedIn(server, 'tls.crt')).toBe(cert);
+    for (const index of [0, 1]) expect(vouchersOf(cert, await bundleOf(server, index))).not.toBe('');
+    expect(server.requests.filter(({ method, path, code }) => method === 'POST' && path === SECRETS && code === 201)).toHaveLength(1);
+    expect(at(await send(server, 'GET', `${SECRETS}/${SECRET}`), 'type')).toBe('kubernetes.io/tls');
+  });
+
+  test('are left alone while nothing is due', async () => {
+    const server = await registered();
+    const clock = virtualClock({ startAt: Date.now() });
+    const one = replica(server, clock);
+    await ready(clock, one);
+    const before = server.requests.length;
+    await nextLook(clock);
+    expect(server.requests.slice(before).map(({ method }) => method)).toEqual(['GET', 'GET']);
+    expect(one.used).toHaveLength(1);
+  });
+
+  test('are renewed before they end, the new CA trusted before its certificate is served', async () => {
+    const server = await registered();
+    const clock = virtualClock({ startAt: Date.now() });
+    const one = replica(server, clock);
+    const two = replica(server, clock);
+    await ready(clock, one, two);
+    const cert = one.used.at(-1)?.cert ?? '';
+    clock.jump(lifeMs - renewBeforeMs);
+    await nextLook(clock, 2);
+    const next = await storedIn(server, 'next.crt');
+    for (const each of [cert, next]) expect(vouchersOf(each, await bundleOf(server))).not.toBe('');
+    expect([one, two].map(({ used }) => used.at(-1)?.cert)).toEqual([cert, cert]);
+    clock.jump(overlapMs);
+    await nextLook(clock, 2);
+    await nextLook(clock, 2);
+    expect([one, two].map(({ used }) => used.at(-1)?.cert)).toEqual([next, next]);
+    expect(await storedIn(server, 'tls.crt')).toBe(next);
+    expect(await storedIn(server, 'next.key')).toBe('');
+    expect(vouchersOf(cert, await bundleOf(server))).not.toBe('');
+  });
+
+  test('are made anew when their Secret was deleted, or spoilt', async () => {
+    const server = await registered();
+    const clock = virtualClock({ startAt: Date.now() });
+    const one = replica(server, clock);
+    await ready(clock, one);
+    const spoils = [
+      () => send(server, 'DELETE', `${SECRETS}/${SECRET}`),
+      async () => {
+        const secret = await send(server, 'GET', `${SECRETS}/${SECRET}`);
+        return send(server, 'PUT', `${SECRETS}/${SECRET}`, { ...secret, data: { 'tls.crt': 'eA==', 'tls.key': 'eA==' } });
+      },
+    ];
+    for (const spoil of spoils) {
+      const served = one.used.length;
+      await spoil();
+      await nextLook(clock);
+      expect(one.used.length).toBeGreaterThan(served);
+      expect(vouchersOf(one.used.at(-1)?.cert ?? '', await bundleOf(server))).not.toBe('');
+    }
+  });
+
+  test('that another program has put there are served as they are', async () => {
+    const server = await registered();
+    const issued = await issue(NAMES, { from: Date.now() - 60_000, to: Date.now() + lifeMs });
+    const encode = (text: string): string => Buffer.from(text).toString('base64');
+    const data = { 'ca.crt': encode(issued.ca), 'tls.crt': encode(issued.cert), 'tls.key': encode(issued.key) };
+    await send(server, 'POST', SECRETS, { metadata: { name: SECRET }, type: 'kubernetes.io/tls', data });
+    const clock = virtualClock({ startAt: Date.now() });
+    const one = replica(server, clock);
+    await ready(clock, one);
+    expect(one.used.map(({ cert }) => cert)).toEqual([issued.cert]);
+    expect(await bundleOf(server)).toContain(issued.ca.trim());
+  });
+
+  test('are trusted again when somebody has changed the registration, and what else stands there is kept', async () => {
+    const server = await registered();
+    const clock = virtualClock({ startAt: Date.now() });
+    const one = replica(server, clock);
+    await ready(clock, one);
+    const trusted = await bundleOf(server);
+    const changed = { ...registrationAt('https://127.0.0.1:2'), metadata: { name: CONFIGURATION, annotations: { mine: 'yes' } } };
+    await send(server, 'PUT', `${CONFIGURATIONS}/${CONFIGURATION}`, changed);
+    expect(await bundleOf(server)).toBe('');
+    await nextLook(clock);
+    expect(await bundleOf(server)).toBe(trusted);
+    const registration = await send(server, 'GET', `${CONFIGURATIONS}/${CONFIGURATION}`);
+    expect(at(registration, 'metadata', 'annotations', 'mine')).toBe('yes');
+    expect(at(registration, 'webhooks', 0, 'clientConfig', 'url')).toContain('https://127.0.0.1:2/');
+  });
+
+  test('are served, and their lack of a registration told once, when the API server knows of no webhook', async () => {
+    const server = await simulated();
+    const clock = virtualClock({ startAt: Date.now() });
+    const one = replica(server, clock);
+    await looked(clock, 1);
+    expect(one.used).toHaveLength(1);
+    expect(one.keeper.hindrance()).toContain('its ValidatingWebhookConfiguration is missing');
+    await nextLook(clock);
+    expect(one.log.lines.filter((line) => line.startsWith('warn'))).toHaveLength(1);
+    await send(server, 'POST', CONFIGURATIONS, registrationAt('https://127.0.0.1:1'));
+    await nextLook(clock);
+    await ready(clock, one);
+  });
+
+  test('survive an API server that is away', async () => {
+    const server = await registered();
+    const clock = virtualClock({ startAt: Date.now() });
+    server.faults.outage('reset', 60_000);
+    const one = replica(server, clock);
+    await looked(clock, 1);
+    expect(one.keeper.hindrance()).toContain('no answer from');
+    server.faults.endOutage();
+    await nextLook(clock);
+    await ready(clock, one);
+  });
+
+  test('leave no private key in any log, and tell each to what hides them', async () => {
+    const server = await registered();
+    const clock = virtualClock({ startAt: Date.now() });
+    const one = replica(server, clock);
+    await ready(clock, one);
+    const key = one.used.at(-1)?.key ?? '';
+    expect(key).toContain('PRIVATE KEY');
+    expect(one.hidden).toContain(key);
+    expect(one.log.lines.join('\n')).toContain('the webhook’s certificate is renewed');
+    expect(one.log.lines.join('\n')).not.toMatch(/PRIVATE|BEGIN|[A-Za-z0-9+/]{60}/);
+  });
+});
