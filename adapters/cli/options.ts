@@ -12,6 +12,11 @@ export interface Options {
   readonly debug: boolean;
   /** Absent for all: each does what it can once its CRDs are served. */
   readonly controllers?: readonly Controller[];
+  /** How writes of IPs and VirtualIPs are judged. */
+  readonly admission: 'auto' | 'webhook' | 'policy' | 'off';
+  readonly webhookBindAddr: string;
+  readonly webhookService?: string;
+  readonly webhookUrl?: string;
   readonly leaderElect: boolean;
   readonly namespace?: string;
   readonly redisPrefix?: string;
@@ -100,6 +105,15 @@ function flags(): Option[] {
     new Option('--controllers <names>', `comma-separated, of ${CONTROLLERS.join(', ')} (default: those whose CRDs are served)`).argParser(
       checked(controllers),
     ),
+    new Option(
+      '--admission <way>',
+      'how writes of IPs and VirtualIPs are judged; auto: by the policies where the cluster evaluates such, else by the webhook where a Service or URL of it is named',
+    )
+      .choices(['auto', 'webhook', 'policy', 'off'])
+      .default('auto'),
+    new Option('--webhook-bind-addr <address>', 'where the admission webhook is served, e.g. :9443').default('127.0.0.1:9443'),
+    new Option('--webhook-service <name>', 'Service in front of the webhook, [namespace/]name (default: none for --admission=auto)'),
+    new Option('--webhook-url <url>', 'where the API server calls the webhook when not by a Service'),
     new Option('--leader-elect [yes]', 'contend for the Lease; =false for a lone process')
       .default(true)
       .argParser((text: string) => text !== 'false'),

@@ -1,0 +1,125 @@
+import type { Clock, Log } from '../actors/ports.ts';
+import { keepCertificates } from '../adapters/admission/keeper.ts';
+import { type AdmissionMode, modeOf, namesOf } from '../adapters/admission/mode.ts';
+import { CONFIGURATION, IP_PATH, SECRET, VIRTUAL_IP_PATH } from '../adapters/admission/names.ts';
+import { startWebhook } from '../adapters/admission/server.ts';
+import type { Options } from '../adapters/cli/options.ts';
+import { isPolicyBound, servesPolicies } from '../adapters/kubernetes/admission-policies.ts';
+import type { Connection } from '../adapters/kubernetes/connection.ts';
+import type { KeptConfig } from '../adapters/kubernetes/kube-config.ts';
+import { ownUser } from '../adapters/kubernetes/own-user.ts';
+import { certificateSecret, webhookConfiguration } from '../adapters/kubernetes/webhook-registration.ts';
+import { parseBindAddress } from '../adapters/telemetry/bind-address.ts';
+import type { Redaction } from '../adapters/telemetry/redaction.ts';
+import { admitIP, admitVirtualIP } from '../machines/vip-admission.ts';
+import { StoppedEarly } from './redis-prefix.ts';
+
+/** The policies of deploy/vip-admission-policies.yaml; the other one concerns VirtualIPs, which need not be there. */
+const IP_POLICY = 'ips.paas.org';
+
+export interface AdmissionContext {
+  readonly config: KeptConfig;
+  readonly connection: Connection;
+  /** The operator's own. */
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly secrets: Redaction;
+  readonly stopping: Promise<void>;
+}
+
+export interface Admission {
+  readonly mode: AdmissionMode;
+  /** Why writes of IPs cannot be judged here, for /readyz; null when they can, or when others judge them. */
+  readonly hindrance: () => string | null;
+  readonly close: () => Promise<void>;
+}
+
+const NONE = { hindrance: () => null, close: async () => undefined };
+
+/** Judges the writes of IPs and VirtualIPs in the way that was asked for. @throws Error when the webhook cannot be listened for, or its URL is none; StoppedEarly */
+export async function startAdmission(options: Options, context: AdmissionContext): Promise<Admission> {
+  const { connection, log } = context;
+  const wish = {
+    asked: options.admission,
+    ...(options.webhookService !== undefined && { service: options.webhookService }),
+    ...(options.webhookUrl !== undefined && { url: options.webhookUrl }),
+  };
+  const mode = modeOf(wish, wish.asked === 'auto' && (await policiesServed(context)));
+  switch (mode) {
+    case 'off':
+      if (wish.asked === 'auto') {
+        log.warn('nobody judges who writes IPs: this cluster evaluates no ValidatingAdmissionPolicies, and no --webhook-service is named');
+      }
+      return { mode, ...NONE };
+    case 'policy':
+      await checkPolicies(connection, log);
+      return { mode, ...NONE };
+    case 'webhook':
+      return { mode, ...(await webhook(options, namesOf(wish, context.namespace), context)) };
+  }
+}
+
+async function webhook(
+  options: Options,
+  names: readonly string[],
+  { config, connection, namespace, clock, log, secrets }: AdmissionContext,
+): Promise<Omit<Admission, 'mode'>> {
+  const operator = ownUser(config, connection);
+  const served = await startWebhook({
+    bind: parseBindAddress(options.webhookBindAddr),
+    rules: {
+      [IP_PATH]: { resource: 'ips', decide: async (facts) => admitIP(facts, await operator()) },
+      [VIRTUAL_IP_PATH]: { resource: 'virtualips', decide: admitVirtualIP },
+    },
+    log,
+  });
+  log.info('serves the admission webhook', { url: served.url, names });
+  const keeper = keepCertificates({
+    store: certificateSecret(connection, { namespace, name: SECRET }),
+    registration: webhookConfiguration(connection, CONFIGURATION),
+    names,
+    clock,
+    log,
+    use: served.use,
+    hide: (secret) => secrets.add(secret),
+  });
+  return {
+    hindrance: () => keeper.hindrance(),
+    close: () => {
+      keeper.close();
+      return served.close();
+    },
+  };
+}
+
+/** Looked for once: who upgrades a cluster restarts its Pods. Waits for the API server as long as it takes. @throws StoppedEarly */
+async function policiesServed({ connection, clock, log, stopping }: AdmissionContext): Promise<boolean> {
+  let isStopping = false;
+  void stopping.then(() => {
+    isStopping = true;
+  });
+  for (let attempt = 1; !isStopping; attempt += 1) {
+    try {
+      return await servesPolicies(connection);
+    } catch (error) {
+      log.warn('cannot tell yet whether the cluster evaluates ValidatingAdmissionPolicies', { attempt, error: String(error) });
+      await Promise.race([stopping, new Promise<void>((resolve) => clock.after(Math.min(500 * attempt, 10_000), resolve))]);
+    }
+  }
+  throw new StoppedEarly('stopped before the API server answered');
+}
+
+async function checkPolicies(connection: Connection, log: Log): Promise<void> {
+  try {
+    if ((await isPolicyBound(connection, IP_POLICY)) !== false) return;
+    log.warn(
+      'nobody judges who writes IPs: the ValidatingAdmissionPolicy or its binding is missing; apply deploy/vip-admission-policies.yaml',
+      {
+        policy: IP_POLICY,
+      },
+    );
+  } catch (error) {
+    log.warn('cannot tell whether writes of IPs are judged', { policy: IP_POLICY, error: String(error) });
+  }
+}
