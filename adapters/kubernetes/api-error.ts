@@ -67,6 +67,8 @@ export const refusal = (target: Target, status: number, serverMessage: string, r
   const text = `${deedOf(target)}: ${status}${serverMessage === '' ? '' : ` ${serverMessage}`}`;
   if (status >= 500 || status === 429 || status === 408) return new ServerUnreachable(text, { retryAfterMs });
   const kind = KINDS[status] ?? 'Invalid';
-  if (kind === 'Forbidden') return new ApiError(kind, status, `the ServiceAccount may not ${deedOf(target)}: ${serverMessage}`);
+  // What an admission webhook denies is no missing permission.
+  if (kind === 'Forbidden' && !serverMessage.startsWith('admission webhook'))
+    return new ApiError(kind, status, `the ServiceAccount may not ${deedOf(target)}: ${serverMessage}`);
   return new ApiError(kind, status, text);
 };

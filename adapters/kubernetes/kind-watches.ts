@@ -94,11 +94,13 @@ export class KindWatches {
     const barred = this.#watched.filter(isBarred);
     const waitsInVain = (one: Watched): boolean => this.#waiting.includes(one) && barred.some(isPolicy);
     const done = (one: Watched): boolean => isKnown(one) || isAbsent(one) || barred.includes(one) || waitsInVain(one);
-    return this.#owners.some(isKnown) && this.#watched.every(done);
+    const isAnyKnown = this.#watched.length === 0 || this.#owners.some(isKnown);
+    return isAnyKnown && this.#watched.every(done);
   }
 
   /** False when the server knows no kind of object that the operator could do something for; null while that cannot be told. */
   get served(): boolean | null {
+    if (this.#watched.length === 0) return null;
     if (this.#owners.some((one) => isKnown(one) && one.reflector.trouble === null)) return true;
     return this.#owners.every(isAbsent) ? false : null;
   }

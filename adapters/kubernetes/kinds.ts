@@ -1,5 +1,7 @@
 import * as clusterRoutedIPClasses from '../../crds/generated/clusterroutedipclass.ts';
 import * as floatingIPPools from '../../crds/generated/floatingippool.ts';
+import * as ips from '../../crds/generated/ip.ts';
+import * as ipGroups from '../../crds/generated/ipgroup.ts';
 import * as nodeDNSRecordSets from '../../crds/generated/nodednsrecordset.ts';
 import * as routedIPs from '../../crds/generated/routedip.ts';
 import * as routedIPIssuers from '../../crds/generated/routedipissuer.ts';
@@ -7,11 +9,11 @@ import type { WatchQuery } from './selection.ts';
 import type { Detail } from './shared-watches.ts';
 
 /** What objects of a kind ask of the cluster: the nodes (and pods) that selectors of theirs let through, or what becomes of a Service. Policies ask for
- *  nothing: others go by them. */
-export type Role = 'selects' | 'serves' | 'policy';
+ *  nothing: others go by them. Neither do addresses and their groups, which have a source of their own. */
+export type Role = 'selects' | 'serves' | 'policy' | 'addresses';
 
 /** A part of the operator that can be left out: then its kinds are neither watched nor needed. */
-export type Controller = 'flipop' | 'routedip';
+export type Controller = 'flipop' | 'routedip' | 'vip';
 
 /** A kind of object that the operator watches, and writes about. */
 export interface Kind {
@@ -54,11 +56,13 @@ const KINDS: readonly Kind[] = [
   kind('routedip', clusterRoutedIPClasses, 'policy', { scope: 'Cluster' }),
   kind('routedip', routedIPIssuers, 'policy'),
   kind('routedip', routedIPs, 'serves'),
+  kind('vip', ipGroups, 'addresses', { scope: 'Cluster' }),
+  kind('vip', ips, 'addresses', { scope: 'Cluster' }),
 ];
 
-/** The kinds of these controllers. */
+/** The kinds of these controllers, but those that have a source of their own. */
 export const kindsOf = (controllers: readonly Controller[]): readonly Kind[] =>
-  KINDS.filter(({ controller }) => controllers.includes(controller));
+  KINDS.filter(({ controller, role }) => controllers.includes(controller) && role !== 'addresses');
 
 /** What these controllers do something for, in the plural: `FloatingIPPools`. */
 export const ownersOf = (controllers: readonly Controller[]): readonly string[] =>
@@ -73,8 +77,11 @@ export const kindOf = (name: string): Kind => {
   return found;
 };
 
-/** The group and version of a kind, as an Event names what it is about. Nodes are marked, and told of, too. */
-export const apiVersionOf = (name: string): string => (name === 'Node' ? 'v1' : kindOf(name).apiVersion);
+/** Kinds of Kubernetes itself that Events are about. */
+const CORE: readonly string[] = ['Node', 'Service'];
+
+/** The group and version of a kind, as an Event names what it is about. */
+export const apiVersionOf = (name: string): string => (CORE.includes(name) ? 'v1' : kindOf(name).apiVersion);
 
 /** The path of one object. */
 export const pathOf = (ref: { readonly kind: string; readonly namespace: string; readonly name: string }): string => {

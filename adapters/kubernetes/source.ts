@@ -64,6 +64,7 @@ export class KubernetesSource implements ClusterSource, Seen {
     if (this.#listener !== null) throw new Error('the source was started already');
     this.#listener = listener;
     this.#kinds.start();
+    this.#schedule();
     return new Promise((resolve) => {
       this.#ready = resolve;
     });

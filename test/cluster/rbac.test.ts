@@ -186,6 +186,11 @@ describe('the operator with the shipped roles', () => {
       ...['get', 'list', 'watch'].flatMap((verb) =>
         ['pods', 'services', 'endpoints', 'discovery.k8s.io/endpointslices'].map((plural) => `${verb} ${plural}`),
       ),
+      'patch services',
+      'patch services/status',
+      ...['get', 'list', 'watch'].map((verb) => `${verb} paas.org/ipgroups`),
+      'patch paas.org/ipgroups/status',
+      ...['get', 'list', 'watch', 'create', 'delete'].map((verb) => `${verb} paas.org/ips`),
       ...['create', 'patch'].flatMap((verb) => [`${verb} events`, `${verb} events.k8s.io/events`]),
       'create coordination.k8s.io/leases',
       ...['get', 'list', 'watch', 'create', 'patch', 'delete'].map((verb) => `${verb} batch/jobs`),

@@ -1,0 +1,109 @@
+import {
+  ADDRESS_ANNOTATION,
+  addressOfIP,
+  GROUP_LABEL,
+  LEGACY_GROUP_LABEL,
+  OWNER_ANNOTATION,
+  OWNER_UID_ANNOTATION,
+  PINNED_GROUP_ANNOTATION,
+  REQUESTED_IP_ANNOTATION,
+  type ReservedIP,
+  VIP_FINALIZER,
+  type VipService,
+} from '../../machines/vip.ts';
+import { fields, keyOf, list, metaOf, type Trimmed, text } from './trim.ts';
+
+/** A Service as it is kept: of those that are nobody's business here nothing but that there are some. */
+export interface SeenVipService {
+  readonly service: VipService | null;
+}
+
+const IRRELEVANT: SeenVipService = Object.freeze({ service: null });
+
+const NO_INGRESS: VipService['ingress'] = Object.freeze([]);
+
+const LOAD_BALANCER = 'LoadBalancer';
+
+/** Null where there is no such annotation, or it is empty. */
+const annotated = (value: unknown): string | null => text(value) || null;
+
+const FAMILIES: Readonly<Record<string, 4 | 6>> = { IPv4: 4, IPv6: 6 };
+
+const ingressOf = (object: unknown): VipService['ingress'] => {
+  const { ingress } = fields(fields(fields(object).status).loadBalancer);
+  const entries = list(ingress);
+  return entries.length === 0 ? NO_INGRESS : entries.map((entry) => ({ ip: text(fields(entry).ip) || null }));
+};
+
+/** A Service as the allocator sees it that serves `loadBalancerClass` besides Services without a class; null for what is none. */
+export const vipServiceOf = (object: unknown, loadBalancerClass: string | null): VipService | null => {
+  const meta = metaOf(object);
+  if (meta === null) return null;
+  const { type, loadBalancerClass: wanted, loadBalancerIP, ipFamilies } = fields(fields(object).spec);
+  const isOurClass = text(wanted) === '' || wanted === loadBalancerClass;
+  return {
+    ref: { kind: 'Service', namespace: meta.namespace, name: meta.name, uid: meta.uid },
+    createdAt: meta.createdAt,
+    wanting: type === LOAD_BALANCER && isOurClass,
+    deleting: meta.deleting,
+    guarded: finalizersOf(object).includes(VIP_FINALIZER),
+    ingress: ingressOf(object),
+    loadBalancerIP: text(loadBalancerIP),
+    requestedIP: annotated(meta.annotations[REQUESTED_IP_ANNOTATION]),
+    pinnedGroup: annotated(meta.annotations[PINNED_GROUP_ANNOTATION]),
+    family: FAMILIES[text(list(ipFamilies)[0])] ?? null,
+  };
+};
+
+export const finalizersOf = (object: unknown): readonly string[] => list(fields(fields(object).metadata).finalizers).map(text);
+
+export const isLoadBalancer = (object: unknown): boolean => fields(fields(object).spec).type === LOAD_BALANCER;
+
+/** A Service for a cache of all. */
+export const trimVipService = (object: unknown, loadBalancerClass: string | null): Trimmed<SeenVipService> | null => {
+  const service = vipServiceOf(object, loadBalancerClass);
+  if (service === null) return null;
+  const { namespace, name, uid } = service.ref;
+  return { key: keyOf(namespace, name), uid, value: service.wanting || service.guarded ? { service } : IRRELEVANT };
+};
+
+/** `<namespace>/<name>`; null for anything else. */
+const ownerOf = (value: unknown, uid: unknown): ReservedIP['owner'] => {
+  const [namespace = '', name = '', ...beyond] = text(value).split('/');
+  return namespace === '' || name === '' || beyond.length > 0 ? null : { namespace, name, uid: annotated(uid) };
+};
+
+/** An object of kind IP; null when its name is no address, so that it reserves none. */
+export const reservedIPOf = (object: unknown): ReservedIP | null => {
+  const meta = metaOf(object);
+  const address = meta && addressOfIP(meta.name);
+  if (meta === null || address === null) return null;
+  const { [OWNER_ANNOTATION]: owner, [OWNER_UID_ANNOTATION]: uid } = meta.annotations;
+  const group = text(meta.labels[GROUP_LABEL]) || null;
+  const legacy = group === null && text(meta.labels[LEGACY_GROUP_LABEL]) !== '';
+  return { name: meta.name, uid: meta.uid, address, owner: ownerOf(owner, uid), group, legacy };
+};
+
+export const trimReservedIP = (object: unknown): Trimmed<ReservedIP> | null => {
+  const ip = reservedIPOf(object);
+  return ip && { key: ip.name, uid: ip.uid, value: ip };
+};
+
+/** The object that reserves an address. */
+export const ipObject = (
+  apiVersion: string,
+  kind: string,
+  { name, address, owner, group }: Omit<ReservedIP, 'uid' | 'legacy'>,
+): object => ({
+  apiVersion,
+  kind,
+  metadata: {
+    name,
+    labels: { [GROUP_LABEL]: group },
+    annotations: {
+      [OWNER_ANNOTATION]: owner === null ? '' : `${owner.namespace}/${owner.name}`,
+      [OWNER_UID_ANNOTATION]: owner?.uid ?? '',
+      ...(name === address ? {} : { [ADDRESS_ANNOTATION]: address }),
+    },
+  },
+});

@@ -1,0 +1,214 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ProviderError } from '../../actors/errors.ts';
+import type { VipWriter } from '../../actors/ports/vip.ts';
+import type { Fence } from '../../actors/ports.ts';
+import { API_VERSION, KIND } from '../../crds/generated/ip.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address, ErrorKind } from '../../machines/types.ts';
+import { ipNameOf, isOwnedBy, type ReservedIP, VIP_FINALIZER, type VipService } from '../../machines/vip.ts';
+import { ApiError, type ApiErrorKind, isConflict, isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
+import { type Connection, MERGE_PATCH, type Request } from './connection.ts';
+import { kindOf, pathOf } from './kinds.ts';
+import { fields, list, metaOf, revisionOf } from './trim.ts';
+import { finalizersOf, ipObject, isLoadBalancer, reservedIPOf, vipServiceOf } from './trim-vip.ts';
+
+export interface VipWriterOptions {
+  readonly connection: Connection;
+  /** The class of Services that is served besides none; null for no other. */
+  readonly loadBalancerClass: string | null;
+}
+
+/** So often in a row a write may meet somebody else's before it is given up. */
+const CONFLICTS = 5;
+
+/** The minor version of Kubernetes 1 from which an address has a mode. */
+const IP_MODE_SINCE = 30;
+
+const KINDS: Readonly<Record<ApiErrorKind, ErrorKind>> = {
+  NotFound: 'NotFound',
+  Conflict: 'Conflict',
+  Gone: 'Unavailable',
+  Forbidden: 'Unauthorized',
+  Unauthorized: 'Unauthorized',
+  Invalid: 'Invalid',
+};
+
+const placeOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string => `${namespace}/${name}`;
+
+const servicePath = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
+  `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`;
+
+const ipPath = (name: string): string => pathOf({ kind: KIND, namespace: '', name });
+
+const classified = (what: string, error: unknown): unknown =>
+  error instanceof ApiError ? new ProviderError(KINDS[error.kind], `${what}: ${error.message}`, { cause: error }) : error;
+
+/** What `attempt` answers, which reads before it writes; it is made again when somebody else has written in between. */
+const persistently = async <T>(what: string, attempt: () => Promise<T>): Promise<T> => {
+  for (let conflicts = 0; ; conflicts += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isConflict(error)) throw classified(what, error);
+      if (conflicts >= CONFLICTS) throw new ServerUnreachable(`${what}: tried in vain, last: ${messageOf(error)}`, { cause: error });
+    }
+  }
+};
+
+/** Exactly the one entry that we write, whatever mode the server has filled in. */
+const isPublished = (object: unknown, address: Address | null): boolean => {
+  const entries = list(fields(fields(fields(object).status).loadBalancer).ingress).map(fields);
+  if (address === null) return entries.length === 0;
+  const [{ ipMode = 'VIP', ...entry } = {}] = entries;
+  return entries.length === 1 && ipMode === 'VIP' && isDeepStrictEqual(entry, { ip: address });
+};
+
+const isSame = (one: ReservedIP | null, other: ReservedIP): boolean =>
+  one !== null && one.uid === other.uid && one.legacy === other.legacy && isDeepStrictEqual(one.owner, other.owner);
+
+/** Finalizers and statuses of Services, and the objects that reserve addresses. Every write names the version that it is based on, or is the creation of
+ *  a name that can be created once. */
+export class KubernetesVipWriter implements VipWriter {
+  readonly #connection: Connection;
+  readonly #class: string | null;
+  #hasIPMode: boolean | null = null;
+
+  constructor({ connection, loadBalancerClass }: VipWriterOptions) {
+    this.#connection = connection;
+    this.#class = loadBalancerClass;
+  }
+
+  guard(service: ObjectRef, fence: Fence): Promise<void> {
+    const what = `guard Service ${placeOf(service)}`;
+    return persistently(what, async () => {
+      const present = await this.#required(service, what);
+      const finalizers = finalizersOf(present);
+      if (finalizers.includes(VIP_FINALIZER)) return;
+      if (metaOf(present)?.deleting) throw new ProviderError('Conflict', `${what}: it is being deleted`);
+      await this.#patch(servicePath(service), present, { metadata: { finalizers: [...finalizers, VIP_FINALIZER] } }, fence);
+    });
+  }
+
+  reserve(address: Address, group: string, service: ObjectRef, fence: Fence): Promise<ReservedIP> {
+    const what = `reserve ${address} for Service ${placeOf(service)}`;
+    const { namespace, name: owner, uid } = service;
+    const name = ipNameOf(address);
+    const body = ipObject(API_VERSION, KIND, { name, address, owner: { namespace, name: owner, uid }, group });
+    return persistently(what, async () => {
+      const created = await this.#create(what, body, fence);
+      const present = created ?? (await this.#get(ipPath(name)));
+      const ip = present === null ? null : reservedIPOf(present);
+      // It has gone since: the next try creates it.
+      if (ip === null) throw new ApiError('Conflict', 409, `IP ${name} came and went`);
+      if (created === null && metaOf(present)?.deleting) throw new ProviderError('Conflict', `${what}: IP ${name} is being deleted`);
+      if (isOwnedBy(ip, service)) return ip;
+      const holder = ip.owner === null ? 'nobody known' : `${ip.legacy ? 'VirtualIP' : 'Service'} ${placeOf(ip.owner)}`;
+      throw new ProviderError('Conflict', `${what}: it is reserved for ${holder}`);
+    });
+  }
+
+  publish(service: ObjectRef, address: Address | null, fence: Fence): Promise<boolean> {
+    const what = `publish ${address ?? 'no address'} for Service ${placeOf(service)}`;
+    return persistently(what, async () => {
+      const present = await this.#required(service, what);
+      if (isPublished(present, address)) return false;
+      if (address !== null && !isLoadBalancer(present)) throw new ProviderError('Conflict', `${what}: it is not of type LoadBalancer`);
+      const ingress = address === null ? null : [{ ip: address, ...((await this.#knowsIPMode()) ? { ipMode: 'VIP' } : {}) }];
+      await this.#patch(`${servicePath(service)}/status`, present, { status: { loadBalancer: { ingress } } }, fence);
+      return true;
+    });
+  }
+
+  free(ip: ReservedIP, fence: Fence): Promise<void> {
+    const path = ipPath(ip.name);
+    return persistently(`free ${ip.address}`, async () => {
+      const present = await this.#get(path);
+      if (present === null || ip.owner === null || !isSame(reservedIPOf(present), ip) || metaOf(present)?.deleting) return;
+      const preconditions = { uid: ip.uid, resourceVersion: revisionOf(present) };
+      await this.#untilGone({ method: 'DELETE', path, body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions } }, fence);
+    });
+  }
+
+  unguard(service: ObjectRef, fence: Fence): Promise<void> {
+    return persistently(`unguard Service ${placeOf(service)}`, async () => {
+      const path = servicePath(service);
+      const present = await this.#get(path);
+      const finalizers = finalizersOf(present);
+      if (metaOf(present)?.uid !== service.uid || !finalizers.includes(VIP_FINALIZER)) return;
+      const left = finalizers.filter((each) => each !== VIP_FINALIZER);
+      await this.#untilGone(patchOf(path, present, { metadata: { finalizers: left } }), fence);
+    });
+  }
+
+  async look(service: { readonly namespace: string; readonly name: string }): Promise<VipService | null> {
+    const what = `look at Service ${placeOf(service)}`;
+    const present = await persistently(what, () => this.#get(servicePath(service)));
+    return present === null ? null : vipServiceOf(present, this.#class);
+  }
+
+  /** Null for what is not there. */
+  async #get(path: string): Promise<unknown> {
+    try {
+      return await this.#connection.send({ method: 'GET', path });
+    } catch (error) {
+      if (isNotFound(error)) return null;
+      throw error;
+    }
+  }
+
+  async #required(service: ObjectRef, what: string): Promise<unknown> {
+    const present = await this.#get(servicePath(service));
+    if (metaOf(present)?.uid !== service.uid) throw new ProviderError('NotFound', `${what}: it is gone`);
+    return present;
+  }
+
+  /** Null when the name is taken. */
+  async #create(what: string, body: object, fence: Fence): Promise<unknown> {
+    try {
+      return await this.#change({ method: 'POST', path: kindOf(KIND).collection.path, body }, fence);
+    } catch (error) {
+      if (isConflict(error)) return null;
+      if (isNotFound(error)) throw new ProviderError('Unavailable', `${what}: this cluster serves no ${KIND}s`, { cause: error });
+      throw error;
+    }
+  }
+
+  async #patch(path: string, present: unknown, change: object, fence: Fence): Promise<void> {
+    await this.#change(patchOf(path, present, change), fence);
+  }
+
+  /** What has gone meanwhile counts as done. */
+  async #untilGone(request: Request, fence: Fence): Promise<void> {
+    try {
+      await this.#change(request, fence);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  async #change(request: Request, fence: Fence): Promise<unknown> {
+    await fence.read();
+    // Between this and the sending there is no await: what was fresh is fresh.
+    fence.assertFresh();
+    return this.#connection.send(request);
+  }
+
+  async #knowsIPMode(): Promise<boolean> {
+    const known = this.#hasIPMode ?? (await this.#minor()) >= IP_MODE_SINCE;
+    this.#hasIPMode = known;
+    return known;
+  }
+
+  /** 0 where the server does not say: those that know of modes fill in the one that we mean. */
+  async #minor(): Promise<number> {
+    const { major, minor } = fields(await this.#get('/version'));
+    return major === '1' ? Number.parseInt(String(minor), 10) || 0 : 0;
+  }
+}
+
+/** A merge patch (RFC 7386) that the server refuses when the object is not as it was read. */
+const patchOf = (path: string, present: unknown, change: object): Request => {
+  const { metadata = {}, ...rest } = change as { readonly metadata?: object };
+  const body = { ...rest, metadata: { ...metadata, resourceVersion: revisionOf(present) } };
+  return { method: 'PATCH', path, contentType: MERGE_PATCH, body };
+};
