@@ -42,6 +42,7 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
         noteReserved: decide(vip.noteReserved),
         expose: decide(vip.expose),
         noteExposed: decide(vip.noteExposed),
+        rest: decide(vip.rest),
         prepare: decide(vip.prepare),
         withdraw: decide(vip.withdraw),
         block: decide(vip.block),
@@ -127,6 +128,7 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
         },
         Valid: {
           description: 'Serves. The copy follows the Service.',
+          entry: 'rest',
           always: [
             { guard: 'isDeleting', target: 'Releasing' },
             { guard: 'isAsked', target: 'Preparing', actions: 'prepare' },
@@ -165,7 +167,6 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
           description: 'The Service has an address of its own, or another VirtualIP is being migrated to it. The copy serves on.',
           always: [
             { guard: 'isDeleting', target: 'Releasing' },
-            { guard: 'isValid', target: 'Valid' },
             { guard: 'isDrifted', target: 'Syncing' },
           ],
           after: { recheck: 'Preparing' },
@@ -233,6 +234,7 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
         },
         Migrated: {
           description: 'The address is the Service’s. Its user may delete it.',
+          entry: 'rest',
           always: { guard: 'isDeleting', target: 'Releasing' },
         },
         CoolOff: {

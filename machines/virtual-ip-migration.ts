@@ -157,14 +157,13 @@ export function begin(context: VirtualIPContext, event: AnyVirtualIPEvent): Next
   return next(noted(begun, event));
 }
 
-/** Takes over what is told. Nothing of that moves the stage, but for one who withdraws before the migration has begun. */
+/** Takes over what is told. The stage is moved by jobs alone: they look at what the server has. */
 export const note = (context: VirtualIPContext, event: AnyVirtualIPEvent): Next =>
   next(event.type === 'VIRTUAL_IP_OBSERVED' ? noted(context, event) : context);
 
 function noted(context: VirtualIPContext, { vip, around }: VirtualIPObserved): VirtualIPContext {
   // Another one of that name comes after what this one leaves is gone.
   if (vip === null || vip.ref.uid !== context.ref?.uid) return { ...context, deleting: true };
-  const isTakenBack = context.stage === 'preparing' && !vip.asked;
   return {
     ...context,
     wanted: { service: vip.service, ip: vip.ip },
@@ -172,7 +171,6 @@ function noted(context: VirtualIPContext, { vip, around }: VirtualIPObserved): V
     deleting: vip.deleting,
     releasing: context.releasing && vip.deleting,
     around,
-    ...(isTakenBack && { stage: 'valid', blocked: null }),
   };
 }
 
@@ -201,14 +199,18 @@ export function noteExposed(context: VirtualIPContext, event: AnyVirtualIPEvent)
   return next({ ...context, stage, service, clone, around: { ...context.around, clone: 'current' }, failure: null, attempts: 0 });
 }
 
+/** It comes to rest: nothing is tried any more. */
+export const rest = (context: VirtualIPContext): Next => next({ ...context, failure: null, attempts: 0 });
+
 export const prepare = (context: VirtualIPContext): Next => next(at(context, 'preparing'));
-export const withdraw = (context: VirtualIPContext): Next => next(at(context, 'valid'));
+/** Nothing has begun, and the annotation is off: that may be told later than the claim saw it. */
+export const withdraw = (context: VirtualIPContext): Next => next({ ...at(context, 'valid'), asked: false });
 
 /** The number of failures is kept: being blocked is no progress. */
 export function block(context: VirtualIPContext, event: AnyVirtualIPEvent): Next {
   const claim = claimOf(event);
   const isBlocked = claim?.kind === 'loadBalancer' || claim?.kind === 'rival';
-  return next({ ...context, blocked: isBlocked && context.stage === 'preparing' ? claim : null, failure: null });
+  return next({ ...context, blocked: isBlocked ? claim : null, failure: null });
 }
 
 export const reassociate = (context: VirtualIPContext): Next => next(at(context, 'reassociating'));

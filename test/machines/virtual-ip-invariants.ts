@@ -37,8 +37,7 @@ export const VIRTUAL_IP_RULES: Readonly<Record<string, (edge: Edge) => boolean>>
   'the stages of a migration come in order, each by the job of the one before': ({ before, event, after }) => {
     const [from, to] = [contextOf(before).stage, contextOf(after).stage];
     if (contextOf(before).ref === null || from === to || (!isMigrating(to) && to !== 'migrated') || to === 'preparing') return true;
-    // Taking the annotation off while the claim was on its way came too late.
-    const step = STEPS[from === 'valid' && before.invoking.has('claim') ? 'preparing' : from];
+    const step = STEPS[from];
     return step !== undefined && step[0] === to && step[1] === event.type;
   },
 
@@ -68,11 +67,16 @@ export const VIRTUAL_IP_RULES: Readonly<Record<string, (edge: Edge) => boolean>>
     return from === to || to !== 'preparing' || ref === null || ((from === 'valid' || from === 'exposing') && asked);
   },
 
-  'whoever takes the annotation off before the claim is not migrated': ({ before, event, after }) => {
-    const { stage } = contextOf(before);
-    const isTakenOff = event.type === 'VIRTUAL_IP_OBSERVED' && (event.vip as { asked: boolean } | null)?.asked === false;
-    if (stage !== 'preparing' || !isTakenOff || contextOf(after).deleting) return true;
-    return contextOf(after).stage !== 'preparing';
+  'whoever takes the annotation off while nothing has begun is heard: the claim looks again, and lets go': ({ before, event, after }) => {
+    const { stage, asked } = contextOf(before);
+    const isTakenOff = event.type === 'VIRTUAL_IP_OBSERVED' && asked && (event.vip as { asked: boolean } | null)?.asked === false;
+    if (stage !== 'preparing' || !isTakenOff || contextOf(after).deleting || before.done) return true;
+    return after.invoking.size > 0;
+  },
+
+  'one that rests shows no error': ({ after }) => {
+    const rests = stateOf(after) === 'Valid' || stateOf(after) === 'Migrated';
+    return !rests || virtualIPStatus(contextOf(after)).state === stateOf(after);
   },
 
   'the copy is removed only after the ingress was assigned': (edge) =>

@@ -1,0 +1,289 @@
+import { parseAddress } from '../../machines/address.ts';
+import { type Candidate, freeAddresses, groupContaining, keepalivedGroupOf, requestedAddress, UNAVAILABLE } from '../../machines/gsm.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import { annotationsOf, cloneOf, driftOf, followed, isCloneOf } from '../../machines/service-clone.ts';
+import type { Address } from '../../machines/types.ts';
+import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION } from '../../machines/virtual-ip.ts';
+import type {
+  ClaimedService,
+  MigrationJobInput,
+  MigrationJobName,
+  MigrationJobOutput,
+  ReservedVirtualIP,
+} from '../../machines/virtual-ip-migration-jobs.ts';
+import { STATES } from '../../machines/virtual-ip-stage.ts';
+import { ProviderError } from '../errors.ts';
+import type { LiveIP, LiveService, LiveVirtualIP, MigrationWriter, Place } from '../ports/migration.ts';
+import type { Fence } from '../ports.ts';
+import { done } from './body.ts';
+
+export interface MigrationJobContext<N extends MigrationJobName> {
+  readonly input: MigrationJobInput<N>;
+  readonly writer: MigrationWriter;
+  readonly fence: Fence;
+}
+
+/** One try. Throws ProviderError, whose message is what `status.message` says, Fenced or Unreachable. */
+export type MigrationJobBody<N extends MigrationJobName> = (
+  context: MigrationJobContext<N>,
+) => Promise<{ readonly kind: 'done'; readonly output: MigrationJobOutput<N> }>;
+
+export type MigrationJobBodies = { readonly [N in MigrationJobName]: MigrationJobBody<N> };
+
+/** What fails in `act` is said in the words of the allocator that VirtualIPs come from: `<what>: <why>`. */
+async function saying<T>(what: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    const { kind, message, retryAfterMs, unknownOutcome } = error;
+    throw new ProviderError(kind, `${what}: ${message}`, { cause: error, unknownOutcome, ...(retryAfterMs !== null && { retryAfterMs }) });
+  }
+}
+
+const NO_SERVICE = 'could not get the service to be exposed';
+const NO_ADDRESS = 'could not allocate an IP';
+const NO_CLONE = 'failed to create/update the cloned service';
+const NOT_CONVERTED = 'could not change service type to LoadBalancer';
+const NO_INGRESS = 'could not set service ingress IP in status';
+
+/** @throws ProviderError NotFound */
+async function serviceOf(writer: MigrationWriter, { namespace }: ObjectRef, name: string, what: string): Promise<LiveService> {
+  return saying(what, async () => {
+    const service = await writer.service({ namespace, name });
+    if (service === null) throw new ProviderError('NotFound', `Service "${name}" not found`);
+    return service;
+  });
+}
+
+/** @throws ProviderError NotFound; its own deletion is what is heard next */
+async function virtualIPOf(writer: MigrationWriter, vip: ObjectRef): Promise<LiveVirtualIP> {
+  const found = await writer.virtualIP(vip);
+  if (found === null) throw new ProviderError('NotFound', `VirtualIP "${vip.name}" not found`);
+  return found;
+}
+
+/** @throws ProviderError Invalid */
+function addressIn(text: string): Address {
+  const address = parseAddress(text);
+  if (address === null) throw new ProviderError('Invalid', `${JSON.stringify(text)} is no address`);
+  return address;
+}
+
+const owns = (ip: Pick<LiveIP, 'owner'>, { namespace, name }: Place): boolean =>
+  ip.owner !== null && ip.owner.namespace === namespace && ip.owner.name === name;
+
+const isOfVirtualIP = (ip: Pick<LiveIP, 'owner' | 'legacy'>, vip: Place): boolean => ip.legacy && owns(ip, vip);
+const isOfService = (ip: Pick<LiveIP, 'owner' | 'legacy'>, service: Place): boolean => !ip.legacy && owns(ip, service);
+const isLoadBalancer = ({ spec }: LiveService): boolean => spec.type === 'LoadBalancer';
+const hasIngress = ({ ingress }: LiveService, address: string): boolean => ingress.some(({ ip }) => ip === address);
+const asksFor = ({ spec }: LiveService, address: string): boolean => spec.loadBalancerIP === address;
+
+/** Holds first, so that nothing is reserved for one that goes; then adopts what is its own, or creates. */
+const reserveVirtualIP: MigrationJobBody<'reserveVirtualIP'> = async ({ input, writer, fence }) => {
+  const vip = await virtualIPOf(writer, input.vip);
+  await saying('could not add finalizer for IP object', () => writer.hold(vip, 'ip', fence));
+  return done(await saying(NO_ADDRESS, () => reserved(input.vip, input.requested, writer, fence)));
+};
+
+async function reserved(vip: ObjectRef, requested: string, writer: MigrationWriter, fence: Fence): Promise<ReservedVirtualIP> {
+  const [mappings, ips] = await Promise.all([writer.mappings(), writer.ips()]);
+  const answer = ({ address, gsm }: Candidate) => ({ address, gsm, keepalivedGroup: keepalivedGroupOf(mappings, gsm) });
+  const own = ips.find((ip) => isOfVirtualIP(ip, vip));
+  if (own !== undefined) return answer({ address: own.address, gsm: own.gsm });
+  const taken = new Set(ips.map(({ address }) => address));
+  if (requested !== '') {
+    const candidate = requestedAddress(mappings, taken, requested);
+    if ('refused' in candidate) throw new ProviderError('Conflict', candidate.refused);
+    if (await isReserved(writer, candidate, vip, fence)) return answer(candidate);
+    throw new ProviderError('Conflict', UNAVAILABLE);
+  }
+  for (const candidate of freeAddresses(mappings, taken)) if (await isReserved(writer, candidate, vip, fence)) return answer(candidate);
+  throw new ProviderError('Conflict', 'no IP could be allocated');
+}
+
+/** False when somebody else was faster. */
+async function isReserved(writer: MigrationWriter, { address, gsm }: Candidate, vip: ObjectRef, fence: Fence): Promise<boolean> {
+  try {
+    await writer.reserve(address, gsm, vip, fence);
+    return true;
+  } catch (error) {
+    if (error instanceof ProviderError && error.kind === 'Conflict') return false;
+    throw error;
+  }
+}
+
+/** Holds before it creates: what was created is always found again. */
+const exposeService: MigrationJobBody<'exposeService'> = async ({ input, writer, fence }) => {
+  const { vip, service: name, address, clone } = input;
+  const service = await serviceOf(writer, vip, name, NO_SERVICE);
+  const live = await virtualIPOf(writer, vip);
+  await saying('could not add finalizer for service', () => writer.hold(live, 'clone', fence));
+  const present = await saying(NO_CLONE, () => writer.service({ namespace: vip.namespace, name: clone }));
+  await saying(NO_CLONE, async () => {
+    if (present === null) return writer.createClone(cloneOf(service, vip, clone, address), fence);
+    if (!isCloneOf(present, vip)) throw new ProviderError('Conflict', `Service "${clone}" is there, and not of VirtualIP "${vip.name}"`);
+    if (driftOf(service, present).length === 0) return;
+    const content = { labels: service.labels, annotations: annotationsOf(service), spec: followed(service) };
+    return writer.syncClone(present, content, fence);
+  });
+  return done({ service: name, clone });
+};
+
+/** Marks the Service, then writes the stage: that write is refused when the annotation was taken off after it was looked for, and from then on admission does
+ *  not let it be. Of two VirtualIPs the Service bears the name of one. */
+const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, fence }) => {
+  const { vip, service: name } = input;
+  const live = await virtualIPOf(writer, vip);
+  if (!live.asked) {
+    await unclaimed(writer, vip, name, fence);
+    return done<ClaimedService>({ kind: 'withdrawn' });
+  }
+  const service = await serviceOf(writer, vip, name, NO_SERVICE);
+  const isOurs = isClaimedBy(service, vip);
+  if (isLoadBalancer(service) || service.ingress.length > 0) return done<ClaimedService>({ kind: 'loadBalancer' });
+  const rival = isOurs ? null : await rivalOf(writer, service, vip);
+  if (rival !== null) return done<ClaimedService>({ kind: 'rival', name: rival });
+  if (!isOurs) await writer.mark(service, vip.name, fence);
+  await writer.report(live, { state: STATES.reassociating }, fence);
+  return done<ClaimedService>({ kind: 'claimed' });
+};
+
+const isClaimedBy = ({ annotations }: LiveService, { name }: ObjectRef): boolean => annotations[MIGRATING_ANNOTATION] === name;
+
+/** Answers the Service as it was. */
+async function unclaimed(writer: MigrationWriter, vip: ObjectRef, name: string, fence: Fence): Promise<LiveService | null> {
+  const service = name === '' ? null : await writer.service({ namespace: vip.namespace, name });
+  if (service !== null && isClaimedBy(service, vip)) await writer.mark(service, null, fence);
+  return service;
+}
+
+/** The VirtualIP that the Service names, if that is still there and still migrated to it. */
+async function rivalOf(
+  writer: MigrationWriter,
+  { annotations, name: service }: LiveService,
+  { namespace }: ObjectRef,
+): Promise<string | null> {
+  const name = annotations[MIGRATING_ANNOTATION];
+  if (name === undefined) return null;
+  const rival = await writer.virtualIPNamed({ namespace, name });
+  if (rival === null || rival.status.service !== service || rival.status.state === STATES.migrated) return null;
+  // One that has begun goes on, whatever became of its annotation.
+  return rival.asked || rival.status.state.startsWith('Migrating: ') ? name : null;
+}
+
+/** Nobody takes an address away from somebody else: it is the VirtualIP's, or the Service's already. */
+const reassociateIP: MigrationJobBody<'reassociateIP'> = async ({ input, writer, fence }) => {
+  const { vip, service: name } = input;
+  const address = addressIn(input.address);
+  const { namespace } = await serviceOf(writer, vip, name, NO_SERVICE);
+  const group = await saying('could not get IPGroup object of IP', async () => {
+    const found = groupContaining(await writer.groups(), address);
+    if (found === null) throw new ProviderError('NotFound', `IPGroup not found for ${address}`);
+    return found;
+  });
+  const ip = await saying('could not get IP object', async () => {
+    const found = await writer.ip(address);
+    if (found === null) throw new ProviderError('NotFound', `IP "${address}" not found`);
+    return found;
+  });
+  await saying('could not update IP object', async () => {
+    if (isOfService(ip, { namespace, name }) && ip.group === group) return;
+    if (!isOfVirtualIP(ip, vip) && !isOfService(ip, { namespace, name }))
+      throw new ProviderError('Conflict', `IP "${address}" is of ${ip.owner ? `${ip.owner.namespace}/${ip.owner.name}` : 'nobody'}`);
+    await writer.reassociate(ip, group, { namespace, name }, fence);
+  });
+  return done({ group });
+};
+
+const handOverIP: MigrationJobBody<'handOverIP'> = async ({ input, writer, fence }) => {
+  await saying('could not remove finalizer for IP object', () => writer.letGo(input.vip, 'ip', fence));
+  return done({});
+};
+
+const convertService: MigrationJobBody<'convertService'> = async ({ input, writer, fence }) => {
+  const service = await serviceOf(writer, input.vip, input.service, NOT_CONVERTED);
+  await saying(NOT_CONVERTED, async () => {
+    if (isLoadBalancer(service) && (asksFor(service, input.address) || hasIngress(service, input.address))) return;
+    if (isLoadBalancer(service) && (service.spec.loadBalancerIP ?? '') !== '')
+      throw new ProviderError('Conflict', `the service is of that type, and asks for ${String(service.spec.loadBalancerIP)}`);
+    await writer.convert(service, addressIn(input.address), fence);
+  });
+  return done({});
+};
+
+const assignIngress: MigrationJobBody<'assignIngress'> = async ({ input, writer, fence }) => {
+  const { vip, service: name, address, pinned } = input;
+  const service = await serviceOf(writer, vip, name, NO_INGRESS);
+  const assigned = await saying(NO_INGRESS, async () => {
+    if (!isLoadBalancer(service)) throw new ProviderError('Conflict', 'the service is of type LoadBalancer no more');
+    return writer.setIngress(service, addressIn(address), fence);
+  });
+  // Not before the ingress stands: until then only this keeps another address from being allocated.
+  await saying('could not reset the .spec.loadBalancerIP field in service', () =>
+    writer.settle(assigned, pinned || !asksFor(assigned, address), fence),
+  );
+  return done({});
+};
+
+/** Looks once more: an ingress that was taken away since leaves the copy as the only one that serves. */
+const removeClone: MigrationJobBody<'removeClone'> = async ({ input, writer, fence }) => {
+  const { vip, service: name, address, clone } = input;
+  const service = await serviceOf(writer, vip, name, NO_INGRESS);
+  if (!isLoadBalancer(service) || !hasIngress(service, address))
+    throw new ProviderError('Unavailable', `${NO_INGRESS}: ${address} was taken off again`);
+  await saying('could not delete the cloned service', () => cloneRemoved(writer, vip, clone, fence));
+  await saying('could not remove finalizer for service', () => writer.letGo(vip, 'clone', fence));
+  return done({});
+};
+
+async function cloneRemoved(writer: MigrationWriter, vip: ObjectRef, name: string, fence: Fence): Promise<void> {
+  const clone = await writer.service({ namespace: vip.namespace, name });
+  if (clone !== null && isCloneOf(clone, vip)) await writer.deleteClone(clone, fence);
+}
+
+/** In order: the copy goes, the IP goes unless it is the Service's, and each finalizer after what it stands for. */
+const releaseVirtualIP: MigrationJobBody<'releaseVirtualIP'> = async ({ input, writer, fence }) => {
+  const { vip, service: name, clone, address } = input;
+  const live = await writer.virtualIP(vip);
+  if (live !== null && !live.deleting) throw new ProviderError('Unavailable', `VirtualIP "${vip.name}" is not being deleted`);
+  const held = live === null ? input.held : live.finalizers.includes(IP_FINALIZER);
+  const service = await unclaimed(writer, vip, name, fence);
+  await cloneRemoved(writer, vip, clone, fence);
+  if (live?.finalizers.includes(CLONE_FINALIZER)) await writer.letGo(vip, 'clone', fence);
+  const freed = address !== null && (await ipReleased(writer, { vip, service, name, held, address: addressIn(address) }, fence));
+  if (live?.finalizers.includes(IP_FINALIZER)) await writer.letGo(vip, 'ip', fence);
+  return done({ freed });
+};
+
+interface Releasing {
+  readonly vip: ObjectRef;
+  readonly service: LiveService | null;
+  readonly name: string;
+  readonly held: boolean;
+  readonly address: Address;
+}
+
+/** Frees the IP while it is the VirtualIP's. One that was given to the Service already is the Service's once the VirtualIP let go of it; before that, only if the
+ *  Service is of type LoadBalancer; and never when the Service is gone: nobody would free it. */
+async function ipReleased(writer: MigrationWriter, { vip, service, name, held, address }: Releasing, fence: Fence): Promise<boolean> {
+  const ip = await writer.ip(address);
+  if (ip === null) return false;
+  const isLeft = isOfService(ip, { namespace: vip.namespace, name }) && (service === null || (held && !isLoadBalancer(service)));
+  if (!isOfVirtualIP(ip, vip) && !isLeft) return false;
+  await writer.free(ip, fence);
+  return true;
+}
+
+/** Every durable job of VirtualIPs. */
+export const migrationJobBodies: MigrationJobBodies = {
+  reserveVirtualIP,
+  exposeService,
+  claimService,
+  reassociateIP,
+  handOverIP,
+  convertService,
+  assignIngress,
+  removeClone,
+  releaseVirtualIP,
+};
