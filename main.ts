@@ -25,6 +25,8 @@ import { secretsIn } from './composition/secrets.ts';
 import { settingsOf } from './composition/settings.ts';
 import { stopSignal } from './composition/signals.ts';
 import { telemetry } from './composition/telemetry.ts';
+import { vips } from './composition/vips.ts';
+import { VIP_QUEUE } from './machines/vip-service.ts';
 
 const VERSION = (
   JSON.parse(readFileSync(new URL(import.meta.url.endsWith('.ts') ? './package.json' : '../package.json', import.meta.url), 'utf8')) as {
@@ -110,9 +112,12 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const namespace = options.namespace ?? ownNamespace(config);
   const { leadership, source, writer } = kubernetes(options, { connection, namespace, clock, log, waitsFor });
   opened.push(() => writer.close());
+  const served = (isServed: boolean) => source.othersServed(isServed);
+  const allocator = vips(options, { config, connection, namespace, clock, log, secrets, stopping, served });
+  opened.push(() => allocator?.close());
   const catalogue = charts(settings, known.addressesPerNode);
 
-  const queueNames = () => [...Object.keys(known.providers.all), OUTCOMES, TIMERS];
+  const queueNames = () => [...Object.keys(known.providers.all), ...(allocator ? [VIP_QUEUE] : []), OUTCOMES, TIMERS];
   const pages = await servePages(options, environment, {
     version: VERSION,
     log,
@@ -139,9 +144,10 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     observers: [...observers, ...pages.observers],
     settings,
     operatorNamespace: namespace,
+    ...(allocator && { vips: allocator }),
   });
   const queueCounts = () => countQueues(queues, queueNames());
-  Object.assign(parts, { supervisor, source, queueCounts, budgets: known.budgets } satisfies Partial<Parts>);
+  Object.assign(parts, { supervisor, source, ...(allocator && { allocator }), queueCounts, budgets: known.budgets } satisfies Partial<Parts>);
   waitsFor(null);
   opened.push(() => supervisor.stop());
   await Promise.race([supervisor.start(), stopping]);

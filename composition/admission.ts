@@ -1,8 +1,6 @@
 import type { Clock, Log } from '../actors/ports.ts';
-import { keepCertificates } from '../adapters/admission/keeper.ts';
 import { type AdmissionMode, modeOf, namesOf } from '../adapters/admission/mode.ts';
 import { CONFIGURATION, IP_PATH, SECRET, VIRTUAL_IP_PATH } from '../adapters/admission/names.ts';
-import { startWebhook } from '../adapters/admission/server.ts';
 import type { Options } from '../adapters/cli/options.ts';
 import { isPolicyBound, servesPolicies } from '../adapters/kubernetes/admission-policies.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
@@ -65,6 +63,9 @@ async function webhook(
   names: readonly string[],
   { config, connection, namespace, clock, log, secrets }: AdmissionContext,
 ): Promise<Omit<Admission, 'mode'>> {
+  // Libraries for certificates are large, and few need them.
+  const { keepCertificates } = await import('../adapters/admission/keeper.ts');
+  const { startWebhook } = await import('../adapters/admission/server.ts');
   const operator = ownUser(config, connection);
   const served = await startWebhook({
     bind: parseBindAddress(options.webhookBindAddr),

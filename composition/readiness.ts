@@ -3,6 +3,7 @@ import type { ReachableConnection } from '../adapters/kubernetes/reachable.ts';
 import type { KubernetesSource } from '../adapters/kubernetes/source.ts';
 import type { TokenBudget } from '../adapters/telemetry/budget-metrics.ts';
 import type { Check } from '../adapters/telemetry/server.ts';
+import type { VipParts } from './vips.ts';
 
 /** What stands by now of an operator that is being put together: metrics and probes are served before the rest. */
 export interface Parts {
@@ -10,6 +11,8 @@ export interface Parts {
   waitingFor: string | null;
   supervisor?: Supervisor;
   source?: KubernetesSource;
+  /** Of Services with addresses of IPGroups. */
+  allocator?: VipParts;
   connection?: ReachableConnection;
   /** How many jobs each queue holds, by their state. */
   queueCounts?: () => Promise<Readonly<Record<string, Readonly<Record<string, number>>>>>;
@@ -23,11 +26,12 @@ export const fatal = (parts: Readonly<Parts>) => (): string | null => parts.supe
 /** What /readyz asks: each answers null, or what is missing. */
 export function readiness(parts: Readonly<Parts>): Readonly<Record<string, Check>> {
   const caches = () => {
-    const missing = parts.source?.missing() ?? [];
+    const missing = [...new Set([...(parts.source?.missing() ?? []), ...(parts.allocator?.source.missing() ?? [])])];
     return missing.length > 0 ? `caches not synced: ${missing.join('; ')}` : null;
   };
   return {
     kubernetes: () => parts.waitingFor ?? caches() ?? parts.supervisor?.hindrances().caches ?? parts.connection?.outage() ?? null,
+    admission: () => parts.allocator?.hindrance() ?? null,
     redis: () => parts.supervisor?.hindrances().store ?? null,
     leadership: () => parts.supervisor?.hindrances().leadership ?? null,
   };

@@ -1,5 +1,5 @@
 import { parseAddress } from './address.ts';
-import { addressOf, contains, gives, overlap, type ParsedGroup, parseGroup, usable } from './segment.ts';
+import { addressOf, contains, gives, located, overlap, type ParsedGroup, parseGroup, usable } from './segment.ts';
 import type { Address } from './types.ts';
 
 /** GroupSegmentMappings: where VirtualIPs took their addresses from, and what becomes IPGroups. */
@@ -51,7 +51,7 @@ const specOf = (spec: unknown): IPGroupManifest['spec'] => {
 
 /** The first group by name whose segment has the address, excluded or not; null for none. One that is not valid has none. */
 export const groupContaining = (groups: readonly SegmentObject[], address: Address): string | null =>
-  validOf(groups).find((group) => contains(group, address))?.name ?? null;
+  validOf(groups).find((group) => contains(group, located(address)))?.name ?? null;
 
 /** An address to be tried, and where it is from. */
 export interface Candidate {
@@ -83,9 +83,9 @@ export function requestedAddress(
   const refused = (why: string) => ({ refused: `failed to allocate specific ip: ${why}` });
   const address = parseAddress(requested);
   if (address === null) return refused('the requested ip could not be parsed');
-  const group = validOf(mappings).find((each) => contains(each, address));
+  const group = validOf(mappings).find((each) => contains(each, located(address)));
   if (group === undefined) return refused('GroupSegmentMapping not found for the requested ip');
-  if (taken.has(address) || !gives(group, address)) return { refused: UNAVAILABLE };
+  if (taken.has(address) || !gives(group, located(address))) return { refused: UNAVAILABLE };
   return { address, gsm: group.name };
 }
 

@@ -1,8 +1,8 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { parseDuration, parseDurations } from './duration.ts';
 
-/** Parts of the operator: FloatingIPPools and NodeDNSRecordSets, and RoutedIPs with their classes and issuers. */
-export const CONTROLLERS = ['flipop', 'routedip'] as const;
+/** Parts of the operator: FloatingIPPools and NodeDNSRecordSets, RoutedIPs with their classes and issuers, and Services with addresses of IPGroups. */
+export const CONTROLLERS = ['flipop', 'routedip', 'vip'] as const;
 type Controller = (typeof CONTROLLERS)[number];
 
 /** What the command line and the environment ask for. Durations in ms; absent ones keep their defaults. */
@@ -17,6 +17,7 @@ export interface Options {
   readonly webhookBindAddr: string;
   readonly webhookService?: string;
   readonly webhookUrl?: string;
+  readonly loadBalancerClass?: string;
   readonly leaderElect: boolean;
   readonly namespace?: string;
   readonly redisPrefix?: string;
@@ -114,6 +115,7 @@ function flags(): Option[] {
     new Option('--webhook-bind-addr <address>', 'where the admission webhook is served, e.g. :9443').default('127.0.0.1:9443'),
     new Option('--webhook-service <name>', 'Service in front of the webhook, [namespace/]name (default: none for --admission=auto)'),
     new Option('--webhook-url <url>', 'where the API server calls the webhook when not by a Service'),
+    new Option('--load-balancer-class <name>', 'class of Services that get addresses of IPGroups besides those of no class (default: none)'),
     new Option('--leader-elect [yes]', 'contend for the Lease; =false for a lone process')
       .default(true)
       .argParser((text: string) => text !== 'false'),
@@ -173,7 +175,7 @@ const checked =
 function controllers(text: string): readonly Controller[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !isController(name));
-  if (unknown !== undefined) throw new Error(`"${unknown}" is no controller of this version; there are ${CONTROLLERS.join(' and ')}`);
+  if (unknown !== undefined) throw new Error(`"${unknown}" is no controller of this version; there are ${CONTROLLERS.join(', ')}`);
   return CONTROLLERS.filter((name) => names.includes(name));
 }
 

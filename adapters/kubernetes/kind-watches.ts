@@ -41,6 +41,7 @@ const needsPolicies = ({ kind }: Watched): boolean => kind.role === 'serves';
 export class KindWatches {
   readonly #watched: readonly Watched[];
   #waiting: readonly Watched[] = [];
+  #othersServed = false;
 
   constructor(world: Surroundings, kinds: readonly Kind[], listener: KindListener) {
     const changed = (): void => {
@@ -73,6 +74,11 @@ export class KindWatches {
     for (const { reflector } of this.#watched) reflector.stop();
   }
 
+  /** Whether the server knows other kinds that the operator does something for: then none of these need be there. */
+  othersServed(served: boolean): void {
+    this.#othersServed = served;
+  }
+
   /** As last seen; null for one that is not there, or is another object of that name. */
   get({ kind, namespace, name, uid }: ObjectRef): SeenObject | null {
     const seen = this.#find(kind)?.reflector.get(keyOf(namespace, name)) ?? null;
@@ -94,7 +100,7 @@ export class KindWatches {
     const barred = this.#watched.filter(isBarred);
     const waitsInVain = (one: Watched): boolean => this.#waiting.includes(one) && barred.some(isPolicy);
     const done = (one: Watched): boolean => isKnown(one) || isAbsent(one) || barred.includes(one) || waitsInVain(one);
-    const isAnyKnown = this.#watched.length === 0 || this.#owners.some(isKnown);
+    const isAnyKnown = this.#watched.length === 0 || this.#othersServed || this.#owners.some(isKnown);
     return isAnyKnown && this.#watched.every(done);
   }
 
@@ -102,7 +108,7 @@ export class KindWatches {
   get served(): boolean | null {
     if (this.#watched.length === 0) return null;
     if (this.#owners.some((one) => isKnown(one) && one.reflector.trouble === null)) return true;
-    return this.#owners.every(isAbsent) ? false : null;
+    return this.#owners.every(isAbsent) ? this.#othersServed : null;
   }
 
   /** The caches of the kinds that are served, as far as can be told. */
@@ -113,7 +119,7 @@ export class KindWatches {
   /** What keeps kinds from being known; null for a list that is not complete yet. A kind that is not served is missed only when there is no other. */
   missing(): readonly (Error | null)[] {
     const unknown = this.#begun.filter((one) => !isKnown(one));
-    const missed = this.#watched.every(isAbsent) ? unknown : unknown.filter((one) => !isAbsent(one));
+    const missed = this.#watched.every(isAbsent) && !this.#othersServed ? unknown : unknown.filter((one) => !isAbsent(one));
     return missed.map(({ reflector }) => reflector.trouble);
   }
 

@@ -87,6 +87,12 @@ export class KubernetesSource implements ClusterSource, Seen {
     this.#watched.clear();
   }
 
+  /** Whether the server knows other kinds that the operator does something for: then none of these need be there. */
+  othersServed(served: boolean): void {
+    this.#kinds.othersServed(served);
+    this.#schedule();
+  }
+
   object(ref: ObjectRef): SeenObject | null {
     return this.#kinds.get(ref);
   }
