@@ -147,7 +147,13 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     ...(allocator && { vips: allocator }),
   });
   const queueCounts = () => countQueues(queues, queueNames());
-  Object.assign(parts, { supervisor, source, ...(allocator && { allocator }), queueCounts, budgets: known.budgets } satisfies Partial<Parts>);
+  Object.assign(parts, {
+    supervisor,
+    source,
+    ...(allocator && { allocator }),
+    queueCounts,
+    budgets: known.budgets,
+  } satisfies Partial<Parts>);
   waitsFor(null);
   opened.push(() => supervisor.stop());
   await Promise.race([supervisor.start(), stopping]);

@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../actors/ports.ts';
 import { CONTROLLERS, type Options } from '../adapters/cli/options.ts';
-import type { KeptConfig } from '../adapters/kubernetes/kube-config.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
+import type { KeptConfig } from '../adapters/kubernetes/kube-config.ts';
 import { TIMINGS } from '../adapters/kubernetes/reflector.ts';
 import { KubernetesVipSource } from '../adapters/kubernetes/vip-source.ts';
 import { KubernetesVipWriter } from '../adapters/kubernetes/vip-writer.ts';

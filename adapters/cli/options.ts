@@ -115,7 +115,10 @@ function flags(): Option[] {
     new Option('--webhook-bind-addr <address>', 'where the admission webhook is served, e.g. :9443').default('127.0.0.1:9443'),
     new Option('--webhook-service <name>', 'Service in front of the webhook, [namespace/]name (default: none for --admission=auto)'),
     new Option('--webhook-url <url>', 'where the API server calls the webhook when not by a Service'),
-    new Option('--load-balancer-class <name>', 'class of Services that get addresses of IPGroups besides those of no class (default: none)'),
+    new Option(
+      '--load-balancer-class <name>',
+      'class of Services that get addresses of IPGroups besides those of no class (default: none)',
+    ),
     new Option('--leader-elect [yes]', 'contend for the Lease; =false for a lone process')
       .default(true)
       .argParser((text: string) => text !== 'false'),
