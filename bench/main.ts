@@ -1,4 +1,5 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
+import { allocation } from './allocation.ts';
 import { type Args, help, parse, UsageError } from './args.ts';
 import { backoff } from './backoff.ts';
 import { isReached } from './figures.ts';
@@ -22,6 +23,7 @@ const SCENARIOS: readonly Scenario[] = [
   { name: 'idle', about: 'provider calls for 1000 addresses with which all is well', measure: idle },
   { name: 'mass', about: '500 addresses that lose their nodes at once, within the limit of a token', measure: mass },
   { name: 'mass-pools', about: 'the same in five pools', measure: massOfPools },
+  { name: 'allocation', about: 'what the VIP allocator takes to choose 10,000 addresses', measure: allocation },
   { name: 'memory', about: 'resident memory: empty, and with 1000 nodes and 5000 pods', measure: memory },
 ];
 
