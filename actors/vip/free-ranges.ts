@@ -19,6 +19,11 @@ export class FreeRanges {
     return this.#count;
   }
 
+  /** How many ranges they are: what they cost in memory. */
+  get pieces(): number {
+    return this.#ranges.size;
+  }
+
   lowest(): bigint | null {
     return this.#ranges.first()?.[0] ?? null;
   }

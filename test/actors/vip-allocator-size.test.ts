@@ -75,6 +75,19 @@ test('free ranges know the lowest of what is free, and how many are, after any t
   );
 });
 
+test.each([
+  ['upwards', (index: number) => index],
+  ['downwards', (index: number) => 99 - index],
+  ['in any order', (index: number) => (index * 37) % 100],
+])('free ranges are one range again when all that was taken is given back, %s', (_, order) => {
+  const free = new FreeRanges([{ first: 0n, last: 1_000n }]);
+  for (let index = 0; index < 100; index++) free.take(BigInt(index * 2 + 1));
+  expect(free.pieces).toBe(101);
+  for (let index = 0; index < 100; index++) free.give(BigInt(order(index) * 2 + 1));
+  expect(free.pieces).toBe(1);
+  expect(free.count).toBe(1_001n);
+});
+
 describe('with 10,000 Services that wait', () => {
   const COUNT = 10_000;
   /** How often anything looked at the age of a request: a scan of all would do so for each. */
