@@ -67,8 +67,14 @@ export interface Parsed {
   readonly environment: Environment;
 }
 
-/** Reads `routedip-operator run …`. Null when there is nothing to run: it has printed the help, the version, or what is wrong, and set the exit code (0 or 2). */
-export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv, version: string): Parsed | null {
+/** Reads `routedip-operator run …`, and what `addMore` adds. Null when there is nothing to run: another command was asked for, or it has printed the help, the
+ *  version, or what is wrong, and set the exit code (0 or 2). */
+export function parseCommandLine(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  version: string,
+  addMore: (program: Command) => void = () => undefined,
+): Parsed | null {
   let asked: Options | null = null;
   const program = new Command('routedip-operator')
     .description('Keeps routable IP addresses on the right nodes and Services.')
@@ -83,6 +89,7 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
   run.addHelpText('after', FOOTER).action((options: Options) => {
     asked = options;
   });
+  addMore(program);
   // `run` is what almost everybody wants: its flags belong to the first answer.
   program.addHelpText('after', () => `\n${run.helpInformation()}${FOOTER}`);
   try {
