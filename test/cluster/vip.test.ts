@@ -1,0 +1,3 @@
+import { vipScenarios } from '../e2e/vip.scenario.ts';
+
+vipScenarios();

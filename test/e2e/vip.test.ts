@@ -1,0 +1,3 @@
+import { vipScenarios } from './vip.scenario.ts';
+
+vipScenarios();
