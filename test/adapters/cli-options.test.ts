@@ -24,15 +24,15 @@ describe('the controllers', () => {
 
   test('are those that are named, in one order, each once', () => {
     expect(controllersOf('--controllers=routedip')).toEqual(['routedip']);
-    expect(controllersOf('--controllers=routedip, flipop,routedip')).toEqual(['flipop', 'routedip']);
+    expect(controllersOf('--controllers=vip,routedip, flipop,routedip')).toEqual(['flipop', 'routedip', 'vip']);
   });
 
   test('are up to what the cluster serves when none is named', () => expect(controllersOf()).toBeUndefined());
 
-  test.each(['vip', '', 'flipop,'])('are refused when one is none: "%s"', (names) => {
+  test.each(['vips', '', 'flipop,'])('are refused when one is none: "%s"', (names) => {
     const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     expect(controllersOf(`--controllers=${names}`)).toBeUndefined();
     expect(process.exitCode).toBe(2);
-    expect(said.mock.calls.join()).toContain('there are flipop and routedip');
+    expect(said.mock.calls.join()).toContain('there are flipop, routedip, vip');
   });
 });
