@@ -90,6 +90,7 @@ export class KubernetesVipSource implements VipSource {
     );
   }
 
+  /** Resolves as the port says, and also when something may not be listed: `missing` and the log name it, and it is tried again. */
   start(listener: VipListener): Promise<void> {
     if (this.#listener !== null) throw new Error('the source was started already');
     this.#listener = listener;
@@ -179,7 +180,7 @@ export class KubernetesVipSource implements VipSource {
       this.#tell((listener) => listener.vipsSynced());
     }
     // Others do not wait for a part of the operator that this cluster does not have, or that may not see what it needs: the latter is said in the log.
-    if (this.#synced || this.#begun.some((one) => isAbsent(one) || isForbidden(one.refused))) this.#ready?.();
+    if (this.#begun.every((one) => isKnown(one) || isAbsent(one) || isForbidden(one.refused))) this.#ready?.();
   }
 
   #tellServed(): void {
