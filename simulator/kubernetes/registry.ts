@@ -1,6 +1,13 @@
 import { builtins, builtinsIn } from './builtins.ts';
 import { apiVersionOf, type Resource } from './resource.ts';
 
+const builtinsAt = (what: string): Resource[] => {
+  const all = builtinsIn(what);
+  if (all.length > 0) return all;
+  const end = what.lastIndexOf('/');
+  return builtinsIn(what.slice(0, end)).filter(({ plural }) => plural === what.slice(end + 1));
+};
+
 /** The resources served now: the built-in ones and those of established custom resource definitions. */
 export class Registry {
   readonly #byPath = new Map<string, Resource>();
@@ -23,13 +30,14 @@ export class Registry {
     this.generation += 1;
   }
 
-  /** Serves a built-in group and version, or not any more. @throws Error for one that is not known. */
-  serve(apiVersion: string, served: boolean): void {
-    const resources = builtinsIn(apiVersion);
-    if (resources.length === 0) throw new Error(`no built-in resources in ${apiVersion}`);
+  /** Serves a built-in group and version (`batch/v1`), or one resource of it (`batch/v1/jobs`), or not any more. @throws Error for one that is not known. */
+  serve(what: string, served: boolean): void {
+    const resources = builtinsAt(what);
+    if (resources.length === 0) throw new Error(`no built-in resources in ${what}`);
     for (const resource of resources) {
-      if (served) this.#byPath.set(`${apiVersion}/${resource.plural}`, resource);
-      else this.#byPath.delete(`${apiVersion}/${resource.plural}`);
+      const path = `${apiVersionOf(resource)}/${resource.plural}`;
+      if (served) this.#byPath.set(path, resource);
+      else this.#byPath.delete(path);
     }
     this.generation += 1;
   }

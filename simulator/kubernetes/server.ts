@@ -23,7 +23,7 @@ import { Registry } from './registry.ts';
 import { bodyOf, type LoggedRequest } from './requests.ts';
 import { targetOf } from './routes.ts';
 import { Store } from './store.ts';
-import { userOf } from './users.ts';
+import { serviceAccountToken, userOf } from './users.ts';
 import { Watches } from './watching.ts';
 
 export interface KubernetesOptions {
@@ -31,7 +31,8 @@ export interface KubernetesOptions {
   port?: number;
   /** Definitions to install: objects, or paths of YAML files. */
   crds?: CrdSource;
-  /** Built-in groups and versions that are served other than by a new server: `{ 'discovery.k8s.io/v1': false, 'discovery.k8s.io/v1beta1': true }`. */
+  /** Built-in groups and versions, or single resources of them, that are served other than by a new server: `{ 'discovery.k8s.io/v1': false,
+   *  'discovery.k8s.io/v1beta1': true, 'authentication.k8s.io/v1/selfsubjectreviews': false }`. */
   apiVersions?: Readonly<Record<string, boolean>>;
   /** What /version says, as `v1.34.2`. Services are dealt with as that version does. */
   version?: string;
@@ -46,8 +47,10 @@ export interface KubernetesOptions {
 export interface KubernetesSimulator {
   url: string;
   port: number;
-  /** The text of a kubeconfig for kubectl and client-node. */
-  kubeconfig(): string;
+  /** The text of a kubeconfig for kubectl and client-node, of the administrator or of the bearer of `token`. */
+  kubeconfig(token?: string): string;
+  /** A token of the ServiceAccount, which admission then knows as its bearer. @throws ApiError 404 when there is no such ServiceAccount */
+  tokenFor(namespace: string, serviceAccount: string): string;
   /** The objects, without HTTP; writes reach watches all the same. */
   store: ObjectStore;
   faults: Faults;
@@ -165,6 +168,12 @@ const serve = (context: Context, request: IncomingMessage, response: ServerRespo
   answer(context, request, response, url).catch((error: unknown) => sendError(context, response, error));
 };
 
+const tokenFor = (api: Api, namespace: string, name: string): string => {
+  const resource = api.registry.find('v1', 'serviceaccounts');
+  if (!resource) throw new Error('serviceaccounts are not served');
+  return serviceAccountToken(namespace, name, api.entry(resource, namespace, name).object.metadata.uid ?? '');
+};
+
 const listen = (server: Server, port: number): Promise<number> =>
   new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -201,7 +210,8 @@ export const startKubernetes = async (options: KubernetesOptions = {}): Promise<
   return {
     url: url(),
     port,
-    kubeconfig: () => kubeconfigText(url()),
+    kubeconfig: (token) => kubeconfigText(url(), token),
+    tokenFor: (namespace, name) => tokenFor(api, namespace, name),
     store: new ObjectStore(api),
     faults,
     jobs,

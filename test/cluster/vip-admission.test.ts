@@ -16,7 +16,7 @@ import { admitIP, admitVirtualIP } from '../../machines/vip-admission.ts';
 import { recordedLog } from '../adapters/kubernetes-support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, applyFile, type KubeObject, objectsIn, pathOf } from '../support/kube-apply.ts';
-import { DENIALS, IP_DEFINITION, IPS, ipNamed, VIRTUAL_IP_DEFINITION, VIRTUAL_IPS, virtualIP } from '../support/vip-admission.ts';
+import { ADMITTED_CRDS, DENIALS, IPS, ipNamed, VIRTUAL_IPS, virtualIP } from '../support/vip-admission.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const deploy = (file: string): string => join(import.meta.dirname, '../../deploy', file);
@@ -128,7 +128,7 @@ const virtualIPsOfBefore = async (): Promise<void> => {
 
 beforeAll(async () => {
   cluster = await startCluster();
-  for (const object of [IP_DEFINITION, VIRTUAL_IP_DEFINITION]) await accepted(object);
+  for (const file of ADMITTED_CRDS) await applyFile(cluster, file);
   await Promise.all([IPS, VIRTUAL_IPS].map(servedAt));
   await applyFile(cluster, deploy('namespace.yaml'));
   await applyFile(cluster, deploy('rbac.yaml'));

@@ -4,7 +4,7 @@ import { type AdmissionOperation, admitIP, admitVirtualIP, type Verdict } from '
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
 import { objectsIn } from '../support/kube-apply.ts';
-import { DENIALS, IP_DEFINITION, IPS, ipNamed, VIRTUAL_IP_DEFINITION, VIRTUAL_IPS, virtualIP } from '../support/vip-admission.ts';
+import { ADMITTED_CRDS, DENIALS, IPS, ipNamed, VIRTUAL_IPS, virtualIP } from '../support/vip-admission.ts';
 
 const OPERATOR = 'system:serviceaccount:routedip-operator:routedip-operator';
 const MANIFEST = join(import.meta.dirname, '../../deploy/vip-admission-policies.yaml');
@@ -56,7 +56,7 @@ const told = async (method: string, path: string, body?: unknown, user = 'jane')
 const textOf = (verdict: Verdict): string => (verdict.kind === 'denied' ? verdict.message : 'allowed');
 
 beforeAll(async () => {
-  cluster = await startKubernetes({ crds: [IP_DEFINITION, VIRTUAL_IP_DEFINITION] });
+  cluster = await startKubernetes({ crds: ADMITTED_CRDS });
   // Those that were there before: nobody may create one afterwards.
   expect((await send('POST', IPS, ipNamed('1.1.1.1'))).code).toBe(201);
   for (const { name, state, begun, pinned } of VIRTUAL_IPS_BEFORE) {

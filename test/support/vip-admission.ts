@@ -1,37 +1,9 @@
-import type { KubeObject } from './kube-apply.ts';
+import { join } from 'node:path';
 
-/** The kinds that admission is about, with no more of their schemas than it looks at. */
+const crds = (file: string): string => join(import.meta.dirname, '../../crds', file);
 
-const definition = (kind: string, plural: string, scope: 'Cluster' | 'Namespaced'): KubeObject => ({
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: `${plural}.paas.org` },
-  spec: {
-    group: 'paas.org',
-    scope,
-    names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: {
-          openAPIV3Schema: {
-            type: 'object',
-            properties: {
-              spec: { type: 'object', properties: { service: { type: 'string' }, ip: { type: 'string' } } },
-              status: { type: 'object', properties: { state: { type: 'string' } } },
-            },
-          },
-        },
-      },
-    ],
-  },
-});
-
-export const IP_DEFINITION = definition('IP', 'ips', 'Cluster');
-export const VIRTUAL_IP_DEFINITION = definition('VirtualIP', 'virtualips', 'Namespaced');
+/** The files that define the kinds that admission is about. */
+export const ADMITTED_CRDS = [crds('ips.yaml'), crds('legacy/virtualips.yaml')];
 
 export const IPS = '/apis/paas.org/v1/ips';
 export const VIRTUAL_IPS = '/apis/paas.org/v1/namespaces/default/virtualips';
