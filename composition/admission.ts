@@ -113,13 +113,9 @@ async function policiesServed({ connection, clock, log, stopping }: AdmissionCon
 
 async function checkPolicies(connection: Connection, log: Log): Promise<void> {
   try {
-    if ((await isPolicyBound(connection, IP_POLICY)) !== false) return;
-    log.warn(
-      'nobody judges who writes IPs: the ValidatingAdmissionPolicy or its binding is missing; apply deploy/vip-admission-policies.yaml',
-      {
-        policy: IP_POLICY,
-      },
-    );
+    const bound = await isPolicyBound(connection, IP_POLICY);
+    if (bound === null) log.info('may not look whether the policy about IPs is installed', { policy: IP_POLICY });
+    if (bound === false) log.warn('nobody judges who writes IPs: apply deploy/vip-admission-policies.yaml', { policy: IP_POLICY });
   } catch (error) {
     log.warn('cannot tell whether writes of IPs are judged', { policy: IP_POLICY, error: String(error) });
   }
