@@ -28,10 +28,12 @@ interface KeeperOptions {
 }
 
 export interface Keeper {
-  /** Why the API server cannot call the webhook, for people; null when it can. */
+  /** Why the API server cannot call the webhook, for people; null when it can. Trouble with the next certificate does not hinder the present one. */
   hindrance(): string | null;
   close(): void;
 }
+
+const UNREGISTERED = 'the API server is not told of the webhook: its ValidatingWebhookConfiguration is missing';
 
 /** After a write it is looked again at once; others may write as well. */
 const ROUNDS = 5;
@@ -48,7 +50,9 @@ class CertificateKeeper implements Keeper {
   readonly #options: KeeperOptions;
   readonly #times: CertificateTimes;
   #used: Pair | null = null;
-  #trouble: string | null = 'there is no certificate yet';
+  #hindrance: string | null = 'there is no certificate yet';
+  /** What was told last, so that it is told once. */
+  #told: string | null = null;
   #closed = false;
   #cancel = (): void => undefined;
 
@@ -64,7 +68,7 @@ class CertificateKeeper implements Keeper {
   }
 
   hindrance(): string | null {
-    return this.#trouble;
+    return this.#hindrance;
   }
 
   close(): void {
@@ -76,7 +80,9 @@ class CertificateKeeper implements Keeper {
     try {
       for (let round = 0; round < ROUNDS && !this.#closed; round += 1) if (!(await this.#step())) break;
     } catch (error) {
-      this.#told(error instanceof Error ? error.message : String(error));
+      const message = error instanceof Error ? error.message : String(error);
+      if (this.#hindrance !== null) this.#hindrance = message;
+      this.#tell(message);
     }
   }
 
@@ -102,7 +108,8 @@ class CertificateKeeper implements Keeper {
     let told = false;
     try {
       told = await registration.trust(bundleIn(data));
-      this.#told(told ? null : 'the API server is not told of the webhook: its ValidatingWebhookConfiguration is missing');
+      this.#hindrance = told ? null : UNREGISTERED;
+      this.#tell(this.#hindrance);
     } finally {
       // Also when the API server cannot be told: what it trusts already may well be this.
       if (pair.cert !== this.#used?.cert) {
@@ -135,8 +142,8 @@ class CertificateKeeper implements Keeper {
     return issued;
   }
 
-  #told(trouble: string | null): void {
-    if (trouble !== null && trouble !== this.#trouble) this.#options.log.warn('trouble with the webhook’s certificate', { error: trouble });
-    this.#trouble = trouble;
+  #tell(trouble: string | null): void {
+    if (trouble !== null && trouble !== this.#told) this.#options.log.warn('trouble with the webhook’s certificate', { error: trouble });
+    this.#told = trouble;
   }
 }

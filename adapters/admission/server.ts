@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { AdmissionRule } from '../../actors/ports/admission.ts';
 import type { Log } from '../../actors/ports.ts';
+import { Bodies } from './bodies.ts';
 import type { Pair } from './certificates.ts';
 import { answerOf, BadReview, readReview } from './review.ts';
 
@@ -21,16 +22,15 @@ export interface Webhook {
   close(): Promise<void>;
 }
 
-/** A question holds an object twice, each of 3 MiB at most as etcd takes them, and JSON text is longer than what is stored. */
-const MOST_BYTES = 8 * 1024 * 1024;
 /** The API server waits for 10 s, 30 s at most. */
 const PATIENCE_MS = 30_000;
 
 /** Serves the admission webhook. Whatever is no question of the API server is answered 400. @throws Error that names the address when it cannot be listened on */
 export const startWebhook = async (options: WebhookOptions): Promise<Webhook> => {
   const timeouts = { headersTimeout: PATIENCE_MS, requestTimeout: PATIENCE_MS, connectionsCheckingInterval: PATIENCE_MS / 6 };
+  const bodies = new Bodies();
   const server = createServer({ minVersion: 'TLSv1.2', ...timeouts }, (request, response) => {
-    answer(options, request, response).catch((error) => {
+    answer(options, bodies, request, response).catch((error) => {
       options.log.warn('a question of the API server was not answered', { error: error instanceof Error ? error.message : String(error) });
       reply(response, 503, 'cannot decide now');
     });
@@ -49,34 +49,18 @@ export const startWebhook = async (options: WebhookOptions): Promise<Webhook> =>
   };
 };
 
-const answer = async ({ rules }: WebhookOptions, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+const answer = async ({ rules }: WebhookOptions, bodies: Bodies, request: IncomingMessage, response: ServerResponse): Promise<void> => {
   const rule = rules[(request.url ?? '/').split('?')[0] ?? '/'];
   if (rule === undefined) return reply(response, 404, 'there is no such webhook');
   try {
     if (request.method !== 'POST') throw new BadReview('POST an AdmissionReview');
-    const { uid, resource, facts } = readReview(await bodyOf(request));
+    const { uid, resource, facts } = readReview(await bodies.read(request));
     if (resource !== rule.resource) throw new BadReview(`this is the webhook for ${rule.resource}`);
     reply(response, 200, answerOf(uid, await rule.decide(facts)), 'application/json');
   } catch (error) {
     if (!(error instanceof BadReview)) throw error;
     reply(response, 400, error.message);
   }
-};
-
-/** @throws BadReview for what is no JSON by its header, or too long */
-const bodyOf = async (request: IncomingMessage): Promise<string> => {
-  const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
-  if (type !== 'application/json') throw new BadReview('the Content-Type must be application/json');
-  const tooLong = (): BadReview => new BadReview(`the body is longer than ${MOST_BYTES} bytes`);
-  if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES) throw tooLong();
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MOST_BYTES) throw tooLong();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 };
 
 const reply = (response: ServerResponse, status: number, body: string, type = 'text/plain; charset=utf-8'): void => {

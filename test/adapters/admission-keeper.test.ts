@@ -203,6 +203,22 @@ describe('the certificates of the webhook', () => {
     await ready(clock, one);
   });
 
+  test('that are served do not suffer from an API server that goes away, which is told once each time', async () => {
+    const server = await registered();
+    const clock = virtualClock({ startAt: Date.now() });
+    const one = replica(server, clock);
+    await ready(clock, one);
+    const warnings = (): number => one.log.lines.filter((line) => line.startsWith('warn')).length;
+    for (const expected of [1, 2]) {
+      server.faults.outage('503', 60_000);
+      await nextLook(clock);
+      await nextLook(clock);
+      expect([one.keeper.hindrance(), warnings()]).toEqual([null, expected]);
+      server.faults.endOutage();
+      await nextLook(clock);
+    }
+  });
+
   test('leave no private key in any log, and tell each to what hides them', async () => {
     const server = await registered();
     const clock = virtualClock({ startAt: Date.now() });

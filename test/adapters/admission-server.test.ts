@@ -6,6 +6,7 @@ import { type Issued, issue } from '../../adapters/admission/certificates.ts';
 import { IP_PATH, VIRTUAL_IP_PATH } from '../../adapters/admission/names.ts';
 import { startWebhook, type Webhook } from '../../adapters/admission/server.ts';
 import { type AdmissionFacts, admitIP, admitVirtualIP } from '../../machines/vip-admission.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { type Answer, post } from './admission-support.ts';
 import { recordedLog } from './kubernetes-support.ts';
 
@@ -99,6 +100,7 @@ describe('the admission webhook', () => {
     ['another content type', question(), { contentType: 'text/plain' }],
     ['another method', question(), { method: 'PUT' }],
     ['9 MiB', `"${'x'.repeat(9 * 1024 * 1024)}"`, {}],
+    ['9 MiB that were not announced', `"${'x'.repeat(9 * 1024 * 1024)}"`, { chunked: true }],
   ])('answers 400 to %s, and goes on', async (_, body, more) => {
     const log = recordedLog();
     const webhook = await started(log);
@@ -108,6 +110,23 @@ describe('the admission webhook', () => {
     else expect(answer.status).toBe(400);
     expect((await asks(webhook, question())).status).toBe(200);
     expect(log.lines).toEqual([]);
+  });
+
+  test('bears clients that go away in the middle, any number of them', async () => {
+    const log = recordedLog();
+    const webhook = await started(log);
+    const port = Number(new URL(webhook.url).port);
+    const piece = 'x'.repeat(4 * 1024 * 1024);
+    for (let count = 0; count < 20; count += 1) {
+      const socket = connect({ port, host: '127.0.0.1', ca: issued.ca });
+      socket.on('error', () => undefined);
+      const head = `POST ${IP_PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${2 * piece.length}\r\n\r\n`;
+      await new Promise<void>((resolve) => socket.write(head + piece, () => resolve()));
+      socket.destroy();
+    }
+    // What the twenty sent is more than may be held: it must have been let go.
+    await waitFor('an answer', async () => (await asks(webhook, question())).status === 200);
+    expect(log.lines.filter((line) => !line.includes('too many questions at once'))).toEqual([]);
   });
 
   test('does not repeat what it was sent', async () => {

@@ -35,15 +35,21 @@ interface Post {
   readonly ca: string;
   readonly method?: string;
   readonly contentType?: string;
-  readonly body?: string | Buffer;
+  readonly body?: string;
+  /** Its length is not told beforehand. */
+  readonly chunked?: boolean;
 }
 
 /** One request to the webhook, by a client that trusts `ca` alone. @throws Error when the handshake fails */
-export const post = (url: string, { ca, method = 'POST', contentType = 'application/json', body = '' }: Post): Promise<Answer> =>
+export const post = (
+  url: string,
+  { ca, method = 'POST', contentType = 'application/json', body = '', chunked = false }: Post,
+): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const call = request(url, { ca, method, agent: false, headers: { 'content-type': contentType } }, (response) => {
       text(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject);
     });
     call.on('error', reject);
-    call.end(body);
+    if (chunked) call.write(body);
+    call.end(chunked ? undefined : body);
   });

@@ -45,6 +45,11 @@ describe('a ValidatingAdmissionPolicy', () => {
     expect(body.message).toBe(
       `configmaps "b" is forbidden: ValidatingAdmissionPolicy 'demo' with binding 'demo-bound' denied request: a key is needed`,
     );
+    expect(body.details).toEqual({
+      name: 'b',
+      kind: 'configmaps',
+      causes: [{ message: `ValidatingAdmissionPolicy 'demo' with binding 'demo-bound' denied request: a key is needed` }],
+    });
     expect((await cluster.send('GET', `${CONFIG_MAPS}/b`)).code).toBe(404);
   });
 

@@ -72,7 +72,7 @@ export class Policies {
 }
 
 /** A refusal is worded as a forbidden one, whatever reason and code the rule gives it. */
-const denial = ({ resource, object, old }: Attributes, { message, reason }: Violation, text: string): ApiError => {
+const denial = ({ resource, object, old }: Attributes, { reason }: Violation, text: string): ApiError => {
   const { message: worded, details } = forbidden(resource, (object ?? old)?.metadata.name ?? '', text);
-  return new ApiError(REASONS[reason] ?? 422, reason, worded, { ...details, causes: [{ message }] });
+  return new ApiError(REASONS[reason] ?? 422, reason, worded, { ...details, causes: [{ message: text }] });
 };
