@@ -145,7 +145,9 @@ export const isBound = (context: VipContext): boolean =>
 /** Addresses that the Service had before. Only once it lists another one. */
 export const surplus = ({ owned, target }: VipContext): readonly ReservedIP[] => owned.filter(({ address }) => address !== target?.address);
 
-const isOwned = ({ owned, target }: VipContext): boolean => owned.some(({ address }) => address === target?.address);
+/** One of a former Service of that name is not its own. */
+const isOwned = ({ owned, target, ref }: VipContext): boolean =>
+  owned.some(({ address, owner }) => address === target?.address && (owner?.uid === null || owner?.uid === ref.uid));
 const isListed = ({ service, target }: VipContext): boolean => service !== null && textOf(service) === target?.address;
 
 /** The ingress as one text; an entry with a hostname only is a `-`. */

@@ -36,7 +36,7 @@ export class VipDesk {
     if (this.#isOpen || !this.#seen.synced) return;
     this.#isOpen = true;
     for (const group of this.#seen.groups.values()) this.#allocator.putGroup(parseGroup(group.ref.name, group.spec));
-    for (const ip of this.#seen.ips.values()) this.#allocator.take(ip.address, ownerActor(ip), ip.group);
+    for (const ip of this.#seen.ips.values()) this.#allocator.take(ip.address, this.#holderOf(ip), ip.group);
     this.#keepChosen();
     for (const [key] of [...this.#seen.services].sort(([, a], [, b]) => byNeed(a, b))) this.#refresh(key);
     for (const key of [...this.#seen.owners, ...this.#cells.all.keys()]) if (isVip(key)) this.#refresh(key);
@@ -67,7 +67,7 @@ export class VipDesk {
   ipChanged(before: ReservedIP | null, after: ReservedIP | null): void {
     if (!this.#isOpen) return;
     if (before && before.address !== after?.address) this.#allocator.give(before.address);
-    if (after) this.#allocator.take(after.address, ownerActor(after), after.group);
+    if (after) this.#allocator.take(after.address, this.#holderOf(after), after.group);
     for (const key of new Set([before, after].map((ip) => ip && ownerActor(ip)))) if (key !== null && isVip(key)) this.#refresh(key);
     this.#refreshChanged();
   }
@@ -108,7 +108,15 @@ export class VipDesk {
     }
   }
 
+  /** Whose the address is to the allocator: one of a former Service of that name is not this one's. */
+  #holderOf(ip: ReservedIP): ActorId | null {
+    const key = ownerActor(ip);
+    const service = key === null ? undefined : this.#seen.services.get(key);
+    return service && ofItsOwn([ip], service).length === 0 ? `${key}/${ip.owner?.uid}` : key;
+  }
+
   #refresh(key: ActorId): void {
+    for (const ip of this.#seen.ownedBy(key)) this.#allocator.take(ip.address, this.#holderOf(ip), ip.group);
     const service = this.#seen.services.get(key) ?? null;
     const owned = this.#ownedBy(key, service ?? undefined);
     const chosen = this.#choose(key, service, owned);

@@ -57,4 +57,15 @@ describe('a Service of type LoadBalancer', () => {
     await w.untilListed({ late: '1.1.1.4' }, SECOND);
     expect(w.listed('later')).toEqual([]);
   });
+
+  test('does not take over the address of a former Service of its name: it gets one of its own, and that one is free', async () => {
+    const w = world();
+    w.k8s.setIP({ name: '1.1.1.5', owner: { namespace: 'default', name: 'web', uid: 'former' }, group: 'ipgroup-1' });
+    w.k8s.setService({ name: 'web' });
+    await w.start();
+    await w.untilListed({ web: '1.1.1.1' });
+    await w.clock.runUntil(() => Object.keys(w.reserved()).length === 1, SECOND);
+    expect(w.reserved()).toEqual({ '1.1.1.1': 'default/web' });
+    expect(w.k8s.writes.map(({ verb, result }) => `${verb} ${result}`)).toEqual(['guard done', 'reserve done', 'publish done', 'free done']);
+  });
 });
