@@ -75,7 +75,7 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
       },
     })
     .createMachine({
-      id: 'vvip',
+      id: 'virtualIP',
       context: ({ input }) => vip.virtualIPContext(input),
       initial: 'Priming',
       on: { VIRTUAL_IP_OBSERVED: { actions: 'note' } },

@@ -13,12 +13,15 @@ import { IP_MUTATIONS } from './mutations-ip.ts';
 import { POOL_MUTATIONS } from './mutations-pool.ts';
 import { RECORD_SET_MUTATIONS } from './mutations-record-set.ts';
 import type { ChartMutation } from './mutations-spoil.ts';
+import { VIRTUAL_IP_MUTATIONS } from './mutations-virtual-ip.ts';
 import { ZONE_MUTATIONS } from './mutations-zone.ts';
 import { brokenByPool, POOL_RULES } from './pool-invariants.ts';
 import { poolComes } from './pool-vocabulary.ts';
 import { poolInput } from './pool-world.ts';
 import { brokenByRecordSet, RECORD_SET_RULES } from './record-set-invariants.ts';
 import { RECORD_SET_INPUT, recordSetComes } from './record-set-vocabulary.ts';
+import { brokenByVirtualIP, VIRTUAL_IP_RULES } from './virtual-ip-invariants.ts';
+import { INPUT, chart as virtualIPs } from './virtual-ip-vocabulary.ts';
 import { brokenByZone, ZONE_RULES } from './zone-invariants.ts';
 import { ZONE_INPUT } from './zone-vocabulary.ts';
 
@@ -85,8 +88,16 @@ describe.each([
     comes: recordSetComes,
     breaks: (edges: readonly Edge[]) => edges.flatMap(brokenByRecordSet),
   },
+  {
+    name: 'virtual-ip' as const,
+    rules: Object.keys(VIRTUAL_IP_RULES),
+    mutations: VIRTUAL_IP_MUTATIONS,
+    input: INPUT,
+    comes: () => true,
+    breaks: (edges: readonly Edge[]) => edges.flatMap(brokenByVirtualIP),
+  },
 ])('the rules of the chart $name', ({ name, rules, mutations, input, comes, breaks }) => {
-  const chart = chartOf(name);
+  const chart = name === 'virtual-ip' ? virtualIPs : chartOf(name);
 
   test('have each a defect that they must catch', () => {
     expect(rules.length).toBeGreaterThanOrEqual(10);

@@ -125,11 +125,6 @@ export const VIRTUAL_IP_RULES: Readonly<Record<string, (edge: Edge) => boolean>>
     const rests = stateOf(after) === 'Valid' || stateOf(after) === 'Blocked';
     return !rests || around.clone === 'current';
   },
-
-  'one that is migrated says so, and no other does': ({ after }) => {
-    const context = contextOf(after);
-    return (virtualIPStatus(context).state === 'Migrated') === (context.stage === 'migrated');
-  },
 };
 
 export const brokenByVirtualIP = (edge: Edge): readonly string[] =>

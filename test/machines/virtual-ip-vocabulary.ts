@@ -80,8 +80,8 @@ export const assigned = done('assign');
 export const removed = done('remove');
 export const released = done('release', { freed: true });
 export const resumed = event('RESUME');
-export const rested = event('xstate.after.coolOff.vvip.CoolOff', {}, START + 60_000);
-export const rechecked = event('xstate.after.recheck.vvip.Blocked', {}, START + 60_000);
+export const rested = event('xstate.after.coolOff.virtualIP.CoolOff', {}, START + 60_000);
+export const rechecked = event('xstate.after.recheck.virtualIP.Blocked', {}, START + 60_000);
 
 export const EVENTS: readonly MachineEvent[] = [
   fresh,
