@@ -10,6 +10,7 @@ import { ipMachine } from '../machines/ip.machine.ts';
 import { poolMachine } from '../machines/pool.machine.ts';
 import { verificationMachine } from '../machines/verification.machine.ts';
 import { vipServiceMachine } from '../machines/vip-service.machine.ts';
+import { virtualIPMachine } from '../machines/virtual-ip-migration.machine.ts';
 import { type Chart, type ChartNotes, pageOf } from './chart-page.ts';
 import type { ChartNode, Transition } from './chart-tree.ts';
 import { type GeneratedFile, generate } from './generated-files.ts';
@@ -28,6 +29,7 @@ const MACHINES: readonly { readonly file: string; readonly machine: AnyStateMach
   { file: 'machines/dns-record-set.machine.ts', machine: recordSetMachine(SETTINGS) },
   { file: 'machines/dns-zone.machine.ts', machine: zoneMachine(SETTINGS) },
   { file: 'machines/vip-service.machine.ts', machine: vipServiceMachine(SETTINGS) },
+  { file: 'machines/virtual-ip-migration.machine.ts', machine: virtualIPMachine(SETTINGS) },
 ];
 
 /** What a name in a chart says: itself, or the type of an object with parameters. */

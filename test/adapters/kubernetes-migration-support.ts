@@ -26,11 +26,13 @@ const refOf = (kind: string, name: string) =>
 export interface ClusterOptions {
   /** Legacy installs without any IPGroup have none yet. */
   readonly groups?: boolean;
+  /** Without those of the mappings and the groups there are none of either. */
+  readonly crds?: readonly string[];
 }
 
 /** A cluster with the examples' GroupSegmentMappings, and by default their IPGroups. */
-export const legacyCluster = async ({ groups = true }: ClusterOptions = {}) => {
-  const simulator = await simulated({ crds: CRDS });
+export const legacyCluster = async ({ groups = true, crds = CRDS }: ClusterOptions = {}) => {
+  const simulator = await simulated({ crds: [...crds] });
   const connection = connected(simulator.kubeconfig());
   const { store } = simulator;
   const segment = { segment: '1.1.2.0/29', excludedIPs: ['1.1.2.0', '1.1.2.1', '1.1.2.5', '1.1.2.7'] };
@@ -40,8 +42,8 @@ export const legacyCluster = async ({ groups = true }: ClusterOptions = {}) => {
       metadata: { name, ...(kind === 'IP' || kind.includes('Group') ? {} : { namespace: NAMESPACE }), ...metadata },
       spec,
     });
-  put('GroupSegmentMapping', 'keepalived-2', { ...segment, keepalivedGroup: 'group2' });
-  if (groups) put('IPGroup', 'ipgroup-2', segment);
+  if (crds === CRDS) put('GroupSegmentMapping', 'keepalived-2', { ...segment, keepalivedGroup: 'group2' });
+  if (groups && crds === CRDS) put('IPGroup', 'ipgroup-2', segment);
   const find = (kind: string, name: string): KubeObject | null => store.find(refOf(kind, name)) ?? null;
   return {
     simulator,
