@@ -1,5 +1,5 @@
 import type { Clock, Log } from '../actors/ports.ts';
-import { type AdmissionMode, modeOf, namesOf } from '../adapters/admission/mode.ts';
+import { type AdmissionMode, type AdmissionWish, modeOf, namesOf } from '../adapters/admission/mode.ts';
 import { CONFIGURATION, IP_PATH, SECRET, VIRTUAL_IP_PATH } from '../adapters/admission/names.ts';
 import type { Options } from '../adapters/cli/options.ts';
 import { isPolicyBound, servesPolicies } from '../adapters/kubernetes/admission-policies.ts';
@@ -10,7 +10,6 @@ import { certificateSecret, webhookConfiguration } from '../adapters/kubernetes/
 import { parseBindAddress } from '../adapters/telemetry/bind-address.ts';
 import type { Redaction } from '../adapters/telemetry/redaction.ts';
 import { admitIP, admitVirtualIP } from '../machines/vip-admission.ts';
-import { StoppedEarly } from './redis-prefix.ts';
 
 /** The policies of deploy/vip-admission-policies.yaml; the other one concerns VirtualIPs, which need not be there. */
 const IP_POLICY = 'ips.paas.org';
@@ -35,26 +34,42 @@ export interface Admission {
 
 const NONE = { hindrance: () => null, close: async () => undefined };
 
-/** Judges the writes of IPs and VirtualIPs in the way that was asked for. @throws Error when the webhook cannot be listened for, or its URL is none; StoppedEarly */
+/** Judges the writes of IPs and VirtualIPs in the way that was asked for. Never throws: what cannot be done is told, and hinders. */
 export async function startAdmission(options: Options, context: AdmissionContext): Promise<Admission> {
-  const { connection, log } = context;
   const wish = {
     asked: options.admission,
     ...(options.webhookService !== undefined && { service: options.webhookService }),
     ...(options.webhookUrl !== undefined && { url: options.webhookUrl }),
   };
   const mode = modeOf(wish, wish.asked === 'auto' && (await policiesServed(context)));
+  try {
+    return { mode, ...(await begun(mode, wish, options, context)) };
+  } catch (error) {
+    const hindrance = error instanceof Error ? error.message : String(error);
+    context.log.error('nobody judges who writes IPs', { error: hindrance });
+    return { mode, ...NONE, hindrance: () => hindrance };
+  }
+}
+
+/** @throws Error when the webhook cannot be listened for, or its URL is none */
+async function begun(
+  mode: AdmissionMode,
+  wish: AdmissionWish,
+  options: Options,
+  context: AdmissionContext,
+): Promise<Omit<Admission, 'mode'>> {
+  const { connection, log } = context;
   switch (mode) {
     case 'off':
       if (wish.asked === 'auto') {
         log.warn('nobody judges who writes IPs: this cluster evaluates no ValidatingAdmissionPolicies, and no --webhook-service is named');
       }
-      return { mode, ...NONE };
+      return NONE;
     case 'policy':
       await checkPolicies(connection, log);
-      return { mode, ...NONE };
+      return NONE;
     case 'webhook':
-      return { mode, ...(await webhook(options, namesOf(wish, context.namespace), context)) };
+      return webhook(options, namesOf(wish, context.namespace), context);
   }
 }
 
@@ -94,7 +109,7 @@ async function webhook(
   };
 }
 
-/** Looked for once: who upgrades a cluster restarts its Pods. Waits for the API server as long as it takes. @throws StoppedEarly */
+/** Looked for once: who upgrades a cluster restarts its Pods. Waits for the API server as long as it takes; not once the operator is to stop. */
 async function policiesServed({ connection, clock, log, stopping }: AdmissionContext): Promise<boolean> {
   let isStopping = false;
   void stopping.then(() => {
@@ -108,7 +123,7 @@ async function policiesServed({ connection, clock, log, stopping }: AdmissionCon
       await Promise.race([stopping, new Promise<void>((resolve) => clock.after(Math.min(500 * attempt, 10_000), resolve))]);
     }
   }
-  throw new StoppedEarly('stopped before the API server answered');
+  return false;
 }
 
 async function checkPolicies(connection: Connection, log: Log): Promise<void> {

@@ -1,0 +1,3 @@
+import { vipJudgedScenarios } from './vip-judged.scenario.ts';
+
+vipJudgedScenarios();
