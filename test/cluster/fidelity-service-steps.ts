@@ -24,6 +24,21 @@ export const SERVICE_STEPS: readonly Step[] = [
     }),
     except: ADDRESSES,
   }),
+  step('refuses to lead to the port of the kubelet', 'POST', core('services'), {
+    body: named('kubelet', { spec: { type: 'LoadBalancer', ports: [{ port: 10250 }] } }),
+  }),
+  step('refuses two protocols, or takes them', 'POST', core('services'), {
+    body: named('two', {
+      spec: {
+        type: 'LoadBalancer',
+        ports: [
+          { name: 'a', port: 80 },
+          { name: 'b', port: 80, protocol: 'UDP' },
+        ],
+      },
+    }),
+    except: { ...ADDRESSES, message: 'it shows the ports as Go has them', 'details.causes.0.message': 'it shows the ports as Go has them' },
+  }),
   publishing('gives it an address', [{ ip: '192.0.2.1', ipMode: 'VIP' }]),
   publishing('refuses what is no address', [{ ip: '192.0.2' }]),
   publishing('refuses an address as a hostname', [{ hostname: '192.0.2.1' }]),

@@ -9,7 +9,11 @@ import { vipSourceContract } from '../contracts/vip-source.ts';
 import { vipWriterContract } from '../contracts/vip-writer.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { applyFile, createNamespace, installCrds } from '../support/kube-apply.ts';
+import { kubectl } from '../support/kubectl.ts';
+import { describeVipKinds } from '../support/vip-suite.ts';
+import { waitFor } from '../support/wait-for.ts';
 
+const CRDS = join(import.meta.dirname, '../../crds');
 const OPERATOR = 'routedip-operator';
 
 /** From which minor version on servers take the addresses of a Service away with its type. */
@@ -32,6 +36,11 @@ beforeAll(async () => {
   cluster = await startCluster();
   await installCrds(cluster);
   for (const file of ['namespace.yaml', 'rbac.yaml']) await applyFile(cluster, join(import.meta.dirname, '../../deploy', file));
+  for (const plural of ['virtualips', 'groupsegmentmappings']) {
+    await applyFile(cluster, join(CRDS, `legacy/${plural}.yaml`));
+    await waitFor(`${plural} are served`, async () => (await cluster.send(`/apis/paas.org/v1/${plural}`)).status === 200);
+  }
+  await applyFile(cluster, join(CRDS, 'samples/vip/namespace.yaml'));
   client = kubeClient(connectionOf(readFileSync(cluster.kubeconfig, 'utf8')));
   kubeconfig = readFileSync(cluster.kubeconfigFor(await cluster.tokenFor(OPERATOR, OPERATOR)), 'utf8');
 });
@@ -45,14 +54,19 @@ describe('the cluster of a real API server', () => {
   vipWriterContract(opened);
   vipSourceContract(opened);
 
-  test('prints groups and IPs with the columns of before first', async () => {
-    const columns = async (plural: string): Promise<readonly string[]> => {
-      const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
-      const { body } = await cluster.send(`/apis/paas.org/v1/${plural}`, { accept });
-      const found: readonly { name: string; priority: number }[] = body.columnDefinitions;
-      return found.filter(({ priority }) => priority === 0).map(({ name }) => name);
+  describeVipKinds(() => cluster);
+
+  test('is printed by kubectl as before, under the names of before', async () => {
+    const run = async (...args: readonly string[]): Promise<readonly string[]> => {
+      const { stdout, stderr, code } = await kubectl(args, { kubeconfig: cluster.kubeconfig });
+      expect(code, stderr).toBe(0);
+      return stdout.split('\n').map((line) => line.split(/ {2,}/).join(' | ').trimEnd());
     };
-    expect(await columns('ipgroups')).toEqual(['Name', 'Segment', 'AGE', 'Capacity', 'Allocated', 'Available', 'Ready']);
-    expect(await columns('ips')).toEqual(['Name', 'IPGroup', 'Owner', 'AGE']);
+    await applyFile(cluster, join(CRDS, 'samples/vip/ipgroups.yaml'));
+    expect((await run('get', 'ipg', 'ipgroup-1'))[0]).toBe('NAME | SEGMENT | AGE | CAPACITY | ALLOCATED | AVAILABLE | READY');
+    expect((await run('get', 'ipg', 'ipgroup-1', '--no-headers'))[0]).toMatch(/^ipgroup-1 \| 1\.1\.1\.0\/29 \| \d+s/);
+    await applyFile(cluster, join(CRDS, 'samples/vip/legacy/virtualip.yaml'));
+    expect((await run('get', 'vip', '-n', 'test', '-o', 'name'))[0]).toBe('virtualip.paas.org/to-migrate');
+    expect((await run('get', 'gsm', '-o', 'name')).length).toBeGreaterThan(1);
   });
 });

@@ -15,6 +15,8 @@ const SINCE = {
   wiping: 23,
   /** And may be given none. */
   refusing: 29,
+  /** Of type LoadBalancer, with several protocols. */
+  mixedProtocols: 24,
   ipMode: 30,
 } as const;
 
@@ -124,9 +126,23 @@ const invalidAt = (field: string, value: Json | undefined, why: string): Cause =
   field,
 });
 
-const specCauses = (spec: JsonObject, old: JsonObject | undefined): Cause[] => {
+/** Nobody from outside may reach the kubelet by a Service. */
+const KUBELET_PORT = 10250;
+
+const portCauses = (spec: JsonObject, minor: number): Cause[] => {
+  const ports = listOf(spec.ports);
+  const causes = ports.flatMap(({ port }, index): Cause[] => {
+    const why = `may not expose port ${KUBELET_PORT} externally since it is used by kubelet`;
+    return port === KUBELET_PORT ? [invalidAt(`spec.ports[${index}]`, port, why)] : [];
+  });
+  const protocols = new Set(ports.map(({ protocol }) => protocol));
+  if (protocols.size < 2 || minor >= SINCE.mixedProtocols) return causes;
+  return [...causes, invalidAt('spec.ports', spec.ports, "may not contain more than 1 protocol when type is 'LoadBalancer'")];
+};
+
+const specCauses = (spec: JsonObject, old: JsonObject | undefined, minor: number): Cause[] => {
   const { type, loadBalancerClass, externalTrafficPolicy } = spec;
-  const causes: Cause[] = [];
+  const causes: Cause[] = type === LOAD_BALANCER ? portCauses(spec, minor) : [];
   if (old?.type === LOAD_BALANCER && type === LOAD_BALANCER && loadBalancerClass !== old.loadBalancerClass) {
     causes.push(invalidAt('spec.loadBalancerClass', loadBalancerClass, 'may not change once set'));
   }
@@ -160,4 +176,4 @@ export const serviceCauses = (
   object: KubeObject,
   old: KubeObject | undefined,
   { subresource, minor = Number.POSITIVE_INFINITY }: { subresource?: string | undefined; minor?: number },
-): Cause[] => (subresource === 'status' ? statusCauses(object, minor) : specCauses(specOf(object), old && specOf(old)));
+): Cause[] => (subresource === 'status' ? statusCauses(object, minor) : specCauses(specOf(object), old && specOf(old), minor));
