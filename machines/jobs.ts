@@ -35,12 +35,12 @@ export interface JobContracts {
   readonly ensureRecords: { readonly input: EnsureRecordsInput; readonly output: EnsuredRecords };
   /** Guard a Service and reserve this address for it. Answers the reservation. */
   readonly reserveVip: { readonly input: ReserveVipInput; readonly output: ReservedIP };
-  /** Make this address the only one that the status of a Service lists. */
-  readonly publishVip: { readonly input: PublishVipInput; readonly output: { readonly changed: boolean } };
-  /** Free addresses that a Service lists no more. Answers the uids of those that are gone. */
-  readonly freeVips: { readonly input: FreeVipsInput; readonly output: { readonly freed: readonly string[] } };
-  /** Take back all that a Service has of ours. `kept` when it turned out to want its address after all. */
-  readonly releaseVip: { readonly input: ReleaseVipInput; readonly output: { readonly kept: boolean } };
+  /** Make this address the only one that the status of a Service lists, or have it list none. */
+  readonly publishVip: { readonly input: PublishVipInput; readonly output: PublishedVip };
+  /** Free addresses that a Service lists no more. */
+  readonly freeVips: { readonly input: FreeVipsInput; readonly output: FreedVips };
+  /** Take back all that a Service has of ours. */
+  readonly releaseVip: { readonly input: ReleaseVipInput; readonly output: ReleasedVips };
   /** Whether a Service is there and wants an address, as the API server says and no cache. */
   readonly lookVip: { readonly input: LookVipInput; readonly output: { readonly wanting: boolean } };
   /** Read all addresses of a token by list calls. */
@@ -287,25 +287,44 @@ export interface ReserveVipInput {
 export interface PublishVipInput {
   readonly provider: string;
   readonly service: ObjectRef;
-  readonly address: Address;
+  readonly address: Address | null;
+}
+
+export interface PublishedVip {
+  /** Of the Service. */
+  readonly uid: string;
+  readonly address: Address | null;
+  /** It had to be written. */
+  readonly changed: boolean;
 }
 
 export interface FreeVipsInput {
   readonly provider: string;
   readonly service: ObjectRef;
   readonly ips: readonly ReservedIP[];
+  /** The Service lists none from then on, if it lists one of these; else nothing is freed while it does. */
+  readonly clears: boolean;
+}
+
+export interface FreedVips {
+  /** The uids of those that are gone. */
+  readonly freed: readonly string[];
 }
 
 export interface ReleaseVipInput extends FreeVipsInput {
   /** The Service is there: it is to be let go. Else its absence was doubted, and is looked at once more. */
   readonly isThere: boolean;
-  /** Its status lists one of the addresses. */
-  readonly clears: boolean;
+}
+
+export interface ReleasedVips extends FreedVips {
+  /** It turned out to want its address after all. */
+  readonly kept: boolean;
 }
 
 export interface LookVipInput {
   readonly provider: string;
-  readonly service: { readonly namespace: string; readonly name: string };
+  /** Its uid is empty where only the names are known. */
+  readonly service: ObjectRef;
 }
 
 export interface VerifyAllInput {

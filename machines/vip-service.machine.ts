@@ -1,5 +1,6 @@
 import { setup } from 'xstate';
 import { durable } from './durable.machine.ts';
+import * as noted from './vip-noted.ts';
 import type { AnyVipEvent, VipContext, VipInput, VipSettings } from './vip-service.ts';
 import * as vip from './vip-service.ts';
 
@@ -15,7 +16,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
       releaseVip: durable('releaseVip'),
       lookVip: durable('lookVip'),
     },
-    delays: { coolOff: vip.coolOffLeft(settings), doubt: vip.doubtLeft(settings) },
+    delays: { coolOff: noted.coolOffLeft(settings), doubt: noted.doubtLeft(settings) },
   });
   const note = (decision: (context: VipContext, event: AnyVipEvent, settings: VipSettings) => VipContext) =>
     base.assign(({ context, event }) => decision(context, event, settings));
@@ -27,25 +28,30 @@ export const vipServiceMachine = (settings: VipSettings) => {
   return base
     .extend({
       actions: {
-        observe: note((context, event) => (event.type === 'SERVICE_OBSERVED' ? vip.observe(context, event) : context)),
-        noteReserved: note(vip.noteReserved),
-        notePublished: note(vip.notePublished),
-        noteFreed: note(vip.noteFreed),
-        noteReleased: note(vip.noteReleased),
-        noteLooked: note(vip.noteLooked),
-        noteFailure: note(vip.noteFailure),
+        observe: note((context, event) => (event.type === 'SERVICE_OBSERVED' ? noted.observe(context, event) : context)),
+        noteReserved: note(noted.noteReserved),
+        notePublished: note(noted.notePublished),
+        noteFreed: note(noted.noteFreed),
+        noteReleased: note(noted.noteReleased),
+        noteLooked: note(noted.noteLooked),
+        noteFailure: note(noted.noteFailure),
+        doubtSurplus: note(noted.noteDoubt(vip.surplus)),
+        doubtLeftovers: note(noted.noteDoubt(vip.leftovers)),
+        doubtOwned: note(noted.noteDoubt(({ owned }) => owned)),
       },
       guards: {
         isAlive: asks(vip.isAlive),
+        isSeen: asks(vip.isSeen),
         isBare: asks(vip.isBare),
         isOrphaned: asks(vip.isOrphaned),
         mustRelease: asks(vip.mustRelease),
+        mustYield: asks(vip.mustYield),
         mustReserve: asks(vip.mustReserve),
         mustPublish: asks(vip.mustPublish),
         isBound: asks(vip.isBound),
         isBoundNoMore: asks((context) => !vip.isBound(context)),
         hasSurplus: asks((context) => vip.surplus(context).length > 0),
-        isNews: asks(vip.isNews),
+        isNews: asks(noted.isNews),
         isDoubtedEnough: asks(vip.isDoubtedEnough),
         isKept: asks(vip.isKept),
       },
@@ -62,6 +68,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
             { guard: 'isBare', target: 'Gone' },
             { guard: 'isOrphaned', target: 'Releasing.Doubting' },
             { guard: 'mustRelease', target: 'Releasing.Freeing' },
+            { guard: 'mustYield', target: 'Releasing.Yielding' },
             { guard: 'mustReserve', target: 'Reserving' },
             { guard: 'mustPublish', target: 'Publishing' },
             { guard: 'isBound', target: 'Bound' },
@@ -93,22 +100,25 @@ export const vipServiceMachine = (settings: VipSettings) => {
         Bound: {
           description: 'The Service lists exactly the address that is reserved for it.',
           initial: 'Settled',
-          always: { guard: 'isBoundNoMore', target: 'Pending' },
           states: {
             Settled: {
               description: 'Nothing to do.',
-              always: { guard: 'hasSurplus', target: 'Tidying' },
+              always: [
+                { guard: 'isBoundNoMore', target: '#vipService.Pending' },
+                { guard: 'hasSurplus', target: 'Tidying' },
+              ],
             },
             Tidying: {
-              description: 'Frees what the Service had before, now that it lists another address.',
+              description:
+                'Frees what the Service had before, now that it lists another address. What changes meanwhile waits for the outcome.',
               invoke: {
                 src: 'freeVips',
                 id: 'free',
                 input: ({ context }) => vip.freeInput(context),
                 onDone: { target: 'Settled', actions: 'noteFreed' },
-                onError: { target: '#vipService.CoolOff', actions: 'noteFailure' },
+                onError: { target: '#vipService.CoolOff', actions: ['doubtSurplus', 'noteFailure'] },
               },
-              on: { RESUME: { target: 'Tidying', reenter: true } },
+              on: { RESUME: { target: 'Tidying', reenter: true, actions: 'doubtSurplus' } },
             },
           },
         },
@@ -126,7 +136,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
           states: {
             Doubting: {
               description: 'An address is reserved for a Service that is not seen: the API server is asked itself.',
-              always: { guard: 'isAlive', target: '#vipService.Pending' },
+              always: { guard: 'isSeen', target: '#vipService.Pending' },
               invoke: {
                 src: 'lookVip',
                 id: 'look',
@@ -139,7 +149,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
             Waiting: {
               description: 'Nothing is freed on one look.',
               always: [
-                { guard: 'isAlive', target: '#vipService.Pending' },
+                { guard: 'isSeen', target: '#vipService.Pending' },
                 { guard: 'isBare', target: '#vipService.Gone' },
               ],
               after: { doubt: [{ guard: 'isDoubtedEnough', target: 'Freeing' }, { target: 'Doubting' }] },
@@ -156,9 +166,21 @@ export const vipServiceMachine = (settings: VipSettings) => {
                   { guard: 'isAlive', target: '#vipService.Pending', actions: 'noteReleased' },
                   { target: '#vipService.Gone' },
                 ],
-                onError: { target: '#vipService.CoolOff', actions: 'noteFailure' },
+                onError: { target: '#vipService.CoolOff', actions: ['doubtOwned', 'noteFailure'] },
               },
-              on: { RESUME: { target: 'Freeing', reenter: true } },
+              on: { RESUME: { target: 'Freeing', reenter: true, actions: 'doubtOwned' } },
+            },
+            Yielding: {
+              description:
+                'What the Service cannot use goes, before anything is reserved: IPs of a former Service of its name, and those that may be freed at any moment.',
+              invoke: {
+                src: 'freeVips',
+                id: 'yield',
+                input: ({ context }) => vip.yieldInput(context),
+                onDone: { target: '#vipService.Pending', actions: 'noteFreed' },
+                onError: { target: '#vipService.CoolOff', actions: ['doubtLeftovers', 'noteFailure'] },
+              },
+              on: { RESUME: { target: 'Yielding', reenter: true, actions: 'doubtLeftovers' } },
             },
           },
         },

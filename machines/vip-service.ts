@@ -1,7 +1,17 @@
-import { type BackoffTables, backoffMs, restMs } from './backoff.ts';
-import type { FreeVipsInput, LookVipInput, ObjectRef, PublishVipInput, ReleaseVipInput, ReserveVipInput } from './jobs.ts';
-import type { ActorId, Address, ErrorKind, JobFailure } from './types.ts';
-import type { ReservedIP, VipService } from './vip.ts';
+import type { BackoffTables } from './backoff.ts';
+import type {
+  FreedVips,
+  FreeVipsInput,
+  LookVipInput,
+  ObjectRef,
+  PublishedVip,
+  PublishVipInput,
+  ReleasedVips,
+  ReleaseVipInput,
+  ReserveVipInput,
+} from './jobs.ts';
+import type { ActorId, Address, JobFailure } from './types.ts';
+import { isOwnedBy, type ReservedIP, type VipService } from './vip.ts';
 
 /** The queue of all jobs that reserve addresses and publish them. */
 export const VIP_QUEUE = 'vip';
@@ -30,6 +40,8 @@ export interface ServiceObserved {
   readonly owned: readonly ReservedIP[];
   readonly target: VipTarget | null;
   readonly refusal: VipRefusal | null;
+  /** It lists an address that is reserved for somebody else. */
+  readonly usurps: boolean;
 }
 
 /** What a Service's address remembers. */
@@ -40,11 +52,14 @@ export interface VipContext {
   /** The uid is empty when only the names of the owner of an address are known. */
   readonly ref: ObjectRef;
   readonly service: VipService | null;
-  /** Null until the first fact: before it nothing is decided. */
-  readonly heardAt: number | null;
+  /** A fact has come: before the first one nothing is decided. */
+  readonly heard: boolean;
   readonly owned: readonly ReservedIP[];
   readonly target: VipTarget | null;
   readonly refusal: VipRefusal | null;
+  readonly usurps: boolean;
+  /** By uid: IPs whose deletion was once asked for. It may still be on its way, so none of them is relied on any more. */
+  readonly doomed: readonly string[];
   readonly late: Late;
   /** How often in a row the owner was looked for and not found. */
   readonly looks: number;
@@ -55,7 +70,7 @@ export interface VipContext {
 }
 
 /** What we wrote ourselves and a cache may not show yet. */
-interface Late {
+export interface Late {
   /** Facts after this are believed whatever they say, ms since the epoch. */
   readonly until: number;
   readonly guarded: boolean;
@@ -83,30 +98,29 @@ export type AnyVipEvent =
   | ServiceObserved
   | { readonly type: 'RESUME'; readonly at: number }
   | Done<'reserve', ReservedIP>
-  | Done<'publish', { readonly changed: boolean }>
-  | Done<'free', { readonly freed: readonly string[] }>
-  | Done<'release', { readonly kept: boolean }>
+  | Done<'publish', PublishedVip>
+  | Done<'free' | 'yield', FreedVips>
+  | Done<'release', ReleasedVips>
   | Done<'look', { readonly wanting: boolean }>
   | {
-      readonly type: `xstate.error.actor.${'reserve' | 'publish' | 'free' | 'release' | 'look'}`;
+      readonly type: `xstate.error.actor.${'reserve' | 'publish' | 'free' | 'yield' | 'release' | 'look'}`;
       readonly error: JobFailure;
       readonly at: number;
     };
 
-/** A watch is behind by less than this, unless it is broken; then the API server's answer to the next write tells the same. */
-const LATE_MS = 10_000;
-
-const NOTHING_LATE: Late = { until: 0, guarded: false, ingress: null, reserved: [], freed: [] };
+export const NOTHING_LATE: Late = { until: 0, guarded: false, ingress: null, reserved: [], freed: [] };
 
 export const vipContext = ({ id, ref }: VipInput): VipContext => ({
   id,
   provider: VIP_QUEUE,
   ref,
   service: null,
-  heardAt: null,
+  heard: false,
   owned: [],
   target: null,
   refusal: null,
+  usurps: false,
+  doomed: [],
   late: NOTHING_LATE,
   looks: 0,
   resumeAt: null,
@@ -119,183 +133,90 @@ export const vipContext = ({ id, ref }: VipInput): VipContext => ({
 /** The Service is there, is to stay, and wants an address of ours. */
 export const isAlive = ({ service }: VipContext): boolean => (service?.wanting && !service.deleting) ?? false;
 
-const isHeard = ({ heardAt }: VipContext): boolean => heardAt !== null;
+/** The Service is there, whatever it wants. */
+export const isSeen = ({ service }: VipContext): boolean => service !== null;
+
+const isGuarded = ({ service }: VipContext): boolean => service?.guarded ?? false;
 
 /** Nothing of ours is left anywhere. */
 export const isBare = (context: VipContext): boolean =>
-  isHeard(context) && !isAlive(context) && context.owned.length === 0 && !(context.service?.guarded ?? false);
+  context.heard && !isAlive(context) && context.owned.length === 0 && !isGuarded(context);
 
 /** An address is reserved for a Service that is not there, as far as is known. */
-export const isOrphaned = (context: VipContext): boolean => isHeard(context) && context.service === null && context.owned.length > 0;
+export const isOrphaned = (context: VipContext): boolean => context.heard && context.service === null && context.owned.length > 0;
 
-export const mustRelease = (context: VipContext): boolean =>
-  isHeard(context) && !isAlive(context) && !isBare(context) && !isOrphaned(context);
+export const mustRelease = (context: VipContext): boolean => context.heard && !isAlive(context) && !isBare(context) && !isOrphaned(context);
+
+/** IPs that the Service cannot use, and whose going may be what it waits for: those of a former Service of its name, and those whose deletion was asked for. */
+export const leftovers = ({ owned, ref, doomed }: VipContext): readonly ReservedIP[] =>
+  owned.filter((ip) => !isOwnedBy(ip, ref) || doomed.includes(ip.uid));
+
+export const mustYield = (context: VipContext): boolean => context.heard && isAlive(context) && leftovers(context).length > 0;
 
 /** Without our finalizer the Service could go and leave the address reserved for nobody. */
 export const mustReserve = (context: VipContext): boolean =>
-  isHeard(context) && isAlive(context) && context.target !== null && !(context.service?.guarded && isOwned(context));
+  context.heard && isAlive(context) && context.target !== null && !(isGuarded(context) && isOwned(context));
 
+/** Its status says something else than what is reserved for it; or, while nothing is, an address of somebody else's. */
 export const mustPublish = (context: VipContext): boolean =>
-  isHeard(context) && isAlive(context) && isOwned(context) && (context.service?.guarded ?? false) && !isListed(context);
+  context.heard &&
+  isAlive(context) &&
+  (context.target === null ? context.usurps : isOwned(context) && isGuarded(context) && !isListed(context));
 
 /** The Service lists exactly its address, which is reserved for it. */
 export const isBound = (context: VipContext): boolean =>
-  isHeard(context) && isAlive(context) && isOwned(context) && (context.service?.guarded ?? false) && isListed(context);
+  context.heard && isAlive(context) && isOwned(context) && isGuarded(context) && isListed(context) && leftovers(context).length === 0;
 
 /** Addresses that the Service had before. Only once it lists another one. */
 export const surplus = ({ owned, target }: VipContext): readonly ReservedIP[] => owned.filter(({ address }) => address !== target?.address);
 
-/** One of a former Service of that name is not its own. */
-const isOwned = ({ owned, target, ref }: VipContext): boolean =>
-  owned.some(({ address, owner }) => address === target?.address && (owner?.uid === null || owner?.uid === ref.uid));
+const isOwned = (context: VipContext): boolean => {
+  const spoilt = leftovers(context);
+  return context.owned.some((ip) => ip.address === context.target?.address && !spoilt.includes(ip));
+};
 const isListed = ({ service, target }: VipContext): boolean => service !== null && textOf(service) === target?.address;
 
 /** The ingress as one text; an entry with a hostname only is a `-`. */
-const textOf = ({ ingress }: VipService): string => ingress.map(({ ip }) => ip ?? '-').join(' ');
-
-/** What has changed is worth another try at once. */
-export const isNews = (context: VipContext, event: AnyVipEvent): boolean => {
-  if (event.type !== 'SERVICE_OBSERVED') return false;
-  const after = observe(context, event);
-  return after.target?.address !== context.target?.address || isAlive(after) !== isAlive(context);
-};
+export const textOf = ({ ingress }: VipService): string => ingress.map(({ ip }) => ip ?? '-').join(' ');
 
 /** The owner was missed once before, some time ago. */
 export const isDoubtedEnough = ({ looks }: VipContext): boolean => looks > 0;
 
 export const isKept = (_: VipContext, event: AnyVipEvent): boolean => event.type === 'xstate.done.actor.release' && event.output.kept;
 
-// ---------------------------------------------------------------- what is heard
-
-export function observe(context: VipContext, { service, owned, target, refusal, at }: ServiceObserved): VipContext {
-  const { late, ref } = context;
-  const isOurs = service !== null && (ref.uid === '' || service.ref.uid === ref.uid);
-  const stays = owned.filter(({ uid }) => !late.freed.includes(uid));
-  const freed = late.freed.filter((uid) => owned.some((ip) => ip.uid === uid));
-  const isLate = at < late.until;
-  const missed = isLate ? late.reserved.filter(({ uid }) => !stays.some((ip) => ip.uid === uid)) : [];
-  const seen = isOurs ? (isLate ? asWritten(service, context) : service) : null;
-  const hasCaughtUp = missed.length === 0 && seen === service;
-  return {
-    ...context,
-    // An owner of whom only the names were known has come.
-    ref: isOurs && ref.uid === '' ? service.ref : ref,
-    service: seen,
-    heardAt: at,
-    owned: [...stays, ...missed],
-    target,
-    refusal,
-    looks: isOurs ? 0 : context.looks,
-    late: isLate && !hasCaughtUp ? { ...late, freed } : { ...NOTHING_LATE, freed },
-  };
-}
-
-/** The Service as we left it, where what a cache says of it is what stood there before. */
-function asWritten(service: VipService, { late, service: ours }: VipContext): VipService {
-  const guarded = service.guarded || late.guarded;
-  const ingress = ours && late.ingress !== null && textOf(service) === late.ingress ? ours.ingress : service.ingress;
-  return guarded === service.guarded && ingress === service.ingress ? service : { ...service, guarded, ingress };
-}
-
-export const noteReserved = (context: VipContext, event: AnyVipEvent): VipContext => {
-  if (event.type !== 'xstate.done.actor.reserve') return context;
-  const { output: ip, at } = event;
-  const others = context.owned.filter(({ uid }) => uid !== ip.uid);
-  return succeeded({
-    ...context,
-    service: context.service && { ...context.service, guarded: true },
-    owned: [...others, ip],
-    late: { ...context.late, until: at + LATE_MS, guarded: true, reserved: [...context.late.reserved, ip] },
-  });
-};
-
-export const notePublished = (context: VipContext, event: AnyVipEvent): VipContext => {
-  const { service, target, late } = context;
-  if (event.type !== 'xstate.done.actor.publish' || !service || !target) return succeeded(context);
-  return succeeded({
-    ...context,
-    service: { ...service, ingress: [{ ip: target.address }] },
-    late: { ...late, until: event.at + LATE_MS, ingress: textOf(service) },
-  });
-};
-
-export const noteFreed = (context: VipContext, event: AnyVipEvent): VipContext => {
-  if (event.type !== 'xstate.done.actor.free') return context;
-  const { freed } = event.output;
-  const { late } = context;
-  return succeeded({
-    ...context,
-    owned: context.owned.filter(({ uid }) => !freed.includes(uid)),
-    late: { ...late, reserved: late.reserved.filter(({ uid }) => !freed.includes(uid)), freed: [...late.freed, ...freed] },
-  });
-};
-
-/** The Service wants an address again: it begins anew. */
-export const noteReleased = (context: VipContext, event: AnyVipEvent): VipContext => {
-  if (event.type !== 'xstate.done.actor.release') return context;
-  const { service, late, owned } = context;
-  return succeeded({
-    ...context,
-    service: service && { ...service, guarded: false, ingress: [] },
-    owned: [],
-    late: { ...NOTHING_LATE, freed: [...late.freed, ...owned.map(({ uid }) => uid)] },
-  });
-};
-
-export const noteLooked = (context: VipContext, event: AnyVipEvent, { orphanDoubtMs }: VipSettings): VipContext => {
-  const isMissed = event.type === 'xstate.done.actor.look' && !event.output.wanting;
-  return succeeded({ ...context, looks: isMissed ? context.looks + 1 : 0, resumeAt: event.at + orphanDoubtMs });
-};
-
-export const noteFailure = (context: VipContext, event: AnyVipEvent, { backoff }: VipSettings): VipContext => {
-  if (!('error' in event)) return context;
-  const attempts = context.attempts + 1;
-  return { ...context, failure: event.error, attempts, resumeAt: event.at + backoffMs(backoff, asRetried(event.error), attempts) };
-};
-
-const succeeded = (context: VipContext): VipContext => ({ ...context, failure: null, attempts: 0, resumeAt: null });
-
-/** What a person has to mend is tried seldom; that somebody else was faster, or that the Service is gone, is told by the next fact. */
-const asRetried = (failure: JobFailure): JobFailure => (MENDS_ITSELF.has(failure.kind) ? { ...failure, kind: 'Unavailable' } : failure);
-const MENDS_ITSELF: ReadonlySet<ErrorKind> = new Set(['Conflict', 'NotFound']);
-
 // ---------------------------------------------------------------- what is asked for
-
-export const coolOffLeft =
-  ({ backoff }: VipSettings) =>
-  ({ context, event }: { readonly context: VipContext; readonly event: AnyVipEvent }): number => {
-    const { failure, attempts, resumeAt } = context;
-    return failure ? restMs(resumeAt, event.at, backoffMs(backoff, asRetried(failure), attempts)) : 0;
-  };
-
-export const doubtLeft =
-  ({ orphanDoubtMs }: VipSettings) =>
-  ({ context, event }: { readonly context: VipContext; readonly event: AnyVipEvent }): number =>
-    restMs(context.resumeAt, event.at, orphanDoubtMs);
 
 export const reserveInput = ({ provider, ref, target }: VipContext): ReserveVipInput => ({ provider, service: ref, ...wanted(target) });
 
 export const publishInput = ({ provider, ref, target }: VipContext): PublishVipInput => ({
   provider,
   service: ref,
-  address: wanted(target).address,
+  address: target?.address ?? null,
 });
 
 export const freeInput = (context: VipContext): FreeVipsInput => ({
   provider: context.provider,
   service: context.ref,
   ips: surplus(context),
+  clears: false,
+});
+
+export const yieldInput = (context: VipContext): FreeVipsInput => ({
+  provider: context.provider,
+  service: context.ref,
+  ips: leftovers(context),
+  clears: true,
 });
 
 export const releaseInput = ({ provider, ref, service, owned }: VipContext): ReleaseVipInput => ({
   provider,
   service: ref,
   ips: owned,
+  clears: true,
   isThere: service !== null,
-  clears: service?.ingress.some(({ ip }) => owned.some(({ address }) => address === ip)) ?? false,
 });
 
-export const lookInput = ({ provider, ref: { namespace, name } }: VipContext): LookVipInput => ({ provider, service: { namespace, name } });
+export const lookInput = ({ provider, ref }: VipContext): LookVipInput => ({ provider, service: ref });
 
 const wanted = (target: VipTarget | null): VipTarget => {
   if (target === null) throw new Error('asked for without a target: a guard of the chart is wrong');

@@ -1,5 +1,6 @@
-import type { VipJobName } from '../../machines/jobs.ts';
-import { ProviderError } from '../errors.ts';
+import type { ObjectRef, VipJobName } from '../../machines/jobs.ts';
+import { isOwnedBy, type VipService } from '../../machines/vip.ts';
+import { Fenced, failureOf, ProviderError } from '../errors.ts';
 import type { VipWriter } from '../ports/vip.ts';
 import { done, type JobContext, type JobResult } from './body.ts';
 
@@ -10,40 +11,72 @@ export interface VipJobContext<N extends VipJobName> extends Pick<JobContext<N>,
 
 export type VipJobBody<N extends VipJobName> = (context: VipJobContext<N>) => Promise<JobResult<N>>;
 
-/** Unlike the jobs of a provider, one may write several times: each write is checked by the API server against what stands there, and repeating it is harmless. */
+/** Unlike the jobs of a provider, one may write several times: each write is checked by the API server against what stands there, and repeating it is harmless.
+ *  An outcome that is not known, where one of those that free says so, is that of a deletion. */
 export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
   reserveVip: async ({ input: { service, address, group }, vips, fence }) => {
     await vips.guard(service, fence);
     return done(await vips.reserve(address, group, service, fence));
   },
 
-  publishVip: async ({ input: { service, address }, vips, fence }) => done({ changed: await vips.publish(service, address, fence) }),
+  publishVip: async ({ input: { service, address }, vips, fence }) =>
+    done({ uid: service.uid, address, changed: await vips.publish(service, address, fence) }),
 
-  freeVips: async ({ input: { ips }, vips, fence }) => {
-    const freed: string[] = [];
-    for (const ip of ips) {
-      await vips.free(ip, fence);
-      freed.push(ip.uid);
-    }
-    return done({ freed });
+  freeVips: async (context) => {
+    const { service } = context.input;
+    const found = await undoubted(context.vips.look(service));
+    // Whoever asks knows of an older Service, or of none any more: the reason to free anything is out of date.
+    if (found?.ref.uid !== service.uid) throw new ProviderError('NotFound', `Service ${placeOf(service)} is gone`);
+    return done({ freed: await freeAll(context, found) });
   },
 
-  releaseVip: async ({ input: { service, ips, isThere, clears }, vips, fence }) => {
-    if (!isThere && (await wantsAddress(vips, service))) return done({ kept: true });
-    // Nobody is to get an address that another Service still lists.
-    if (isThere && clears) await unlessGone(vips.publish(service, null, fence));
-    for (const ip of ips) await vips.free(ip, fence);
-    if (isThere) await vips.unguard(service, fence);
-    return done({ kept: false });
+  releaseVip: async (context) => {
+    const { service, isThere } = context.input;
+    const found = await undoubted(context.vips.look(service));
+    if (!isThere && isNeeded(found, service)) return done({ kept: true, freed: [] });
+    if (isWanting(found, service)) throw new ProviderError('Conflict', `Service ${placeOf(service)} wants an address again`);
+    const freed = await freeAll(context, found);
+    if (isThere) await undoubted(context.vips.unguard(service, context.fence));
+    return done({ kept: false, freed });
   },
 
-  lookVip: async ({ input: { service }, vips }) => done({ wanting: await wantsAddress(vips, service) }),
+  lookVip: async ({ input: { service }, vips }) => done({ wanting: isNeeded(await vips.look(service), service) }),
 };
 
-const wantsAddress = async (vips: VipWriter, service: { readonly namespace: string; readonly name: string }): Promise<boolean> => {
-  const found = await vips.look(service);
-  return found !== null && (found.guarded || (found.wanting && !found.deleting));
-};
+/** Nobody is to get an address that another Service still lists. */
+async function freeAll(
+  { input: { service, ips, clears }, vips, fence }: VipJobContext<'freeVips'> | VipJobContext<'releaseVip'>,
+  found: VipService | null,
+): Promise<readonly string[]> {
+  const isFormer = found !== null && !isSame(found, service);
+  const ours = ips.filter((ip) => !(isFormer && isOwnedBy(ip, found.ref)));
+  const listed = isFormer ? undefined : found?.ingress.find(({ ip }) => ours.some(({ address }) => address === ip));
+  if (found && listed) {
+    if (!clears) throw new ProviderError('Conflict', `Service ${placeOf(service)} lists ${listed.ip} still`);
+    await undoubted(unlessGone(vips.publish(found.ref, null, fence)));
+  }
+  for (const ip of ours) await vips.free(ip, fence);
+  return ours.map(({ uid }) => uid);
+}
+
+const isSame = ({ ref }: VipService, { uid }: ObjectRef): boolean => uid === '' || ref.uid === uid;
+const isWanting = (found: VipService | null, service: ObjectRef): boolean =>
+  found !== null && isSame(found, service) && found.wanting && !found.deleting;
+/** It has something of ours, or wants it. */
+const isNeeded = (found: VipService | null, service: ObjectRef): boolean =>
+  isWanting(found, service) || (found !== null && isSame(found, service) && found.guarded);
+const placeOf = ({ namespace, name }: ObjectRef): string => `${namespace}/${name}`;
+
+/** Whether it took effect matters to nobody: it is asked for anew. */
+async function undoubted<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    const failure = failureOf(error);
+    if (error instanceof Fenced || !failure.unknownOutcome) throw error;
+    throw new ProviderError(failure.kind, failure.message, { cause: error });
+  }
+}
 
 async function unlessGone(written: Promise<unknown>): Promise<void> {
   try {

@@ -24,6 +24,8 @@ export class VipDesk {
   readonly #allocator = new Allocator();
   /** As text, so that nothing is told twice for nothing. */
   readonly #told = new Map<ActorId, string>();
+  /** What was told last to those that have ended since: a cache may say so still, and there is nothing left to be done about it. */
+  readonly #ended = new Map<ActorId, string>();
   #isOpen = false;
 
   constructor({ seen, cells }: DeskPorts) {
@@ -46,6 +48,7 @@ export class VipDesk {
   /** Tells everything again. */
   resync(): void {
     this.#told.clear();
+    this.#ended.clear();
     for (const key of this.#keys()) this.#refresh(key);
     this.#refreshChanged();
   }
@@ -68,7 +71,8 @@ export class VipDesk {
     if (!this.#isOpen) return;
     if (before && before.address !== after?.address) this.#allocator.give(before.address);
     if (after) this.#allocator.take(after.address, this.#holderOf(after), after.group);
-    for (const key of new Set([before, after].map((ip) => ip && ownerActor(ip)))) if (key !== null && isVip(key)) this.#refresh(key);
+    const concerned = [before, after].flatMap((ip) => (ip ? [ownerActor(ip), ...this.#seen.listing(ip.address)] : []));
+    for (const key of new Set(concerned)) if (key !== null && isVip(key)) this.#refresh(key);
     this.#refreshChanged();
   }
 
@@ -85,6 +89,8 @@ export class VipDesk {
 
   /** The actor has ended: nothing was left of its Service. Another one may have its name. */
   gone(key: ActorId): void {
+    const told = this.#told.get(key);
+    if (told !== undefined) this.#ended.set(key, told);
     this.#told.delete(key);
     this.#allocator.withdraw(key);
     this.serviceChanged(key);
@@ -100,6 +106,8 @@ export class VipDesk {
         this.#allocator.ask({ ...wish, key, preferred: [target.address, ...wish.preferred] });
       }
     }
+    // Decided before anybody asks by what he prefers himself.
+    this.#allocator.figures('');
   }
 
   #refreshChanged(): void {
@@ -121,12 +129,14 @@ export class VipDesk {
     const owned = this.#ownedBy(key, service ?? undefined);
     const chosen = this.#choose(key, service, owned);
     const ref = service?.ref ?? refOf(owned);
+    const fact: Fact = { type: 'SERVICE_OBSERVED', service, owned, ...chosen, usurps: this.#seen.usurps(key) };
+    const text = JSON.stringify(fact);
     if (!this.#cells.all.has(key)) {
+      if (this.#ended.get(key) === text) return;
+      this.#ended.delete(key);
       if (!ref || (service && owned.length === 0 && !service.guarded && !isWanting(service))) return;
       this.#cells.begin('vip-service', key, { id: key, ref });
     }
-    const fact: Fact = { type: 'SERVICE_OBSERVED', service, owned, ...chosen };
-    const text = JSON.stringify(fact);
     if (this.#told.get(key) === text) return;
     this.#told.set(key, text);
     this.#cells.tell(key, fact);

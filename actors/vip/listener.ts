@@ -6,13 +6,13 @@ import { type ObservedVips, vipActor } from './observed.ts';
 export const vipListener = (seen: ObservedVips, desk: () => VipDesk | null, groupsChanged: () => void): VipListener => ({
   serviceObserved(service) {
     const key = vipActor(service.ref);
-    seen.services.set(key, service);
+    seen.putService(key, service);
     desk()?.serviceChanged(key);
   },
   serviceGone(ref) {
     const key = vipActor(ref);
     // Another one of that name may have been told already.
-    if (seen.services.get(key)?.ref.uid === ref.uid) seen.services.delete(key);
+    if (seen.services.get(key)?.ref.uid === ref.uid) seen.removeService(key);
     desk()?.serviceChanged(key);
   },
   groupObserved(group) {

@@ -1,5 +1,6 @@
-import type { ActorId } from '../../machines/types.ts';
-import type { IPGroupObject, ReservedIP, VipService } from '../../machines/vip.ts';
+import { parseAddress } from '../../machines/address.ts';
+import type { ActorId, Address } from '../../machines/types.ts';
+import { type IPGroupObject, ipNameOf, type ReservedIP, type VipService } from '../../machines/vip.ts';
 
 /** The actor of a Service's address. */
 export const vipActor = ({ namespace, name }: { readonly namespace: string; readonly name: string }): ActorId => `vip/${namespace}/${name}`;
@@ -12,7 +13,9 @@ export const ownerActor = ({ owner, legacy }: ReservedIP): ActorId | null =>
 
 /** All that was told of Services, IPGroups and IPs, as of now. */
 export class ObservedVips {
-  readonly services = new Map<ActorId, VipService>();
+  readonly #services = new Map<ActorId, VipService>();
+  /** By address: the Services whose ingress lists it. */
+  readonly #listing = new Map<string, Set<ActorId>>();
   /** By name. */
   readonly groups = new Map<string, IPGroupObject>();
   /** By name of the object. */
@@ -20,6 +23,40 @@ export class ObservedVips {
   readonly #owned = new Map<ActorId, Map<string, ReservedIP>>();
   /** Everything was told once: only then does it say something that an object is not here. */
   synced = false;
+
+  get services(): ReadonlyMap<ActorId, VipService> {
+    return this.#services;
+  }
+
+  putService(key: ActorId, service: VipService): void {
+    this.removeService(key);
+    this.#services.set(key, service);
+    for (const address of listedBy(service)) this.#listing.set(address, (this.#listing.get(address) ?? new Set()).add(key));
+  }
+
+  removeService(key: ActorId): void {
+    const before = this.#services.get(key);
+    this.#services.delete(key);
+    for (const address of before ? listedBy(before) : []) {
+      const listing = this.#listing.get(address);
+      listing?.delete(key);
+      if (listing?.size === 0) this.#listing.delete(address);
+    }
+  }
+
+  /** The Services whose ingress lists the address, in no order. */
+  listing(address: Address): readonly ActorId[] {
+    return [...(this.#listing.get(address) ?? [])];
+  }
+
+  /** The Service lists an address that is reserved for somebody else. */
+  usurps(key: ActorId): boolean {
+    const service = this.#services.get(key);
+    return (service ? listedBy(service) : []).some((address) => {
+      const ip = this.ips.get(ipNameOf(address));
+      return ip !== undefined && ownerActor(ip) !== key;
+    });
+  }
 
   putIp(ip: ReservedIP): ReservedIP | null {
     const before = this.removeIp(ip.name);
@@ -52,3 +89,5 @@ export class ObservedVips {
     return this.#owned.keys();
   }
 }
+
+const listedBy = ({ ingress }: VipService): readonly Address[] => ingress.flatMap(({ ip }) => parseAddress(ip ?? '') ?? []);

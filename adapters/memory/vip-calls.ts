@@ -4,8 +4,8 @@ import type { Fault } from './faults.ts';
 import { durationOf } from './random.ts';
 import type { LoggedVipWrite, VipVerb, VipWorld } from './vip-world.ts';
 
-/** What a call finds: nothing to do, or what is to be done in one go. */
-export type Finding<T> = { readonly answer: T } | { readonly act: () => T };
+/** What a call finds: nothing to do, or what is to be done in one go to the object `on`, null for one that is to be made. */
+export type Finding<T> = { readonly answer: T } | { readonly on: object | null; readonly act: () => T };
 
 /** What became of a request that arrived. */
 type Arrival<T> = { readonly value: T } | { readonly error: unknown };
@@ -18,10 +18,11 @@ const unreachable = (about: string, { kind }: Fault): Error => new Unreachable(`
 const errorOf = (about: string, fault: Fault): Error =>
   fault.kind === 'refuse' ? new ProviderError(fault.error, fault.message ?? `${about}: refused by plan`) : unreachable(about, fault);
 
-/** What is found by now is done. */
-const arrive = <T>(entry: LoggedVipWrite, find: () => Finding<T>): Arrival<T> => {
+/** What is found by now is done. A request without a second try bears the version of the object that was read: changed since, it refuses. */
+const arrive = <T>(entry: LoggedVipWrite, find: () => Finding<T>, read?: Finding<T>): Arrival<T> => {
   try {
     const found = find();
+    if (read && 'act' in read && 'act' in found && read.on !== found.on) throw new ProviderError('Conflict', `${entry.about} has changed`);
     entry.result = 'answer' in found ? 'unchanged' : 'done';
     return { value: 'answer' in found ? found.answer : found.act() };
   } catch (error) {
@@ -82,11 +83,10 @@ export const vipCalls = (world: VipWorld) => {
         logged(verb, about).result = 'fenced';
       });
       const entry = logged(verb, about);
-      const take = (): Arrival<T> => arrive(entry, find);
-      if (fault !== null) return fail(entry, fault, take);
+      if (fault !== null) return fail(entry, fault, () => void arrive(entry, find, found));
       // What was sent arrives, whatever becomes of the process meanwhile.
       await pause(durationOf(callMs, random));
-      const arrival = take();
+      const arrival = arrive(entry, find);
       await alive();
       if ('error' in arrival) throw arrival.error;
       return arrival.value;

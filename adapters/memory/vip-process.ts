@@ -32,6 +32,7 @@ export const processVips = (world: VipWorld): ProcessVips => {
     return service;
   };
   const change = (service: StoredService, changed: Partial<StoredService>, subresource?: 'status') => ({
+    on: service,
     act: () => world.putService({ ...service, ...changed }, subresource),
   });
   return {
@@ -60,6 +61,7 @@ export const processVips = (world: VipWorld): ProcessVips => {
         if (present !== undefined) throw new ProviderError('Conflict', `IP ${name} is not of Service ${serviceKey(ref)}`);
         const { namespace, name: service, uid } = ref;
         return {
+          on: null,
           act: () => {
             const ip = { name, uid: world.uid(), address, owner: { namespace, name: service, uid }, group, legacy: false };
             world.putIP(ip);
@@ -74,8 +76,9 @@ export const processVips = (world: VipWorld): ProcessVips => {
         if (isDeepStrictEqual(service.ingress, ingress)) return { answer: false };
         if (address !== null && service.type !== 'LoadBalancer')
           throw new ProviderError('Conflict', `Service ${serviceKey(ref)} is of type ${service.type}`);
-        const { act } = change(service, { ingress }, 'status');
+        const { act, on } = change(service, { ingress }, 'status');
         return {
+          on,
           act: () => {
             act();
             return true;
@@ -86,7 +89,7 @@ export const processVips = (world: VipWorld): ProcessVips => {
       calls.write('free', ip.name, fence, () => {
         const present = world.ips.get(ip.name);
         if (ip.owner === null || present === undefined || !sameIP(present, ip)) return { answer: undefined };
-        return { act: () => world.dropIP(ip.name) };
+        return { on: present, act: () => world.dropIP(ip.name) };
       }),
     unguard: (ref, fence) =>
       calls.write('unguard', serviceKey(ref), fence, () => {

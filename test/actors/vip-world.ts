@@ -1,8 +1,9 @@
 import { stateOf } from '../../actors/view.ts';
 import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
+import type { ProcessVips } from '../../adapters/memory/vip-process.ts';
 import type { StoredService } from '../../adapters/memory/vip-world.ts';
 import type { VipContext } from '../../machines/vip-service.ts';
-import { World, type WorldOptions } from '../support/world.ts';
+import { type Killer, type OperatorProcess, World, type WorldOptions } from '../support/world.ts';
 
 export const SECOND = 1000;
 
@@ -10,6 +11,23 @@ export const SECOND = 1000;
 export class VipWorld extends World {
   constructor(options: WorldOptions = {}) {
     super({ vips: {}, ...options });
+  }
+
+  /** Watches may take their time to tell what is there. */
+  override async start(kills?: Killer): Promise<OperatorProcess> {
+    let started: OperatorProcess | null = null;
+    void super.start(kills).then((process) => {
+      started = process;
+    });
+    await this.clock.runUntil(() => started !== null, 60 * SECOND);
+    if (started === null) throw new Error('the process did not start');
+    return started;
+  }
+
+  /** The cluster as that process sees it. @throws Error in a world without Services */
+  vipsOf({ vips }: OperatorProcess): ProcessVips {
+    if (!vips) throw new Error('no Services are served here');
+    return vips;
   }
 
   /** @throws Error in a world without Services */

@@ -11,6 +11,7 @@ import { type MemoryProvider, type MemoryProviderOptions, memoryProvider } from 
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { type MemoryStore, memoryStore } from '../../adapters/memory/store.ts';
 import { type MemoryVipCluster, memoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
+import type { ProcessVips } from '../../adapters/memory/vip-process.ts';
 import type { MemoryVipOptions } from '../../adapters/memory/vip-world.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
@@ -70,6 +71,8 @@ export interface OperatorProcess {
   readonly providers: MemoryDirectory;
   readonly lease: MemoryContender;
   readonly cluster: ProcessCluster;
+  /** Services, IPGroups and IPs as it sees them; undefined where they are not served. */
+  readonly vips: ProcessVips | undefined;
   /** This process's way to the record store. */
   readonly store: Pick<MemoryStore, 'cut' | 'mend'>;
   /** The locks of its jobs are renewed no more, as if it were stopped by SIGSTOP; what runs goes on and is heard by nobody. */
@@ -186,6 +189,7 @@ export class World {
       providers,
       lease,
       cluster,
+      vips,
       store,
       freeze: queues.stopRenewing,
       kill: end,

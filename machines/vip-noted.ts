@@ -1,0 +1,165 @@
+import { backoffMs, restMs } from './backoff.ts';
+import type { ErrorKind, JobFailure } from './types.ts';
+import { isOwnedBy, type ReservedIP, type VipService } from './vip.ts';
+import {
+  type AnyVipEvent,
+  isAlive,
+  NOTHING_LATE,
+  type ServiceObserved,
+  textOf,
+  type VipContext,
+  type VipSettings,
+  vipContext,
+} from './vip-service.ts';
+
+/** A watch is behind by less than this, unless it is broken; then the API server's answer to the next write tells the same. */
+const LATE_MS = 10_000;
+
+/** The name may be another Service's by now: what is known of the former one goes, and what was reserved for it stays among `owned`. */
+const asOf = (context: VipContext, service: VipService | null): VipContext => {
+  const { ref, id, doomed } = context;
+  if (service === null || service.ref.uid === ref.uid) return context;
+  const { failure, attempts, resumeAt, late } = context;
+  const fresh = vipContext({ id, ref: service.ref });
+  // Whoever was known by name only is the one that has come.
+  return ref.uid === ''
+    ? { ...context, ref: service.ref }
+    : { ...fresh, doomed, failure, attempts, resumeAt, late: { ...NOTHING_LATE, freed: late.freed } };
+};
+
+/** What is told, but for what we have just written ourselves. */
+export function observe(before: VipContext, { service, owned, target, refusal, usurps, at }: ServiceObserved): VipContext {
+  const context = asOf(before, service);
+  const { late, doomed } = context;
+  const stays = owned.filter(({ uid }) => !late.freed.includes(uid));
+  const freed = late.freed.filter((uid) => owned.some((ip) => ip.uid === uid));
+  const isLate = at < late.until;
+  const missed = isLate ? late.reserved.filter(({ uid }) => !stays.some((ip) => ip.uid === uid)) : [];
+  const seen = service && isLate ? asWritten(service, context) : service;
+  const hasCaughtUp = missed.length === 0 && seen === service;
+  const all = [...stays, ...missed];
+  return {
+    ...context,
+    service: seen,
+    heard: true,
+    owned: all,
+    target,
+    refusal,
+    usurps,
+    looks: service ? 0 : context.looks,
+    doomed: doomed.filter((uid) => all.some((ip) => ip.uid === uid)),
+    late: isLate && !hasCaughtUp ? { ...late, freed } : { ...NOTHING_LATE, freed },
+  };
+}
+
+/** The Service as we left it, where what a cache says of it is what stood there before. */
+function asWritten(service: VipService, { late, service: ours }: VipContext): VipService {
+  const guarded = service.guarded || late.guarded;
+  const ingress = ours && late.ingress !== null && textOf(service) === late.ingress ? ours.ingress : service.ingress;
+  return guarded === service.guarded && ingress === service.ingress ? service : { ...service, guarded, ingress };
+}
+
+/** What has changed is worth another try at once. */
+export const isNews = (context: VipContext, event: AnyVipEvent): boolean => {
+  if (event.type !== 'SERVICE_OBSERVED') return false;
+  const after = observe(context, event);
+  return after.target?.address !== context.target?.address || isAlive(after) !== isAlive(context) || after.ref.uid !== context.ref.uid;
+};
+
+// ---------------------------------------------------------------- what became of a job
+
+export const noteReserved = (context: VipContext, event: AnyVipEvent): VipContext => {
+  if (event.type !== 'xstate.done.actor.reserve') return context;
+  const { output: ip, at } = event;
+  const { service, late } = context;
+  const owned = [...context.owned.filter(({ uid }) => uid !== ip.uid), ip];
+  // It was for a former Service of the name: this one has nothing of it.
+  if (!isOwnedBy(ip, context.ref)) return succeeded({ ...context, owned });
+  return succeeded({
+    ...context,
+    service: service && { ...service, guarded: true },
+    owned,
+    late: { ...late, until: at + LATE_MS, guarded: true, reserved: [...late.reserved, ip] },
+  });
+};
+
+export const notePublished = (context: VipContext, event: AnyVipEvent): VipContext => {
+  const { service, late, ref } = context;
+  if (event.type !== 'xstate.done.actor.publish' || !service || event.output.uid !== ref.uid) return succeeded(context);
+  const { address } = event.output;
+  return succeeded({
+    ...context,
+    service: { ...service, ingress: address === null ? [] : [{ ip: address }] },
+    usurps: false,
+    late: { ...late, until: event.at + LATE_MS, ingress: textOf(service) },
+  });
+};
+
+/** Of those that the Service had. */
+export const noteFreed = (context: VipContext, event: AnyVipEvent): VipContext => {
+  if (event.type !== 'xstate.done.actor.free' && event.type !== 'xstate.done.actor.yield') return context;
+  return succeeded(without(context, event.output.freed));
+};
+
+/** The Service wants an address again: it begins anew. */
+export const noteReleased = (context: VipContext, event: AnyVipEvent): VipContext => {
+  if (event.type !== 'xstate.done.actor.release') return context;
+  const { service } = context;
+  return succeeded({
+    ...without(context, event.output.freed),
+    service: service && { ...service, guarded: false, ingress: [] },
+  });
+};
+
+function without(context: VipContext, freed: readonly string[]): VipContext {
+  const { owned, late, doomed } = context;
+  const isLeft = ({ uid }: { readonly uid: string }): boolean => !freed.includes(uid);
+  return {
+    ...context,
+    owned: owned.filter(isLeft),
+    doomed: doomed.filter((uid) => !freed.includes(uid)),
+    late: { ...late, guarded: false, reserved: late.reserved.filter(isLeft), freed: [...late.freed, ...freed] },
+  };
+}
+
+export const noteLooked = (context: VipContext, event: AnyVipEvent, { orphanDoubtMs }: VipSettings): VipContext => {
+  const isMissed = event.type === 'xstate.done.actor.look' && !event.output.wanting;
+  return { ...succeeded(context), looks: isMissed ? context.looks + 1 : 0, resumeAt: event.at + orphanDoubtMs };
+};
+
+export const noteFailure = (context: VipContext, event: AnyVipEvent, { backoff }: VipSettings): VipContext => {
+  if (!('error' in event)) return context;
+  const attempts = context.attempts + 1;
+  return { ...context, failure: event.error, attempts, resumeAt: event.at + backoffMs(backoff, asRetried(event.error), attempts) };
+};
+
+/** Requests to delete these may be on their way, and no one can tell when they arrive. */
+export const noteDoubt =
+  (asked: (context: VipContext) => readonly ReservedIP[]) =>
+  (context: VipContext, event: AnyVipEvent): VipContext =>
+    'error' in event && !event.error.unknownOutcome
+      ? context
+      : { ...context, doomed: [...new Set([...context.doomed, ...asked(context).map(({ uid }) => uid)])] };
+
+const succeeded = (context: VipContext): VipContext => ({ ...context, failure: null, attempts: 0, resumeAt: null });
+
+/** What a person has to mend is tried seldom; that somebody else was faster, or that the Service is gone, is told by the next fact. */
+const asRetried = (failure: JobFailure): JobFailure => (MENDS_ITSELF.has(failure.kind) ? { ...failure, kind: 'Unavailable' } : failure);
+const MENDS_ITSELF: ReadonlySet<ErrorKind> = new Set(['Conflict', 'NotFound']);
+
+// ---------------------------------------------------------------- how long it waits
+
+interface Asked {
+  readonly context: VipContext;
+  readonly event: AnyVipEvent;
+}
+
+export const coolOffLeft =
+  ({ backoff }: VipSettings) =>
+  ({ context: { failure, attempts, resumeAt }, event }: Asked): number =>
+    failure ? restMs(resumeAt, event.at, backoffMs(backoff, asRetried(failure), attempts)) : 0;
+
+export const doubtLeft =
+  ({ orphanDoubtMs }: VipSettings) =>
+  ({ context, event }: Asked): number =>
+    restMs(context.resumeAt, event.at, orphanDoubtMs);
