@@ -1,4 +1,4 @@
-import { failureOf } from '../../actors/errors.ts';
+import { failureOf, Unreachable } from '../../actors/errors.ts';
 import { migrationJobBodies } from '../../actors/jobs/migration.ts';
 import type { Fence } from '../../actors/ports.ts';
 import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts';
@@ -49,13 +49,15 @@ export const legacyCluster = async ({ groups = true, crds = CRDS }: ClusterOptio
     simulator,
     store,
     writer: new KubernetesMigrationWriter(connection),
-    /** A writer before whose requests `before` runs, or which fail with what it throws. */
-    meddled: (before: (method: string, path: string, body: unknown) => void) =>
+    /** A writer before whose requests `before` runs, or which fail with what it throws; the answer is lost when it says true. */
+    meddled: (before: (method: string, path: string) => unknown) =>
       new KubernetesMigrationWriter({
         ...connection,
         send: async (request) => {
-          before(request.method, request.path, request.body);
-          return connection.send(request);
+          const isLost = before(request.method, request.path) === true;
+          const answer = await connection.send(request);
+          if (isLost) throw new Unreachable('the answer was lost');
+          return answer;
         },
       }),
     put,
@@ -139,6 +141,12 @@ export class Actor {
     if (timer === null) throw new Error(`nothing is waited for in ${String(this.state)}`);
     await this.#take({ type: timer, at: 0 });
     return this.settle();
+  }
+
+  /** Tells that it is gone, whatever stands, and does what comes of that first. */
+  async tell(vip: null): Promise<void> {
+    await this.#take({ type: 'VIRTUAL_IP_OBSERVED', vip, around: this.context.around, at: 0 });
+    await this.#work();
   }
 
   /** A process that knows nothing of it goes on. */

@@ -70,18 +70,22 @@ describe('a migration', () => {
       expect(Object.keys(ips())).toEqual(['1.1.2.2']);
     }));
 
-  test('that is cut off at any request goes on from there with nothing remembered', async () => {
+  test.each([
+    { when: 'before it is sent', late: false },
+    { when: 'before it is answered', late: true },
+  ])('that is cut off at any request, $when, goes on from there with nothing remembered', async ({ late }) => {
     let cuts = 0;
     for (let at = 0; at === cuts; at += 1) {
       const { actor, annotate, cluster } = await validVirtualIP();
       annotate('vip');
       let requests = 0;
       actor.writer = cluster.meddled((method) => {
-        if (method === 'GET') return;
+        if (method === 'GET') return false;
         requests += 1;
-        if (requests !== at + 1) return;
+        if (requests !== at + 1) return false;
         cuts += 1;
-        throw new Unreachable('cut off');
+        if (!late) throw new Unreachable('cut off');
+        return true;
       });
       await actor.settle();
       actor.writer = cluster.writer;
@@ -204,6 +208,33 @@ describe('a migration', () => {
     expect([find('VirtualIP', 'vip'), service('vip-keepalived-clone'), ips()]).toEqual([null, null, {}]);
   });
 
+  test('whose ingress somebody takes off again keeps the copy until it stands', async () => {
+    const { actor, annotate, patch, cluster, service } = await validVirtualIP();
+    annotate('vip');
+    const clones: boolean[] = [];
+    actor.before = (next) => {
+      if (next === 'assignIngress') clones.push(service('vip-keepalived-clone') !== null);
+      if (next !== 'removeClone' || clones.length > 1) return;
+      patch('Service', 'web', { status: { loadBalancer: { ingress: null } } }, 'status');
+    };
+    await actor.settle();
+    expect(clones).toEqual([true, true]);
+    expect(actor.ran.slice(-3)).toEqual(['!removeClone', 'assignIngress', 'removeClone']);
+    expectMigrated(cluster);
+  });
+
+  test('does not take an IP from whoever has it by then', async () => {
+    const { actor, annotate, patch, ips, service } = await validVirtualIP();
+    annotate('vip');
+    actor.before = (next) =>
+      next === 'reassociateIP' ? patch('IP', '1.1.2.2', { metadata: { annotations: { [OWNER]: 'default/other' } } }) : undefined;
+    await actor.settle();
+    const message = 'could not update IP object: IP "1.1.2.2" is of default/other';
+    expect(actor.status).toMatchObject({ state: STATES.reassociating, message });
+    expect(ips()).toEqual({ '1.1.2.2': { gsm: 'keepalived-2', [OWNER]: 'default/other' } });
+    expect(service('vip-keepalived-clone')).not.toBeNull();
+  });
+
   test('of a second VirtualIP to the same Service waits, and its copy serves on', async () => {
     const { actor, annotate, addVirtualIP, cluster, service, patch } = await validVirtualIP();
     addVirtualIP('second');
@@ -287,6 +318,15 @@ describe('a VirtualIP that is deleted', () => {
     await actor.settle();
     expect([find('VirtualIP', 'vip'), actor.now.done]).toEqual([null, true]);
     expect([service('web'), ips()]).toEqual([before, OF_SERVICE]);
+  });
+
+  test('as somebody says wrongly is not touched', async () => {
+    const { actor, ips, service } = await validVirtualIP();
+    await actor.tell(null);
+    expect(actor.ran.at(-1)).toBe('!releaseVirtualIP');
+    expect([service('vip-keepalived-clone') === null, Object.keys(ips())]).toEqual([false, ['1.1.2.2']]);
+    await actor.settle();
+    expect(actor.status.state).toBe('Valid');
   });
 
   test('and gone before anybody looked takes its IP along', async () => {

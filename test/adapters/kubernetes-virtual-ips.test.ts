@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Unreachable } from '../../actors/errors.ts';
 import { Actor, legacyCluster, validVirtualIP } from './kubernetes-migration-support.ts';
 
 const OWNER = 'virtualips.paas.il/owner';
@@ -81,6 +82,34 @@ describe('a VirtualIP that is there already', () => {
     await actor.settle();
     expect(actor.status).toMatchObject({ state: 'Valid', service: 'other' });
     expect(service('vip-keepalived-clone')?.spec.selector).toEqual({ app: 'other' });
+  });
+
+  test('that is cut off at any request, before it is sent or after, has one address and one copy in the end', async () => {
+    for (const late of [false, true]) {
+      let cuts = 0;
+      for (let at = 0; at === cuts; at += 1) {
+        const cluster = await legacyCluster();
+        cluster.addService('web');
+        cluster.addVirtualIP('vip');
+        const actor = new Actor(cluster);
+        let requests = 0;
+        actor.writer = cluster.meddled((method) => {
+          if (method === 'GET') return false;
+          requests += 1;
+          if (requests !== at + 1) return false;
+          cuts += 1;
+          if (!late) throw new Unreachable('cut off');
+          return true;
+        });
+        await actor.settle();
+        actor.writer = cluster.writer;
+        await actor.forget().settle();
+        expect(actor.status).toMatchObject({ state: 'Valid', ip: '1.1.2.2' });
+        expect(Object.keys(cluster.ips())).toEqual(['1.1.2.2']);
+        expect(cluster.service('vip-keepalived-clone')?.spec.externalIPs).toEqual(['1.1.2.2']);
+      }
+      expect(cuts).toBe(4);
+    }
   });
 
   test('leaves nothing when it is deleted', async () => {
