@@ -172,11 +172,14 @@ async function rivalOf(
   return rival.asked || rival.status.state.startsWith('Migrating: ') ? name : null;
 }
 
-/** Nobody takes an address away from somebody else: it is the VirtualIP's, or the Service's already. */
+/** Nobody takes an address away from somebody else: it is the VirtualIP's, or the Service's already. The Service bears the mark before it owns an IP that it does not
+ *  ask for yet, also in a migration that another allocator began: who looks for IPs that nobody wants goes by that. */
 const reassociateIP: MigrationJobBody<'reassociateIP'> = async ({ input, writer, fence }) => {
   const { vip, service: name } = input;
   const address = addressIn(input.address);
-  const { namespace } = await serviceOf(writer, vip, name, NO_SERVICE);
+  const service = await serviceOf(writer, vip, name, NO_SERVICE);
+  const { namespace } = vip;
+  if (service.annotations[MIGRATING_ANNOTATION] === undefined) await writer.mark(service, vip.name, fence);
   const group = await saying('could not get IPGroup object of IP', async () => {
     const found = groupContaining(await writer.groups(), address);
     if (found === null) throw new ProviderError('NotFound', `IPGroup not found for ${address}`);

@@ -63,6 +63,13 @@ describe('a migration', () => {
       expect(isServed).toBe(true);
     }));
 
+  test('marks the Service as long as it owns an IP that it does not have: nobody may take that for forgotten', () =>
+    watched(({ service, ips }) => {
+      const web = service('web');
+      const owns = ips()['1.1.2.2']?.[OWNER] === 'default/web';
+      if (owns && web?.ingress.length === 0) expect(web.annotations).toEqual({ 'virtualips.paas.org/migrating': 'vip' });
+    }));
+
   test('never lets another address be allocated: a Service of type LoadBalancer without ingress asks for its own, which is reserved', () =>
     watched(({ service, ips }) => {
       const web = service('web');
@@ -268,6 +275,14 @@ describe('a migration', () => {
     await second.settle();
     expect(second.status).toMatchObject({ state: 'Migrated', ip: '1.1.2.3' });
     expect(service('web')?.ingress).toEqual([{ ip: '1.1.2.3' }]);
+  });
+
+  test('is not hindered by the claim of a VirtualIP that is not there any more', async () => {
+    const { actor, annotate, patch, cluster } = await validVirtualIP();
+    patch('Service', 'web', { metadata: { annotations: { 'virtualips.paas.org/migrating': 'vanished' } } });
+    annotate('vip');
+    await actor.settle();
+    expectMigrated(cluster);
   });
 
   test('keeps spec.loadBalancerIP of the Service when the VirtualIP asked for the address', async () => {
