@@ -1,27 +1,69 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, vi } from 'vitest';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
+import { objectsIn } from '../support/kube-apply.ts';
+import type { Operator } from '../support/operator.ts';
 import { staged } from './served.ts';
-import type { Stage } from './stage.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { openTarget, type Target } from './target.ts';
 
 const GROUP = 'paas.org/v1';
+const EXAMPLES = join(import.meta.dirname, '../../crds/samples/vip');
+const FINALIZER = 'ips.paas.org/finalizer';
+
+interface Metadata {
+  readonly name: string;
+  readonly finalizers?: readonly string[];
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+export interface ServiceObject {
+  readonly metadata: Metadata;
+  readonly spec: { readonly type: string; readonly ports: readonly JsonObject[] };
+  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly { readonly ip?: string; readonly hostname?: string }[] } };
+}
+
+/** What an IPGroup shows. */
+export interface GroupStatus {
+  readonly capacity: number;
+  readonly allocated: number;
+  readonly available: number;
+  readonly conditions: readonly { readonly type: string; readonly status: string; readonly reason: string; readonly message: string }[];
+}
+
+interface Telling {
+  readonly involvedObject?: { readonly kind?: string; readonly name?: string };
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** The addresses that a Service lists, joined by a blank. */
+export const listedBy = (service: ServiceObject | null): string =>
+  (service?.status?.loadBalancer?.ingress ?? []).map(({ ip, hostname }) => ip ?? hostname ?? '-').join(' ');
+
+export const isGuarded = (service: ServiceObject | null): boolean => service?.metadata.finalizers?.includes(FINALIZER) ?? false;
 
 /** Services of type LoadBalancer and IPGroups on a stage, and what is there of them. */
 export class Vips {
   readonly stage: Stage;
+  readonly namespace: string;
 
-  constructor(stage: Stage) {
+  constructor(stage: Stage, namespace = 'default') {
     this.stage = stage;
+    this.namespace = namespace;
   }
 
-  get #client(): Stage['target']['client'] {
+  get client(): Target['client'] {
     return this.stage.target.client;
   }
 
-  start(flags: readonly string[] = []) {
+  start(flags: readonly string[] = []): Promise<Operator> {
     return this.stage.start({ flags: ['--controllers=vip', ...flags] });
   }
 
   async group(name: string, segment: string, excludedIPs: readonly string[] = []): Promise<void> {
-    await this.#client.create({
+    await this.client.create({
       apiVersion: GROUP,
       kind: 'IPGroup',
       metadata: { name },
@@ -30,43 +72,63 @@ export class Vips {
   }
 
   removeGroup(name: string): Promise<unknown> {
-    return this.#client.delete({ apiVersion: GROUP, kind: 'IPGroup', name });
+    return this.client.delete({ apiVersion: GROUP, kind: 'IPGroup', name });
   }
 
-  async service(name: string, spec: JsonObject = {}): Promise<void> {
+  /** What the IPGroup shows; null before it shows anything. */
+  async groupStatus(name: string): Promise<GroupStatus | null> {
+    const found = await this.client.get({ apiVersion: GROUP, kind: 'IPGroup', name });
+    return (found.status ?? null) as unknown as GroupStatus | null;
+  }
+
+  async service(name: string, spec: JsonObject = {}, metadata: JsonObject = {}): Promise<void> {
     const ports = [{ name: 'web', port: 80, targetPort: 8080, protocol: 'TCP' }];
-    await this.#client.create({
+    await this.client.create({
       apiVersion: 'v1',
       kind: 'Service',
-      metadata: { name, namespace: 'default' },
+      metadata: { name, namespace: this.namespace, ...metadata },
       spec: { type: 'LoadBalancer', selector: { app: name }, ports, ...spec },
     } as unknown as JsonObject);
   }
 
+  /** Creates the objects of an example, one after the other. */
+  async example(file: string): Promise<void> {
+    for (const object of objectsIn(join(EXAMPLES, file))) await this.client.create(object as unknown as JsonObject);
+  }
+
   patch(name: string, change: JsonObject): Promise<unknown> {
-    return this.#client.patch({ apiVersion: 'v1', kind: 'Service', namespace: 'default', name }, change);
+    return this.client.patch(this.#ref(name), change);
+  }
+
+  /** Writes the ingress of the Service, as anybody may who may write its status. */
+  setIngress(name: string, ingress: readonly JsonObject[]): Promise<unknown> {
+    return this.client.patch(this.#ref(name), { status: { loadBalancer: { ingress } } } as unknown as JsonObject, {
+      subresource: 'status',
+    });
   }
 
   remove(name: string): Promise<unknown> {
-    return this.#client.delete({ apiVersion: 'v1', kind: 'Service', namespace: 'default', name });
+    return this.client.delete(this.#ref(name));
   }
 
-  async find(name: string): Promise<JsonObject | null> {
-    return this.#client.get({ apiVersion: 'v1', kind: 'Service', namespace: 'default', name }).then(
-      (found) => found as unknown as JsonObject,
+  async find(name: string): Promise<ServiceObject | null> {
+    return this.client.get(this.#ref(name)).then(
+      (found) => found as unknown as ServiceObject,
       () => null,
     );
   }
 
-  /** The addresses that the Service lists, joined by a blank. */
+  async services(): Promise<readonly ServiceObject[]> {
+    return (await this.client.list('v1', 'Service', { namespace: this.namespace })) as unknown as readonly ServiceObject[];
+  }
+
   async listed(name: string): Promise<string> {
-    const found = (await this.find(name)) as { status?: { loadBalancer?: { ingress?: readonly { ip?: string }[] } } } | null;
-    return (found?.status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip ?? '-').join(' ');
+    return listedBy(await this.find(name));
   }
 
   /** Address → owner of all IPs. */
   async reserved(): Promise<Readonly<Record<string, string>>> {
-    const items = await this.#client.list(GROUP, 'IP');
+    const items = await this.client.list(GROUP, 'IP');
     return Object.fromEntries(
       items.map(({ metadata }) => [
         metadata.name,
@@ -75,12 +137,40 @@ export class Vips {
     );
   }
 
-  until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-    return this.stage.until(what, holds);
+  /** Name of the Service → what its Events say, `<reason>: <message>`, in no order. */
+  async told(): Promise<ReadonlyMap<string, readonly string[]>> {
+    return this.#tellings('Service', this.namespace);
+  }
+
+  /** The same of IPGroups. */
+  async toldOfGroups(): Promise<ReadonlyMap<string, readonly string[]>> {
+    return this.#tellings('IPGroup', 'default');
+  }
+
+  async says(name: string, text: string): Promise<boolean> {
+    return (await this.told()).get(name)?.includes(text) ?? false;
+  }
+
+  until(what: string, holds: () => boolean | Promise<boolean>, deadlineMs?: number): Promise<void> {
+    return this.stage.until(what, holds, deadlineMs);
   }
 
   async listing(name: string, address: string): Promise<void> {
     await this.until(`Service ${name} lists ${address || 'nothing'}`, async () => (await this.listed(name)) === address);
+  }
+
+  #ref(name: string) {
+    return { apiVersion: 'v1', kind: 'Service', namespace: this.namespace, name };
+  }
+
+  async #tellings(kind: string, namespace: string): Promise<ReadonlyMap<string, readonly string[]>> {
+    const events = (await this.client.list('v1', 'Event', { namespace })) as unknown as readonly Telling[];
+    const all = new Map<string, readonly string[]>();
+    for (const { involvedObject, reason, message } of events.filter((event) => event.involvedObject?.kind === kind)) {
+      const name = involvedObject?.name ?? '';
+      all.set(name, [...(all.get(name) ?? []), `${reason}: ${message}`]);
+    }
+    return all;
   }
 }
 
@@ -88,4 +178,25 @@ export class Vips {
 export function vipStage() {
   const { stage, target } = staged();
   return { vips: () => new Vips(stage()), target };
+}
+
+/** One stage for all tests of the file, in which they go on where the one before has ended; `prepare` comes before them. */
+export function sharedVipStage(namespace: string, prepare: (vips: Vips) => Promise<void>, options: StageOptions = {}) {
+  const held: { target?: Target; vips?: Vips } = {};
+  vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+  beforeAll(async () => {
+    held.target = await openTarget(options);
+    held.vips = new Vips(await openStage(held.target, options), namespace);
+    await prepare(held.vips);
+  });
+  afterAll(async () => {
+    await held.vips?.stage.close();
+    await held.target?.close();
+  });
+  return {
+    vips: (): Vips => {
+      if (!held.vips) throw new Error('there is no stage outside of a test');
+      return held.vips;
+    },
+  };
 }

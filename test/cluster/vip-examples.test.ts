@@ -1,0 +1,3 @@
+import { vipExampleScenarios } from '../e2e/vip-examples.scenario.ts';
+
+vipExampleScenarios();

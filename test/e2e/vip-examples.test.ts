@@ -1,0 +1,3 @@
+import { vipExampleScenarios } from './vip-examples.scenario.ts';
+
+vipExampleScenarios();
