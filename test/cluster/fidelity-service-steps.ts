@@ -10,6 +10,27 @@ const DELETED = Object.fromEntries(
   ['apiVersion', 'kind', 'metadata', 'spec', 'status', 'details'].map((key) => [key, 'another kind of answer']),
 );
 
+const CEL_LESS = 'versions differ in what else they say';
+
+const DEFINITION: JsonObject = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'oddities.example.com' },
+  spec: {
+    group: 'example.com',
+    scope: 'Cluster',
+    names: { kind: 'Oddity', listKind: 'OddityList', plural: 'oddities', singular: 'oddity' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', properties: { metadata: { type: 'object', description: 'described' } } } },
+      },
+    ],
+  },
+};
+
 const merging = (title: string, body: JsonObject, more: Partial<Step> = {}): Step =>
   step(title, 'PATCH', path, { type: MERGE, body, except: ADDRESSES, ...more });
 
@@ -38,6 +59,11 @@ export const SERVICE_STEPS: readonly Step[] = [
       },
     }),
     except: { ...ADDRESSES, message: 'it shows the ports as Go has them', 'details.causes.0.message': 'it shows the ports as Go has them' },
+  }),
+  step('refuses a definition that describes the metadata', 'POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    body: DEFINITION,
+    except: { message: CEL_LESS, 'details.causes': CEL_LESS },
+    both: 'must not specify anything other than name and generateName',
   }),
   publishing('gives it an address', [{ ip: '192.0.2.1', ipMode: 'VIP' }]),
   publishing('refuses what is no address', [{ ip: '192.0.2' }]),

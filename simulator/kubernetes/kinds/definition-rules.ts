@@ -23,6 +23,21 @@ const ruleCauses = (schema: Schema, path: string): Cause[] => {
   return [...own, ...properties, ...(schema.items ? ruleCauses(schema.items, `${path}.items`) : [])];
 };
 
+/** Of the metadata, which is the API server's own, a definition may restrict two names and say nothing else: not even describe it. */
+const metadataCauses = (schema: JsonObject, field: string): Cause[] => {
+  const { type: _type, properties, ...others } = (at(schema, 'properties', 'metadata') ?? {}) as JsonObject;
+  const named = isObject(properties) ? Object.keys(properties) : [];
+  if (Object.keys(others).length === 0 && named.every((name) => name === 'name' || name === 'generateName')) return [];
+  const message = 'Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified';
+  return [{ reason: 'FieldValueForbidden', message, field: `${field}.properties[metadata]` }];
+};
+
+/** What is wrong with the schema of one version. The real server names a field of the first version so when it is the only one. */
+const schemaCauses = (schema: Schema, field: string): Cause[] => [
+  ...ruleCauses(schema, field),
+  ...metadataCauses(schema, field.replace('versions[0].schema', 'validation')),
+];
+
 /** The rules of custom resource definitions: their name, one stored version, readable rules. */
 export const definitionCauses = (definition: KubeObject): Cause[] => {
   const { name = '' } = definition.metadata;
@@ -35,7 +50,7 @@ export const definitionCauses = (definition: KubeObject): Cause[] => {
   }
   for (const [index, version] of versions.entries()) {
     const schema = at(version, 'schema', 'openAPIV3Schema');
-    if (isObject(schema)) causes.push(...ruleCauses(schema as Schema, `spec.versions[${index}].schema.openAPIV3Schema`));
+    if (isObject(schema)) causes.push(...schemaCauses(schema as Schema, `spec.versions[${index}].schema.openAPIV3Schema`));
     else
       causes.push({
         reason: 'FieldValueRequired',
