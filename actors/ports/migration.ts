@@ -82,3 +82,20 @@ export interface MigrationWriter {
   /** The Service names no VirtualIP any more, and, unless `pinned`, asks for no address. */
   settle(service: LiveService, pinned: boolean, fence: Fence): Promise<void>;
 }
+
+/** What is seen of VirtualIPs. Facts only: lost, doubled or late ones do no harm. */
+export interface VirtualIPListener {
+  virtualIPObserved(vip: VirtualIP): void;
+  virtualIPGone(ref: ObjectRef): void;
+  /** All that there are have been told, since the first list or since the kind was installed. */
+  virtualIPsSynced(): void;
+}
+
+/** The watch of VirtualIPs, while their kind is served. */
+export interface VirtualIPSource {
+  /** Starts watching. Resolves when all are told, or when the kind is known not to be served, or not to be seen; it is looked for again. */
+  start(listener: VirtualIPListener): Promise<void>;
+  /** Tells all again, as of now. */
+  resync(): void;
+  close(): Promise<void>;
+}
