@@ -1,0 +1,3 @@
+import { vipRaceScenarios } from '../e2e/vip-race.scenario.ts';
+
+vipRaceScenarios();

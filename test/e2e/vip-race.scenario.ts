@@ -1,0 +1,82 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { fleetOn } from './fleet.ts';
+import { vipStage } from './vip-objects.ts';
+import { VipWatch } from './vip-watch.ts';
+
+const FLAGS = { flags: ['--controllers=vip'] };
+const NONE_LEFT = 'PoolExhausted: no IP could be allocated';
+const DEADLINE_MS = 120_000;
+
+/** A real API server shares its processors with the replicas, the kills and the watches: fewer Services show the same. `second` come after the first kill. */
+const SIZES = {
+  simulator: { addresses: 100, first: 60, second: 140, kills: [20, 75] },
+  cluster: { addresses: 40, first: 24, second: 56, kills: [8, 30] },
+} as const;
+
+/** Many Services that want few addresses, with several replicas of which those that lead are killed. */
+export const vipRaceScenarios = () =>
+  describe('more Services than addresses', () => {
+    const { vips: current, target } = vipStage();
+
+    test('share what there is while two leaders are killed; no address has two owners, none is lost, and who waits longest is next', async () => {
+      const vips = current();
+      const { addresses, first, second, kills } = SIZES[target().kind];
+      const watch = new VipWatch(target());
+      onTestFinished(() => watch.close());
+      await watch.start();
+      const rest = addresses - 32;
+      await vips.group('race-a', '10.1.0.0/27');
+      await vips.group('race-b', '10.2.0.0/24', [`10.2.0.${rest}-10.2.0.255`]);
+      const fleet = fleetOn(vips.stage);
+      for (const _ of [1, 2, 3]) await fleet.start(FLAGS);
+      const allServe = () => fleet.replicas.every(({ operator }) => operator.log.some(({ msg }) => msg === 'serves metrics and probes'));
+      const create = (from: number, count: number) =>
+        Promise.all(Array.from({ length: count }, (_, index) => vips.service(`shop-${String(from + index).padStart(3, '0')}`)));
+
+      const waves = [
+        { from: 0, count: first, killAt: kills[0] },
+        { from: first, count: second, killAt: kills[1] },
+      ];
+      for (const { from, count, killAt } of waves) {
+        await vips.until('all replicas can be asked', allServe);
+        const leader = await fleet.leader();
+        const reached = watch.whenListed(killAt).then((listed) => {
+          leader.operator.kill('SIGKILL');
+          return listed;
+        });
+        await create(from, count);
+        // Not all that it had to do is done.
+        expect(await reached).toBeLessThan(Math.min(addresses, from + count));
+        expect([await leader.operator.exited, leader.operator.signal()]).toEqual([null, 'SIGKILL']);
+        await fleet.start(FLAGS);
+      }
+      await vips.until('all addresses are listed', () => watch.listed.size === addresses, DEADLINE_MS);
+      const inUse = () => [...watch.listed].map(([name, address]) => `${address} default/${name}`).sort();
+      const reserved = () => [...watch.reserved].map(([address, owner]) => `${address} ${owner}`).sort();
+      await vips.until('only what is listed is reserved', () => reserved().join() === inUse().join(), DEADLINE_MS);
+      const waiting = watch.waiting();
+      expect(waiting).toHaveLength(first + second - addresses);
+      const told = async () => {
+        const all = await vips.told();
+        return waiting.map((name) => (all.get(name) ?? []).join());
+      };
+      await vips.until('all that wait are told so', async () => !(await told()).includes(''), DEADLINE_MS);
+      expect(new Set(await told())).toEqual(new Set([NONE_LEFT]));
+
+      const half = addresses / 2;
+      const going = [...watch.listed.keys()].slice(0, half);
+      await Promise.all(going.map((name) => vips.remove(name)));
+      await vips.until(
+        'they are gone and others are served',
+        () => watch.services.size === first + second - half && watch.listed.size === addresses,
+        DEADLINE_MS,
+      );
+      expect(waiting.filter((name) => watch.listed.has(name))).toEqual(waiting.slice(0, half));
+      await vips.until('only what is listed is reserved', () => reserved().join() === inUse().join(), DEADLINE_MS);
+
+      await Promise.all([...watch.services.keys()].map((name) => vips.remove(name)));
+      await vips.until('nothing is left', () => watch.services.size + watch.reserved.size === 0, DEADLINE_MS);
+      expect(watch.violations).toEqual([]);
+      for (const { operator } of fleet.replicas) expect(operator.log.filter(({ level }) => level === 'error')).toEqual([]);
+    });
+  });

@@ -1,0 +1,3 @@
+import { vipRaceScenarios } from './vip-race.scenario.ts';
+
+vipRaceScenarios();
