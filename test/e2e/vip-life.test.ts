@@ -1,0 +1,3 @@
+import { vipLifeScenarios } from './vip-life.scenario.ts';
+
+vipLifeScenarios();
