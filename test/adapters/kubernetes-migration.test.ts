@@ -335,6 +335,16 @@ describe('a VirtualIP that is deleted', () => {
     expect([service('web'), ips()]).toEqual([before, OF_SERVICE]);
   });
 
+  test('after it was migrated leaves an IP alone whose Service is gone: the allocator of Services frees it', async () => {
+    const { actor, annotate, remove, ips } = await validVirtualIP();
+    annotate('vip');
+    await actor.settle();
+    remove('Service', 'web');
+    remove('VirtualIP', 'vip');
+    await actor.settle();
+    expect([actor.now.done, ips()]).toEqual([true, OF_SERVICE]);
+  });
+
   test('as somebody says wrongly is not touched', async () => {
     const { actor, ips, service } = await validVirtualIP();
     await actor.tell(null);
@@ -363,6 +373,7 @@ describe('a migration that the allocator of before left', () => {
       { state: 'Migrated', message: 'VirtualIP has been migrated', clonedService: null },
       true,
     ],
+    ['in Error after the Service was converted', { state: 'Error', message: 'could not set service ingress IP in status: x' }, true],
     ['while cleaning up', { state: 'Migrating: cleaning up', message: 'VirtualIP is being migrated' }, true],
     ['while assigning', { state: 'Migrating: assigning original IP', message: 'VirtualIP is being migrated' }, true],
   ])('%s is brought to its end', async (_, status, reassociated) => {
@@ -371,7 +382,7 @@ describe('a migration that the allocator of before left', () => {
     patch('VirtualIP', 'vip', { status }, 'status');
     if (reassociated)
       patch('IP', '1.1.2.2', { metadata: { labels: { gsm: null, ipgroup: 'ipgroup-2' }, annotations: { [OWNER]: 'default/web' } } });
-    if (status.state === STATES.assigning) {
+    if (status.state === STATES.assigning || status.message?.includes('ingress')) {
       patch('VirtualIP', 'vip', { metadata: { finalizers: null } });
       remove('Service', 'vip-keepalived-clone');
       patch('Service', 'web', { spec: { type: 'LoadBalancer', loadBalancerIP: '1.1.2.2' } });
