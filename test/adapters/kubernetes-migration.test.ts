@@ -10,12 +10,8 @@ const OF_SERVICE = { '1.1.2.2': { ipgroup: 'ipgroup-2', [OWNER]: 'default/web' }
 
 /** All that a migration is to come to. */
 const expectMigrated = ({ ips, service, find }: LegacyCluster): void => {
-  expect(find('VirtualIP', 'vip')?.status).toEqual({
-    state: 'Migrated',
-    message: 'VirtualIP has been migrated',
-    ip: '1.1.2.2',
-    service: 'web',
-  });
+  const status = { state: 'Migrated', message: 'VirtualIP has been migrated', ip: '1.1.2.2', service: 'web' };
+  expect(find('VirtualIP', 'vip')?.status).toEqual(status);
   expect(find('VirtualIP', 'vip')?.metadata.finalizers ?? []).toEqual([]);
   expect(ips()).toEqual(OF_SERVICE);
   expect(service('vip-keepalived-clone')).toBeNull();
