@@ -63,7 +63,3 @@ export interface Surroundings {
 
 /** How its copy of the Service is called. 17 characters more than the VirtualIP. */
 export const cloneName = ({ name }: { readonly name: string }): string => `${name}-keepalived-clone`;
-
-/** Nothing of ours is to be done for one that is on its way and that we do not hold: no actor is begun for it. */
-export const isHandled = ({ deleting, finalizers }: Pick<VirtualIP, 'deleting' | 'finalizers'>): boolean =>
-  !deleting || finalizers.includes(IP_FINALIZER) || finalizers.includes(CLONE_FINALIZER);

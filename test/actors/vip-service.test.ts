@@ -66,6 +66,11 @@ describe('a Service of type LoadBalancer', () => {
     await w.untilListed({ web: '1.1.1.1' });
     await w.clock.runUntil(() => Object.keys(w.reserved()).length === 1, SECOND);
     expect(w.reserved()).toEqual({ '1.1.1.1': 'default/web' });
-    expect(w.k8s.writes.map(({ verb, result }) => `${verb} ${result}`)).toEqual(['free done', 'guard done', 'reserve done', 'publish done']);
+    expect(w.k8s.writes.map(({ verb, result }) => `${verb} ${result}`)).toEqual([
+      'free done',
+      'guard done',
+      'reserve done',
+      'publish done',
+    ]);
   });
 });

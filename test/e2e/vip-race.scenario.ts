@@ -28,6 +28,7 @@ export const vipRaceScenarios = () =>
       await vips.group('race-a', '10.1.0.0/27');
       await vips.group('race-b', '10.2.0.0/24', [`10.2.0.${rest}-10.2.0.255`]);
       const fleet = fleetOn(vips.stage);
+      onTestFinished(() => fleet.close());
       for (const _ of [1, 2, 3]) await fleet.start(FLAGS);
       const allServe = () => fleet.replicas.every(({ operator }) => operator.log.some(({ msg }) => msg === 'serves metrics and probes'));
       const create = (from: number, count: number) =>
