@@ -288,6 +288,8 @@ export interface PublishVipInput {
   readonly provider: string;
   readonly service: ObjectRef;
   readonly address: Address | null;
+  /** What the Service was seen to list when it was asked for, as one text. */
+  readonly seen: string;
 }
 
 export interface PublishedVip {
@@ -296,6 +298,8 @@ export interface PublishedVip {
   readonly address: Address | null;
   /** It had to be written. */
   readonly changed: boolean;
+  /** Of the input. */
+  readonly seen: string;
 }
 
 export interface FreeVipsInput {

@@ -86,7 +86,9 @@ export const noteReserved = (context: VipContext, event: AnyVipEvent): VipContex
 export const notePublished = (context: VipContext, event: AnyVipEvent): VipContext => {
   const { service, late, ref } = context;
   if (event.type !== 'xstate.done.actor.publish' || !service || event.output.uid !== ref.uid) return succeeded(context);
-  const { address } = event.output;
+  const { address, seen } = event.output;
+  // Something else was told of meanwhile: what stood there before the write, or what somebody has written over it. The next try finds out.
+  if (textOf(service) !== seen) return succeeded(context);
   return succeeded({
     ...context,
     service: { ...service, ingress: address === null ? [] : [{ ip: address }] },

@@ -188,10 +188,11 @@ export const isKept = (_: VipContext, event: AnyVipEvent): boolean => event.type
 
 export const reserveInput = ({ provider, ref, target }: VipContext): ReserveVipInput => ({ provider, service: ref, ...wanted(target) });
 
-export const publishInput = ({ provider, ref, target }: VipContext): PublishVipInput => ({
+export const publishInput = ({ provider, ref, service, target }: VipContext): PublishVipInput => ({
   provider,
   service: ref,
   address: target?.address ?? null,
+  seen: service ? textOf(service) : '',
 });
 
 export const freeInput = (context: VipContext): FreeVipsInput => ({

@@ -19,8 +19,8 @@ export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
     return done(await vips.reserve(address, group, service, fence));
   },
 
-  publishVip: async ({ input: { service, address }, vips, fence }) =>
-    done({ uid: service.uid, address, changed: await vips.publish(service, address, fence) }),
+  publishVip: async ({ input: { service, address, seen }, vips, fence }) =>
+    done({ uid: service.uid, address, seen, changed: await vips.publish(service, address, fence) }),
 
   freeVips: async (context) => {
     const { service } = context.input;

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import type { Address } from '../../machines/types.ts';
+import type { VipService } from '../../machines/vip.ts';
+import { notePublished, observe } from '../../machines/vip-noted.ts';
+import { mustPublish, publishInput, type ServiceObserved, textOf, type VipContext, vipContext } from '../../machines/vip-service.ts';
+
+const REF = { kind: 'Service', namespace: 'default', name: 'web', uid: 'u' };
+const ADDRESS = '1.1.1.1' as Address;
+
+const listing = (...ips: readonly string[]): VipService => ({
+  ref: REF,
+  createdAt: 0,
+  wanting: true,
+  deleting: false,
+  guarded: true,
+  ingress: ips.map((ip) => ({ ip })),
+  loadBalancerIP: '',
+  requestedIP: null,
+  pinnedGroup: null,
+  family: null,
+});
+
+const told = (service: VipService): ServiceObserved => ({
+  type: 'SERVICE_OBSERVED',
+  at: 1,
+  service,
+  owned: [
+    { name: ADDRESS, uid: 'ip', address: ADDRESS, owner: { namespace: 'default', name: 'web', uid: 'u' }, group: 'g', legacy: false },
+  ],
+  target: { address: ADDRESS, group: 'g' },
+  refusal: null,
+  usurps: false,
+});
+
+const published = (context: VipContext, seen: string) =>
+  notePublished(context, { type: 'xstate.done.actor.publish', at: 2, output: { uid: 'u', address: ADDRESS, changed: true, seen } });
+
+describe('an address that was published', () => {
+  const edited = observe(vipContext({ id: 'vip/default/web', ref: REF }), told(listing('9.9.9.9')));
+  const { seen } = publishInput(edited);
+
+  test('is listed, whatever a watch that is behind still says', () => {
+    expect([seen, mustPublish(edited)]).toEqual(['9.9.9.9', true]);
+    const after = published(edited, seen);
+    expect(after.service && textOf(after.service)).toBe(ADDRESS);
+    expect(mustPublish(observe(after, told(listing('9.9.9.9'))))).toBe(false);
+  });
+
+  test('is published again when somebody wrote another one over it before that was heard', () => {
+    const meanwhile = observe(observe(edited, told(listing(ADDRESS))), told(listing('8.8.8.8')));
+    const after = published(meanwhile, seen);
+    expect(after.service && textOf(after.service)).toBe('8.8.8.8');
+    expect(mustPublish(after)).toBe(true);
+  });
+
+  test('is believed when the watch was quicker than the outcome', () => {
+    const after = published(observe(edited, told(listing(ADDRESS))), seen);
+    expect(mustPublish(after)).toBe(false);
+    expect(mustPublish(observe(after, told(listing('9.9.9.9'))))).toBe(true);
+  });
+});
