@@ -17,14 +17,14 @@ const LATE_MS = 10_000;
 
 /** The name may be another Service's by now: what is known of the former one goes, and what was reserved for it stays among `owned`. */
 const asOf = (context: VipContext, service: VipService | null): VipContext => {
-  const { ref, id, doomed } = context;
+  const { ref, id, doomed, freeing } = context;
   if (service === null || service.ref.uid === ref.uid) return context;
   const { failure, attempts, resumeAt, late } = context;
   const fresh = vipContext({ id, ref: service.ref });
   // Whoever was known by name only is the one that has come.
   return ref.uid === ''
     ? { ...context, ref: service.ref }
-    : { ...fresh, doomed, failure, attempts, resumeAt, late: { ...NOTHING_LATE, freed: late.freed } };
+    : { ...fresh, freeing, doomed, failure, attempts, resumeAt, late: { ...NOTHING_LATE, freed: late.freed, freedUntil: late.freedUntil } };
 };
 
 /** What is told, but for what we have just written ourselves. */
@@ -32,7 +32,7 @@ export function observe(before: VipContext, { service, owned, target, refusal, u
   const context = asOf(before, service);
   const { late, doomed } = context;
   const stays = owned.filter(({ uid }) => !late.freed.includes(uid));
-  const freed = late.freed.filter((uid) => owned.some((ip) => ip.uid === uid));
+  const freed = at < late.freedUntil ? late.freed : late.freed.filter((uid) => owned.some((ip) => ip.uid === uid));
   const isLate = at < late.until;
   const missed = isLate ? late.reserved.filter(({ uid }) => !stays.some((ip) => ip.uid === uid)) : [];
   const seen = service && isLate ? asWritten(service, context) : service;
@@ -48,7 +48,7 @@ export function observe(before: VipContext, { service, owned, target, refusal, u
     usurps,
     looks: service ? 0 : context.looks,
     doomed: doomed.filter((uid) => all.some((ip) => ip.uid === uid)),
-    late: isLate && !hasCaughtUp ? { ...late, freed } : { ...NOTHING_LATE, freed },
+    late: { ...(isLate && !hasCaughtUp ? late : NOTHING_LATE), freed, freedUntil: late.freedUntil },
   };
 }
 
@@ -100,7 +100,7 @@ export const notePublished = (context: VipContext, event: AnyVipEvent): VipConte
 /** Of those that the Service had. */
 export const noteFreed = (context: VipContext, event: AnyVipEvent): VipContext => {
   if (event.type !== 'xstate.done.actor.free' && event.type !== 'xstate.done.actor.yield') return context;
-  return succeeded(without(context, event.output.freed));
+  return succeeded(without(context, event.output.freed, event.at));
 };
 
 /** The Service wants an address again: it begins anew. */
@@ -108,19 +108,19 @@ export const noteReleased = (context: VipContext, event: AnyVipEvent): VipContex
   if (event.type !== 'xstate.done.actor.release') return context;
   const { service } = context;
   return succeeded({
-    ...without(context, event.output.freed),
+    ...without(context, event.output.freed, event.at),
     service: service && { ...service, guarded: false, ingress: [] },
   });
 };
 
-function without(context: VipContext, freed: readonly string[]): VipContext {
+function without(context: VipContext, freed: readonly string[], at: number): VipContext {
   const { owned, late, doomed } = context;
   const isLeft = ({ uid }: { readonly uid: string }): boolean => !freed.includes(uid);
   return {
     ...context,
     owned: owned.filter(isLeft),
     doomed: doomed.filter((uid) => !freed.includes(uid)),
-    late: { ...late, guarded: false, reserved: late.reserved.filter(isLeft), freed: [...late.freed, ...freed] },
+    late: { ...late, guarded: false, reserved: late.reserved.filter(isLeft), freed: [...late.freed, ...freed], freedUntil: at + LATE_MS },
   };
 }
 
@@ -135,13 +135,14 @@ export const noteFailure = (context: VipContext, event: AnyVipEvent, { backoff }
   return { ...context, failure: event.error, attempts, resumeAt: event.at + backoffMs(backoff, asRetried(event.error), attempts) };
 };
 
-/** Requests to delete these may be on their way, and no one can tell when they arrive. */
-export const noteDoubt =
+/** What a job that is about to begin is to delete. */
+export const noteFreeing =
   (asked: (context: VipContext) => readonly ReservedIP[]) =>
-  (context: VipContext, event: AnyVipEvent): VipContext =>
-    'error' in event && !event.error.unknownOutcome
-      ? context
-      : { ...context, doomed: [...new Set([...context.doomed, ...asked(context).map(({ uid }) => uid)])] };
+  (context: VipContext): VipContext => ({ ...context, freeing: asked(context).map(({ uid }) => uid) });
+
+/** Requests to delete what the last job was to delete may be on their way, and no one can tell when they arrive. */
+export const noteDoubt = (context: VipContext, event: AnyVipEvent): VipContext =>
+  'error' in event && !event.error.unknownOutcome ? context : { ...context, doomed: [...new Set([...context.doomed, ...context.freeing])] };
 
 const succeeded = (context: VipContext): VipContext => ({ ...context, failure: null, attempts: 0, resumeAt: null });
 

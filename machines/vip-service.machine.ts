@@ -35,9 +35,10 @@ export const vipServiceMachine = (settings: VipSettings) => {
         noteReleased: note(noted.noteReleased),
         noteLooked: note(noted.noteLooked),
         noteFailure: note(noted.noteFailure),
-        doubtSurplus: note(noted.noteDoubt(vip.surplus)),
-        doubtLeftovers: note(noted.noteDoubt(vip.leftovers)),
-        doubtOwned: note(noted.noteDoubt(({ owned }) => owned)),
+        noteSurplus: note(noted.noteFreeing(vip.surplus)),
+        noteLeftovers: note(noted.noteFreeing(vip.leftovers)),
+        noteOwned: note(noted.noteFreeing(({ owned }) => owned)),
+        noteDoubt: note(noted.noteDoubt),
       },
       guards: {
         isAlive: asks(vip.isAlive),
@@ -50,7 +51,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
         mustPublish: asks(vip.mustPublish),
         isBound: asks(vip.isBound),
         isBoundNoMore: asks((context) => !vip.isBound(context)),
-        hasSurplus: asks((context) => vip.surplus(context).length > 0),
+        mustTidy: asks(vip.mustTidy),
         isNews: asks(noted.isNews),
         isDoubtedEnough: asks(vip.isDoubtedEnough),
         isKept: asks(vip.isKept),
@@ -84,7 +85,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
             onDone: { target: 'Pending', actions: 'noteReserved' },
             onError: { target: 'CoolOff', actions: 'noteFailure' },
           },
-          on: { RESUME: { target: 'Reserving', reenter: true } },
+          on: { RESUME: [{ guard: 'mustReserve', target: 'Reserving', reenter: true }, { target: 'Pending' }] },
         },
         Publishing: {
           description: 'Writes the reserved address, and no other one, into the status of the Service.',
@@ -95,7 +96,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
             onDone: { target: 'Pending', actions: 'notePublished' },
             onError: { target: 'CoolOff', actions: 'noteFailure' },
           },
-          on: { RESUME: { target: 'Publishing', reenter: true } },
+          on: { RESUME: [{ guard: 'mustPublish', target: 'Publishing', reenter: true }, { target: 'Pending' }] },
         },
         Bound: {
           description: 'The Service lists exactly the address that is reserved for it.',
@@ -105,20 +106,26 @@ export const vipServiceMachine = (settings: VipSettings) => {
               description: 'Nothing to do.',
               always: [
                 { guard: 'isBoundNoMore', target: '#vipService.Pending' },
-                { guard: 'hasSurplus', target: 'Tidying' },
+                { guard: 'mustTidy', target: 'Tidying' },
               ],
             },
             Tidying: {
               description:
                 'Frees what the Service had before, now that it lists another address. What changes meanwhile waits for the outcome.',
+              entry: 'noteSurplus',
               invoke: {
                 src: 'freeVips',
                 id: 'free',
                 input: ({ context }) => vip.freeInput(context),
                 onDone: { target: 'Settled', actions: 'noteFreed' },
-                onError: { target: '#vipService.CoolOff', actions: ['doubtSurplus', 'noteFailure'] },
+                onError: { target: '#vipService.CoolOff', actions: ['noteDoubt', 'noteFailure'] },
               },
-              on: { RESUME: { target: 'Tidying', reenter: true, actions: 'doubtSurplus' } },
+              on: {
+                RESUME: [
+                  { guard: 'mustTidy', target: 'Tidying', reenter: true, actions: 'noteDoubt' },
+                  { target: '#vipService.Pending', actions: 'noteDoubt' },
+                ],
+              },
             },
           },
         },
@@ -157,6 +164,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
             },
             Freeing: {
               description: 'The Service lists the address no more, then the IP goes, then our finalizer.',
+              entry: 'noteOwned',
               invoke: {
                 src: 'releaseVip',
                 id: 'release',
@@ -166,21 +174,32 @@ export const vipServiceMachine = (settings: VipSettings) => {
                   { guard: 'isAlive', target: '#vipService.Pending', actions: 'noteReleased' },
                   { target: '#vipService.Gone' },
                 ],
-                onError: { target: '#vipService.CoolOff', actions: ['doubtOwned', 'noteFailure'] },
+                onError: { target: '#vipService.CoolOff', actions: ['noteDoubt', 'noteFailure'] },
               },
-              on: { RESUME: { target: 'Freeing', reenter: true, actions: 'doubtOwned' } },
+              on: {
+                RESUME: [
+                  { guard: 'isAlive', target: '#vipService.Pending', actions: 'noteDoubt' },
+                  { target: 'Freeing', reenter: true, actions: 'noteDoubt' },
+                ],
+              },
             },
             Yielding: {
               description:
                 'What the Service cannot use goes, before anything is reserved: IPs of a former Service of its name, and those that may be freed at any moment.',
+              entry: 'noteLeftovers',
               invoke: {
                 src: 'freeVips',
                 id: 'yield',
                 input: ({ context }) => vip.yieldInput(context),
                 onDone: { target: '#vipService.Pending', actions: 'noteFreed' },
-                onError: { target: '#vipService.CoolOff', actions: ['doubtLeftovers', 'noteFailure'] },
+                onError: { target: '#vipService.CoolOff', actions: ['noteDoubt', 'noteFailure'] },
               },
-              on: { RESUME: { target: 'Yielding', reenter: true, actions: 'doubtLeftovers' } },
+              on: {
+                RESUME: [
+                  { guard: 'mustYield', target: 'Yielding', reenter: true, actions: 'noteDoubt' },
+                  { target: '#vipService.Pending', actions: 'noteDoubt' },
+                ],
+              },
             },
           },
         },

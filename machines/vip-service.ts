@@ -58,6 +58,8 @@ export interface VipContext {
   readonly target: VipTarget | null;
   readonly refusal: VipRefusal | null;
   readonly usurps: boolean;
+  /** By uid: the IPs that the job that runs, or ran last, is to delete. */
+  readonly freeing: readonly string[];
   /** By uid: IPs whose deletion was once asked for. It may still be on its way, so none of them is relied on any more. */
   readonly doomed: readonly string[];
   readonly late: Late;
@@ -77,8 +79,10 @@ export interface Late {
   /** What the ingress was before we wrote it; null when we did not. */
   readonly ingress: string | null;
   readonly reserved: readonly ReservedIP[];
-  /** By uid: such an object does not come back. */
+  /** By uid: such an object does not come back, even if a cache that is behind shows it yet. */
   readonly freed: readonly string[];
+  /** Until then they are remembered even if no cache shows them, ms since the epoch. */
+  readonly freedUntil: number;
 }
 
 export interface VipInput {
@@ -108,7 +112,7 @@ export type AnyVipEvent =
       readonly at: number;
     };
 
-export const NOTHING_LATE: Late = { until: 0, guarded: false, ingress: null, reserved: [], freed: [] };
+export const NOTHING_LATE: Late = { until: 0, guarded: false, ingress: null, reserved: [], freed: [], freedUntil: 0 };
 
 export const vipContext = ({ id, ref }: VipInput): VipContext => ({
   id,
@@ -120,6 +124,7 @@ export const vipContext = ({ id, ref }: VipInput): VipContext => ({
   target: null,
   refusal: null,
   usurps: false,
+  freeing: [],
   doomed: [],
   late: NOTHING_LATE,
   looks: 0,
@@ -155,7 +160,11 @@ export const mustYield = (context: VipContext): boolean => context.heard && isAl
 
 /** Without our finalizer the Service could go and leave the address reserved for nobody. */
 export const mustReserve = (context: VipContext): boolean =>
-  context.heard && isAlive(context) && context.target !== null && !(isGuarded(context) && isOwned(context));
+  context.heard &&
+  isAlive(context) &&
+  context.target !== null &&
+  leftovers(context).length === 0 &&
+  !(isGuarded(context) && isOwned(context));
 
 /** Its status says something else than what is reserved for it; or, while nothing is, an address of somebody else's. */
 export const mustPublish = (context: VipContext): boolean =>
@@ -169,6 +178,8 @@ export const isBound = (context: VipContext): boolean =>
 
 /** Addresses that the Service had before. Only once it lists another one. */
 export const surplus = ({ owned, target }: VipContext): readonly ReservedIP[] => owned.filter(({ address }) => address !== target?.address);
+
+export const mustTidy = (context: VipContext): boolean => isBound(context) && surplus(context).length > 0;
 
 const isOwned = (context: VipContext): boolean => {
   const spoilt = leftovers(context);

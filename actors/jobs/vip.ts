@@ -50,7 +50,9 @@ async function freeAll(
 ): Promise<readonly string[]> {
   const isFormer = found !== null && !isSame(found, service);
   const ours = ips.filter((ip) => !(isFormer && isOwnedBy(ip, found.ref)));
-  const listed = isFormer ? undefined : found?.ingress.find(({ ip }) => ours.some(({ address }) => address === ip));
+  // With our finalizer on a Service that wants no address of ours, all that it lists is what we wrote.
+  const isLeft = found !== null && found.guarded && !isWanting(found, service);
+  const listed = isFormer ? undefined : found?.ingress.find(({ ip }) => isLeft || ours.some(({ address }) => address === ip));
   if (found && listed) {
     if (!clears) throw new ProviderError('Conflict', `Service ${placeOf(service)} lists ${listed.ip} still`);
     await undoubted(unlessGone(vips.publish(found.ref, null, fence)));

@@ -1,5 +1,5 @@
 import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
-import type { Fence } from '../../actors/ports.ts';
+import type { Fence, Probe } from '../../actors/ports.ts';
 import type { Fault } from './faults.ts';
 import { durationOf } from './random.ts';
 import type { LoggedVipWrite, VipVerb, VipWorld } from './vip-world.ts';
@@ -42,7 +42,7 @@ const passed = async (fence: Fence, refused: () => void): Promise<void> => {
 };
 
 /** The way of one process to the API server. What a call decides by and what it does are one: the real one's preconditions see to that. */
-export const vipCalls = (world: VipWorld) => {
+export const vipCalls = (world: VipWorld, probe: Probe) => {
   const { clock, callMs = 0, random = Math.random } = world.options;
   let dead = false;
   const pause = (ms: number): Promise<void> => (ms > 0 ? new Promise((resolve) => void clock.after(ms, resolve)) : Promise.resolve());
@@ -87,6 +87,9 @@ export const vipCalls = (world: VipWorld) => {
       // What was sent arrives, whatever becomes of the process meanwhile.
       await pause(durationOf(callMs, random));
       const arrival = arrive(entry, find);
+      probe('beforeReplyRead', `${verb} ${about}`);
+      await alive();
+      probe('afterReply', `${verb} ${about}`);
       await alive();
       if ('error' in arrival) throw arrival.error;
       return arrival.value;

@@ -1,4 +1,4 @@
-import type { Json } from '../../actors/ports.ts';
+import type { Json, Probe } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { addressOfIP, type IPGroupObject, type ReservedIP, type VipService } from '../../machines/vip.ts';
@@ -18,7 +18,7 @@ import {
 /** Services, IPGroups and IPs in memory, for virtual clocks: what the API server would do to them, and no more. */
 export interface MemoryVipCluster {
   /** The cluster as one process sees and writes it. */
-  process(): ProcessVips;
+  process(options?: { readonly probe?: Probe }): ProcessVips;
   /** Creates or changes a Service. */
   setService(service: ServiceWish & { readonly namespace?: string; readonly name: string }): ObjectRef;
   /** Somebody else writes the ingress of a Service: `ip` null for an entry with a hostname. */
@@ -56,7 +56,7 @@ export const memoryVipCluster = (options: MemoryVipOptions): MemoryVipCluster =>
     if (!world.served) throw new Error('the definitions are not installed');
   };
   return {
-    process: () => processVips(world),
+    process: ({ probe } = {}) => processVips(world, probe),
     setService: ({ namespace = 'default', name, ...wish }) => {
       const before = services.get(serviceKey({ namespace, name }));
       const ref = before?.ref ?? { kind: 'Service', namespace, name, uid: world.uid() };

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ProviderError } from '../../actors/errors.ts';
 import type { VipSource, VipWriter } from '../../actors/ports/vip.ts';
+import type { Probe } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { ipNameOf, isOwnedBy, type ReservedIP, VIP_FINALIZER } from '../../machines/vip.ts';
 import { vipCalls } from './vip-calls.ts';
@@ -19,9 +20,9 @@ export interface ProcessVips extends VipSource, VipWriter {
 const sameIP = (one: ReservedIP, other: ReservedIP): boolean =>
   one.uid === other.uid && one.legacy === other.legacy && isDeepStrictEqual(one.owner, other.owner);
 
-export const processVips = (world: VipWorld): ProcessVips => {
+export const processVips = (world: VipWorld, probe: Probe = () => undefined): ProcessVips => {
   const watch = vipWatch(world);
-  const calls = vipCalls(world);
+  const calls = vipCalls(world, probe);
   const find = (ref: ObjectRef): StoredService | null => {
     const service = world.services.get(serviceKey(ref));
     return service?.ref.uid === ref.uid ? service : null;

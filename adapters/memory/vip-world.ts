@@ -51,7 +51,14 @@ export interface MemoryVipOptions {
   /** Whether the definitions are installed from the start. Default true. */
   readonly served?: boolean;
   readonly random?: () => number;
+  /** Told of every change at the moment at which it is made, whoever makes it. */
+  readonly changed?: (change: VipChange) => void;
 }
+
+/** What the API server has done to an object; null for none. */
+export type VipChange =
+  | { readonly kind: 'Service'; readonly before: StoredService | null; readonly after: StoredService | null }
+  | { readonly kind: 'IP'; readonly before: ReservedIP | null; readonly after: ReservedIP | null };
 
 /** The watches of one process. */
 export interface Watching {
@@ -100,7 +107,7 @@ export const ORDINARY_SERVICE: Required<ServiceWish> = {
 };
 
 export const vipWorld = (options: MemoryVipOptions): VipWorld => {
-  const { wipesIngress = true, loadBalancerClass: served = null } = options;
+  const { wipesIngress = true, loadBalancerClass: served = null, changed = () => undefined } = options;
   let created = 0;
   const tellAll = (tell: (listener: VipListener) => void): void => {
     if (world.served) for (const watch of world.watches) watch.hear(tell);
@@ -144,15 +151,18 @@ export const vipWorld = (options: MemoryVipOptions): VipWorld => {
       const next = isWiped ? { ...service, ingress: [] } : service;
       if (next.deleting && next.finalizers.length === 0) {
         world.services.delete(key);
+        changed({ kind: 'Service', before: old ?? null, after: null });
         tellService(before, null);
         return;
       }
       world.services.set(key, next);
+      changed({ kind: 'Service', before: old ?? null, after: next });
       tellService(before, world.view(next));
     },
     putIP: (ip) => {
       const before = world.ips.get(ip.name);
       world.ips.set(ip.name, ip);
+      changed({ kind: 'IP', before: before ?? null, after: ip });
       if (before !== undefined && before.uid !== ip.uid) tellAll((listener) => listener.ipGone(before));
       if (!isDeepStrictEqual(before, ip)) tellAll((listener) => listener.ipObserved(ip));
     },
@@ -160,6 +170,7 @@ export const vipWorld = (options: MemoryVipOptions): VipWorld => {
       const before = world.ips.get(name);
       if (before === undefined) return;
       world.ips.delete(name);
+      changed({ kind: 'IP', before, after: null });
       tellAll((listener) => listener.ipGone(before));
     },
   };

@@ -47,7 +47,10 @@ export interface Outcome {
 const noHits = (): Hits => Object.fromEntries(PLACES.map((place) => [place, 0])) as Hits;
 
 /** What is told of a point around a call begins with its verb. */
-const isChange = (about: string): boolean => /^(?:assign|unassign|create|delete|add)RoutedIP/.test(about);
+const isChange = (about: string): boolean =>
+  /^(?:(?:assign|unassign|create|delete|add)RoutedIP|(?:reserve|publish|free|release)Vips? |(?:un)?guard |(?:reserve|publish|free) )/.test(
+    about,
+  );
 
 const count = (hits: Hits, point: KillPoint, about: string): void => {
   hits[point] += 1;

@@ -3,14 +3,24 @@ import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { ProcessVips } from '../../adapters/memory/vip-process.ts';
 import type { StoredService } from '../../adapters/memory/vip-world.ts';
 import type { VipContext } from '../../machines/vip-service.ts';
+import { VipRules } from '../support/vip-rules.ts';
 import { type Killer, type OperatorProcess, World, type WorldOptions } from '../support/world.ts';
 
 export const SECOND = 1000;
 
 /** Services of type LoadBalancer in a world in memory. */
 export class VipWorld extends World {
-  constructor(options: WorldOptions = {}) {
-    super({ vips: {}, ...options });
+  /** What must hold at every moment. */
+  readonly rules: VipRules;
+  readonly #byHand: MemoryVipCluster;
+
+  constructor({ vips, ...options }: WorldOptions = {}) {
+    // The cluster is there before anything in it changes.
+    const rules = new VipRules({ now: () => this.clock.monotonic(), cluster: () => this.k8s });
+    super({ ...options, vips: { ...vips, changed: rules.changed } });
+    this.rules = rules;
+    if (!this.vips) throw new Error('no Services are served here');
+    this.#byHand = byHand(this.vips, rules);
   }
 
   /** Watches may take their time to tell what is there. */
@@ -30,10 +40,9 @@ export class VipWorld extends World {
     return vips;
   }
 
-  /** @throws Error in a world without Services */
+  /** The cluster, for people: what is changed through it is their doing. */
   get k8s(): MemoryVipCluster {
-    if (!this.vips) throw new Error('no Services are served here');
-    return this.vips;
+    return this.#byHand;
   }
 
   /** The addresses that the Service lists. */
@@ -82,3 +91,12 @@ export class VipWorld extends World {
     return this.processes.flatMap(({ supervisor }) => supervisor.records().get(id)?.get(id)?.snapshot ?? [])[0];
   }
 }
+
+/** Every call of it is somebody's hands. */
+const byHand = (cluster: MemoryVipCluster, rules: VipRules): MemoryVipCluster =>
+  new Proxy(cluster, {
+    get: (target, name) => {
+      const found: unknown = Reflect.get(target, name);
+      return typeof found === 'function' ? (...given: readonly unknown[]) => rules.hands(() => Reflect.apply(found, target, given)) : found;
+    },
+  });

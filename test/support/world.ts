@@ -145,7 +145,6 @@ export class World {
     const queues = this.queues.connect();
     const lease = this.lease.contender(`process-${this.#processes}`);
     const cluster = this.cluster.process();
-    const vips = this.vips?.process();
     const state = { dead: false };
     const death = Promise.withResolvers<void>();
     const end = () => {
@@ -166,6 +165,7 @@ export class World {
       // From here on nothing that this process does has an effect; only what is about to be sent has to be held back.
       if (point === 'beforeSend') throw new Error(`killed ${point} ${about}`);
     };
+    const vips = this.vips?.process({ probe });
     const provider = this.provider.process({ probe });
     const providers = memoryDirectory({ [PROVIDER]: { facts: this.facts, provider } });
     const living = unlessDead(queues, () => state.dead);

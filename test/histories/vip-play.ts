@@ -1,0 +1,221 @@
+import { seededRandom } from '../../adapters/memory/random.ts';
+import type { StoreCheckpoint } from '../../adapters/memory/store.ts';
+import type { StoredService } from '../../adapters/memory/vip-world.ts';
+import { VipWorld } from '../actors/vip-world.ts';
+import type { VipRules } from '../support/vip-rules.ts';
+import type { OperatorProcess, WorldOptions } from '../support/world.ts';
+import { groupName, SPECS, serviceName, VIP_ADDRESSES, type VipHappening, type VipHistory } from './vip-steps.ts';
+import { wrongVips } from './vip-wrongs.ts';
+
+/** The longest that everything may take to be right again once nothing is in the way, ms: the longest back-off of each table, one after the other. */
+const RIGHT_WITHIN_MS = 3_600_000;
+/** How long it has to stay right, ms: a resync, and a doubt. */
+const STAYS_RIGHT_MS = 70_000;
+
+/** A world in which a history of Services happens, and what is known of it from outside. */
+export class VipPlay {
+  readonly world: VipWorld;
+  readonly rules: VipRules;
+  readonly #history: VipHistory;
+  /** Processes that are on their way out. */
+  readonly #leaving = new Set<OperatorProcess>();
+  /** By name: uids of the IPs that people made for nobody of ours. */
+  readonly #foreign = new Map<string, string>();
+  #checkpoint: StoreCheckpoint | null = null;
+
+  constructor(history: VipHistory, options: WorldOptions = {}) {
+    this.#history = history;
+    const { callMs, watchMs, wipesIngress, seed } = history;
+    this.world = new VipWorld({ ...options, vips: { callMs, watchMs, wipesIngress, random: seededRandom(seed) } });
+    this.rules = this.world.rules;
+    this.rules.comesLate = history.steps.some(
+      ({ what }) => what.kind === 'fault' && what.fault.kind === 'hang' && what.fault.effectAfterMs !== undefined,
+    );
+    for (const [index, spec] of history.groups.entries()) this.#group(index, spec);
+    for (let index = 0; index < history.services; index += 1) this.#create(index);
+  }
+
+  /** Lets everything happen, then takes everything out of the way and waits until all is right. @throws Error when it does not become right */
+  async run(): Promise<void> {
+    const { world } = this;
+    await world.start();
+    for (const { afterMs, what } of this.#history.steps) {
+      await world.clock.advance(afterMs);
+      await this.#happen(what);
+    }
+    await this.#mend();
+    try {
+      await world.clock.runUntil(() => this.wrongs().length === 0, RIGHT_WITHIN_MS);
+      await world.clock.advance(STAYS_RIGHT_MS);
+    } catch (error) {
+      throw new Error(`not right after ${RIGHT_WITHIN_MS} ms: ${this.wrongs().join('; ')}`, { cause: error });
+    }
+    const wrongs = this.wrongs();
+    if (wrongs.length > 0) throw new Error(`right, and then wrong again: ${wrongs.join('; ')}`);
+  }
+
+  wrongs(): readonly string[] {
+    const { k8s, processes } = this.world;
+    const leads = processes.some(({ dead, supervisor }) => !dead && supervisor.leading);
+    const foreign = [...this.#foreign].filter(([name, uid]) => k8s.ips().find((ip) => ip.name === name)?.uid !== uid);
+    return [
+      ...(leads ? [] : ['nobody leads']),
+      ...foreign.map(([name]) => `the IP ${name}, which is nobody's of ours, is another one or gone`),
+      ...wrongVips({ services: k8s.services(), ips: k8s.ips(), groups: k8s.groups() }),
+    ];
+  }
+
+  // ---------------------------------------------------------------- what happens
+
+  async #happen(what: VipHappening): Promise<void> {
+    switch (what.kind) {
+      case 'fault':
+        return this.world.k8s.faults.next(what.verb, what.fault, what.times);
+      case 'jump':
+        return this.world.jump(what.ms);
+      case 'hold':
+      case 'tell':
+        return this.#watches(what.kind);
+      case 'start':
+      case 'kill':
+      case 'killAll':
+      case 'stop':
+      case 'freeze':
+      case 'deleteLease':
+      case 'cutLease':
+      case 'mendLease':
+        return this.#process(what.kind);
+      case 'storeDown':
+      case 'storeUp':
+      case 'queuesDown':
+      case 'queuesUp':
+      case 'loseReply':
+      case 'wipe':
+      case 'wipeAtRest':
+      case 'goBack':
+      case 'wipeQueues':
+        return this.#store(what.kind);
+      default:
+        return this.#edit(what);
+    }
+  }
+
+  #edit(what: Extract<VipHappening, { readonly service: unknown } | { readonly group: unknown } | { readonly address: unknown }>): void {
+    const { k8s } = this.world;
+    if (what.kind === 'group') return this.#group(what.group, what.spec);
+    if (what.kind === 'create') return this.#create(what.service);
+    if (what.kind === 'reserve') return this.#reserve(what);
+    if (what.kind === 'unreserve') {
+      const name = VIP_ADDRESSES[what.address] ?? '';
+      this.#foreign.delete(name);
+      return k8s.removeIP(name);
+    }
+    const service = this.#service(what.service);
+    if (!service) return;
+    const { ref } = service;
+    if (what.kind === 'delete' || what.kind === 'deleteByForce') k8s.deleteService(ref);
+    if (what.kind === 'deleteByForce' || what.kind === 'takeFinalizer') k8s.setFinalizers(ref, []);
+    // What is being deleted is only taken to pieces.
+    if (service.deleting) return;
+    const addressOf = (index: number | null): string => (index === null ? '' : (VIP_ADDRESSES[index] ?? ''));
+    if (what.kind === 'type') k8s.setService({ name: ref.name, type: what.type });
+    if (what.kind === 'ask') k8s.setService({ name: ref.name, loadBalancerIP: addressOf(what.address) });
+    if (what.kind === 'annotate') k8s.setService({ name: ref.name, requestedIP: what.address === null ? null : addressOf(what.address) });
+    if (what.kind === 'pin') k8s.setService({ name: ref.name, pinnedGroup: what.group === null ? null : groupName(what.group) });
+    if (what.kind === 'list' && service.type === 'LoadBalancer')
+      k8s.setIngress(ref, what.address === -1 ? [] : [{ ip: what.address === null ? null : addressOf(what.address) }]);
+  }
+
+  #service(index: number): StoredService | null {
+    return this.world.k8s.service('default', serviceName(index));
+  }
+
+  #create(index: number): void {
+    if (!this.#service(index)) this.world.k8s.setService({ name: serviceName(index) });
+  }
+
+  #group(index: number, spec: number | null): void {
+    const found = spec === null ? undefined : SPECS[index]?.[spec];
+    if (found) this.world.k8s.setGroup(groupName(index), { ...found });
+    else this.world.k8s.removeGroup(groupName(index));
+  }
+
+  #reserve({ address, service, isOld }: Extract<VipHappening, { readonly kind: 'reserve' }>): void {
+    const name = VIP_ADDRESSES[address] ?? '';
+    const found = service === null ? null : this.#service(service);
+    const owner =
+      service === null
+        ? null
+        : { namespace: 'default', name: serviceName(service), uid: isOld ? null : (found?.ref.uid ?? 'uid-of-nobody') };
+    const { uid } = this.world.k8s.setIP({ name, owner, group: 'g0' });
+    if (owner === null) this.#foreign.set(name, uid);
+    else this.#foreign.delete(name);
+  }
+
+  #watches(kind: 'hold' | 'tell'): void {
+    const { processes } = this.world;
+    if (kind === 'tell') for (const process of processes) this.world.vipsOf(process).resumeWatches();
+    const leader = processes.find(({ supervisor }) => supervisor.leading);
+    if (kind === 'hold' && leader) this.world.vipsOf(leader).holdWatches();
+  }
+
+  async #process(kind: string): Promise<void> {
+    const { world } = this;
+    const [first] = world.processes;
+    if (kind === 'start' && world.processes.length < 3) await world.start();
+    else if (kind === 'kill') first?.kill();
+    else if (kind === 'killAll') for (const process of world.processes) process.kill();
+    else if (kind === 'stop' && first) {
+      this.#leaving.add(first);
+      void first.supervisor.stop().then(() => first.kill());
+    } else if (kind === 'freeze' && first) {
+      this.#leaving.add(first);
+      first.freeze();
+      first.lease.cut();
+    }
+    if (kind === 'deleteLease') world.lease.delete();
+    else if (kind === 'cutLease') first?.lease.cut();
+    else if (kind === 'mendLease') first?.lease.mend();
+  }
+
+  #store(kind: string): void {
+    const { store, queues, invariants, processes } = this.world;
+    const wipe = (): void => {
+      store.wipe();
+      queues.wipe();
+      invariants.forget();
+    };
+    const acts: Readonly<Record<string, () => void>> = {
+      storeDown: store.goDown,
+      storeUp: store.comeBack,
+      queuesDown: queues.goDown,
+      queuesUp: queues.comeBack,
+      wipeQueues: queues.wipe,
+      loseReply: () => store.loseReplies(1),
+      wipe,
+      wipeAtRest: () => {
+        for (const process of processes) process.kill();
+        wipe();
+      },
+      goBack: () => {
+        if (this.#checkpoint) store.restart(this.#checkpoint);
+        this.#checkpoint = store.checkpoint();
+        invariants.forget();
+      },
+    };
+    acts[kind]?.();
+  }
+
+  /** Nothing is in the way any more. */
+  async #mend(): Promise<void> {
+    const { world } = this;
+    world.k8s.faults.clear();
+    world.store.comeBack();
+    world.queues.comeBack();
+    for (const process of this.#leaving) process.kill();
+    for (const { lease } of world.processes) lease.mend();
+    for (const process of world.processes) world.vipsOf(process).resumeWatches();
+    await world.clock.advance(1_000);
+    if (world.processes.length === 0) await world.start();
+  }
+}

@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { type MachineEvent, type Step, step } from '../../actors/step.ts';
+import type { FreeVipsInput, PublishVipInput, ReserveVipInput } from '../../machines/jobs.ts';
+import type { VipContext } from '../../machines/vip-service.ts';
+import { frozen, START } from './builders.ts';
+import { chartOf } from './drive.ts';
+import { comers, placesOf, restingStates, restsIn, told } from './explore.ts';
+import { brokenByVip, VIP_RULES } from './vip-invariants.ts';
+import * as words from './vip-vocabulary.ts';
+
+const chart = chartOf('vip-service');
+const events = frozen(words.VIP_EVENTS);
+const exploration = { chart, input: frozen(words.VIP_INPUT), events, telling: words.vipTelling, comes: words.vipComes };
+const places = placesOf(exploration);
+
+test('every state is reached', () => {
+  const reached = new Set(places.flatMap(({ end }) => restsIn(chart, end.snapshot.value)));
+  expect([...reached].sort()).toEqual(restingStates(chart));
+  expect(places.length).toBeGreaterThan(500);
+});
+
+describe('in every state, whatever comes next,', () => {
+  const breaks = new Map<string, string>();
+  let tried = 0;
+  for (const place of places.filter(({ end }) => !end.done)) {
+    for (const heard of comers(exploration, place)) {
+      const edge = { before: place.end, event: heard, after: step(chart, place.end.snapshot, heard) };
+      tried += 1;
+      for (const rule of brokenByVip(edge)) if (!breaks.has(rule)) breaks.set(rule, `\n  ${told([...place.path, heard])}\n`);
+    }
+  }
+
+  test('enough comes', () => expect(tried).toBeGreaterThan(10_000));
+
+  test.each(Object.keys(VIP_RULES))('%s', (rule) => expect(breaks.get(rule) ?? 'holds').toBe('holds'));
+});
+
+describe('in every state', () => {
+  const samples = [...new Map(places.map((place) => [JSON.stringify(place.end.snapshot.value), place])).values()];
+  const live = places.filter(({ end }) => !end.done);
+
+  test('any event, waited for or not, is heard or passed over, and changes nothing that it was given', () => {
+    expect(samples.length).toBeGreaterThan(9);
+    for (const { end } of samples) {
+      for (const heard of events) {
+        const snapshot = frozen(structuredClone(end.snapshot));
+        const after = step(chart, snapshot, heard);
+        expect(step(chart, snapshot, heard)).toEqual(after);
+        expect(JSON.parse(JSON.stringify(after.snapshot))).toStrictEqual(after.snapshot);
+      }
+    }
+  });
+
+  /** What the job does when it does what it is asked for. */
+  const outcomeOf = ({ job, input }: Step['starts'][number]): MachineEvent | null => {
+    const { service, address } = input as unknown as ReserveVipInput | PublishVipInput;
+    const freed = { freed: ((input as unknown as FreeVipsInput).ips ?? []).map(({ uid }) => uid) };
+    const outcomes: Readonly<Record<string, () => MachineEvent>> = {
+      reserveVip: () => words.done('reserve', words.ip(address as never, `ip-${address}-anew`, service)),
+      publishVip: () => words.done('publish', { uid: service.uid, address, changed: true }),
+      freeVips: () => words.done((input as unknown as FreeVipsInput).clears ? 'yield' : 'free', freed),
+      releaseVip: () => words.done('release', { kept: false, ...freed }),
+      lookVip: () => words.missed,
+    };
+    return outcomes[job as string]?.() ?? null;
+  };
+
+  /** Every job does what it is asked for, and every wait ends. */
+  const settled = (from: Step, turns = 12): Step => {
+    // A restart tells what is being asked for, whatever was asked for before.
+    let now = step(chart, from.snapshot, words.resumed);
+    for (let turn = 0; turn < turns && !now.done; turn += 1) {
+      const [start] = now.starts;
+      const [delay] = now.delays;
+      const heard = start ? outcomeOf(start) : delay ? { type: delay.sendId, at: START + 3_600_000 } : null;
+      if (!heard) return now;
+      now = step(chart, now.snapshot, heard);
+    }
+    return now;
+  };
+
+  test('one whose Service is deleted, or goes, is gone once jobs succeed', () => {
+    expect(live.length).toBeGreaterThan(400);
+    for (const { end, path } of live) {
+      for (const ending of [words.deleted, words.deletedBare, words.away, words.orphaned, words.gone]) {
+        const after = settled(step(chart, end.snapshot, ending));
+        if (!after.done) expect.fail(`${JSON.stringify(after.snapshot.value)} after ${told([...path, ending])}`);
+      }
+    }
+  });
+
+  test('one whose Service wants an address that there is has it once jobs succeed', () => {
+    for (const { end, path } of live) {
+      for (const wish of [words.wantsA, words.hasA, words.changesToB, words.backToA, words.heir]) {
+        const heard = { ...wish, at: START + 600_000 };
+        const after = settled(step(chart, end.snapshot, heard));
+        // What was done meanwhile is told again, as it is by now.
+        const { owned, target, service } = after.snapshot.context as VipContext;
+        if (JSON.stringify(after.snapshot.value) !== '{"Bound":"Settled"}')
+          expect.fail(`${JSON.stringify(after.snapshot.value)} after ${told([...path, heard])}`);
+        expect(owned.map(({ address }) => address)).toEqual([target?.address]);
+        expect(service?.ingress).toEqual([{ ip: target?.address }]);
+      }
+    }
+  });
+});

@@ -1,0 +1,155 @@
+import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
+import type { StoredService, VipChange } from '../../adapters/memory/vip-world.ts';
+import { parseAddress } from '../../machines/address.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
+import { isOwnedBy, type ReservedIP, VIP_FINALIZER } from '../../machines/vip.ts';
+
+/** What must hold at every moment of IPs and the Services that have them, as the API server has both. */
+export type VipRule =
+  | 'an IP has one owner'
+  | 'freed is what nobody lists'
+  | 'freed is what is ours'
+  | 'reserved is for a guarded Service'
+  | 'reserved is what was asked for'
+  | 'published is what is reserved'
+  | 'an address is listed once';
+
+export interface VipRulesOptions {
+  readonly now: () => number;
+  readonly cluster: () => MemoryVipCluster;
+}
+
+/** So long after people have put their hands on something it may be done with as it was before, ms: a watch, a look and a call. */
+const HANDS_MS = 60_000;
+
+interface Listed {
+  readonly address: Address;
+  readonly byHand: boolean;
+  readonly at: number;
+}
+
+/** Watches the API server itself; `hands` is called around what people do. */
+export class VipRules {
+  readonly violations: { readonly rule: VipRule; readonly at: number; readonly text: string }[] = [];
+  /** Requests to reserve may come after their deadline: what was so when they were made says nothing about then. */
+  comesLate = false;
+  readonly #options: VipRulesOptions;
+  #byHand = false;
+  /** By uid of the Service: what it lists, and who wrote that. */
+  readonly #listed = new Map<string, Listed>();
+  /** By uid of the Service: what it ever asked for; null for any. */
+  readonly #wishes = new Map<string, Set<Address | null>>();
+  /** Uids of Services whose finalizers somebody else took. */
+  readonly #unguarded = new Set<string>();
+  /** By address, when somebody last put his hands on its IP. */
+  readonly #touched = new Map<Address, number>();
+
+  constructor(options: VipRulesOptions) {
+    this.#options = options;
+  }
+
+  hands<T>(act: () => T): T {
+    const before = this.#byHand;
+    this.#byHand = true;
+    try {
+      return act();
+    } finally {
+      this.#byHand = before;
+    }
+  }
+
+  readonly changed = (change: VipChange): void => {
+    if (change.kind === 'IP') this.#ipChanged(change);
+    else this.#serviceChanged(change);
+  };
+
+  #ipChanged({ before, after }: Extract<VipChange, { kind: 'IP' }>): void {
+    const address = (after ?? before)?.address;
+    if (this.#byHand) {
+      if (address) this.#touched.set(address, this.#options.now());
+      return;
+    }
+    if (before && after) this.#note('an IP has one owner', `${before.name} was taken over`);
+    else if (after) this.#reserved(after);
+    else if (before) this.#freed(before);
+  }
+
+  #reserved(ip: ReservedIP): void {
+    const service = this.#services().find(({ ref }) => isOwnedBy(ip, ref));
+    if (this.comesLate) return;
+    if (!service?.finalizers.includes(VIP_FINALIZER) && !this.#unguarded.has(ip.owner?.uid ?? ''))
+      this.#note('reserved is for a guarded Service', `${ip.address} for ${ip.owner?.name}`);
+    const wishes = this.#wishes.get(ip.owner?.uid ?? '');
+    if (!wishes?.has(null) && !wishes?.has(ip.address))
+      this.#note('reserved is what was asked for', `${ip.address} for ${ip.owner?.name}, which asked for ${[...(wishes ?? [])]}`);
+  }
+
+  #freed(ip: ReservedIP): void {
+    if (ip.owner === null || ip.legacy) this.#note('freed is what is ours', ip.name);
+    for (const { ref } of this.#services()) {
+      const listed = this.#listed.get(ref.uid);
+      if (listed?.address !== ip.address || this.#isBeyond(listed)) continue;
+      this.#note('freed is what nobody lists', `${ip.address}, which ${ref.name} lists`);
+    }
+  }
+
+  #serviceChanged({ before, after }: Extract<VipChange, { kind: 'Service' }>): void {
+    if (!after) {
+      if (before) this.#listed.delete(before.ref.uid);
+      return;
+    }
+    this.#noteWish(after);
+    const { ref, ingress, finalizers } = after;
+    if (this.#byHand && before?.finalizers.includes(VIP_FINALIZER) && !finalizers.includes(VIP_FINALIZER)) this.#unguarded.add(ref.uid);
+    const is = textOf(ingress);
+    if (is === textOf(before?.ingress ?? [])) return;
+    const address = parseAddress(is);
+    if (address === null) this.#listed.delete(ref.uid);
+    else {
+      if (!this.#byHand) this.#published(ref, address);
+      this.#listed.set(ref.uid, { address, byHand: this.#byHand, at: this.#options.now() });
+    }
+  }
+
+  #published(ref: ObjectRef, address: Address): void {
+    const { cluster } = this.#options;
+    const ip = cluster()
+      .ips()
+      .find((each) => each.address === address);
+    if (this.#isTouched(address)) return;
+    if (!ip || !isOwnedBy(ip, ref)) this.#note('published is what is reserved', `${address} for ${ref.name}`);
+    for (const other of this.#services()) {
+      const listed = this.#listed.get(other.ref.uid);
+      if (other.ref.uid !== ref.uid && listed?.address === address && !this.#isBeyond(listed))
+        this.#note('an address is listed once', `${address} by ${ref.name} and ${other.ref.name}`);
+    }
+  }
+
+  #noteWish({ ref, requestedIP, loadBalancerIP }: StoredService): void {
+    const asked = [requestedIP ?? '', loadBalancerIP].filter((text) => text !== '').map(parseAddress);
+    const wishes = this.#wishes.get(ref.uid) ?? new Set<Address | null>();
+    this.#wishes.set(ref.uid, wishes);
+    if (asked.length === 0) wishes.add(null);
+    else for (const address of asked) if (address !== null) wishes.add(address);
+  }
+
+  #services(): readonly StoredService[] {
+    return this.#options.cluster().services();
+  }
+
+  /** Somebody else has written it, or has put his hands on the IP since it was written. */
+  #isBeyond({ address, byHand, at }: Listed): boolean {
+    return byHand || (this.#touched.get(address) ?? Number.NEGATIVE_INFINITY) >= at;
+  }
+
+  #isTouched(address: Address): boolean {
+    return this.#options.now() - (this.#touched.get(address) ?? Number.NEGATIVE_INFINITY) < HANDS_MS;
+  }
+
+  #note(rule: VipRule, text: string): void {
+    this.violations.push({ rule, at: this.#options.now(), text });
+  }
+}
+
+const textOf = (ingress: StoredService['ingress']): string => ingress.map(({ ip }) => ip ?? '-').join(' ');
