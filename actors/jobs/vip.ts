@@ -1,6 +1,6 @@
 import type { ObjectRef, VipJobName } from '../../machines/jobs.ts';
 import { isOwnedBy, type VipService } from '../../machines/vip.ts';
-import { Fenced, failureOf, ProviderError } from '../errors.ts';
+import { ProviderError } from '../errors.ts';
 import type { VipWriter } from '../ports/vip.ts';
 import { done, type JobContext, type JobResult } from './body.ts';
 
@@ -11,8 +11,7 @@ export interface VipJobContext<N extends VipJobName> extends Pick<JobContext<N>,
 
 export type VipJobBody<N extends VipJobName> = (context: VipJobContext<N>) => Promise<JobResult<N>>;
 
-/** Unlike the jobs of a provider, one may write several times: each write is checked by the API server against what stands there, and repeating it is harmless.
- *  An outcome that is not known, where one of those that free says so, is that of a deletion. */
+/** Unlike the jobs of a provider, one may write several times: each write is checked by the API server against what stands there, and repeating it is harmless. */
 export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
   reserveVip: async ({ input: { service, address, group }, vips, fence }) => {
     await vips.guard(service, fence);
@@ -24,7 +23,7 @@ export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
 
   freeVips: async (context) => {
     const { service } = context.input;
-    const found = await undoubted(context.vips.look(service));
+    const found = await context.vips.look(service);
     // Whoever asks knows of an older Service, or of none any more: the reason to free anything is out of date.
     if (found?.ref.uid !== service.uid) throw new ProviderError('NotFound', `Service ${placeOf(service)} is gone`);
     return done({ freed: await freeAll(context, found) });
@@ -32,11 +31,11 @@ export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
 
   releaseVip: async (context) => {
     const { service, isThere } = context.input;
-    const found = await undoubted(context.vips.look(service));
+    const found = await context.vips.look(service);
     if (!isThere && isNeeded(found, service)) return done({ kept: true, freed: [] });
     if (isWanting(found, service)) throw new ProviderError('Conflict', `Service ${placeOf(service)} wants an address again`);
     const freed = await freeAll(context, found);
-    if (isThere) await undoubted(context.vips.unguard(service, context.fence));
+    if (isThere) await context.vips.unguard(service, context.fence);
     return done({ kept: false, freed });
   },
 
@@ -51,11 +50,11 @@ async function freeAll(
   const isFormer = found !== null && !isSame(found, service);
   const ours = ips.filter((ip) => !(isFormer && isOwnedBy(ip, found.ref)));
   // With our finalizer on a Service that wants no address of ours, all that it lists is what we wrote.
-  const isLeft = found !== null && found.guarded && !isWanting(found, service);
+  const isLeft = found?.guarded && !isWanting(found, service);
   const listed = isFormer ? undefined : found?.ingress.find(({ ip }) => isLeft || ours.some(({ address }) => address === ip));
   if (found && listed) {
     if (!clears) throw new ProviderError('Conflict', `Service ${placeOf(service)} lists ${listed.ip} still`);
-    await undoubted(unlessGone(vips.publish(found.ref, null, fence)));
+    await unlessGone(vips.publish(found.ref, null, fence));
   }
   for (const ip of ours) await vips.free(ip, fence);
   return ours.map(({ uid }) => uid);
@@ -68,17 +67,6 @@ const isWanting = (found: VipService | null, service: ObjectRef): boolean =>
 const isNeeded = (found: VipService | null, service: ObjectRef): boolean =>
   isWanting(found, service) || (found !== null && isSame(found, service) && found.guarded);
 const placeOf = ({ namespace, name }: ObjectRef): string => `${namespace}/${name}`;
-
-/** Whether it took effect matters to nobody: it is asked for anew. */
-async function undoubted<T>(asked: Promise<T>): Promise<T> {
-  try {
-    return await asked;
-  } catch (error) {
-    const failure = failureOf(error);
-    if (error instanceof Fenced || !failure.unknownOutcome) throw error;
-    throw new ProviderError(failure.kind, failure.message, { cause: error });
-  }
-}
 
 async function unlessGone(written: Promise<unknown>): Promise<void> {
   try {

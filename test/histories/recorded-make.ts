@@ -8,6 +8,7 @@ import { Recorder, type Recording } from './recorded-journal.ts';
 import { changedMeanings } from './recorded-meaning.ts';
 import { names } from './recorded-names.ts';
 import { ROUTED_RECORDINGS } from './recorded-routed.ts';
+import { VIP_RECORDINGS } from './recorded-vips.ts';
 import type { History } from './steps.ts';
 
 const scenario =
@@ -96,6 +97,7 @@ export const RECORDINGS: Readonly<Record<string, Recording>> = {
     ],
   }),
   ...ROUTED_RECORDINGS,
+  ...VIP_RECORDINGS,
 };
 
 /** Records one of them anew. */

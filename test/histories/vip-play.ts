@@ -12,6 +12,11 @@ const RIGHT_WITHIN_MS = 3_600_000;
 /** How long it has to stay right, ms: a resync, and a doubt. */
 const STAYS_RIGHT_MS = 70_000;
 
+type Edit = Extract<VipHappening, { readonly service: unknown } | { readonly group: unknown } | { readonly address: unknown }>;
+type ServiceEdit = Exclude<Edit, { readonly kind: 'group' | 'create' | 'reserve' | 'unreserve' }>;
+
+const addressOf = (index: number | null): string => (index === null ? '' : (VIP_ADDRESSES[index] ?? ''));
+
 /** A world in which a history of Services happens, and what is known of it from outside. */
 export class VipPlay {
   readonly world: VipWorld;
@@ -100,30 +105,36 @@ export class VipPlay {
     }
   }
 
-  #edit(what: Extract<VipHappening, { readonly service: unknown } | { readonly group: unknown } | { readonly address: unknown }>): void {
-    const { k8s } = this.world;
-    if (what.kind === 'group') return this.#group(what.group, what.spec);
-    if (what.kind === 'create') return this.#create(what.service);
-    if (what.kind === 'reserve') return this.#reserve(what);
-    if (what.kind === 'unreserve') {
-      const name = VIP_ADDRESSES[what.address] ?? '';
-      this.#foreign.delete(name);
-      return k8s.removeIP(name);
+  #edit(what: Edit): void {
+    switch (what.kind) {
+      case 'group':
+        return this.#group(what.group, what.spec);
+      case 'create':
+        return this.#create(what.service);
+      case 'reserve':
+        return this.#reserve(what);
+      case 'unreserve':
+        return this.#unreserve(VIP_ADDRESSES[what.address] ?? '');
+      default: {
+        const service = this.#service(what.service);
+        if (service) this.#editService(service, what);
+      }
     }
-    const service = this.#service(what.service);
-    if (!service) return;
-    const { ref } = service;
+  }
+
+  #editService({ ref, deleting, type }: StoredService, what: ServiceEdit): void {
+    const { k8s } = this.world;
+    const { name } = ref;
     if (what.kind === 'delete' || what.kind === 'deleteByForce') k8s.deleteService(ref);
     if (what.kind === 'deleteByForce' || what.kind === 'takeFinalizer') k8s.setFinalizers(ref, []);
     // What is being deleted is only taken to pieces.
-    if (service.deleting) return;
-    const addressOf = (index: number | null): string => (index === null ? '' : (VIP_ADDRESSES[index] ?? ''));
-    if (what.kind === 'type') k8s.setService({ name: ref.name, type: what.type });
-    if (what.kind === 'ask') k8s.setService({ name: ref.name, loadBalancerIP: addressOf(what.address) });
-    if (what.kind === 'annotate') k8s.setService({ name: ref.name, requestedIP: what.address === null ? null : addressOf(what.address) });
-    if (what.kind === 'pin') k8s.setService({ name: ref.name, pinnedGroup: what.group === null ? null : groupName(what.group) });
-    if (what.kind === 'list' && service.type === 'LoadBalancer')
-      k8s.setIngress(ref, what.address === -1 ? [] : [{ ip: what.address === null ? null : addressOf(what.address) }]);
+    if (deleting) return;
+    if (what.kind === 'type') k8s.setService({ name, type: what.type });
+    if (what.kind === 'ask') k8s.setService({ name, loadBalancerIP: addressOf(what.address) });
+    if (what.kind === 'annotate') k8s.setService({ name, requestedIP: what.address === null ? null : addressOf(what.address) });
+    if (what.kind === 'pin') k8s.setService({ name, pinnedGroup: what.group === null ? null : groupName(what.group) });
+    const entry = { ip: 'address' in what && what.address !== null ? addressOf(what.address) : null };
+    if (what.kind === 'list' && type === 'LoadBalancer') k8s.setIngress(ref, what.address === -1 ? [] : [entry]);
   }
 
   #service(index: number): StoredService | null {
@@ -150,6 +161,11 @@ export class VipPlay {
     const { uid } = this.world.k8s.setIP({ name, owner, group: 'g0' });
     if (owner === null) this.#foreign.set(name, uid);
     else this.#foreign.delete(name);
+  }
+
+  #unreserve(name: string): void {
+    this.#foreign.delete(name);
+    this.world.k8s.removeIP(name);
   }
 
   #watches(kind: 'hold' | 'tell'): void {

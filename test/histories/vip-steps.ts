@@ -66,7 +66,7 @@ const of = <K extends VipHappening['kind']>(...kinds: readonly K[]): fc.Arbitrar
 const fault: fc.Arbitrary<Fault> = fc.oneof(
   fc.record({
     kind: fc.constant('refuse' as const),
-    error: fc.constantFrom('Unavailable' as const, 'Unauthorized' as const, 'Conflict' as const, 'NotFound' as const, 'Invalid' as const),
+    error: fc.constantFrom('Unavailable' as const, 'Unauthorized' as const, 'Conflict' as const, 'Invalid' as const),
   }),
   fc.record({ kind: fc.constantFrom('noConnection' as const, 'loseRequest' as const, 'loseReply' as const, 'hang' as const) }),
   fc.record({ kind: fc.constant('hang' as const), effectAfterMs: fc.integer({ min: 100, max: 20_000 }) }),

@@ -20,13 +20,9 @@ export interface VipRulesOptions {
   readonly cluster: () => MemoryVipCluster;
 }
 
-/** So long after people have put their hands on something it may be done with as it was before, ms: a watch, a look and a call. */
-const HANDS_MS = 60_000;
-
 interface Listed {
   readonly address: Address;
   readonly byHand: boolean;
-  readonly at: number;
 }
 
 /** Watches the API server itself; `hands` is called around what people do. */
@@ -42,8 +38,8 @@ export class VipRules {
   readonly #wishes = new Map<string, Set<Address | null>>();
   /** Uids of Services whose finalizers somebody else took. */
   readonly #unguarded = new Set<string>();
-  /** By address, when somebody last put his hands on its IP. */
-  readonly #touched = new Map<Address, number>();
+  /** Addresses on whose IP somebody has put his hands: what was decided before may be done after. */
+  readonly #touched = new Set<Address>();
 
   constructor(options: VipRulesOptions) {
     this.#options = options;
@@ -67,7 +63,7 @@ export class VipRules {
   #ipChanged({ before, after }: Extract<VipChange, { kind: 'IP' }>): void {
     const address = (after ?? before)?.address;
     if (this.#byHand) {
-      if (address) this.#touched.set(address, this.#options.now());
+      if (address) this.#touched.add(address);
       return;
     }
     if (before && after) this.#note('an IP has one owner', `${before.name} was taken over`);
@@ -97,6 +93,7 @@ export class VipRules {
   #serviceChanged({ before, after }: Extract<VipChange, { kind: 'Service' }>): void {
     if (!after) {
       if (before) this.#listed.delete(before.ref.uid);
+      if (before && this.#byHand) this.#unguarded.add(before.ref.uid);
       return;
     }
     this.#noteWish(after);
@@ -108,7 +105,7 @@ export class VipRules {
     if (address === null) this.#listed.delete(ref.uid);
     else {
       if (!this.#byHand) this.#published(ref, address);
-      this.#listed.set(ref.uid, { address, byHand: this.#byHand, at: this.#options.now() });
+      this.#listed.set(ref.uid, { address, byHand: this.#byHand });
     }
   }
 
@@ -117,7 +114,7 @@ export class VipRules {
     const ip = cluster()
       .ips()
       .find((each) => each.address === address);
-    if (this.#isTouched(address)) return;
+    if (this.#touched.has(address)) return;
     if (!ip || !isOwnedBy(ip, ref)) this.#note('published is what is reserved', `${address} for ${ref.name}`);
     for (const other of this.#services()) {
       const listed = this.#listed.get(other.ref.uid);
@@ -138,13 +135,9 @@ export class VipRules {
     return this.#options.cluster().services();
   }
 
-  /** Somebody else has written it, or has put his hands on the IP since it was written. */
-  #isBeyond({ address, byHand, at }: Listed): boolean {
-    return byHand || (this.#touched.get(address) ?? Number.NEGATIVE_INFINITY) >= at;
-  }
-
-  #isTouched(address: Address): boolean {
-    return this.#options.now() - (this.#touched.get(address) ?? Number.NEGATIVE_INFINITY) < HANDS_MS;
+  /** Somebody else has written it, or has put his hands on the IP. */
+  #isBeyond({ address, byHand }: Listed): boolean {
+    return byHand || this.#touched.has(address);
   }
 
   #note(rule: VipRule, text: string): void {
