@@ -1,6 +1,6 @@
 import { seededRandom } from '../../adapters/memory/random.ts';
 import type { StoreCheckpoint } from '../../adapters/memory/store.ts';
-import type { StoredService } from '../../adapters/memory/vip-world.ts';
+import type { ServiceWish, StoredService } from '../../adapters/memory/vip-world.ts';
 import { VipWorld } from '../actors/vip-world.ts';
 import type { VipRules } from '../support/vip-rules.ts';
 import type { OperatorProcess, WorldOptions } from '../support/world.ts';
@@ -16,6 +16,25 @@ type Edit = Extract<VipHappening, { readonly service: unknown } | { readonly gro
 type ServiceEdit = Exclude<Edit, { readonly kind: 'group' | 'create' | 'reserve' | 'unreserve' }>;
 
 const addressOf = (index: number | null): string => (index === null ? '' : (VIP_ADDRESSES[index] ?? ''));
+
+const entriesOf = (index: number | null): StoredService['ingress'] =>
+  index === -1 ? [] : [{ ip: index === null ? null : addressOf(index) }];
+
+/** What an edit changes of what the Service asks for; null for nothing. */
+function wishOf(what: ServiceEdit): ServiceWish | null {
+  switch (what.kind) {
+    case 'type':
+      return { type: what.type };
+    case 'ask':
+      return { loadBalancerIP: addressOf(what.address) };
+    case 'annotate':
+      return { requestedIP: what.address === null ? null : addressOf(what.address) };
+    case 'pin':
+      return { pinnedGroup: what.group === null ? null : groupName(what.group) };
+    default:
+      return null;
+  }
+}
 
 /** A world in which a history of Services happens, and what is known of it from outside. */
 export class VipPlay {
@@ -108,13 +127,17 @@ export class VipPlay {
   #edit(what: Edit): void {
     switch (what.kind) {
       case 'group':
-        return this.#group(what.group, what.spec);
+        this.#group(what.group, what.spec);
+        break;
       case 'create':
-        return this.#create(what.service);
+        this.#create(what.service);
+        break;
       case 'reserve':
-        return this.#reserve(what);
+        this.#reserve(what);
+        break;
       case 'unreserve':
-        return this.#unreserve(VIP_ADDRESSES[what.address] ?? '');
+        this.#unreserve(VIP_ADDRESSES[what.address] ?? '');
+        break;
       default: {
         const service = this.#service(what.service);
         if (service) this.#editService(service, what);
@@ -124,17 +147,13 @@ export class VipPlay {
 
   #editService({ ref, deleting, type }: StoredService, what: ServiceEdit): void {
     const { k8s } = this.world;
-    const { name } = ref;
     if (what.kind === 'delete' || what.kind === 'deleteByForce') k8s.deleteService(ref);
     if (what.kind === 'deleteByForce' || what.kind === 'takeFinalizer') k8s.setFinalizers(ref, []);
     // What is being deleted is only taken to pieces.
     if (deleting) return;
-    if (what.kind === 'type') k8s.setService({ name, type: what.type });
-    if (what.kind === 'ask') k8s.setService({ name, loadBalancerIP: addressOf(what.address) });
-    if (what.kind === 'annotate') k8s.setService({ name, requestedIP: what.address === null ? null : addressOf(what.address) });
-    if (what.kind === 'pin') k8s.setService({ name, pinnedGroup: what.group === null ? null : groupName(what.group) });
-    const entry = { ip: 'address' in what && what.address !== null ? addressOf(what.address) : null };
-    if (what.kind === 'list' && type === 'LoadBalancer') k8s.setIngress(ref, what.address === -1 ? [] : [entry]);
+    const wish = wishOf(what);
+    if (wish) k8s.setService({ name: ref.name, ...wish });
+    if (what.kind === 'list' && type === 'LoadBalancer') k8s.setIngress(ref, entriesOf(what.address));
   }
 
   #service(index: number): StoredService | null {

@@ -13,6 +13,7 @@ import { IP_MUTATIONS } from './mutations-ip.ts';
 import { POOL_MUTATIONS } from './mutations-pool.ts';
 import { RECORD_SET_MUTATIONS } from './mutations-record-set.ts';
 import type { ChartMutation } from './mutations-spoil.ts';
+import { VIP_MUTATIONS } from './mutations-vip.ts';
 import { VIRTUAL_IP_MUTATIONS } from './mutations-virtual-ip.ts';
 import { ZONE_MUTATIONS } from './mutations-zone.ts';
 import { brokenByPool, POOL_RULES } from './pool-invariants.ts';
@@ -20,6 +21,8 @@ import { poolComes } from './pool-vocabulary.ts';
 import { poolInput } from './pool-world.ts';
 import { brokenByRecordSet, RECORD_SET_RULES } from './record-set-invariants.ts';
 import { RECORD_SET_INPUT, recordSetComes } from './record-set-vocabulary.ts';
+import { brokenByVip, VIP_RULES } from './vip-invariants.ts';
+import { VIP_INPUT, vipComes } from './vip-vocabulary.ts';
 import { brokenByVirtualIP, VIRTUAL_IP_RULES } from './virtual-ip-invariants.ts';
 import { INPUT, chart as virtualIPs } from './virtual-ip-vocabulary.ts';
 import { brokenByZone, ZONE_RULES } from './zone-invariants.ts';
@@ -87,6 +90,14 @@ describe.each([
     input: RECORD_SET_INPUT,
     comes: recordSetComes,
     breaks: (edges: readonly Edge[]) => edges.flatMap(brokenByRecordSet),
+  },
+  {
+    name: 'vip-service' as const,
+    rules: Object.keys(VIP_RULES),
+    mutations: VIP_MUTATIONS,
+    input: VIP_INPUT,
+    comes: vipComes,
+    breaks: (edges: readonly Edge[]) => edges.flatMap(brokenByVip),
   },
   {
     name: 'virtual-ip' as const,
