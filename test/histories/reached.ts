@@ -5,8 +5,7 @@ import type { Verb } from '../../adapters/memory/requests.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';
 import type { ActorId, ErrorKind } from '../../machines/types.ts';
 import type { World } from '../support/world.ts';
-import type { Play } from './play.ts';
-import type { Happening, History } from './steps.ts';
+import type { Happening } from './steps.ts';
 
 /** How a call ends that did not do what it was to do, and is heard of. */
 const TROUBLES: readonly string[] = ['Unavailable', 'Unauthorized', 'RateLimited', 'lost', 'hung', 'noConnection'];
@@ -20,11 +19,18 @@ const classOf = (verb: Verb): string => {
 type StateConfigs = Readonly<Record<string, { readonly states?: StateConfigs }>>;
 type Value = string | { readonly [state: string]: Value };
 
+interface Played {
+  readonly world: World;
+}
+interface Happened {
+  readonly steps: readonly { readonly what: { readonly kind: string } }[];
+}
+
 /** What histories have come to, in words: `pool is in Priming`, `assignRoutedIP: ok`, `fails: NotFound`, `says: SafeHold`, `happens: cordon`, and more. */
 export class Reached {
   readonly words = new Set<string>();
 
-  note(play: Play, { steps }: History): void {
+  note(play: Played, { steps }: Happened): void {
     const { world } = play;
     const kinds = new Set(steps.map(({ what }) => what.kind));
     for (const kind of kinds) this.words.add(`happens: ${kind}`);
@@ -54,7 +60,7 @@ export class Reached {
   }
 
   /** A record set that finds all as it is to be when it is asked for the first time. */
-  #noteAdoptions({ world }: Play): void {
+  #noteAdoptions({ world }: Played): void {
     const writes = world.provider.writes().filter(({ verb }) => verb.endsWith('DNSRecord'));
     const begun = new Map<ActorId, number>();
     for (const { at, actor, before, after } of this.#recordSetTurns(world)) {
@@ -182,7 +188,7 @@ const HAPPENINGS: Readonly<Record<Happening['kind'], true>> = {
 };
 
 const READS = ['findRoutedIP', 'listRoutedIPs', 'findNode', 'listDNSRecords'] as const;
-const ends = (verb: Verb, ...results: readonly string[]): readonly string[] => results.map((result) => `${verb}: ${result}`);
+export const ends = (verb: Verb, ...results: readonly string[]): readonly string[] => results.map((result) => `${verb}: ${result}`);
 
 /** What histories must come to, together. */
 export const TO_REACH: Readonly<Record<string, readonly string[]>> = {

@@ -1,11 +1,12 @@
+import { cellOf } from '../../actors/charts.ts';
 import type { ActorRecord, SavedTurn, Transition } from '../../actors/ports.ts';
-import type { FirewallPolicy } from '../../machines/events.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
 import { portsOn } from '../../machines/firewall-policy.ts';
 import { type AddressContext, confirmedHere } from '../../machines/ip.ts';
 import { portText } from '../../machines/port.ts';
 import { ownedRules } from '../../machines/rebuild-routed-ip.ts';
-import type { ActorId, Address, NodeRef, ProviderID } from '../../machines/types.ts';
+import type { ActorId, NodeRef, ProviderID } from '../../machines/types.ts';
+import { FirewallAssigns } from './firewall-assigns.ts';
 import type { OperatorProcess, World } from './world.ts';
 
 /** What must hold at every moment of firewalls in which RoutedIPs have something opened. */
@@ -27,6 +28,9 @@ interface Served {
   readonly node: NodeRef;
   readonly ports: readonly string[];
 }
+
+/** What all actors remember. */
+export type Records = ReadonlyMap<ActorId, ActorRecord>;
 
 /** A port or a node of a firewall, as text. */
 type Item = string;
@@ -54,8 +58,11 @@ export class FirewallRules {
   readonly #inForce = new Map<string, ReadonlySet<Item>>();
   /** By address: what is open where it serves. Outlives the records: what is promised to users does, too. */
   readonly #served = new Map<ActorId, Served>();
-  /** By address that is being assigned: where, and what the policy was when that began. */
-  readonly #assigning = new Map<ActorId, { readonly node: NodeRef; readonly policy: FirewallPolicy }>();
+  /** By RoutedIP and firewall: everything that was ever claimed for it. For what was claimed by others only it does not answer. */
+  readonly #claimed = new Map<string, Set<Item>>();
+  /** Addresses for which the order was changed, until they have come to rest: what is under way then goes on in the order in which it was begun. */
+  readonly #reordered = new Set<ActorId>();
+  readonly #assigns: FirewallAssigns;
   #alive: readonly OperatorProcess[] = [];
   /** When it was last seen that a process had ended, virtual ms. */
   #endedAt = Number.NEGATIVE_INFINITY;
@@ -78,6 +85,7 @@ export class FirewallRules {
       forget.call(invariants);
       this.#forget();
     };
+    this.#assigns = new FirewallAssigns(world, (firewall) => this.#inForce.get(firewall) ?? this.#presentIn(firewall));
     this.#watchCloud();
   }
 
@@ -91,14 +99,20 @@ export class FirewallRules {
     this.#isByHand = true;
     run();
     this.#isByHand = false;
+    this.#noteLost();
   }
 
   /** A RoutedIP is gone, and all that was done for it should be undone. */
   gone(cell: ActorId): void {
     for (const actor of [...this.#served.keys()]) if (actor.startsWith(`${cell}/`)) this.#served.delete(actor);
     for (const [firewall, added] of this.#added) {
+      // What others are about to leave is removed with what they leave: one job at a time changes a firewall, and theirs may be the next.
+      if (this.#isAwaited(firewall, cell)) continue;
       const needed = this.#neededByOthers(firewall, cell);
-      const left = [...added].filter((item) => this.#has(firewall, item) && !needed.has(item) && !this.#isLastRule(firewall, item));
+      const own = this.#claimed.get(`${cell} ${firewall}`) ?? new Set();
+      const left = [...added].filter(
+        (item) => own.has(item) && this.#has(firewall, item) && !needed.has(item) && !this.#isLastRule(firewall, item),
+      );
       if (left.length > 0) this.#note('leaves nothing open behind', `${cell} is gone, and ${left.join(', ')} is left in ${firewall}`);
     }
   }
@@ -109,9 +123,9 @@ export class FirewallRules {
   }
 
   /** What is not as it must be when nothing is under way. */
-  wrongs(): readonly string[] {
+  wrongs(records: Records = this.#world.invariants.records): readonly string[] {
     const wanted = new Map<string, Set<Item>>([...this.#added.keys()].map((firewall) => [firewall, new Set()]));
-    for (const [actor, record] of this.#world.invariants.records) {
+    for (const [actor, record] of records) {
       const opens = isRouted(actor, record) ? openFor(contextOf(record)) : null;
       if (!opens) continue;
       const items = wanted.get(opens.firewall) ?? new Set();
@@ -131,20 +145,44 @@ export class FirewallRules {
 
   #look({ transitions }: SavedTurn): void {
     this.#noteForce();
-    for (const transition of transitions) if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
+    for (const transition of transitions) {
+      if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
+      if (transition.chart === 'firewall' && transition.after) this.#noteClaims(transition.actor, transition.after);
+    }
+  }
+
+  #noteClaims(firewall: ActorId, { snapshot }: ActorRecord): void {
+    for (const [claimant, { nodes, ports }] of Object.entries((snapshot.context as unknown as FirewallContext).claims)) {
+      const key = `${cellOf(claimant)} ${nameOf(firewall)}`;
+      const claimed = this.#claimed.get(key) ?? new Set();
+      this.#claimed.set(key, claimed);
+      for (const item of [...ports, ...nodes.map(({ providerID }) => providerID)]) claimed.add(item);
+    }
   }
 
   #lookAt({ actor, before, after }: Transition): void {
     if (!after || contextOf(after).retiring !== null) {
       this.#served.delete(actor);
-      this.#assigning.delete(actor);
+      this.#assigns.over(actor);
       return;
     }
     const context = contextOf(after);
     const state = stateOf(after);
-    if (state !== '"Assigning"') this.#assigning.delete(actor);
-    else if (context.elected && (!before || stateOf(before) !== '"Assigning"'))
-      this.#assigning.set(actor, { node: context.elected, policy: context.policy });
+    if (before && contextOf(before).policy.postAllow !== context.policy.postAllow) this.#reordered.add(actor);
+    else if (state.includes('Stable')) this.#reordered.delete(actor);
+    if (state !== '"Assigning"') this.#assigns.over(actor);
+    else if (context.elected && (!before || stateOf(before) !== '"Assigning"')) this.#assigns.begin(actor, context.elected, context.policy);
+    this.#noteServed(actor, context, state);
+  }
+
+  #noteServed(actor: ActorId, context: AddressContext, state: string): void {
+    const { policy, assigned } = context;
+    const former = this.#served.get(actor);
+    // It is confirmed elsewhere: what was open where it was is needed no more.
+    const hasMoved = former && assigned && assigned.providerID !== former.node.providerID;
+    // Its class wants nothing open any more where it was, whatever becomes of the address.
+    const wantsNothing = former && (policy.firewall === null || portsOn(policy, former.node.name).length === 0);
+    if (hasMoved || wantsNothing) this.#served.delete(actor);
     // Only then is everything open where it is confirmed.
     if (state !== '"Pruning"' && !state.includes('Stable')) return;
     const opens = openFor(context);
@@ -184,10 +222,33 @@ export class FirewallRules {
     };
     cloud.closePorts = (name, ports) => this.#removes(name, ports.map(portText), () => closePorts.call(cloud, name, ports));
     cloud.uncoverNodes = (name, nodes) => this.#removes(name, nodes, () => uncoverNodes.call(cloud, name, nodes));
+    const { removeFirewall, removeNode } = cloud;
+    cloud.removeFirewall = (name) => {
+      removeFirewall.call(cloud, name);
+      this.#noteLost();
+    };
+    cloud.removeNode = (node) => {
+      removeNode.call(cloud, node);
+      this.#noteLost();
+    };
     cloud.assign = (address, node) => {
-      this.#checkOpen(address, node);
+      this.#noteForce();
+      for (const text of this.#assigns.unopened(address, node)) this.#note('opens before it assigns', text);
       return assign.call(cloud, address, node);
     };
+  }
+
+  /** What somebody took out, and what went with its firewall or its machine, is not gone by the operator's doing. An assign that is on its way by then was sent
+   *  while all was open. */
+  #noteLost(): void {
+    for (const [firewall, added] of this.#added) {
+      const lost = [...added].filter((item) => !this.#has(firewall, item));
+      for (const item of lost) {
+        added.delete(item);
+        this.#assigns.lost(firewall, item);
+      }
+    }
+    this.#assigns.forget((firewall, item) => !this.#has(firewall, item));
   }
 
   #adds<T>(firewall: string, items: readonly Item[], arrive: () => T): T {
@@ -212,29 +273,24 @@ export class FirewallRules {
     for (const [actor, served] of this.#served) {
       if (served.firewall !== firewall) continue;
       const lost = [...served.ports, served.node.providerID].filter((item) => present.includes(item));
-      if (lost.length > 0)
-        this.#note('keeps open what serves', `${lost.join(', ')} of ${firewall} is closed, and ${actor} serves on ${served.node.name}`);
+      if (lost.length > 0) void this.#confirmClosed(actor, served, lost);
     }
     const answer = arrive();
     for (const item of present) added.delete(item);
     return answer;
   }
 
-  #checkOpen(address: Address, node: ProviderID): void {
-    this.#noteForce();
-    for (const [actor, { node: granted, policy }] of this.#assigning) {
-      if (!actor.endsWith(`/ip/${address}`) || granted.providerID !== node || policy.firewall === null || policy.postAllow) continue;
-      const firewall = nameOf(policy.firewall);
-      const ports = portsOn(policy, granted.name);
-      if (ports.length === 0) continue;
-      const inForce = this.#inForce.get(firewall) ?? this.#presentIn(firewall);
-      const missing = [...ports, node].filter((item) => !inForce.has(item));
-      if (missing.length > 0)
-        this.#note(
-          'opens before it assigns',
-          `${address} is assigned to ${granted.name}, and ${missing.join(', ')} is not open in ${firewall}`,
-        );
-    }
+  /** What was seen may be behind what is stored, when the reply to a write was lost: what is stored counts. */
+  async #confirmClosed(actor: ActorId, { firewall, node, ports }: Served, lost: readonly Item[]): Promise<void> {
+    const stored = await this.#world.store.load(cellOf(actor)).catch(() => null);
+    const record = stored?.records[actor];
+    const context = record && contextOf(record);
+    const opens = context && openFor(context);
+    const hasLeft =
+      stored && (!context || context.retiring !== null || (context.assigned && context.assigned.providerID !== node.providerID));
+    const hasChanged = opens && (opens.firewall !== firewall || opens.ports.join() !== ports.join());
+    if (hasLeft || hasChanged) return;
+    this.#note('keeps open what serves', `${lost.join(', ')} of ${firewall} is closed, and ${actor} serves on ${node.name}`);
   }
 
   /** Those that may want the node in the firewall all want it only once their address is there. */
@@ -246,7 +302,9 @@ export class FirewallRules {
       const nodes = [elected, assigned, ...previous].map((each) => each?.providerID);
       return policy.firewall !== null && nameOf(policy.firewall) === firewall && nodes.includes(node);
     });
-    const early = users.filter(([, record]) => {
+    const early = users.filter(([actor, record]) => {
+      // What was under way before goes on.
+      if (this.#reordered.has(actor)) return false;
       const { policy, address } = contextOf(record);
       return policy.postAllow && !this.#world.provider.cloud.history(address).some(({ providerID }) => providerID === node);
     });
@@ -259,8 +317,9 @@ export class FirewallRules {
 
   /** A call of a process that has ended may be on its way beside one of the next. */
   #checkAlone(firewall: string): void {
-    const { clock, provider, processes } = this.#world;
+    const { clock, provider, processes, startedAt } = this.#world;
     if (this.#alive.some(({ dead }) => dead)) this.#endedAt = clock.monotonic();
+    this.#endedAt = Math.max(this.#endedAt, startedAt);
     this.#alive = processes;
     const under = provider.calls.filter(
       ({ verb, args, result, at }) => CHANGES.has(verb) && args[0] === firewall && result === 'sent' && at > this.#endedAt,
@@ -294,6 +353,15 @@ export class FirewallRules {
       const { policy } = contextOf(record);
       return policy.exclusive === true && policy.firewall !== null && nameOf(policy.firewall) === firewall;
     });
+  }
+
+  #isAwaited(firewall: string, cell: ActorId): boolean {
+    return [...this.#world.invariants.records].some(
+      ([actor, { chart, snapshot }]) =>
+        chart === 'firewall' &&
+        nameOf(actor) === firewall &&
+        Object.keys((snapshot.context as unknown as FirewallContext).waiting).some((claimant) => cellOf(claimant) !== cell),
+    );
   }
 
   #neededByOthers(firewall: string, cell: ActorId): ReadonlySet<Item> {

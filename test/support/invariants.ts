@@ -31,6 +31,8 @@ export interface InvariantsOptions {
   readonly provider: MemoryProvider;
   readonly monotonic: () => number;
   readonly callDeadlineMs: number;
+  /** Addresses that one node can hold. */
+  readonly perNode: number;
   /** How long it is from one virtual time to another for who goes by the wall clock, which jumps, ms. */
   readonly elapsed: (from: number, to: number) => number;
   /** What is stored of a cell. */
@@ -261,9 +263,9 @@ export class Invariants implements Observer {
       if (record.chart !== 'ip') continue;
       const context = record.snapshot.context as unknown as AddressContext;
       for (const node of claimedNodes(context)) {
-        const held = owners.get(node) ?? { actors: [], limit: 1 };
+        const held = owners.get(node) ?? { actors: [], limit: 0 };
         held.actors.push(actor);
-        held.limit = Math.max(held.limit, context.perNode ?? 1);
+        held.limit = Math.max(held.limit, context.perNode ?? this.#options.perNode);
         owners.set(node, held);
       }
     }

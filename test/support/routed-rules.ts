@@ -4,7 +4,7 @@ import type { AddressContext } from '../../machines/ip.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
-import { FirewallRules } from './firewall-rules.ts';
+import { FirewallRules, type Records } from './firewall-rules.ts';
 import type { World } from './world.ts';
 
 /** What must hold at every moment of RoutedIPs, their addresses and the marks of their holders. */
@@ -27,6 +27,11 @@ const FINALIZER = 'routedip.io/finalizer';
 const cellOf = ({ namespace, name }: ObjectRef): ActorId => `rip/${namespace}/${name}`;
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 
+/** The nodes that it holds, or is to get. */
+const nodesOf = ({ elected, assigned }: AddressContext): readonly string[] => [
+  ...new Set([elected, assigned].flatMap((node) => node?.name ?? [])),
+];
+
 /** Looks at every turn, at every call that makes, moves or deletes an address, and at every object that goes. */
 export class RoutedRules {
   readonly firewalls: FirewallRules;
@@ -36,10 +41,16 @@ export class RoutedRules {
   readonly #classes = new Map<string, PoolObject>();
   /** How many addresses were made for an object, by uid. */
   readonly #made = new Map<string, number>();
+  /** By address that was made: the uids of those that may have asked for it. */
+  readonly #madeFor = new Map<Address, readonly string[]>();
   /** By address that was made: the RoutedIP for which it was. */
   readonly #ours = new Map<Address, ActorId>();
   /** By address: nodes that are to bear the mark because of it. */
   readonly #holds = new Map<ActorId, readonly string[]>();
+  /** By uid of an object that is deleted: whether its address was to go, as its class said then. */
+  readonly #asked = new Map<string, boolean>();
+  /** Nodes whose mark went by somebody else's doing, until they bear one again: whoever takes it off between the mark and the assign is not the operator. */
+  readonly #unmarked = new Set<string>();
   #marked: Readonly<Record<string, string>> = {};
   #writesFail = false;
 
@@ -67,8 +78,8 @@ export class RoutedRules {
   }
 
   /** What is not as it must be when nothing is under way and no RoutedIP waits for anything. */
-  wrongs(): readonly string[] {
-    const serving = [...this.#world.invariants.records].filter(([actor, { chart }]) => chart === 'ip' && actor.startsWith('rip/'));
+  wrongs(records: Records = this.#world.invariants.records): readonly string[] {
+    const serving = [...records].filter(([actor, { chart }]) => chart === 'ip' && actor.startsWith('rip/'));
     const marked = serving.flatMap(([, record]) => (contextOf(record).policy.taint ? (contextOf(record).assigned?.name ?? []) : []));
     const [wanted, is] = [[...new Set(marked)].sort(), Object.keys(this.#world.cluster.holders()).sort()];
     const unguarded = [...this.#objects.values()].filter(({ ref }) => !this.#isGuarded(ref));
@@ -77,7 +88,7 @@ export class RoutedRules {
         ? []
         : [`nodes ${is.join(', ') || 'none'} bear the mark of a holder, not ${wanted.join(', ') || 'none'}`]),
       ...unguarded.map(({ ref }) => `${cellOf(ref)} is not guarded`),
-      ...this.firewalls.wrongs(),
+      ...this.firewalls.wrongs(records),
     ];
   }
 
@@ -90,27 +101,35 @@ export class RoutedRules {
     }
   }
 
-  #noteHolder({ actor, after }: Transition): void {
+  #noteHolder({ actor, before, after }: Transition): void {
     const context = after && contextOf(after);
     if (!context || context.retiring !== null || !context.policy.taint) {
       this.#holds.delete(actor);
       return;
     }
-    const { elected, assigned, holder, previous } = context;
-    const nodes = [...new Set([elected, assigned].flatMap((node) => node?.name ?? []))];
+    const { holder, previous } = context;
+    const nodes = nodesOf(context);
     // One that was rebuilt and has not found its node again yet is held to what was known before.
-    const isRebuilding = nodes.length === 0 && holder !== null && previous.length === 0;
+    const then = before && contextOf(before);
+    const isRebuilding = nodes.length === 0 && holder !== null && previous.length === 0 && !then?.elected && !then?.assigned;
     if (!isRebuilding) this.#holds.set(actor, nodes);
   }
 
   #lookAtMarks(): void {
     const now = this.#world.cluster.holders();
     for (const node of Object.keys(this.#marked).filter((each) => !Object.hasOwn(now, each))) {
-      const holders = [...this.#holds].filter(([, nodes]) => nodes.includes(node)).map(([actor]) => actor);
-      if (holders.length > 0)
-        this.#note('keeps its mark while it holds', `${node} bears no mark any more, and holds ${holders.join(' and ')}`);
+      for (const [actor, nodes] of this.#holds) if (nodes.includes(node)) void this.#confirmUnmarked(actor, node);
     }
     this.#marked = now;
+    for (const node of Object.keys(now)) this.#unmarked.delete(node);
+  }
+
+  /** What was seen may be behind what is stored, when the one who wrote it has ended: what is stored counts. */
+  async #confirmUnmarked(actor: ActorId, node: string): Promise<void> {
+    const stored = await this.#world.store.load(actor.split('/', 3).join('/')).catch(() => null);
+    const record = stored?.records[actor];
+    if (stored && (!record || contextOf(record).retiring !== null || !nodesOf(contextOf(record)).includes(node))) return;
+    this.#note('keeps its mark while it holds', `${node} bears no mark any more, and holds ${actor}`);
   }
 
   // ---------------------------------------------------------------- the cluster
@@ -119,7 +138,10 @@ export class RoutedRules {
     const { cluster } = this.#world;
     void cluster.process().start({
       poolObserved: (object) => {
-        if (object.ref.kind === 'RoutedIP') this.#objects.set(cellOf(object.ref), object);
+        if (object.ref.kind !== 'RoutedIP') return;
+        this.#objects.set(cellOf(object.ref), object);
+        const { uid } = object.ref;
+        if (object.deleting && !this.#asked.has(uid)) this.#asked.set(uid, this.#mayDelete(object) && this.#isInForce(object));
       },
       poolGone: (ref) => {
         if (ref.kind === 'RoutedIP') this.#gone(ref);
@@ -134,6 +156,7 @@ export class RoutedRules {
       (node: string): void => {
         this.#lookAtMarks();
         act(node);
+        this.#unmarked.add(node);
         this.#marked = cluster.holders();
       };
     cluster.untaint = byHand(untaint);
@@ -152,15 +175,17 @@ export class RoutedRules {
     const cell = cellOf(ref);
     const object = this.#objects.get(cell);
     if (!object || object.ref.uid !== ref.uid) return;
+    const { routedIP } = fieldsOf(object.status);
     this.#objects.delete(cell);
     for (const actor of [...this.#holds.keys()]) if (actor.startsWith(`${cell}/`)) this.#holds.delete(actor);
     if (object.marks?.annotations['routedip.io/force-release'] === 'true') {
+      // A call that was sent before somebody let it go at once is still on its way.
+      if (this.#mayDelete(object)) this.#world.invariants.given.add(routedIP as Address);
       this.firewalls.forced(cell);
       return;
     }
     this.firewalls.gone(cell);
-    const { routedIP } = fieldsOf(object.status);
-    if (this.#isThere(routedIP) && this.#mayDelete(object))
+    if (this.#isThere(routedIP) && this.#mayDelete(object) && this.#asked.get(ref.uid) === true)
       this.#note('goes only when all is undone', `${cell} is gone, and ${routedIP}, which was made for it, is still there`);
   }
 
@@ -168,7 +193,7 @@ export class RoutedRules {
 
   #watchCloud(): void {
     const { cloud } = this.#world.provider;
-    const { create, assign, delete: remove } = cloud;
+    const { create, assign, delete: remove, removeByHand } = cloud;
     cloud.create = (region) => {
       const address = create.call(cloud, region);
       this.#noteMade(address);
@@ -177,6 +202,10 @@ export class RoutedRules {
     cloud.assign = (address, node) => {
       this.#checkUse(address, node);
       return assign.call(cloud, address, node);
+    };
+    cloud.removeByHand = (address) => {
+      this.#forgetUnbound(address);
+      removeByHand.call(cloud, address);
     };
     cloud.delete = (address) => {
       this.#checkDeletion(address);
@@ -192,9 +221,17 @@ export class RoutedRules {
       this.#ours.set(address, cellOf(ref));
       const made = (this.#made.get(ref.uid) ?? 0) + 1;
       this.#made.set(ref.uid, made);
+      this.#madeFor.set(address, [...(this.#madeFor.get(address) ?? []), ref.uid]);
       if (made > 1) this.#note('one address for each', `${address} is address number ${made} that was made for ${cellOf(ref)}`);
       if (!this.#isGuarded(ref)) this.#note('guarded before anything is done for it', `${address} was made for ${cellOf(ref)}`);
     }
+  }
+
+  /** Somebody deletes an address that was made before anybody could know of it: another one may be made. */
+  #forgetUnbound(address: Address): void {
+    this.#refresh();
+    const isBound = [...this.#objects.values()].some(({ status }) => fieldsOf(status).routedIP === address);
+    if (!isBound) for (const uid of this.#madeFor.get(address) ?? []) this.#made.set(uid, (this.#made.get(uid) ?? 1) - 1);
   }
 
   #checkUse(address: Address, node: ProviderID): void {
@@ -211,7 +248,7 @@ export class RoutedRules {
       this.#note('bound before it is used', `${address} is assigned before it stands in the status of ${cellOf(object.ref)}`);
     const { policy, elected, retiring } = contextOf(record);
     if (!policy.taint || retiring !== null || elected?.providerID !== node || this.#writesFail) return;
-    if (!Object.hasOwn(this.#world.cluster.holders(), elected.name))
+    if (!Object.hasOwn(this.#world.cluster.holders(), elected.name) && !this.#unmarked.has(elected.name))
       this.#note('marked before it is assigned', `${address} is assigned to ${elected.name}, which bears no mark`);
   }
 
@@ -221,12 +258,18 @@ export class RoutedRules {
     this.#refresh();
     const bound = [...this.#objects.values()].find(({ status }) => fieldsOf(status).routedIP === address);
     const owner = bound ?? this.#objects.get(this.#ours.get(address) ?? '');
+    if (!owner && this.#world.invariants.given.has(address)) return;
     if (owner?.deleting && this.#mayDelete(owner, !bound)) this.#world.invariants.given.add(address);
     else
       this.#note(
         'gives back only what it may',
         `${address} is deleted, and ${owner ? `${cellOf(owner.ref)} does not ask for that` : 'is nobody’s'}`,
       );
+  }
+
+  /** What a class says that is not valid does not count. */
+  #isInForce({ spec }: PoolObject): boolean {
+    return fieldsOf(this.#classes.get(String(fieldsOf(spec).className ?? ''))?.spec).perNodeIPLimit !== 0;
   }
 
   /** The address was made for it, as its status says, or as was seen of one that was deleted before that. */

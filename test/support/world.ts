@@ -103,6 +103,7 @@ export class World {
   readonly invariants: Invariants;
   readonly #spoil: (charts: Charts) => Charts;
   readonly #running = new Set<OperatorProcess>();
+  #startedAt = 0;
   /** Jumps of the wall clock, oldest first; virtual ms, ms. */
   readonly #jumps: { readonly at: number; readonly ms: number }[] = [];
   #processes = 0;
@@ -118,6 +119,7 @@ export class World {
       provider: this.provider,
       monotonic: this.clock.monotonic,
       callDeadlineMs,
+      perNode: this.facts.addressesPerNode,
       elapsed: (from, to) => this.elapsed(from, to),
       load: this.store.load,
       killAll: () => {
@@ -206,8 +208,14 @@ export class World {
       },
     };
     this.#running.add(running);
+    this.#startedAt = this.clock.monotonic();
     await Promise.race([supervisor.start(), death.promise]);
     return running;
+  }
+
+  /** When the newest process was started, monotonic ms. */
+  get startedAt(): number {
+    return this.#startedAt;
   }
 
   /** The processes that were started and have not ended. */

@@ -1,0 +1,3 @@
+import { describeHistories } from './routed-many.ts';
+
+describeHistories(1, true);

@@ -1,0 +1,76 @@
+import type { FirewallPolicy } from '../../machines/events.ts';
+import { firewallOf } from '../../machines/firewall-id.ts';
+import { portsOn } from '../../machines/firewall-policy.ts';
+import type { ActorId, Address, NodeRef, ProviderID } from '../../machines/types.ts';
+import type { World } from './world.ts';
+
+/** An assignment that is under way. */
+interface Assign {
+  readonly node: NodeRef;
+  /** As it was when the assignment began. */
+  readonly policy: FirewallPolicy;
+  /** Virtual ms. */
+  readonly since: number;
+}
+
+const nameOf = (firewall: ActorId): string => firewallOf(firewall).name;
+
+/** Whether all is open on a node when an address is sent there. */
+export class FirewallAssigns {
+  readonly #world: World;
+  readonly #inForce: (firewall: string) => ReadonlySet<string>;
+  /** By address. */
+  readonly #assigning = new Map<ActorId, Assign>();
+  /** By firewall and item: when somebody else took it out, virtual ms. */
+  readonly #lostAt = new Map<string, number>();
+
+  /** `inForce`: what is in a firewall, and was in it when no change was pending. */
+  constructor(world: World, inForce: (firewall: string) => ReadonlySet<string>) {
+    this.#world = world;
+    this.#inForce = inForce;
+  }
+
+  begin(actor: ActorId, node: NodeRef, policy: FirewallPolicy): void {
+    this.#assigning.set(actor, { node, policy, since: this.#world.clock.monotonic() });
+  }
+
+  over(actor: ActorId): void {
+    this.#assigning.delete(actor);
+  }
+
+  /** Somebody took it out. */
+  lost(firewall: string, item: string): void {
+    this.#lostAt.set(`${firewall} ${item}`, this.#world.clock.monotonic());
+  }
+
+  /** An assign that is on its way when somebody takes out what it needs was sent while all was open. */
+  forget(isGone: (firewall: string, item: string) => boolean): void {
+    for (const [actor, { node, policy }] of this.#assigning) {
+      const firewall = policy.firewall && nameOf(policy.firewall);
+      if (firewall && [...portsOn(policy, node.name), node.providerID].some((item) => isGone(firewall, item))) this.over(actor);
+    }
+  }
+
+  /** An assign reaches the provider: what is missing for it, as text. */
+  unopened(address: Address, node: ProviderID): readonly string[] {
+    return [...this.#assigning].flatMap(([actor, { node: granted, policy, since }]) => {
+      if (!actor.endsWith(`/ip/${address}`) || granted.providerID !== node || policy.firewall === null || policy.postAllow) return [];
+      const firewall = nameOf(policy.firewall);
+      const ports = portsOn(policy, granted.name);
+      if (ports.length === 0) return [];
+      const inForce = this.#inForce(firewall);
+      const missing = [...ports, node].filter((item) => !inForce.has(item) && !this.#isUnseen(firewall, item, since));
+      return missing.length > 0 ? [`${address} is assigned to ${granted.name}, and ${missing.join(', ')} is not open in ${firewall}`] : [];
+    });
+  }
+
+  /** Somebody took it out, and nobody looked between that and the beginning of the assignment. */
+  #isUnseen(firewall: string, item: string, since: number): boolean {
+    const lostAt = this.#lostAt.get(`${firewall} ${item}`);
+    if (lostAt === undefined) return false;
+    return !this.#world.provider.calls.some(
+      ({ verb, args, at, result }) =>
+        verb === 'findRoutedIPFirewall' && args[0] === firewall && at > lostAt && at < since && result === 'ok',
+    );
+  }
+}
