@@ -295,10 +295,7 @@ export const memoryCluster = ({ queryOf, goes = (tell) => tell() }: MemoryCluste
           if (failing) throw new Unreachable('memory cluster: writes fail');
           if (!announced.some((each) => isDeepStrictEqual(each, { about, event }))) announced.push({ about, event });
         }),
-      forget: () => {
-        marks.forget();
-        waiting.clear();
-      },
+      forget: () => [marks.forget(), waiting.clear()],
       flush: async () => writeWaiting(),
       end,
     };

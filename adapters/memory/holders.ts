@@ -44,12 +44,13 @@ export const wishes = (
   let last: (() => void) | null = null;
   return {
     want: (wanted, complete) => {
-      const mark = (): void => {
+      // What was marked since by itself is nobody's fault: only what is missing is put on again.
+      const mark = (): void => holders.markAll(wanted, false);
+      return () => {
         holders.markedBy = mark;
+        last = mark;
         holders.markAll(wanted, complete);
       };
-      last = mark;
-      return mark;
     },
     again: (run) => {
       if (last && holders.markedBy === last) run(last);
