@@ -30,12 +30,14 @@ export class VipRules {
   readonly violations: { readonly rule: VipRule; readonly at: number; readonly text: string }[] = [];
   /** Requests to reserve may come after their deadline: what was so when they were made says nothing about then. */
   comesLate = false;
+  /** So long after a Service asks for something else it may get what it asked for before, ms. */
+  wishLastsMs = 120_000;
   readonly #options: VipRulesOptions;
   #byHand = false;
   /** By uid of the Service: what it lists, and who wrote that. */
   readonly #listed = new Map<string, Listed>();
-  /** By uid of the Service: what it ever asked for; null for any. */
-  readonly #wishes = new Map<string, Set<Address | null>>();
+  /** By uid of the Service: what it asked for, null for any, and until when. */
+  readonly #wishes = new Map<string, Map<Address | null, number>>();
   /** Uids of Services whose finalizers somebody else took. */
   readonly #unguarded = new Set<string>();
   /** Addresses on whose IP somebody has put his hands: what was decided before may be done after. */
@@ -76,9 +78,10 @@ export class VipRules {
     if (this.comesLate) return;
     if (!service?.finalizers.includes(VIP_FINALIZER) && !this.#unguarded.has(ip.owner?.uid ?? ''))
       this.#note('reserved is for a guarded Service', `${ip.address} for ${ip.owner?.name}`);
-    const wishes = this.#wishes.get(ip.owner?.uid ?? '');
-    if (!wishes?.has(null) && !wishes?.has(ip.address))
-      this.#note('reserved is what was asked for', `${ip.address} for ${ip.owner?.name}, which asked for ${[...(wishes ?? [])]}`);
+    const since = this.#options.now() - this.wishLastsMs;
+    const wishes = [...(this.#wishes.get(ip.owner?.uid ?? '') ?? [])].flatMap(([wish, until]) => (until >= since ? [wish] : []));
+    if (!wishes.includes(null) && !wishes.includes(ip.address))
+      this.#note('reserved is what was asked for', `${ip.address} for ${ip.owner?.name}, which asked for ${wishes}`);
   }
 
   #freed(ip: ReservedIP): void {
@@ -125,10 +128,12 @@ export class VipRules {
 
   #noteWish({ ref, requestedIP, loadBalancerIP }: StoredService): void {
     const asked = [requestedIP ?? '', loadBalancerIP].filter((text) => text !== '').map(parseAddress);
-    const wishes = this.#wishes.get(ref.uid) ?? new Set<Address | null>();
+    const present: readonly (Address | null)[] = asked.length === 0 ? [null] : asked.filter((address) => address !== null);
+    const wishes = this.#wishes.get(ref.uid) ?? new Map<Address | null, number>();
     this.#wishes.set(ref.uid, wishes);
-    if (asked.length === 0) wishes.add(null);
-    else for (const address of asked) if (address !== null) wishes.add(address);
+    const now = this.#options.now();
+    for (const [wish, until] of wishes) if (!present.includes(wish)) wishes.set(wish, Math.min(until, now));
+    for (const wish of present) wishes.set(wish, Number.POSITIVE_INFINITY);
   }
 
   #services(): readonly StoredService[] {
