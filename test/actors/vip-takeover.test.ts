@@ -128,7 +128,7 @@ describe('a new leader', () => {
   });
 
   test('keeps what was chosen and not yet reserved', async () => {
-    const w = world();
+    const w = world({ vips: { callMs: 10, watchMs: 50 } });
     const low = w.k8s.setService({ name: 'low' });
     const first = await w.start();
     await w.untilListed({ low: '1.1.1.1' });
@@ -143,6 +143,9 @@ describe('a new leader', () => {
     await w.start();
     await w.clock.runUntil(() => w.listed('a').length === 1 && w.listed('b').length === 1, MINUTE);
     expect([w.listed('a'), w.listed('b')]).toEqual([['1.1.1.2'], ['1.1.1.3']]);
+    await w.clock.advance(SECOND);
+    const reserved = w.k8s.writes.flatMap(({ verb, result, about }) => (verb === 'reserve' && result === 'done' ? about : []));
+    expect(reserved.slice(1).sort()).toEqual(['1.1.1.2 for default/a', '1.1.1.3 for default/b']);
   });
 });
 
