@@ -136,6 +136,8 @@ describe('a new leader', () => {
     for (const name of ['a', 'b']) w.k8s.setService({ name });
     await w.clock.advance(2 * SECOND);
     first.kill();
+    // Whoever takes over decides before the jobs of before have run.
+    w.queues.wipe();
     w.k8s.setFinalizers(low, []);
     w.k8s.deleteService(low);
     w.k8s.removeIP('1.1.1.1');
