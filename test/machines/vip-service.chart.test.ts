@@ -53,11 +53,11 @@ describe('in every state', () => {
 
   /** What the job does when it does what it is asked for. */
   const outcomeOf = ({ job, input }: Step['starts'][number]): MachineEvent | null => {
-    const { service, address } = input as unknown as ReserveVipInput | PublishVipInput;
+    const { service, address, seen } = input as unknown as ReserveVipInput & PublishVipInput;
     const freed = { freed: ((input as unknown as FreeVipsInput).ips ?? []).map(({ uid }) => uid) };
     const outcomes: Readonly<Record<string, () => MachineEvent>> = {
       reserveVip: () => words.done('reserve', words.ip(address as never, `ip-${address}-anew`, service)),
-      publishVip: () => words.done('publish', { uid: service.uid, address, changed: true }),
+      publishVip: () => words.done('publish', { uid: service.uid, address, seen, changed: true }),
       freeVips: () => words.done((input as unknown as FreeVipsInput).clears ? 'yield' : 'free', freed),
       releaseVip: () => words.done('release', { kept: false, ...freed }),
       lookVip: () => words.missed,

@@ -83,7 +83,9 @@ export const heir = observed(service({ ref: HEIR }), [IP_A], A);
 export const done = (job: string, output: unknown): MachineEvent => event(`xstate.done.actor.${job}`, { output });
 export const reservedA = done('reserve', IP_A);
 export const reservedB = done('reserve', IP_B);
-export const published = (address: Address | null): MachineEvent => done('publish', { uid: REF.uid, address, changed: true });
+/** `seen`: what was listed when it was asked for. */
+export const published = (address: Address | null, seen: string = address === A ? '' : A): MachineEvent =>
+  done('publish', { uid: REF.uid, address, seen, changed: true });
 export const freedA = done('free', { freed: ['ip-a'] });
 export const yieldedA = done('yield', { freed: ['ip-a'] });
 export const released = done('release', { kept: false, freed: ['ip-a'] });
@@ -123,6 +125,7 @@ export const VIP_EVENTS: readonly MachineEvent[] = [
   reservedA,
   reservedB,
   published(A),
+  published(A, A),
   published(B),
   published(null),
   freedA,
@@ -152,7 +155,7 @@ export const vipTelling: Telling = ({ value, context }) => {
     doomed,
     looks > 0,
     failed !== null,
-    late.freed.length,
+    late.freed.length > 0,
   ];
 };
 
