@@ -27,6 +27,8 @@ export class VipDesk {
   /** What was told last to those that have ended since: a cache may say so still, and there is nothing left to be done about it. */
   readonly #ended = new Map<ActorId, string>();
   #isOpen = false;
+  /** There was no group when it was looked last. */
+  #hadNone = true;
 
   constructor({ seen, cells }: DeskPorts) {
     this.#seen = seen;
@@ -40,7 +42,8 @@ export class VipDesk {
     for (const group of this.#seen.groups.values()) this.#allocator.putGroup(parseGroup(group.ref.name, group.spec));
     for (const ip of this.#seen.ips.values()) this.#allocator.take(ip.address, this.#holderOf(ip), ip.group);
     this.#keepChosen();
-    for (const [key] of [...this.#seen.services].sort(([, a], [, b]) => byNeed(a, b))) this.#refresh(key);
+    this.#hadNone = this.#seen.groups.size === 0;
+    this.#refreshByNeed();
     for (const key of [...this.#seen.owners, ...this.#cells.all.keys()]) if (isVip(key)) this.#refresh(key);
     this.#refreshChanged();
   }
@@ -63,6 +66,10 @@ export class VipDesk {
     if (!this.#isOpen) return;
     if (group) this.#allocator.putGroup(parseGroup(name, group.spec));
     else this.#allocator.removeGroup(name);
+    const hadNone = this.#hadNone;
+    this.#hadNone = this.#seen.groups.size === 0;
+    // With the first group begins the work for Services that were left to others.
+    if (hadNone && !this.#hadNone) this.#refreshByNeed();
     this.#refreshChanged();
   }
 
@@ -110,6 +117,10 @@ export class VipDesk {
     this.#allocator.figures('');
   }
 
+  #refreshByNeed(): void {
+    for (const [key] of [...this.#seen.services].sort(([, a], [, b]) => byNeed(a, b))) this.#refresh(key);
+  }
+
   #refreshChanged(): void {
     for (let changed = this.#allocator.changed(); changed.length > 0; changed = this.#allocator.changed()) {
       for (const key of changed) this.#refresh(key);
@@ -134,7 +145,7 @@ export class VipDesk {
     if (!this.#cells.all.has(key)) {
       if (this.#ended.get(key) === text) return;
       this.#ended.delete(key);
-      if (!ref || (service && owned.length === 0 && !service.guarded && !isWanting(service))) return;
+      if (!ref || (service && owned.length === 0 && !service.guarded && (!isWanting(service) || this.#isOthers(service, owned)))) return;
       this.#cells.begin('vip-service', key, { id: key, ref });
     }
     if (this.#told.get(key) === text) return;
@@ -148,6 +159,10 @@ export class VipDesk {
     if (!service || !request) return { target: null, refusal: null };
     const own = ofItsOwn(owned, service);
     const current = best(own, service);
+    if (this.#isOthers(service, own)) {
+      this.#allocator.withdraw(key);
+      return { target: null, refusal: null };
+    }
     if (request.kind === 'refused') return { target: current, refusal: plain(request) };
     const satisfied = this.#satisfied(request, own);
     if (satisfied) {
@@ -158,6 +173,11 @@ export class VipDesk {
     const verdict = this.#allocator.verdict(key);
     if (verdict?.kind === 'offered') return { target: { address: verdict.address, group: verdict.group }, refusal: null };
     return { target: current, refusal: verdict && plain(verdict) };
+  }
+
+  /** It has an address, which is not ours, and there is nothing to give: a cloud's load balancer serves it, in a cluster where only the definitions were installed. */
+  #isOthers({ guarded, ingress }: VipService, own: readonly ReservedIP[]): boolean {
+    return this.#seen.groups.size === 0 && own.length === 0 && !guarded && ingress.length > 0;
   }
 
   /** What the Service has that is what it asks for. */

@@ -73,4 +73,17 @@ describe('a Service of type LoadBalancer', () => {
       'publish done',
     ]);
   });
+
+  test('is left to whoever has given it an address while there is no IPGroup: nothing is written, said or remembered, until there is one', async () => {
+    const w = new VipWorld();
+    const ref = w.k8s.setService({ name: 'web' });
+    w.k8s.setIngress(ref, [{ ip: null }, { ip: '198.51.100.7' }]);
+    await w.start();
+    w.k8s.setService({ name: 'bare' });
+    await w.clock.runUntil(() => w.told('bare').length > 0, 5 * SECOND);
+    expect(w.told('bare')).toEqual(['PoolExhausted: no IP could be allocated']);
+    expect([w.k8s.writes, w.told('web'), w.state('web')]).toEqual([[], [], null]);
+    w.k8s.setGroup('ipgroup-1', SEGMENT);
+    await w.untilListed({ bare: '1.1.1.1', web: '1.1.1.3' });
+  });
 });
