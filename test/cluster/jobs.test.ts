@@ -141,7 +141,7 @@ describe('a Job on a real API server', () => {
     await waitFor('it has vanished', async () => (await driver.look(creating))?.kind === 'vanished', 30_000);
     expect((await jobOf(creating)).metadata.finalizers).toContain('routedip.io/finalizer');
     await driver.clear(job);
-    await waitFor('it is gone', async () => (await driver.look(creating)) === null);
+    await waitFor('it is gone', async () => (await driver.look(creating)) === null, 30_000);
   });
 
   test('about a firewall is not begun before the Pod of a former prune is gone', async () => {
