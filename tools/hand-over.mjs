@@ -56,7 +56,13 @@ export const handOver = (root, args, env) => {
   passSignalsOn((signal) => child?.kill(signal));
   child = spawn(nodeOf(root), args, {
     cwd: root,
-    env: { ...process.env, ...env, PATH: `${bin}${delimiter}${process.env.PATH ?? ''}` },
+    env: {
+      ...process.env,
+      // What Node has read once starts sooner and takes less memory the next time; the TypeScript compiler is not loaded then.
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(root, '.cache', 'compile'),
+      ...env,
+      PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
+    },
     stdio: 'inherit',
     // Its own group, so that it hears of Ctrl-C once, from here.
     detached: true,

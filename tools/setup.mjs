@@ -1,5 +1,4 @@
 // Runs on Node 20 and with no dependency installed: everything it imports is beside it and plain JavaScript.
-import { join } from 'node:path';
 import { findChromium } from './chromium-find.mjs';
 import { handOver } from './hand-over.mjs';
 import { installDependencies } from './install.mjs';
@@ -30,11 +29,8 @@ const main = async (argv) => {
   const { options, command } = parse(argv);
   installDependencies(ROOT);
   if (options.includes('--redis=find')) findRedis();
-  const env = {
-    // What Node has read once starts sooner and takes less memory the next time; the TypeScript compiler is not loaded then.
-    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(ROOT, '.cache', 'compile'),
-    ...(options.includes('--chromium') && { CHROMIUM_PATH: findChromium() }),
-  };
+  /** @type {Record<string, string>} */
+  const env = options.includes('--chromium') ? { CHROMIUM_PATH: findChromium() } : {};
   if (command.length === 0) return 0;
   if (!options.includes('--redis=run')) return handOver(ROOT, command, env);
   const redis = await startRedis();
