@@ -1,11 +1,9 @@
 import { FINALIZER } from '../../machines/types.ts';
 import { isConflict, isNotFound } from './api-error.ts';
+import { despiteConflicts } from './conflicts.ts';
 import { type Connection, MERGE_PATCH } from './connection.ts';
 import { placeOf } from './job-names.ts';
 import { readJob, type SeenJob } from './job-reading.ts';
-
-/** So often in a row a finalizer may meet somebody else's write. */
-const CONFLICTS = 5;
 
 /** What is written of Jobs, one request at a time. Jobs are named `namespace/name`. */
 export class JobObjects {
@@ -46,20 +44,18 @@ export class JobObjects {
   async release(job: string, seen: SeenJob): Promise<void> {
     if (!seen.deleting) await this.delete(job, seen, 'Background');
     if (!seen.finalizers.includes(FINALIZER)) return;
-    for (let conflicts = 0; ; conflicts += 1) {
-      const left = (await this.get(job)) ?? null;
+    // The garbage collector takes its own finalizer off at the same time.
+    await despiteConflicts(async () => {
+      const left = await this.get(job);
       if (left?.uid !== seen.uid) return;
       const finalizers = left.finalizers.filter((each) => each !== FINALIZER);
       const body = { metadata: { resourceVersion: left.resourceVersion, finalizers } };
       try {
         await this.#connection.send({ method: 'PATCH', path: pathOf(job), body, contentType: MERGE_PATCH });
-        return;
       } catch (error) {
-        if (isNotFound(error)) return;
-        // The garbage collector takes its own finalizer off at the same time.
-        if (!isConflict(error) || conflicts >= CONFLICTS) throw error;
+        if (!isNotFound(error)) throw error;
       }
-    }
+    });
   }
 }
 

@@ -17,14 +17,13 @@ import type { Address } from '../../machines/types.ts';
 import { GROUP_LABEL, ipNameOf, LEGACY_GROUP_LABEL, OWNER_ANNOTATION } from '../../machines/vip.ts';
 import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIPStatus } from '../../machines/virtual-ip.ts';
 import { ApiError, isConflict, isNotFound } from './api-error.ts';
+import { despiteConflicts } from './conflicts.ts';
 import { type Connection, MERGE_PATCH, type Request } from './connection.ts';
 import { difference, isObject, type JsonObject } from './difference.ts';
 import { ipIn, serviceIn, virtualIPIn } from './migration-objects.ts';
 
 const GROUP = '/apis/paas.org/v1';
 const FINALIZERS: Readonly<Record<Hold, string>> = { ip: IP_FINALIZER, clone: CLONE_FINALIZER };
-/** So often in a row a write that is based on nothing in particular may meet somebody else's. */
-const CONFLICTS = 5;
 
 const virtualIPPath = ({ namespace, name }: Place): string =>
   `${GROUP}/namespaces/${encodeURIComponent(namespace)}/virtualips/${encodeURIComponent(name)}`;
@@ -80,20 +79,15 @@ export class KubernetesMigrationWriter implements MigrationWriter {
     return virtualIPIn(await this.#patch(virtualIPPath(ref), change, fence));
   }
 
-  async letGo(vip: ObjectRef, hold: Hold, fence: Fence): Promise<void> {
-    for (let conflicts = 0; ; conflicts += 1) {
+  letGo(vip: ObjectRef, hold: Hold, fence: Fence): Promise<void> {
+    const isChanged = (error: unknown): boolean => error instanceof ProviderError && isConflict(error.cause);
+    return despiteConflicts(async () => {
       const live = await this.virtualIP(vip);
       if (!live?.finalizers.includes(FINALIZERS[hold])) return;
       const finalizers = live.finalizers.filter((each) => each !== FINALIZERS[hold]);
-      try {
-        await this.#patch(virtualIPPath(vip), { metadata: { resourceVersion: live.version, finalizers } }, fence);
-        return;
-      } catch (error) {
-        if (error instanceof ProviderError && error.kind === 'NotFound') return;
-        const isChanged = error instanceof ProviderError && isConflict(error.cause);
-        if (!isChanged || conflicts >= CONFLICTS) throw error;
-      }
-    }
+      const change = { metadata: { resourceVersion: live.version, finalizers } };
+      await this.#patch(virtualIPPath(vip), change, fence).catch(unlessGone);
+    }, isChanged);
   }
 
   async report(vip: LiveVirtualIP, status: Partial<VirtualIPStatus>, fence: Fence): Promise<void> {

@@ -1,15 +1,13 @@
 import type { HolderEffect } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import { HOLDER_TAINT } from '../../machines/types.ts';
-import { ApiError, isConflict, isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
+import { ApiError, isConflict, isNotFound } from './api-error.ts';
+import { despiteConflicts, inVain } from './conflicts.ts';
 import { type Connection, JSON_PATCH } from './connection.ts';
 import { isObject, type JsonObject } from './difference.ts';
 import { holderEffectOf } from './holder-taint.ts';
 import { nodePath } from './selection.ts';
 import { revisionOf } from './trim.ts';
-
-/** So often in a row a write may meet somebody else's before it is given up. */
-const CONFLICTS = 5;
 
 const TAINTS = '/spec/taints';
 
@@ -46,15 +44,11 @@ export type WantedTaint = () => HolderEffect | null | undefined;
 
 /** Makes our taint on the node what `wanted` answers, and answers that. A node that is gone counts as written. @throws ServerUnreachable | ApiError */
 export const writeTaint = async (connection: Connection, name: string, wanted: WantedTaint): Promise<ReturnType<WantedTaint>> => {
-  for (let conflicts = 0; ; conflicts += 1) {
-    try {
-      return await writeOnce(connection, nodePath(name), wanted);
-    } catch (error) {
-      if (isNotFound(error)) return wanted();
-      if (!isOvertaken(error)) throw error;
-      if (conflicts >= CONFLICTS)
-        throw new ServerUnreachable(`taint node ${name}: tried in vain, last: ${messageOf(error)}`, { cause: error });
-    }
+  try {
+    return await despiteConflicts(() => writeOnce(connection, nodePath(name), wanted), isOvertaken);
+  } catch (error) {
+    if (isNotFound(error)) return wanted();
+    throw isOvertaken(error) ? inVain(`taint node ${name}`, error) : error;
   }
 };
 

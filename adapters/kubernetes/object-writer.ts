@@ -4,16 +4,14 @@ import type { Clock, Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
 import type { ObjectRef, Published } from '../../machines/jobs.ts';
 import { type Address, FINALIZER } from '../../machines/types.ts';
-import { ApiError, isConflict, isNotFound, ServerUnreachable } from './api-error.ts';
+import { ApiError, isConflict, isNotFound } from './api-error.ts';
 import { conditionsOf } from './conditions.ts';
+import { despiteConflicts, inVain } from './conflicts.ts';
 import { type Connection, MERGE_PATCH } from './connection.ts';
 import { difference, isObject, type JsonObject } from './difference.ts';
 import { pathOf } from './kinds.ts';
 import type { Seen } from './source.ts';
 import { keyOf, type SeenObject, trimObject } from './trim.ts';
-
-/** So often in a row a write may meet somebody else's before it waits. */
-const CONFLICTS = 5;
 
 /** A creation intent that no projection of this process has carried is left in place so long, ms: it may be another replica's, just written. */
 const FOREIGN_INTENT_MS = 10 * 60_000;
@@ -168,17 +166,15 @@ export class ObjectWriter {
 
   /** Runs `write` on the object as it is, again on a newer one when somebody else wrote meanwhile. */
   async #onPresent(known: SeenObject | null, write: (present: SeenObject | null) => Promise<void>): Promise<void> {
-    let present = known ?? (await this.#read());
-    for (let conflicts = 0; ; conflicts += 1) {
-      try {
-        await write(present);
-        return;
-      } catch (error) {
-        if (isNotFound(error) && present !== null) present = null;
-        else if (!isConflict(error)) throw error;
-        else if (conflicts < CONFLICTS) present = await this.#read();
-        else throw new ServerUnreachable(`write ${this.#name()}: somebody else writes all the time`, { cause: error });
-      }
+    let newest = known;
+    try {
+      await despiteConflicts(async () => {
+        const present = newest ?? (await this.#read());
+        newest = null;
+        await write(present).catch((error) => (isNotFound(error) && present !== null ? write(null) : Promise.reject(error)));
+      });
+    } catch (error) {
+      throw isConflict(error) ? inVain(`write ${this.#name()}`, error) : error;
     }
   }
 

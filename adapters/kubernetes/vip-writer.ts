@@ -6,7 +6,8 @@ import { API_VERSION, KIND } from '../../crds/generated/ip.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address, ErrorKind } from '../../machines/types.ts';
 import { ipNameOf, isOwnedBy, type ReservedIP, VIP_FINALIZER, type VipService } from '../../machines/vip.ts';
-import { ApiError, type ApiErrorKind, isConflict, isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
+import { ApiError, type ApiErrorKind, isConflict, isNotFound } from './api-error.ts';
+import { despiteConflicts, inVain } from './conflicts.ts';
 import { type Connection, MERGE_PATCH, type Request } from './connection.ts';
 import { kindOf, pathOf } from './kinds.ts';
 import { fields, list, metaOf, revisionOf } from './trim.ts';
@@ -17,9 +18,6 @@ export interface VipWriterOptions {
   /** The class of Services that is served besides none; null for no other. */
   readonly loadBalancerClass: string | null;
 }
-
-/** So often in a row a write may meet somebody else's before it is given up. */
-const CONFLICTS = 5;
 
 /** The minor version of Kubernetes 1 from which an address has a mode. */
 const IP_MODE_SINCE = 30;
@@ -45,13 +43,10 @@ const classified = (what: string, error: unknown): unknown =>
 
 /** What `attempt` answers, which reads before it writes; it is made again when somebody else has written in between. */
 const persistently = async <T>(what: string, attempt: () => Promise<T>): Promise<T> => {
-  for (let conflicts = 0; ; conflicts += 1) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isConflict(error)) throw classified(what, error);
-      if (conflicts >= CONFLICTS) throw new ServerUnreachable(`${what}: tried in vain, last: ${messageOf(error)}`, { cause: error });
-    }
+  try {
+    return await despiteConflicts(attempt);
+  } catch (error) {
+    throw isConflict(error) ? inVain(what, error) : classified(what, error);
   }
 };
 
