@@ -1,13 +1,8 @@
+import { MIGRATE_ANNOTATION } from './virtual-ip.ts';
+import { STATES } from './virtual-ip-stage.ts';
+
 /** Who may write IPs and VirtualIPs, and how: what the admission webhook answers. deploy/vip-admission-policies.yaml says the same in CEL, and the API
  *  server hands these texts to users, whose scripts know them: they are those of the allocator that this one takes the place of. */
-
-/** On a VirtualIP: it is to be turned into a Service of type LoadBalancer. Its presence counts, whatever its value. */
-export const MIGRATE_ANNOTATION = 'virtualips.paas.org/migrate';
-
-/** `status.state` of a VirtualIP that serves its address. */
-const VALID = 'Valid';
-/** `status.state` of a migration that has not changed anything yet. */
-const PREPARING = 'Migrating: preparing for migration';
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE';
 
@@ -52,8 +47,8 @@ const update = (object: unknown, old: unknown): Verdict => {
   const marked = isMarked(object);
   if (textAt(object, 'spec', 'ip') !== textAt(old, 'spec', 'ip')) return denied('.spec.ip is immutable');
   // Preparing has touched nothing, and a VirtualIP whose Service has an address already would wait there for ever.
-  if (begun && !marked && state !== PREPARING) return denied('VirtualIP migration can not be stopped');
-  if (!begun && marked && state !== VALID) return denied('not valid VirtualIP can not be migrated');
+  if (begun && !marked && state !== STATES.preparing) return denied('VirtualIP migration can not be stopped');
+  if (!begun && marked && state !== STATES.valid) return denied('not valid VirtualIP can not be migrated');
   if (begun && textAt(object, 'spec', 'service') !== textAt(old, 'spec', 'service')) {
     return denied('can not change service once migration has begun');
   }

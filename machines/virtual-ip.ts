@@ -6,6 +6,8 @@ import type { ObjectRef } from './jobs.ts';
 export const IP_FINALIZER = 'ip.finalizers.virtualips.paas.org';
 /** On a VirtualIP: its copy of the Service is to be deleted before it goes. */
 export const CLONE_FINALIZER = 'service.finalizers.virtualips.paas.org';
+/** On a VirtualIP: it is to be turned into a Service of type LoadBalancer. Its presence counts, whatever its value. */
+export const MIGRATE_ANNOTATION = 'virtualips.paas.org/migrate';
 /** On a Service: name of the VirtualIP that is being migrated to it. No other one is meanwhile. */
 export const MIGRATING_ANNOTATION = 'virtualips.paas.org/migrating';
 

@@ -1,8 +1,7 @@
 import type { LegacyIP, LiveIP, LiveService, LiveVirtualIP } from '../../actors/ports/migration.ts';
 import type { Json } from '../../actors/ports.ts';
 import { addressOfIP, GROUP_LABEL, LEGACY_GROUP_LABEL, OWNER_ANNOTATION, OWNER_UID_ANNOTATION } from '../../machines/vip.ts';
-import { MIGRATE_ANNOTATION } from '../../machines/vip-admission.ts';
-import type { VirtualIPStatus } from '../../machines/virtual-ip.ts';
+import { MIGRATE_ANNOTATION, type VirtualIPStatus } from '../../machines/virtual-ip.ts';
 import { isObject, type JsonObject } from './difference.ts';
 
 const objectAt = (value: unknown, key: string): JsonObject => {

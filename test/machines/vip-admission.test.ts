@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type AdmissionFacts, admitIP, admitVirtualIP, MIGRATE_ANNOTATION } from '../../machines/vip-admission.ts';
+import { type AdmissionFacts, admitIP, admitVirtualIP } from '../../machines/vip-admission.ts';
+import { MIGRATE_ANNOTATION } from '../../machines/virtual-ip.ts';
 
 const OPERATOR = 'system:serviceaccount:routedip-operator:routedip-operator';
 
