@@ -10,6 +10,7 @@ import { certificateSecret, webhookConfiguration } from '../adapters/kubernetes/
 import { parseBindAddress } from '../adapters/telemetry/bind-address.ts';
 import type { Redaction } from '../adapters/telemetry/redaction.ts';
 import { admitIP, admitVirtualIP } from '../machines/vip-admission.ts';
+import { untilAnswered } from './until-answered.ts';
 
 /** The policies of deploy/vip-admission-policies.yaml; the other one concerns VirtualIPs, which need not be there. */
 const IP_POLICY = 'ips.paas.org';
@@ -111,19 +112,9 @@ async function webhook(
 
 /** Looked for once: who upgrades a cluster restarts its Pods. Waits for the API server as long as it takes; not once the operator is to stop. */
 async function policiesServed({ connection, clock, log, stopping }: AdmissionContext): Promise<boolean> {
-  let isStopping = false;
-  void stopping.then(() => {
-    isStopping = true;
-  });
-  for (let attempt = 1; !isStopping; attempt += 1) {
-    try {
-      return await servesPolicies(connection);
-    } catch (error) {
-      log.warn('cannot tell yet whether the cluster evaluates ValidatingAdmissionPolicies', { attempt, error: String(error) });
-      await Promise.race([stopping, new Promise<void>((resolve) => clock.after(Math.min(500 * attempt, 10_000), resolve))]);
-    }
-  }
-  return false;
+  const failed = (error: unknown, attempt: number): void =>
+    log.warn('cannot tell yet whether the cluster evaluates ValidatingAdmissionPolicies', { attempt, error: String(error) });
+  return (await untilAnswered(() => servesPolicies(connection), { clock, stopping, failed })) ?? false;
 }
 
 async function checkPolicies(connection: Connection, log: Log): Promise<void> {

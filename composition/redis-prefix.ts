@@ -1,6 +1,7 @@
 import type { Clock, Log } from '../actors/ports.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
 import { clusterUid } from '../adapters/kubernetes/identity.ts';
+import { untilAnswered } from './until-answered.ts';
 
 interface Waiting {
   readonly clock: Clock;
@@ -21,19 +22,12 @@ export async function redisPrefix(
   { clock, log, stopping, waitsFor }: Waiting,
 ): Promise<string> {
   if (asked) return `{${asked}}`;
-  let isStopping = false;
-  void stopping.then(() => {
-    isStopping = true;
-  });
-  for (let attempt = 1; !isStopping; attempt += 1) {
-    try {
-      return `{${await clusterUid(connection)}}`;
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      waitsFor(message);
-      log.warn('the API server cannot be used yet', { attempt, error: message });
-      await Promise.race([stopping, new Promise<void>((resolve) => clock.after(Math.min(500 * attempt, 10_000), resolve))]);
-    }
-  }
-  throw new StoppedEarly('stopped before the API server answered');
+  const failed = (error: unknown, attempt: number): void => {
+    const message = error instanceof Error ? error.message : String(error);
+    waitsFor(message);
+    log.warn('the API server cannot be used yet', { attempt, error: message });
+  };
+  const uid = await untilAnswered(() => clusterUid(connection), { clock, stopping, failed });
+  if (uid === null) throw new StoppedEarly('stopped before the API server answered');
+  return `{${uid}}`;
 }
