@@ -1,21 +1,10 @@
-import type { Clock, Log } from '../actors/ports.ts';
 import { CONTROLLERS, type Options } from '../adapters/cli/options.ts';
-import type { Connection } from '../adapters/kubernetes/connection.ts';
-import type { KeptConfig } from '../adapters/kubernetes/kube-config.ts';
 import { TIMINGS } from '../adapters/kubernetes/reflector.ts';
 import { KubernetesVipSource } from '../adapters/kubernetes/vip-source.ts';
 import { KubernetesVipWriter } from '../adapters/kubernetes/vip-writer.ts';
-import type { Redaction } from '../adapters/telemetry/redaction.ts';
-import { type Admission, startAdmission } from './admission.ts';
+import { type Admission, type AdmissionContext, startAdmission } from './admission.ts';
 
-export interface VipsContext {
-  readonly config: KeptConfig;
-  readonly connection: Connection;
-  readonly namespace: string;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly secrets: Redaction;
-  readonly stopping: Promise<void>;
+export interface VipsContext extends AdmissionContext {
   /** Told when IPGroups are served, and when they are not any more. */
   readonly served: (served: boolean) => void;
 }
@@ -34,7 +23,7 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
   if (!controllers.includes('vip')) return null;
   const { connection, clock, log } = context;
   let admission: Promise<Admission> | null = null;
-  let begun: Admission | null = null;
+  let hindrance: Admission['hindrance'] = () => null;
   const source = new KubernetesVipSource({
     connection,
     clock,
@@ -49,16 +38,17 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
     },
   });
   const begin = async (): Promise<Admission> => {
-    begun = await startAdmission(options, context);
+    const begun = await startAdmission(options, context);
+    ({ hindrance } = begun);
     log.info('serves Services of type LoadBalancer', { admission: begun.mode });
     return begun;
   };
   return {
     source,
     writer: new KubernetesVipWriter({ connection, loadBalancerClass }),
-    hindrance: () => begun?.hindrance() ?? null,
+    hindrance: () => hindrance(),
     close: async () => {
-      await (await admission?.catch(() => null))?.close();
+      await (await admission)?.close();
     },
   };
 }
