@@ -9,6 +9,7 @@ import { latency, slowActions } from './latency.ts';
 import { mass, massOfPools } from './mass.ts';
 import { memory } from './memory.ts';
 import type { Plan, Scenario } from './scenario.ts';
+import { services } from './services.ts';
 import { type Result, table } from './table.ts';
 import { transitions } from './transitions.ts';
 import { turns } from './turns.ts';
@@ -24,6 +25,7 @@ const SCENARIOS: readonly Scenario[] = [
   { name: 'mass', about: '500 addresses that lose their nodes at once, within the limit of a token', measure: mass },
   { name: 'mass-pools', about: 'the same in five pools', measure: massOfPools },
   { name: 'allocation', about: 'what the VIP allocator takes to choose 10,000 addresses', measure: allocation },
+  { name: 'services', about: '10,000 Services of type LoadBalancer that want an address at once, and single ones', measure: services },
   { name: 'memory', about: 'resident memory: empty, and with 1000 nodes and 5000 pods', measure: memory },
 ];
 

@@ -50,12 +50,17 @@ export interface World {
   close(): Promise<void>;
 }
 
+export interface WorldOptions extends Omit<DigitalOceanOptions, 'token'> {
+  /** Files with definitions to install; that of FloatingIPPool by default. */
+  readonly crds?: readonly string[];
+}
+
 /** The operator comes from the plan's entry point, the figures of DigitalOcean from `options`. */
-export async function openWorld({ entry }: Plan, options: Omit<DigitalOceanOptions, 'token'> = {}): Promise<World> {
+export async function openWorld({ entry }: Plan, { crds = [CRD], ...options }: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'routedip-bench-'));
   // As it is shipped: what is acknowledged survives a crash.
   const redis: PrivateRedis = await startRedis({ aof: true });
-  const kubernetes = await startKubernetes({ crds: [CRD], historySize: 20_000 });
+  const kubernetes = await startKubernetes({ crds, historySize: 20_000 });
   const cloud = await startDigitalOcean({ token: TOKEN, rateLimit: RAISED, reservedIPQuota: 10_000, ...options });
   const kubeconfig = join(folder, 'kubeconfig');
   writeFileSync(kubeconfig, kubernetes.kubeconfig(), { mode: 0o600 });

@@ -13,19 +13,20 @@ export interface Args {
   readonly deadlineMs: number;
 }
 
-/** A node fails; a DNS record follows; an address for a Service. */
-export type Act = 1 | 2 | 3;
+/** A node fails; a DNS record follows; an address for a Service moves; Services share a range of addresses. */
+export type Act = 1 | 2 | 3 | 4;
 
 /** The command line cannot be followed: exit 2. */
 export class UsageError extends Error {}
 
 export const HELP = `Usage: npm run demo -- [options]
 
-Starts a simulated Kubernetes API, a simulated DigitalOcean API and the real operator on this machine, applies a FloatingIPPool and a
-RoutedIP, lets nodes fail, and shows what happens and how long it takes. Everything it starts ends with it.
+Starts a simulated Kubernetes API, a simulated DigitalOcean API and the real operator on this machine, applies a FloatingIPPool, a
+RoutedIP and Services, lets nodes fail, and shows what happens and how long it takes. Everything it starts ends with it.
 
   --act <n>             shows one part only: 1 a node fails, 2 a DNS record follows the addresses, 3 an address and open ports for a
-                        Service move with their node, while somebody connects to it all the time (default: all)
+                        Service move with their node, while somebody connects to it all the time, 4 Services of type LoadBalancer
+                        get addresses of a range, and one waits for another to go (default: all)
   --seed <n>            picks the node that fails, and the figures of chance (default 1)
   --keep                stays up afterwards and prints what to open and how to break things by hand; Ctrl-C ends it
   --keep --json         prints one line of JSON when all is up, and nothing else:
@@ -70,7 +71,8 @@ function actOf(text: string): Act {
   if (text === '1') return 1;
   if (text === '2') return 2;
   if (text === '3') return 3;
-  throw new UsageError(`--act must be 1, 2 or 3, not "${text}"`);
+  if (text === '4') return 4;
+  throw new UsageError(`--act must be 1, 2, 3 or 4, not "${text}"`);
 }
 
 function numberOf(name: string, text: string): number {

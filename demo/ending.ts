@@ -1,16 +1,16 @@
 import { normalize } from 'node:path/posix';
 import { timeline } from './frame.ts';
 import type { Publication } from './naming.ts';
-import type { Routing } from './routing.ts';
+import type { Part, Routing } from './routing.ts';
 import { SHOP, SHOP_MANIFEST } from './shop.ts';
-import { AUTHORIZATION, CRDS_INSTALLED, POOL, POOL_MANIFEST, type Stage, ZONE } from './stage.ts';
+import { AUTHORIZATION, CRDS_INSTALLED, POOL, POOL_MANIFEST, SERVICES_MANIFEST, SERVICES_NAMESPACE, type Stage, ZONE } from './stage.ts';
 import type { Failover, Outcome } from './story.ts';
 import { span } from './time.ts';
 import type { TrafficRow } from './traffic.ts';
 import type { AddressRow, View } from './view.ts';
 
 /** The steps and figures of a story that went well. */
-export function summary({ failover, publication, routing, pool, readyMs }: Outcome, stage: Stage): readonly string[] {
+export function summary({ failover, publication, routing, serving, pool, readyMs }: Outcome, stage: Stage): readonly string[] {
   const calls = stage.cloud.calls.all();
   const writes = calls.filter(({ method }) => method !== 'GET').length;
   const memory = stage.operator?.memory() ?? null;
@@ -18,6 +18,7 @@ export function summary({ failover, publication, routing, pool, readyMs }: Outco
     ...(failover ? failoverLines(failover) : []),
     ...(publication ? publicationLines(publication) : []),
     ...(routing ? routingLines(routing) : []),
+    ...partLines(serving ?? []),
     ...(pool ? [`  ${pool.addresses.length} addresses created, listed and active ${span(pool.activeMs)} after the manifest`] : []),
     `  ${writes} writes and ${calls.length - writes} reads at DigitalOcean in all`,
     `  operator ready ${span(readyMs)} after its start${memory === null ? '' : `, ${Math.round(memory / 1e6)} MB resident`}`,
@@ -39,13 +40,11 @@ const publicationLines = ({ name, moments, writes, failoverWrites }: Publication
 ];
 
 function routingLines({ parts, traffic }: Routing): readonly string[] {
-  return [
-    ...parts.flatMap(({ title, moments }) => [title, ...timeline(moments).map((line) => `  ${line}`), '']),
-    `Connections to ${traffic[0]?.address}`,
-    ...traffic.map(connectionsLine),
-    '',
-  ];
+  return [...partLines(parts), `Connections to ${traffic[0]?.address}`, ...traffic.map(connectionsLine), ''];
 }
+
+const partLines = (parts: readonly Part[]): readonly string[] =>
+  parts.flatMap(({ title, moments }) => [title, ...timeline(moments).map((line) => `  ${line}`), '']);
 
 const connectionsLine = ({ port, answered, inTransit, nodeDown, refused }: TrafficRow): string =>
   `  port ${port}: ${answered} answered, ${inTransit} lost in transit, ${nodeDown} with the node down, ${refused} refused`;
@@ -65,7 +64,7 @@ export function whereabouts(stage: Stage): Readonly<Record<string, string | numb
 }
 
 /** What to open, and how to break things by hand, ready to be copied. The nodes named hold an address each. */
-export function invitation(stage: Stage, { addresses, routed }: View): readonly string[] {
+export function invitation(stage: Stage, { addresses, routed, services }: View): readonly string[] {
   const { kubernetes, cloud, kubeconfig, operator, redisUrl } = stage;
   const served = operator?.served;
   const pages = [
@@ -77,7 +76,11 @@ export function invitation(stage: Stage, { addresses, routed }: View): readonly 
     ['Redis', redisUrl],
   ].filter((page): page is [string, string] => Boolean(page[1]));
   const first = addresses[0] ?? routed;
-  const manifests = [...(addresses.length > 0 ? [POOL_MANIFEST] : []), ...(routed ? [SHOP_MANIFEST] : [])];
+  const manifests = [
+    ...(addresses.length > 0 ? [POOL_MANIFEST] : []),
+    ...(routed ? [SHOP_MANIFEST] : []),
+    ...(services.length > 0 ? [SERVICES_MANIFEST] : []),
+  ];
   return [
     'Everything stays up. To look at:',
     ...pages.map(([name, where]) => `  ${name.padEnd(14)}${where}`),
@@ -87,6 +90,7 @@ export function invitation(stage: Stage, { addresses, routed }: View): readonly 
     '  kubectl get floatingippools,routedips,nodes,events',
     ...(addresses.length > 0 ? poolCommands(stage, addresses) : []),
     ...(routed ? routedCommands(routed.holder) : []),
+    ...(services.length > 0 ? SERVICE_COMMANDS : []),
     '',
     'With curl:',
     ...(cloud.state.domains.has(ZONE)
@@ -123,6 +127,11 @@ const routedCommands = (holder: string): readonly string[] => [
   `  kubectl describe routedip ${SHOP}`,
   `  kubectl cordon ${holder}     # ${SHOP} moves; uncordon it again`,
   `  kubectl delete routedip ${SHOP}     # its port is closed, its address deleted`,
+];
+
+const SERVICE_COMMANDS: readonly string[] = [
+  `  kubectl get services,events -n ${SERVICES_NAMESPACE}; kubectl get ipgroups,ips`,
+  `  kubectl create service loadbalancer more -n ${SERVICES_NAMESPACE} --tcp=80     # waits: delete another one`,
 ];
 
 const readyPatch = (status: string): string => JSON.stringify({ status: { conditions: [{ type: 'Ready', status }] } });

@@ -1,8 +1,22 @@
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { isObject, type JsonObject, type KubeObject } from '../simulator/kubernetes/objects.ts';
 import { routedRow } from './routed-view.ts';
+import { reservationOf, withoutService, withService, withWarning } from './service-view.ts';
 import { now } from './time.ts';
-import { changes, EMPTY, type Outside, type View, withNode, withOutside, withoutNode, withoutPool, withPool, withRouted } from './view.ts';
+import {
+  changes,
+  EMPTY,
+  type Outside,
+  type View,
+  withNode,
+  withOutside,
+  withoutNode,
+  withoutPool,
+  withPool,
+  withReservation,
+  withRouted,
+  withServices,
+} from './view.ts';
 
 const RECONNECT_MS = 200;
 const LOOK_EVERY_MS = 20;
@@ -17,13 +31,20 @@ export interface Followed {
   readonly apiUrl: string;
   readonly poolPath: string;
   readonly routedPath: string;
+  /** Of the namespace whose Services are followed. */
+  readonly servicesPath: string;
+  readonly eventsPath: string;
+  readonly reservationsPath: string;
   /** What is outside of Kubernetes, as it is now. */
   readonly look: () => Outside;
 }
 
-/** Keeps a view of one pool, one RoutedIP and all nodes by watching them, and of what is outside of Kubernetes by looking at it often; tells after each
+/** Keeps a view of one pool, one RoutedIP, the Services of a namespace and all nodes by watching them, and of what is outside of Kubernetes by looking at it often; tells after each
  *  event what it changed, in sentences. */
-export function follow({ apiUrl, poolPath, routedPath, look }: Followed, tell: (sentences: readonly string[]) => void): Follower {
+export function follow(
+  { apiUrl, poolPath, routedPath, servicesPath, eventsPath, reservationsPath, look }: Followed,
+  tell: (sentences: readonly string[]) => void,
+): Follower {
   const state = { view: EMPTY };
   const update = (next: View): void => {
     const said = changes(state.view, next);
@@ -40,6 +61,20 @@ export function follow({ apiUrl, poolPath, routedPath, look }: Followed, tell: (
     watch(`${apiUrl}/api/v1/nodes`, (type, object, at) =>
       update(type === 'DELETED' ? withoutNode(state.view, object.metadata.name ?? '') : withNode(state.view, object, at)),
     ),
+    watch(`${apiUrl}${servicesPath}`, (type, object, at) => {
+      const { services } = state.view;
+      update(
+        withServices(
+          state.view,
+          type === 'DELETED' ? withoutService(services, object.metadata.name ?? '') : withService(services, object, at),
+        ),
+      );
+    }),
+    watch(`${apiUrl}${eventsPath}`, (_, event) => update(withServices(state.view, withWarning(state.view.services, event)))),
+    watch(`${apiUrl}${reservationsPath}`, (type, ip, at) => {
+      const { owner, ...rest } = reservationOf(ip, at);
+      if (type !== 'MODIFIED') update(withReservation(state.view, { ...rest, owner: type === 'DELETED' ? '' : owner }));
+    }),
   ];
   const looking = setInterval(() => {
     const { record, hosts, traffic } = state.view;

@@ -1,5 +1,6 @@
 import { cut, type Line, line, type Span, type Style } from './line.ts';
 import { hostTable, trafficTable } from './routed-frame.ts';
+import { serviceTable } from './service-frame.ts';
 import { coarseSpan, span } from './time.ts';
 import type { AddressRow, View } from './view.ts';
 
@@ -36,10 +37,7 @@ export function frame(scene: Scene, { columns, rows }: Size): readonly Line[] {
     { text: scene.title, style: 'strong' },
     { text: `   ${coarseSpan(scene.now - scene.startedAt)}`, style: 'dim' },
   ];
-  const all = [title, BLANK, ...table(scene.view, scene.now), BLANK, ...poolLines(scene.view), ...routedLines(scene.view)];
-  const isTooMuch = scene.view.routed !== null && all.length + LOG_ROWS >= rows;
-  // A pool at rest says little while the RoutedIP moves.
-  const head = isTooMuch ? [title, BLANK, ...table({ ...scene.view, addresses: [] }, scene.now), BLANK, ...routedLines(scene.view)] : all;
+  const head = [title, BLANK, ...body(scene, rows - 2)];
   const room = Math.max(0, rows - 1 - head.length);
   const log =
     room === 0
@@ -51,6 +49,18 @@ export function frame(scene: Scene, { columns, rows }: Size): readonly Line[] {
           ],
         );
   return [...head, ...log].slice(0, Math.max(1, rows - 1)).map((one) => cut(one, columns));
+}
+
+/** What there is to show; what is at rest says little, and is left out where the window is too small. */
+function body({ view, now }: Scene, rows: number): readonly Line[] {
+  const services = view.services.length > 0 ? [...serviceTable(view, now), BLANK] : [];
+  const routed = [BLANK, ...routedLines(view)];
+  const bodies = [
+    [...table(view, now), BLANK, ...poolLines(view), ...routedLines(view), ...services],
+    ...(view.routed === null ? [] : [[...table({ ...view, addresses: [] }, now), ...routed, ...services]]),
+    ...(services.length === 0 ? [] : [services]),
+  ];
+  return bodies.find((one) => one.length + LOG_ROWS < rows) ?? bodies.at(-1) ?? [];
 }
 
 /** The time in front of a line of the log: seconds since the start, right-aligned. */

@@ -5,7 +5,7 @@ import { DemoFailure, Interrupted } from './failure.ts';
 import { type Follower, follow } from './follow.ts';
 import { openScreen, type Screen } from './screen.ts';
 import { prepareShop, type Shop } from './shop.ts';
-import { openStage, POOL_PATH, ROUTED_PATH, recordOf, type Stage } from './stage.ts';
+import { openStage, POOL_PATH, ROUTED_PATH, recordOf, SERVICES_NAMESPACE, type Stage } from './stage.ts';
 import { type Cast, play, readiness } from './story.ts';
 import { waiting } from './wait.ts';
 
@@ -33,7 +33,15 @@ async function demo(args: Args, redisUrl: string | undefined): Promise<number> {
   const stage = await openStage({ seed: args.seed, redisUrl });
   const shop = prepareShop(stage);
   const look = () => ({ record: recordOf(stage), ...shop.look() });
-  const follower = follow({ apiUrl: stage.kubernetes.url, poolPath: POOL_PATH, routedPath: ROUTED_PATH, look }, (sentences) => {
+  const ofNamespace = `/api/v1/namespaces/${SERVICES_NAMESPACE}`;
+  const paths = {
+    poolPath: POOL_PATH,
+    routedPath: ROUTED_PATH,
+    servicesPath: `${ofNamespace}/services`,
+    eventsPath: `${ofNamespace}/events`,
+    reservationsPath: '/apis/paas.org/v1/ips',
+  };
+  const follower = follow({ apiUrl: stage.kubernetes.url, ...paths, look }, (sentences) => {
     screen.show(follower.view);
     for (const sentence of sentences) screen.note(sentence);
   });

@@ -9,7 +9,7 @@ type Row = readonly Cell[];
 const textOf = (cell: Cell): string => (typeof cell === 'string' ? cell : cell.text);
 
 /** Rows below titles, in columns: from the column `figures` on they are figures. */
-function columns(titles: readonly string[], rows: readonly Row[], figures: number): readonly Line[] {
+export function columns(titles: readonly string[], rows: readonly Row[], figures: number): readonly Line[] {
   const widths = titles.map((title, index) => Math.max(title.length, ...rows.map((row) => textOf(row[index] ?? '').length)));
   const lineOf = (row: Row, style: Style): Line =>
     row.map((cell, index) => {

@@ -18,6 +18,8 @@ export const CRDS_INSTALLED = [
   'clusterroutedipclasses.yaml',
   'routedipissuers.yaml',
   'routedips.yaml',
+  'ipgroups.yaml',
+  'ips.yaml',
 ] as const;
 /** Three addresses and none listed: FLIPOP's own example, as it is. */
 export const POOL_MANIFEST = 'samples/floatingippool.yaml';
@@ -26,6 +28,10 @@ export const POOL = 'ingress-pool';
 export const POOL_PATH = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/default/floatingippools';
 /** Where the RoutedIP is found. */
 export const ROUTED_PATH = '/apis/routedip.io/v1alpha1/namespaces/default/routedips';
+/** A range of addresses, and Services that want one each. */
+export const SERVICES_MANIFEST = '../demo/services.yaml';
+/** Where the Services of type LoadBalancer are. */
+export const SERVICES_NAMESPACE = 'edge';
 /** A zone of the simulated DigitalOcean, and the name in it that lists the addresses of the pool. */
 export const ZONE = 'example.com';
 const RECORD_NAME = 'www';

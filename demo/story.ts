@@ -4,8 +4,9 @@ import type { Act } from './args.ts';
 import { DemoFailure } from './failure.ts';
 import type { Follower } from './follow.ts';
 import { type Publication, publish } from './naming.ts';
-import { type Routing, route } from './routing.ts';
+import { type Part, type Routing, route } from './routing.ts';
 import type { Screen } from './screen.ts';
+import { serve } from './serving.ts';
 import type { Shop } from './shop.ts';
 import { CRDS_INSTALLED, installDefinitions, POOL_MANIFEST, populate, type Stage } from './stage.ts';
 import { now, span } from './time.ts';
@@ -44,6 +45,7 @@ export interface Outcome {
   readonly failover: Failover | null;
   readonly publication: Publication | null;
   readonly routing: Routing | null;
+  readonly serving: readonly Part[] | null;
 }
 
 interface Pool {
@@ -72,7 +74,8 @@ export async function play(cast: Cast): Promise<Outcome> {
   const publication = isShown(2) ? await publish(cast) : null;
   if (pool) verify(cast, pool);
   const routing = isShown(3) ? await route(cast) : null;
-  return { readyMs, pool, failover, publication, routing };
+  const serving = isShown(4) ? await serve(cast) : null;
+  return { readyMs, pool, failover, publication, routing, serving };
 }
 
 async function failOver(cast: Cast): Promise<Failover> {

@@ -1,5 +1,6 @@
 import { at, isObject, type Json, type KubeObject } from '../simulator/kubernetes/objects.ts';
 import { type HostRow, hostChanges, type RoutedRow, routedChanges, trafficChanges } from './routed-view.ts';
+import { type Reservation, reservationChanges, type ServiceRow, serviceChanges } from './service-view.ts';
 import type { TrafficRow } from './traffic.ts';
 
 export const ANNOTATION = 'flipop.digitalocean.com/ipv4-reserved-ip';
@@ -57,11 +58,15 @@ export interface View extends Outside {
   readonly nodes: readonly NodeRow[];
   /** Null while there is none. */
   readonly routed: RoutedRow | null;
+  /** Of type LoadBalancer, by name; none before their act. */
+  readonly services: readonly ServiceRow[];
+  /** What was reserved and freed so far, oldest first. */
+  readonly reservations: readonly Reservation[];
 }
 
 const NOTHING_OUTSIDE: Outside = { record: null, hosts: [], traffic: [] };
 const NO_POOL = { addresses: [], published: [], assignable: [], error: '' };
-export const EMPTY: View = { ...NO_POOL, nodes: [], routed: null, ...NOTHING_OUTSIDE };
+export const EMPTY: View = { ...NO_POOL, nodes: [], routed: null, services: [], reservations: [], ...NOTHING_OUTSIDE };
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 const texts = (value: Json | undefined): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
@@ -114,6 +119,13 @@ export const withoutPool = (view: View): View => ({ ...view, ...NO_POOL });
 
 export const withRouted = (view: View, routed: RoutedRow | null): View => ({ ...view, routed });
 
+export const withServices = (view: View, services: readonly ServiceRow[]): View => ({ ...view, services });
+
+export const withReservation = (view: View, reservation: Reservation): View => ({
+  ...view,
+  reservations: [...view.reservations, reservation],
+});
+
 export const withOutside = (view: View, outside: Outside): View => ({ ...view, ...outside });
 
 const listing = (record: RecordRow | null): string => record?.addresses.join(', ') ?? '';
@@ -140,6 +152,8 @@ export function changes(before: View, after: View): readonly string[] {
     ...routedChanges(before.routed, after.routed),
     ...hostChanges(before.hosts, after.hosts),
     ...trafficChanges(before.traffic, after.traffic),
+    ...serviceChanges(before.services, after.services),
+    ...reservationChanges(before.reservations, after.reservations),
     ...(after.error !== before.error && after.error !== '' ? [`the pool says: ${after.error}`] : []),
   ];
 }

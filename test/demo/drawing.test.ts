@@ -36,6 +36,8 @@ const view = (change: Partial<View> = {}): View => ({
   routed: null,
   hosts: [],
   traffic: [],
+  services: [],
+  reservations: [],
   ...change,
 });
 
@@ -169,6 +171,23 @@ describe('the picture of a RoutedIP', () => {
     expect(small.filter((line) => line.includes('step')).length).toBeGreaterThanOrEqual(6);
     expect(small.join('\n')).toContain('203.0.113.4:9090');
     expect(Math.max(...small.map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  test('lists the Services with their addresses, or why they have none; where the window is small, them alone', () => {
+    const services = [
+      { name: 'chat', address: '', why: 'no IP could be allocated', since: 12_000 },
+      { name: 'mail', address: '198.51.100.9', why: '', since: 1_500 },
+    ];
+    const table = [
+      'SERVICE   EXTERNAL-IP    SINCE',
+      'chat      <pending>      1 s     no IP could be allocated',
+      'mail      198.51.100.9   12 s',
+    ];
+    expect(picture(scene({ view: view({ services }) })).join('\n')).toContain(table.join('\n'));
+    const log = Array.from({ length: 9 }, (_, index) => ({ text: `step ${index}`, elapsedMs: index }));
+    const small = picture({ ...moving({ services }), log }, { columns: 80, rows: 16 });
+    expect(small.slice(2, 5)).toEqual(table);
+    expect(small.join('\n')).not.toContain('203.0.113');
   });
 
   test('marks a refused connection at the port that serves, and none at the one that is meant to be closed', () => {

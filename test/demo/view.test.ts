@@ -1,6 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { type HostRow, routedRow } from '../../demo/routed-view.ts';
-import { ANNOTATION, changes, EMPTY, type RecordRow, withNode, withOutside, withoutNode, withPool, withRouted } from '../../demo/view.ts';
+import { reservationOf, withService, withWarning } from '../../demo/service-view.ts';
+import {
+  ANNOTATION,
+  changes,
+  EMPTY,
+  type RecordRow,
+  withNode,
+  withOutside,
+  withoutNode,
+  withPool,
+  withReservation,
+  withRouted,
+  withServices,
+} from '../../demo/view.ts';
 import type { JsonObject, KubeObject } from '../../simulator/kubernetes/objects.ts';
 
 const ADDRESS = '203.0.113.1';
@@ -114,5 +127,51 @@ describe('the view of a RoutedIP', () => {
     const before = withNode(EMPTY, node('a'), 0);
     expect(changes(before, withNode(before, node('a', { cordoned: true }), 1))).toEqual(['a is cordoned']);
     expect(changes(withNode(before, node('a', { cordoned: true }), 1), before)).toEqual(['a is no longer cordoned']);
+  });
+});
+
+describe('the view of Services', () => {
+  const service = (address: string, type = 'LoadBalancer'): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', namespace: 'edge' },
+    spec: { type },
+    status: { loadBalancer: address === '' ? {} : { ingress: [{ ip: address }] } },
+  });
+  const warning = (message: string, type = 'Warning'): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: 'web.1' },
+    type,
+    message,
+    involvedObject: { kind: 'Service', name: 'web' },
+  });
+
+  test('says why a Service waits until it is served, and since when it has its address', () => {
+    const waiting = withWarning(withService([], service(''), 10), warning('no IP could be allocated'));
+    expect(waiting).toEqual([{ name: 'web', address: '', why: 'no IP could be allocated', since: 10 }]);
+    const served = withService(waiting, service('198.51.100.8'), 20);
+    expect(served).toEqual([{ name: 'web', address: '198.51.100.8', why: '', since: 20 }]);
+    expect(withService(served, service('198.51.100.8'), 30)).toEqual(served);
+    expect(withWarning(served, warning('too late'))).toEqual(served);
+    expect(withWarning(withService([], service(''), 10), warning('all is well', 'Normal'))[0]?.why).toBe('');
+    expect(changes(withServices(EMPTY, waiting), withServices(EMPTY, served))).toEqual(['Service web has 198.51.100.8']);
+    expect(changes(withServices(EMPTY, served), EMPTY)).toEqual(['Service web is gone']);
+  });
+
+  test('leaves out what is no load balancer, also one that is none any more', () => {
+    expect(withService([], service('', 'ClusterIP'), 10)).toEqual([]);
+    expect(withService(withService([], service(''), 10), service('', 'ClusterIP'), 20)).toEqual([]);
+  });
+
+  test('tells what is reserved for whom, and what is free', () => {
+    const ip: KubeObject = {
+      apiVersion: 'paas.org/v1',
+      kind: 'IP',
+      metadata: { name: '198.51.100.8', annotations: { 'virtualips.paas.il/owner': 'edge/web' } },
+    };
+    const reserved = withReservation(EMPTY, reservationOf(ip, 10));
+    expect(changes(EMPTY, reserved)).toEqual(['198.51.100.8 is reserved for edge/web']);
+    expect(changes(reserved, withReservation(reserved, { address: '198.51.100.8', owner: '', at: 20 }))).toEqual(['198.51.100.8 is free']);
   });
 });
