@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './tools/longest-first.ts';
 
 // The scenarios against a real API server are run by `npm run test:cluster` alone: they need its binaries.
 const cluster = process.env.TEST_TARGET === 'cluster';
@@ -19,6 +20,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
+    sequence: { sequencer: LongestFirst },
     maxWorkers: 2,
     reporters: ['default', './tools/closing-line.ts'],
     projects: cluster

@@ -25,7 +25,7 @@ describe('the command line of the demo', () => {
     [['--seed'], '--seed'],
     [['--seed', 'x'], '--seed'],
     [['--seed', '1.5'], '--seed'],
-    [['--act', '4'], '--act'],
+    [['--act', '5'], '--act'],
     [['--act', ''], '--act'],
     [['--deadline', '0'], '--deadline'],
     [['--deadline', 'soon'], '--deadline'],
