@@ -22,7 +22,8 @@ export const routedOrderScenarios = () =>
         await world.pod(node, { ports: [{ containerPort: 80, hostPort }, https] });
       }
       await world.service('shop', ['a', 'b']);
-      await world.stage.start();
+      // A verification lists the firewalls whenever its time has come, also between two steps of a move.
+      await world.stage.start({ flags: ['--verify-interval=10m'] });
       await world.routedIP('shop');
       const address = await world.stable('shop');
       const holder = world.stage.heldBy(address) ?? '';
