@@ -59,12 +59,12 @@ export async function openStage(target: Target, { cloud: cloudOptions = {}, aof 
   const poolRef = (name: string) => ({ apiVersion: GROUP, kind: 'FloatingIPPool', namespace: 'default', name });
   const nodeNamed = (droplet: number | null | undefined) => [...droplets].find(([, id]) => id === droplet)?.[0] ?? null;
   const addNodes = async (names: readonly string[], { ipv6 }: { readonly ipv6: boolean }): Promise<void> => {
-    for (const name of names) {
+    await eachOf(names, async (name) => {
       const { id } = cloud.addDroplet({ name, region: 'nyc3', ipv6 });
       droplets.set(name, id);
       await addNode(target.client, { name, dropletID: id, region: 'nyc3', labels: { pool: 'work' } });
       await addPod(target.client, { name: `ingress-${name}`, namespace: 'default', node: name, labels: { app: 'ingress' } });
-    }
+    });
   };
   const getPool = async (name: string) => (await target.client.get(poolRef(name))) as unknown as Pool;
   const stage: Stage = {
@@ -127,15 +127,23 @@ export async function openStage(target: Target, { cloud: cloudOptions = {}, aof 
     close: async () => {
       await Promise.all(operators.map(end));
       for (const pool of pools) await target.client.delete(poolRef(pool)).catch(() => undefined);
-      for (const name of droplets.keys()) {
+      await eachOf([...droplets.keys()], async (name) => {
         await removeNode(target.client, name).catch(() => undefined);
         await target.client.delete({ apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: `ingress-${name}` }).catch(() => undefined);
-      }
+      });
       await redis.stop();
       await cloud.close();
     },
   };
   return stage;
+}
+
+const FEW = 50;
+
+/** One after another, so that a scenario can go by their order; many of them at once. */
+async function eachOf(names: readonly string[], run: (name: string) => Promise<void>): Promise<void> {
+  if (names.length > FEW) await Promise.all(names.map(run));
+  else for (const name of names) await run(name);
 }
 
 /** Ends an operator as its users do, so that its Lease is free for the next scenario; one that does not end is killed. */
