@@ -48,6 +48,10 @@ export interface Environment {
   readonly cloudflareToken: string | null;
   readonly cloudflareUrl: string | null;
   readonly dashboardToken: string | null;
+  /** Of the VIP allocator, in ms; absent for none that can be used. */
+  readonly reconciliationMs?: number;
+  /** What is wrong with a value, and goes on all the same. */
+  readonly warnings: readonly string[];
 }
 
 const FOOTER = `
@@ -59,6 +63,7 @@ Environment:
   KUBECONFIG                  used when --kubeconfig is absent; in a Pod its ServiceAccount
   REDIS_URL                   records and jobs, redis://[:password@]host:port[/db] or rediss://…  (default redis://127.0.0.1:6379)
   ROUTEDIP_DASHBOARD_TOKEN    asked of browsers when a dashboard does not listen on loopback
+  RECONCILIATION_INTERVAL_MS  as the VIP allocator has it: --resync-interval in ms, when that flag is absent
 
 Exit codes: 0 stopped as asked, 1 cannot run (the message says why), 2 wrong use.`;
 
@@ -204,7 +209,17 @@ const environment = (env: NodeJS.ProcessEnv): Environment => ({
   cloudflareToken: tokenIn(env.CLOUDFLARE_TOKEN),
   cloudflareUrl: env.CLOUDFLARE_API_URL || null,
   dashboardToken: env.ROUTEDIP_DASHBOARD_TOKEN || null,
+  ...reconciliation(env.RECONCILIATION_INTERVAL_MS),
 });
+
+/** The VIP allocator goes on with its default after a value that is no number, and so does an installation that takes its place. */
+function reconciliation(text: string | undefined): Pick<Environment, 'reconciliationMs' | 'warnings'> {
+  if (!text) return { warnings: [] };
+  if (/^[1-9]\d{0,9}$/.test(text)) return { reconciliationMs: Number(text), warnings: [] };
+  return {
+    warnings: [`RECONCILIATION_INTERVAL_MS is "${text}", which is no whole number of milliseconds above 0: the default is used, 60000`],
+  };
+}
 
 /** A Secret that was made from a file often ends in a line feed, which no header may bear. */
 const tokenIn = (text: string | undefined): string | null => text?.trim() || null;

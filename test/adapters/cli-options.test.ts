@@ -36,3 +36,19 @@ describe('the controllers', () => {
     expect(said.mock.calls.join()).toContain('there are flipop, routedip, vip');
   });
 });
+
+describe('the interval of the VIP allocator', () => {
+  const intervalOf = (RECONCILIATION_INTERVAL_MS: string) => {
+    const { reconciliationMs, warnings } = environmentOf({ RECONCILIATION_INTERVAL_MS }) ?? {};
+    return { reconciliationMs, warnings };
+  };
+
+  test('is a number of milliseconds, or not given', () => {
+    expect(intervalOf('5000')).toEqual({ reconciliationMs: 5_000, warnings: [] });
+    expect(intervalOf('')).toEqual({ reconciliationMs: undefined, warnings: [] });
+  });
+
+  test.each(['abc', '0', '-1', '1.5', '60s'])('is logged, and the default used, when it is none: "%s"', (interval) =>
+    expect(intervalOf(interval)).toEqual({ reconciliationMs: undefined, warnings: [expect.stringContaining(`"${interval}"`)] }),
+  );
+});
