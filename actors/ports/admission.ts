@@ -16,7 +16,14 @@ export interface CertificateStore {
 
 /** How the API server was told of the webhook. */
 export interface WebhookRegistration {
-  /** The API server trusts `bundle` (PEM), and nothing else, for this webhook, some seconds from now at the latest. False when it was told of no webhook.
+  /** What it was told last; null when it was told of no webhook. @throws Unreachable or Error when that cannot be read */
+  read(): Promise<Registered | null>;
+}
+
+/** What the API server was told, as it was read. */
+export interface Registered {
+  /** The API server trusts `bundle` (PEM), and nothing else, for this webhook, some seconds from now at the latest. False when it was told something else
+   *  since it was read: read again. So of two bundles that were read after their registration the older one never takes the place of the newer one.
    *  May be repeated. @throws Unreachable or Error when that cannot be written */
   trust(bundle: string): Promise<boolean>;
 }

@@ -1,4 +1,4 @@
-import type { CertificateData, CertificateStore, WebhookRegistration } from '../../actors/ports/admission.ts';
+import type { CertificateData, CertificateStore, Registered, WebhookRegistration } from '../../actors/ports/admission.ts';
 import type { Clock, Log } from '../../actors/ports.ts';
 import { issue, type Pair } from './certificates.ts';
 import {
@@ -50,6 +50,8 @@ class CertificateKeeper implements Keeper {
   readonly #options: KeeperOptions;
   readonly #times: CertificateTimes;
   #used: Pair | null = null;
+  /** What the API server was told to trust when that was last looked at, and since when; ms of the monotonic clock. */
+  #trusted: { readonly bundle: string; readonly since: number } | null = null;
   #hindrance: string | null = 'there is no certificate yet';
   /** What was told last, so that it is told once. */
   #told: string | null = null;
@@ -88,10 +90,13 @@ class CertificateKeeper implements Keeper {
 
   /** Whether something was written, or was found to be written by others, so that it has to be looked at again. */
   async #step(): Promise<boolean> {
-    const { store, names, clock } = this.#options;
+    const { store, registration, names, clock } = this.#options;
+    // Read before the certificates, so that none of before takes the place of those that another replica tells meanwhile. Whatever fails is told below.
+    const registered = registration.read();
+    await registered.catch(() => undefined);
     const stored = await store.read();
-    const trusted = stored === null ? false : await this.#take(stored.data);
-    const renewal = renewalOf(stored?.data ?? null, names, { now: clock.now(), trusted, times: this.#times });
+    if (stored !== null && !(await this.#take(stored.data, registered))) return true;
+    const renewal = renewalOf(stored?.data ?? null, names, { now: clock.now(), trusted: this.#isTrusted(), times: this.#times });
     const data = await this.#renewed(renewal, stored?.data ?? null);
     if (data === null) return false;
     const first = await store.write(data, stored?.version ?? null);
@@ -100,25 +105,41 @@ class CertificateKeeper implements Keeper {
     return true;
   }
 
-  /** Serves with what is stored once the API server was told to trust it. Whether it does. */
-  async #take(data: CertificateData): Promise<boolean> {
-    const { registration, use, hide } = this.#options;
+  /** Serves with what is stored once the API server was told to trust it. False when it was told something else meanwhile: what is stored may be newer, too. */
+  async #take(data: CertificateData, registered: Promise<Registered | null>): Promise<boolean> {
     const pair = servedPair(data);
-    if (pair === null) return false;
-    let told = false;
+    if (pair === null) return true;
+    let isNewest = true;
     try {
-      told = await registration.trust(bundleIn(data));
-      this.#hindrance = told ? null : UNREGISTERED;
-      this.#tell(this.#hindrance);
+      isNewest = await this.#trust(bundleIn(data), await registered);
     } finally {
       // Also when the API server cannot be told: what it trusts already may well be this.
-      if (pair.cert !== this.#used?.cert) {
-        hide(pair.key);
-        use(pair);
-        this.#used = pair;
-      }
+      if (isNewest || this.#used === null) this.#use(pair);
     }
-    return told;
+    return isNewest;
+  }
+
+  async #trust(bundle: string, registered: Registered | null): Promise<boolean> {
+    const before = this.#trusted;
+    this.#trusted = null;
+    if (registered !== null && !(await registered.trust(bundle))) return false;
+    if (registered !== null) this.#trusted = before?.bundle === bundle ? before : { bundle, since: this.#options.clock.monotonic() };
+    this.#hindrance = registered === null ? UNREGISTERED : null;
+    this.#tell(this.#hindrance);
+    return true;
+  }
+
+  /** Since the look before this one at least: API servers hear of a change a moment after it was written. */
+  #isTrusted(): boolean {
+    return this.#trusted !== null && this.#options.clock.monotonic() >= this.#trusted.since + this.#times.everyMs;
+  }
+
+  #use(pair: Pair): void {
+    const { use, hide } = this.#options;
+    if (pair.cert === this.#used?.cert) return;
+    hide(pair.key);
+    use(pair);
+    this.#used = pair;
   }
 
   async #renewed(renewal: Renewal, data: CertificateData | null): Promise<CertificateData | null> {

@@ -9,7 +9,8 @@ export interface CertificateTimes {
   readonly renewBeforeMs: number;
   /** So long before it is made it is valid: the API server's clock may be behind ours by as much. */
   readonly backdateMs: number;
-  /** So long both CAs are trusted before the next certificate is served: every API server has heard of it by then. */
+  /** So long the next CA is trusted beside the present one before its certificate is served: every API server has heard of it by then, and every replica
+   *  has looked since the present one came. */
   readonly overlapMs: number;
   /** From one look at what is stored to the next. */
   readonly everyMs: number;
@@ -49,7 +50,7 @@ export const servedPair = (data: CertificateData): Pair | null => {
 /** All CAs that the API server has to trust. */
 export const bundleIn = (data: CertificateData): string => data['ca.crt'] ?? '';
 
-/** What the stored certificates need now. `trusted`: the API server trusts all of their CAs. */
+/** What the stored certificates need now. `trusted`: the API server trusts all of their CAs, and did so a look ago. */
 export const renewalOf = (
   data: CertificateData | null,
   wanted: readonly string[],
@@ -78,18 +79,19 @@ export const replaced = (data: CertificateData | null, { ca, cert, key }: Issued
   return { 'ca.crt': ca + vouchersOf(former, data === null ? '' : bundleIn(data)), 'tls.crt': cert, 'tls.key': key };
 };
 
-/** The stored certificates with `issued` beside what is in use. */
+/** The stored certificates with `issued` beside what is in use. Every CA stays trusted: a replica that has not looked yet serves the certificate of before. */
 export const prepared = (data: CertificateData, { ca, cert, key }: Issued): CertificateData => ({
-  'ca.crt': ca + vouchersOf(data['tls.crt'] ?? '', bundleIn(data)),
+  'ca.crt': ca + bundleIn(data),
   'tls.crt': data['tls.crt'] ?? '',
   'tls.key': data['tls.key'] ?? '',
   'next.crt': cert,
   'next.key': key,
 });
 
-/** The stored certificates with the next one in use. Both CAs stay trusted: other replicas look only now and then. */
-export const promoted = (data: CertificateData): CertificateData => ({
-  'ca.crt': bundleIn(data),
-  'tls.crt': data['next.crt'] ?? '',
-  'tls.key': data['next.key'] ?? '',
-});
+/** The stored certificates with the next one in use. The CA of the present one stays trusted: other replicas look only now and then. Those before it go:
+ *  since the next one was made, every replica has seen the present one. */
+export const promoted = (data: CertificateData): CertificateData => {
+  const { 'next.crt': cert = '', 'next.key': key = '', 'tls.crt': former = '' } = data;
+  const bundle = bundleIn(data);
+  return { 'ca.crt': vouchersOf(cert, bundle) + vouchersOf(former, bundle), 'tls.crt': cert, 'tls.key': key };
+};

@@ -67,23 +67,27 @@ interface Configuration {
 /** The webhooks of a ValidatingWebhookConfiguration. Needs the rights to get and update this one. */
 export const webhookConfiguration = (connection: Connection, name: string): WebhookRegistration => {
   const path = `${CONFIGURATIONS}/${name}`;
-  const tell = async (caBundle: string): Promise<void> => {
-    const found = (await connection.send({ method: 'GET', path })) as Configuration;
+  const trust = async (found: Configuration, bundle: string): Promise<boolean> => {
+    const caBundle = Buffer.from(bundle).toString('base64');
     const { webhooks = [] } = found;
-    if (webhooks.every(({ clientConfig }) => clientConfig.caBundle === caBundle)) return;
+    if (webhooks.every(({ clientConfig }) => clientConfig.caBundle === caBundle)) return true;
     const trusting = webhooks.map((webhook) => ({ ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } }));
-    // With the resourceVersion read: what a person changes at the same time is not undone.
-    await connection.send({ method: 'PUT', path, body: { ...found, webhooks: trusting } });
+    try {
+      // With the resourceVersion read: what a person or another replica changes at the same time is not undone.
+      await connection.send({ method: 'PUT', path, body: { ...found, webhooks: trusting } });
+      return true;
+    } catch (error) {
+      if (isConflict(error) || isNotFound(error)) return false;
+      throw error;
+    }
   };
   return {
-    trust: async (bundle) => {
-      const caBundle = Buffer.from(bundle).toString('base64');
+    read: async () => {
       try {
-        // Another replica may tell the same at the same time.
-        await tell(caBundle).catch((error) => (isConflict(error) ? tell(caBundle) : Promise.reject(error)));
-        return true;
+        const found = (await connection.send({ method: 'GET', path })) as Configuration;
+        return { trust: (bundle) => trust(found, bundle) };
       } catch (error) {
-        if (isNotFound(error)) return false;
+        if (isNotFound(error)) return null;
         throw error;
       }
     },

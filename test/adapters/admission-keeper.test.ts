@@ -1,85 +1,14 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { issue, type Pair, vouchersOf } from '../../adapters/admission/certificates.ts';
-import { type Keeper, keepCertificates } from '../../adapters/admission/keeper.ts';
+import { describe, expect, test } from 'vitest';
+import { issue, vouchersOf } from '../../adapters/admission/certificates.ts';
 import { CONFIGURATION, SECRET } from '../../adapters/admission/names.ts';
 import { CERTIFICATE_TIMES } from '../../adapters/admission/renewal.ts';
-import { certificateSecret, webhookConfiguration } from '../../adapters/kubernetes/webhook-registration.ts';
-import { type VirtualClock, virtualClock } from '../../adapters/memory/clock.ts';
-import { at, type JsonObject } from '../../simulator/kubernetes/objects.ts';
-import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
+import { at } from '../../simulator/kubernetes/objects.ts';
+import { bundleOf, looked, NAMES, nextLook, ready, registered, replica, SECRETS, send, storedIn } from './admission-keeper-support.ts';
 import { CONFIGURATIONS, registrationAt } from './admission-support.ts';
-import { connected, type RecordedLog, recordedLog, simulated } from './kubernetes-support.ts';
+import { simulated } from './kubernetes-support.ts';
 
-const SECRETS = '/api/v1/namespaces/default/secrets';
-const NAMES = ['hook.default.svc'];
-const { lifeMs, renewBeforeMs, overlapMs, everyMs } = CERTIFICATE_TIMES;
-
-const send = async (server: KubernetesSimulator, method: string, path: string, body?: JsonObject): Promise<JsonObject> => {
-  const response = await fetch(server.url + path, {
-    method,
-    ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-  });
-  expect([method, path, response.status]).toEqual([method, path, method === 'POST' ? 201 : 200]);
-  return (await response.json()) as JsonObject;
-};
-
-const decodedAt = (object: JsonObject, ...path: (string | number)[]): string => {
-  const text = at(object, ...path);
-  return Buffer.from(typeof text === 'string' ? text : '', 'base64').toString('utf8');
-};
-
-interface Replica {
-  readonly keeper: Keeper;
-  readonly log: RecordedLog;
-  readonly used: Pair[];
-  readonly hidden: string[];
-}
-
-const replica = (server: KubernetesSimulator, clock: VirtualClock, names = NAMES): Replica => {
-  const connection = connected(server.kubeconfig());
-  const used: Pair[] = [];
-  const hidden: string[] = [];
-  const log = recordedLog();
-  const keeper = keepCertificates({
-    store: certificateSecret(connection, { namespace: 'default', name: SECRET }),
-    registration: webhookConfiguration(connection, CONFIGURATION),
-    names,
-    clock,
-    log,
-    use: (pair) => used.push(pair),
-    hide: (secret) => hidden.push(secret),
-  });
-  onTestFinished(() => keeper.close());
-  return { keeper, log, used, hidden };
-};
-
-const registered = async (): Promise<KubernetesSimulator> => {
-  const server = await simulated();
-  await send(server, 'POST', CONFIGURATIONS, registrationAt('https://127.0.0.1:1'));
-  return server;
-};
-
-const bundleOf = async (server: KubernetesSimulator, index = 0): Promise<string> =>
-  decodedAt(await send(server, 'GET', `${CONFIGURATIONS}/${CONFIGURATION}`), 'webhooks', index, 'clientConfig', 'caBundle');
-
-const storedIn = async (server: KubernetesSimulator, key: string): Promise<string> =>
-  decodedAt(await send(server, 'GET', `${SECRETS}/${SECRET}`), 'data', key);
-
-/** All keepers have looked and wait for their next look. */
-const looked = (clock: VirtualClock, keepers: number): Promise<void> => waitFor('all have looked', () => clock.pending() === keepers);
-
-/** Lets all keepers look once more. */
-const nextLook = async (clock: VirtualClock, keepers = 1): Promise<void> => {
-  await looked(clock, keepers);
-  await clock.advance(everyMs);
-  await looked(clock, keepers);
-};
-
-const ready = async (clock: VirtualClock, ...replicas: readonly Replica[]): Promise<void> => {
-  await looked(clock, replicas.length);
-  for (const { keeper, used } of replicas) expect([keeper.hindrance(), used.length > 0]).toEqual([null, true]);
-};
+const { lifeMs, renewBeforeMs, overlapMs } = CERTIFICATE_TIMES;
 
 describe('the certificates of the webhook', () => {
   test('are made by one replica, served by all, and trusted by the API server', async () => {
