@@ -25,9 +25,17 @@ export interface Webhook {
 /** The API server waits for 10 s, 30 s at most. */
 const PATIENCE_MS = 30_000;
 
+/** The API server gives an idle connection up after 90 s. Were we first, its next question could come at that very moment, and the write be refused. */
+const IDLE_MS = 120_000;
+
 /** Serves the admission webhook. Whatever is no question of the API server is answered 400. @throws Error that names the address when it cannot be listened on */
 export const startWebhook = async (options: WebhookOptions): Promise<Webhook> => {
-  const timeouts = { headersTimeout: PATIENCE_MS, requestTimeout: PATIENCE_MS, connectionsCheckingInterval: PATIENCE_MS / 6 };
+  const timeouts = {
+    headersTimeout: PATIENCE_MS,
+    requestTimeout: PATIENCE_MS,
+    connectionsCheckingInterval: PATIENCE_MS / 6,
+    keepAliveTimeout: IDLE_MS,
+  };
   const bodies = new Bodies();
   const server = createServer({ minVersion: 'TLSv1.2', ...timeouts }, (request, response) => {
     answer(options, bodies, request, response).catch((error) => {

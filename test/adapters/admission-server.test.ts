@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { AdmissionRule } from '../../actors/ports/admission.ts';
@@ -149,6 +150,19 @@ describe('the admission webhook', () => {
     expect(log.lines).toEqual(['warn a question of the API server was not answered {"error":"no answer from the API server"}']);
     known = true;
     expect((await asks(webhook, question())).status).toBe(200);
+  });
+
+  test('keeps an idle connection longer than the API server does, so that no question meets its end', async () => {
+    const webhook = await started();
+    const socket = connect({ port: Number(new URL(webhook.url).port), host: '127.0.0.1', ca: issued.ca });
+    onTestFinished(() => void socket.destroy());
+    const body = JSON.stringify(question());
+    const head = ['Host: x', 'Content-Type: application/json', `Content-Length: ${body.length}`];
+    socket.write(`POST ${IP_PATH} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${body}`);
+    const [answered] = await once(socket, 'data');
+    const [, seconds] = /^Keep-Alive: timeout=(\d+)/im.exec(String(answered)) ?? [];
+    expect(String(answered)).toContain('200 OK');
+    expect(Number(seconds)).toBeGreaterThan(90);
   });
 
   test('serves another certificate from now on when it is given one', async () => {
