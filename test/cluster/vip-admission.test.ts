@@ -1,9 +1,10 @@
+import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { OwnUser } from '../../actors/ports/admission.ts';
 import { keepCertificates } from '../../adapters/admission/keeper.ts';
 import { CONFIGURATION, IP_PATH, SECRET, VIRTUAL_IP_PATH } from '../../adapters/admission/names.ts';
-import { CERTIFICATE_TIMES } from '../../adapters/admission/renewal.ts';
+import { CERTIFICATE_TIMES, type CertificateTimes } from '../../adapters/admission/renewal.ts';
 import { startWebhook, type Webhook } from '../../adapters/admission/server.ts';
 import { servesPolicies } from '../../adapters/kubernetes/admission-policies.ts';
 import { type Connection, connect } from '../../adapters/kubernetes/connection.ts';
@@ -45,6 +46,9 @@ const WRITERS = [
   }),
 ];
 const JANE = 'system:serviceaccount:default:jane';
+
+/** In production it takes weeks. A certificate tells whole seconds: what is 2 s here may be a second only, which the looks have to stay well below. */
+const QUICK: CertificateTimes = { ...CERTIFICATE_TIMES, renewBeforeMs: CERTIFICATE_TIMES.lifeMs - 1_000, overlapMs: 2_000, everyMs: 50 };
 
 let cluster: Cluster;
 let token: string;
@@ -195,6 +199,35 @@ describe('a VirtualIP on a real API server', () => {
 });
 
 describe('the admission webhook on a real API server', () => {
+  test('is asked on while its certificates are renewed, again and again', async () => {
+    const secret = async (): Promise<Readonly<Record<string, string>>> => (await cluster.send(`${SECRETS}/${SECRET}`)).body.data;
+    const served = new Set<string>();
+    const others = await startedWebhook(0, () => whoAmI);
+    // Two replicas keep the same Secret; the API server asks the one that is slower to look.
+    const keepers = [keeping(webhook, { ...QUICK, everyMs: 250 }), keeping(others, QUICK)];
+    onTestFinished(async () => {
+      for (const keeper of keepers) keeper.close();
+      await others.close();
+    });
+    let written = 0;
+    await waitFor(
+      'three certificates were served',
+      async () => {
+        written += 1;
+        expect(await told(token, 'POST', `${IPS}?dryRun=All`, ipNamed(`10.0.0.${written % 250}`))).toBe('allowed');
+        served.add((await secret())['tls.crt'] ?? '');
+        return served.size >= 3;
+      },
+      25_000,
+    );
+    expect(written).toBeGreaterThan(8);
+    const { body } = await cluster.send(CONFIGURATION_PATH);
+    const bundle = Buffer.from(body.webhooks[0].clientConfig.caBundle, 'base64').toString();
+    expect(bundle.match(/BEGIN/g)?.length).toBeLessThanOrEqual(3);
+    const [cert = ''] = [...served].slice(-1);
+    expect(new X509Certificate(Buffer.from(cert, 'base64')).checkIP('127.0.0.1')).toBe('127.0.0.1');
+  });
+
   test('that is down lets nobody write an IP; once it is back, the operator can', async () => {
     const port = Number(new URL(webhook.url).port);
     await webhook.close();
