@@ -1,5 +1,6 @@
 import { asked } from '../machines/exposure.ts';
 import { type ActorId, FINALIZER } from '../machines/types.ts';
+import { coalesced } from './coalesced.ts';
 import { isRoutedIP, type ObservedPools } from './pools.ts';
 import type { ClusterWriter, Condition, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
@@ -20,20 +21,17 @@ export interface PolicyProjectorPorts {
 /** Shows in classes and issuers whether they are used as they are, and by whom; a class that is used is kept from going. */
 export class PolicyProjector {
   readonly #ports: PolicyProjectorPorts;
-  #isDue = false;
+  /** Something changed that they may show. */
+  readonly request: () => void;
 
   constructor(ports: PolicyProjectorPorts) {
     this.#ports = ports;
+    this.request = coalesced(ports.clock, COALESCE_MS, () => this.#showAll());
   }
 
-  /** Something changed that they may show. */
-  request(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    this.#ports.clock.after(COALESCE_MS, () => {
-      this.#isDue = false;
-      if (this.#ports.isLeading()) for (const policy of this.#ports.pools.policies.all) this.#show(policy);
-    });
+  #showAll(): void {
+    const { isLeading, pools } = this.#ports;
+    if (isLeading()) for (const policy of pools.policies.all) this.#show(policy);
   }
 
   #show(policy: PoolObject): void {

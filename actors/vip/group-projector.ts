@@ -1,5 +1,6 @@
 import type { InvalidGroup, ParsedGroup } from '../../machines/segment.ts';
 import type { IPGroupObject } from '../../machines/vip.ts';
+import { coalesced } from '../coalesced.ts';
 import type { ClusterEvent, ClusterWriter, Condition } from '../ports/cluster.ts';
 import type { Clock } from '../ports.ts';
 import type { GroupFigures } from './group-index.ts';
@@ -35,23 +36,19 @@ export class GroupProjector {
   readonly #ports: GroupProjectorPorts;
   /** What was told of a group last, so that each Event is told once; by uid. */
   readonly #told = new Map<string, readonly string[]>();
-  #isDue = false;
+  /** Something changed that they may show. */
+  readonly request: () => void;
 
   constructor(ports: GroupProjectorPorts) {
     this.#ports = ports;
+    this.request = coalesced(ports.clock, COALESCE_MS, () => this.#showAll());
   }
 
-  /** Something changed that they may show. */
-  request(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    this.#ports.clock.after(COALESCE_MS, () => {
-      this.#isDue = false;
-      const views = this.#ports.groups();
-      for (const view of views) if (!view.object.deleting) this.#show(view);
-      const present = new Set(views.map(({ object }) => object.ref.uid));
-      for (const uid of this.#told.keys()) if (!present.has(uid)) this.#told.delete(uid);
-    });
+  #showAll(): void {
+    const views = this.#ports.groups();
+    for (const view of views) if (!view.object.deleting) this.#show(view);
+    const present = new Set(views.map(({ object }) => object.ref.uid));
+    for (const uid of this.#told.keys()) if (!present.has(uid)) this.#told.delete(uid);
   }
 
   #show(view: GroupView): void {

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { coalesced } from '../../actors/coalesced.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
+
+describe('work that is asked for often', () => {
+  test('is done once for all requests of its time, counted from the first', async () => {
+    const clock = virtualClock();
+    const doneAt: number[] = [];
+    const request = coalesced(clock, 100, () => doneAt.push(clock.monotonic()));
+    for (let asked = 0; asked < 5; asked += 1) {
+      request();
+      await clock.advance(30);
+    }
+    await clock.advance(1_000);
+    // Asked for at 0, 30, 60 and 90, and once more at 120.
+    expect(doneAt).toEqual([100, 220]);
+    expect(clock.pending()).toBe(0);
+  });
+
+  test('is not done unasked', async () => {
+    const clock = virtualClock();
+    let done = 0;
+    const request = coalesced(clock, 100, () => (done += 1));
+    await clock.advance(1_000);
+    expect(done).toBe(0);
+    request();
+    await clock.advance(1_000);
+    expect(done).toBe(1);
+  });
+
+  test('is done again when it asks for itself', async () => {
+    const clock = virtualClock();
+    let done = 0;
+    const request = coalesced(clock, 100, () => {
+      done += 1;
+      if (done < 3) request();
+    });
+    request();
+    await clock.advance(1_000);
+    expect(done).toBe(3);
+  });
+});
