@@ -1,0 +1,190 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Unreachable } from '../../actors/errors.ts';
+import type { ClusterEvent, ClusterListener, Condition, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
+import type { Json } from '../../actors/ports.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import { serviceOf, serviceQueryOf } from '../../machines/service.ts';
+import type { ObservedNode, ObservedPod, ObservedService } from '../../machines/types.ts';
+import { Annotations } from './annotations.ts';
+import { Holders } from './holders.ts';
+
+/** The selectors of a pool. */
+export interface MatchSelectors {
+  readonly nodeLabel?: string;
+  readonly podLabel?: string;
+  readonly podNamespace?: string;
+}
+
+export interface MemoryClusterOptions {
+  /** The name of a pool's selectors that its facts bear: the pool machine's own function. */
+  queryOf(match: MatchSelectors): string;
+  /** Tells that an object is gone, at once unless given. */
+  readonly goes?: (tell: () => void) => void;
+}
+
+/** A process that watches. */
+interface Listening {
+  readonly tell: (what: (listener: ClusterListener) => void) => void;
+  readonly write: () => void;
+}
+
+type Fields = { readonly [key: string]: Json };
+
+export const fieldsOf = (json: Json | undefined): Fields =>
+  typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Fields) : {};
+
+/** The term under which a status was written; 0 for none. */
+export const termOf = (status: Json | undefined): number => Number(fieldsOf(status).term ?? 0);
+
+export const keyOf = ({ kind, namespace, name }: Omit<ObjectRef, 'uid'>): string => `${kind} ${namespace}/${name}`;
+
+export const ROUTED_IP = 'RoutedIP';
+
+/** The kind whose facts bear the addresses that pools have annotated. */
+const RECORD_SET = 'NodeDNSRecordSet';
+
+/** The objects of a cluster in memory, who watches them, and how they are written: what all its processes share. */
+export class ClusterWorld {
+  readonly pools = new Map<string, PoolObject>();
+  readonly policies = new Map<string, PoolObject>();
+  readonly nodes = new Map<string, ObservedNode>();
+  readonly pods = new Map<string, ObservedPod>();
+  readonly services = new Map<string, ObservedService>();
+  readonly conditions = new Map<string, readonly Condition[]>();
+  readonly projections: PoolProjection[] = [];
+  readonly announced: { about: ObjectRef; event: ClusterEvent }[] = [];
+  readonly processes = new Set<Listening>();
+  readonly holders = new Holders((name) => this.nodes.has(name));
+  /** Told after the write. Pools do not read annotations: a change of them alone is no news to them. */
+  readonly annotations = new Annotations(() => {
+    if (this.#annotationsTold) queueMicrotask(() => this.#tellAnnotations());
+    this.#annotationsTold = false;
+  });
+  /** Writes fail. */
+  failing = false;
+  readonly #options: MemoryClusterOptions;
+  #annotationsTold = true;
+  #created = 0;
+
+  constructor(options: MemoryClusterOptions) {
+    this.#options = options;
+  }
+
+  // ---- facts
+
+  tellAll(what: (listener: ClusterListener) => void): void {
+    for (const { tell } of this.processes) tell(what);
+  }
+
+  /** Everything, to one that begins to watch or looks again. */
+  tellObjects(listener: ClusterListener): void {
+    for (const policy of this.policies.values()) listener.policyObserved?.(policy);
+    for (const pool of this.pools.values()) listener.poolObserved(pool);
+    this.tellFacts(listener);
+  }
+
+  readonly tellFacts = (listener: ClusterListener): void => {
+    for (const pool of this.pools.values()) this.#tellFact(listener, pool);
+  };
+
+  tellPool(pool: PoolObject): void {
+    this.tellAll((listener) => {
+      listener.poolObserved(pool);
+      this.#tellFact(listener, pool);
+    });
+  }
+
+  #tellFact(listener: ClusterListener, pool: PoolObject): void {
+    const fact = this.#factOf(pool);
+    const bare = pool.ref.kind !== RECORD_SET;
+    listener.clusterObserved(pool.ref, bare ? fact : { ...fact, nodes: fact.nodes.map((node) => this.#annotatedNode(node)) });
+  }
+
+  #factOf({ ref, spec }: PoolObject) {
+    const nodes = [...this.nodes.values()];
+    if (ref.kind === ROUTED_IP) {
+      const { namespace, name } = serviceOf(ref.namespace, spec);
+      const service = this.services.get(`${namespace}/${name}`) ?? null;
+      return { query: serviceQueryOf(namespace, name), nodes, pods: null, service };
+    }
+    const match = fieldsOf(fieldsOf(spec).match) as MatchSelectors;
+    const wantsPods = Boolean(match.podLabel) || Boolean(match.podNamespace);
+    return { query: this.#options.queryOf(match), nodes, pods: wantsPods ? [...this.pods.values()] : null };
+  }
+
+  /** A node as the watch shows it once pools have annotated it; what a test says of its annotations stands. */
+  #annotatedNode(node: ObservedNode): ObservedNode {
+    const reservedIPs = this.annotations.of(node.name);
+    return reservedIPs.length === 0 ? node : { reservedIPs, ...node };
+  }
+
+  #tellAnnotations(): void {
+    this.#annotationsTold = true;
+    for (const pool of this.pools.values()) if (pool.ref.kind === RECORD_SET) this.tellAll((listener) => this.#tellFact(listener, pool));
+  }
+
+  // ---- writes
+
+  /** The uid and the time, ms since the epoch, of an object that is created now. */
+  nextObject(): { readonly uid: string; readonly createdAt: number } {
+    this.#created += 1;
+    return { uid: `uid-${this.#created}`, createdAt: Date.UTC(2026, 0, 1) + this.#created };
+  }
+
+  store(pool: PoolObject): void {
+    this.pools.set(keyOf(pool.ref), pool);
+  }
+
+  /** The pool of this very object; one that was deleted and made again is another. */
+  readonly stored = (ref: ObjectRef): PoolObject | null => {
+    const pool = this.pools.get(keyOf(ref));
+    return pool !== undefined && pool.ref.uid === ref.uid ? pool : null;
+  };
+
+  write(projection: PoolProjection): void {
+    const pool = this.stored(projection.ref);
+    const policy = this.policies.get(keyOf(projection.ref));
+    if (policy?.ref.uid === projection.ref.uid) {
+      this.projections.push(projection);
+      this.policies.set(keyOf(policy.ref), { ...policy, status: structuredClone(projection.status) as Json });
+      this.conditions.set(keyOf(policy.ref), projection.conditions);
+    }
+    // A leader that was overtaken does not put its older view over the newer one.
+    if (pool === null || termOf(pool.status) > termOf(projection.status)) return;
+    this.projections.push(projection);
+    // A change of status alone is no news to the watches.
+    this.store({ ...pool, status: structuredClone(projection.status) as Json });
+    this.conditions.set(keyOf(pool.ref), projection.conditions);
+    this.annotations.remove(projection.addresses, projection.annotated);
+    for (const [node, wanted] of Object.entries(projection.annotated)) if (this.nodes.has(node)) this.annotations.set(node, wanted);
+  }
+
+  /** @throws Unreachable while writes fail, and for an object that is gone */
+  change(ref: ObjectRef, change: (pool: PoolObject) => PoolObject): PoolObject {
+    this.assertWritable();
+    const pool = this.stored(ref);
+    if (pool === null) throw new Unreachable(`memory cluster: ${keyOf(ref)} is gone`);
+    const next = change(pool);
+    this.store(next);
+    if (next.generation !== pool.generation || !isDeepStrictEqual(next.marks, pool.marks))
+      queueMicrotask(() => this.stored(ref) && this.tellPool(next));
+    return next;
+  }
+
+  assertWritable(): void {
+    if (this.failing) throw new Unreachable('memory cluster: writes fail');
+  }
+
+  /** Our finalizer is put on or taken off; an object that is being deleted goes with it. */
+  guard(ref: ObjectRef, finalizers: readonly string[]): void {
+    if (this.stored(ref) === null) return;
+    const next = this.change(ref, (pool) => ({ ...pool, marks: { annotations: pool.marks?.annotations ?? {}, finalizers } }));
+    if (next.deleting && finalizers.length === 0) this.remove(ref);
+  }
+
+  remove(ref: ObjectRef): void {
+    const { goes = (tell) => tell() } = this.#options;
+    this.pools.delete(keyOf(ref));
+    goes(() => this.tellAll((listener) => listener.poolGone(ref)));
+  }
+}

@@ -1,0 +1,107 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Fenced } from '../../actors/errors.ts';
+import type { ClusterListener, ClusterSource, ClusterWriter } from '../../actors/ports/cluster.ts';
+import { type Address, FINALIZER } from '../../machines/types.ts';
+import { type ClusterWorld, fieldsOf, keyOf, ROUTED_IP, termOf } from './cluster-world.ts';
+import { wishes } from './holders.ts';
+
+/** The cluster as one process watches and writes it. */
+export interface ProcessCluster extends ClusterSource, ClusterWriter {
+  /** The process dies: it is told nothing more and writes nothing more. */
+  end(): void;
+}
+
+export const processCluster = (world: ClusterWorld): ProcessCluster => {
+  const marks = wishes(world.holders);
+  const waiting = new Map<string, () => void>();
+  let listener: ClusterListener | null = null;
+  let ended = false;
+  const writeWaiting = (): void => {
+    if (world.failing || ended) return;
+    const all = [...waiting.values()];
+    waiting.clear();
+    for (const each of all) each();
+  };
+  const soon = (key: string, run: () => void): void => {
+    waiting.set(key, run);
+    queueMicrotask(writeWaiting);
+  };
+  const whileAlive = async <T>(run: () => T): Promise<T> => {
+    await Promise.resolve();
+    if (ended) return new Promise(() => undefined);
+    const result = run();
+    await Promise.resolve();
+    return ended ? new Promise(() => undefined) : result;
+  };
+  const self = {
+    tell: (what: (told: ClusterListener) => void): void => {
+      if (listener !== null && !ended) what(listener);
+    },
+    write: writeWaiting,
+  };
+  world.processes.add(self);
+  return {
+    start: (told) =>
+      whileAlive(() => {
+        listener = told;
+        world.tellObjects(told);
+      }),
+    resync: () => {
+      marks.again((mark) => soon('holders', mark));
+      self.tell((told) => world.tellObjects(told));
+    },
+    knows: () => true,
+    close: async () => {
+      listener = null;
+    },
+    project: (projection) => soon(keyOf(projection.ref), () => world.write(projection)),
+    retract: (ref, addresses) =>
+      new Promise((done) =>
+        soon(keyOf(ref), () => {
+          world.annotations.remove(addresses, {});
+          if (ref.kind === ROUTED_IP) world.guard(ref, []);
+          done();
+        }),
+      ),
+    recordIntent: (owner, { region, knownAddresses, listedAt, term }) =>
+      whileAlive(() => {
+        const written = termOf(world.pools.get(keyOf(owner))?.status);
+        if (written > term) throw new Fenced(`memory cluster: ${owner.name} was written under term ${written}, not ${term}`);
+        const pendingCreate = { region, knownAddresses, startedAt: new Date(listedAt).toISOString() };
+        world.change(owner, (pool) => ({ ...pool, status: { ...fieldsOf(pool.status), pendingCreate } }));
+      }),
+    appendAddress: (owner, address) =>
+      whileAlive(() => {
+        const next = world.change(owner, (pool) => {
+          const spec = fieldsOf(pool.spec);
+          const ips = Array.isArray(spec.ips) ? spec.ips : [];
+          return ips.includes(address) ? pool : { ...pool, generation: pool.generation + 1, spec: { ...spec, ips: [...ips, address] } };
+        });
+        return { ips: fieldsOf(next.spec).ips as unknown as readonly Address[], generation: next.generation };
+      }),
+    guard: (ref) => whileAlive(() => world.guard(ref, [FINALIZER])),
+    unguard: (ref) => whileAlive(() => world.guard(ref, [])),
+    bindAddress: (owner, address, origin) =>
+      whileAlive(() => {
+        world.change(owner, (pool) => ({ ...pool, status: { ...fieldsOf(pool.status), routedIP: address, addressOrigin: origin } }));
+      }),
+    markHolder: (node, effect) =>
+      whileAlive(() => {
+        world.assertWritable();
+        world.holders.mark(node, effect);
+      }),
+    markHolders: (wanted, complete) => soon('holders', marks.want(wanted, complete)),
+    announce: (about, event) =>
+      whileAlive(() => {
+        world.assertWritable();
+        const isTold = world.announced.some((each) => isDeepStrictEqual(each, { about, event }));
+        if (!isTold) world.announced.push({ about, event });
+      }),
+    forget: () => [marks.forget(), waiting.clear()],
+    flush: async () => writeWaiting(),
+    end: () => {
+      ended = true;
+      world.processes.delete(self);
+    },
+  };
+};
