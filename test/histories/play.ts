@@ -1,14 +1,13 @@
-import { OUTCOMES, TIMERS } from '../../actors/worker.ts';
 import { seededRandom } from '../../adapters/memory/random.ts';
-import type { StoreCheckpoint } from '../../adapters/memory/store.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { CreationRules } from '../support/creations.ts';
 import { PatienceRules } from '../support/patience.ts';
-import { type OperatorProcess, providerIDOf, World, type WorldOptions } from '../support/world.ts';
+import { providerIDOf, World, type WorldOptions } from '../support/world.ts';
 import { PlayedNames } from './play-names.ts';
 import { PlayedNodes } from './play-nodes.ts';
 import { PlayedPools, wrongStates } from './play-pools.ts';
+import { PlayedOperator } from './played-operator.ts';
 import { ADDRESSES, addressOf, type Happening, type History, nodeName } from './steps.ts';
 
 /** The longest that everything may take to be right again once nothing is in the way, ms: the longest back-off of each table, one after the other. */
@@ -26,10 +25,7 @@ export class Play {
   readonly #history: History;
   readonly #pools: PlayedPools;
   readonly #nodes: PlayedNodes;
-  /** Processes that are on their way out. */
-  readonly #leaving = new Set<OperatorProcess>();
-  #checkpoint: StoreCheckpoint | null = null;
-  #repeats = 0;
+  readonly #operator: PlayedOperator;
   #boughtCount = 0;
   /** By pool: since when it cannot tell which address is its own, virtual ms. */
   readonly #unclearSince = new Map<string, number>();
@@ -40,6 +36,7 @@ export class Play {
     const provider = { actionMs: history.actionMs, callMs: history.callMs, random };
     this.world = new World({ ...options, provider, settings: { verifyEveryMs: 60_000, ...options.settings } });
     const { world } = this;
+    this.#operator = new PlayedOperator(world, () => world.start());
     this.#pools = new PlayedPools(world, history, () => this.creations.noteSpecs());
     this.creations = new CreationRules(world, () => this.#pools.byAge().map(({ listed }) => listed));
     this.#nodes = new PlayedNodes(world, history.names !== undefined);
@@ -207,9 +204,11 @@ export class Play {
       case 'deleteLease':
       case 'cutLease':
       case 'mendLease':
-        return this.#process(what.kind);
+        return this.#operator.ofProcess(what);
+      case 'loseReplies':
+        return this.#operator.ofStore({ kind: what.kind, times: what.times });
       default:
-        return this.#store(what);
+        return this.#operator.ofStore({ kind: what.kind });
     }
   }
 
@@ -239,75 +238,6 @@ export class Play {
     if (target === null || (!taken && cloud.hasNode(target))) cloud.moveByHand(address, target);
   }
 
-  async #process(kind: string): Promise<void> {
-    const { world } = this;
-    const [first] = world.processes;
-    if (kind === 'start' && world.processes.length < 3) await world.start();
-    else if (kind === 'kill') first?.kill();
-    else if (kind === 'killAll') for (const process of world.processes) process.kill();
-    else if (kind === 'stop' && first) {
-      this.#leaving.add(first);
-      void first.supervisor.stop().then(() => first.kill());
-    } else if (kind === 'freeze' && first) {
-      this.#leaving.add(first);
-      first.freeze();
-      first.lease.cut();
-    }
-    if (kind === 'deleteLease') world.lease.delete();
-    else if (kind === 'cutLease') first?.lease.cut();
-    else if (kind === 'mendLease') first?.lease.mend();
-  }
-
-  #store(what: Happening): void {
-    const { store, queues, cluster } = this.world;
-    const acts: Readonly<Partial<Record<Happening['kind'], () => void>>> = {
-      storeDown: store.goDown,
-      storeUp: store.comeBack,
-      queuesDown: queues.goDown,
-      queuesUp: queues.comeBack,
-      failWrites: cluster.failWrites,
-      mendWrites: cluster.mendWrites,
-      loseReplies: () => store.loseReplies(what.kind === 'loseReplies' ? what.times : 1),
-      repeatJobs: () => this.#repeatJobs(),
-      wipeQueues: queues.wipe,
-      wipe: () => this.#wipe(),
-      wipeAtRest: () => {
-        for (const process of this.world.processes) process.kill();
-        this.#wipe();
-      },
-      goBack: () => this.#goBack(),
-    };
-    acts[what.kind]?.();
-  }
-
-  #wipe(): void {
-    this.world.store.wipe();
-    this.world.queues.wipe();
-    this.world.invariants.forget();
-  }
-
-  /** To what the store had at the last such step; the first one only marks the place. */
-  #goBack(): void {
-    const { store, invariants } = this.world;
-    if (this.#checkpoint) store.restart(this.#checkpoint);
-    this.#checkpoint = store.checkpoint();
-    invariants.forget();
-  }
-
-  /** Every outcome and timer that is kept comes once more, and late. */
-  #repeatJobs(): void {
-    if (this.#repeats > 20) return;
-    for (const name of [OUTCOMES, TIMERS]) {
-      for (const { id, title, data } of this.world.queues.jobs(name)) {
-        this.#repeats += 1;
-        this.world.queues
-          .queue(name)
-          .add([{ id: `${id}-again-${this.#repeats}`, title, data, delayMs: (this.#repeats * 700) % 5_000 }])
-          .catch(() => undefined);
-      }
-    }
-  }
-
   // ---------------------------------------------------------------- the end
 
   /** Nothing is in the way any more: enough nodes, all addresses, valid specs, a process, and nobody holds what is wanted. */
@@ -315,11 +245,7 @@ export class Play {
     const { world } = this;
     world.provider.faults.clear();
     world.provider.cloud.failActions(0);
-    world.store.comeBack();
-    world.queues.comeBack();
-    world.cluster.mendWrites();
-    for (const process of this.#leaving) process.kill();
-    for (const { lease } of world.processes) lease.mend();
+    this.#operator.mend();
     this.#pools.mend();
     this.names?.mend();
     const pools = this.#pools.byAge();
@@ -328,7 +254,7 @@ export class Play {
     this.#nodes.mend(Math.max(6, holding + pools.length), !this.#pools.holdForLeaving());
     this.#mendAddresses(new Set(pools.flatMap(({ listed }) => listed)));
     await world.clock.advance(1_000);
-    if (world.processes.length === 0) await world.start();
+    await this.#operator.isThere();
   }
 
   #mendAddresses(listed: ReadonlySet<Address>): void {

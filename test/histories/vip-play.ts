@@ -1,9 +1,9 @@
 import { seededRandom } from '../../adapters/memory/random.ts';
-import type { StoreCheckpoint } from '../../adapters/memory/store.ts';
 import type { ServiceWish, StoredService } from '../../adapters/memory/vip-world.ts';
 import { VipWorld } from '../actors/vip-world.ts';
 import type { VipRules } from '../support/vip-rules.ts';
-import type { OperatorProcess, WorldOptions } from '../support/world.ts';
+import type { WorldOptions } from '../support/world.ts';
+import { PlayedOperator } from './played-operator.ts';
 import { groupName, SPECS, serviceName, VIP_ADDRESSES, type VipHappening, type VipHistory } from './vip-steps.ts';
 import { wrongVips } from './vip-wrongs.ts';
 
@@ -41,16 +41,15 @@ export class VipPlay {
   readonly world: VipWorld;
   readonly rules: VipRules;
   readonly #history: VipHistory;
-  /** Processes that are on their way out. */
-  readonly #leaving = new Set<OperatorProcess>();
+  readonly #operator: PlayedOperator;
   /** By name: uids of the IPs that people made for nobody of ours. */
   readonly #foreign = new Map<string, string>();
-  #checkpoint: StoreCheckpoint | null = null;
 
   constructor(history: VipHistory, options: WorldOptions = {}) {
     this.#history = history;
     const { callMs, watchMs, wipesIngress, seed } = history;
     this.world = new VipWorld({ ...options, vips: { callMs, watchMs, wipesIngress, random: seededRandom(seed) } });
+    this.#operator = new PlayedOperator(this.world, () => this.world.start());
     this.rules = this.world.rules;
     this.rules.comesLate = history.steps.some(
       ({ what }) => what.kind === 'fault' && what.fault.kind === 'hang' && what.fault.effectAfterMs !== undefined,
@@ -110,17 +109,18 @@ export class VipPlay {
       case 'deleteLease':
       case 'cutLease':
       case 'mendLease':
-        return this.#process(what.kind);
+        return this.#operator.ofProcess(what);
       case 'storeDown':
       case 'storeUp':
       case 'queuesDown':
       case 'queuesUp':
-      case 'loseReply':
       case 'wipe':
       case 'wipeAtRest':
       case 'goBack':
       case 'wipeQueues':
-        return this.#store(what.kind);
+        return this.#operator.ofStore({ kind: what.kind });
+      case 'loseReply':
+        return this.world.store.loseReplies(1);
       default:
         return this.#edit(what);
     }
@@ -196,63 +196,13 @@ export class VipPlay {
     if (kind === 'hold' && leader) this.world.vipsOf(leader).holdWatches();
   }
 
-  async #process(kind: string): Promise<void> {
-    const { world } = this;
-    const [first] = world.processes;
-    if (kind === 'start' && world.processes.length < 3) await world.start();
-    else if (kind === 'kill') first?.kill();
-    else if (kind === 'killAll') for (const process of world.processes) process.kill();
-    else if (kind === 'stop' && first) {
-      this.#leaving.add(first);
-      void first.supervisor.stop().then(() => first.kill());
-    } else if (kind === 'freeze' && first) {
-      this.#leaving.add(first);
-      first.freeze();
-      first.lease.cut();
-    }
-    if (kind === 'deleteLease') world.lease.delete();
-    else if (kind === 'cutLease') first?.lease.cut();
-    else if (kind === 'mendLease') first?.lease.mend();
-  }
-
-  #store(kind: string): void {
-    const { store, queues, invariants, processes } = this.world;
-    const wipe = (): void => {
-      store.wipe();
-      queues.wipe();
-      invariants.forget();
-    };
-    const acts: Readonly<Record<string, () => void>> = {
-      storeDown: store.goDown,
-      storeUp: store.comeBack,
-      queuesDown: queues.goDown,
-      queuesUp: queues.comeBack,
-      wipeQueues: queues.wipe,
-      loseReply: () => store.loseReplies(1),
-      wipe,
-      wipeAtRest: () => {
-        for (const process of processes) process.kill();
-        wipe();
-      },
-      goBack: () => {
-        if (this.#checkpoint) store.restart(this.#checkpoint);
-        this.#checkpoint = store.checkpoint();
-        invariants.forget();
-      },
-    };
-    acts[kind]?.();
-  }
-
   /** Nothing is in the way any more. */
   async #mend(): Promise<void> {
     const { world } = this;
     world.k8s.faults.clear();
-    world.store.comeBack();
-    world.queues.comeBack();
-    for (const process of this.#leaving) process.kill();
-    for (const { lease } of world.processes) lease.mend();
+    this.#operator.mend();
     for (const process of world.processes) world.vipsOf(process).resumeWatches();
     await world.clock.advance(1_000);
-    if (world.processes.length === 0) await world.start();
+    await this.#operator.isThere();
   }
 }
