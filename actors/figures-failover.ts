@@ -1,4 +1,4 @@
-import type { AddressContext } from '../machines/ip.ts';
+import type { AddressContext } from '../machines/ip-context.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import type { ActorId } from '../machines/types.ts';
 import type { ActorRecord, Observer, SavedTurn, Transition } from './ports.ts';

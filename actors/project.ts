@@ -1,6 +1,6 @@
 import { isUntilChanged, UNTIL_CHANGED } from '../machines/backoff.ts';
 import { isFirewall } from '../machines/firewall-id.ts';
-import type { AddressContext } from '../machines/ip.ts';
+import type { AddressContext } from '../machines/ip-context.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { nodeEvents } from '../machines/node-status.ts';
 import type { PoolContext } from '../machines/pool.ts';

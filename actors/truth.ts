@@ -1,6 +1,6 @@
 import type { FirewallContext } from '../machines/firewall.ts';
 import { showsLoss } from '../machines/firewall-lost.ts';
-import type { AddressContext } from '../machines/ip.ts';
+import type { AddressContext } from '../machines/ip-context.ts';
 import type { FirewallFound } from '../machines/jobs.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import type { ActorRecord, Clock, Firewall, Log, Provider } from './ports.ts';

@@ -2,7 +2,7 @@ import { charts } from '../actors/catalogue.ts';
 import type { Chart, StoredSnapshot } from '../actors/charts.ts';
 import { DEFAULT_SETTINGS } from '../actors/settings.ts';
 import { begin, type MachineEvent, step } from '../actors/step.ts';
-import type { AddressInput } from '../machines/ip.ts';
+import type { AddressInput } from '../machines/ip-context.ts';
 import type { Address, NodeRef, ProviderID } from '../machines/types.ts';
 import type { Measured, Plan } from './scenario.ts';
 

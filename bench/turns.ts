@@ -13,7 +13,7 @@ import { patientClient } from '../adapters/redis/client.ts';
 import { redisLink } from '../adapters/redis/link.ts';
 import { redisStore } from '../adapters/redis/store.ts';
 import { systemClock } from '../adapters/system/clock.ts';
-import type { AddressContext } from '../machines/ip.ts';
+import type { AddressContext } from '../machines/ip-context.ts';
 import { queryOf } from '../machines/match.ts';
 import type { Address, ProviderID } from '../machines/types.ts';
 import { node, PROVIDER } from '../test/support/world.ts';

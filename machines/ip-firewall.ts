@@ -1,7 +1,8 @@
 import { isUntilChanged } from './backoff.ts';
 import type { Decision, Effect } from './events.ts';
 import { portsOn, sameOn } from './firewall-policy.ts';
-import { type AddressContext, type AnyAddressEvent, confirmedHere, goesOn, isRetiring, type OpenPorts } from './ip.ts';
+import { confirmedHere, goesOn, isRetiring } from './ip.ts';
+import type { AddressContext, AnyAddressEvent, OpenPorts } from './ip-context.ts';
 import type { ActorId, JobFailure } from './types.ts';
 
 /** The firewalls of an address, when it has any: what it claims of them, and when. */

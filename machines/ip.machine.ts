@@ -1,8 +1,8 @@
 import { setup } from 'xstate';
 import { durable } from './durable.machine.ts';
 import type { Decision, SpawnedChart } from './events.ts';
-import type { AddressContext, AddressInput, AddressSettings, AnyAddressEvent } from './ip.ts';
 import * as ip from './ip.ts';
+import { type AddressContext, type AddressInput, type AddressSettings, type AnyAddressEvent, addressContext } from './ip-context.ts';
 import * as walls from './ip-firewall.ts';
 
 /** One address, whoever owns it: Unassigned → Electing → FirewallOpening → Assigning → Pruning → Stable, plus CoolOff, and Released at the end.
@@ -111,7 +111,7 @@ export const ipMachine = (settings: AddressSettings) => {
     })
     .createMachine({
       id: 'ip',
-      context: ({ input }) => ip.addressContext(input),
+      context: ({ input }) => addressContext(input),
       initial: 'Unassigned',
       on: {
         NODE_OBSERVED: { actions: 'noteNode' },

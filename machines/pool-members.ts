@@ -4,7 +4,7 @@ import type { Assigned, Effect, Failed, Ready, RetirePolicy } from './events.ts'
 import { bind } from './exposing.ts';
 import { absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
-import type { AddressInput } from './ip.ts';
+import type { AddressInput } from './ip-context.ts';
 import {
   addressActor,
   addressClaim,

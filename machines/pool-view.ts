@@ -1,4 +1,4 @@
-import type { AddressContext } from './ip.ts';
+import type { AddressContext } from './ip-context.ts';
 import type { PoolContext } from './pool.ts';
 import type { RecordSetContext } from './record-set.ts';
 import type { Address, ObservedNode, ObservedPod, ObservedService } from './types.ts';

@@ -6,7 +6,7 @@ import type { RoutedIPReason } from './exposure.ts';
 import { NO_FIREWALL } from './firewall-policy.ts';
 import type { Absence } from './grace.ts';
 import type { Member } from './grants.ts';
-import type { Remembered } from './ip.ts';
+import type { Remembered } from './ip-context.ts';
 import type { ObjectRef } from './jobs.ts';
 import { queryOf } from './match.ts';
 import { serviceQueryOf } from './service.ts';

@@ -1,6 +1,7 @@
 import { isUntilChanged, UNTIL_CHANGED } from './backoff.ts';
 import { firewallOf } from './firewall-id.ts';
-import { type AddressContext, confirmedHere } from './ip.ts';
+import { confirmedHere } from './ip.ts';
+import type { AddressContext } from './ip-context.ts';
 import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
 import { type AddressView, type Finding, type PoolView, stamp } from './pool-view.ts';

@@ -7,7 +7,7 @@ import { ObservedVips } from '../../actors/vip/observed.ts';
 import { consumeJobs } from '../../actors/worker.ts';
 import { memoryDirectory } from '../../adapters/memory/directory.ts';
 import type { FirewallPolicy } from '../../machines/events.ts';
-import type { AddressContext } from '../../machines/ip.ts';
+import type { AddressContext } from '../../machines/ip-context.ts';
 import { node, PROVIDER, providerIDOf, World } from '../support/world.ts';
 
 const A = '203.0.113.7';

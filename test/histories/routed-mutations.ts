@@ -7,7 +7,7 @@ import type { ClusterSource, ClusterWriter } from '../../actors/ports/cluster.ts
 import type { ClusterObserved, SpecObserved } from '../../machines/events.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
 import * as firewall from '../../machines/firewall.ts';
-import type { AddressContext, AnyAddressEvent } from '../../machines/ip.ts';
+import type { AddressContext, AnyAddressEvent } from '../../machines/ip-context.ts';
 import * as walls from '../../machines/ip-firewall.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import * as facts from '../../machines/pool-facts.ts';

@@ -1,7 +1,7 @@
 import { NO_CONTEST } from '../../machines/contention.ts';
 import type { Absence } from '../../machines/grace.ts';
 import type { Member } from '../../machines/grants.ts';
-import type { AddressContext } from '../../machines/ip.ts';
+import type { AddressContext } from '../../machines/ip-context.ts';
 import type {
   Address,
   Candidate,

@@ -1,6 +1,7 @@
 import type { Step } from '../../actors/step.ts';
 import type { Claim } from '../../machines/events.ts';
-import { type AddressContext, confirmedHere } from '../../machines/ip.ts';
+import { confirmedHere } from '../../machines/ip.ts';
+import type { AddressContext } from '../../machines/ip-context.ts';
 import { opens } from '../../machines/ip-firewall.ts';
 import type { AssignInput, FindInput } from '../../machines/jobs.ts';
 import type { Edge } from './explore.ts';

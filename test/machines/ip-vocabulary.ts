@@ -1,6 +1,6 @@
 import type { MachineEvent } from '../../actors/step.ts';
 import type { FirewallPolicy } from '../../machines/events.ts';
-import type { AddressContext, AddressInput } from '../../machines/ip.ts';
+import type { AddressContext, AddressInput } from '../../machines/ip-context.ts';
 import type { JobFailure } from '../../machines/types.ts';
 import { A, cutOff, failure, observed, POOL, PROVIDER, refOf, START } from './builders.ts';
 import type { Telling } from './explore.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { AddressContext, AddressInput } from '../../machines/ip.ts';
 import { claimedNodes } from '../../machines/ip.ts';
+import type { AddressContext, AddressInput } from '../../machines/ip-context.ts';
 import type { ObservedAddress } from '../../machines/types.ts';
 import { A, cutOff, failure, observed, providerIDOf, refOf, SECOND } from './builders.ts';
 import { CALL_DEADLINE, Driven } from './drive.ts';

@@ -1,6 +1,6 @@
 import type { MachineEvent } from '../../actors/step.ts';
-import type { AddressContext, AnyAddressEvent } from '../../machines/ip.ts';
 import * as ip from '../../machines/ip.ts';
+import type { AddressContext, AnyAddressEvent } from '../../machines/ip-context.ts';
 import * as walls from '../../machines/ip-firewall.ts';
 import { A, cutOff, failure, observed, refOf, START } from './builders.ts';
 import { AFTER, FIRST, NONE, policyIs } from './ip-vocabulary.ts';

@@ -1,4 +1,4 @@
-import type { AddressContext } from '../../machines/ip.ts';
+import type { AddressContext } from '../../machines/ip-context.ts';
 import { type PoolContext, poolContext } from '../../machines/pool.ts';
 import type { AddressView, PoolView } from '../../machines/pool-view.ts';
 import type { Address } from '../../machines/types.ts';

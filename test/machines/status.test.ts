@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Member } from '../../machines/grants.ts';
-import type { AddressContext } from '../../machines/ip.ts';
+import type { AddressContext } from '../../machines/ip-context.ts';
 import { NOT_ACQUIRING, type PoolContext } from '../../machines/pool.ts';
 import { rememberedPool } from '../../machines/rebuild.ts';
 import { annotations, changesAt, type IPState, ipState, poolConditions, poolError, poolStatus } from '../../machines/status.ts';

@@ -3,7 +3,8 @@ import type { ActionRef, ActorRecord, Observer, SavedTurn, StoredCell, Transitio
 import type { MemoryProvider } from '../../adapters/memory/provider.ts';
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
 import { nodesFull } from '../../machines/claims.ts';
-import { type AddressContext, claimedNodes } from '../../machines/ip.ts';
+import { claimedNodes } from '../../machines/ip.ts';
+import type { AddressContext } from '../../machines/ip-context.ts';
 import { familyServed, type PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 

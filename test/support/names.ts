@@ -1,6 +1,6 @@
 import type { SavedTurn, Transition } from '../../actors/ports.ts';
 import { fullName, relativeName } from '../../machines/dns.ts';
-import type { AddressContext } from '../../machines/ip.ts';
+import type { AddressContext } from '../../machines/ip-context.ts';
 import type { EnsureRecordsInput } from '../../machines/jobs.ts';
 import { addressActor, type PoolContext } from '../../machines/pool.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';

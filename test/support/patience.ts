@@ -1,6 +1,6 @@
 import type { ActorRecord, SavedTurn, Transition } from '../../actors/ports.ts';
 import type { ContentionRules } from '../../machines/contention.ts';
-import type { AddressContext } from '../../machines/ip.ts';
+import type { AddressContext } from '../../machines/ip-context.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';
 import type { ActorId, Address, NodeRef } from '../../machines/types.ts';

@@ -1,6 +1,6 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { ActorRecord, Json, SavedTurn, Transition } from '../../actors/ports.ts';
-import type { AddressContext } from '../../machines/ip.ts';
+import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';

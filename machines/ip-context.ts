@@ -1,0 +1,122 @@
+import type { BackoffTables } from './backoff.ts';
+import type { AddressEvent, FirewallPolicy, RetirePolicy } from './events.ts';
+import { NO_FIREWALL } from './firewall-policy.ts';
+import type { Confirmation } from './jobs.ts';
+import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, ProviderID } from './types.ts';
+
+/** What an address remembers: the least that decides. */
+export interface AddressContext {
+  readonly id: ActorId;
+  readonly pool: ActorId;
+  readonly provider: string;
+  readonly address: Address;
+  readonly origin: 'Found' | 'Created';
+  /** False until the provider was read, and again when what was read may be void. */
+  readonly known: boolean;
+  /** Who holds it at the provider, as last read or confirmed. */
+  readonly holder: ProviderID | null;
+  readonly region: string;
+  /** The node granted by the pool. */
+  readonly elected: NodeRef | null;
+  /** Whether `elected` may (still) hold an address, as last told by the pool. */
+  readonly eligible: boolean;
+  readonly spaced: boolean;
+  /** The node on which the provider confirmed the address; kept when that node no longer matches, as long as the address stays there. */
+  readonly assigned: NodeRef | null;
+  /** Former holders whose firewall rules are not pruned yet. */
+  readonly previous: readonly NodeRef[];
+  /** Counts elections. For people and the provider port, not a fence. */
+  readonly epoch: number;
+  /** Not null while an assign may still take effect although its outcome is unknown: nothing is sent before this time (ms since the epoch) and a read. */
+  readonly inDoubtUntil: number | null;
+  readonly policy: FirewallPolicy;
+  /** Firewalls on which it may have claims. */
+  readonly claimed: readonly ActorId[];
+  /** What a firewall has said last to be open for it; null or absent for nothing. */
+  readonly open?: OpenPorts | null;
+  /** Why something that nobody needs any more was left in a firewall; null or absent when nothing was. */
+  readonly deferred?: string | null;
+  /** How many addresses one node may hold, where that is not up to the provider alone; null else. */
+  readonly perNode: number | null;
+  readonly failure: JobFailure | null;
+  /** Failures in a row. */
+  readonly attempts: number;
+  readonly coolOffUntil: number | null;
+  /** Where CoolOff goes on. */
+  readonly resume: ResumeState;
+  readonly retiring: RetirePolicy | null;
+}
+
+export interface OpenPorts {
+  readonly firewall: ActorId;
+  readonly node: string;
+  readonly ports: readonly string[];
+  /** Ports that others need are open on the node as well: the rules of a firewall hold for all its nodes. */
+  readonly also: readonly string[];
+}
+
+export type ResumeState = 'Unassigned' | 'FirewallOpening' | 'Assigning' | 'Pruning' | 'Releasing';
+
+export interface AddressInput {
+  readonly id: ActorId;
+  readonly pool: ActorId;
+  readonly provider: string;
+  readonly address: Address;
+  readonly origin: 'Found' | 'Created';
+  /** What the provider reported, null when nothing usable is known. */
+  readonly observed: ObservedAddress | null;
+  readonly remembered?: Remembered;
+  /** Of a RoutedIP; absent for no firewall. */
+  readonly policy?: FirewallPolicy;
+  readonly perNode?: number;
+}
+
+/** What a rebuild takes over from the owner's status. */
+export interface Remembered {
+  readonly epoch: number;
+  readonly inDoubtUntil: number | null;
+  /** Firewalls to which something was added for it. */
+  readonly claimed?: readonly ActorId[];
+}
+
+/** Outcomes of the jobs that the chart invokes, as events. */
+export type AddressOutcome =
+  | { readonly type: 'xstate.done.actor.find'; readonly output: ObservedAddress; readonly at: number }
+  | { readonly type: 'xstate.done.actor.assign'; readonly output: Confirmation; readonly at: number }
+  | { readonly type: `xstate.done.actor.${'release' | 'elect'}`; readonly output: unknown; readonly at: number }
+  | { readonly type: `xstate.error.actor.${'find' | 'assign' | 'release' | 'elect'}`; readonly error: JobFailure; readonly at: number };
+
+export type AnyAddressEvent = AddressEvent | AddressOutcome;
+
+/** Figures that an operator may set; the same for all addresses of a process. */
+export interface AddressSettings {
+  readonly backoff: BackoffTables;
+  /** How long a call may still take effect after it was sent, ms. */
+  readonly callDeadlineMs: number;
+}
+
+export const addressContext = (input: AddressInput): AddressContext => ({
+  id: input.id,
+  pool: input.pool,
+  provider: input.provider,
+  address: input.address,
+  origin: input.origin,
+  known: input.observed !== null && !input.observed.locked,
+  holder: input.observed?.providerID ?? null,
+  region: input.observed?.region ?? '',
+  elected: null,
+  eligible: false,
+  spaced: false,
+  assigned: null,
+  previous: [],
+  epoch: input.remembered?.epoch ?? 0,
+  inDoubtUntil: input.remembered?.inDoubtUntil ?? null,
+  policy: input.policy ?? NO_FIREWALL,
+  claimed: input.remembered?.claimed ?? [],
+  perNode: input.perNode ?? null,
+  failure: null,
+  attempts: 0,
+  coolOffUntil: null,
+  resume: 'Unassigned',
+  retiring: null,
+});
