@@ -72,7 +72,7 @@ export async function play(cast: Cast): Promise<Outcome> {
   const pool = hasPool ? await acquire(cast) : null;
   const failover = isShown(1) ? await failOver(cast) : null;
   const publication = isShown(2) ? await publish(cast) : null;
-  if (pool) verify(cast, pool);
+  if (pool) await verify(cast, pool);
   const routing = isShown(3) ? await route(cast) : null;
   const serving = isShown(4) ? await serve(cast) : null;
   return { readyMs, pool, failover, publication, routing, serving };
@@ -194,7 +194,9 @@ async function comeBack({ stage, screen, until, follower }: Cast, node: string):
 }
 
 /** The provider, the status and the annotations say the same. @throws DemoFailure */
-function verify({ stage, follower }: Cast, { addresses }: Pool): void {
+async function verify({ stage, follower, until }: Cast, { addresses }: Pool): Promise<void> {
+  // A record may list an address a moment before the status calls it active.
+  await until('all addresses are active', () => allActive(follower));
   const { reservedIPs } = stage.cloud.state;
   if (reservedIPs.size !== addresses.length) {
     throw new DemoFailure(`${reservedIPs.size} addresses exist at DigitalOcean instead of ${addresses.length}`);

@@ -254,7 +254,7 @@ describe('the description of a field', () => {
       const { definitions } = typeof body === 'string' ? JSON.parse(body) : body;
       return definitions[definition]?.properties.spec.properties.desiredIPs.description;
     };
-    await waitFor('the schema is published', async () => (await published()) !== undefined);
+    await waitFor('the schema is published', async () => (await published()) !== undefined, 25_000);
     expect(await published()).toContain('Number of addresses in the pool');
   });
 });

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Connection, connect, type Request } from '../../adapters/kubernetes/connection.ts';
 import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
@@ -7,7 +6,7 @@ import { systemClock } from '../../adapters/system/clock.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
-import { apply, applyFile, installCrds } from '../support/kube-apply.ts';
+import { apply, installCrds, installRoles } from '../support/kube-apply.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const OPERATOR = 'routedip-operator';
@@ -66,7 +65,7 @@ const meddling = (concerns: (request: Request) => boolean, meddle: (count: numbe
 beforeAll(async () => {
   cluster = await startCluster();
   await installCrds(cluster);
-  for (const file of ['namespace.yaml', 'rbac.yaml']) await applyFile(cluster, join(import.meta.dirname, '../../deploy', file));
+  await installRoles(cluster);
   expect((await apply(cluster, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-a' } })).status).toBe(201);
   connection = connect(loadConfig(cluster.kubeconfigFor(await cluster.tokenFor(OPERATOR, OPERATOR))));
 });

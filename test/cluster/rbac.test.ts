@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, startCluster } from '../support/kube.ts';
-import { apply, applyFile, installCrds, type KubeObject, objectsIn } from '../support/kube-apply.ts';
+import { apply, installCrds, installRoles, type KubeObject, objectsIn } from '../support/kube-apply.ts';
 import type { ApiRequest } from '../support/kube-client.ts';
 
 const deploy = (file: string): string => join(import.meta.dirname, '../../deploy', file);
@@ -39,8 +39,7 @@ const asOperator = async (method: NonNullable<ApiRequest['method']>, path: strin
 beforeAll(async () => {
   cluster = await startCluster();
   await installCrds(cluster);
-  await applyFile(cluster, deploy('namespace.yaml'));
-  await applyFile(cluster, deploy('rbac.yaml'));
+  await installRoles(cluster);
   for (const object of [POOL, SET, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-a' } }]) {
     expect((await apply(cluster, object)).status).toBe(201);
   }

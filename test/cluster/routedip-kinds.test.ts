@@ -36,7 +36,7 @@ describe('kubectl', () => {
     ['cripc.spec.updateRoutedIP', 'restartPolicy is Never or OnFailure'],
   ])('explains %s', async (field, text) => {
     const explained = async (): Promise<string> => (await kubectl(['explain', field], { kubeconfig: cluster.kubeconfig })).stdout;
-    await waitFor('the description is published', async () => (await explained()) !== '');
+    await waitFor('the description is published', async () => (await explained()) !== '', 25_000);
     expect((await explained()).replaceAll(/\s+/g, ' ')).toContain(text);
   });
 

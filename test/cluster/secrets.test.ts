@@ -52,7 +52,11 @@ beforeAll(async () => {
   ]) {
     expect((await apply(cluster, object)).status).toBe(201);
   }
-  connection = connect(loadConfig(cluster.kubeconfigFor(await cluster.tokenFor('default', READER))));
+  const token = await cluster.tokenFor('default', READER);
+  // The server goes by a role a moment after it has stored it.
+  const mine = '/api/v1/namespaces/default/secrets?fieldSelector=metadata.name%3Ddo-token';
+  await waitFor('the role counts', async () => (await cluster.send(mine, { token })).status === 200);
+  connection = connect(loadConfig(cluster.kubeconfigFor(token)));
   const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   secrets = new KubernetesSecrets({ connection, clock: systemClock(), random: () => 0.5, log: silent, timings: TIMINGS });
 });

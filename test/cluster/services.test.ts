@@ -1,16 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { refusal } from '../../adapters/kubernetes/api-error.ts';
 import type { Connection } from '../../adapters/kubernetes/connection.ts';
 import { classObject, issuerObject, routedIPObject, ServiceRecorder, serviceObject } from '../adapters/kubernetes-services-support.ts';
 import { connected, sourceOn } from '../adapters/kubernetes-support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
-import { apply, applyFile, createNamespace, installCrds, type KubeObject, pathOf } from '../support/kube-apply.ts';
+import { apply, createNamespace, installCrds, installRoles, type KubeObject, pathOf } from '../support/kube-apply.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const OPERATOR = 'routedip-operator';
-const deploy = (file: string): string => join(import.meta.dirname, '../../deploy', file);
 
 let cluster: Cluster;
 /** Bears the token of the operator's ServiceAccount: what is seen is seen with the shipped roles. */
@@ -73,8 +71,7 @@ const withoutSlices = (connection: Connection): Connection => {
 beforeAll(async () => {
   cluster = await startCluster({ controllers: ['endpoint', 'endpointslice'] });
   await installCrds(cluster);
-  await applyFile(cluster, deploy('namespace.yaml'));
-  await applyFile(cluster, deploy('rbac.yaml'));
+  await installRoles(cluster);
   for (const name of ['a', 'b', 'c']) await create({ apiVersion: 'v1', kind: 'Node', metadata: { name } }, '');
   kubeconfig = cluster.kubeconfigFor(await cluster.tokenFor(OPERATOR, OPERATOR));
 });

@@ -15,7 +15,7 @@ import { systemClock } from '../../adapters/system/clock.ts';
 import { admitIP, admitVirtualIP } from '../../machines/vip-admission.ts';
 import { recordedLog } from '../adapters/kubernetes-support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
-import { apply, applyFile, type KubeObject, objectsIn, pathOf } from '../support/kube-apply.ts';
+import { apply, applyFile, installRoles, type KubeObject, objectsIn, pathOf } from '../support/kube-apply.ts';
 import { ADMITTED_CRDS, DENIALS, IPS, ipNamed, VIRTUAL_IPS, virtualIP } from '../support/vip-admission.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -130,8 +130,7 @@ beforeAll(async () => {
   cluster = await startCluster();
   for (const file of ADMITTED_CRDS) await applyFile(cluster, file);
   await Promise.all([IPS, VIRTUAL_IPS].map(servedAt));
-  await applyFile(cluster, deploy('namespace.yaml'));
-  await applyFile(cluster, deploy('rbac.yaml'));
+  await installRoles(cluster);
   for (const object of WRITERS) await accepted(object);
   await virtualIPsOfBefore();
   token = await cluster.tokenFor(NAMESPACE, 'routedip-operator');
@@ -144,7 +143,9 @@ beforeAll(async () => {
   const keeper = keeping(webhook);
   await waitFor('the webhook is trusted', () => keeper.hindrance() === null);
   keeper.close();
-  await waitFor('the webhook is asked', async () => (await told(jane, 'POST', `${IPS}?dryRun=All`, ipNamed('9.9.9.9'))).startsWith('403'));
+  // Not refused by RBAC, which may not have heard of her rights yet.
+  const asked = async () => (await told(jane, 'POST', `${IPS}?dryRun=All`, ipNamed('9.9.9.9'))).startsWith('403 admission webhook');
+  await waitFor('the webhook is asked', asked);
 });
 
 afterAll(async () => {

@@ -8,7 +8,7 @@ import { kubernetesVips } from '../contracts/vip-kubernetes.ts';
 import { vipSourceContract } from '../contracts/vip-source.ts';
 import { vipWriterContract } from '../contracts/vip-writer.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
-import { applyFile, createNamespace, installCrds } from '../support/kube-apply.ts';
+import { applyFile, createNamespace, installCrds, installRoles } from '../support/kube-apply.ts';
 import { kubectl } from '../support/kubectl.ts';
 import { describeVipKinds } from '../support/vip-suite.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -35,7 +35,7 @@ const opened = async (): Promise<VipHarness> => {
 beforeAll(async () => {
   cluster = await startCluster();
   await installCrds(cluster);
-  for (const file of ['namespace.yaml', 'rbac.yaml']) await applyFile(cluster, join(import.meta.dirname, '../../deploy', file));
+  await installRoles(cluster);
   for (const plural of ['virtualips', 'groupsegmentmappings']) {
     await applyFile(cluster, join(CRDS, `legacy/${plural}.yaml`));
     await waitFor(`${plural} are served`, async () => (await cluster.send(`/apis/paas.org/v1/${plural}`)).status === 200);

@@ -1,5 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { waitFor } from '../support/wait-for.ts';
 import { launchChromium } from './chromium.ts';
 import { addressActor, addressAt, startWorld, type World } from './world.ts';
 
@@ -44,13 +45,19 @@ const show = async (actor = first): Promise<void> => {
 };
 // biome-ignore lint/performance/useDomNodeTextContent: what counts is what a person sees, line by line
 const textOf = (selector: string): Promise<string> => page.locator(selector).innerText();
+/** The list is painted with the next frame, the right half when its answers have come. */
+const shows = (selector: string, text: string | RegExp): Promise<void> =>
+  waitFor(`${selector} shows ${text}`, async () => {
+    const now = await textOf(selector);
+    return typeof text === 'string' ? now.includes(text) : text.test(now);
+  });
 const live = (): Promise<string[]> =>
   page.locator('.state.leaf.live').evaluateAll((boxes) => boxes.map((box) => box.getAttribute('data-id') ?? '').sort());
 
 describe('the page in a browser', () => {
   test('lists a thousand addresses, of which only those in sight are in the page, and loads nothing from elsewhere', async () => {
     await show();
-    expect(await textOf('#chips')).toContain(`All ${ADDRESSES}`);
+    await shows('#chips', `All ${ADDRESSES}`);
     const drawn = await page.locator('.row').count();
     expect(drawn).toBeGreaterThan(10);
     expect(drawn).toBeLessThan(60);
@@ -85,8 +92,8 @@ describe('the page in a browser', () => {
     await page.waitForSelector('[data-id="sample.CoolOff"].live.trouble');
     expect(await textOf('#title')).toContain('RateLimited: assign: 429');
     expect(await textOf('#waiting')).toMatch(/coolOff in \d+ s/);
-    const row = await textOf(`[data-actor="${first}"]`);
-    for (const part of [addressAt(0), 'default/ingress', 'CoolOff', 'RateLimited', '2 failed']) expect(row).toContain(part);
+    const row = `[data-actor="${first}"]`;
+    for (const part of [addressAt(0), 'default/ingress', 'CoolOff', 'RateLimited', '2 failed']) await shows(row, part);
     expect(await textOf('#journal')).toMatch(/assign failed\s+Assigning → CoolOff[\s\S]+GRANTED\s+Unassigned\.Waiting → Assigning/);
     expect(await textOf('#context')).toContain('429');
     // Trouble comes first.
@@ -98,7 +105,7 @@ describe('the page in a browser', () => {
     world.wrote({ actor: first, at: Date.now() - 100_000, event: 'GRANTED', from: 'Electing', to: 'Stable' });
     await show();
     await page.waitForFunction(() => /for 1 m \d+ s/.test(document.querySelector('#title')?.textContent ?? ''));
-    expect(await textOf(`[data-actor="${first}"]`)).toMatch(/1 m \d+ s/);
+    await shows(`[data-actor="${first}"]`, /1 m \d+ s/);
     const before = await page.locator('#title').textContent();
     await page.waitForFunction((text) => document.querySelector('#title')?.textContent !== text, before);
     expect(await textOf('#title')).toMatch(/for 1 m \d+ s/);
@@ -117,6 +124,7 @@ describe('the page in a browser', () => {
     await page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
     expect(await textOf('.row >> nth=0')).toContain(addressAt(13));
     await page.fill('#search', 'no such thing');
+    await page.waitForSelector('#empty:not([hidden])');
     expect(await textOf('#empty')).toBe('Nothing matches the filter.');
   });
 
@@ -151,9 +159,13 @@ describe('the page in a browser', () => {
   test('shows another address when it is chosen, by mouse and by keyboard', async () => {
     await show();
     await page.locator('.row').nth(3).click();
-    await page.waitForFunction((address) => document.querySelector('#title strong')?.textContent === address, addressAt(3));
+    const chosen = async (address: string): Promise<void> => {
+      await page.waitForFunction((wanted) => document.querySelector('#title strong')?.textContent === wanted, address);
+      await page.waitForFunction((wanted) => document.querySelector('.row[aria-selected="true"] .mono')?.textContent === wanted, address);
+    };
+    await chosen(addressAt(3));
     await page.locator('#rows').press('ArrowDown');
-    await page.waitForFunction((address) => document.querySelector('#title strong')?.textContent === address, addressAt(4));
+    await chosen(addressAt(4));
     expect(await page.locator('.row[aria-selected="true"]').count()).toBe(1);
   });
 
@@ -180,7 +192,7 @@ describe('the page in a browser', () => {
     next.put('ip', first, { to: 'CoolOff', context: { address: addressAt(0) } });
     await page.waitForSelector('#notice', { state: 'hidden' });
     await page.waitForSelector('[data-id="sample.CoolOff"].live');
-    expect(await textOf('#chips')).toContain('All 1');
+    await shows('#chips', /All 1\b/);
     await next.dashboard.close();
   });
 

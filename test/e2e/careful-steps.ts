@@ -4,7 +4,7 @@ import type { Operator } from '../support/operator.ts';
 import type { Condition, Names } from './named.ts';
 import type { Stage } from './stage.ts';
 
-/** A pool `ingress` of which each address is active: the first one on the first node, and so on. */
+/** A pool `ingress` of which each address is active, and its node annotated: the first one on the first node, and so on. */
 export interface CarefulPool {
   readonly names: Names;
   readonly stage: Stage;
@@ -36,6 +36,8 @@ export async function carefulPool(names: Names, spec: JsonObject, options: Caref
   const active = () => Promise.all(ips.map((ip) => stage.activeOn('ingress', ip)));
   const first = nodes.slice(0, addresses);
   await stage.until(`the addresses are active on ${first}`, async () => (await active()).join() === first.join());
+  const annotated = () => Promise.all(first.map((node) => stage.annotation(node)));
+  await stage.until('their nodes are annotated', async () => (await annotated()).join() === ips.join());
   return { names, stage, ips, ip: ips[0] ?? '', operator, machines };
 }
 

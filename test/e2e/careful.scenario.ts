@@ -61,6 +61,7 @@ const graceScenarios = (current: () => Names) =>
       await untilReason(pool, 'Progressing', 'Recovering');
       const until = await recovering(pool, 'a');
       expect(await statusOf(pool)).toMatchObject({ state: 'active', nodeName: 'a', graceUntil: new Date(until).toISOString() });
+      await stage.until('the provider was asked for its machine', () => machinesAskedFor(pool).length > 0);
       await verified(pool);
       expect([await stage.annotation('a'), await stage.annotation('b')]).toEqual([ip, null]);
 
@@ -121,6 +122,7 @@ const graceScenarios = (current: () => Names) =>
       await stage.notReady('a');
       const until = await recovering(pool, 'a');
       await killed(pool, 'keeps');
+      await untilReason(pool, 'Progressing', 'Recovering');
       expect(await statusOf(pool)).toMatchObject({ state: 'active', nodeName: 'a', graceUntil: new Date(until).toISOString() });
       expect(stage.assigns(ip)).toHaveLength(1);
       expect(await movedFrom(pool, 'a')).toBe('b');

@@ -62,7 +62,7 @@ export async function shown({ stage, ip }: Fleeted, term: number): Promise<void>
 /** Resolves once a former leader is a replica like the others. */
 export async function follows({ stage }: Fleeted, former: Replica): Promise<void> {
   await stage.until('the former leader follows', async () => !(await former.leads()) && (await former.isReady()));
-  expect(former.operator.log.some(({ msg }) => msg === 'leads no longer')).toBe(true);
+  await stage.until('it has said so', () => former.operator.log.some(({ msg }) => msg === 'leads no longer'));
   expect(former.operator.log.filter(({ level }) => level === 'error')).toEqual([]);
 }
 

@@ -167,6 +167,7 @@ export const flipopScenarios = () =>
       expect(writes()).toEqual([]);
       expect([zone.records('web'), zone.records('nodes')]).toEqual([30, 120].map((ttl) => held.map(({ ip }) => `A ${ip} ${ttl}`).sort()));
       expect(await annotations()).toEqual([first.ip, second.ip, null]);
+      await stage.until('the status is ours', async () => (await statusOf())?.nodeErrors !== undefined);
       expect(await statusOf()).toEqual({ ips, assignableNodes: ['c'], nodeErrors: [] });
       expect((await names.status('nodes')).state).toBe('active');
 

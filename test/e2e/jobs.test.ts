@@ -65,7 +65,9 @@ describe('a RoutedIP of a class driven by Jobs', () => {
       selector: 'routedip.io/action=assign',
       message: '{"message":"no answer"}',
     };
-    await begin([failing]);
+    // What failed is shown until it has worked.
+    const slow: JobScript = { ...WELL[2], outcome: 'exit', ms: 1_000, count: 1, selector: 'routedip.io/action=assign' };
+    await begin([failing, slow]);
     const { stage, stable, status } = routed();
     await stage.start();
     await stage.until('the failure is shown', async () => JSON.stringify(await status('web')).includes('exit code 75: no answer'));

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PATIENT_FLAGS } from '../support/operator.ts';
 import { staged } from './served.ts';
 
 const COUNT = 120;
@@ -21,6 +22,7 @@ export const massScenarios = () =>
       await stage.pool('ingress', { ips });
       const operator = await stage.start({
         flags: [
+          ...PATIENT_FLAGS,
           `--rate-limit-per-minute=${LIMIT.perMinute}`,
           `--rate-limit-per-hour=${LIMIT.perHour}`,
           '--verify-interval=10m',

@@ -1,19 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { FaultSpec } from '../../simulator/digitalocean/faults.ts';
+import { PATIENT_FLAGS } from '../support/operator.ts';
 import { movedFrom, staged } from './served.ts';
 
 const ASSIGN = { method: 'POST', path: '/reserved_ips/[^/]+/actions$' };
 const READ = { method: 'GET', path: '/reserved_ips' };
-
-/** Nobody dies in these scenarios, so that locks and the Lease may last as long as in production. With those of other tests, a machine that is busy for a second
- *  has a job taken from the run that has just sent, and run again; that run reads the address, is shown what was true before, and sends once more: to the same
- *  node, so no harm, but more than these scenarios count. */
-const PATIENT = [
-  '--lock-duration=30s',
-  '--leader-elect-lease-duration=15s',
-  '--leader-elect-renew-deadline=10s',
-  '--leader-elect-retry-period=2s',
-];
 
 interface Case {
   readonly fault: FaultSpec;
@@ -45,7 +36,7 @@ export const providerScenarios = () =>
 
     for (const [what, { fault, assigns }] of Object.entries(CASES)) {
       test(`${what} ends on a spare node`, async () => {
-        const situation = await served(['a', 'b', 'c'], { flags: PATIENT });
+        const situation = await served(['a', 'b', 'c'], { flags: PATIENT_FLAGS });
         const { stage, ip, holder, operator } = situation;
         const handle = stage.cloud.faults.add(fault);
         const before = stage.assigns(ip).length;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PATIENT_FLAGS } from '../support/operator.ts';
 import { LEASE_MS, type ReplicaOptions, type Stroke, serveByFleet } from './fleet.ts';
 import { cutOffFromRedis, move, moveUntil } from './fleet-steps.ts';
 import { movedFrom, staged } from './served.ts';
@@ -17,13 +18,18 @@ const TAKEOVER_MS = 5_000;
 const LONG_LEASE: ReplicaOptions = { flags: ['--leader-elect-lease-duration=15s', '--leader-elect-renew-deadline=10s'] };
 const AT_ONCE_MS = 6_000;
 
+/** Of the time that its call may take; what a process needs to end, on a busy machine. */
+const CALL_MS = 20_000;
+const END_MS = 4_000;
+
 /** Several processes of one operator on one Redis, all of which run jobs while one decides. */
 export const replicaScenarios = () => {
   describe.each([2, 3])('of %i replicas', (count) => {
     const { stage } = staged();
 
+    // The leader lives, and those that are killed have nothing under way that is waited for.
     test('one leads, all run jobs, and those that remain do not mind when the others are killed', async () => {
-      const situation = await serveByFleet(stage(), count);
+      const situation = await serveByFleet(stage(), count, { flags: PATIENT_FLAGS });
       const { fleet, leader, term, ip } = situation;
       const moves = await moveUntil(situation, async () =>
         (await Promise.all(fleet.replicas.map((each) => each.jobs()))).every((n) => n > 0),
@@ -101,7 +107,7 @@ export const replicaScenarios = () => {
     });
 
     test('ends at once when it is asked a second time, and what it has sent is found by the next one', async () => {
-      const situation = await serveByFleet(stage(), 2, { flags: ['--call-deadline=20s'] });
+      const situation = await serveByFleet(stage(), 2, { flags: [`--call-deadline=${CALL_MS}ms`] });
       const { fleet, leader, follower, ip, holder } = situation;
       await cutOffFromRedis(situation, follower);
       const hang = stage().cloud.faults.add({ kind: 'hang', applied: true, match: { method: 'POST', path: '/actions$' } });
@@ -114,7 +120,7 @@ export const replicaScenarios = () => {
       const askedAt = performance.now();
       leader.operator.kill('SIGTERM');
       expect(await leader.operator.exited).toBe(1);
-      expect(performance.now() - askedAt).toBeLessThan(1_000);
+      expect(performance.now() - askedAt).toBeLessThan(END_MS);
       hang.remove();
       follower.redis.mend();
       expect(await fleet.leader()).toBe(follower);

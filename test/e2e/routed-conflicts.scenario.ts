@@ -52,6 +52,13 @@ export const routedConflictScenarios = () =>
       await world.stage.until(`${name} is gone`, async () => (await world.status(name)) === null);
     };
 
+    /** Resolves once nothing is done for the pool any more: what is taken off its nodes afterwards is not put back. */
+    const removed = async ({ stage }: Routed, pool: string): Promise<void> => {
+      await stage.deletePool(pool);
+      const annotated = () => Promise.all(['a', 'b'].map((node) => stage.annotation(node)));
+      await stage.until(`no node is annotated for ${pool}`, async () => (await annotated()).every((address) => address === null));
+    };
+
     const anAddress = ({ stage }: Routed): string => stage.cloud.addReservedIP({ region: 'nyc3' }).ip;
     const open = (...ports: readonly number[]): readonly string[] => ['tcp/22', ...ports.map((port) => `tcp/${port}`)];
 
@@ -98,7 +105,7 @@ export const routedConflictScenarios = () =>
         { ports: open(30_083), nodes: [holder] },
       ]);
       await deleted(world, 'later');
-      await stage.deletePool('ingress');
+      await removed(world, 'ingress');
     });
 
     test('that was created for an older RoutedIP is not a pool’s before that one goes; the pool serves its others meanwhile', async () => {
@@ -123,6 +130,6 @@ export const routedConflictScenarios = () =>
       await stage.until('the pool has it', async () => (await stage.activeOn('ingress', address)) === holder);
       await stage.until('nothing is wrong', async () => (await degraded())?.status === 'False');
       expect([stage.assigns(address).length, world.firewall()]).toEqual([1, { ports: ['tcp/22'], nodes: [] }]);
-      await stage.deletePool('ingress');
+      await removed(world, 'ingress');
     });
   });

@@ -74,8 +74,10 @@ export const routedControllerScenarios = () =>
       await world.stage.nodes('a', 'b');
       const operator = await world.stage.start();
       await served(world);
-      const { status, text } = await operator.metrics('/readyz');
-      expect([status, text]).toEqual([503, expect.stringContaining('the ServiceAccount may not list clusterroutedipclasses')]);
+      await world.stage.until('readyz says so', async () => {
+        const { status, text } = await operator.metrics('/readyz');
+        return status === 503 && text.includes('the ServiceAccount may not list clusterroutedipclasses');
+      });
       await allow();
       await operator.ready(30_000);
       await exposed(world, 'a', 'b');

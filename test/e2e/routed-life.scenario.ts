@@ -32,7 +32,7 @@ export const routedLifeScenarios = () =>
       await world.stable('shop', other);
       expect(world.changes(before)).toEqual(['AddNode', 'AssignRoutedIP', 'DeleteNode']);
       expect(world.stage.heldBy(address)).toBe(other);
-      expect(await world.events('shop')).toContain('Draining');
+      await world.stage.until('an Event says why', async () => (await world.events('shop')).includes('Draining'));
     });
 
     test('stays on a node that is cordoned while there is no other', async () => {

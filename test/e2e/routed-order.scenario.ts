@@ -73,9 +73,10 @@ export const routedOrderScenarios = () =>
       const before = world.lastCall();
       await world.editService('shop', { ports: [HTTP, { name: 'https', port: 443, targetPort: 443, nodePort: 30_443 }] });
       await world.stage.until('the port is open', () => world.firewall().ports.includes('tcp/8443'));
+      const both = JSON.stringify([LISTENS[holder], 8443].map((port) => ({ port, protocol: 'TCP' })));
+      await world.stage.until('the status has both', async () => JSON.stringify((await world.status('shop'))?.ports) === both);
       await world.stable('shop', holder);
       expect(world.changes(before)).toEqual(['AddPort']);
-      expect((await world.status('shop'))?.ports).toEqual([LISTENS[holder], 8443].map((port) => ({ port, protocol: 'TCP' })));
 
       await world.editService('shop', { ports: [HTTP] });
       await world.stage.until('the port is closed', () => !world.firewall().ports.includes('tcp/8443'));

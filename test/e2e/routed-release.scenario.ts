@@ -121,13 +121,17 @@ export const routedReleaseScenarios = () =>
       const { world, address, holder } = await shop();
       const { client } = world.stage.target;
       const ref = { apiVersion: GROUP, kind: 'ClusterRoutedIPClass', name: CLASS };
-      const users = async () => ((await client.get(ref)).status as { routedIPs?: JsonObject[] } | undefined)?.routedIPs;
-      await world.stage.until('the class names its user', async () => (await users())?.length === 1);
+      // Its status and its finalizer are written in no order.
+      await world.stage.until('the class names its user, and is kept for it', async () => {
+        const { metadata, status } = await client.get(ref);
+        const { routedIPs = [] } = (status ?? {}) as { readonly routedIPs?: readonly JsonObject[] };
+        return routedIPs.length === 1 && (metadata.finalizers ?? []).includes('routedip.io/finalizer');
+      });
       await client.delete(ref);
       expect((await client.get(ref)).metadata.deletionTimestamp).toBeDefined();
       await world.stage.notReady(holder);
       await world.stage.until('it has moved', () => world.stage.heldBy(address) !== holder);
-      await world.stable('shop');
+      await world.stable('shop', world.stage.heldBy(address) ?? '');
       await world.deleteRoutedIP('shop');
       await gone(world);
       await world.stage.until('the class is gone', async () => {

@@ -123,7 +123,7 @@ export const routedReplicaScenarios = () =>
       const [before, term] = [world.lastCall(), await leader.figure('routedip_term')];
       expect(await leader.operator.stop()).toBe(0);
       expect(await fleet().leader()).toBe(follower);
-      await world.stage.until('its term is shown', async () => (await world.status('shop'))?.term === term + 1);
+      await world.stage.until('its term is shown', async () => ((await world.status('shop'))?.term ?? 0) > term);
       expect(world.changes(before)).toEqual([]);
       expect([world.stage.heldBy(address), world.firewall()]).toEqual([holder, openOn(holder)]);
       await world.stage.notReady(holder);

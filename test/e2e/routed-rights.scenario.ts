@@ -29,7 +29,7 @@ export const routedRightScenarios = () =>
         expect(await world.degraded('shop', 'Forbidden')).toContain(`the ServiceAccount may not list ${plural} in namespace default`);
         expect(await world.condition('shop', 'Ready')).toMatchObject({ status: 'Unknown', reason: 'Forbidden' });
         await world.stage.until('an Event says so', async () => (await world.events('shop')).includes('Forbidden'));
-        expect((await operator.metrics('/readyz')).text).toContain(`may not list ${plural}`);
+        await world.stage.until('readyz says so', async () => (await operator.metrics('/readyz')).text.includes(`may not list ${plural}`));
         expect(world.changes()).toEqual(['POST /v2/firewalls']);
         await allow();
         await world.stable('shop');

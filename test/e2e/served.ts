@@ -3,7 +3,7 @@ import type { Operator, OperatorOptions } from '../support/operator.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 import { openTarget, type Target } from './target.ts';
 
-/** A pool `ingress` with one address that is active on a node, and what is around it. */
+/** A pool `ingress` with one address that is active on a node, which is annotated, and what is around it. */
 export interface Served {
   readonly stage: Stage;
   readonly operator: Operator;
@@ -46,7 +46,10 @@ async function serve(stage: Stage, nodes: readonly string[], options: Partial<Op
   const operator = await stage.start(options);
   await stage.pool('ingress', { ips: [ip] });
   await stage.until('the address is active', async () => (await stage.activeOn('ingress', ip)) !== null);
-  return { stage, operator, ip, holder: stage.heldBy(ip) ?? '' };
+  const holder = stage.heldBy(ip) ?? '';
+  // The status and the Node are written in no order.
+  await stage.until('its node is annotated', async () => (await stage.annotation(holder)) === ip);
+  return { stage, operator, ip, holder };
 }
 
 /** Resolves once the address is active on another node than `former`, at the provider too. */

@@ -17,8 +17,8 @@ const AWAY: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
 
 /** What Kubernetes gives a container by default before it kills it, ms. */
 const GRACE_MS = 30_000;
-/** FLIPOP took a minute to find out what became of an assignment. */
-const SECONDS_MS = 10_000;
+/** FLIPOP took a minute to find out what became of an assignment. A busy machine needs some seconds to start a process. */
+const SECONDS_MS = 20_000;
 
 /** A clean stop in the middle of an assignment: neither lost, nor made twice, nor waited for. */
 export const stopScenarios = () => {

@@ -6,7 +6,7 @@ import type { FloatingIPPoolSpec, FloatingIPPoolStatus } from '../../crds/genera
 import { connectionOf, type KubeClient, kubeClient } from '../../simulator/kubernetes/client.ts';
 import { type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
-import { applyFile, installCrds } from '../support/kube-apply.ts';
+import { installCrds, installRoles } from '../support/kube-apply.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 const CRDS = readdirSync(join(REPOSITORY, 'crds'))
@@ -81,7 +81,7 @@ async function openSimulator(): Promise<Target> {
 async function openCluster({ audit = false }: TargetOptions): Promise<Target> {
   const cluster = await startCluster({ audit });
   await installCrds(cluster);
-  for (const file of DEPLOY) await applyFile(cluster, file);
+  await installRoles(cluster);
   const token = await cluster.tokenFor('routedip-operator', 'routedip-operator');
   const client = kubeClient(connectionOf(readFileSync(cluster.kubeconfig, 'utf8')));
   return {

@@ -56,6 +56,31 @@ export const createNamespace = async (cluster: Server, name: string): Promise<st
   return name;
 };
 
+const DEPLOY = join(import.meta.dirname, '../../deploy');
+const OPERATOR = 'routedip-operator';
+
+/** Something of each of the shipped roles, as they are bound. */
+const GRANTED = [
+  { verb: 'list', resource: 'nodes' },
+  { verb: 'create', group: 'coordination.k8s.io', resource: 'leases', namespace: OPERATOR },
+  { verb: 'list', group: 'batch', resource: 'jobs', namespace: OPERATOR },
+  { verb: 'list', resource: 'secrets', namespace: OPERATOR },
+];
+
+/** Installs the operator's namespace, ServiceAccount and roles, and waits until each of them counts: the server goes by a role a moment after it has stored it.
+ *  @throws Error when one is refused or does not count in 10 s */
+export const installRoles = async (cluster: Server): Promise<void> => {
+  for (const file of ['namespace.yaml', 'rbac.yaml']) await applyFile(cluster, join(DEPLOY, file));
+  const user = `system:serviceaccount:${OPERATOR}:${OPERATOR}`;
+  for (const resourceAttributes of GRANTED) {
+    const body = { spec: { user, resourceAttributes } };
+    await waitFor(`${user} may ${resourceAttributes.verb} ${resourceAttributes.resource}`, async () => {
+      const answer = await cluster.send('/apis/authorization.k8s.io/v1/subjectaccessreviews', { method: 'POST', body });
+      return answer.body.status?.allowed === true;
+    });
+  }
+};
+
 /** Installs the project's CRDs and waits until each is served. @throws Error when one is refused or not served in 10 s */
 export const installCrds = async (cluster: Server): Promise<void> => {
   const files = readdirSync(CRDS).filter((name) => name.endsWith('.yaml'));
