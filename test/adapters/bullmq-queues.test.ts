@@ -41,7 +41,8 @@ describe('queues over BullMQ', () => {
     const took = performance.now() - start;
     await redis.thaw();
     expect(took).toBeGreaterThan(1_900);
-    expect(took).toBeLessThan(2_600);
+    // What a busy machine adds.
+    expect(took).toBeLessThan(3_500);
   });
 
   test('go on after a server was frozen for longer than a lock', async () => {

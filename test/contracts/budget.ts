@@ -52,13 +52,14 @@ export const describeBudget = (name: string, setup: () => Promise<BudgetHarness>
     });
 
     test('says after how long to ask again: when the first of the calls is a minute old', async () => {
-      const budget = world.replica({ perMinute: 20, perHour: 100_000, createsPerMinute: 1, minuteMs: 1_500 });
+      const minuteMs = 2_500;
+      const budget = world.replica({ perMinute: 20, perHour: 100_000, createsPerMinute: 1, minuteMs });
       expect(await spend(budget, 'confirm')).toBe(20);
       let wait = await budget.pay('confirm');
       expect(wait).toBeGreaterThan(1_000);
       // The wall clock of a machine may be corrected by some ms meanwhile: then it says so again.
       for (let asked = 1; wait > 0 && asked <= 5; asked += 1) {
-        expect(wait).toBeLessThanOrEqual(1_500);
+        expect(wait).toBeLessThanOrEqual(minuteMs);
         await world.pass(wait + 1);
         wait = await budget.pay('confirm');
       }
@@ -68,10 +69,14 @@ export const describeBudget = (name: string, setup: () => Promise<BudgetHarness>
     test('lets no more calls out in any minute than the provider allows, also when it was not used before', async () => {
       const minuteMs = 600;
       const budget = world.replica({ perMinute: 10, perHour: 100_000, createsPerMinute: 1, minuteMs });
-      const begun = world.now();
+      let asked = world.now();
+      let end = asked + 4 * minuteMs;
       const sent: number[] = [];
-      while (world.now() < begun + 4 * minuteMs) {
+      while (world.now() < end) {
         const before = world.now();
+        // While the machine stalls nobody asks.
+        end += Math.max(0, before - asked - 100);
+        asked = before;
         const wait = await budget.pay('confirm');
         if (wait === 0) sent.push(before);
         else await world.pass(Math.min(wait, 50));
@@ -84,7 +89,7 @@ export const describeBudget = (name: string, setup: () => Promise<BudgetHarness>
 
     test('tells the same of the hour: when it has filled up by one, and by one more for each that waits', async () => {
       const budget = world.replica({ ...tight, perHour: 600 });
-      for (let paid = 0; paid < 600; paid += 1) expect(await budget.pay('confirm')).toBe(0);
+      for (let paid = 0; paid < 600; paid += 10) expect(await budget.pay('confirm', 10)).toBe(0);
       for (const most of [6_000, 12_000]) {
         const wait = await budget.pay('confirm');
         expect(wait).toBeGreaterThan(most - 2_000);
@@ -96,14 +101,14 @@ export const describeBudget = (name: string, setup: () => Promise<BudgetHarness>
       const budget = world.replica({ perMinute: 3, perHour: 100_000, createsPerMinute: 1, minuteMs: 10_000 });
       for (let paid = 0; paid < 3; paid += 1) {
         expect(await budget.pay('confirm')).toBe(0);
-        await world.pass(200);
+        await world.pass(400);
       }
       const waits: number[] = [];
       for (let asked = 0; asked < 5; asked += 1) waits.push(await budget.pay('confirm'));
       const steps = waits.slice(1).map((wait, index) => wait - (waits[index] ?? 0));
-      for (const step of steps.slice(0, 2)) expect(step).toBeGreaterThan(100);
+      for (const step of steps.slice(0, 2)) expect(step).toBeGreaterThan(200);
       // All places are given away: whoever is left comes for what the others leave.
-      for (const step of steps.slice(2)) expect(Math.abs(step)).toBeLessThan(100);
+      for (const step of steps.slice(2)) expect(Math.abs(step)).toBeLessThan(200);
       expect(Math.max(...waits)).toBeLessThanOrEqual(10_000);
     });
 
@@ -170,11 +175,11 @@ export const describeBudget = (name: string, setup: () => Promise<BudgetHarness>
 
     test('closed by one replica is closed for all, until the time is over', async () => {
       const [one, two] = [world.replica(tight), world.replica(tight)];
-      await one.close(300);
+      await one.close(1_000);
       await one.close(50);
       const wait = await two.pay('failover');
       expect(wait).toBeGreaterThan(100);
-      expect(wait).toBeLessThanOrEqual(300);
+      expect(wait).toBeLessThanOrEqual(1_000);
       await world.pass(wait + 5);
       expect(await two.pay('failover')).toBe(0);
     });
@@ -225,9 +230,9 @@ export const describeBudget = (name: string, setup: () => Promise<BudgetHarness>
 
     test('that is closed has nothing left until it opens', async () => {
       const budget = world.replica(tight);
-      await budget.close(300);
+      await budget.close(1_000);
       expect((await budget.left()).map(({ left }) => left)).toEqual([0, 0, 0]);
-      await world.pass(305);
+      await world.pass(1_005);
       expect(await budget.left()).toContainEqual({ window: 'hour', limit: 20, left: 20 });
     });
 

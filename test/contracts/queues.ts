@@ -86,7 +86,8 @@ const describeOrder = (stage: QueueStage): void => {
       const recorder = new Recorder(stage);
       stage.queue.consume(recorder.run, 10);
       const added = stage.world.now();
-      const delays = { late: 240, soon: 80, middle: 160 };
+      // The first one not so soon that it could run before they are counted.
+      const delays = { late: 560, soon: 400, middle: 480 };
       await stage.queue.add(Object.entries(delays).map(([id, delayMs]) => job(id, { delayMs })));
       expect(await stage.queue.counts()).toMatchObject({ delayed: 3 });
       await recorder.sees(3);
