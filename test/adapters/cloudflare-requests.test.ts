@@ -145,8 +145,8 @@ describe('the deadline', () => {
   });
 
   test('is for the look-up of the zone and all pages together', async () => {
-    const { list, simulator } = await testBed({ deadlineMs: 150 });
-    simulator.faults.add({ kind: 'latency', ms: 100 });
+    const { list, simulator } = await testBed({ deadlineMs: 600 });
+    simulator.faults.add({ kind: 'latency', ms: 400 });
     expect(await failure(list())).toMatchObject({ kind: 'Unavailable', unknownOutcome: false });
     expect(simulator.calls.all()).toHaveLength(2);
   });

@@ -160,7 +160,7 @@ describe('a watch', () => {
       response.write(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9' } } })}\n`);
     });
     reflecting(kubeconfig, { watchSeconds: 300, quietWithBookmarksMs: 100 });
-    await waitFor('the third watch', () => watches === 3, 5_000);
+    await waitFor('the third watch', () => watches >= 3, 5_000);
   });
 
   test('that is not answered at all is given up after the connect time', async () => {
@@ -170,7 +170,7 @@ describe('a watch', () => {
       watches += 1;
     });
     reflecting(kubeconfig, { connectMs: 100 });
-    await waitFor('the third watch', () => watches === 3, 5_000);
+    await waitFor('the third watch', () => watches >= 3, 5_000);
   });
 
   test('follows nothing but a list: an answer that is none empties no cache', async () => {

@@ -59,8 +59,9 @@ describe('leadership over HTTP', () => {
         log: recordedLog(),
         namespace: 'default',
         elect: true,
-        leaseDurationMs: 1_000,
-        renewDeadlineMs: 600,
+        // Nobody waits for its end: it is given up.
+        leaseDurationMs: 10_000,
+        renewDeadlineMs: 6_000,
         retryPeriodMs: 100,
         name,
       });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { PATIENT_FLAGS } from '../support/operator.ts';
 import { LEASE_MS, type ReplicaOptions, type Stroke, serveByFleet } from './fleet.ts';
-import { cutOffFromRedis, move, moveUntil } from './fleet-steps.ts';
+import { cutOffFromRedis, move, moveUntil, shown } from './fleet-steps.ts';
 import { movedFrom, staged } from './served.ts';
 
 /** Where the leader ends by SIGKILL in the middle of a failover. `alone`: no other replica can take its job. */
@@ -95,7 +95,7 @@ export const replicaScenarios = () => {
         const next = await fleet.leader();
         expect(performance.now() - askedAt).toBeLessThan(AT_ONCE_MS);
         expect(await next.figure('routedip_term')).toBe(term + 1);
-        await stage().until('its term is shown', async () => (await stage().getPool('ingress')).status?.term === term + 1);
+        await shown(situation, term + 1);
         const replacement = await fleet.start(LONG_LEASE);
         await stage().until(`the replacement ${round} is ready`, () => replacement.isReady());
       }

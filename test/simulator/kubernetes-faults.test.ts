@@ -126,14 +126,14 @@ describe('lists', () => {
 
 test('requests of one method and path can be delayed', async () => {
   const cluster = await withNodes('a');
-  cluster.faults.delay({ method: 'POST', path: CONFIG_MAPS, ms: 120, count: 1 });
+  cluster.faults.delay({ method: 'POST', path: CONFIG_MAPS, ms: 500, count: 1 });
   const timed = async (run: () => Promise<unknown>): Promise<number> => {
     const start = performance.now();
     await run();
     return performance.now() - start;
   };
-  expect(await timed(() => cluster.make(CONFIG_MAPS, configMap('slow')))).toBeGreaterThan(115);
-  expect(await timed(() => cluster.make(CONFIG_MAPS, configMap('fast')))).toBeLessThan(115);
+  expect(await timed(() => cluster.make(CONFIG_MAPS, configMap('slow')))).toBeGreaterThan(495);
+  expect(await timed(() => cluster.make(CONFIG_MAPS, configMap('fast')))).toBeLessThan(495);
 });
 
 describe('the control routes', () => {
