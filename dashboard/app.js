@@ -31,6 +31,7 @@ const NOTHING_YET = {
   addresses: 'No addresses yet.\nApply a FloatingIPPool or a RoutedIP and they show up here.',
   pools: 'No pools yet.\nApply a FloatingIPPool and it shows up here.',
   routed: 'No RoutedIPs yet.\nApply a class and a RoutedIP and it shows up here.',
+  services: 'No Services yet.\nApply an IPGroup and a Service of type LoadBalancer and it shows up here.',
   others: 'Nothing here yet.',
 };
 
@@ -52,6 +53,7 @@ function paintFilters() {
     ['addresses', 'Addresses'],
     ['pools', 'Pools'],
     ['routed', 'RoutedIPs'],
+    ['services', 'Services'],
     ['others', 'Other'],
   ]);
   byId('kinds').replaceChildren(

@@ -3,7 +3,7 @@
 import { toneOf } from './text.js';
 
 /** @typedef {import('./types.js').Row} Row */
-/** @typedef {'addresses' | 'pools' | 'routed' | 'others'} Kind */
+/** @typedef {'addresses' | 'pools' | 'routed' | 'services' | 'others'} Kind */
 /** @typedef {'state' | 'name' | 'node' | 'since'} SortKey */
 /** @typedef {{ kind: Kind, text: string, pool: string, state: string, sort: SortKey, descending: boolean }} View */
 
@@ -12,6 +12,7 @@ const TONES = ['trouble', 'busy', 'wait', 'ok', 'done'];
 /** @param {Row} row @returns {Kind} */
 export function kindOf({ chart, isRouted }) {
   if (chart === 'ip') return 'addresses';
+  if (chart === 'vip-service' || chart === 'virtual-ip') return 'services';
   if (chart !== 'pool') return 'others';
   return isRouted ? 'routed' : 'pools';
 }

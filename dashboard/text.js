@@ -113,7 +113,7 @@ export function toneOf(state, reason) {
   if (/^(CoolOff|Invalid|Failed|Error|Unclear)/.test(outer) || (reason !== '' && !/^(Stable|Serving)/.test(outer))) return 'trouble';
   if (/^(Stable|Serving|Idle|Active|Bound|Ready)$/.test(outer)) return 'ok';
   if (/^(Released|Gone|Stopped)$/.test(outer)) return 'done';
-  if (/^(Waiting|Unassigned)/.test(outer) && !/ing$/.test(inner)) return 'wait';
+  if (/^(Waiting|Unassigned|Pending)/.test(outer) && !/ing$/.test(inner)) return 'wait';
   if (/^Waiting/.test(inner)) return 'wait';
   return 'busy';
 }

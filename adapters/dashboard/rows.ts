@@ -12,7 +12,8 @@ export interface Row {
   readonly isRouted: boolean;
   /** `Unassigned.Waiting`; parallel regions in order with `|` between. */
   readonly state: string;
-  /** Name of the node that was granted, else of the one that is confirmed. Of a RoutedIP where its address is, of a firewall all nodes that are claimed. */
+  /** Name of the node that was granted, else of the one that is confirmed. Of a RoutedIP where its address is, of a firewall all nodes that are claimed, of a
+   *  Service the addresses that it lists. */
   readonly node: string;
   /** Ports that are wanted there, `tcp/80 tcp/443`; empty where no firewall is touched. */
   readonly ports: string;
@@ -35,7 +36,7 @@ export function rowOf(actor: string, record: ActorRecord, since: number | null):
   return {
     actor,
     chart: record.chart,
-    name: textOf(context.address) || lastSegment(actor),
+    name: textOf(context.address) || serviceOf(actor) || lastSegment(actor),
     pool: /^(?:pool|rip)\/([^/]+\/[^/]+)/.exec(actor)?.[1] ?? '',
     isRouted: actor.startsWith('rip/'),
     state: statePath(record.snapshot.value),
@@ -59,7 +60,12 @@ export function statePath(value: Json): string {
     .join('|');
 }
 
+/** `namespace/name` of a Service or a VirtualIP, empty for others. */
+const serviceOf = (actor: string): string => /^v?vip\/(.+)$/.exec(actor)?.[1] ?? '';
+
 function nodeOf(actor: string, context: Fields, claims: readonly Fields[]): string {
+  const { ingress } = fieldsOf(context.service);
+  if (Array.isArray(ingress)) return ingress.map((entry) => textOf(fieldsOf(entry).ip)).join(', ');
   const held = nameOf(context.elected) || nameOf(context.assigned);
   if (held !== '') return held;
   // A pool has many addresses; a RoutedIP has one.
@@ -82,6 +88,9 @@ function failureOf(context: Fields): { readonly reason: string; readonly message
   for (const failure of [context.failure, fieldsOf(context.acquiring).failure, fieldsOf(context.outcome).failure].map(fieldsOf)) {
     if (textOf(failure.kind) !== '') return { reason: textOf(failure.kind), message: textOf(failure.message) };
   }
+  // Of a Service that does not have what it asks for.
+  const refusal = fieldsOf(context.refusal);
+  if (textOf(refusal.reason) !== '') return { reason: textOf(refusal.reason), message: textOf(refusal.message) };
   const { reason, policyError, trouble } = fieldsOf(context.exposed);
   const error = textOf(context.error);
   if (error !== '') return { reason: textOf(reason) || 'Invalid', message: error };

@@ -106,6 +106,38 @@ describe('the row of a firewall', () => {
   });
 });
 
+describe('the row of a Service', () => {
+  const service = (ips: readonly (string | null)[]) => ({ ingress: ips.map((ip) => ({ ip })) });
+
+  test('shows the address that it lists', () => {
+    const context = {
+      service: service(['198.51.100.8']),
+      target: { address: '198.51.100.8', group: 'edge' },
+      refusal: null,
+      failure: null,
+    };
+    const row = rowOf('vip/default/shop', record({ Bound: 'Settled' }, context, { chart: 'vip-service' }), null);
+    expect(row).toMatchObject({
+      name: 'default/shop',
+      pool: '',
+      isRouted: false,
+      node: '198.51.100.8',
+      reason: '',
+      state: 'Bound.Settled',
+    });
+  });
+
+  test('shows why it has none, or not the one that it asks for', () => {
+    const refusal = { reason: 'PoolExhausted', message: 'no IP could be allocated' };
+    const waiting = { service: service([]), target: null, refusal, failure: null };
+    const row = rowOf('vip/default/shop', record('Pending', waiting, { chart: 'vip-service' }), null);
+    expect(row).toMatchObject({ node: '', reason: 'PoolExhausted', message: 'no IP could be allocated' });
+    const failure = { kind: 'Unavailable', message: 'reserve 198.51.100.8: 503' };
+    const failing = rowOf('vip/default/shop', record('CoolOff', { ...waiting, failure }, { chart: 'vip-service' }), null);
+    expect(failing).toMatchObject({ reason: 'Unavailable', message: failure.message });
+  });
+});
+
 describe('the row of another actor', () => {
   test('shows why a record set does not stand', () => {
     const context = { outcome: { failure: { kind: 'NotFound', message: 'list the DNS records of example.com: 404' } } };

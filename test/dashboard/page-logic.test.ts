@@ -123,12 +123,14 @@ describe('the table', () => {
       row('203.0.113.7', routed),
       row('ingress', { ...routed, chart: 'pool' }),
       row('edge', { chart: 'firewall', pool: '' }),
+      row('default/shop', { chart: 'vip-service', pool: '', state: 'Bound.Settled', node: '198.51.100.8' }),
     ];
     const found = (change: Partial<View>) => listed(all, { ...view, ...change }).map(({ name }) => name);
     expect(found({ pool: 'RoutedIP default/ingress' })).toEqual(['203.0.113.7']);
     expect(found({ pool: 'default/ingress' })).not.toContain('203.0.113.7');
     expect([found({ kind: 'pools' }), found({ kind: 'routed' }), found({ kind: 'others' })]).toEqual([['ingress'], ['ingress'], ['edge']]);
     expect(found({ text: 'tcp/443' })).toEqual(['203.0.113.7']);
+    expect([found({ kind: 'services' }), found({ kind: 'services', text: '198.51' })]).toEqual([['default/shop'], ['default/shop']]);
   });
 
   test('sorts by what is asked for, both ways', () => {
@@ -191,6 +193,7 @@ describe('texts', () => {
       ['Stable.Holding', 'Assigning', 'Unassigned.Waiting', 'Unassigned.Finding', 'CoolOff', 'Released'].map((state) => toneOf(state, '')),
     ).toEqual(['ok', 'busy', 'wait', 'busy', 'trouble', 'done']);
     expect(toneOf('Unassigned.Waiting', 'NotFound')).toBe('trouble');
+    expect([toneOf('Pending', ''), toneOf('Pending', 'PoolExhausted'), toneOf('Bound.Settled', '')]).toEqual(['wait', 'trouble', 'ok']);
   });
 });
 

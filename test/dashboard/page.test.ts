@@ -156,6 +156,18 @@ describe('the page in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('lists Services with their addresses, and why one has none', async () => {
+    const waits = { service: { ingress: [] }, refusal: { reason: 'PoolExhausted', message: 'no IP could be allocated' } };
+    world.put('vip-service', 'vip/edge/chat', { to: 'Pending', context: waits });
+    world.put('vip-service', 'vip/edge/mail', { to: { Bound: 'Settled' }, context: { service: { ingress: [{ ip: '198.51.100.9' }] } } });
+    await show();
+    await page.locator('#kinds').getByText('Services', { exact: true }).click();
+    await page.waitForFunction(() => document.querySelectorAll('.row').length === 2);
+    expect(await textOf('.row >> nth=0')).toMatch(/edge\/chat[\s\S]+Pending[\s\S]+PoolExhausted: no IP could be allocated/);
+    expect(await textOf('.row >> nth=1')).toMatch(/edge\/mail[\s\S]+Bound[\s\S]+198\.51\.100\.9/);
+    expect(complaints).toEqual([]);
+  });
+
   test('shows another address when it is chosen, by mouse and by keyboard', async () => {
     await show();
     await page.locator('.row').nth(3).click();
