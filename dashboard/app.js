@@ -115,7 +115,7 @@ function paintHead() {
   const columns = /** @type {const} */ ([
     ['name', view.kind === 'addresses' ? 'Address' : 'Name'],
     ['state', 'State'],
-    ['node', 'Node'],
+    ['node', view.kind === 'services' ? 'Address' : 'Node'],
     ['since', 'Since'],
   ]);
   const buttons = columns.map(([sort, text]) => {

@@ -133,8 +133,13 @@ function showTitle(actor, now) {
 }
 
 /** @param {Row} row @param {number} now */
-const factsOf = ({ pool, isRouted, node, ports, since }, now) =>
-  [pool && `${isRouted ? 'RoutedIP' : 'pool'} ${pool}`, node && `on ${node}`, ports, since !== null && `for ${span(now - since)}`]
+const factsOf = ({ chart, pool, isRouted, node, ports, since }, now) =>
+  [
+    pool && `${isRouted ? 'RoutedIP' : 'pool'} ${pool}`,
+    node && `${chart === 'vip-service' ? 'has' : 'on'} ${node}`,
+    ports,
+    since !== null && `for ${span(now - since)}`,
+  ]
     .filter(Boolean)
     .join('  ·  ');
 

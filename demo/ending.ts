@@ -96,8 +96,12 @@ export function invitation(stage: Stage, { addresses, routed, services }: View):
     ...(cloud.state.domains.has(ZONE)
       ? [`  curl -H '${AUTHORIZATION}' ${cloud.url}/v2/domains/${ZONE}/records     # the DNS records`]
       : []),
-    `  curl -X PATCH -H 'content-type: application/strategic-merge-patch+json' -d '${readyPatch('False')}' ${kubernetes.url}/api/v1/nodes/${first?.node}/status`,
-    `  curl -d '{"dropletId":null}' ${cloud.url}/_control/reserved_ips/${first?.address}/move     # someone takes it off by hand`,
+    ...(first
+      ? [
+          `  curl -X PATCH -H 'content-type: application/strategic-merge-patch+json' -d '${readyPatch('False')}' ${kubernetes.url}/api/v1/nodes/${first.node}/status`,
+          `  curl -d '{"dropletId":null}' ${cloud.url}/_control/reserved_ips/${first.address}/move     # someone takes it off by hand`,
+        ]
+      : []),
     ...(routed ? [`  curl -H '${AUTHORIZATION}' ${cloud.url}/v2/firewalls     # what is open where`] : []),
     `  curl -d '{"kind":"status","code":503,"times":3,"match":{"method":"POST"}}' ${cloud.url}/_control/faults     # refuses three writes`,
     `  curl -d '{"kind":"hang","ms":10000,"times":1,"match":{"method":"POST"}}' ${cloud.url}/_control/faults`,
