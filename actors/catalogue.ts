@@ -5,7 +5,7 @@ import { firewallMachine } from '../machines/firewall.machine.ts';
 import { ipMachine } from '../machines/ip.machine.ts';
 import { claimedNodes } from '../machines/ip.ts';
 import type { AddressContext, AddressSettings } from '../machines/ip-context.ts';
-import type { JobInput, JobName } from '../machines/jobs.ts';
+import type { JobInput, JobName, ProviderJobName, VipJobName } from '../machines/jobs.ts';
 import { poolMachine } from '../machines/pool.machine.ts';
 import { addressClaim, claimedByPool, type PoolContext } from '../machines/pool.ts';
 import { cloudOf } from '../machines/provider-key.ts';
@@ -14,10 +14,11 @@ import type { VerificationSettings } from '../machines/verification.ts';
 import { vipServiceMachine } from '../machines/vip-service.machine.ts';
 import type { VipSettings } from '../machines/vip-service.ts';
 import type { Chart, Charts } from './charts.ts';
+import { virtualIPChart } from './virtual-ip-chart.ts';
 
 /** Every chart that the runtime can run, under the figures of this process. */
 export function charts(settings: AddressSettings & VerificationSettings & VipSettings, limitOf: (provider: string) => number): Charts {
-  const job: Chart['job'] = (name: JobName, input: never) => describe(name, input);
+  const job: Chart['job'] = (name: JobName, input: never) => describe(name as DescribedJob, input);
   const none = () => ({ provider: '', nodes: [], limit: 1 });
   const pool: Chart = {
     name: 'pool',
@@ -72,18 +73,29 @@ export function charts(settings: AddressSettings & VerificationSettings & VipSet
     claims: none,
     job,
   };
-  return { pool, ip, firewall, verification, 'dns-zone': zone, 'dns-record-set': recordSet, 'vip-service': vipService };
+  return {
+    pool,
+    ip,
+    firewall,
+    verification,
+    'dns-zone': zone,
+    'dns-record-set': recordSet,
+    'vip-service': vipService,
+    'virtual-ip': virtualIPChart(settings),
+  };
 }
 
 const FAILOVER = 1;
 const USUAL = 5;
 const HOUSEKEEPING = 9;
 
+/** Those of VirtualIPs are described beside their chart. */
+type DescribedJob = ProviderJobName | VipJobName;
 type Described = ReturnType<Chart['job']>;
 
 /** Titles are what people read in the job dashboard: verb, object, target. */
-function describe(name: JobName, input: unknown): Described {
-  const given = input as JobInput<JobName>;
+function describe(name: DescribedJob, input: unknown): Described {
+  const given = input as JobInput<DescribedJob>;
   const on = (title: string, priority: number): Described => ({ title, queue: given.provider, priority });
   switch (name) {
     case 'assign': {

@@ -19,8 +19,9 @@ import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
 import { loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
 import type { Envelope } from './turn.ts';
-import { VipDesk } from './vip/desk.ts';
-import { isVip, type ObservedVips } from './vip/observed.ts';
+import type { VipDesk } from './vip/desk.ts';
+import { isVip, isVirtualIP } from './vip/observed.ts';
+import type { Vips } from './vip/vips.ts';
 
 /** A provider by its name: what it can do, and the means to call it, null without credentials. */
 export interface KnownProvider {
@@ -43,13 +44,13 @@ export interface LeaderPorts {
   /** Whether objects of the kind are seen; while they are not, a missing one says nothing. */
   readonly isServed: (kind: string) => boolean;
   readonly settings: Settings;
-  readonly vips: ObservedVips;
+  readonly vips: Pick<Vips, 'deskFor'>;
 }
 
 /** One term of leadership: takes over the records and tells pools the facts. Ends for good when it halts or is closed. */
 export class Leader {
   readonly term: number;
-  /** Hears what is told of Services, IPGroups and IPs. */
+  /** Hears what is told of Services, IPGroups, IPs and VirtualIPs. */
   readonly vips: VipDesk;
   readonly #ports: LeaderPorts;
   readonly #cells: Cells;
@@ -74,7 +75,7 @@ export class Leader {
       firewallInput: (id) => firewallBegin(id, ports.pools.all),
       halted,
     });
-    this.vips = new VipDesk({ seen: ports.vips, cells: this.#cells });
+    this.vips = ports.vips.deskFor(this.#cells);
     this.#lists = new ProviderLists({
       ...ports,
       cells: this.#cells,
@@ -314,8 +315,8 @@ export class Leader {
   }
 
   #gone(id: ActorId, uid: string | null): void {
-    if (isVip(id)) {
-      this.vips.gone(id);
+    if (isVip(id) || isVirtualIP(id)) {
+      this.vips.gone(id, uid);
       return;
     }
     this.#lists.gone(id);

@@ -9,13 +9,12 @@ import { actorOf, isRoutedIP, ObservedPools } from './pools.ts';
 import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { Leadership } from './ports/leadership.ts';
-import type { VipSource, VipWriter } from './ports/vip.ts';
 import type { ActorRecord, Clock, Log, Observer, Probe, Queues, RecordStore } from './ports.ts';
 import { projector } from './project.ts';
 import { PolicyProjector } from './project-policies.ts';
 import type { Settings } from './settings.ts';
 import type { Memory } from './takeover.ts';
-import { Vips } from './vip/vips.ts';
+import { type VipKinds, Vips } from './vip/vips.ts';
 import { Workers } from './workers.ts';
 
 export interface SupervisorPorts {
@@ -32,7 +31,7 @@ export interface SupervisorPorts {
   readonly observers: readonly Observer[];
   readonly settings: Settings;
   /** Absent when no Services are served. */
-  readonly vips?: { readonly source: VipSource; readonly writer: VipWriter };
+  readonly vips?: VipKinds;
   /** Where the operator runs: Jobs of classes run there, and Secrets of classes are there, unless they say otherwise. */
   readonly operatorNamespace?: string;
 }
@@ -93,7 +92,7 @@ export class Supervisor {
     const isLeading = (): boolean => this.#leader !== null;
     this.#guards = new Guards({ ...ports, isLeading });
     this.#policies = new PolicyProjector({ ...ports, pools: this.#pools, isLeading });
-    this.#vips = new Vips({ ...ports, source: ports.vips?.source, desk: () => this.#leader?.vips ?? null });
+    this.#vips = new Vips({ ...ports, kinds: ports.vips, desk: () => this.#leader?.vips ?? null });
     this.#workers = new Workers(ports);
     ports.providers.onChange((key) => {
       this.#workers.tend();
@@ -314,9 +313,9 @@ export class Supervisor {
       {
         ...this.#ports,
         pools: this.#pools,
-        vips: this.#vips.seen,
+        vips: this.#vips,
         isServed: (kind) => this.#ports.source.knows(kind),
-        observers: [...this.#ports.observers, this.#projector, this.#vips.announcer],
+        observers: [...this.#ports.observers, this.#projector, ...this.#vips.observers],
       },
       (why) => this.#halted(leader, why),
     );

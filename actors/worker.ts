@@ -1,15 +1,14 @@
-import type { JobName, VipJobName } from '../machines/jobs.ts';
+import type { JobName, ProviderJobName } from '../machines/jobs.ts';
 import type { JobFailure } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
 import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
 import { bodyOf } from './jobs/bodies.ts';
-import { type JobContext, type JobResult, type JobSettings, type ProviderJobName, pollStep } from './jobs/body.ts';
+import { type JobContext, type JobResult, type JobSettings, pollStep } from './jobs/body.ts';
 import { type AddressReader, addressReader } from './jobs/reader.ts';
-import { vipJobBodies } from './jobs/vip.ts';
+import { runVipJob, type VipMeans } from './jobs/vip-queue.ts';
 import { ownerOf } from './owner.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type { Leadership } from './ports/leadership.ts';
-import type { VipWriter } from './ports/vip.ts';
 import type {
   ActiveJob,
   Clock,
@@ -83,7 +82,7 @@ export const jobOf = (command: JobCommand, term: number): NewJob => ({
 });
 
 /** What the jobs of a queue are done with. */
-export type Means = Provider | VipWriter;
+export type Means = Provider | VipMeans;
 
 /** Runs the jobs of one queue on this replica: those of a provider, or those about Services. A job completes only after its outcome is queued. */
 export function consumeJobs(queue: string, means: Means, ports: WorkerPorts, concurrency: number): Consumer {
@@ -97,12 +96,12 @@ export function consumeJobs(queue: string, means: Means, ports: WorkerPorts, con
   }, concurrency);
 }
 
-type Tools = { readonly provider: Provider; readonly reader: AddressReader } | { readonly vips: VipWriter };
+type Tools = { readonly provider: Provider; readonly reader: AddressReader } | VipMeans;
 
 const toolsOf = (means: Means, { clock, settings }: WorkerPorts): Tools =>
   'findRoutedIP' in means
     ? { provider: means, reader: addressReader({ provider: means, clock, stepMs: pollStep(settings.pollSteps, 0) }) }
-    : { vips: means };
+    : means;
 
 interface Ran {
   readonly step: JobStep;
@@ -182,7 +181,7 @@ interface Run {
 
 function tryJob(data: JobData, { active, progress, tools, ports }: Run): Promise<JobResult<JobName>> {
   const fence = fenceOf(data, active, ports);
-  if ('vips' in tools) return vipJobBodies[data.job as VipJobName]({ input: data.input as never, fence, vips: tools.vips });
+  if ('vips' in tools) return runVipJob(data.job, { input: data.input as never, fence }, tools);
   const { provider, reader } = tools;
   const context: JobContext<ProviderJobName> = {
     command: data.commandId,

@@ -1,5 +1,6 @@
 import { VIP_QUEUE } from '../machines/vip-service.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
+import type { LegacyKinds } from './ports/migration.ts';
 import type { VipWriter } from './ports/vip.ts';
 import type { Consumer, Provider } from './ports.ts';
 import type { Settings } from './settings.ts';
@@ -8,7 +9,7 @@ import { consumeJobs, type WorkerPorts } from './worker.ts';
 export interface WorkersPorts extends WorkerPorts {
   readonly providers: ProviderDirectory;
   readonly settings: Settings;
-  readonly vips?: { readonly writer: VipWriter };
+  readonly vips?: { readonly writer: VipWriter; readonly virtualIPs?: LegacyKinds };
 }
 
 interface Opened {
@@ -62,7 +63,10 @@ export class Workers {
     }
     const ports = { ...this.#ports, isCurrent: this.#isCurrent };
     const { vips } = this.#ports;
-    if (vips) this.#vips ??= consumeJobs(VIP_QUEUE, vips.writer, ports, settings.jobsAtOnce);
+    if (vips) {
+      const means = { vips: vips.writer, ...(vips.virtualIPs && { virtualIPs: vips.virtualIPs }) };
+      this.#vips ??= consumeJobs(VIP_QUEUE, means, ports, settings.jobsAtOnce);
+    }
     for (const [key, { provider }] of Object.entries(providers.all)) {
       if (provider === null || this.#open.has(key)) continue;
       this.#open.set(key, { provider, consumer: consumeJobs(key, provider, ports, settings.jobsAtOnce) });

@@ -1,7 +1,10 @@
+import type { LegacyKinds } from '../actors/ports/migration.ts';
 import { CONTROLLERS, type Options } from '../adapters/cli/options.ts';
-import { TIMINGS } from '../adapters/kubernetes/reflector.ts';
+import { KubernetesMigrationWriter } from '../adapters/kubernetes/migration-writer.ts';
+import { type Surroundings, TIMINGS } from '../adapters/kubernetes/reflector.ts';
 import { KubernetesVipSource } from '../adapters/kubernetes/vip-source.ts';
 import { KubernetesVipWriter } from '../adapters/kubernetes/vip-writer.ts';
+import { KubernetesVirtualIPSource } from '../adapters/kubernetes/virtual-ip-source.ts';
 import { type Admission, type AdmissionContext, startAdmission } from './admission.ts';
 
 export interface VipsContext extends AdmissionContext {
@@ -12,6 +15,8 @@ export interface VipsContext extends AdmissionContext {
 export interface VipParts {
   readonly source: KubernetesVipSource;
   readonly writer: KubernetesVipWriter;
+  /** VirtualIPs, and what is done about them once their kind is served. */
+  readonly virtualIPs: LegacyKinds;
   /** Why writes of IPs are not judged as they are to be; null when they are. */
   readonly hindrance: () => string | null;
   readonly close: () => Promise<void>;
@@ -24,12 +29,9 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
   const { connection, clock, log } = context;
   let admission: Promise<Admission> | null = null;
   let hindrance: Admission['hindrance'] = () => null;
+  const world: Surroundings = { connection, clock, log, random: Math.random, timings: TIMINGS };
   const source = new KubernetesVipSource({
-    connection,
-    clock,
-    log,
-    random: Math.random,
-    timings: TIMINGS,
+    ...world,
     loadBalancerClass,
     served: (served) => {
       context.served(served);
@@ -46,6 +48,7 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
   return {
     source,
     writer: new KubernetesVipWriter({ connection, loadBalancerClass }),
+    virtualIPs: { source: new KubernetesVirtualIPSource(world), writer: new KubernetesMigrationWriter(connection) },
     hindrance: () => hindrance(),
     close: async () => {
       await (await admission)?.close();

@@ -1,10 +1,11 @@
 import type { Records } from './dns.ts';
 import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, PortClaim, ProviderID } from './types.ts';
 import type { ReservedIP } from './vip.ts';
+import type { MigrationJobName, MigrationJobs } from './virtual-ip-migration-jobs.ts';
 
 /** The durable jobs that charts may invoke, by name: what each is given and what it answers.
  *  A job is one try; its bodies are in actors/jobs/. Everything here survives JSON. */
-export interface JobContracts {
+export interface JobContracts extends MigrationJobs {
   /** Read one address; waits while it is locked. Answers what the provider reports. */
   readonly find: { readonly input: FindInput; readonly output: ObservedAddress };
   /** Point the address at the node and confirm it: answers once the provider shows the node as holder and the address unlocked. */
@@ -50,6 +51,8 @@ export interface JobContracts {
 export type JobName = keyof JobContracts;
 /** Those that write to the API server alone, about Services. */
 export type VipJobName = Extract<JobName, `${string}Vip` | `${string}Vips`>;
+/** Those that are done by calls to a provider, or by Jobs that stand in for one. */
+export type ProviderJobName = Exclude<JobName, VipJobName | MigrationJobName>;
 export type JobInput<N extends JobName> = JobContracts[N]['input'];
 export type JobOutput<N extends JobName> = JobContracts[N]['output'];
 

@@ -41,6 +41,8 @@ export interface VipService {
   readonly pinnedGroup: string | null;
   /** The first of `spec.ipFamilies`; null where the server does not say. */
   readonly family: 4 | 6 | null;
+  /** Name of the VirtualIP that is being migrated to it; absent for none. */
+  readonly migrating?: string;
 }
 
 /** A reserved address: an object of kind IP, whose existence is the reservation. */

@@ -1,13 +1,8 @@
-import { fromPromise, type PromiseActorLogic, setup } from 'xstate';
+import { setup } from 'xstate';
+import { durable } from './durable.machine.ts';
 import type { Decision } from './events.ts';
 import type { AnyVirtualIPEvent, VirtualIPContext, VirtualIPInput, VirtualIPSettings } from './virtual-ip-migration.ts';
 import * as vip from './virtual-ip-migration.ts';
-import type { MigrationJobInput, MigrationJobName, MigrationJobOutput } from './virtual-ip-migration-jobs.ts';
-
-const durable = <N extends MigrationJobName>(name: N): PromiseActorLogic<MigrationJobOutput<N>, MigrationJobInput<N>> =>
-  fromPromise<MigrationJobOutput<N>, MigrationJobInput<N>>(() =>
-    Promise.reject(new Error(`${name} is a durable job: the runtime runs it, XState must not`)),
-  );
 
 /** One VirtualIP: keeps its copy of the Service like the Service, and hands its address over to the Service when its user asks for that. One job at a
  *  time; one that runs is waited for, also when the VirtualIP is deleted meanwhile. The copy goes last: it serves until the Service does. */

@@ -74,7 +74,7 @@ export interface VirtualIPSettings {
 /** How often it is looked whether what blocks a migration is gone, ms: the resync of the allocator that VirtualIPs come from. */
 export const RECHECK_MS = 60_000;
 
-const NOTHING_AROUND: Surroundings = { service: null, clone: 'missing', owner: null, group: null, rival: null };
+export const NOTHING_AROUND: Surroundings = { service: null, clone: 'missing', owner: null, group: null, rival: null };
 
 export const virtualIPContext = ({ id }: VirtualIPInput): VirtualIPContext => ({
   id,
@@ -126,6 +126,10 @@ export const isDrifted = ({ around }: VirtualIPContext): boolean => around.clone
 /** Something is told that was not so before, and that may make a difference to what failed or is blocked. */
 export const seesChange = (context: VirtualIPContext, event: AnyVirtualIPEvent): boolean =>
   event.type === 'VIRTUAL_IP_OBSERVED' && relevant(noted(context, event)) !== relevant(context);
+
+/** All that is told is known already. */
+export const isKnown = (context: VirtualIPContext, event: VirtualIPObserved): boolean =>
+  context.ref !== null && JSON.stringify(noted(context, event)) === JSON.stringify(context);
 
 const relevant = ({ wanted, asked, deleting, around }: VirtualIPContext): string =>
   JSON.stringify([wanted.service, wanted.ip, asked, deleting, around]);

@@ -1,4 +1,5 @@
 import { CLONE_FINALIZER, IP_FINALIZER, type Surroundings, type VirtualIP } from './virtual-ip.ts';
+import type { MigrationJobName } from './virtual-ip-migration-jobs.ts';
 
 /** How far a VirtualIP has come. What is wrong with it is not said here, so that no error can be mistaken for a step. */
 export type Stage =
@@ -27,6 +28,28 @@ export const STATES: Readonly<Record<Stage, string>> = {
 
 const MIGRATING: readonly Stage[] = ['preparing', 'reassociating', 'cleaningUp', 'converting', 'assigning'];
 
+/** The stage in which each job of a migration runs. */
+const STAGE_OF_JOB: Readonly<Partial<Record<MigrationJobName, Stage>>> = {
+  claimService: 'preparing',
+  reassociateIP: 'reassociating',
+  handOverIP: 'cleaningUp',
+  convertService: 'converting',
+  assignIngress: 'assigning',
+  removeClone: 'assigning',
+};
+
+/** What `status.state` is to say before the job does anything; null for a job that is of no migration. */
+export const stateOfJob = (job: MigrationJobName): string | null => {
+  const stage = STAGE_OF_JOB[job];
+  return stage === undefined ? null : STATES[stage];
+};
+
+/** `state` is of a stage that comes before that of `shown`: whoever has it is behind, and is not to say so. */
+export const isOvertaken = (state: string, shown: string): boolean => {
+  const order = MIGRATING.map((stage) => STATES[stage]);
+  return order.includes(state) && order.indexOf(state) < order.indexOf(shown);
+};
+
 /** A migration is under way. */
 export const isMigrating = (stage: Stage): boolean => MIGRATING.includes(stage);
 
@@ -43,7 +66,7 @@ export function stageOf(vip: VirtualIP, around: Surroundings): Stage {
 /** Of one whose status does not say how far the migration has come, or may say it wrongly. Every stage may be done again. */
 function stageOfAsked(vip: VirtualIP, { owner }: Surroundings): Stage {
   const isMigrated = vip.status.state === STATES.migrated;
-  if (isMigrated && !holdsAnything(vip)) return 'migrated';
+  if (isOver(vip)) return 'migrated';
   if (owner === 'Service') return 'reassociating';
   // One in error is not migrated before it serves.
   return isMigrated && vip.asked ? 'preparing' : stageOfServing(vip);
@@ -53,5 +76,8 @@ function stageOfServing({ status, finalizers }: VirtualIP): Stage {
   if (!finalizers.includes(IP_FINALIZER)) return 'reserving';
   return status.state === STATES.valid && finalizers.includes(CLONE_FINALIZER) ? 'valid' : 'exposing';
 }
+
+/** Nothing of it is left to be done: its address is the Service's, and none of its concern. */
+export const isOver = (vip: VirtualIP): boolean => vip.status.state === STATES.migrated && !holdsAnything(vip);
 
 const holdsAnything = ({ finalizers }: VirtualIP): boolean => finalizers.includes(IP_FINALIZER) || finalizers.includes(CLONE_FINALIZER);

@@ -8,15 +8,18 @@ const LOAD_BALANCER = 'service is already of type LoadBalancer, change service t
 const blockedMessage = (blocked: Blocked): string =>
   blocked.kind === 'loadBalancer' ? LOAD_BALANCER : `VirtualIP ${blocked.name} is being migrated to the service`;
 
+/** In every stage of a migration that nothing hinders. */
+export const MIGRATING_MESSAGE = 'VirtualIP is being migrated';
+
 const MESSAGES: Readonly<Record<Stage, string>> = {
   reserving: 'creating IP object for the service',
   exposing: 'exposing service with an external IP',
   valid: 'successfully allocated an IP address',
-  preparing: 'VirtualIP is being migrated',
-  reassociating: 'VirtualIP is being migrated',
-  cleaningUp: 'VirtualIP is being migrated',
-  converting: 'VirtualIP is being migrated',
-  assigning: 'VirtualIP is being migrated',
+  preparing: MIGRATING_MESSAGE,
+  reassociating: MIGRATING_MESSAGE,
+  cleaningUp: MIGRATING_MESSAGE,
+  converting: MIGRATING_MESSAGE,
+  assigning: MIGRATING_MESSAGE,
   migrated: 'VirtualIP has been migrated',
 };
 

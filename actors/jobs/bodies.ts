@@ -1,7 +1,8 @@
+import type { ProviderJobName } from '../../machines/jobs.ts';
 import type { Provider } from '../ports.ts';
 import { announce } from './announce.ts';
 import { assign } from './assign.ts';
-import { done, type JobBodies, type JobBody, type ProviderJobName, read, write } from './body.ts';
+import { done, type JobBodies, type JobBody, read, write } from './body.ts';
 import { addressJobs } from './by-job-addresses.ts';
 import { firewallJobs } from './by-job-firewall.ts';
 import { create, intendCreate, reconcileCreate } from './create.ts';

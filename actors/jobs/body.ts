@@ -1,4 +1,4 @@
-import type { JobInput, JobName, JobOutput, VipJobName } from '../../machines/jobs.ts';
+import type { JobInput, JobName, JobOutput, ProviderJobName } from '../../machines/jobs.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
 import type { Call, CallOwner, Clock, Fence, Json, Provider, Purpose } from '../ports.ts';
 import type { AddressReader } from './reader.ts';
@@ -45,9 +45,6 @@ export type JobResult<N extends JobName> =
 
 /** One try of a job: at most one call that changes anything. Throws ProviderError, Fenced or Unreachable. */
 export type JobBody<N extends JobName> = (context: JobContext<N>) => Promise<JobResult<N>>;
-
-/** Jobs that a provider does. */
-export type ProviderJobName = Exclude<JobName, VipJobName>;
 
 export type JobBodies = { readonly [N in ProviderJobName]: JobBody<N> };
 

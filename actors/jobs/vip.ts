@@ -1,12 +1,17 @@
+import { parseAddress } from '../../machines/address.ts';
 import type { ObjectRef, VipJobName } from '../../machines/jobs.ts';
-import { isOwnedBy, type VipService } from '../../machines/vip.ts';
+import { isOwnedBy, type ReservedIP, type VipService } from '../../machines/vip.ts';
+import { isPromised } from '../../machines/virtual-ip-promised.ts';
 import { ProviderError } from '../errors.ts';
+import type { LegacyKinds } from '../ports/migration.ts';
 import type { VipWriter } from '../ports/vip.ts';
 import { done, type JobContext, type JobResult } from './body.ts';
 
 /** What the jobs of Services are given: the cluster alone, and no provider. */
 export interface VipJobContext<N extends VipJobName> extends Pick<JobContext<N>, 'input' | 'fence'> {
   readonly vips: VipWriter;
+  /** Absent where VirtualIPs are not handled. */
+  readonly virtualIPs?: LegacyKinds;
 }
 
 export type VipJobBody<N extends VipJobName> = (context: VipJobContext<N>) => Promise<JobResult<N>>;
@@ -18,14 +23,20 @@ export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
     return done(await vips.reserve(address, group, service, fence));
   },
 
-  publishVip: async ({ input: { service, address, seen }, vips, fence }) =>
-    done({ uid: service.uid, address, seen, changed: await vips.publish(service, address, fence) }),
+  publishVip: async (context) => {
+    const { service, address, seen } = context.input;
+    if (address === null) await requireUsurped(context);
+    return done({ uid: service.uid, address, seen, changed: await context.vips.publish(service, address, context.fence) });
+  },
 
   freeVips: async (context) => {
     const { service } = context.input;
     const found = await context.vips.look(service);
     // Whoever asks knows of an older Service, or of none any more: the reason to free anything is out of date.
     if (found?.ref.uid !== service.uid) throw new ProviderError('NotFound', `Service ${placeOf(service)} is gone`);
+    const [promised] = await promisedOf(context, found);
+    if (promised)
+      throw new ProviderError('Conflict', `${promised.address} is of a VirtualIP that is being migrated to Service ${placeOf(service)}`);
     return done({ freed: await freeAll(context, found) });
   },
 
@@ -34,7 +45,10 @@ export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
     const found = await context.vips.look(service);
     if (!isThere && isNeeded(found, service)) return done({ kept: true, freed: [] });
     if (isWanting(found, service)) throw new ProviderError('Conflict', `Service ${placeOf(service)} wants an address again`);
-    const freed = await freeAll(context, found);
+    const promised = await promisedOf(context, found);
+    if (!isThere && promised.length > 0) return done({ kept: true, freed: [] });
+    const ips = context.input.ips.filter((ip) => !promised.includes(ip));
+    const freed = await freeAll({ ...context, input: { ...context.input, ips } }, found);
     if (isThere) await context.vips.unguard(service, context.fence);
     return done({ kept: false, freed });
   },
@@ -42,11 +56,31 @@ export const vipJobBodies: { readonly [N in VipJobName]: VipJobBody<N> } = {
   lookVip: async ({ input: { service }, vips }) => done({ wanting: isNeeded(await vips.look(service), service) }),
 };
 
+type Freeing = VipJobContext<'freeVips'> | VipJobContext<'releaseVip'>;
+
+/** Those that stay, whatever becomes of the Service: a VirtualIP's copy of it serves them still. The API server is asked, not a cache. */
+async function promisedOf({ input: { ips }, virtualIPs }: Freeing, found: VipService | null): Promise<readonly ReservedIP[]> {
+  if (virtualIPs === undefined || virtualIPs.source.absent || ips.length === 0) return [];
+  const all = await virtualIPs.writer.virtualIPs().catch((error: unknown) => {
+    if (error instanceof ProviderError && error.kind === 'Unauthorized') return null;
+    throw error;
+  });
+  return ips.filter((ip) => isPromised(ip, found?.migrating ?? null, all));
+}
+
+/** What the Service lists is taken off it only while that is somebody else's: an IP that a VirtualIP has just given to it may be seen as that one's still.
+ *  @throws ProviderError Conflict when it is the Service's own */
+async function requireUsurped({ input: { service }, vips, virtualIPs }: VipJobContext<'publishVip'>): Promise<void> {
+  if (virtualIPs === undefined) return;
+  for (const { ip } of (await vips.look(service))?.ingress ?? []) {
+    const address = parseAddress(ip ?? '');
+    const live = address && (await virtualIPs.writer.ip(address));
+    if (live && isOwnedBy(live, service)) throw new ProviderError('Conflict', `${address} is of Service ${placeOf(service)} by now`);
+  }
+}
+
 /** Nobody is to get an address that another Service still lists. */
-async function freeAll(
-  { input: { service, ips, clears }, vips, fence }: VipJobContext<'freeVips'> | VipJobContext<'releaseVip'>,
-  found: VipService | null,
-): Promise<readonly string[]> {
+async function freeAll({ input: { service, ips, clears }, vips, fence }: Freeing, found: VipService | null): Promise<readonly string[]> {
   const isFormer = found !== null && !isSame(found, service);
   const ours = ips.filter((ip) => !(isFormer && isOwnedBy(ip, found.ref)));
   // With our finalizer on a Service that wants no address of ours, all that it lists is what we wrote.

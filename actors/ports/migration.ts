@@ -47,6 +47,8 @@ export interface MigrationWriter {
   service(place: Place): Promise<LiveService | null>;
   ip(address: Address): Promise<LiveIP | null>;
   ips(): Promise<readonly LegacyIP[]>;
+  /** All; none where the kind is not served. */
+  virtualIPs(): Promise<readonly VirtualIP[]>;
   /** IPGroups, unchecked. */
   groups(): Promise<readonly { readonly name: string; readonly spec: unknown }[]>;
   /** GroupSegmentMappings, unchecked; none where the kind is not served. */
@@ -87,6 +89,8 @@ export interface MigrationWriter {
 export interface VirtualIPListener {
   virtualIPObserved(vip: VirtualIP): void;
   virtualIPGone(ref: ObjectRef): void;
+  /** Something of a Service is another thing than before, or it has come, or gone: whichever, of any type. */
+  serviceTouched(place: Place): void;
   /** All that there are have been told, since the first list or since the kind was installed. */
   virtualIPsSynced(): void;
 }
@@ -95,7 +99,15 @@ export interface VirtualIPListener {
 export interface VirtualIPSource {
   /** Starts watching. Resolves when all are told, or when the kind is known not to be served, or not to be seen; it is looked for again. */
   start(listener: VirtualIPListener): Promise<void>;
+  /** The server has said that it serves no such kind, and has not served it since. */
+  readonly absent: boolean;
   /** Tells all again, as of now. */
   resync(): void;
   close(): Promise<void>;
+}
+
+/** The kinds of the allocator that VirtualIPs come from. */
+export interface LegacyKinds {
+  readonly source: VirtualIPSource;
+  readonly writer: MigrationWriter;
 }

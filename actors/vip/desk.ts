@@ -1,17 +1,22 @@
-import { familyOf } from '../../machines/address.ts';
+import { familyOf, parseAddress } from '../../machines/address.ts';
 import { parseGroup } from '../../machines/segment.ts';
 import type { ActorId } from '../../machines/types.ts';
-import type { IPGroupObject, ReservedIP, VipService } from '../../machines/vip.ts';
+import { type IPGroupObject, ipNameOf, type ReservedIP, type VipService } from '../../machines/vip.ts';
 import { requestOf, type VipWish } from '../../machines/vip-request.ts';
 import type { ServiceObserved, VipContext, VipRefusal, VipTarget } from '../../machines/vip-service.ts';
+import type { VirtualIP } from '../../machines/virtual-ip.ts';
+import { isReceiving } from '../../machines/virtual-ip-promised.ts';
 import type { Cells } from '../cells.ts';
 import { Allocator } from './allocator.ts';
 import type { GroupView } from './group-projector.ts';
-import { isVip, type ObservedVips, ownerActor, vipActor } from './observed.ts';
+import { isVip, isVirtualIP, type ObservedVips, ownerActor, vipActor } from './observed.ts';
+import type { VirtualIPDesk } from './virtual-ip-desk.ts';
 
 export interface DeskPorts {
   readonly seen: ObservedVips;
   readonly cells: Pick<Cells, 'all' | 'begin' | 'tell' | 'recordsOf'>;
+  /** Of those that are migrated to Services; null where they are not handled. */
+  readonly virtualIPs: VirtualIPDesk | null;
 }
 
 type Fact = Omit<ServiceObserved, 'at'>;
@@ -19,6 +24,7 @@ type Fact = Omit<ServiceObserved, 'at'>;
 /** Chooses the addresses of all Services for one term of leadership, and tells each Service's actor what is so and which one is chosen. The choice lives in memory
  *  only: what was chosen stands in the records of those that reserve it, and what is reserved stands in the cluster. */
 export class VipDesk {
+  readonly virtualIPs: VirtualIPDesk | null;
   readonly #seen: ObservedVips;
   readonly #cells: DeskPorts['cells'];
   readonly #allocator = new Allocator();
@@ -30,7 +36,8 @@ export class VipDesk {
   /** There was no group when it was looked last. */
   #hadNone = true;
 
-  constructor({ seen, cells }: DeskPorts) {
+  constructor({ seen, cells, virtualIPs }: DeskPorts) {
+    this.virtualIPs = virtualIPs;
     this.#seen = seen;
     this.#cells = cells;
   }
@@ -46,6 +53,7 @@ export class VipDesk {
     this.#refreshByNeed();
     for (const key of [...this.#seen.owners, ...this.#cells.all.keys()]) if (isVip(key)) this.#refresh(key);
     this.#refreshChanged();
+    this.virtualIPs?.open();
   }
 
   /** Tells everything again. */
@@ -54,6 +62,7 @@ export class VipDesk {
     this.#ended.clear();
     for (const key of this.#keys()) this.#refresh(key);
     this.#refreshChanged();
+    this.virtualIPs?.resync();
   }
 
   serviceChanged(key: ActorId): void {
@@ -71,6 +80,7 @@ export class VipDesk {
     // With the first group begins the work for Services that were left to others.
     if (hadNone && !this.#hadNone) this.#refreshByNeed();
     this.#refreshChanged();
+    this.virtualIPs?.resync();
   }
 
   /** An IP is another one than it was, is new, or is gone. */
@@ -81,6 +91,16 @@ export class VipDesk {
     const concerned = [before, after].flatMap((ip) => (ip ? [ownerActor(ip), ...this.#seen.listing(ip.address)] : []));
     for (const key of new Set(concerned)) if (key !== null && isVip(key)) this.#refresh(key);
     this.#refreshChanged();
+    for (const ip of [before, after]) if (ip) this.virtualIPs?.ipChanged(ip);
+  }
+
+  /** A VirtualIP is another one than it was, has come, or is gone: what its Services may have is another thing now. */
+  virtualIPChanged(key: ActorId, before: VirtualIP | null, after: VirtualIP | null): void {
+    if (!this.#isOpen) return;
+    const services = [before, after].flatMap((vip) => (vip ? [vip.status.service, vip.service].map((name) => ({ ...vip.ref, name })) : []));
+    for (const service of new Set(services.map(vipActor))) if (this.#seen.services.has(service)) this.#refresh(service);
+    this.#refreshChanged();
+    this.virtualIPs?.changed(key);
   }
 
   /** The groups, as they are used now; empty before this is open. */
@@ -94,8 +114,12 @@ export class VipDesk {
     });
   }
 
-  /** The actor has ended: nothing was left of its Service. Another one may have its name. */
-  gone(key: ActorId): void {
+  /** The actor has ended: nothing was left of what it was for. Another one may have the name of that. */
+  gone(key: ActorId, uid: string | null): void {
+    if (isVirtualIP(key)) {
+      this.virtualIPs?.ended(key, uid);
+      return;
+    }
     const told = this.#told.get(key);
     if (told !== undefined) this.#ended.set(key, told);
     this.#told.delete(key);
@@ -140,7 +164,8 @@ export class VipDesk {
     const owned = this.#ownedBy(key, service ?? undefined);
     const chosen = this.#choose(key, service, owned);
     const ref = service?.ref ?? refOf(owned);
-    const fact: Fact = { type: 'SERVICE_OBSERVED', service, owned, ...chosen, usurps: this.#seen.usurps(key) };
+    const usurps = this.#seen.usurps(key) && !(service && this.#isReceiving(service));
+    const fact: Fact = { type: 'SERVICE_OBSERVED', service, owned, ...chosen, usurps };
     const text = JSON.stringify(fact);
     if (!this.#cells.all.has(key)) {
       if (this.#ended.get(key) === text) return;
@@ -169,6 +194,10 @@ export class VipDesk {
       this.#allocator.withdraw(key);
       return { target: satisfied, refusal: null };
     }
+    if (this.#isReceiving(service)) {
+      this.#allocator.withdraw(key);
+      return { target: current, refusal: null };
+    }
     this.#allocator.ask({ ...request, key });
     const verdict = this.#allocator.verdict(key);
     if (verdict?.kind === 'offered') return { target: { address: verdict.address, group: verdict.group }, refusal: null };
@@ -178,6 +207,17 @@ export class VipDesk {
   /** It has an address, which is not ours, and there is nothing to give: a cloud's load balancer serves it, in a cluster where only the definitions were installed. */
   #isOthers({ guarded, ingress }: VipService, own: readonly ReservedIP[]): boolean {
     return this.#seen.groups.size === 0 && own.length === 0 && !guarded && ingress.length > 0;
+  }
+
+  /** It gets its address from a VirtualIP, which is not seen as its own yet: no other one is reserved for it meanwhile. */
+  #isReceiving(service: VipService): boolean {
+    const { virtualIPs, ips } = this.#seen;
+    if (virtualIPs.size === 0) return false;
+    const ipOf = (text: string): ReservedIP | null => {
+      const address = parseAddress(text);
+      return (address && ips.get(ipNameOf(address))) ?? null;
+    };
+    return isReceiving(service, [...virtualIPs.values()], ipOf);
   }
 
   /** What the Service has that is what it asks for. */

@@ -1,6 +1,7 @@
+import type { VirtualIPListener } from '../ports/migration.ts';
 import type { VipListener } from '../ports/vip.ts';
 import type { VipDesk } from './desk.ts';
-import { type ObservedVips, vipActor } from './observed.ts';
+import { type ObservedVips, vipActor, virtualIPActor } from './observed.ts';
 
 /** Keeps what is told, and hands it on to the desk of the term, while this process leads. `groupsChanged`: what IPGroups show may be another thing now. */
 export const vipListener = (seen: ObservedVips, desk: () => VipDesk | null, groupsChanged: () => void): VipListener => ({
@@ -41,5 +42,28 @@ export const vipListener = (seen: ObservedVips, desk: () => VipDesk | null, grou
     seen.synced = true;
     desk()?.open();
     groupsChanged();
+  },
+});
+
+/** The same of VirtualIPs. */
+export const virtualIPListener = (seen: ObservedVips, desk: () => VipDesk | null): VirtualIPListener => ({
+  virtualIPObserved(vip) {
+    const key = virtualIPActor(vip.ref);
+    const before = seen.virtualIPs.get(key) ?? null;
+    seen.virtualIPs.set(key, vip);
+    desk()?.virtualIPChanged(key, before, vip);
+  },
+  virtualIPGone(ref) {
+    const key = virtualIPActor(ref);
+    const before = seen.virtualIPs.get(key) ?? null;
+    // Another one of that name may have been told already.
+    if (before?.ref.uid !== ref.uid) return;
+    seen.virtualIPs.delete(key);
+    desk()?.virtualIPChanged(key, before, null);
+  },
+  serviceTouched: (place) => desk()?.virtualIPs?.serviceTouched(place),
+  virtualIPsSynced() {
+    seen.virtualIPsSynced = true;
+    desk()?.virtualIPs?.open();
   },
 });

@@ -1,15 +1,22 @@
 import { parseAddress } from '../../machines/address.ts';
 import type { ActorId, Address } from '../../machines/types.ts';
 import { type IPGroupObject, ipNameOf, type ReservedIP, type VipService } from '../../machines/vip.ts';
+import type { VirtualIP } from '../../machines/virtual-ip.ts';
 
 /** The actor of a Service's address. */
 export const vipActor = ({ namespace, name }: { readonly namespace: string; readonly name: string }): ActorId => `vip/${namespace}/${name}`;
 
 export const isVip = (actor: ActorId): boolean => actor.startsWith('vip/');
 
+/** The actor of a VirtualIP. */
+export const virtualIPActor = ({ namespace, name }: { readonly namespace: string; readonly name: string }): ActorId =>
+  `vvip/${namespace}/${name}`;
+
+export const isVirtualIP = (actor: ActorId): boolean => actor.startsWith('vvip/');
+
 /** The actor for which an address is reserved; null when it is nobody's that we know of. One of a VirtualIP is not the Service's of that name. */
 export const ownerActor = ({ owner, legacy }: ReservedIP): ActorId | null =>
-  owner === null ? null : legacy ? `vvip/${owner.namespace}/${owner.name}` : vipActor(owner);
+  owner === null ? null : legacy ? virtualIPActor(owner) : vipActor(owner);
 
 /** All that was told of Services, IPGroups and IPs, as of now. */
 export class ObservedVips {
@@ -23,6 +30,9 @@ export class ObservedVips {
   readonly #owned = new Map<ActorId, Map<string, ReservedIP>>();
   /** Everything was told once: only then does it say something that an object is not here. */
   synced = false;
+  readonly virtualIPs = new Map<ActorId, VirtualIP>();
+  /** All VirtualIPs were told once; never where they are not served. */
+  virtualIPsSynced = false;
 
   get services(): ReadonlyMap<ActorId, VipService> {
     return this.#services;

@@ -1,44 +1,77 @@
+import type { Cells } from '../cells.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
-import type { VipSource } from '../ports/vip.ts';
-import type { Clock, Observer } from '../ports.ts';
+import type { Leadership } from '../ports/leadership.ts';
+import type { LegacyKinds } from '../ports/migration.ts';
+import type { VipSource, VipWriter } from '../ports/vip.ts';
+import type { Clock, Log, Observer } from '../ports.ts';
 import { vipAnnouncer } from './announcer.ts';
-import type { VipDesk } from './desk.ts';
+import { VipDesk } from './desk.ts';
 import { GroupProjector } from './group-projector.ts';
-import { vipListener } from './listener.ts';
+import { vipListener, virtualIPListener } from './listener.ts';
 import { ObservedVips } from './observed.ts';
+import { VirtualIPDesk } from './virtual-ip-desk.ts';
+import { VirtualIPProjector } from './virtual-ip-projector.ts';
+
+/** The ways to what addresses are given to. */
+export interface VipKinds {
+  readonly source: VipSource;
+  readonly writer: VipWriter;
+  /** Absent when VirtualIPs are not handled. */
+  readonly virtualIPs?: LegacyKinds;
+}
 
 export interface VipsPorts {
-  /** Absent when no Services are served. */
-  readonly source: VipSource | undefined;
+  /** Undefined when no Services are served. */
+  readonly kinds: VipKinds | undefined;
   readonly writer: ClusterWriter;
+  readonly leadership: Pick<Leadership, 'lease'>;
   readonly clock: Clock;
+  readonly log: Log;
   /** Of the term under which this process leads; null while it does not. */
   readonly desk: () => VipDesk | null;
 }
 
-/** Services with addresses of IPGroups, as one process sees and shows them, whether it leads or not. */
+/** Services with addresses of IPGroups, and the VirtualIPs that are migrated to such, as one process sees and shows them, whether it leads or not. */
 export class Vips {
-  readonly seen = new ObservedVips();
-  /** Tells people what became of the address of a Service. */
-  readonly announcer: Observer;
+  /** Tell people what became of the address of a Service, and of a VirtualIP. */
+  readonly observers: readonly Observer[];
   readonly #ports: VipsPorts;
+  readonly #seen = new ObservedVips();
   readonly #groups: GroupProjector;
+  readonly #projector: VirtualIPProjector | null;
 
   constructor(ports: VipsPorts) {
     this.#ports = ports;
-    this.announcer = vipAnnouncer(ports.writer);
     this.#groups = new GroupProjector({ ...ports, groups: () => ports.desk()?.groups() ?? [] });
+    const { kinds, writer: events, desk } = ports;
+    const virtualIPs = kinds?.virtualIPs;
+    const contextOf = (key: string) => desk()?.virtualIPs?.contextOf(key) ?? null;
+    this.#projector = virtualIPs ? new VirtualIPProjector({ ...ports, writer: virtualIPs.writer, events, contextOf }) : null;
+    this.observers = [vipAnnouncer(events), ...(this.#projector ? [this.#projector] : [])];
   }
 
   /** Resolves when all is told, or is known not to be there. */
   async start(): Promise<void> {
-    const { source, desk } = this.#ports;
-    await source?.start(vipListener(this.seen, desk, () => this.show()));
+    const { kinds, desk } = this.#ports;
+    await Promise.all([
+      kinds?.source.start(vipListener(this.#seen, desk, () => this.show())),
+      kinds?.virtualIPs?.source.start(virtualIPListener(this.#seen, desk)),
+    ]);
+  }
+
+  /** What chooses addresses and tells of them for one term. */
+  deskFor(cells: Cells): VipDesk {
+    const { kinds, clock, log } = this.#ports;
+    const seen = this.#seen;
+    const reader = kinds?.virtualIPs?.writer;
+    const told = (key: string): void => this.#projector?.show(key);
+    return new VipDesk({ seen, cells, virtualIPs: reader ? new VirtualIPDesk({ seen, reader, cells, clock, log, told }) : null });
   }
 
   /** Tells everything again. */
   resync(): void {
-    this.#ports.source?.resync();
+    this.#ports.kinds?.source.resync();
+    this.#ports.kinds?.virtualIPs?.source.resync();
     this.#ports.desk()?.resync();
   }
 
@@ -48,6 +81,7 @@ export class Vips {
   }
 
   async close(): Promise<void> {
-    await this.#ports.source?.close();
+    await this.#ports.kinds?.source.close();
+    await this.#ports.kinds?.virtualIPs?.source.close();
   }
 }

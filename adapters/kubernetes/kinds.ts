@@ -5,6 +5,7 @@ import * as ipGroups from '../../crds/generated/ipgroup.ts';
 import * as nodeDNSRecordSets from '../../crds/generated/nodednsrecordset.ts';
 import * as routedIPs from '../../crds/generated/routedip.ts';
 import * as routedIPIssuers from '../../crds/generated/routedipissuer.ts';
+import * as virtualIPs from '../../crds/generated/virtualip.ts';
 import type { WatchQuery } from './selection.ts';
 import type { Detail } from './shared-watches.ts';
 
@@ -58,6 +59,7 @@ const KINDS: readonly Kind[] = [
   kind('routedip', routedIPs, 'serves'),
   kind('vip', ipGroups, 'addresses', { scope: 'Cluster' }),
   kind('vip', ips, 'addresses', { scope: 'Cluster' }),
+  kind('vip', virtualIPs, 'addresses'),
 ];
 
 /** The kinds of these controllers, but those that have a source of their own. */

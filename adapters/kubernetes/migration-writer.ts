@@ -63,6 +63,10 @@ export class KubernetesMigrationWriter implements MigrationWriter {
     return (await this.#list('ips')).flatMap((object) => ipIn(object) ?? []);
   }
 
+  async virtualIPs(): Promise<readonly LiveVirtualIP[]> {
+    return (await this.#list('virtualips')).map(virtualIPIn);
+  }
+
   groups(): Promise<readonly { readonly name: string; readonly spec: unknown }[]> {
     return this.#segments('ipgroups');
   }

@@ -11,6 +11,7 @@ import {
   VIP_FINALIZER,
   type VipService,
 } from '../../machines/vip.ts';
+import { MIGRATING_ANNOTATION } from '../../machines/virtual-ip.ts';
 import { fields, keyOf, list, metaOf, type Trimmed, text } from './trim.ts';
 
 /** A Service as it is kept: of those that are nobody's business here nothing but that there are some. */
@@ -40,6 +41,7 @@ export const vipServiceOf = (object: unknown, loadBalancerClass: string | null):
   const meta = metaOf(object);
   if (meta === null) return null;
   const { type, loadBalancerClass: wanted, loadBalancerIP, ipFamilies } = fields(fields(object).spec);
+  const migrating = annotated(meta.annotations[MIGRATING_ANNOTATION]);
   const isOurClass = text(wanted) === '' || wanted === loadBalancerClass;
   return {
     ref: { kind: 'Service', namespace: meta.namespace, name: meta.name, uid: meta.uid },
@@ -52,6 +54,7 @@ export const vipServiceOf = (object: unknown, loadBalancerClass: string | null):
     requestedIP: annotated(meta.annotations[REQUESTED_IP_ANNOTATION]),
     pinnedGroup: annotated(meta.annotations[PINNED_GROUP_ANNOTATION]),
     family: FAMILIES[text(list(ipFamilies)[0])] ?? null,
+    ...(migrating !== null && { migrating }),
   };
 };
 

@@ -1,40 +1,76 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { LiveVirtualIP, VirtualIPListener, VirtualIPSource } from '../../actors/ports/migration.ts';
+import type { LiveVirtualIP, Place, VirtualIPListener, VirtualIPSource } from '../../actors/ports/migration.ts';
+import { KIND } from '../../crds/generated/virtualip.ts';
 import type { VirtualIP } from '../../machines/virtual-ip.ts';
 import { isForbidden, isNotFound } from './api-error.ts';
+import { kindOf } from './kinds.ts';
 import { virtualIPIn } from './migration-objects.ts';
 import { Reflector, type Surroundings } from './reflector.ts';
-import { keyOf } from './trim.ts';
+import { keyOf, metaOf } from './trim.ts';
 
-const QUERY = { path: '/apis/paas.org/v1/virtualips', labelSelector: '' };
+const SERVICES = { path: '/api/v1/services', labelSelector: '' };
 
-/** VirtualIPs as seen through a watch. Where their kind is not installed it is looked for every few seconds, and nobody waits for that. */
+/** A Service, of which only this is kept: what it is like is read by whom it concerns. */
+interface Touched extends Place {
+  readonly version: string;
+}
+
+const trimVirtualIP = (object: unknown) => {
+  // Each write has a version of its own: two that differ in nothing else are the same.
+  const { version: _, ...vip }: LiveVirtualIP = virtualIPIn(object);
+  return { key: keyOf(vip.ref.namespace, vip.ref.name), uid: vip.ref.uid, value: vip };
+};
+
+const trimTouched = (object: unknown) => {
+  const meta = metaOf(object);
+  if (meta === null) return null;
+  const { namespace, name, uid, resourceVersion: version } = meta;
+  return { key: keyOf(namespace, name), uid, value: { namespace, name, version } };
+};
+
+/** VirtualIPs as seen through a watch. Where their kind is not installed it is looked for every few seconds, and nobody waits for that. Once there are
+ *  VirtualIPs all Services are watched, of any type: the one that a VirtualIP exposes may change in any way. */
 export class KubernetesVirtualIPSource implements VirtualIPSource {
-  readonly #reflector: Reflector<VirtualIP>;
+  readonly #vips: Reflector<VirtualIP>;
+  readonly #services: Reflector<Touched>;
   #listener: VirtualIPListener | null = null;
   #ready: () => void = () => undefined;
+  #absent = false;
+  #watchesServices = false;
 
   constructor(world: Surroundings) {
-    const trim = (object: unknown) => {
-      // Each write has a version of its own: two that differ in nothing else are the same.
-      const { version: _, ...vip }: LiveVirtualIP = virtualIPIn(object);
-      return { key: keyOf(vip.ref.namespace, vip.ref.name), uid: vip.ref.uid, value: vip };
-    };
-    this.#reflector = new Reflector<VirtualIP>(
+    this.#vips = new Reflector<VirtualIP>(
       world,
-      { query: QUERY, trim, same: isDeepStrictEqual },
+      { query: kindOf(KIND).collection, trim: trimVirtualIP, same: isDeepStrictEqual },
       {
-        set: (vip) => this.#listener?.virtualIPObserved(vip),
+        set: (vip) => {
+          this.#watchServices();
+          this.#listener?.virtualIPObserved(vip);
+        },
         gone: ({ ref }) => this.#listener?.virtualIPGone(ref),
         synced: () => {
+          this.#absent = false;
           this.#listener?.virtualIPsSynced();
           this.#ready();
         },
         troubled: (error) => {
+          if (error === null) this.#absent = false;
+          if (isNotFound(error)) this.#absent = true;
           if (isNotFound(error) || isForbidden(error)) this.#ready();
         },
       },
     );
+    const touched = (place: Place): void => this.#listener?.serviceTouched(place);
+    const same = (before: Touched, after: Touched): boolean => before.version === after.version;
+    this.#services = new Reflector<Touched>(
+      world,
+      { query: SERVICES, trim: trimTouched, same },
+      { set: touched, gone: touched, synced: () => undefined, troubled: () => undefined },
+    );
+  }
+
+  get absent(): boolean {
+    return this.#absent;
   }
 
   start(listener: VirtualIPListener): Promise<void> {
@@ -42,17 +78,24 @@ export class KubernetesVirtualIPSource implements VirtualIPSource {
     this.#listener = listener;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#ready = resolve;
-    this.#reflector.start();
+    this.#vips.start();
     return promise;
   }
 
   resync(): void {
-    for (const vip of this.#reflector.values()) this.#listener?.virtualIPObserved(vip);
-    if (this.#reflector.synced) this.#listener?.virtualIPsSynced();
+    for (const vip of this.#vips.values()) this.#listener?.virtualIPObserved(vip);
+    if (this.#vips.synced) this.#listener?.virtualIPsSynced();
   }
 
   async close(): Promise<void> {
     this.#listener = null;
-    this.#reflector.stop();
+    this.#vips.stop();
+    this.#services.stop();
+  }
+
+  #watchServices(): void {
+    if (this.#watchesServices) return;
+    this.#watchesServices = true;
+    this.#services.start();
   }
 }

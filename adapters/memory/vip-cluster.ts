@@ -8,19 +8,21 @@ import {
   type LoggedVipWrite,
   type MemoryVipOptions,
   ORDINARY_SERVICE,
+  type ServiceParts,
   type ServiceWish,
   type StoredService,
   serviceKey,
   type VipVerb,
   vipWorld,
 } from './vip-world.ts';
+import { type MemoryVirtualIPs, memoryVirtualIPs } from './virtual-ips.ts';
 
 /** Services, IPGroups and IPs in memory, for virtual clocks: what the API server would do to them, and no more. */
 export interface MemoryVipCluster {
   /** The cluster as one process sees and writes it. */
   process(options?: { readonly probe?: Probe }): ProcessVips;
   /** Creates or changes a Service. */
-  setService(service: ServiceWish & { readonly namespace?: string; readonly name: string }): ObjectRef;
+  setService(service: ServiceWish & { readonly namespace?: string; readonly name: string; readonly more?: ServiceParts }): ObjectRef;
   /** Somebody else writes the ingress of a Service: `ip` null for an entry with a hostname. */
   setIngress(ref: ObjectRef, ingress: VipService['ingress']): void;
   /** Somebody else puts these finalizers in the place of all, ours too. */
@@ -38,6 +40,7 @@ export interface MemoryVipCluster {
   ips(): readonly ReservedIP[];
   /** The definitions are installed: from now on groups and IPs are served, and everything is told. */
   install(): void;
+  readonly virtualIPs: MemoryVirtualIPs;
   readonly faults: Faults<VipVerb>;
   /** All calls that were to change something, oldest first. */
   readonly writes: readonly LoggedVipWrite[];
@@ -97,6 +100,7 @@ export const memoryVipCluster = (options: MemoryVipOptions): MemoryVipCluster =>
       world.served = true;
       for (const watch of world.watches) watch.tellAll();
     },
+    virtualIPs: memoryVirtualIPs(world),
     faults: world.faults,
     writes: world.writes,
   };

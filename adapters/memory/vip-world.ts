@@ -1,13 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { MigrationWriter, Place } from '../../actors/ports/migration.ts';
 import type { VipListener, VipWriter } from '../../actors/ports/vip.ts';
 import type { Clock } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { type IPGroupObject, type ReservedIP, VIP_FINALIZER, type VipService } from '../../machines/vip.ts';
+import { MIGRATING_ANNOTATION, type ServiceObject, type VirtualIP } from '../../machines/virtual-ip.ts';
 import { type Faults, faultPlan } from './faults.ts';
 import type { Duration } from './random.ts';
 
-/** The calls of a `VipWriter` by name. */
-export type VipVerb = keyof VipWriter;
+/** The calls of a `VipWriter` and of a `MigrationWriter` by name. */
+export type VipVerb = keyof VipWriter | keyof MigrationWriter;
 
 /** One call that was to change something, in the order in which they were sent. */
 export interface LoggedVipWrite {
@@ -36,7 +38,11 @@ export interface StoredService extends Required<ServiceWish> {
   readonly deleting: boolean;
   readonly finalizers: readonly string[];
   readonly ingress: VipService['ingress'];
+  /** What only copies of it are made of. */
+  readonly more?: ServiceParts;
 }
+
+export type ServiceParts = Partial<Pick<ServiceObject, 'labels' | 'annotations' | 'owners' | 'spec'>>;
 
 export interface MemoryVipOptions {
   readonly clock: Clock;
@@ -58,7 +64,8 @@ export interface MemoryVipOptions {
 /** What the API server has done to an object; null for none. */
 export type VipChange =
   | { readonly kind: 'Service'; readonly before: StoredService | null; readonly after: StoredService | null }
-  | { readonly kind: 'IP'; readonly before: ReservedIP | null; readonly after: ReservedIP | null };
+  | { readonly kind: 'IP'; readonly before: ReservedIP | null; readonly after: ReservedIP | null }
+  | { readonly kind: 'VirtualIP'; readonly after: VirtualIP | null };
 
 /** The watches of one process. */
 export interface Watching {
@@ -77,6 +84,8 @@ export interface VipWorld {
   readonly faults: Faults<VipVerb>;
   readonly writes: LoggedVipWrite[];
   readonly watches: Set<Watching>;
+  /** Each is told of every Service that changes, comes or goes. */
+  readonly touched: Set<(place: Place) => void>;
   /** Whether the definitions are installed. */
   served: boolean;
   /** Something is told to every process. */
@@ -125,13 +134,14 @@ export const vipWorld = (options: MemoryVipOptions): VipWorld => {
     faults: faultPlan<VipVerb>(),
     writes: [],
     watches: new Set(),
+    touched: new Set(),
     served: options.served ?? true,
     tellAll,
     uid: () => {
       created += 1;
       return `uid-${created}`;
     },
-    view: ({ ref, createdAt, deleting, finalizers, ingress, type, loadBalancerClass, ...asked }) => ({
+    view: ({ ref, createdAt, deleting, finalizers, ingress, type, loadBalancerClass, more, ...asked }) => ({
       ref,
       createdAt,
       wanting: type === LOAD_BALANCER && (loadBalancerClass === null || loadBalancerClass === served),
@@ -142,6 +152,7 @@ export const vipWorld = (options: MemoryVipOptions): VipWorld => {
       requestedIP: asked.requestedIP,
       pinnedGroup: asked.pinnedGroup,
       family: asked.family,
+      ...(more?.annotations?.[MIGRATING_ANNOTATION] && { migrating: more.annotations[MIGRATING_ANNOTATION] }),
     }),
     putService: (service, subresource) => {
       const key = serviceKey(service.ref);
@@ -153,11 +164,13 @@ export const vipWorld = (options: MemoryVipOptions): VipWorld => {
         world.services.delete(key);
         changed({ kind: 'Service', before: old ?? null, after: null });
         tellService(before, null);
+        for (const tell of world.touched) tell(service.ref);
         return;
       }
       world.services.set(key, next);
       changed({ kind: 'Service', before: old ?? null, after: next });
       tellService(before, world.view(next));
+      for (const tell of world.touched) tell(service.ref);
     },
     putIP: (ip) => {
       const before = world.ips.get(ip.name);

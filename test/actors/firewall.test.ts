@@ -3,6 +3,7 @@ import { charts } from '../../actors/catalogue.ts';
 import { Leader } from '../../actors/leader.ts';
 import { ObservedPools } from '../../actors/pools.ts';
 import { stateOf } from '../../actors/view.ts';
+import { VipDesk } from '../../actors/vip/desk.ts';
 import { ObservedVips } from '../../actors/vip/observed.ts';
 import { consumeJobs } from '../../actors/worker.ts';
 import { memoryDirectory } from '../../adapters/memory/directory.ts';
@@ -34,7 +35,15 @@ async function managed(policy: Partial<FirewallPolicy>) {
   const providers = memoryDirectory({ [PROVIDER]: { facts: world.facts, provider: world.provider } });
   const leader = new Leader(
     1,
-    { ...base, charts: charts(world.settings, () => 1), observers: [], providers, pools, vips: new ObservedVips(), isServed: () => true },
+    {
+      ...base,
+      charts: charts(world.settings, () => 1),
+      observers: [],
+      providers,
+      pools,
+      vips: { deskFor: (cells) => new VipDesk({ seen: new ObservedVips(), cells, virtualIPs: null }) },
+      isServed: () => true,
+    },
     () => {},
   );
   const writer = world.cluster.process();

@@ -1,7 +1,7 @@
 import { stateOf } from '../../actors/view.ts';
 import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { ProcessVips } from '../../adapters/memory/vip-process.ts';
-import type { StoredService } from '../../adapters/memory/vip-world.ts';
+import type { StoredService, VipChange } from '../../adapters/memory/vip-world.ts';
 import type { VipContext } from '../../machines/vip-service.ts';
 import { VipRules } from '../support/vip-rules.ts';
 import { type Killer, type OperatorProcess, World, type WorldOptions } from '../support/world.ts';
@@ -17,7 +17,11 @@ export class VipWorld extends World {
   constructor({ vips, ...options }: WorldOptions = {}) {
     // The cluster is there before anything in it changes.
     const rules = new VipRules({ now: () => this.clock.monotonic(), cluster: () => this.k8s });
-    super({ ...options, vips: { ...vips, changed: rules.changed } });
+    const changed = (change: VipChange): void => {
+      rules.changed(change);
+      vips?.changed?.(change);
+    };
+    super({ ...options, vips: { ...vips, changed } });
     this.rules = rules;
     if (!this.vips) throw new Error('no Services are served here');
     this.#byHand = byHand(this.vips, rules);

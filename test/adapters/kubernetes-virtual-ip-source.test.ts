@@ -22,6 +22,12 @@ class Told implements VirtualIPListener {
     this.vips.delete(name);
   }
 
+  readonly touched: string[] = [];
+
+  serviceTouched({ name }: { readonly name: string }): void {
+    this.touched.push(name);
+  }
+
   virtualIPsSynced(): void {
     this.lines.push('synced');
   }

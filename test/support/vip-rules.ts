@@ -32,6 +32,8 @@ export class VipRules {
   comesLate = false;
   /** So long after a Service asks for something else it may get what it asked for before, ms. */
   wishLastsMs = 120_000;
+  /** IPs of VirtualIPs become those of Services here, and are freed with them. */
+  migrates = false;
   readonly #options: VipRulesOptions;
   #byHand = false;
   /** By uid of the Service: what it lists, and who wrote that. */
@@ -59,7 +61,7 @@ export class VipRules {
 
   readonly changed = (change: VipChange): void => {
     if (change.kind === 'IP') this.#ipChanged(change);
-    else this.#serviceChanged(change);
+    else if (change.kind === 'Service') this.#serviceChanged(change);
   };
 
   #ipChanged({ before, after }: Extract<VipChange, { kind: 'IP' }>): void {
@@ -68,6 +70,7 @@ export class VipRules {
       if (address) this.#touched.add(address);
       return;
     }
+    if (this.migrates && (before ?? after)?.legacy) return;
     if (before && after) this.#note('an IP has one owner', `${before.name} was taken over`);
     else if (after) this.#reserved(after);
     else if (before) this.#freed(before);

@@ -57,7 +57,10 @@ export interface WorldOptions {
   readonly provider?: Omit<MemoryProviderOptions, 'name' | 'providerIDPrefix'>;
   readonly facts?: Partial<ProviderFacts>;
   /** Services with addresses of IPGroups are served, too. */
-  readonly vips?: Omit<MemoryVipOptions, 'clock'>;
+  readonly vips?: Omit<MemoryVipOptions, 'clock'> & {
+    /** VirtualIPs are handled, too. */
+    readonly virtualIPs?: boolean;
+  };
   /** Puts deliberate defects into the charts. */
   readonly spoil?: (charts: Charts) => Charts;
 }
@@ -102,6 +105,7 @@ export class World {
   /** Warnings and errors of all processes, for assertions and for reading. */
   readonly log: { level: string; message: string; fields: unknown }[] = [];
   readonly invariants: Invariants;
+  readonly #handlesVirtualIPs: boolean;
   readonly #spoil: (charts: Charts) => Charts;
   readonly #running = new Set<OperatorProcess>();
   #startedAt = 0;
@@ -113,6 +117,7 @@ export class World {
     this.settings = { ...DEFAULT_SETTINGS, ...settings };
     this.facts = { ...FACTS, ...facts };
     this.vips = vips ? memoryVipCluster({ ...vips, clock: this.clock }) : null;
+    this.#handlesVirtualIPs = vips?.virtualIPs ?? false;
     this.#spoil = spoil;
     this.provider = memoryProvider(this.clock, { actionMs: 300, callMs: 10, ...provider, name: PROVIDER, providerIDPrefix: PREFIX });
     const { callDeadlineMs } = this.settings;
@@ -158,6 +163,7 @@ export class World {
       lease.end();
       cluster.end();
       vips?.end();
+      virtualIPs?.end();
       provider.end();
       store.reopen();
       queues.reopen();
@@ -169,6 +175,7 @@ export class World {
       if (point === 'beforeSend') throw new Error(`killed ${point} ${about}`);
     };
     const vips = this.vips?.process({ probe });
+    const virtualIPs = this.#handlesVirtualIPs ? this.vips?.virtualIPs.process({ probe }) : undefined;
     const provider = this.provider.process({ probe });
     const providers = memoryDirectory({ [PROVIDER]: { facts: this.facts, provider } });
     const living = unlessDead(queues, () => state.dead);
@@ -182,7 +189,7 @@ export class World {
       leadership: lease,
       source: cluster,
       writer: cluster,
-      ...(vips && { vips: { source: vips, writer: vips } }),
+      ...(vips && { vips: { source: vips, writer: vips, ...(virtualIPs && { virtualIPs }) } }),
       providers,
       observers: [this.invariants],
       settings: this.settings,

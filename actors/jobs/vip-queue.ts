@@ -1,0 +1,72 @@
+import type { JobName, JobOutput, VipJobName } from '../../machines/jobs.ts';
+import type { MigrationJobInput, MigrationJobName } from '../../machines/virtual-ip-migration-jobs.ts';
+import { isOvertaken, stateOfJob } from '../../machines/virtual-ip-stage.ts';
+import { MIGRATING_MESSAGE } from '../../machines/virtual-ip-status.ts';
+import { ProviderError, Unreachable } from '../errors.ts';
+import type { LegacyKinds, MigrationWriter } from '../ports/migration.ts';
+import type { VipWriter } from '../ports/vip.ts';
+import type { Fence } from '../ports.ts';
+import { type MigrationJobBodies, migrationJobBodies } from './migration.ts';
+import { vipJobBodies } from './vip.ts';
+
+/** What the jobs of the queue `vip` are done with: the cluster alone. */
+export interface VipMeans {
+  readonly vips: VipWriter;
+  /** Absent where VirtualIPs are not handled. */
+  readonly virtualIPs?: LegacyKinds;
+}
+
+interface Asked {
+  readonly input: never;
+  readonly fence: Fence;
+}
+
+type Done = { readonly kind: 'done'; readonly output: JobOutput<JobName> };
+
+/** One try of a job about a Service or a VirtualIP. Throws as their bodies do. */
+export async function runVipJob(job: JobName, { input, fence }: Asked, { vips, virtualIPs }: VipMeans): Promise<Done> {
+  if (!isMigrationJob(job)) {
+    const answer = await vipJobBodies[job as VipJobName]({ input, fence, vips, ...(virtualIPs && { virtualIPs }) });
+    if (answer.kind !== 'done') throw new Error(`${job} ends in one try: its body is wrong`);
+    return answer;
+  }
+  if (virtualIPs === undefined) throw new Unreachable(`${job}: VirtualIPs are not handled by this process`);
+  return runMigrationJob(job, { input, fence, writer: virtualIPs.writer });
+}
+
+const isMigrationJob = (job: JobName): job is MigrationJobName => Object.hasOwn(migrationJobBodies, job);
+
+/** So often in a row a job may meet somebody else's write: the status and what users do are written at the same time. */
+const CONFLICTS = 5;
+
+interface Asking {
+  readonly input: never;
+  readonly writer: MigrationWriter;
+  readonly fence: Fence;
+}
+
+/** Every body looks at what stands before it writes: what came in between is looked at anew. */
+async function runMigrationJob(job: MigrationJobName, asked: Asking): Promise<Done> {
+  for (let conflicts = 0; ; conflicts += 1) {
+    try {
+      await showStage(job, asked);
+      return await (migrationJobBodies as Bodies)[job](asked);
+    } catch (error) {
+      const mayPass = error instanceof ProviderError && error.kind === 'Unavailable' && !error.unknownOutcome;
+      if (!mayPass || conflicts >= CONFLICTS) throw error;
+    }
+  }
+}
+
+type Bodies = { readonly [N in keyof MigrationJobBodies]: (asked: Asking) => Promise<Done> };
+
+/** The stage stands in the status before anything of it is done: users see each, in order, and a process that remembers nothing finds it. */
+async function showStage(job: MigrationJobName, { input, writer, fence }: Asking): Promise<void> {
+  const state = stateOfJob(job);
+  if (state === null) return;
+  const live = await writer.virtualIP((input as MigrationJobInput<MigrationJobName>).vip);
+  if (live === null || live.status.state === state || isOvertaken(state, live.status.state)) return;
+  // Whoever was asked no more before anything was done is not said to be migrated.
+  if (job === 'claimService' && !live.asked) return;
+  await writer.report(live, { state, message: MIGRATING_MESSAGE }, fence);
+}

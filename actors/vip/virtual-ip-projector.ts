@@ -1,0 +1,87 @@
+import type { ActorId } from '../../machines/types.ts';
+import type { VirtualIPContext } from '../../machines/virtual-ip-migration.ts';
+import { isOvertaken } from '../../machines/virtual-ip-stage.ts';
+import { virtualIPEvents, virtualIPStatus } from '../../machines/virtual-ip-status.ts';
+import { Fenced } from '../errors.ts';
+import type { ClusterWriter } from '../ports/cluster.ts';
+import type { Leadership } from '../ports/leadership.ts';
+import type { MigrationWriter } from '../ports/migration.ts';
+import type { Clock, Fence, Log, Observer, Transition } from '../ports.ts';
+import { Looks } from './looks.ts';
+
+export interface VirtualIPProjectorPorts {
+  readonly writer: MigrationWriter;
+  readonly events: Pick<ClusterWriter, 'announce'>;
+  readonly leadership: Pick<Leadership, 'lease'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What the VirtualIP's actor remembers; null while this process does not lead, or knows nothing of it. */
+  readonly contextOf: (key: ActorId) => VirtualIPContext | null;
+}
+
+const WRITES_AT_ONCE = 8;
+
+/** After a write that failed, ms; the last one repeats. */
+const AGAIN_MS: readonly number[] = [200, 500, 1_000, 2_000, 5_000, 10_000];
+
+/** Shows each VirtualIP in its status, and tells of its migration in Events. After the save: the stage itself is written by the job that begins it. */
+export class VirtualIPProjector implements Observer {
+  readonly #ports: VirtualIPProjectorPorts;
+  readonly #writes = new Looks((key) => this.#write(key), WRITES_AT_ONCE);
+  readonly #failures = new Map<ActorId, number>();
+
+  constructor(ports: VirtualIPProjectorPorts) {
+    this.#ports = ports;
+  }
+
+  turnSaved({ transitions }: Parameters<Observer['turnSaved']>[0]): void {
+    for (const transition of transitions) if (transition.chart === 'virtual-ip') this.#saved(transition);
+  }
+
+  /** Shows it as it is now, soon. */
+  show(key: ActorId): void {
+    this.#writes.request(key);
+  }
+
+  #saved({ actor, before, after }: Transition): void {
+    const is = after && contextIn(after);
+    if (!is?.ref) return;
+    for (const event of virtualIPEvents(before && contextIn(before), is)) this.#ports.events.announce(is.ref, event).catch(() => undefined);
+    this.show(actor);
+  }
+
+  async #write(key: ActorId): Promise<void> {
+    const { writer, contextOf, clock, log } = this.#ports;
+    const ref = contextOf(key)?.ref;
+    if (!ref) return;
+    try {
+      const live = await writer.virtualIP(ref);
+      // As it is by now: a job may have come further while the server was asked.
+      const context = contextOf(key);
+      if (live === null || !context) return;
+      const status = virtualIPStatus(context);
+      if (!isOvertaken(status.state, live.status.state)) await writer.report(live, status, this.#fence(key));
+      this.#failures.delete(key);
+    } catch (error) {
+      if (error instanceof Fenced) return;
+      const failures = (this.#failures.get(key) ?? 0) + 1;
+      this.#failures.set(key, failures);
+      if (failures > 2) log.warn('the status of a VirtualIP could not be written yet', { vip: key, error: String(error) });
+      clock.after(AGAIN_MS[Math.min(failures, AGAIN_MS.length) - 1] ?? 0, () => this.show(key));
+    }
+  }
+
+  /** Only who leads, as far as is known, says how anything is. */
+  #fence(key: ActorId): Fence {
+    const { contextOf, leadership, clock } = this.#ports;
+    return {
+      read: async () => {},
+      assertFresh: () => {
+        const { renewedAt, durationMs } = leadership.lease();
+        if (contextOf(key) === null || clock.monotonic() - renewedAt > durationMs) throw new Fenced(`${key} is another's to show`, 'stale');
+      },
+    };
+  }
+}
+
+const contextIn = (record: NonNullable<Transition['after']>): VirtualIPContext => record.snapshot.context as unknown as VirtualIPContext;

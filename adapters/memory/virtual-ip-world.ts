@@ -1,0 +1,81 @@
+import type { LiveIP, LiveService, LiveVirtualIP, VirtualIPListener } from '../../actors/ports/migration.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ReservedIP } from '../../machines/vip.ts';
+import type { VirtualIP, VirtualIPStatus } from '../../machines/virtual-ip.ts';
+import { type StoredService, serviceKey, type VipWorld } from './vip-world.ts';
+
+/** What the processes share of the kinds that VirtualIPs come from. */
+export interface VirtualIPWorld {
+  readonly vips: Map<string, VirtualIP>;
+  readonly mappings: Map<string, unknown>;
+  /** By uid of the IP: the GroupSegmentMapping that it was taken from. */
+  readonly gsms: Map<string, string>;
+  readonly watches: Set<{ hear(tell: (listener: VirtualIPListener) => void): void; tellAll(): void }>;
+  /** Whether the definitions are installed. */
+  served: boolean;
+  /** Stores a VirtualIP as the API server would, and tells of it. */
+  put(vip: VirtualIP): void;
+  /** What a live object is based on: another one after each write. */
+  versionOf(object: object): string;
+  liveVirtualIP(vip: VirtualIP): LiveVirtualIP;
+  liveService(service: StoredService): LiveService;
+  liveIP(ip: ReservedIP): LiveIP;
+  find(ref: ObjectRef): VirtualIP | null;
+}
+
+export const NO_STATUS: VirtualIPStatus = { state: '', message: '', ip: '', service: '', keepalivedGroup: '', gsm: '', clonedService: '' };
+
+export const virtualIPWorld = (world: VipWorld): VirtualIPWorld => {
+  const versions = new WeakMap<object, string>();
+  let written = 0;
+  const tellAll = (tell: (listener: VirtualIPListener) => void): void => {
+    if (self.served) for (const watch of self.watches) watch.hear(tell);
+  };
+  world.touched.add((place) => tellAll((listener) => listener.serviceTouched(place)));
+  const self: VirtualIPWorld = {
+    vips: new Map(),
+    mappings: new Map(),
+    gsms: new Map(),
+    watches: new Set(),
+    served: true,
+    put: (vip) => {
+      const key = serviceKey(vip.ref);
+      const isGone = vip.deleting && vip.finalizers.length === 0;
+      if (isGone) self.vips.delete(key);
+      else self.vips.set(key, vip);
+      world.options.changed?.({ kind: 'VirtualIP', after: isGone ? null : vip });
+      tellAll((listener) => (isGone ? listener.virtualIPGone(vip.ref) : listener.virtualIPObserved(vip)));
+    },
+    versionOf: (object) => {
+      const known = versions.get(object);
+      if (known !== undefined) return known;
+      written += 1;
+      versions.set(object, String(written));
+      return String(written);
+    },
+    liveVirtualIP: (vip) => ({ ...vip, version: self.versionOf(vip) }),
+    liveService: (service) => {
+      const { ref, ingress, type, loadBalancerIP, more } = service;
+      const { labels = {}, annotations = {}, owners = [], spec = {} } = more ?? {};
+      const asked = loadBalancerIP === '' ? {} : { loadBalancerIP };
+      const { namespace, name, uid } = ref;
+      return {
+        namespace,
+        name,
+        uid,
+        labels,
+        annotations,
+        owners,
+        spec: { ...spec, type, ...asked },
+        ingress,
+        version: self.versionOf(service),
+      };
+    },
+    liveIP: (ip) => ({ ...ip, gsm: self.gsms.get(ip.uid) ?? '', version: self.versionOf(ip) }),
+    find: (ref) => {
+      const vip = self.vips.get(serviceKey(ref));
+      return vip?.ref.uid === ref.uid ? vip : null;
+    },
+  };
+  return self;
+};

@@ -1,0 +1,60 @@
+import type { Probe } from '../../actors/ports.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { VirtualIP, VirtualIPStatus } from '../../machines/virtual-ip.ts';
+import { serviceKey, type VipWorld } from './vip-world.ts';
+import { type ProcessVirtualIPs, processVirtualIPs } from './virtual-ip-process.ts';
+import { NO_STATUS, virtualIPWorld } from './virtual-ip-world.ts';
+
+/** VirtualIPs and GroupSegmentMappings in memory: what the API server would do to them, and no more. Names are of the namespace `default`. */
+export interface MemoryVirtualIPs {
+  /** They as one process sees and writes them. */
+  process(options?: { readonly probe?: Probe }): ProcessVirtualIPs;
+  /** Creates or changes one. */
+  set(vip: {
+    readonly name: string;
+    readonly service: string;
+    readonly ip?: string;
+    readonly finalizers?: readonly string[];
+    readonly status?: Partial<VirtualIPStatus>;
+  }): ObjectRef;
+  /** Its user asks for the migration, or takes that back. */
+  annotate(name: string, asked?: boolean): void;
+  /** Asks for the deletion: it goes once it bears no finalizer. */
+  remove(name: string): void;
+  find(name: string): VirtualIP | null;
+  all(): readonly VirtualIP[];
+  setMapping(name: string, spec: unknown): void;
+  /** The definitions are taken away, or installed. */
+  serve(served: boolean): void;
+}
+
+export const memoryVirtualIPs = (world: VipWorld): MemoryVirtualIPs => {
+  const legacy = virtualIPWorld(world);
+  const namespace = 'default';
+  const find = (name: string): VirtualIP | null => legacy.vips.get(serviceKey({ namespace, name })) ?? null;
+  const change = (name: string, changed: Partial<VirtualIP>): void => {
+    const vip = find(name);
+    if (vip === null) throw new Error(`there is no VirtualIP ${name}`);
+    legacy.put({ ...vip, ...changed });
+  };
+  return {
+    process: ({ probe } = {}) => processVirtualIPs(world, legacy, probe),
+    set: ({ name, service, ip = '', finalizers, status }) => {
+      const before = find(name);
+      const ref = before?.ref ?? { kind: 'VirtualIP', namespace, name, uid: world.uid() };
+      const fresh = { ref, deleting: false, asked: false, finalizers: [], status: NO_STATUS };
+      const base = before ?? fresh;
+      legacy.put({ ...base, service, ip, finalizers: finalizers ?? base.finalizers, status: { ...base.status, ...status } });
+      return ref;
+    },
+    annotate: (name, asked = true) => change(name, { asked }),
+    remove: (name) => change(name, { deleting: true }),
+    find,
+    all: () => [...legacy.vips.values()],
+    setMapping: (name, spec) => void legacy.mappings.set(name, spec),
+    serve: (served) => {
+      legacy.served = served;
+      if (served) for (const watch of legacy.watches) watch.tellAll();
+    },
+  };
+};

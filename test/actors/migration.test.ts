@@ -1,0 +1,301 @@
+import { describe, expect, test } from 'vitest';
+import { admitVirtualIP } from '../../machines/vip-admission.ts';
+import type { VirtualIP } from '../../machines/virtual-ip.ts';
+import { ADDRESS, CLONE, MigrationWorld, STAGES } from './migration-world.ts';
+import { SECOND } from './vip-world.ts';
+
+const LOAD_BALANCER = 'service is already of type LoadBalancer, change service type to proceed with migration';
+const MIGRATING = 'VirtualIP is being migrated';
+const MIGRATED = 'VirtualIP has been migrated';
+const NO_GROUP = `could not get IPGroup object of IP: IPGroup not found for ${ADDRESS}`;
+const [PREPARING = '', REASSOCIATING = '', CLEANING_UP = '', CONVERTING = '', ASSIGNING = ''] = STAGES;
+/** Longer than any doubt lasts: what would be freed as forgotten is gone by then. */
+const LONG = 300 * SECOND;
+
+const opened = async (options: ConstructorParameters<typeof MigrationWorld>[0] = {}) => {
+  const world = new MigrationWorld(options);
+  await world.start();
+  return world;
+};
+
+/** `vip` is Valid, and whether it asks for its address. */
+const served = async ({ ip = '', ...options }: ConstructorParameters<typeof MigrationWorld>[0] & { readonly ip?: string } = {}) => {
+  const world = await opened(options);
+  await world.valid({ ip });
+  expect(world.externals()).toEqual([ADDRESS]);
+  expect(world.reserved()).toEqual({ [ADDRESS]: 'default/vip' });
+  return world;
+};
+
+const expectMigrated = (world: MigrationWorld): void => {
+  expect(world.vip?.status).toEqual({
+    state: 'Migrated',
+    message: MIGRATED,
+    ip: ADDRESS,
+    service: 'web',
+    keepalivedGroup: '',
+    gsm: '',
+    clonedService: '',
+  });
+  expect(world.vip?.finalizers).toEqual([]);
+  expect(world.reserved()[ADDRESS]).toBe('default/web');
+  expect([world.listed('web'), world.marks(), world.k8s.service('default', CLONE)]).toEqual([[ADDRESS], {}, null]);
+  expect(world.wrongs).toEqual([]);
+  expect(world.rules.violations).toEqual([]);
+  expect(world.faults()).toEqual([]);
+};
+
+/** It cannot go on with this call, until `mend`. */
+const stuckAt = async (world: MigrationWorld, verb: 'reassociate' | 'letGo' | 'convert' | 'settle' | 'deleteClone', state: string) => {
+  const refuse = { kind: 'refuse', error: 'Invalid', message: 'refused' } as const;
+  world.k8s.faults.always(verb, refuse);
+  world.legacy.annotate('vip');
+  await world.untilState(state);
+  await world.clock.runUntil(() => world.place() === 'CoolOff', 10 * SECOND);
+  return () => world.k8s.faults.clear();
+};
+
+/** The VirtualIP as the API server shows it to admission. */
+const objectOf = ({ service, ip, asked, status }: VirtualIP) => ({
+  metadata: { annotations: asked ? { 'virtualips.paas.org/migrate': '' } : {} },
+  spec: { service, ip },
+  status,
+});
+
+const asked = (vip: VirtualIP, change: Partial<VirtualIP>) =>
+  admitVirtualIP({ operation: 'UPDATE', user: 'somebody', object: objectOf({ ...vip, ...change }), oldObject: objectOf(vip) });
+const present = (world: MigrationWorld): VirtualIP => {
+  if (world.vip === null) throw new Error('there is no VirtualIP');
+  return world.vip;
+};
+
+describe('a migration', () => {
+  test('shows every state with its message, in order, and tells of each', async () => {
+    const world = await served();
+    world.shown.length = 0;
+    world.legacy.annotate('vip');
+    await world.untilState('Migrated');
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
+    // What else is written with a state may come after it.
+    expect([...new Set(world.shown)].slice(-6)).toEqual([...STAGES.map((state) => `${state}: ${MIGRATING}`), `Migrated: ${MIGRATED}`]);
+    expect(world.told('vip')).toEqual([...STAGES.map((state) => `MigrationStage: ${state}`), `Migrated: ${MIGRATED}`]);
+  });
+
+  test('of many VirtualIPs at once gives each Service its own address', async () => {
+    const world = await opened();
+    const names = ['a', 'b', 'c', 'd'];
+    for (const name of names) {
+      world.addService(`web-${name}`);
+      world.legacy.set({ name, service: `web-${name}` });
+    }
+    for (const name of names) await world.untilState('Valid', name);
+    const held = Object.fromEntries(names.map((name) => [name, world.legacy.find(name)?.status.ip]));
+    expect(new Set(Object.values(held)).size).toBe(4);
+    for (const name of names) world.legacy.annotate(name);
+    for (const name of names) await world.untilState('Migrated', name);
+    await world.clock.advance(5 * SECOND);
+    for (const name of names) expect(world.listed(`web-${name}`)).toEqual([held[name]]);
+    expect(world.rules.violations).toEqual([]);
+  });
+
+  test('waits until the definitions of VirtualIPs are installed, and begins then', async () => {
+    const world = new MigrationWorld();
+    world.legacy.serve(false);
+    await world.start();
+    world.legacy.set({ name: 'vip', service: 'web' });
+    await world.clock.advance(100 * SECOND);
+    expect([world.vip?.status.state, world.place()]).toEqual(['', null]);
+    world.legacy.serve(true);
+    await world.untilState('Valid');
+  });
+
+  test('goes on under a leader that has only just been told of anything', async () => {
+    const world = await served({ group: false });
+    world.legacy.annotate('vip');
+    await world.untilState(REASSOCIATING, 'vip', NO_GROUP);
+    for (const process of world.processes) process.kill();
+    world.lease.delete();
+    world.addGroup();
+    await world.start();
+    await world.untilState('Migrated');
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
+  });
+});
+
+describe('what the table of the allocator before says', () => {
+  test('a VirtualIP in Error that is annotated is denied', async () => {
+    const world = await opened();
+    world.legacy.set({ name: 'vip', service: 'fake' });
+    await world.untilState('Error', 'vip', 'could not get the service to be exposed: Service "fake" not found');
+    const denial = { kind: 'denied', message: 'not valid VirtualIP can not be migrated' };
+    expect(asked(present(world), { asked: true })).toEqual(denial);
+    // Where nobody judges it is not begun all the same.
+    world.legacy.annotate('vip');
+    await world.clock.advance(LONG);
+    expect([world.vip?.status.state, world.reserved()]).toEqual(['Error', { [ADDRESS]: 'default/vip' }]);
+  });
+
+  test('taking the annotation off in the middle is denied', async () => {
+    const world = await served({ group: false });
+    world.legacy.annotate('vip');
+    await world.untilState(REASSOCIATING);
+    expect(asked(present(world), { asked: false })).toEqual({ kind: 'denied', message: 'VirtualIP migration can not be stopped' });
+    world.legacy.annotate('vip', false);
+    world.addGroup();
+    await world.untilState('Migrated');
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
+  });
+
+  test('changing spec.service or spec.ip in the middle is denied', async () => {
+    const world = await served({ group: false });
+    world.legacy.annotate('vip');
+    await world.untilState(REASSOCIATING);
+    const vip = present(world);
+    expect(asked(vip, { service: 'other' })).toEqual({ kind: 'denied', message: 'can not change service once migration has begun' });
+    expect(asked(vip, { ip: '1.1.2.3' })).toEqual({ kind: 'denied', message: '.spec.ip is immutable' });
+  });
+
+  test('a Service that is of type LoadBalancer already is waited for in preparing, and it goes on at once when that has changed', async () => {
+    const world = await served();
+    world.isServing = false;
+    // Another group gives this Service an address of its own.
+    world.k8s.setGroup('other', { segment: '1.1.9.0/30', excludedIPs: [] });
+    world.k8s.setService({ name: 'web', type: 'LoadBalancer', pinnedGroup: 'other' });
+    await world.untilListed({ web: '1.1.9.0' });
+    world.legacy.annotate('vip');
+    await world.untilState(PREPARING, 'vip', LOAD_BALANCER);
+    await world.clock.advance(200 * SECOND);
+    expect([world.vip?.status.state, world.vip?.status.message, world.externals()]).toEqual([PREPARING, LOAD_BALANCER, [ADDRESS]]);
+    expect(world.told('vip').filter((line) => line.startsWith('MigrationBlocked'))).toEqual([`MigrationBlocked: ${LOAD_BALANCER}`]);
+    world.k8s.setService({ name: 'web', type: 'ClusterIP', pinnedGroup: null });
+    expect(await world.untilState('Migrated')).toBeLessThan(5 * SECOND);
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
+  });
+
+  test('without an IPGroup for the address it stays reassociating and says so, is never Migrated, and goes on at once when there is one', async () => {
+    const world = await served({ group: false });
+    world.legacy.annotate('vip');
+    await world.untilState(REASSOCIATING, 'vip', NO_GROUP);
+    await world.clock.advance(1000 * SECOND);
+    expect([world.vip?.status.state, world.vip?.status.message]).toEqual([REASSOCIATING, NO_GROUP]);
+    expect(world.shown.join()).not.toContain('Migrated');
+    world.addGroup();
+    expect(await world.untilState('Migrated')).toBeLessThan(5 * SECOND);
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
+  });
+
+  test('a copy that somebody has deleted already is no error', async () => {
+    const world = await served({ group: false });
+    world.legacy.annotate('vip');
+    await world.untilState(REASSOCIATING, 'vip', NO_GROUP);
+    world.isServing = false;
+    const clone = world.k8s.service('default', CLONE);
+    expect(clone).not.toBeNull();
+    if (clone) world.k8s.deleteService(clone.ref);
+    world.addGroup();
+    await world.untilState('Migrated');
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
+  });
+
+  test.each([
+    ['reassociate', REASSOCIATING],
+    ['letGo', CLEANING_UP],
+    ['convert', CONVERTING],
+    ['settle', ASSIGNING],
+  ] as const)(
+    'a Service that is deleted before %s leaves the stage as it is; the VirtualIP can be deleted, and the IP is not lost',
+    async (verb, state) => {
+      const world = await served();
+      const mend = await stuckAt(world, verb, state);
+      const web = world.k8s.service('default', 'web');
+      expect(web).not.toBeNull();
+      if (web) world.k8s.deleteService(web.ref);
+      await world.untilGone('web');
+      mend();
+      await world.clock.advance(1000 * SECOND);
+      expect(world.vip?.status.state).toBe(verb === 'letGo' ? CONVERTING : state);
+      expect(world.vip?.status.message).toContain('Service "web" not found');
+      // The copy goes on: nobody else may have its address meanwhile.
+      expect([world.externals(), Object.keys(world.reserved())]).toEqual([[ADDRESS], [ADDRESS]]);
+      world.isServing = false;
+      world.legacy.remove('vip');
+      await world.untilVirtualIPGone();
+      await world.clock.advance(LONG);
+      expect([world.k8s.services(), world.reserved(), world.faults()]).toEqual([[], {}, []]);
+    },
+  );
+
+  test('a second VirtualIP of a migrated Service waits in preparing, and its copy serves on', async () => {
+    const world = await served();
+    await world.valid({ name: 'second' });
+    world.legacy.annotate('vip');
+    await world.untilState('Migrated');
+    world.legacy.annotate('second');
+    await world.untilState(PREPARING, 'second', LOAD_BALANCER);
+    await world.clock.advance(200 * SECOND);
+    expectMigrated(world);
+    expect(world.legacy.find('second')?.status.message).toBe(LOAD_BALANCER);
+    expect(world.externals('second-keepalived-clone')).toEqual(['1.1.2.3']);
+    expect(world.reserved()).toEqual({ [ADDRESS]: 'default/web', '1.1.2.3': 'default/second' });
+  });
+
+  test.each([
+    ['stays set when the VirtualIP had spec.ip', ADDRESS],
+    ['is taken off when it had none', ''],
+  ])('spec.loadBalancerIP %s', async (_, ip) => {
+    const world = await served({ ip });
+    world.legacy.annotate('vip');
+    await world.untilState('Migrated');
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
+    expect(world.k8s.service('default', 'web')?.loadBalancerIP).toBe(ip);
+  });
+
+  test('a VirtualIP that is deleted before it has let go of the IP takes copy and IP along', async () => {
+    const world = await served();
+    const mend = await stuckAt(world, 'letGo', CLEANING_UP);
+    expect(world.reserved()).toEqual({ [ADDRESS]: 'default/web' });
+    world.isServing = false;
+    mend();
+    world.legacy.remove('vip');
+    await world.untilVirtualIPGone();
+    await world.clock.advance(5 * SECOND);
+    expect([world.k8s.service('default', CLONE), world.reserved(), world.marks()]).toEqual([null, {}, {}]);
+    expect([world.listed('web'), world.k8s.service('default', 'web')?.type]).toEqual([[], 'ClusterIP']);
+  });
+
+  test('a VirtualIP that is deleted after that leaves the IP to the Service', async () => {
+    const world = await served();
+    const mend = await stuckAt(world, 'settle', ASSIGNING);
+    mend();
+    world.legacy.remove('vip');
+    await world.untilVirtualIPGone();
+    await world.clock.advance(LONG);
+    expect([world.k8s.service('default', CLONE), world.reserved()]).toEqual([null, { [ADDRESS]: 'default/web' }]);
+    expect([world.listed('web'), world.wrongs, world.marks()]).toEqual([[ADDRESS], [], {}]);
+  });
+
+  test('a VirtualIP that is deleted after it was migrated leaves IP and Service untouched', async () => {
+    const world = await served();
+    world.legacy.annotate('vip');
+    await world.untilState('Migrated');
+    await world.clock.advance(5 * SECOND);
+    const before = [world.k8s.service('default', 'web'), world.k8s.ips()];
+    world.legacy.remove('vip');
+    await world.untilVirtualIPGone();
+    await world.clock.advance(LONG);
+    expect([world.k8s.service('default', 'web'), world.k8s.ips()]).toEqual(before);
+    expect(world.place()).toBeNull();
+  });
+
+  test('creating a VirtualIP is denied', () => {
+    const denial = { kind: 'denied', message: 'VirtualIP resource is deprecated, use a service with type LoadBalancer instead' };
+    expect(admitVirtualIP({ operation: 'CREATE', user: 'somebody', object: {}, oldObject: null })).toEqual(denial);
+  });
+});
