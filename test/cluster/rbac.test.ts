@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, startCluster } from '../support/kube.ts';
-import { apply, installCrds, installRoles, type KubeObject, objectsIn } from '../support/kube-apply.ts';
+import { apply, applyFile, installCrds, installRoles, type KubeObject, objectsIn } from '../support/kube-apply.ts';
 import type { ApiRequest } from '../support/kube-client.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const deploy = (file: string): string => join(import.meta.dirname, '../../deploy', file);
 const OPERATOR = 'routedip-operator';
@@ -39,6 +40,7 @@ const asOperator = async (method: NonNullable<ApiRequest['method']>, path: strin
 beforeAll(async () => {
   cluster = await startCluster();
   await installCrds(cluster);
+  for (const file of ['virtualips', 'groupsegmentmappings']) await applyFile(cluster, join(deploy('..'), `crds/legacy/${file}.yaml`));
   await installRoles(cluster);
   for (const object of [POOL, SET, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-a' } }]) {
     expect((await apply(cluster, object)).status).toBe(201);
@@ -160,7 +162,7 @@ describe('the operator with the shipped roles', () => {
     expect(await asOperator(method, path, body)).toBe(403);
   });
 
-  test('may do nothing that is not meant, of all that the server has', async () => {
+  const allAllowed = async (): Promise<readonly string[]> => {
     const resources = await resourcesOf(cluster);
     expect(resources.length).toBeGreaterThan(50);
     const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
@@ -171,6 +173,11 @@ describe('the operator with the shipped roles', () => {
         if (answers[index]) allowed.push(`${verb} ${[group, resource, subresource].filter((part) => part !== '').join('/')}`);
       });
     }
+    return allowed;
+  };
+
+  test('may do nothing that is not meant, of all that the server has, and but for VirtualIPs as much again', async () => {
+    const allowed = await allAllowed();
     const pools = 'flipop.digitalocean.com/floatingippools';
     const sets = 'flipop.digitalocean.com/nodednsrecordsets';
     const routed = ['routedips', 'routedipissuers', 'clusterroutedipclasses'];
@@ -190,6 +197,7 @@ describe('the operator with the shipped roles', () => {
       ...['get', 'list', 'watch'].map((verb) => `${verb} paas.org/ipgroups`),
       'patch paas.org/ipgroups/status',
       ...['get', 'list', 'watch', 'create', 'delete'].map((verb) => `${verb} paas.org/ips`),
+      ...['list', 'watch'].map((verb) => `${verb} paas.org/virtualips`),
       ...['create', 'patch'].flatMap((verb) => [`${verb} events`, `${verb} events.k8s.io/events`]),
       'create coordination.k8s.io/leases',
       ...['get', 'list', 'watch', 'create', 'patch', 'delete'].map((verb) => `${verb} batch/jobs`),
@@ -200,12 +208,26 @@ describe('the operator with the shipped roles', () => {
     ];
     const selfReview = 'create authentication.k8s.io/selfsubjectreviews';
     expect(allowed.filter((each) => each !== selfReview).sort()).toEqual(expected.sort());
+
+    await applyFile(cluster, deploy('virtual-ips.yaml'));
+    await waitFor('the role is known', () =>
+      mayOperator({ group: '', resource: 'services', subresource: '', verb: 'create', namespace: OPERATOR }),
+    );
+    expect((await allAllowed()).filter((each) => !allowed.includes(each)).sort()).toEqual(
+      [
+        ...['get', 'patch'].map((verb) => `${verb} paas.org/virtualips`),
+        'patch paas.org/virtualips/status',
+        'list paas.org/groupsegmentmappings',
+        'patch paas.org/ips',
+        ...['create', 'delete'].map((verb) => `${verb} services`),
+      ].sort(),
+    );
   });
 
   test('has no wildcard in its roles', () => {
     const roles = objectsIn(deploy('rbac.yaml')).filter(({ kind }) => kind.endsWith('Role'));
     expect(roles).toHaveLength(4);
-    expect(JSON.stringify(roles)).not.toContain('*');
+    expect(JSON.stringify([...roles, ...objectsIn(deploy('virtual-ips.yaml'))])).not.toContain('*');
   });
 });
 

@@ -1,0 +1,3 @@
+import { migrationScenarios } from '../e2e/migration.scenario.ts';
+
+migrationScenarios();

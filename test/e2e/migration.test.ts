@@ -1,0 +1,3 @@
+import { migrationScenarios } from './migration.scenario.ts';
+
+migrationScenarios();
