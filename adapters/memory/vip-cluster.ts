@@ -37,6 +37,8 @@ export interface MemoryVipCluster {
   /** An administrator makes an IP, or puts another in its place. @throws Error for a name that is no address's */
   setIP(ip: { readonly name: string } & Partial<Pick<ReservedIP, 'owner' | 'group' | 'legacy'>>): ReservedIP;
   removeIP(name: string): void;
+  /** Somebody writes something to the IP that nobody here reads. */
+  touchIP(name: string): void;
   ips(): readonly ReservedIP[];
   /** The definitions are installed: from now on groups and IPs are served, and everything is told. */
   install(): void;
@@ -95,6 +97,10 @@ export const memoryVipCluster = (options: MemoryVipOptions): MemoryVipCluster =>
       return ip;
     },
     removeIP: (name) => world.dropIP(name),
+    touchIP: (name) => {
+      const ip = ips.get(name);
+      if (ip !== undefined) world.putIP({ ...ip });
+    },
     ips: () => sorted(ips),
     install: () => {
       world.served = true;

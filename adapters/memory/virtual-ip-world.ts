@@ -71,7 +71,7 @@ export const virtualIPWorld = (world: VipWorld): VirtualIPWorld => {
         version: self.versionOf(service),
       };
     },
-    liveIP: (ip) => ({ ...ip, gsm: self.gsms.get(ip.uid) ?? '', version: self.versionOf(ip) }),
+    liveIP: (ip) => ({ ...ip, gsm: (ip.legacy && self.gsms.get(ip.uid)) || '', version: self.versionOf(ip) }),
     find: (ref) => {
       const vip = self.vips.get(serviceKey(ref));
       return vip?.ref.uid === ref.uid ? vip : null;
