@@ -1,3 +1,4 @@
+import { MigrationWorld } from '../actors/migration-world.ts';
 import { SECOND, VipWorld } from '../actors/vip-world.ts';
 import type { Recording } from './recorded-journal.ts';
 
@@ -53,4 +54,27 @@ export const VIP_RECORDINGS: Readonly<Record<string, Recording>> = {
     await world.untilGone('web', 60 * SECOND);
     await clock.advance(SECOND);
   }),
+  'virtual-ip-migrated-and-deleted': async (options, begin) => {
+    const world = new MigrationWorld({ ...options, group: false });
+    begin(world);
+    const { k8s, clock, legacy } = world;
+    k8s.setGroup('other', { segment: '1.1.9.0/32', excludedIPs: ['1.1.9.0'] });
+    await world.start();
+    await world.valid();
+    k8s.setService({ name: 'web', more: { labels: { tier: 'front' } } });
+    await clock.advance(SECOND);
+    k8s.setService({ name: 'web', type: 'LoadBalancer' });
+    legacy.annotate('vip');
+    await clock.runUntil(() => world.place() === 'Blocked', 30 * SECOND);
+    await clock.advance(70 * SECOND);
+    k8s.setService({ name: 'web', type: 'ClusterIP' });
+    await clock.runUntil(() => world.place() === 'CoolOff', 30 * SECOND);
+    await clock.advance(SECOND);
+    world.addGroup();
+    await world.untilState('Migrated');
+    await clock.advance(SECOND);
+    legacy.remove('vip');
+    await world.untilVirtualIPGone();
+    await clock.advance(SECOND);
+  },
 };
