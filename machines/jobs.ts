@@ -324,7 +324,7 @@ export interface ReleaseVipInput extends FreeVipsInput {
 }
 
 export interface ReleasedVips extends FreedVips {
-  /** It turned out to want its address after all. */
+  /** It turned out to want its address after all, or a VirtualIP that is migrated to it does. Then nothing was done. */
   readonly kept: boolean;
 }
 
