@@ -40,7 +40,10 @@ const asOperator = async (method: NonNullable<ApiRequest['method']>, path: strin
 beforeAll(async () => {
   cluster = await startCluster();
   await installCrds(cluster);
-  for (const file of ['virtualips', 'groupsegmentmappings']) await applyFile(cluster, join(deploy('..'), `crds/legacy/${file}.yaml`));
+  for (const plural of ['virtualips', 'groupsegmentmappings']) {
+    await applyFile(cluster, join(deploy('..'), `crds/legacy/${plural}.yaml`));
+    await waitFor(`${plural} are served`, async () => (await cluster.send(`/apis/paas.org/v1/${plural}`)).status === 200);
+  }
   await installRoles(cluster);
   for (const object of [POOL, SET, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-a' } }]) {
     expect((await apply(cluster, object)).status).toBe(201);
