@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type MachineEvent, step } from '../../actors/step.ts';
+import { step } from '../../actors/step.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';
 import { frozen, START } from './builders.ts';
+import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
 import { POOL_SET } from './dns-world.ts';
 import { chartOf } from './drive.ts';
-import { comers, type Place, placesOf, restingStates, restsIn, told } from './explore.ts';
+import { type Place, placesOf, told } from './explore.ts';
 import { brokenByRecordSet, claimedZone, RECORD_SET_RULES, sent } from './record-set-invariants.ts';
 import { OF_A_POOL, OF_NODES, RECORD_SET_INPUT, recordSetComes, recordSetTelling } from './record-set-vocabulary.ts';
 
@@ -20,11 +21,11 @@ const explored = [
   },
 ].map((exploration) => ({ exploration, places: placesOf(exploration) }));
 const places = explored.flatMap((each) => each.places);
-const living = places.filter(({ end }) => !end.done);
+const alive = (reached: readonly Place[]): readonly Place[] => reached.filter(({ end }) => !end.done);
+const living = alive(places);
 
 test('every state is reached', () => {
-  const reached = new Set(places.flatMap(({ end }) => restsIn(chart, end.snapshot.value)));
-  expect([...reached].sort()).toEqual(restingStates(chart));
+  expectEveryState(chart, places);
   for (const each of explored) expect(each.places.length).toBeGreaterThan(50);
 });
 
@@ -35,43 +36,15 @@ test('an event that nobody knows changes nothing: no state has a way on that was
   }
 });
 
-describe('in every state, whatever comes next,', () => {
-  const breaks = new Map<string, string>();
-  let tried = 0;
-  const tryOut = ({ end, path }: Place, heard: MachineEvent) => {
-    const edge = { before: end, event: heard, after: step(chart, end.snapshot, heard) };
-    tried += 1;
-    for (const rule of brokenByRecordSet(edge)) if (!breaks.has(rule)) breaks.set(rule, `\n  ${told([...path, heard])}\n`);
-  };
-  for (const { exploration, places: reached } of explored) {
-    for (const place of reached.filter(({ end }) => !end.done)) {
-      for (const heard of comers(exploration, place)) tryOut(place, heard);
-    }
-  }
-
-  test('enough comes', () => expect(tried).toBeGreaterThan(1000));
-
-  test.each(Object.keys(RECORD_SET_RULES))('%s', (rule) => expect(breaks.get(rule) ?? 'holds').toBe('holds'));
-});
+testRules(
+  explored.map((each) => ({ ...each, places: alive(each.places) })),
+  { all: RECORD_SET_RULES, brokenBy: brokenByRecordSet, triesOver: 1000 },
+);
 
 describe('in every state', () => {
-  const samples = [
-    ...new Map(
-      living.map((place) => [JSON.stringify([place.end.snapshot.value, (place.end.snapshot.context as RecordSetContext).ref]), place]),
-    ).values(),
-  ];
+  const samples = samplesOf(living, ({ end }) => [end.snapshot.value, (end.snapshot.context as RecordSetContext).ref]);
 
-  test('any event is heard or passed over, and changes nothing that it was given', () => {
-    expect(samples.length).toBeGreaterThan(8);
-    for (const { end } of samples) {
-      for (const heard of [...OF_NODES, ...OF_A_POOL]) {
-        const snapshot = frozen(structuredClone(end.snapshot));
-        const after = step(chart, snapshot, heard);
-        expect(step(chart, snapshot, heard)).toEqual(after);
-        expect(JSON.parse(JSON.stringify(after.snapshot))).toStrictEqual(after.snapshot);
-      }
-    }
-  });
+  testPurity(chart, { samples, samplesOver: 8, events: [...OF_NODES, ...OF_A_POOL] });
 
   test('DELETED ends it, and leaves no claim', () => {
     for (const { end, path } of living) {

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { step } from '../../actors/step.ts';
 import type { ZoneContext } from '../../machines/zone.ts';
 import { frozen, SECOND, START } from './builders.ts';
+import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
 import { API, ensured, records, WEB } from './dns-world.ts';
 import { chartOf } from './drive.ts';
-import { comers, placesOf, restingStates, restsIn, told } from './explore.ts';
+import { placesOf, told } from './explore.ts';
 import { brokenByZone, claimsIn, ZONE_RULES } from './zone-invariants.ts';
 import { ZONE_EVENTS, ZONE_INPUT, zoneTelling } from './zone-vocabulary.ts';
 
@@ -15,8 +16,7 @@ const exploration = { chart, input: frozen(ZONE_INPUT), events, telling: zoneTel
 const places = placesOf(exploration);
 const living = places.filter(({ end }) => !end.done);
 test('every state is reached', () => {
-  const reached = new Set(places.flatMap(({ end }) => restsIn(chart, end.snapshot.value)));
-  expect([...reached].sort()).toEqual(restingStates(chart));
+  expectEveryState(chart, places);
   expect(places.length).toBeGreaterThan(100);
 });
 
@@ -27,38 +27,12 @@ test('an event that nobody knows changes nothing: no state has a way on that was
   }
 });
 
-describe('in every state, whatever comes next,', () => {
-  const breaks = new Map<string, string>();
-  let tried = 0;
-  for (const place of living) {
-    for (const heard of comers(exploration, place)) {
-      const edge = { before: place.end, event: heard, after: step(chart, place.end.snapshot, heard) };
-      tried += 1;
-      for (const rule of brokenByZone(edge)) if (!breaks.has(rule)) breaks.set(rule, `\n  ${told([...place.path, heard])}\n`);
-    }
-  }
-
-  test('enough comes', () => expect(tried).toBeGreaterThan(1000));
-
-  test.each(Object.keys(ZONE_RULES))('%s', (rule) => expect(breaks.get(rule) ?? 'holds').toBe('holds'));
-});
+testRules([{ exploration, places: living }], { all: ZONE_RULES, brokenBy: brokenByZone, triesOver: 1000 });
 
 describe('in every state', () => {
-  const samples = [
-    ...new Map(living.map((place) => [JSON.stringify([place.end.snapshot.value, claimsIn(place.end).length]), place])).values(),
-  ];
+  const samples = samplesOf(living, ({ end }) => [end.snapshot.value, claimsIn(end).length]);
 
-  test('any event, waited for or not, is heard or passed over, and changes nothing that it was given', () => {
-    expect(samples.length).toBeGreaterThan(5);
-    for (const { end } of samples) {
-      for (const heard of events) {
-        const snapshot = frozen(structuredClone(end.snapshot));
-        const after = step(chart, snapshot, heard);
-        expect(step(chart, snapshot, heard)).toEqual(after);
-        expect(JSON.parse(JSON.stringify(after.snapshot))).toStrictEqual(after.snapshot);
-      }
-    }
-  });
+  testPurity(chart, { samples, samplesOver: 5, events });
 
   test('a restart goes on there, unless new credentials may help: its job and its timers are issued again', () => {
     for (const { end } of samples) {

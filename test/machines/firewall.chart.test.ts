@@ -3,8 +3,9 @@ import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts'
 import type { FirewallContext } from '../../machines/firewall.ts';
 import type { FirewallInput } from '../../machines/jobs.ts';
 import { frozen, providerIDOf, START } from './builders.ts';
+import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
 import { chartOf } from './drive.ts';
-import { comers, placesOf, restingStates, restsIn, told } from './explore.ts';
+import { placesOf, told } from './explore.ts';
 import { brokenByFirewall, FIREWALL_RULES } from './firewall-invariants.ts';
 import * as words from './firewall-vocabulary.ts';
 
@@ -22,41 +23,14 @@ describe.each([
   const places = all.filter(({ edges }) => edges.every(({ after }) => !after.done));
 
   test('every state is reached', () => {
-    const reached = new Set(all.flatMap(({ end }) => restsIn(chart, end.snapshot.value)));
-    expect([...reached].sort()).toEqual(restingStates(chart).filter((name) => name !== 'Deciding' && !never.some((each) => each === name)));
+    expectEveryState(chart, all, ['Deciding', ...never]);
     expect(places.length).toBeGreaterThan(500);
   });
 
-  describe('in every state, whatever comes next,', () => {
-    const breaks = new Map<string, string>();
-    let tried = 0;
-    for (const place of places) {
-      for (const heard of comers(exploration, place)) {
-        const edge = { before: place.end, event: heard, after: step(chart, place.end.snapshot, heard) };
-        tried += 1;
-        for (const rule of brokenByFirewall(edge)) if (!breaks.has(rule)) breaks.set(rule, `\n  ${told([...place.path, heard])}\n`);
-      }
-    }
-
-    test('enough comes', () => expect(tried).toBeGreaterThan(5000));
-
-    test.each(Object.keys(FIREWALL_RULES))('%s', (rule) => expect(breaks.get(rule) ?? 'holds').toBe('holds'));
-  });
+  testRules([{ exploration, places }], { all: FIREWALL_RULES, brokenBy: brokenByFirewall, triesOver: 5000 });
 
   describe('in every state', () => {
-    const samples = [...new Map(places.map((place) => [JSON.stringify(place.end.snapshot.value), place])).values()];
-
-    test('any event, waited for or not, is heard or passed over, and changes nothing that it was given', () => {
-      expect(samples.length).toBeGreaterThan(4);
-      for (const { end } of samples) {
-        for (const heard of events) {
-          const snapshot = frozen(structuredClone(end.snapshot));
-          const after = step(chart, snapshot, heard);
-          expect(step(chart, snapshot, heard)).toEqual(after);
-          expect(JSON.parse(JSON.stringify(after.snapshot))).toStrictEqual(after.snapshot);
-        }
-      }
-    });
+    testPurity(chart, { samples: samplesOf(places), samplesOver: 4, events });
 
     test('a restart looks again before it adds, and goes on with anything else', () => {
       for (const { end } of places) {

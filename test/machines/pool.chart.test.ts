@@ -4,8 +4,9 @@ import { type Step, step } from '../../actors/step.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import type { Address } from '../../machines/types.ts';
 import { C, frozen, SECOND, START } from './builders.ts';
+import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
 import { chartOf, stateName } from './drive.ts';
-import { comers, type Place, placesOf, restingStates, restsIn, told } from './explore.ts';
+import { type Place, placesOf, told } from './explore.ts';
 import { brokenByPool, POOL_RULES } from './pool-invariants.ts';
 import { CONTENDING, CREATING, DRAINING, GRANTING, HOLDING, NAMING, poolComes, poolTelling, RECOVERING } from './pool-vocabulary.ts';
 import { event, poolInput } from './pool-world.ts';
@@ -22,10 +23,11 @@ const explorations = VOCABULARIES.map((events) => ({
 }));
 const explored = explorations.map((exploration) => ({ exploration, places: placesOf(exploration) }));
 const places = explored.flatMap((each) => each.places);
-const living = places.filter(({ end }) => !end.done);
+const alive = (reached: readonly Place[]): readonly Place[] => reached.filter(({ end }) => !end.done);
+const living = alive(places);
 
 /** One for each state. */
-const samples = [...new Map(living.map((place) => [JSON.stringify(place.end.snapshot.value), place])).values()];
+const samples = samplesOf(living);
 /** How a deleted pool's search for an address that it may have made can end. */
 const ENDS = [
   event('xstate.after.coolOff.pool.Stopping.CoolOff'),
@@ -35,8 +37,7 @@ const ENDS = [
 const contextOf = ({ snapshot }: Step): PoolContext => snapshot.context as PoolContext;
 
 test('every state is reached, and none that is left at once is ever rested in', () => {
-  const reached = new Set(places.flatMap(({ end }) => restsIn(chart, end.snapshot.value)));
-  expect([...reached].sort()).toEqual(restingStates(chart));
+  expectEveryState(chart, places);
   for (const each of explored) expect(each.places.length).toBeGreaterThan(300);
 });
 
@@ -52,35 +53,13 @@ test('an event that nobody knows changes nothing: no state has a way on that was
   }
 });
 
-describe('in every state, whatever comes next,', () => {
-  const breaks = new Map<string, string>();
-  let tried = 0;
-  for (const { exploration, places: reached } of explored) {
-    for (const place of reached.filter(({ end }) => !end.done)) {
-      for (const event of comers(exploration, place)) {
-        const edge = { before: place.end, event, after: step(chart, place.end.snapshot, event) };
-        tried += 1;
-        for (const rule of brokenByPool(edge)) if (!breaks.has(rule)) breaks.set(rule, `\n  ${told([...place.path, event])}\n`);
-      }
-    }
-  }
-
-  test('enough comes', () => expect(tried).toBeGreaterThan(20_000));
-
-  test.each(Object.keys(POOL_RULES))('%s', (rule) => expect(breaks.get(rule) ?? 'holds').toBe('holds'));
-});
+testRules(
+  explored.map((each) => ({ ...each, places: alive(each.places) })),
+  { all: POOL_RULES, brokenBy: brokenByPool, triesOver: 20_000 },
+);
 
 describe('in every state', () => {
-  test('any event, waited for or not, is heard or passed over, and changes nothing that it was given', () => {
-    for (const { end } of samples) {
-      for (const event of VOCABULARIES.flat()) {
-        const snapshot = frozen(structuredClone(end.snapshot));
-        const after = step(chart, snapshot, frozen(event));
-        expect(step(chart, snapshot, event)).toEqual(after);
-        expect(JSON.parse(JSON.stringify(after.snapshot))).toStrictEqual(after.snapshot);
-      }
-    }
-  });
+  testPurity(chart, { samples, samplesOver: 10, events: VOCABULARIES.flat() });
 
   test('the record survives JSON', () => {
     for (const { end } of places) expect(isDeepStrictEqual(JSON.parse(JSON.stringify(end.snapshot)), end.snapshot)).toBe(true);

@@ -3,8 +3,9 @@ import { type MachineEvent, type Step, step } from '../../actors/step.ts';
 import type { FreeVipsInput, PublishVipInput, ReserveVipInput } from '../../machines/jobs.ts';
 import type { VipContext } from '../../machines/vip-service.ts';
 import { frozen, START } from './builders.ts';
+import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
 import { chartOf } from './drive.ts';
-import { comers, placesOf, restingStates, restsIn, told } from './explore.ts';
+import { placesOf, told } from './explore.ts';
 import { brokenByVip, VIP_RULES } from './vip-invariants.ts';
 import * as words from './vip-vocabulary.ts';
 
@@ -12,44 +13,17 @@ const chart = chartOf('vip-service');
 const events = frozen(words.VIP_EVENTS);
 const exploration = { chart, input: frozen(words.VIP_INPUT), events, telling: words.vipTelling, comes: words.vipComes };
 const places = placesOf(exploration);
+const live = places.filter(({ end }) => !end.done);
 
 test('every state is reached', () => {
-  const reached = new Set(places.flatMap(({ end }) => restsIn(chart, end.snapshot.value)));
-  expect([...reached].sort()).toEqual(restingStates(chart));
+  expectEveryState(chart, places);
   expect(places.length).toBeGreaterThan(500);
 });
 
-describe('in every state, whatever comes next,', () => {
-  const breaks = new Map<string, string>();
-  let tried = 0;
-  for (const place of places.filter(({ end }) => !end.done)) {
-    for (const heard of comers(exploration, place)) {
-      const edge = { before: place.end, event: heard, after: step(chart, place.end.snapshot, heard) };
-      tried += 1;
-      for (const rule of brokenByVip(edge)) if (!breaks.has(rule)) breaks.set(rule, `\n  ${told([...place.path, heard])}\n`);
-    }
-  }
-
-  test('enough comes', () => expect(tried).toBeGreaterThan(10_000));
-
-  test.each(Object.keys(VIP_RULES))('%s', (rule) => expect(breaks.get(rule) ?? 'holds').toBe('holds'));
-});
+testRules([{ exploration, places: live }], { all: VIP_RULES, brokenBy: brokenByVip, triesOver: 10_000 });
 
 describe('in every state', () => {
-  const samples = [...new Map(places.map((place) => [JSON.stringify(place.end.snapshot.value), place])).values()];
-  const live = places.filter(({ end }) => !end.done);
-
-  test('any event, waited for or not, is heard or passed over, and changes nothing that it was given', () => {
-    expect(samples.length).toBeGreaterThan(9);
-    for (const { end } of samples) {
-      for (const heard of events) {
-        const snapshot = frozen(structuredClone(end.snapshot));
-        const after = step(chart, snapshot, heard);
-        expect(step(chart, snapshot, heard)).toEqual(after);
-        expect(JSON.parse(JSON.stringify(after.snapshot))).toStrictEqual(after.snapshot);
-      }
-    }
-  });
+  testPurity(chart, { samples: samplesOf(places), samplesOver: 9, events });
 
   /** What the job does when it does what it is asked for. */
   const outcomeOf = ({ job, input }: Step['starts'][number]): MachineEvent | null => {

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts';
 import type { VirtualIPContext } from '../../machines/virtual-ip-migration.ts';
 import { frozen } from './builders.ts';
-import { comers, placesOf, restingStates, restsIn, told } from './explore.ts';
+import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
+import { placesOf, told } from './explore.ts';
 import { brokenByVirtualIP, VIRTUAL_IP_RULES } from './virtual-ip-invariants.ts';
 import * as words from './virtual-ip-vocabulary.ts';
 
@@ -12,41 +13,14 @@ const exploration = { chart, input: frozen(words.INPUT), events, telling: words.
 const places = placesOf(exploration);
 
 test('every state is reached', () => {
-  const reached = new Set(places.flatMap(({ end }) => restsIn(chart, end.snapshot.value)));
-  expect([...reached].sort()).toEqual(restingStates(chart));
+  expectEveryState(chart, places);
   expect(places.length).toBeGreaterThan(200);
 });
 
-describe('in every state, whatever comes next,', () => {
-  const breaks = new Map<string, string>();
-  let tried = 0;
-  for (const place of places) {
-    for (const heard of comers(exploration, place)) {
-      const edge = { before: place.end, event: heard, after: step(chart, place.end.snapshot, heard) };
-      tried += 1;
-      for (const rule of brokenByVirtualIP(edge)) if (!breaks.has(rule)) breaks.set(rule, `\n  ${told([...place.path, heard])}\n`);
-    }
-  }
-
-  test('enough comes', () => expect(tried).toBeGreaterThan(2000));
-
-  test.each(Object.keys(VIRTUAL_IP_RULES))('%s', (rule) => expect(breaks.get(rule) ?? 'holds').toBe('holds'));
-});
+testRules([{ exploration, places }], { all: VIRTUAL_IP_RULES, brokenBy: brokenByVirtualIP, triesOver: 2000 });
 
 describe('in every state', () => {
-  const samples = [...new Map(places.map((place) => [JSON.stringify(place.end.snapshot.value), place])).values()];
-
-  test('any event, waited for or not, is heard or passed over, and changes nothing that it was given', () => {
-    expect(samples.length).toBeGreaterThan(14);
-    for (const { end } of samples) {
-      for (const heard of events) {
-        const snapshot = frozen(structuredClone(end.snapshot));
-        const after = step(chart, snapshot, heard);
-        expect(step(chart, snapshot, heard)).toEqual(after);
-        expect(JSON.parse(JSON.stringify(after.snapshot))).toStrictEqual(after.snapshot);
-      }
-    }
-  });
+  testPurity(chart, { samples: samplesOf(places), samplesOver: 14, events });
 
   const OUTCOMES: Readonly<Record<string, MachineEvent>> = {
     reserve: words.reserved,
