@@ -64,8 +64,8 @@ export class Vips {
     const { kinds, clock, log } = this.#ports;
     const seen = this.#seen;
     const reader = kinds?.virtualIPs?.writer;
-    const told = (key: string): void => this.#projector?.show(key);
-    return new VipDesk({ seen, cells, virtualIPs: reader ? new VirtualIPDesk({ seen, reader, cells, clock, log, told }) : null });
+    const differs = (key: string): void => this.#projector?.show(key);
+    return new VipDesk({ seen, cells, virtualIPs: reader ? new VirtualIPDesk({ seen, reader, cells, clock, log, differs }) : null });
   }
 
   /** Tells everything again. */

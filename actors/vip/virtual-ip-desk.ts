@@ -1,8 +1,9 @@
 import { parseAddress } from '../../machines/address.ts';
 import type { ActorId } from '../../machines/types.ts';
 import { ipNameOf, type ReservedIP } from '../../machines/vip.ts';
-import { CLONE_FINALIZER, IP_FINALIZER, type VirtualIP } from '../../machines/virtual-ip.ts';
+import { CLONE_FINALIZER, IP_FINALIZER, type VirtualIP, type VirtualIPStatus } from '../../machines/virtual-ip.ts';
 import { isKnown, NOTHING_AROUND, type VirtualIPContext, type VirtualIPObserved } from '../../machines/virtual-ip-migration.ts';
+import { virtualIPStatus } from '../../machines/virtual-ip-status.ts';
 import { cloneOfVirtualIP } from '../../machines/virtual-ip-surroundings.ts';
 import type { Cells } from '../cells.ts';
 import type { MigrationWriter, Place } from '../ports/migration.ts';
@@ -17,8 +18,8 @@ export interface VirtualIPDeskPorts {
   readonly cells: Pick<Cells, 'all' | 'begin' | 'tell' | 'recordsOf' | 'stopped'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** The VirtualIP was told of: what it shows may be another thing than what it is to show. */
-  readonly told: (key: ActorId) => void;
+  /** The VirtualIP shows something else than what it is to show. */
+  readonly differs: (key: ActorId) => void;
 }
 
 /** Looks that run at once: each is two requests. */
@@ -119,10 +120,13 @@ export class VirtualIPDesk {
   }
 
   #tell(key: ActorId, fact: Omit<VirtualIPObserved, 'at'>): void {
-    const { cells, told } = this.#ports;
+    const { cells, differs } = this.#ports;
     if (!cells.all.has(key)) cells.begin('virtual-ip', key, { id: key });
     const context = this.contextOf(key);
     if (context === null || !isKnown(context, { ...fact, at: 0 })) cells.tell(key, fact);
-    told(key);
+    if (context && fact.vip && !isSameStatus(virtualIPStatus(context), fact.vip.status)) differs(key);
   }
 }
+
+const isSameStatus = (one: VirtualIPStatus, other: VirtualIPStatus): boolean =>
+  Object.entries(one).every(([member, text]) => other[member as keyof VirtualIPStatus] === text);

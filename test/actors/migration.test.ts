@@ -82,6 +82,13 @@ describe('a migration', () => {
     expect(world.told('vip')).toEqual([...STAGES.map((state) => `MigrationStage: ${state}`), `Migrated: ${MIGRATED}`]);
   });
 
+  test('shows what somebody has written over its status again', async () => {
+    const world = await served();
+    world.legacy.set({ name: 'vip', service: 'web', status: { state: 'Nonsense', message: '', ip: '9.9.9.9' } });
+    await world.untilState('Valid', 'vip', 'successfully allocated an IP address');
+    expect(world.vip?.status.ip).toBe(ADDRESS);
+  });
+
   test('of many VirtualIPs at once gives each Service its own address', async () => {
     const world = await opened();
     const names = ['a', 'b', 'c', 'd'];

@@ -57,6 +57,11 @@ describe('the watch of VirtualIPs', () => {
     await waitFor('the annotation', () => told.vips.get('vip')?.asked === true);
     source.resync();
     expect(told.lines).toEqual(['observed vip', 'synced', 'observed vip', 'observed vip', 'synced']);
+    await waitFor('all Services', () => told.touched.includes('web') && told.touched.includes('vip-keepalived-clone'));
+    told.touched.length = 0;
+    patch('Service', 'web', { metadata: { labels: { l: 'l1' } } });
+    await waitFor('a Service of any type that changes', () => told.touched.includes('web'));
+    expect(source.absent).toBe(false);
     remove('VirtualIP', 'vip');
     await waitFor('the deletion', () => told.vips.get('vip')?.deleting === true);
     patch('VirtualIP', 'vip', { metadata: { finalizers: null } });
@@ -65,8 +70,8 @@ describe('the watch of VirtualIPs', () => {
 
   test('keeps nobody waiting where there are none, and tells those of a kind that is installed later', async () => {
     const bare = await legacyCluster({ crds: ['crds/ips.yaml'] });
-    const { told } = await watching(bare);
-    expect(told.lines).toEqual([]);
+    const { told, source } = await watching(bare);
+    expect([told.lines, source.absent]).toEqual([[], true]);
     const { simulator } = await legacyCluster();
     const definition = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', name: 'virtualips.paas.org' };
     const { spec } = simulator.store.get(definition);
@@ -77,6 +82,7 @@ describe('the watch of VirtualIPs', () => {
       spec: spec ?? null,
     });
     await waitFor('the kind', () => told.lines.includes('synced'));
+    expect([source.absent, told.touched]).toEqual([false, []]);
   });
 });
 
