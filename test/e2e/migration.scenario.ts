@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { objectsIn } from '../support/kube-apply.ts';
+import { judged } from './judged.ts';
 import { MigrationWatch } from './migration-watch.ts';
 import { isGuarded, type Vips, vipStage } from './vip-objects.ts';
 
@@ -74,7 +75,7 @@ const legacyCluster = async (vips: Vips): Promise<void> => {
 
 export const migrationScenarios = () =>
   describe('a VirtualIP', () => {
-    const { vips } = vipStage();
+    const { vips, target } = vipStage();
 
     test('is served once its kind is installed, moves to its Service through every stage without an outage, whoever leads, and can be deleted', async () => {
       const world = vips();
@@ -86,6 +87,13 @@ export const migrationScenarios = () =>
       expect(await statusOf(world)).toMatchObject({ ip: ADDRESS });
       expect(await world.reserved()).toEqual({ [ADDRESS]: 'default/shop' });
       expect((await world.find(CLONE))?.spec).toMatchObject({ type: 'ClusterIP', externalIPs: [ADDRESS] });
+      expect(await first.stop()).toBe(0);
+
+      // From here on every write of an IP or a VirtualIP is judged, those of the operator too.
+      const { flags = [], ...options } = await judged(target());
+      const start = () => world.stage.start({ ...options, flags: ['--controllers=vip', ...flags] });
+      const second = await start();
+      await second.ready();
       const watch = new MigrationWatch(world.stage.target, 'shop', ADDRESS);
       onTestFinished(() => watch.close());
       await watch.start();
@@ -94,9 +102,23 @@ export const migrationScenarios = () =>
       // Without an IPGroup it can go no further; who leads ends there, and another one goes on.
       await client.patch(virtualIP('shop'), { metadata: { annotations: { 'virtualips.paas.org/migrate': '' } } });
       await showing(world, 'Migrating: reassociating IP object', NO_GROUP);
-      first.kill('SIGKILL');
-      await first.exited;
-      const second = await world.start();
+      const refusalOf = (write: Promise<unknown>): Promise<string> => write.then(() => 'allowed', String);
+      const changed = (change: JsonObject): Promise<string> => refusalOf(client.patch(virtualIP('shop'), change));
+      expect(await changed({ metadata: { annotations: { 'virtualips.paas.org/migrate': null } } })).toContain(
+        'VirtualIP migration can not be stopped',
+      );
+      expect(await changed({ spec: { service: 'other' } })).toContain('can not change service once migration has begun');
+      expect(await changed({ spec: { ip: '1.1.2.3' } })).toContain('.spec.ip is immutable');
+      const another = {
+        apiVersion: 'paas.org/v1',
+        kind: 'VirtualIP',
+        metadata: { namespace: 'default', name: 'another' },
+        spec: { service: 'web' },
+      };
+      expect(await refusalOf(client.create(another as unknown as JsonObject))).toContain('VirtualIP resource is deprecated');
+      second.kill('SIGKILL');
+      await second.exited;
+      const third = await start();
       await world.group('ipgroup-2', SEGMENT.segment, SEGMENT.excludedIPs);
       await showing(world, 'Migrated', 'VirtualIP has been migrated');
 
@@ -137,6 +159,6 @@ export const migrationScenarios = () =>
       expect(await world.listed('web')).toBe(ADDRESS);
       await world.remove('web');
       await world.until('the address is free', async () => Object.keys(await world.reserved()).join() === '1.1.2.3');
-      expect([...first.log, ...second.log].filter(({ level }) => level === 'error')).toEqual([]);
+      expect([...first.log, ...second.log, ...third.log].filter(({ level }) => level === 'error')).toEqual([]);
     });
   });

@@ -1,42 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
-import { objectsIn } from '../support/kube-apply.ts';
-import { freePorts } from '../support/kube-process.ts';
-import type { OperatorOptions } from '../support/operator.ts';
+import { describe, expect, test } from 'vitest';
 import { ipNamed } from '../support/vip-admission.ts';
-import type { Target } from './target.ts';
+import { judged } from './judged.ts';
 import { vipStage } from './vip-objects.ts';
 
-const deploy = (file: string): string => join(import.meta.dirname, '../../deploy', file);
 const OPERATOR = 'system:serviceaccount:routedip-operator:routedip-operator';
-
-/** The policies, where the server evaluates them; the operator is told apart from the administrator by its token. */
-const byPolicies = async ({ client, simulator }: Target): Promise<Partial<OperatorOptions>> => {
-  for (const object of objectsIn(deploy('vip-admission-policies.yaml'))) await client.create(object as unknown as JsonObject);
-  const folder = mkdtempSync(join(tmpdir(), 'routedip-judged-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const kubeconfig = join(folder, 'kubeconfig');
-  writeFileSync(kubeconfig, simulator?.kubeconfig(simulator.tokenFor('routedip-operator', 'routedip-operator')) ?? '', { mode: 0o600 });
-  return { kubeconfig, flags: [] };
-};
-
-/** The webhook, called at the operator's own address: no Service leads anywhere on an API server alone. */
-const byWebhook = async ({ client }: Target): Promise<Partial<OperatorOptions>> => {
-  const [port = 0] = await freePorts(1);
-  const url = `https://127.0.0.1:${port}`;
-  const called = (webhook: { clientConfig: { service: { path: string } } }) => ({
-    ...webhook,
-    clientConfig: { url: `${url}${webhook.clientConfig.service.path}` },
-  });
-  for (const object of objectsIn(deploy('vip-admission-webhook.yaml'))) {
-    const { webhooks } = object as { webhooks?: { clientConfig: { service: { path: string } } }[] };
-    await client.create({ ...object, ...(webhooks && { webhooks: webhooks.map(called) }) } as unknown as JsonObject);
-  }
-  return { flags: [`--webhook-bind-addr=127.0.0.1:${port}`, `--webhook-url=${url}`] };
-};
 
 export const vipJudgedScenarios = () =>
   describe('an IP', () => {
@@ -45,7 +12,7 @@ export const vipJudgedScenarios = () =>
     test('is written by the operator alone, also while it is away', async () => {
       const world = vips();
       const { client, kind } = target();
-      const { flags = [], ...options } = await (kind === 'simulator' ? byPolicies : byWebhook)(target());
+      const { flags = [], ...options } = await judged(target());
       const started = { ...options, flags: ['--controllers=vip', ...flags] };
       const refusalOf = (write: Promise<unknown>): Promise<string> => write.then(() => 'allowed', String);
       const deletion = () => refusalOf(client.delete({ apiVersion: 'paas.org/v1', kind: 'IP', name: '1.1.1.1' }));

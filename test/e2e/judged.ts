@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
+import { objectsIn } from '../support/kube-apply.ts';
+import { freePorts } from '../support/kube-process.ts';
+import type { OperatorOptions } from '../support/operator.ts';
+import type { Target } from './target.ts';
+
+const deploy = (file: string): string => join(import.meta.dirname, '../../deploy', file);
+
+/** Has writes of IPs and VirtualIPs judged, as the shipped manifests do it. Answers how the operator is to be started from then on. */
+export const judged = (target: Target): Promise<Partial<OperatorOptions>> =>
+  target.kind === 'simulator' ? byPolicies(target) : byWebhook(target);
+
+/** The policies, where the server evaluates them; the operator is told apart from the administrator by its token. */
+const byPolicies = async ({ client, simulator }: Target): Promise<Partial<OperatorOptions>> => {
+  for (const object of objectsIn(deploy('vip-admission-policies.yaml'))) await client.create(object as unknown as JsonObject);
+  const folder = mkdtempSync(join(tmpdir(), 'routedip-judged-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const kubeconfig = join(folder, 'kubeconfig');
+  writeFileSync(kubeconfig, simulator?.kubeconfig(simulator.tokenFor('routedip-operator', 'routedip-operator')) ?? '', { mode: 0o600 });
+  return { kubeconfig, flags: [] };
+};
+
+/** The webhook, called at the operator's own address: no Service leads anywhere on an API server alone. */
+const byWebhook = async ({ client }: Target): Promise<Partial<OperatorOptions>> => {
+  const [port = 0] = await freePorts(1);
+  const url = `https://127.0.0.1:${port}`;
+  const called = (webhook: { clientConfig: { service: { path: string } } }) => ({
+    ...webhook,
+    clientConfig: { url: `${url}${webhook.clientConfig.service.path}` },
+  });
+  for (const object of objectsIn(deploy('vip-admission-webhook.yaml'))) {
+    const { webhooks } = object as { webhooks?: { clientConfig: { service: { path: string } } }[] };
+    await client.create({ ...object, ...(webhooks && { webhooks: webhooks.map(called) }) } as unknown as JsonObject);
+  }
+  return { flags: [`--webhook-bind-addr=127.0.0.1:${port}`, `--webhook-url=${url}`] };
+};
