@@ -3,9 +3,10 @@ import type { ActorId } from '../machines/types.ts';
 import { Alarms } from './alarms.ts';
 import type { Halt } from './cell.ts';
 import type { Charts } from './charts.ts';
+import { clusterListener } from './cluster-listener.ts';
 import { Guards } from './guards.ts';
 import { Leader } from './leader.ts';
-import { actorOf, isRoutedIP, ObservedPools } from './pools.ts';
+import { isRoutedIP, ObservedPools } from './pools.ts';
 import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { Leadership } from './ports/leadership.ts';
@@ -195,44 +196,25 @@ export class Supervisor {
     return this.#ports.leadership.holder();
   }
 
+  /** What is left of each IPGroup; none while another process leads. */
+  groups(): ReturnType<Vips['figures']> {
+    return this.#vips.figures();
+  }
+
   /** Every record in memory, by cell; empty while another process leads. */
   records(): ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>> {
     return this.#leader?.memory() ?? new Map();
   }
 
   #listener(): ClusterListener {
-    return {
-      poolObserved: (pool) => {
-        const others = this.#pools.put(pool);
-        this.#guards.see(pool);
-        this.#leader?.observePool(pool);
-        if (isRoutedIP(actorOf(pool.ref))) this.#policies.request();
-        this.#observeAgain(others);
-      },
-      poolGone: (ref) => {
-        const others = this.#pools.remove(ref);
-        if (!this.#pools.all.has(actorOf(ref))) this.#leader?.poolGone(actorOf(ref));
-        this.#observeAgain(others);
-        if (isRoutedIP(actorOf(ref))) this.#policies.request();
-      },
-      policyObserved: (policy) => {
-        if (this.#pools.policies.put(policy)) this.#policiesChanged();
-        else this.#policies.request();
-      },
-      policyGone: (ref) => {
-        this.#pools.policies.remove(ref);
-        this.#policiesChanged();
-      },
-      hindered: (ref, why) => {
-        this.#pools.putHindrance(ref, why);
-        this.#projector.hindered(actorOf(ref));
-      },
-      clusterObserved: (ref, fact) => {
-        this.#pools.putFact(ref, fact);
-        this.#leader?.observeCluster(actorOf(ref));
-        this.#projector.observed(actorOf(ref));
-      },
-    };
+    return clusterListener({
+      providers: this.#ports.providers,
+      pools: this.#pools,
+      guards: this.#guards,
+      policies: this.#policies,
+      projector: this.#projector,
+      leader: () => this.#leader,
+    });
   }
 
   #tellClass(cell: ActorId, event: ClusterEvent): void {
@@ -241,19 +223,6 @@ export class Supervisor {
     const about = { ...event, message: `for RoutedIP ${object?.ref.namespace}/${object?.ref.name}: ${event.message}` };
     // The RoutedIP bears the same Event: nothing is lost when this one cannot be written.
     if (served) this.#ports.writer.announce(served.ref, about).catch(() => undefined);
-  }
-
-  #policiesChanged(): void {
-    this.#ports.providers.need(this.#pools.policies.needs());
-    this.#leader?.policiesChanged();
-    this.#policies.request();
-  }
-
-  #observeAgain(ids: readonly ActorId[]): void {
-    for (const id of ids) {
-      const pool = this.#pools.all.get(id);
-      if (pool) this.#leader?.observePool(pool);
-    }
   }
 
   // ---------------------------------------------------------------- leading

@@ -19,6 +19,7 @@ export function telemetry(version: string, clock: Clock, parts: Readonly<Parts>)
     records: () => [...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),
     budgets: () => parts.budgets?.() ?? [],
     caches: () => parts.source?.caches() ?? [],
+    groups: () => parts.supervisor?.groups() ?? [],
   });
   const shown = figures({
     recordsOf: (cell) => parts.supervisor?.records().get(cell) ?? null,

@@ -6,6 +6,7 @@ import type { VipSource, VipWriter } from '../ports/vip.ts';
 import type { Clock, Log, Observer } from '../ports.ts';
 import { vipAnnouncer } from './announcer.ts';
 import { VipDesk } from './desk.ts';
+import type { GroupFigures } from './group-index.ts';
 import { GroupProjector } from './group-projector.ts';
 import { vipListener, virtualIPListener } from './listener.ts';
 import { ObservedVips } from './observed.ts';
@@ -73,6 +74,12 @@ export class Vips {
     this.#ports.kinds?.source.resync();
     this.#ports.kinds?.virtualIPs?.source.resync();
     this.#ports.desk()?.resync();
+  }
+
+  /** What is left of each group that addresses are taken from; none while this process does not lead. */
+  figures(): readonly ({ readonly name: string } & GroupFigures)[] {
+    const groups = this.#ports.desk()?.groups() ?? [];
+    return groups.flatMap(({ object, figures }) => (figures ? [{ name: object.ref.name, ...figures }] : []));
   }
 
   /** Shows how the groups are. */

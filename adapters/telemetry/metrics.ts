@@ -1,6 +1,7 @@
 import type { JobObserver, Observer, Provider } from '../../actors/ports.ts';
 import { budgetMetrics, type TokenBudget } from './budget-metrics.ts';
 import { type Failover, failoverMetrics } from './failover-metrics.ts';
+import { type GroupMetricsView, groupMetrics } from './group-metrics.ts';
 import { instrumentProvider } from './instrument-provider.ts';
 import { jobMetrics } from './job-metrics.ts';
 import { type MachineRecord, machineMetrics } from './machine-metrics.ts';
@@ -21,6 +22,8 @@ export interface MetricsSources extends RuntimeSources {
   /** Every record of this process while it leads; none while it does not. */
   readonly records: () => Iterable<MachineRecord>;
   readonly budgets: () => readonly TokenBudget[];
+  /** The IPGroups that addresses are taken from, while this process leads; none while it does not. */
+  readonly groups: () => readonly GroupMetricsView[];
 }
 
 /** All series of this process. */
@@ -41,11 +44,12 @@ export interface Metrics {
 }
 
 /** The registry with everything that is counted in this process. */
-export function createMetrics({ now, records, budgets, ...runtime }: MetricsSources): Metrics {
+export function createMetrics({ now, records, budgets, groups, ...runtime }: MetricsSources): Metrics {
   const registry = new Registry();
   processMetrics(registry);
   runtimeMetrics(registry, runtime);
   budgetMetrics(registry, budgets);
+  groupMetrics(registry, groups);
   const pools = poolMetrics(registry);
   const recordSets = recordSetMetrics(registry);
   const calls = providerCalls(registry);

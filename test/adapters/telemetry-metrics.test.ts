@@ -16,6 +16,7 @@ function metrics(sources: Partial<Parameters<typeof createMetrics>[0]> = {}) {
     leadership: () => ({ leading: true, term: 7 }),
     records: () => [],
     budgets: () => [],
+    groups: () => [],
     caches: () => [],
     ...sources,
   });
@@ -255,6 +256,20 @@ describe('a request budget', () => {
     expect(await of('routedip_leader')).toHaveLength(1);
     away = false;
     expect(await of('routedip_provider_budget_left')).toHaveLength(1);
+  });
+});
+
+describe('an IPGroup', () => {
+  test('shows what it has, what is reserved and what is left, and nothing once it is gone', async () => {
+    const present = [{ name: 'edge', capacity: 2n ** 64n, allocated: 3n, available: 2n ** 64n - 3n }];
+    const { of } = metrics({ groups: () => present });
+    expect(await of('routedip_ipgroup_addresses')).toEqual([
+      'routedip_ipgroup_addresses{ipgroup="edge",state="allocated"} 3',
+      'routedip_ipgroup_addresses{ipgroup="edge",state="available"} 18446744073709552000',
+    ]);
+    expect(await of('routedip_ipgroup_capacity')).toEqual(['routedip_ipgroup_capacity{ipgroup="edge"} 18446744073709552000']);
+    present.pop();
+    expect([...(await of('routedip_ipgroup_addresses')), ...(await of('routedip_ipgroup_capacity'))]).toEqual([]);
   });
 });
 

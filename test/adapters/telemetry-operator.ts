@@ -124,7 +124,12 @@ export class MeasuredWorld {
       now: () => clock.now(),
       queues: async () => Object.fromEntries(await Promise.all(names.map(async (name) => [name, await ownQueues.queue(name).counts()]))),
       leadership: () => ({ leading: parts.supervisor?.leading ?? false, term: parts.supervisor?.term ?? 0 }),
-      records: () => [...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),
+      // A Service that waits, and the group that is nearly full, are not of this cluster: no addresses of IPGroups are given here.
+      records: () => [
+        ...[...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),
+        ...(parts.supervisor?.leading ? [{ chart: 'vip-service', snapshot: { value: 'Pending', context: {} } }] : []),
+      ],
+      groups: () => [{ name: 'edge', capacity: 5n, allocated: 3n, available: 2n }],
       budgets: () => [{ provider: PROVIDER, tokenHash: TOKEN_HASH, budget }],
       caches: () => [{ kind: 'FloatingIPPool', synced: true, syncedAt: clock.now() }],
       ...sources,

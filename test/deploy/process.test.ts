@@ -27,6 +27,8 @@ beforeAll(async () => {
     dnsRecordSet: { zone: 'example.com', recordName: 'nodes' },
   };
   await target.client.create({ apiVersion: 'flipop.digitalocean.com/v1alpha1', kind: 'NodeDNSRecordSet', metadata, spec });
+  const group = { segment: '198.51.100.8/31', excludedIPs: [] };
+  await target.client.create({ apiVersion: 'paas.org/v1', kind: 'IPGroup', metadata: { name: 'edge' }, spec: group });
   await stage.until('the address is active', async () => (await stage.activeOn('ingress', ip)) !== null);
   const failing = (await stage.activeOn('ingress', ip)) ?? '';
   stage.cloud.faults.add({ match: { method: 'POST', path: '/actions$' }, kind: 'status', code: 503, times: 1 });
@@ -36,7 +38,8 @@ beforeAll(async () => {
     const { status, text } = await operator.metrics();
     expect(status).toBe(200);
     scrape = metricsOf(text);
-    return samples('flipop_nodednsrecordset_records').some(({ value }) => value === 1);
+    const records = samples('flipop_nodednsrecordset_records').some(({ value }) => value === 1);
+    return records && by('routedip_ipgroup_addresses', 'state').available === 2;
   });
 }, 90_000);
 

@@ -1,0 +1,65 @@
+import type { ActorId } from '../machines/types.ts';
+import type { Guards } from './guards.ts';
+import type { Leader } from './leader.ts';
+import { actorOf, isRoutedIP, type ObservedPools } from './pools.ts';
+import type { ClusterListener } from './ports/cluster.ts';
+import type { ProviderDirectory } from './ports/directory.ts';
+import type { projector } from './project.ts';
+import type { PolicyProjector } from './project-policies.ts';
+
+export interface ListenerPorts {
+  readonly pools: ObservedPools;
+  readonly guards: Guards;
+  readonly policies: Pick<PolicyProjector, 'request'>;
+  readonly projector: Pick<ReturnType<typeof projector>, 'hindered' | 'observed'>;
+  readonly providers: Pick<ProviderDirectory, 'need'>;
+  /** Null while this process does not lead. */
+  readonly leader: () => Leader | null;
+}
+
+/** Keeps what is told of pools, RoutedIPs and their classes, and passes it on to whom it concerns. */
+export function clusterListener({ pools, guards, policies, projector, providers, leader }: ListenerPorts): ClusterListener {
+  const observeAgain = (ids: readonly ActorId[]): void => {
+    for (const id of ids) {
+      const pool = pools.all.get(id);
+      if (pool) leader()?.observePool(pool);
+    }
+  };
+  const policiesChanged = (): void => {
+    providers.need(pools.policies.needs());
+    leader()?.policiesChanged();
+    policies.request();
+  };
+  return {
+    poolObserved: (pool) => {
+      const others = pools.put(pool);
+      guards.see(pool);
+      leader()?.observePool(pool);
+      if (isRoutedIP(actorOf(pool.ref))) policies.request();
+      observeAgain(others);
+    },
+    poolGone: (ref) => {
+      const others = pools.remove(ref);
+      if (!pools.all.has(actorOf(ref))) leader()?.poolGone(actorOf(ref));
+      observeAgain(others);
+      if (isRoutedIP(actorOf(ref))) policies.request();
+    },
+    policyObserved: (policy) => {
+      if (pools.policies.put(policy)) policiesChanged();
+      else policies.request();
+    },
+    policyGone: (ref) => {
+      pools.policies.remove(ref);
+      policiesChanged();
+    },
+    hindered: (ref, why) => {
+      pools.putHindrance(ref, why);
+      projector.hindered(actorOf(ref));
+    },
+    clusterObserved: (ref, fact) => {
+      pools.putFact(ref, fact);
+      leader()?.observeCluster(actorOf(ref));
+      projector.observed(actorOf(ref));
+    },
+  };
+}
