@@ -70,12 +70,15 @@ export class Leader {
     this.#alarms = new Alarms(ports.clock);
     this.#cells = new Cells(term, {
       ...ports,
+      observers: [...ports.observers, { turnSaved: ({ cell }) => void (isRoutedIP(cell) && this.vips.routedIPChanged(cell)) }],
       listAsked: (commandId) => this.#lists.asked(commandId),
       gone: (cell, uid) => this.#gone(cell, uid),
       firewallInput: (id) => firewallBegin(id, ports.pools.all),
       halted,
     });
-    this.vips = ports.vips.deskFor(this.#cells);
+    this.vips = ports.vips.deskFor(this.#cells, (id) =>
+      ports.isServed('RoutedIP') ? (ports.pools.all.get(id)?.ref.uid ?? null) : undefined,
+    );
     this.#lists = new ProviderLists({
       ...ports,
       cells: this.#cells,
@@ -319,6 +322,7 @@ export class Leader {
       this.vips.gone(id, uid);
       return;
     }
+    if (isRoutedIP(id)) this.vips.routedIPChanged(id);
     this.#lists.gone(id);
     this.#started.delete(id);
     this.#orphans.delete(id);

@@ -72,6 +72,13 @@ export class ObservedPolicies {
     };
   }
 
+  /** A RoutedIP whose class takes addresses from an IPGroup. */
+  takesFromGroup(pool: PoolObject): boolean {
+    const served = pool.ref.kind === 'RoutedIP' ? this.servesFor(pool) : null;
+    const { ipGroup } = served ? fields(served.spec) : {};
+    return typeof ipGroup === 'string' && ipGroup !== '';
+  }
+
   /** The key of the provider that a RoutedIP works with; empty for none. */
   providerOf(routedIP: PoolObject): string {
     const { policy } = this.factOf(routedIP);

@@ -96,11 +96,11 @@ export class ObservedPools {
   #settle(): ActorId[] {
     const owners = new Map<Address, PoolObject>();
     for (const pool of [...this.#pools.values()].sort(byAge)) {
-      for (const address of addressesOf(pool)) if (!owners.has(address)) owners.set(address, pool);
+      for (const address of this.#addressesOf(pool)) if (!owners.has(address)) owners.set(address, pool);
     }
     const conflicts = new Map<ActorId, Record<Address, string>>();
     for (const [id, pool] of this.#pools) {
-      const lost = addressesOf(pool).flatMap((address) => {
+      const lost = this.#addressesOf(pool).flatMap((address) => {
         const owner = owners.get(address);
         return owner && owner !== pool ? [[address, calledBy(pool, owner)] as const] : [];
       });
@@ -109,6 +109,11 @@ export class ObservedPools {
     const changed = [...this.#pools.keys()].filter((id) => JSON.stringify(conflicts.get(id)) !== JSON.stringify(this.#conflicts.get(id)));
     this.#conflicts = conflicts;
     return changed;
+  }
+
+  /** One that names an address of an IPGroup has it once it is reserved, however old it is: before, it may be somebody's. */
+  #addressesOf(pool: PoolObject): readonly Address[] {
+    return this.policies.takesFromGroup(pool) ? [boundAddress(pool.status) ?? []].flat() : addressesOf(pool);
   }
 }
 

@@ -349,6 +349,11 @@ function driftEvent(before: AddressContext | undefined, { address, assigned, hol
   };
 }
 
+const madeIn = ({ spec }: PoolContext): string => {
+  const { group } = spec?.exposes ?? {};
+  return group ? `taken from IPGroup ${group.name}` : 'created';
+};
+
 function poolEvents(before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] {
   const events: ClusterEvent[] = [];
   if (after.error !== null && after.error !== before?.error) {
@@ -366,7 +371,7 @@ function poolEvents(before: PoolContext | undefined, after: PoolContext): readon
   const created = after.created.filter((address) => !before?.created.includes(address));
   if (before)
     for (const address of created)
-      events.push({ type: 'Normal', reason: 'AddressCreated', action: 'Create', message: `${address} was created` });
+      events.push({ type: 'Normal', reason: 'AddressCreated', action: 'Create', message: `${address} was ${madeIn(after)}` });
   const { failure, attempts, unclear } = after.acquiring;
   if (failure && attempts !== before?.acquiring.attempts) {
     events.push({ type: 'Warning', reason: 'CreateFailed', action: 'Create', message: poolError(after) ?? failure.message });

@@ -9,6 +9,7 @@ import { runVipJob, type VipMeans } from './jobs/vip-queue.ts';
 import { ownerOf } from './owner.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type { Leadership } from './ports/leadership.ts';
+import type { GroupAddresses } from './ports/vip.ts';
 import type {
   ActiveJob,
   Clock,
@@ -36,6 +37,8 @@ export interface WorkerPorts {
   readonly queues: Queues;
   readonly store: RecordStore;
   readonly writer: ClusterWriter;
+  /** Absent where no IPGroups are served. */
+  readonly vips?: { readonly writer: GroupAddresses };
   readonly leadership: Pick<Leadership, 'lease' | 'seenTerm'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -193,6 +196,7 @@ function tryJob(data: JobData, { active, progress, tools, ports }: Run): Promise
     provider,
     reader,
     writer: ports.writer,
+    groups: ports.vips?.writer ?? null,
     fence,
     owner: ownerOf(data.actor),
     clock: ports.clock,

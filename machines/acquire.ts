@@ -1,5 +1,6 @@
 import { backoffMs, restMs } from './backoff.ts';
 import type { Decision } from './events.ts';
+import { isFromGroup } from './group-address.ts';
 import type {
   AnnounceInput,
   CreateFinding,
@@ -61,6 +62,7 @@ export function createInput(context: PoolContext): CreateInput {
     region: intent.region,
     intent: { ...intent, knownAddresses },
     inDoubtUntil,
+    ...(isFromGroup(context) && { offer: context.exposed?.offer ?? null }),
     ...subjectOf(context),
   };
 }

@@ -1,4 +1,5 @@
 import type { Records, RecordTarget } from './dns.ts';
+import type { GroupRefusal } from './group-address.ts';
 import type { FirewallFound, RoutedIPSubject } from './jobs.ts';
 import type {
   ActorId,
@@ -13,6 +14,7 @@ import type {
   ProviderID,
 } from './types.ts';
 import type { ProviderRegistry } from './validate.ts';
+import type { GroupOffer } from './vip.ts';
 
 /** Every event bears the time at which the runtime took it, ms since the epoch: charts have no clock. */
 interface Timed {
@@ -70,6 +72,13 @@ export interface Shared {
   readonly lastAssignmentAt: number | null;
   /** Addresses that others hold or are to get, by node; of nodes with none nothing is said. */
   readonly loads: Readonly<Record<string, number>>;
+}
+
+/** Which address of its IPGroup a RoutedIP is to have, or why it is to have none; both null when it asks for none. */
+export interface GroupObserved extends Timed {
+  readonly type: 'GROUP_OBSERVED';
+  readonly offer: GroupOffer | null;
+  readonly refusal: GroupRefusal | null;
 }
 
 /** No node bears an annotation of the deleted pool any more. */
@@ -131,7 +140,7 @@ export interface FirewallPolicy {
 /** What is the same for all Jobs about a RoutedIP. */
 export type Subject = Pick<
   RoutedIPSubject,
-  'namespace' | 'name' | 'uid' | 'serviceNamespace' | 'serviceName' | 'firewall' | 'reclaimPolicy'
+  'namespace' | 'name' | 'uid' | 'serviceNamespace' | 'serviceName' | 'firewall' | 'reclaimPolicy' | 'ipGroup'
 >;
 
 /** The credentials of the provider changed. */
@@ -291,6 +300,7 @@ export type PoolEvent =
   | ClusterObserved
   | ProviderObserved
   | ClaimsObserved
+  | GroupObserved
   | Deleted
   | Cleared
   | Ready

@@ -35,8 +35,8 @@ function withBound({ exposed }: PoolContext, spec: PoolSpec): CheckedSpec {
 }
 
 /** Why the spec asks for another address than the one that this RoutedIP has got for good; null when it does not. */
-function movedAddress({ exposed }: PoolContext, { ips }: PoolSpec): string | null {
-  const [asked] = ips;
+function movedAddress({ exposed }: PoolContext, { ips, exposes }: PoolSpec): string | null {
+  const asked = ips[0] ?? exposes?.group?.address ?? null;
   const bound = exposed?.bound ?? null;
   return asked && bound && asked !== bound
     ? `spec.routedIP is ${asked}, but ${bound} is bound: delete this RoutedIP and create another one for ${asked}`

@@ -31,6 +31,8 @@ export interface Exposure {
   readonly revision: string | null;
   /** Whom Jobs work for; null when no Job drives the addresses. */
   readonly subject: Subject | null;
+  /** The IPGroup that its address is taken from, and the one that it is to be, null for any; absent where the provider has the addresses. */
+  readonly group?: { readonly name: string; readonly address: Address | null };
   /** The class or issuer in use. */
   readonly source: { readonly kind: string; readonly name: string };
 }
@@ -140,7 +142,8 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
     providerIDPrefix: facts.providerIDPrefix,
     region: policy.region,
     desired: 1,
-    ips,
+    // An address of a group is not there before it is reserved.
+    ips: policy.ipGroup === '' ? ips : [],
     coolOffMs: policy.coolOffMs,
     graceMs: policy.graceMs,
     drainPolicy: 'OnCordon',
@@ -149,7 +152,10 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
     match: { tolerations: policy.tolerations },
     records: null,
     dns: '',
-    exposes: exposure(fact, service, policy, facts),
+    exposes: {
+      ...exposure(fact, service, policy, facts),
+      ...(policy.ipGroup !== '' && { group: { name: policy.ipGroup, address: ips[0] ?? null } }),
+    },
   };
 }
 
@@ -197,6 +203,7 @@ function exposure(fact: RoutedIPFact, service: ServiceRef, policy: Policy, facts
     serviceName: service.name,
     firewall,
     reclaimPolicy: reclaim,
+    ...(policy.ipGroup !== '' && { ipGroup: policy.ipGroup }),
   };
   return {
     service,

@@ -70,7 +70,7 @@ export const ipMachine = (settings: AddressSettings) => {
         holdsAlreadyAndOpens: asks((context) => ip.holdsAlready(context) && walls.opens(context)),
         confirmedHere: asks(ip.confirmedHere),
         prunesNothing: asks(walls.prunesNothing),
-        prunesNothingAndDeletes: asks((context) => walls.prunesNothing(context) && ip.isDeleted(context)),
+        prunesNothingAndReleases: asks((context) => walls.prunesNothing(context) && ip.mustRelease(context)),
         prunesNothingAndRetires: asks((context) => walls.prunesNothing(context) && ip.isRetiring(context)),
         prunesMore: asks(walls.prunesMore),
         opensNothingMore: asks((context) => !walls.opens(context) && ip.confirmedHere(context)),
@@ -86,7 +86,7 @@ export const ipMachine = (settings: AddressSettings) => {
         opensUnclaimed: asks(walls.opensUnclaimed),
         opensNothingYet: asks((context) => !walls.opensNow(context)),
         isRetiring: asks(ip.isRetiring),
-        isDeleted: asks(ip.isDeleted),
+        mustRelease: asks(ip.mustRelease),
         leavesInDoubt: asks(ip.leavesInDoubt),
         nodeLost: asks((context) => !context.eligible),
         nodeLostAndSettled: asks((context, event) => !context.eligible && ip.isSettled(context, event)),
@@ -242,14 +242,14 @@ export const ipMachine = (settings: AddressSettings) => {
           always: [
             { guard: 'opensUnclaimed', target: 'FirewallOpening' },
             { guard: 'leavesInDoubt', target: 'CoolOff', actions: 'awaitDoubt' },
-            { guard: 'prunesNothingAndDeletes', target: 'Releasing' },
+            { guard: 'prunesNothingAndReleases', target: 'Releasing' },
             { guard: 'prunesNothingAndRetires', target: 'Released' },
             { guard: 'prunesNothing', target: 'Stable', actions: 'settle' },
           ],
           on: {
             PRUNED: [
               { guard: 'prunesMore', target: 'Pruning', reenter: true, actions: 'notePruned' },
-              { guard: 'isDeleted', target: 'Releasing', actions: 'notePruned' },
+              { guard: 'mustRelease', target: 'Releasing', actions: 'notePruned' },
               { guard: 'isRetiring', target: 'Released', actions: 'notePruned' },
               { target: 'Stable', actions: ['notePruned', 'settle'] },
             ],
@@ -334,7 +334,8 @@ export const ipMachine = (settings: AddressSettings) => {
           },
         },
         Releasing: {
-          description: 'Gives an address that we created back to the provider.',
+          description:
+            'Gives an address that we created back to the provider, and one of an IPGroup to the group, or notes that it is kept.',
           invoke: {
             src: 'release',
             id: 'release',

@@ -67,6 +67,9 @@ export const goesOn = ({ eligible, known }: AddressContext): boolean => eligible
 export const isRetiring = ({ retiring }: AddressContext): boolean => retiring !== null;
 export const isDeleted = ({ retiring, origin }: AddressContext): boolean =>
   retiring === 'DeleteAdopted' || (retiring === 'Delete' && origin === 'Created');
+/** It is given back, or what is to become of an IPGroup's has to be noted: that is a job in either case. */
+export const mustRelease = (context: AddressContext): boolean =>
+  isDeleted(context) || (isRetiring(context) && context.policy.subject?.ipGroup !== undefined);
 export const isForced = (_: AddressContext, event: AnyAddressEvent): boolean => event.type === 'RETIRE' && event.force === true;
 
 /** The fact says that the granted node may no longer hold the address. */

@@ -1,6 +1,6 @@
 import type { Records } from './dns.ts';
 import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, PortClaim, ProviderID } from './types.ts';
-import type { ReservedIP } from './vip.ts';
+import type { GroupOffer, ReservedIP } from './vip.ts';
 import type { MigrationJobName, MigrationJobs } from './virtual-ip-migration-jobs.ts';
 
 /** The durable jobs that charts may invoke, by name: what each is given and what it answers.
@@ -65,6 +65,8 @@ export interface RoutedIPSubject {
   readonly serviceName: string;
   readonly firewall: string;
   readonly reclaimPolicy: 'Retain' | 'Delete';
+  /** The IPGroup that its address is from; absent for none. */
+  readonly ipGroup?: string;
   /** `tcp/80`, sorted. */
   readonly ports: readonly string[];
   readonly region: string;
@@ -137,6 +139,8 @@ export interface CreateInput {
   readonly intent: CreateIntent;
   /** Earliest time at which a list can tell what became of the call, ms since the epoch; null before the first call. */
   readonly inDoubtUntil: number | null;
+  /** Which address of an IPGroup is to be reserved instead; null when it has gone to somebody else meanwhile. Absent where addresses are made. */
+  readonly offer?: GroupOffer | null;
 }
 
 export interface Created {

@@ -34,6 +34,8 @@ export interface Policy extends Account {
   readonly tolerations: readonly Toleration[];
   readonly taint: 'PreferNoSchedule' | 'NoSchedule' | null;
   readonly allowCrossNamespace: boolean;
+  /** The IPGroup that addresses are taken from; empty for none. */
+  readonly ipGroup: string;
 }
 
 export interface SecretReference {
@@ -113,13 +115,12 @@ function accountIn(object: PolicyObject, raw: Readonly<Record<string, unknown>>,
 }
 
 function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, operatorNamespace: string): Policy {
-  const group = text(raw.ipGroup, 'spec.ipGroup');
-  // Addresses created at the provider instead would cost money that nobody asked to spend.
-  if (group !== '') throw new Unsupported(`ipGroup is "${group}", and addresses are not taken from an IPGroup yet: leave it out`);
+  const account = accountIn(object, raw, operatorNamespace);
   const election = text(raw.electionPolicy, 'spec.electionPolicy');
   if (election !== '' && election !== 'Youngest') refuse('electionPolicy must be Youngest');
   return {
-    ...accountIn(object, raw, operatorNamespace),
+    ...account,
+    ipGroup: groupOf(object, text(raw.ipGroup, 'spec.ipGroup'), account),
     region: text(raw.region, 'spec.region'),
     firewall: text(raw.routedIPFirewallName, 'spec.routedIPFirewallName'),
     postAllow: raw.firewallPostAllow === true,
@@ -134,6 +135,16 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
     taint: taintEffect(text(raw.taintEffect, 'spec.taintEffect') || 'PreferNoSchedule'),
     allowCrossNamespace: raw.allowCrossNamespace === true,
   };
+}
+
+/** A cloud knows no address but its own: only Jobs can assign one that the cluster gives itself. */
+function groupOf({ kind }: PolicyObject, ipGroup: string, { addressJobs }: Account): string {
+  if (ipGroup === '' || addressJobs) return ipGroup;
+  throw new Unsupported(
+    kind === 'ClusterRoutedIPClass'
+      ? `ipGroup needs updateRoutedIP: only Jobs can assign an address of an IPGroup ("${ipGroup}")`
+      : `ipGroup must be empty: an issuer has addresses of its cloud only, use a ClusterRoutedIPClass with updateRoutedIP ("${ipGroup}")`,
+  );
 }
 
 /** True when the template is there, and is one that the operator can work with. */

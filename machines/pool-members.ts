@@ -4,6 +4,7 @@ import type { Assigned, Effect, Failed, Ready, RetirePolicy } from './events.ts'
 import { bind } from './exposing.ts';
 import { absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
+import { isFromGroup } from './group-address.ts';
 import type { AddressInput } from './ip-context.ts';
 import {
   addressActor,
@@ -211,7 +212,9 @@ export const reclaimsFirst = ({ exposed, members }: PoolContext, event: { readon
 /** An address was made for an owner that was deleted meanwhile, and is to be given back with it. */
 export const givesBack = (context: PoolContext, event: { readonly type: string; readonly force?: unknown }): boolean => {
   const { unpublished } = context.acquiring;
-  return unpublished !== null && memberless(context, unpublished) && policyFor(context, unpublished) === 'Delete' && event.force !== true;
+  // Of a group's address nothing was ever seen: there is nothing to retain.
+  const goes = isFromGroup(context) || (unpublished !== null && policyFor(context, unpublished) === 'Delete');
+  return unpublished !== null && memberless(context, unpublished) && goes && event.force !== true;
 };
 
 /** Starts the address that was made last for no other purpose than to be given back. */

@@ -4,6 +4,7 @@ import * as acquire from './acquire.ts';
 import { durable } from './durable.machine.ts';
 import type { Decision, SpawnedChart } from './events.ts';
 import * as granting from './granting.ts';
+import * as groups from './group-address.ts';
 import * as naming from './naming.ts';
 import type { PoolContext, PoolInput, PoolSettings } from './pool.ts';
 import * as pool from './pool.ts';
@@ -59,6 +60,7 @@ export const poolSetup = (settings: PoolSettings) => {
       observeCluster: on('CLUSTER_OBSERVED', facts.observeCluster),
       observeProvider: on('PROVIDER_OBSERVED', facts.observeProvider),
       observeClaims: on('CLAIMS_OBSERVED', facts.observeClaims),
+      observeGroup: on('GROUP_OBSERVED', groups.observeGroup),
       noteReady: on('READY', members.onReady),
       noteAssigned: on('ASSIGNED', members.onAssigned),
       noteFailed: on('FAILED', members.onFailed(settings)),
@@ -119,6 +121,7 @@ export const poolSetup = (settings: PoolSettings) => {
       isUnsettled: asks(naming.isUnsettled),
       acquiresAgain: asks(({ acquiring }) => acquiring.failure === null),
       lacksAddress: asks(pool.lacksAddress),
+      isOfferedAnew: asks((context, event) => event.type === 'GROUP_OBSERVED' && groups.isOfferedAnew(context, event)),
       hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),
       hasUnpublished: asks(({ acquiring }) => acquiring.unpublished !== null),
       hasIntent: asks(({ acquiring }) => pool.isCreating(acquiring)),

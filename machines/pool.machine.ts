@@ -16,6 +16,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
       CLUSTER_OBSERVED: { actions: 'observeCluster' },
       PROVIDER_OBSERVED: { actions: 'observeProvider' },
       CLAIMS_OBSERVED: { actions: 'observeClaims' },
+      GROUP_OBSERVED: { actions: 'observeGroup' },
       READY: { actions: 'noteReady' },
       ASSIGNED: { actions: 'noteAssigned' },
       FAILED: { actions: 'noteFailed' },
@@ -208,7 +209,10 @@ export const poolMachine = (settings: pool.PoolSettings) =>
               CoolOff: {
                 description: 'Waits after an error; the addresses that exist keep working.',
                 after: { coolOff: 'Complete' },
-                on: { RESUME: { target: 'CoolOff', reenter: true, actions: 'forgetFacts' } },
+                on: {
+                  GROUP_OBSERVED: { guard: 'isOfferedAnew', target: 'Complete', actions: 'observeGroup' },
+                  RESUME: { target: 'CoolOff', reenter: true, actions: 'forgetFacts' },
+                },
               },
             },
           },

@@ -6,6 +6,7 @@ import type { RoutedIPReason } from './exposure.ts';
 import { NO_FIREWALL } from './firewall-policy.ts';
 import type { Absence } from './grace.ts';
 import type { Member } from './grants.ts';
+import { awaitsOffer, type GroupRefusal, isFromGroup } from './group-address.ts';
 import type { Remembered } from './ip-context.ts';
 import type { ObjectRef } from './jobs.ts';
 import { queryOf } from './match.ts';
@@ -13,6 +14,7 @@ import { serviceQueryOf } from './service.ts';
 import type { PortWarning } from './service-ports.ts';
 import type { ActorId, Address, Candidate, Family, JobFailure, NodeRef, ObservedAddress, ProviderID } from './types.ts';
 import type { PoolSpec } from './validate.ts';
+import type { GroupOffer } from './vip.ts';
 
 /** What a pool remembers: the least that decides. */
 export interface PoolContext {
@@ -93,6 +95,10 @@ export interface Exposed {
   /** What the address was told last of its firewall. */
   readonly policy: FirewallPolicy;
   readonly shared: Shared;
+  /** The address of an IPGroup that it is to have; absent or null while there is none, or when it has one. */
+  readonly offer?: GroupOffer | null;
+  /** Why its IPGroup has none for it; absent or null for no reason. */
+  readonly refusal?: GroupRefusal | null;
 }
 
 export interface NodeBackOff {
@@ -286,7 +292,8 @@ export const lacksAddress = (context: PoolContext): boolean =>
   lacks(context) &&
   !context.exposed?.trouble &&
   context.acquiring.unclear.length === 0 &&
-  !context.fullNodes.includes(CREATE_CLAIM);
+  !awaitsOffer(context) &&
+  (isFromGroup(context) || !context.fullNodes.includes(CREATE_CLAIM));
 
 /** A creation is under way, or its outcome has to be looked up. */
 export const isCreating = ({ intent, unclear }: Acquiring): boolean => intent !== null && unclear.length === 0;
@@ -295,10 +302,10 @@ export const isCreating = ({ intent, unclear }: Acquiring): boolean => intent !=
 export const spare = (context: PoolContext): Address | null =>
   context.created.find((address) => !listed(context).includes(address)) ?? null;
 
-/** Claims of the pool itself; its addresses bear their own. */
-export const claimedByPool = ({ acquiring, members, spec }: PoolContext): readonly string[] => [
-  ...(acquiring.intending || isCreating(acquiring) ? [CREATE_CLAIM] : []),
-  ...(spec?.exposes?.turn && Object.values(members).some(({ node, confirmed }) => node && !confirmed)
-    ? [turnClaim(spec.exposes.turn)]
+/** Claims of the pool itself; its addresses bear their own. Addresses of an IPGroup are told apart by their owners: others may create meanwhile. */
+export const claimedByPool = (context: PoolContext): readonly string[] => [
+  ...((context.acquiring.intending || isCreating(context.acquiring)) && !isFromGroup(context) ? [CREATE_CLAIM] : []),
+  ...(context.spec?.exposes?.turn && Object.values(context.members).some(({ node, confirmed }) => node && !confirmed)
+    ? [turnClaim(context.spec.exposes.turn)]
     : []),
 ];

@@ -16,7 +16,8 @@ export function rememberedRoutedIP(status: unknown, now: number, callDeadlineMs:
   const fields = record(status);
   const bound = boundAddress(status);
   const entry = {
-    origin: fields.addressOrigin,
+    // Whoever made or reserved it for this RoutedIP was us.
+    origin: fields.addressOrigin === 'IPGroup' ? 'Created' : fields.addressOrigin,
     epoch: fields.epoch,
     inDoubt: fields.inDoubt,
     machineState: fields.state,

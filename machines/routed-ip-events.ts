@@ -17,7 +17,12 @@ export interface RoutedIPEvent {
 /** Of the owner's part in a turn. */
 export function ownerEvents(before: PoolContext | undefined, after: PoolContext): readonly RoutedIPEvent[] {
   if (!after.exposed) return [];
-  return [...serviceEvents(before?.exposed ?? null, after.exposed), ...classEvents(before, after), ...addressEvents(before, after)];
+  return [
+    ...serviceEvents(before?.exposed ?? null, after.exposed),
+    ...classEvents(before, after),
+    ...groupEvents(before?.exposed ?? null, after.exposed),
+    ...addressEvents(before, after),
+  ];
 }
 
 const warning = (reason: string, message: string): RoutedIPEvent => ({ type: 'Warning', reason, action: 'Validate', message });
@@ -41,6 +46,11 @@ function classEvents(before: PoolContext | undefined, { exposed, spec }: PoolCon
   ];
 }
 
+function groupEvents(before: Exposed | null, { refusal }: Exposed): readonly RoutedIPEvent[] {
+  const isNew = refusal && refusal.message !== before?.refusal?.message;
+  return isNew ? [{ type: 'Warning', reason: refusal.reason, action: 'Reserve', message: refusal.message }] : [];
+}
+
 function addressEvents(before: PoolContext | undefined, after: PoolContext): readonly RoutedIPEvent[] {
   if (!before) return [];
   const bound = after.exposed?.bound ?? null;
@@ -56,6 +66,12 @@ export function releaseEvent({ spec, exposed }: PoolContext, { context, state }:
   if (atOnce && (goes || claimed.length > 0 || inDoubtUntil !== null || state === 'Assigning')) {
     const message = `${address} was let go by force: what is left of it at the provider, and in its firewall, is yours to remove`;
     return { type: 'Warning', reason: 'Released', action, message };
+  }
+  const ipGroup = context.policy.subject?.ipGroup;
+  if (ipGroup !== undefined) {
+    return goes
+      ? { type: 'Normal', reason: 'Released', action, message: `${address} is free in IPGroup ${ipGroup} again` }
+      : { type: 'Normal', reason: 'Retained', action, message: `${address} stays reserved in IPGroup ${ipGroup}` };
   }
   return goes
     ? { type: 'Normal', reason: 'Released', action, message: `${address} was deleted at the provider` }

@@ -1,9 +1,11 @@
 import { isUntilChanged, UNTIL_CHANGED } from './backoff.ts';
 import { firewallOf } from './firewall-id.ts';
+import { isFromGroup } from './group-address.ts';
 import { confirmedHere } from './ip.ts';
 import type { AddressContext } from './ip-context.ts';
 import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
+import type { PoolContext } from './pool.ts';
 import { type AddressView, type Finding, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
 import { addressProblem, busyOf, creationProblem, type PoolCondition, poolStatus, verified, waitingProblem } from './status.ts';
@@ -37,7 +39,7 @@ export function routedIPStatus(view: RoutedIPView): Fields {
   const entry = found ? ips[found.address] : undefined;
   return present({
     routedIP: found?.address,
-    addressOrigin: found && (context.created.includes(found.address) ? 'Created' : 'Found'),
+    addressOrigin: found && originOf(context, found.address),
     class: (context.error === null ? null : context.exposed?.source) ?? context.spec?.exposes?.source,
     state: stateOf(view, found?.shown ?? null),
     error: context.error ?? entry?.error ?? problemOf(view)?.message,
@@ -55,6 +57,11 @@ export function routedIPStatus(view: RoutedIPView): Fields {
     term,
   });
 }
+
+const originOf = (context: PoolContext, address: Address): 'Found' | 'Created' | 'IPGroup' => {
+  if (!context.created.includes(address)) return 'Found';
+  return isFromGroup(context) ? 'IPGroup' : 'Created';
+};
 
 function whereabouts(shown: AddressView | null): Fields {
   if (!shown) return {};
@@ -145,6 +152,7 @@ function problemOf(view: RoutedIPView): Finding | null {
   const { exposed } = context;
   if (context.error !== null) return { reason: exposed?.reason ?? 'InvalidSpec', message: context.error };
   return (
+    exposed?.refusal ??
     creationProblem(context) ??
     addressProblem(view) ??
     lossProblem(view.loss) ??

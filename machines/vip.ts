@@ -17,6 +17,10 @@ export const ADDRESS_ANNOTATION = 'ips.paas.org/address';
 export const GROUP_LABEL = 'ipgroup';
 /** On an IP that was reserved for a VirtualIP: its GroupSegmentMapping. */
 export const LEGACY_GROUP_LABEL = 'gsm';
+/** On an IP that is reserved for a RoutedIP, as a label: its uid, so that one request finds what is reserved for it. */
+export const ROUTED_IP_LABEL = 'routedip.io/routedip-uid';
+/** On an IP that is reserved for a RoutedIP: what becomes of it when that is gone. */
+export const RECLAIM_ANNOTATION = 'routedip.io/reclaim-policy';
 /** On a Service: the address that it asks for, instead of `spec.loadBalancerIP`. */
 export const REQUESTED_IP_ANNOTATION = 'ips.paas.org/requested-ip';
 /** On a Service: the IPGroup that its address is to be of. */
@@ -57,6 +61,14 @@ export interface ReservedIP {
   readonly group: string | null;
   /** Reserved for a VirtualIP: `owner` names that. */
   readonly legacy: boolean;
+  /** Reserved for a RoutedIP: `owner` names that. Retain: it stays when that is gone, for another RoutedIP of its name. Absent for what is not. */
+  readonly reclaim?: 'Retain' | 'Delete';
+}
+
+/** An address of an IPGroup that is nobody else's. */
+export interface GroupOffer {
+  readonly address: Address;
+  readonly group: string;
 }
 
 /** An IPGroup as the API server serves it; `spec` and `status` are not yet checked. */
@@ -83,5 +95,18 @@ export const addressOfIP = (name: string): Address | null => parseAddress(CODED.
 
 /** Whether the Service holds the reserved address. One that names no uid was made before uids were noted: the name says it all. One that was
  *  reserved for a VirtualIP is no Service's, even of the same name. */
-export const isOwnedBy = ({ owner, legacy }: ReservedIP, { namespace, name, uid }: ObjectRef): boolean =>
-  owner !== null && !legacy && owner.namespace === namespace && owner.name === name && (owner.uid === null || owner.uid === uid);
+export const isOwnedBy = ({ owner, legacy, reclaim }: ReservedIP, { namespace, name, uid }: ObjectRef): boolean =>
+  owner !== null &&
+  !legacy &&
+  reclaim === undefined &&
+  owner.namespace === namespace &&
+  owner.name === name &&
+  (owner.uid === null || owner.uid === uid);
+
+/** Whether the address is reserved for this RoutedIP. */
+export const isHeldBy = ({ owner, reclaim }: ReservedIP, { uid }: Pick<ObjectRef, 'uid'>): boolean =>
+  reclaim !== undefined && owner?.uid === uid;
+
+/** Whether the address was kept when a RoutedIP of this name went: this one gets it again. */
+export const isKeptFor = ({ owner, reclaim }: ReservedIP, { namespace, name, uid }: Omit<ObjectRef, 'kind'>): boolean =>
+  reclaim === 'Retain' && owner?.namespace === namespace && owner.name === name && owner.uid !== uid;

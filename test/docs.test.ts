@@ -110,6 +110,7 @@ describe('docs/conditions.md', () => {
       'adapters/kubernetes/writer.ts',
       'machines/routed-ip-status.ts',
       'machines/routed-ip-events.ts',
+      'machines/group-address.ts',
       'machines/virtual-ip-status.ts',
       'machines/exposing.ts',
       'machines/exposure.ts',

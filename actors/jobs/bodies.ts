@@ -3,6 +3,7 @@ import type { Provider } from '../ports.ts';
 import { announce } from './announce.ts';
 import { assign } from './assign.ts';
 import { done, type JobBodies, type JobBody, read, write } from './body.ts';
+import { groupJobs } from './by-group.ts';
 import { addressJobs } from './by-job-addresses.ts';
 import { firewallJobs } from './by-job-firewall.ts';
 import { create, intendCreate, reconcileCreate } from './create.ts';
@@ -36,8 +37,9 @@ export const jobBodies: JobBodies = {
   verifyAll: async (context) => done({ addresses: await context.provider.listRoutedIPs(read(context, 'verify')) }),
 };
 
-/** How the job is done at this provider: by its API, or by Jobs where they stand in for it. */
+/** How the job is done at this provider: by its API, or by Jobs where they stand in for it; addresses of an IPGroup are reserved there. */
 export const bodyOf = <N extends ProviderJobName>(job: N, { jobs }: Pick<Provider, 'jobs'>): JobBody<N> => {
-  const standIn = (jobs?.addresses ? addressJobs[job] : undefined) ?? (jobs?.firewalls ? firewallJobs[job] : undefined);
+  const standIn =
+    (jobs?.addresses ? { ...addressJobs, ...groupJobs }[job] : undefined) ?? (jobs?.firewalls ? firewallJobs[job] : undefined);
   return (standIn ?? jobBodies[job]) as JobBody<N>;
 };

@@ -1,5 +1,6 @@
 import type { JobInput, JobName, JobOutput, ProviderJobName } from '../../machines/jobs.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
+import type { GroupAddresses } from '../ports/vip.ts';
 import type { Call, CallOwner, Clock, Fence, Json, Provider, Purpose } from '../ports.ts';
 import type { AddressReader } from './reader.ts';
 
@@ -32,6 +33,8 @@ export interface JobContext<N extends JobName> {
   readonly provider: Provider;
   readonly reader: AddressReader;
   readonly writer: ClusterWriter;
+  /** Reserves addresses of IPGroups; null where none are served. */
+  readonly groups: GroupAddresses | null;
   readonly fence: Fence;
   /** The object for which the job runs; null when it is for many. */
   readonly owner: CallOwner | null;

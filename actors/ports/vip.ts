@@ -1,6 +1,6 @@
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
-import type { IPGroupObject, ReservedIP, VipService } from '../../machines/vip.ts';
+import type { GroupOffer, IPGroupObject, ReservedIP, VipService } from '../../machines/vip.ts';
 import type { Fence } from '../ports.ts';
 
 /** What is seen for the VIP allocator. Facts only: lost, doubled or late ones do no harm. */
@@ -28,7 +28,7 @@ export interface VipSource {
 /** Writes of the VIP allocator. The API server is the lock: every one may be repeated, is checked against what stands there at that moment, and calls
  *  `fence.assertFresh` right before it sends what changes anything.
  *  @throws ProviderError (Conflict, NotFound, Invalid, Unauthorized for a 403, Unavailable …), Fenced, or Unreachable when the server does not answer */
-export interface VipWriter {
+export interface VipWriter extends GroupAddresses {
   /** Our finalizer stands on the Service. @throws ProviderError NotFound when the Service of that uid is gone, Conflict when it is being deleted without it */
   guard(service: ObjectRef, fence: Fence): Promise<void>;
   /** An IP of this address stands, owned by the Service; one that stands already and is the Service's is taken as it is. Of one that was reserved for a
@@ -36,10 +36,32 @@ export interface VipWriter {
   reserve(address: Address, group: string, service: ObjectRef, fence: Fence): Promise<ReservedIP>;
   /** The ingress of the Service's status is exactly this address, or empty. Answers whether anything had to be written. @throws ProviderError NotFound when it is gone */
   publish(service: ObjectRef, address: Address | null, fence: Fence): Promise<boolean>;
-  /** The IP is gone, if it is still that object and still owned by the Service `owner`; anybody else's is left alone. NotFound counts as gone. */
-  free(ip: ReservedIP, fence: Fence): Promise<void>;
   /** Our finalizer stands on the Service no more; one that is gone counts as done. */
   unguard(service: ObjectRef, fence: Fence): Promise<void>;
-  /** The Service as the server has it now, not as a cache does; null when there is none of that name. */
-  look(service: { readonly namespace: string; readonly name: string }): Promise<VipService | null>;
+  /** The Service as the server has it now, not as a cache does; null when there is none of that name. A RoutedIP that is there is told as a Service that wants
+   *  its address: whose owner is there is nobody's to free. */
+  look(owner: OwnerName): Promise<VipService | null>;
 }
+
+/** Whoever has an address: a Service, unless the kind says otherwise. */
+export interface OwnerName {
+  readonly kind?: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Addresses of IPGroups for RoutedIPs: an object IP each, as for Services, whose owner cannot be taken for a Service. As there, every write may be repeated. */
+export interface GroupAddresses {
+  /** All that is reserved for the RoutedIP of this uid, as the server has it now, lowest name first; none where no IPs are served. */
+  held(routedIP: ObjectRef): Promise<readonly ReservedIP[]>;
+  /** An IP of this address stands, owned by the RoutedIP; one that stands already and is its, or was kept for one of its name, is taken over. Answers the object.
+   *  @throws ProviderError Conflict when it is anybody else's */
+  hold(offer: GroupOffer, routedIP: ObjectRef, reclaim: Reclaim, fence: Fence): Promise<ReservedIP>;
+  /** The IP says that it stays when its owner is gone, if it is still that object; anybody else's is left alone. NotFound counts as done. */
+  keep(ip: ReservedIP, fence: Fence): Promise<void>;
+  /** The IP is gone, if it is still that object, still owned by who `ip` says and still to go with him; anybody else's is left alone. NotFound counts as gone. */
+  free(ip: ReservedIP, fence: Fence): Promise<void>;
+}
+
+/** What becomes of an address when its RoutedIP is gone. */
+export type Reclaim = NonNullable<ReservedIP['reclaim']>;

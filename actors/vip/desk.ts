@@ -7,9 +7,11 @@ import type { ServiceObserved, VipContext, VipRefusal, VipTarget } from '../../m
 import type { VirtualIP } from '../../machines/virtual-ip.ts';
 import { isReceiving } from '../../machines/virtual-ip-promised.ts';
 import type { Cells } from '../cells.ts';
+import { isRoutedIP } from '../pools.ts';
 import { Allocator } from './allocator.ts';
 import type { GroupView } from './group-projector.ts';
 import { isVip, isVirtualIP, type ObservedVips, ownerActor, vipActor } from './observed.ts';
+import { RoutedDesk, type RoutedIPOf, routedActor } from './routed-desk.ts';
 import type { VirtualIPDesk } from './virtual-ip-desk.ts';
 
 export interface DeskPorts {
@@ -17,6 +19,7 @@ export interface DeskPorts {
   readonly cells: Pick<Cells, 'all' | 'begin' | 'tell' | 'recordsOf'>;
   /** Of those that are migrated to Services; null where they are not handled. */
   readonly virtualIPs: VirtualIPDesk | null;
+  readonly routedIP: RoutedIPOf;
 }
 
 type Fact = Omit<ServiceObserved, 'at'>;
@@ -32,19 +35,27 @@ export class VipDesk {
   readonly #told = new Map<ActorId, string>();
   /** What was told last to those that have ended since: a cache may say so still, and there is nothing left to be done about it. */
   readonly #ended = new Map<ActorId, string>();
+  readonly #routed: RoutedDesk;
   #isOpen = false;
+  /** The records are taken over. */
+  #hasBegun = false;
   /** There was no group when it was looked last. */
   #hadNone = true;
 
-  constructor({ seen, cells, virtualIPs }: DeskPorts) {
+  constructor({ seen, cells, virtualIPs, routedIP }: DeskPorts) {
     this.virtualIPs = virtualIPs;
     this.#seen = seen;
     this.#cells = cells;
+    this.#routed = new RoutedDesk({ seen, cells, allocator: this.#allocator, uidOf: routedIP });
   }
 
   /** Everything is known: from now on addresses are chosen. First those that were chosen before this term began, then for who lists an address already, then the oldest. */
   open(): void {
-    if (this.#isOpen || !this.#seen.synced) return;
+    this.#hasBegun = true;
+    if (this.#isOpen || !this.#seen.synced) {
+      for (const key of this.#routed.keys) this.#routed.refresh(key, this.#isOpen);
+      return;
+    }
     this.#isOpen = true;
     for (const group of this.#seen.groups.values()) this.#allocator.putGroup(parseGroup(group.ref.name, group.spec));
     for (const ip of this.#seen.ips.values()) this.#allocator.take(ip.address, this.#holderOf(ip), ip.group);
@@ -52,6 +63,7 @@ export class VipDesk {
     this.#hadNone = this.#seen.groups.size === 0;
     this.#refreshByNeed();
     for (const key of [...this.#seen.owners, ...this.#cells.all.keys()]) if (isVip(key)) this.#refresh(key);
+    for (const key of this.#routed.keys) this.#routed.refresh(key, true);
     this.#refreshChanged();
     this.virtualIPs?.open();
   }
@@ -61,6 +73,7 @@ export class VipDesk {
     this.#told.clear();
     this.#ended.clear();
     for (const key of this.#keys()) this.#refresh(key);
+    for (const key of this.#routed.keys) this.#routed.refresh(key, this.#isOpen);
     this.#refreshChanged();
     this.virtualIPs?.resync();
   }
@@ -69,6 +82,13 @@ export class VipDesk {
     if (!this.#isOpen) return;
     this.#refresh(key);
     this.#refreshChanged();
+  }
+
+  /** A turn of the RoutedIP was saved, or it has ended. */
+  routedIPChanged(key: ActorId): void {
+    if (!this.#hasBegun) return;
+    this.#routed.refresh(key, this.#isOpen);
+    if (this.#isOpen) this.#refreshChanged();
   }
 
   groupChanged(name: string, group: IPGroupObject | null): void {
@@ -90,6 +110,7 @@ export class VipDesk {
     if (after) this.#allocator.take(after.address, this.#holderOf(after), after.group);
     const concerned = [before, after].flatMap((ip) => (ip ? [ownerActor(ip), ...this.#seen.listing(ip.address)] : []));
     for (const key of new Set(concerned)) if (key !== null && isVip(key)) this.#refresh(key);
+    for (const ip of [before, after]) if (ip?.reclaim) this.#routed.refresh(routedActor(ip), true);
     this.#refreshChanged();
     for (const ip of [before, after]) if (ip) this.virtualIPs?.ipChanged(ip);
   }
@@ -137,6 +158,7 @@ export class VipDesk {
         this.#allocator.ask({ ...wish, key, preferred: [target.address, ...wish.preferred] });
       }
     }
+    this.#routed.askAll();
     // Decided before anybody asks by what he prefers himself.
     this.#allocator.figures('');
   }
@@ -147,12 +169,16 @@ export class VipDesk {
 
   #refreshChanged(): void {
     for (let changed = this.#allocator.changed(); changed.length > 0; changed = this.#allocator.changed()) {
-      for (const key of changed) this.#refresh(key);
+      for (const key of changed) {
+        if (isRoutedIP(key)) this.#routed.refresh(key, true);
+        else this.#refresh(key);
+      }
     }
   }
 
   /** Whose the address is to the allocator: one of a former Service of that name is not this one's. */
   #holderOf(ip: ReservedIP): ActorId | null {
+    if (ip.reclaim) return this.#routed.holderOf(ip);
     const key = ownerActor(ip);
     const service = key === null ? undefined : this.#seen.services.get(key);
     return service && ofItsOwn([ip], service).length === 0 ? `${key}/${ip.owner?.uid}` : key;
@@ -235,7 +261,8 @@ export class VipDesk {
 
   /** Lowest address first, as text: the order only has to be the same each time. */
   #ownedBy(key: ActorId, service: VipService | undefined): readonly ReservedIP[] {
-    const owned = [...this.#seen.ownedBy(key)].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const all = this.#seen.ownedBy(key).filter((ip) => !ip.reclaim || this.#routed.isOrphan(ip));
+    const owned = [...all].sort((a, b) => (a.name < b.name ? -1 : 1));
     return service ? [...ofItsOwn(owned, service), ...owned.filter((ip) => !ofItsOwn([ip], service).length)] : owned;
   }
 
@@ -269,6 +296,8 @@ const plain = ({ reason, message }: VipRefusal): VipRefusal => ({ reason, messag
 const byNeed = (a: VipService, b: VipService): number =>
   Number(b.ingress.length > 0) - Number(a.ingress.length > 0) || a.createdAt - b.createdAt || (vipActor(a.ref) < vipActor(b.ref) ? -1 : 1);
 
-/** The Service that an address is reserved for, which is not there. */
+/** The Service or the RoutedIP that an address is reserved for, which is not there. */
 const refOf = ([ip]: readonly ReservedIP[]): VipService['ref'] | null =>
-  ip?.owner ? { kind: 'Service', namespace: ip.owner.namespace, name: ip.owner.name, uid: ip.owner.uid ?? '' } : null;
+  ip?.owner
+    ? { kind: ip.reclaim ? 'RoutedIP' : 'Service', namespace: ip.owner.namespace, name: ip.owner.name, uid: ip.owner.uid ?? '' }
+    : null;

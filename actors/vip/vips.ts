@@ -10,6 +10,7 @@ import type { GroupFigures } from './group-index.ts';
 import { GroupProjector } from './group-projector.ts';
 import { vipListener, virtualIPListener } from './listener.ts';
 import { ObservedVips } from './observed.ts';
+import type { RoutedIPOf } from './routed-desk.ts';
 import { VirtualIPDesk } from './virtual-ip-desk.ts';
 import { VirtualIPProjector } from './virtual-ip-projector.ts';
 
@@ -61,12 +62,13 @@ export class Vips {
   }
 
   /** What chooses addresses and tells of them for one term. */
-  deskFor(cells: Cells): VipDesk {
+  deskFor(cells: Cells, routedIP: RoutedIPOf): VipDesk {
     const { kinds, clock, log } = this.#ports;
     const seen = this.#seen;
     const reader = kinds?.virtualIPs?.writer;
     const differs = (key: string): void => this.#projector?.show(key);
-    return new VipDesk({ seen, cells, virtualIPs: reader ? new VirtualIPDesk({ seen, reader, cells, clock, log, differs }) : null });
+    const virtualIPs = reader ? new VirtualIPDesk({ seen, reader, cells, clock, log, differs }) : null;
+    return new VipDesk({ seen, cells, virtualIPs, routedIP });
   }
 
   /** Tells everything again. */

@@ -6,8 +6,10 @@ import {
   OWNER_ANNOTATION,
   OWNER_UID_ANNOTATION,
   PINNED_GROUP_ANNOTATION,
+  RECLAIM_ANNOTATION,
   REQUESTED_IP_ANNOTATION,
   type ReservedIP,
+  ROUTED_IP_LABEL,
   VIP_FINALIZER,
   type VipService,
 } from '../../machines/vip.ts';
@@ -76,6 +78,11 @@ const ownerOf = (value: unknown, uid: unknown): ReservedIP['owner'] => {
   return namespace === '' || name === '' || beyond.length > 0 ? null : { namespace, name, uid: annotated(uid) };
 };
 
+/** Of the owner of an IP that is reserved for a RoutedIP: `<namespace>/<name>`; null for any other. No Service's owner has three parts. */
+const holderOf = (value: unknown): string | null => (text(value).startsWith(HOLDER) ? text(value).slice(HOLDER.length) : null);
+
+const HOLDER = 'RoutedIP/';
+
 /** An object of kind IP; null when its name is no address, so that it reserves none. */
 export const reservedIPOf = (object: unknown): ReservedIP | null => {
   const meta = metaOf(object);
@@ -84,7 +91,11 @@ export const reservedIPOf = (object: unknown): ReservedIP | null => {
   const { [OWNER_ANNOTATION]: owner, [OWNER_UID_ANNOTATION]: uid } = meta.annotations;
   const group = text(meta.labels[GROUP_LABEL]) || null;
   const legacy = group === null && text(meta.labels[LEGACY_GROUP_LABEL]) !== '';
-  return { name: meta.name, uid: meta.uid, address, owner: ownerOf(owner, uid), group, legacy };
+  const holder = holderOf(owner);
+  if (holder === null) return { name: meta.name, uid: meta.uid, address, owner: ownerOf(owner, uid), group, legacy };
+  // What says nothing clear is kept.
+  const reclaim = meta.annotations[RECLAIM_ANNOTATION] === 'Delete' ? 'Delete' : 'Retain';
+  return { name: meta.name, uid: meta.uid, address, owner: ownerOf(holder, uid), group, legacy: false, reclaim };
 };
 
 export const trimReservedIP = (object: unknown): Trimmed<ReservedIP> | null => {
@@ -96,16 +107,17 @@ export const trimReservedIP = (object: unknown): Trimmed<ReservedIP> | null => {
 export const ipObject = (
   apiVersion: string,
   kind: string,
-  { name, address, owner, group }: Omit<ReservedIP, 'uid' | 'legacy'>,
+  { name, address, owner, group, reclaim }: Omit<ReservedIP, 'uid' | 'legacy'>,
 ): object => ({
   apiVersion,
   kind,
   metadata: {
     name,
-    labels: { [GROUP_LABEL]: group },
+    labels: { [GROUP_LABEL]: group, ...(reclaim && { [ROUTED_IP_LABEL]: owner?.uid ?? '' }) },
     annotations: {
-      [OWNER_ANNOTATION]: owner === null ? '' : `${owner.namespace}/${owner.name}`,
+      [OWNER_ANNOTATION]: owner === null ? '' : `${reclaim ? HOLDER : ''}${owner.namespace}/${owner.name}`,
       [OWNER_UID_ANNOTATION]: owner?.uid ?? '',
+      ...(reclaim && { [RECLAIM_ANNOTATION]: reclaim }),
       ...(name === address ? {} : { [ADDRESS_ANNOTATION]: address }),
     },
   },

@@ -1,17 +1,30 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ProviderError } from '../../actors/errors.ts';
-import type { VipWriter } from '../../actors/ports/vip.ts';
+import type { OwnerName, Reclaim, VipWriter } from '../../actors/ports/vip.ts';
 import type { Fence } from '../../actors/ports.ts';
 import { API_VERSION, KIND } from '../../crds/generated/ip.ts';
+import { KIND as ROUTED_IP } from '../../crds/generated/routedip.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address, ErrorKind } from '../../machines/types.ts';
-import { ipNameOf, isOwnedBy, type ReservedIP, VIP_FINALIZER, type VipService } from '../../machines/vip.ts';
+import {
+  type GroupOffer,
+  ipNameOf,
+  isHeldBy,
+  isKeptFor,
+  isOwnedBy,
+  RECLAIM_ANNOTATION,
+  type ReservedIP,
+  ROUTED_IP_LABEL,
+  VIP_FINALIZER,
+  type VipService,
+} from '../../machines/vip.ts';
 import { ApiError, type ApiErrorKind, isConflict, isNotFound } from './api-error.ts';
 import { despiteConflicts, inVain } from './conflicts.ts';
 import { type Connection, MERGE_PATCH, type Request } from './connection.ts';
 import { kindOf, pathOf } from './kinds.ts';
+import { listAll } from './pages.ts';
 import { fields, list, metaOf, revisionOf } from './trim.ts';
-import { finalizersOf, ipObject, isLoadBalancer, reservedIPOf, vipServiceOf } from './trim-vip.ts';
+import { finalizersOf, ipObject, isLoadBalancer, reservedIPOf, trimReservedIP, vipServiceOf } from './trim-vip.ts';
 
 export interface VipWriterOptions {
   readonly connection: Connection;
@@ -59,7 +72,26 @@ const isPublished = (object: unknown, address: Address | null): boolean => {
 };
 
 const isSame = (one: ReservedIP | null, other: ReservedIP): boolean =>
-  one !== null && one.uid === other.uid && one.legacy === other.legacy && isDeepStrictEqual(one.owner, other.owner);
+  one !== null &&
+  one.uid === other.uid &&
+  one.legacy === other.legacy &&
+  one.reclaim === other.reclaim &&
+  isDeepStrictEqual(one.owner, other.owner);
+
+const holderText = ({ owner, legacy, reclaim }: ReservedIP): string => {
+  const kind = reclaim ? 'RoutedIP' : legacy ? 'VirtualIP' : 'Service';
+  return owner === null ? 'nobody known' : `${kind} ${placeOf(owner)}`;
+};
+
+/** As one that wants what it has. */
+const asOwner = (routedIP: unknown): VipService | null => {
+  const meta = metaOf(routedIP);
+  if (meta === null) return null;
+  const { namespace, name, uid, createdAt, deleting } = meta;
+  return { ...NOT_ASKING, ref: { kind: ROUTED_IP, namespace, name, uid }, createdAt, deleting };
+};
+
+const NOT_ASKING = { wanting: true, guarded: true, ingress: [], loadBalancerIP: '', requestedIP: null, pinnedGroup: null, family: null };
 
 /** Finalizers and statuses of Services, and the objects that reserve addresses. Every write names the version that it is based on, or is the creation of
  *  a name that can be created once. */
@@ -97,8 +129,7 @@ export class KubernetesVipWriter implements VipWriter {
       if (ip === null) throw new ApiError('Conflict', 409, `IP ${name} came and went`);
       if (created === null && metaOf(present)?.deleting) throw new ProviderError('Conflict', `${what}: IP ${name} is being deleted`);
       if (isOwnedBy(ip, service)) return ip;
-      const holder = ip.owner === null ? 'nobody known' : `${ip.legacy ? 'VirtualIP' : 'Service'} ${placeOf(ip.owner)}`;
-      throw new ProviderError('Conflict', `${what}: it is reserved for ${holder}`);
+      throw new ProviderError('Conflict', `${what}: it is reserved for ${holderText(ip)}`);
     });
   }
 
@@ -135,8 +166,51 @@ export class KubernetesVipWriter implements VipWriter {
     });
   }
 
-  async look(service: { readonly namespace: string; readonly name: string }): Promise<VipService | null> {
-    const what = `look at Service ${placeOf(service)}`;
+  async held({ uid }: ObjectRef): Promise<readonly ReservedIP[]> {
+    const query = { ...kindOf(KIND).collection, labelSelector: `${ROUTED_IP_LABEL}=${uid}` };
+    try {
+      const { entries } = await listAll(this.#connection, query, trimReservedIP);
+      const held = entries.map(({ value }) => value).filter((ip) => isHeldBy(ip, { uid }));
+      return held.sort((a, b) => (a.name < b.name ? -1 : 1));
+    } catch (error) {
+      if (isNotFound(error)) return [];
+      throw classified(`list what is reserved for RoutedIP ${uid}`, error);
+    }
+  }
+
+  hold({ address, group }: GroupOffer, routedIP: ObjectRef, reclaim: Reclaim, fence: Fence): Promise<ReservedIP> {
+    const what = `reserve ${address} for RoutedIP ${placeOf(routedIP)}`;
+    const { namespace, name: owner, uid } = routedIP;
+    const name = ipNameOf(address);
+    const body = ipObject(API_VERSION, KIND, { name, address, owner: { namespace, name: owner, uid }, group, reclaim });
+    return persistently(what, async () => {
+      const created = await this.#create(what, body, fence);
+      const present = created ?? (await this.#get(ipPath(name)));
+      const ip = present === null ? null : reservedIPOf(present);
+      if (ip === null) throw new ApiError('Conflict', 409, `IP ${name} came and went`);
+      if (created === null && metaOf(present)?.deleting) throw new ProviderError('Conflict', `${what}: IP ${name} is being deleted`);
+      if (isHeldBy(ip, routedIP)) return ip;
+      if (!isKeptFor(ip, routedIP)) throw new ProviderError('Conflict', `${what}: it is reserved for ${holderText(ip)}`);
+      const taken = await this.#change(patchOf(ipPath(name), present, { metadata: marksOf(body) }), fence);
+      return reservedIPOf(taken) ?? ip;
+    });
+  }
+
+  keep(ip: ReservedIP, fence: Fence): Promise<void> {
+    const path = ipPath(ip.name);
+    return persistently(`keep ${ip.address}`, async () => {
+      const present = await this.#get(path);
+      if (present === null || ip.reclaim === 'Retain' || !isSame(reservedIPOf(present), ip) || metaOf(present)?.deleting) return;
+      await this.#untilGone(patchOf(path, present, { metadata: { annotations: { [RECLAIM_ANNOTATION]: 'Retain' } } }), fence);
+    });
+  }
+
+  async look(service: OwnerName): Promise<VipService | null> {
+    const what = `look at ${service.kind ?? 'Service'} ${placeOf(service)}`;
+    if (service.kind === ROUTED_IP) {
+      const { namespace, name } = service;
+      return asOwner(await persistently(what, () => this.#get(pathOf({ kind: ROUTED_IP, namespace, name }))));
+    }
     const present = await persistently(what, () => this.#get(servicePath(service)));
     return present === null ? null : vipServiceOf(present, this.#class);
   }
@@ -200,6 +274,12 @@ export class KubernetesVipWriter implements VipWriter {
     return major === '1' ? Number.parseInt(String(minor), 10) || 0 : 0;
   }
 }
+
+/** The labels and annotations of an object. */
+const marksOf = (object: object): object => {
+  const { labels, annotations } = fields(fields(object).metadata);
+  return { labels, annotations };
+};
 
 /** A merge patch (RFC 7386) that the server refuses when the object is not as it was read. */
 const patchOf = (path: string, present: unknown, change: object): Request => {

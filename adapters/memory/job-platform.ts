@@ -8,6 +8,8 @@ export class MemoryPlatform {
   readonly open = new Map<string, ReadonlySet<string>>();
   /** Whether it tells which address was made for whom. */
   knowsOwners = false;
+  /** Whether it knows every address, as one that is nowhere yet, and assigns what it has not made. */
+  takesAny = false;
   readonly #owners = new Map<string, string>();
   #made = 0;
 
@@ -27,9 +29,9 @@ export class MemoryPlatform {
         return { address: `198.51.100.${this.#made}` };
       case 'find':
         if (address === '' && this.knowsOwners) return { address: this.#owners.get(uid) ?? '' };
-        return this.holders.has(address) ? { address, providerID: this.holders.get(address) ?? '' } : null;
+        return this.takesAny || this.holders.has(address) ? { address, providerID: this.holders.get(address) ?? '' } : null;
       case 'assign':
-        if (!this.holders.has(address)) return null;
+        if (!this.takesAny && !this.holders.has(address)) return null;
         this.holders.set(address, node);
         return { address, providerID: node };
       case 'delete':

@@ -35,7 +35,7 @@ export interface MemoryVipCluster {
   removeGroup(name: string): void;
   groups(): readonly IPGroupObject[];
   /** An administrator makes an IP, or puts another in its place. @throws Error for a name that is no address's */
-  setIP(ip: { readonly name: string } & Partial<Pick<ReservedIP, 'owner' | 'group' | 'legacy'>>): ReservedIP;
+  setIP(ip: { readonly name: string } & Partial<Pick<ReservedIP, 'owner' | 'group' | 'legacy' | 'reclaim'>>): ReservedIP;
   removeIP(name: string): void;
   /** Somebody writes something to the IP that nobody here reads. */
   touchIP(name: string): void;
@@ -88,11 +88,11 @@ export const memoryVipCluster = (options: MemoryVipOptions): MemoryVipCluster =>
       if (groups.delete(name) && group !== undefined) tellAll((listener) => listener.groupGone(group.ref));
     },
     groups: () => sorted(groups),
-    setIP: ({ name, owner = null, group = null, legacy = false }) => {
+    setIP: ({ name, owner = null, group = null, legacy = false, reclaim }) => {
       requireServed();
       const address: Address | null = addressOfIP(name);
       if (address === null) throw new Error(`${name} is the name of no address`);
-      const ip: ReservedIP = { name, uid: world.uid(), address, owner, group, legacy };
+      const ip: ReservedIP = { name, uid: world.uid(), address, owner, group, legacy, ...(reclaim && { reclaim }) };
       world.putIP(ip);
       return ip;
     },

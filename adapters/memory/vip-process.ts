@@ -3,7 +3,7 @@ import { ProviderError } from '../../actors/errors.ts';
 import type { VipSource, VipWriter } from '../../actors/ports/vip.ts';
 import type { Probe } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { ipNameOf, isOwnedBy, type ReservedIP, VIP_FINALIZER } from '../../machines/vip.ts';
+import { ipNameOf, isHeldBy, isKeptFor, isOwnedBy, type ReservedIP, VIP_FINALIZER } from '../../machines/vip.ts';
 import { vipCalls } from './vip-calls.ts';
 import { vipWatch } from './vip-watch.ts';
 import { type StoredService, serviceKey, type VipWorld } from './vip-world.ts';
@@ -18,7 +18,7 @@ export interface ProcessVips extends VipSource, VipWriter {
 }
 
 const sameIP = (one: ReservedIP, other: ReservedIP): boolean =>
-  one.uid === other.uid && one.legacy === other.legacy && isDeepStrictEqual(one.owner, other.owner);
+  one.uid === other.uid && one.legacy === other.legacy && one.reclaim === other.reclaim && isDeepStrictEqual(one.owner, other.owner);
 
 export const processVips = (world: VipWorld, probe: Probe = () => undefined): ProcessVips => {
   const watch = vipWatch(world);
@@ -98,8 +98,45 @@ export const processVips = (world: VipWorld, probe: Probe = () => undefined): Pr
         if (!service?.finalizers.includes(VIP_FINALIZER)) return { answer: undefined };
         return change(service, { finalizers: service.finalizers.filter((each) => each !== VIP_FINALIZER) });
       }),
+    held: (ref) =>
+      calls.read('held', serviceKey(ref), () =>
+        [...world.ips.values()].filter((ip) => isHeldBy(ip, ref)).sort((a, b) => (a.name < b.name ? -1 : 1)),
+      ),
+    hold: ({ address, group }, ref, reclaim, fence) =>
+      calls.write('hold', `${address} for ${serviceKey(ref)}`, fence, () => {
+        if (!world.served) throw new ProviderError('Unavailable', 'IPs are not served');
+        const name = ipNameOf(address);
+        const present = world.ips.get(name);
+        if (present !== undefined && isHeldBy(present, ref)) return { answer: present };
+        if (present !== undefined && !isKeptFor(present, ref))
+          throw new ProviderError('Conflict', `IP ${name} is not of RoutedIP ${serviceKey(ref)}`);
+        const { namespace, name: owner, uid } = ref;
+        return {
+          on: present ?? null,
+          act: () => {
+            const ip = {
+              name,
+              uid: present?.uid ?? world.uid(),
+              address,
+              owner: { namespace, name: owner, uid },
+              group,
+              legacy: false,
+              reclaim,
+            };
+            world.putIP(ip);
+            return ip;
+          },
+        };
+      }),
+    keep: (ip, fence) =>
+      calls.write('keep', ip.name, fence, () => {
+        const present = world.ips.get(ip.name);
+        if (present === undefined || ip.reclaim === 'Retain' || !sameIP(present, ip)) return { answer: undefined };
+        return { on: present, act: () => world.putIP({ ...present, reclaim: 'Retain' }) };
+      }),
     look: (place) =>
       calls.read('look', serviceKey(place), () => {
+        if (place.kind === 'RoutedIP') return world.options.routedIP?.(place) ?? null;
         const service = world.services.get(serviceKey(place));
         return service === undefined ? null : world.view(service);
       }),

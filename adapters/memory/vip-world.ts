@@ -57,6 +57,8 @@ export interface MemoryVipOptions {
   /** Whether the definitions are installed from the start. Default true. */
   readonly served?: boolean;
   readonly random?: () => number;
+  /** A RoutedIP as one that wants what it has; null when there is none of that name. Absent where there are none. */
+  readonly routedIP?: (place: { readonly namespace: string; readonly name: string }) => VipService | null;
   /** Told of every change at the moment at which it is made, whoever makes it. */
   readonly changed?: (change: VipChange) => void;
 }

@@ -9,6 +9,11 @@ export const PLURAL = 'clusterroutedipclasses';
 /** The CEL rules of the schema. Servers before 1.25 drop them, so the same texts are used when an object is reconciled. */
 export const RULES = [
   {
+    path: 'spec',
+    rule: '!has(self.ipGroup) || self.ipGroup == \'\' || has(self.updateRoutedIP)',
+    message: 'ipGroup needs updateRoutedIP: only Jobs can assign an address of an IPGroup',
+  },
+  {
     path: 'spec.className',
     rule: 'self == oldSelf',
     message: 'className cannot change; create another ClusterRoutedIPClass for the new name',
@@ -106,14 +111,15 @@ export interface ClusterRoutedIPClassSpec {
    */
   readonly region?: string;
   /**
-   * IPGroup from which addresses are taken, and to which they are given back, instead of creating and deleting them at
-   * the provider. Empty or absent means none.
+   * IPGroup (`paas.org/v1`) from which addresses are taken, and to which they are given back, instead of having them
+   * created at the provider. Needs updateRoutedIP, whose Jobs assign them; no Job creates one. Empty or absent means
+   * none.
    */
   readonly ipGroup?: string;
   /**
-   * What becomes of the address when its RoutedIP is deleted. Retain: it stays where it is. Delete: it is deleted at
-   * the provider if the operator created it, or if the RoutedIP bears the annotation `routedip.io/delete-adopted:
-   * "true"`.
+   * What becomes of the address when its RoutedIP is deleted. Retain: it stays where it is; one of an IPGroup stays
+   * reserved for the next RoutedIP of that name. Delete: it is free in its IPGroup again, or is deleted at the provider
+   * if the operator created it, or if the RoutedIP bears the annotation `routedip.io/delete-adopted: "true"`.
    */
   readonly routedIPReclaimPolicy?: ReclaimPolicy;
   /**
@@ -192,8 +198,9 @@ export interface ClusterRoutedIPClassSpec {
 }
 
 /**
- * What becomes of the address when its RoutedIP is deleted. Retain: it stays where it is. Delete: it is deleted at the
- * provider if the operator created it, or if the RoutedIP bears the annotation `routedip.io/delete-adopted: "true"`.
+ * What becomes of the address when its RoutedIP is deleted. Retain: it stays where it is; one of an IPGroup stays
+ * reserved for the next RoutedIP of that name. Delete: it is free in its IPGroup again, or is deleted at the provider
+ * if the operator created it, or if the RoutedIP bears the annotation `routedip.io/delete-adopted: "true"`.
  */
 export type ReclaimPolicy = 'Retain' | 'Delete';
 

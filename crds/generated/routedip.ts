@@ -115,7 +115,7 @@ export interface RoutedIPStatus {
   readonly routedIP?: string;
   /**
    * Found when the user gave the address, Created when the operator created it, IPGroup when it was taken from an
-   * IPGroup. Only a created address is deleted by the reclaim policy Delete.
+   * IPGroup. Only a created address is deleted by the reclaim policy Delete; one of an IPGroup is free there again.
    */
   readonly addressOrigin?: AddressOrigin;
   /** Class or issuer that is used, or would be. */
@@ -176,7 +176,7 @@ export interface RoutedIPStatus {
 
 /**
  * Found when the user gave the address, Created when the operator created it, IPGroup when it was taken from an
- * IPGroup. Only a created address is deleted by the reclaim policy Delete.
+ * IPGroup. Only a created address is deleted by the reclaim policy Delete; one of an IPGroup is free there again.
  */
 export type AddressOrigin = 'Found' | 'Created' | 'IPGroup';
 

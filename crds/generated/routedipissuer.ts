@@ -9,6 +9,11 @@ export const PLURAL = 'routedipissuers';
 /** The CEL rules of the schema. Servers before 1.25 drop them, so the same texts are used when an object is reconciled. */
 export const RULES = [
   {
+    path: 'spec',
+    rule: '!has(self.ipGroup) || self.ipGroup == \'\'',
+    message: 'ipGroup must be empty: an issuer has addresses of its cloud only, use a ClusterRoutedIPClass with updateRoutedIP',
+  },
+  {
     path: 'spec.nodePortRange',
     rule: 'self.matches(\'^[1-9][0-9]{0,4}-[1-9][0-9]{0,4}$\') ? int(self.split(\'-\')[0]) <= int(self.split(\'-\')[1]) && int(self.split(\'-\')[1]) <= 65535 : self.matches(\'^[1-9][0-9]{0,4}[+](0|[1-9][0-9]{0,4})$\') && int(self.split(\'+\')[0]) + int(self.split(\'+\')[1]) <= 65535',
     message: 'nodePortRange must be first-last or first+count within 1-65535, first not above last, such as 30000-32767',
@@ -66,8 +71,8 @@ export interface RoutedIPIssuerSpec {
    */
   readonly region?: string;
   /**
-   * IPGroup from which addresses are taken, and to which they are given back, instead of creating and deleting them at
-   * the provider. Empty or absent means none.
+   * Must be empty or absent. A ClusterRoutedIPClass, whose Jobs assign addresses, may take them from an IPGroup; a
+   * cloud assigns its own only.
    */
   readonly ipGroup?: string;
   /**

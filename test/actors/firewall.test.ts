@@ -41,7 +41,7 @@ async function managed(policy: Partial<FirewallPolicy>) {
       observers: [],
       providers,
       pools,
-      vips: { deskFor: (cells) => new VipDesk({ seen: new ObservedVips(), cells, virtualIPs: null }) },
+      vips: { deskFor: (cells) => new VipDesk({ seen: new ObservedVips(), cells, virtualIPs: null, routedIP: () => undefined }) },
       isServed: () => true,
     },
     () => {},

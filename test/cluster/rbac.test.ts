@@ -199,7 +199,7 @@ describe('the operator with the shipped roles', () => {
       'patch services/status',
       ...['get', 'list', 'watch'].map((verb) => `${verb} paas.org/ipgroups`),
       'patch paas.org/ipgroups/status',
-      ...['get', 'list', 'watch', 'create', 'delete'].map((verb) => `${verb} paas.org/ips`),
+      ...['get', 'list', 'watch', 'create', 'patch', 'delete'].map((verb) => `${verb} paas.org/ips`),
       ...['list', 'watch'].map((verb) => `${verb} paas.org/virtualips`),
       ...['create', 'patch'].flatMap((verb) => [`${verb} events`, `${verb} events.k8s.io/events`]),
       'create coordination.k8s.io/leases',
@@ -221,7 +221,6 @@ describe('the operator with the shipped roles', () => {
         ...['get', 'patch'].map((verb) => `${verb} paas.org/virtualips`),
         'patch paas.org/virtualips/status',
         'list paas.org/groupsegmentmappings',
-        'patch paas.org/ips',
         ...['create', 'delete'].map((verb) => `${verb} services`),
       ].sort(),
     );

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectionOf, type KubeClient, kubeClient } from '../../simulator/kubernetes/client.ts';
 import { connected } from '../adapters/kubernetes-support.ts';
+import { groupAddressesContract } from '../contracts/vip-groups.ts';
 import type { VipHarness } from '../contracts/vip-harness.ts';
 import { kubernetesVips } from '../contracts/vip-kubernetes.ts';
 import { vipSourceContract } from '../contracts/vip-source.ts';
@@ -52,6 +53,7 @@ afterAll(async () => {
 
 describe('the cluster of a real API server', () => {
   vipWriterContract(opened);
+  groupAddressesContract(opened);
   vipSourceContract(opened);
 
   describeVipKinds(() => cluster);

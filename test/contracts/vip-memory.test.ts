@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { memoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import { groupAddressesContract } from './vip-groups.ts';
 import type { VipHarness } from './vip-harness.ts';
 import { vipSourceContract } from './vip-source.ts';
 import { vipWriterContract } from './vip-writer.ts';
@@ -37,5 +38,6 @@ describe.each([
   ['that keeps it', false],
 ])('the cluster in memory, as a server %s', (_which, wipes) => {
   vipWriterContract(opened(wipes));
+  groupAddressesContract(opened(wipes));
   vipSourceContract(opened(wipes));
 });

@@ -1,6 +1,7 @@
 import { describe, onTestFinished } from 'vitest';
 import { connectionOf, kubeClient } from '../../simulator/kubernetes/client.ts';
 import { connected, simulated } from '../adapters/kubernetes-support.ts';
+import { groupAddressesContract } from './vip-groups.ts';
 import type { VipHarness } from './vip-harness.ts';
 import { kubernetesVips, VIP_CRDS } from './vip-kubernetes.ts';
 import { vipSourceContract } from './vip-source.ts';
@@ -18,5 +19,6 @@ describe.each([
   ['v1.34.2', true],
 ])('the cluster of a simulated API server %s', (version, wipes) => {
   vipWriterContract(opened(version, wipes));
+  groupAddressesContract(opened(version, wipes));
   vipSourceContract(opened(version, wipes));
 });

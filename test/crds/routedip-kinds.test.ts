@@ -4,7 +4,9 @@ import { type KubernetesSimulator, startKubernetes } from '../../simulator/kuber
 import type { Server } from '../support/kube-apply.ts';
 import { describeRoutedIPKinds } from '../support/routedip-suite.ts';
 
-const CRDS = ['routedips', 'routedipissuers', 'clusterroutedipclasses'].map((name) => join(import.meta.dirname, `../../crds/${name}.yaml`));
+const CRDS = ['routedips', 'routedipissuers', 'clusterroutedipclasses', 'ipgroups'].map((name) =>
+  join(import.meta.dirname, `../../crds/${name}.yaml`),
+);
 
 let simulator: KubernetesSimulator;
 

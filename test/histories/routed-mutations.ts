@@ -192,8 +192,8 @@ export const ROUTED_MUTATIONS: Readonly<Record<FirewallRule | RoutedRule, readon
       mutation: 'what a class says of the address of a RoutedIP that is deleted is passed over',
       spoil: inChart(
         'ip',
-        guard('prunesNothingAndDeletes', () => false),
-        guard('isDeleted', () => false),
+        guard('prunesNothingAndReleases', () => false),
+        guard('mustRelease', () => false),
       ),
       history: { ...MADE, policies: [{ ...POLICY, reclaim: 'Delete' }, POLICY], steps: [removed] },
     },
@@ -217,8 +217,8 @@ export const ROUTED_MUTATIONS: Readonly<Record<FirewallRule | RoutedRule, readon
       mutation: 'an address is deleted, whatever the class says',
       spoil: inChart(
         'ip',
-        guard<AddressContext>('prunesNothingAndDeletes', (context) => walls.prunesNothing(context) && context.retiring !== null),
-        guard<AddressContext>('isDeleted', ({ retiring }) => retiring !== null),
+        guard<AddressContext>('prunesNothingAndReleases', (context) => walls.prunesNothing(context) && context.retiring !== null),
+        guard<AddressContext>('mustRelease', ({ retiring }) => retiring !== null),
       ),
       sabotage: () => {
         vi.spyOn(jobBodies, 'release').mockImplementation(async (context) => {

@@ -142,7 +142,7 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
   'nothing is ever detached; only an address of ours that is to be deleted is given to the provider': {
     mutation: 'an address that is given up is released at the provider, whatever its policy says',
     spoil: guard(
-      'prunesNothingAndDeletes',
+      'prunesNothingAndReleases',
       is(({ claimed, retiring }) => claimed.length === 0 && retiring !== null),
     ),
     events: [found, retires],

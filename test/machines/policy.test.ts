@@ -35,6 +35,7 @@ describe('a class that says nothing but its name', () => {
       tolerations: [],
       taint: 'PreferNoSchedule',
       allowCrossNamespace: false,
+      ipGroup: '',
     });
   });
 
@@ -102,11 +103,19 @@ describe('a field of a class', () => {
     expect(checkClass(change)).toMatchObject({ reason: 'InvalidSpec', error: expect.stringContaining(text) }),
   );
 
-  test('that names an IPGroup is refused rather than have addresses created that cost money', () =>
-    expect(checkClass({ ipGroup: 'segment' })).toMatchObject({
+  test('that names an IPGroup needs Jobs: a cloud assigns no address but its own, and one that it made would cost money', () => {
+    expect(checkClass({ ipGroup: 'edge', updateRoutedIP: TEMPLATE }).policy?.ipGroup).toBe('edge');
+    expect(checkClass({ ipGroup: 'edge' })).toMatchObject({
       reason: 'UnsupportedIssuer',
-      error: expect.stringContaining('ipGroup is "segment"'),
-    }));
+      error: 'ipGroup needs updateRoutedIP: only Jobs can assign an address of an IPGroup ("edge")',
+    });
+    expect(checkClass({ ipGroup: 'edge', updateFirewall: TEMPLATE })).toMatchObject({ reason: 'UnsupportedIssuer' });
+    expect(checkIssuer({ ipGroup: 'edge' })).toMatchObject({
+      reason: 'UnsupportedIssuer',
+      error: expect.stringContaining('ipGroup must be empty'),
+    });
+    expect(checkClass({ ipGroup: '' }).policy?.ipGroup).toBe('');
+  });
 });
 
 describe('a template', () => {

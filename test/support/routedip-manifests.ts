@@ -111,6 +111,19 @@ const policies = (make: (spec: Fields) => KubeObject): readonly Wrong[] => [
   ),
 ];
 
+const classesOnly: readonly Wrong[] = [
+  wrong(
+    'an IPGroup, and nobody who could assign its addresses',
+    routedIPClass({ ipGroup: 'edge' }),
+    /must validate at least one schema \(anyOf\)|spec\.ipGroup/,
+    'ipGroup needs updateRoutedIP',
+  ),
+];
+
+const issuersOnly: readonly Wrong[] = [
+  wrong('an IPGroup for addresses of a cloud', issuer({ ipGroup: 'edge' }), PATTERN, 'ipGroup must be empty'),
+];
+
 const templates = (field: string): readonly Wrong[] => {
   const make = (spec: Fields, pod?: Fields): KubeObject => routedIPClass({ [field]: job(spec, pod) });
   const ONE_POD = `${field}: leave out completions and parallelism or set them to 1, each Job runs one pod`;
@@ -143,11 +156,13 @@ export const WRONG: Readonly<Record<'RoutedIP' | 'RoutedIPIssuer' | 'ClusterRout
     wrong('no issuerClass', issuer({ issuerClass: undefined }), /spec\.issuerClass: Required value/),
     wrong('an unknown issuerClass', issuer({ issuerClass: 'azure' }), /spec\.issuerClass: Unsupported value: "azure"/),
     ...policies(issuer),
+    ...issuersOnly,
   ],
   ClusterRoutedIPClass: [
     wrong('no className', routedIPClass({ className: undefined }), /spec\.className: Required value/),
     wrong('a className with a space', routedIPClass({ className: 'a b' }), PATTERN),
     ...policies(routedIPClass),
+    ...classesOnly,
     ...templates('updateRoutedIP'),
     ...templates('updateFirewall'),
   ],

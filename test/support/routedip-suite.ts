@@ -92,8 +92,8 @@ export const describeRoutedIPKinds = (running: () => Server): void => {
   describe('a sample', () => {
     const files = readdirSync(SAMPLES).filter((file) => file.startsWith('routedip'));
 
-    test('of a class, an issuer and Jobs is there', () =>
-      expect(files).toEqual(['routedip-class.yaml', 'routedip-digitalocean.yaml', 'routedip-jobs.yaml']));
+    test('of a class, an issuer, an IPGroup and Jobs is there', () =>
+      expect(files).toEqual(['routedip-class.yaml', 'routedip-digitalocean.yaml', 'routedip-ipgroup.yaml', 'routedip-jobs.yaml']));
 
     test.each(files)('%s is accepted whole and keeps every field', async (file) => {
       const namespace = await createNamespace(server, `sample-${file.replace('.yaml', '')}`);

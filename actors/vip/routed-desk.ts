@@ -1,0 +1,124 @@
+import type { GroupObserved } from '../../machines/events.ts';
+import { GROUPS_UNSEEN, type GroupRefusal, type GroupWish, groupRefusal, groupWish } from '../../machines/group-address.ts';
+import type { PoolContext } from '../../machines/pool.ts';
+import { parseGroup } from '../../machines/segment.ts';
+import type { ActorId } from '../../machines/types.ts';
+import { type GroupOffer, ipNameOf, isHeldBy, isKeptFor, type ReservedIP } from '../../machines/vip.ts';
+import type { Cells } from '../cells.ts';
+import { actorOf, isRoutedIP } from '../pools.ts';
+import type { Allocator } from './allocator.ts';
+import { type ObservedVips, ownerActor } from './observed.ts';
+
+export interface RoutedDeskPorts {
+  readonly seen: ObservedVips;
+  readonly cells: Pick<Cells, 'all' | 'tell' | 'recordsOf'>;
+  /** Shared with Services: an address is offered once. */
+  readonly allocator: Allocator;
+  readonly uidOf: RoutedIPOf;
+}
+
+/** The uid of the RoutedIP that bears the actor's name now, null for none; undefined while RoutedIPs are not seen. */
+export type RoutedIPOf = (actor: ActorId) => string | null | undefined;
+
+type Fact = Omit<GroupObserved, 'at'>;
+
+const NOTHING: Fact = { type: 'GROUP_OBSERVED', offer: null, refusal: null };
+
+/** Asks for addresses of IPGroups in the name of RoutedIPs whose class says so, and tells each which one is chosen for it. What it asks for, and what it was told,
+ *  stands in its record. */
+export class RoutedDesk {
+  readonly #ports: RoutedDeskPorts;
+  /** As text, so that nothing is told twice for nothing. */
+  readonly #told = new Map<ActorId, string>();
+
+  constructor(ports: RoutedDeskPorts) {
+    this.#ports = ports;
+  }
+
+  get keys(): readonly ActorId[] {
+    return [...this.#ports.cells.all.keys()].filter(isRoutedIP);
+  }
+
+  /** What was chosen before this term began is asked for first. */
+  askAll(): void {
+    for (const key of this.keys) this.#ask(key);
+  }
+
+  /** What it asks for may have changed, or the answer. `isOpen`: IPGroups are seen. */
+  refresh(key: ActorId, isOpen: boolean): void {
+    const context = this.#contextOf(key);
+    if (context === null) {
+      this.#ports.allocator.withdraw(key);
+      this.#told.delete(key);
+      return;
+    }
+    if (isOpen) this.#takeOwn(context);
+    const wish = groupWish(context);
+    if (isOpen) this.#ask(key);
+    if (wish === null && this.#isUnseen(context)) return;
+    const fact = wish === null ? NOTHING : isOpen ? this.#chosen(key, wish) : { ...NOTHING, refusal: GROUPS_UNSEEN };
+    const text = JSON.stringify([fact.offer, fact.refusal]);
+    const { offer = null, refusal = null } = context.exposed ?? {};
+    const isHeard = JSON.stringify([offer, refusal]) === text;
+    if (isHeard) this.#told.delete(key);
+    if (isHeard || this.#told.get(key) === text) return;
+    this.#told.set(key, text);
+    this.#ports.cells.tell(key, fact);
+  }
+
+  /** Whose the address is to the allocator: that of a former RoutedIP of that name is this one's only where it was kept. */
+  holderOf(ip: ReservedIP): ActorId {
+    const key = routedActor(ip);
+    const ref = this.#contextOf(key)?.ref;
+    return ref && (isHeldBy(ip, ref) || isKeptFor(ip, ref)) ? key : `${key}/${ip.owner?.uid}`;
+  }
+
+  /** Nobody is left who would free it: its RoutedIP is gone, or seems so, and was let go by hand. */
+  isOrphan(ip: ReservedIP): boolean {
+    const key = routedActor(ip);
+    const uid = this.#ports.uidOf(key);
+    return ip.reclaim === 'Delete' && uid !== undefined && uid !== ip.owner?.uid && this.#contextOf(key)?.ref.uid !== ip.owner?.uid;
+  }
+
+  #ask(key: ActorId): void {
+    const context = this.#contextOf(key);
+    const wish = context && groupWish(context);
+    if (wish) this.#ports.allocator.ask({ ...wish, key, family: 4 });
+    else if (!context || !this.#isUnseen(context)) this.#ports.allocator.withdraw(key);
+  }
+
+  /** It has the address that it was offered, and no watch has shown the object yet: nobody else is to be offered the same. */
+  #isUnseen({ exposed }: PoolContext): boolean {
+    const { offer = null, bound = null } = exposed ?? {};
+    return offer !== null && offer.address === bound && !this.#ports.seen.ips.has(ipNameOf(offer.address));
+  }
+
+  #takeOwn({ ref }: PoolContext): void {
+    const { seen, allocator } = this.#ports;
+    const owner = { namespace: ref.namespace, name: ref.name, uid: ref.uid };
+    for (const ip of seen.ownedBy(ownerActor({ owner, legacy: false, reclaim: 'Delete' }) ?? ''))
+      allocator.take(ip.address, this.holderOf(ip), ip.group);
+  }
+
+  #chosen(key: ActorId, wish: GroupWish): Fact {
+    const verdict = this.#ports.allocator.verdict(key);
+    if (verdict === null) return NOTHING;
+    const offer: GroupOffer | null = verdict.kind === 'offered' ? { address: verdict.address, group: verdict.group } : null;
+    const refusal: GroupRefusal | null = offer ? null : groupRefusal(wish, this.#groupOf(wish.group));
+    return { type: 'GROUP_OBSERVED', offer, refusal };
+  }
+
+  #groupOf(name: string): ReturnType<typeof parseGroup> | null {
+    const object = this.#ports.seen.groups.get(name);
+    return object ? parseGroup(name, object.spec) : null;
+  }
+
+  #contextOf(key: ActorId): PoolContext | null {
+    const context = this.#ports.cells.recordsOf(key)?.get(key)?.snapshot.context;
+    return context ? (context as unknown as PoolContext) : null;
+  }
+}
+
+/** The actor of the RoutedIP that an address is reserved for, or was. */
+export const routedActor = ({ owner }: ReservedIP): ActorId =>
+  actorOf({ kind: 'RoutedIP', namespace: owner?.namespace ?? '', name: owner?.name ?? '' });

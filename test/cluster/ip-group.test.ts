@@ -1,0 +1,3 @@
+import { ipGroupScenarios } from '../e2e/ip-group.scenario.ts';
+
+ipGroupScenarios();

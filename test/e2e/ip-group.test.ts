@@ -1,0 +1,3 @@
+import { ipGroupScenarios } from './ip-group.scenario.ts';
+
+ipGroupScenarios();
