@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { WorldOptions } from '../support/world.ts';
 import type { Scenario } from './crash-scenarios.ts';
-import { ADDRESS, MigrationWorld, STAGES } from './migration-world.ts';
+import { ADDRESS, CLONE, MigrationWorld, STAGES } from './migration-world.ts';
 import { SECOND } from './vip-world.ts';
 
 const opened = (options: WorldOptions | undefined) => new MigrationWorld({ ...options });
@@ -21,8 +21,8 @@ const isMigrated = (world: MigrationWorld): boolean =>
   world.listed('web').join() === ADDRESS &&
   world.finalizers('web').length === 1;
 
-const scenario = ({ name, deleted }: { readonly name: string; readonly deleted: boolean }): Scenario => ({
-  name,
+const migrated: Scenario = {
+  name: 'a VirtualIP is migrated, and deleted afterwards',
   withinMs: 60 * SECOND,
   sends: null,
   holders: {},
@@ -45,7 +45,6 @@ const scenario = ({ name, deleted }: { readonly name: string; readonly deleted: 
   },
   afterwards: async (given) => {
     const world = worldOf(given);
-    if (!deleted) return;
     world.legacy.remove('vip');
     await world.untilVirtualIPGone();
     await world.clock.advance(200 * SECOND);
@@ -53,8 +52,29 @@ const scenario = ({ name, deleted }: { readonly name: string; readonly deleted: 
     expect(world.listed('web')).toEqual([ADDRESS]);
     expect(world.wrongs).toEqual([]);
   },
-});
+};
 
-export const MIGRATION_SCENARIOS: readonly Scenario[] = [
-  scenario({ name: 'a VirtualIP is migrated, and deleted afterwards', deleted: true }),
+export const MIGRATION_SCENARIOS: readonly Scenario[] = [migrated];
+
+export const DELETION_SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'a VirtualIP that serves is deleted',
+    withinMs: 60 * SECOND,
+    sends: null,
+    holders: {},
+    open: opened,
+    before: (world): ObjectRef => worldOf(world).legacy.set({ name: 'vip', service: 'web' }),
+    ready: (world) => worldOf(world).vip?.status.state === 'Valid',
+    begin: (given) => {
+      const world = worldOf(given);
+      world.isServing = false;
+      world.legacy.remove('vip');
+    },
+    isOver: (world) => worldOf(world).vip === null,
+    expectEnd: (given) => {
+      const world = worldOf(given);
+      expect([world.reserved(), world.k8s.service('default', CLONE), world.marks()]).toEqual([{}, null, {}]);
+      expect([world.rules.violations, world.listed('web')]).toEqual([[], []]);
+    },
+  },
 ];

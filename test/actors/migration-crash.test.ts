@@ -1,8 +1,10 @@
 import { describeCrashes } from './crash-suite.ts';
-import { MIGRATION_SCENARIOS } from './migration-crash-scenarios.ts';
+import { DELETION_SCENARIOS, MIGRATION_SCENARIOS } from './migration-crash-scenarios.ts';
 
 describeCrashes({
   scenarios: MIGRATION_SCENARIOS,
   takeovers: ['lease is deleted', 'Redis is emptied'],
   cannot: {},
 });
+
+describeCrashes({ scenarios: DELETION_SCENARIOS, takeovers: ['Redis is emptied'], cannot: {} });

@@ -117,6 +117,21 @@ describe('a migration', () => {
     await world.untilState('Valid');
   });
 
+  test('of which one replica decides and another does the work comes to the same, and goes on when who decides ends', async () => {
+    const world = await served({ group: false });
+    const [first] = world.processes;
+    const second = await world.start();
+    expect([first?.supervisor.leading, second.supervisor.leading]).toEqual([true, false]);
+    world.legacy.annotate('vip');
+    await world.untilState(REASSOCIATING, 'vip', NO_GROUP);
+    first?.kill();
+    await world.clock.runUntil(() => second.supervisor.leading, 60 * SECOND);
+    world.addGroup();
+    await world.untilState('Migrated');
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
+  });
+
   test('goes on under a leader that has only just been told of anything', async () => {
     const world = await served({ group: false });
     world.legacy.annotate('vip');
