@@ -55,7 +55,7 @@ export class RoutedDesk {
     if (isOpen) this.#takeOwn(context);
     const wish = groupWish(context);
     if (isOpen) this.#ask(key);
-    if (wish === null && this.#isUnseen(context)) return;
+    if (wish === null && this.#unseen(context)) return;
     const fact = wish === null ? NOTHING : isOpen ? this.#chosen(key, wish) : { ...NOTHING, refusal: GROUPS_UNSEEN };
     const text = JSON.stringify([fact.offer, fact.refusal]);
     const { offer = null, refusal = null } = context.exposed ?? {};
@@ -82,15 +82,17 @@ export class RoutedDesk {
 
   #ask(key: ActorId): void {
     const context = this.#contextOf(key);
-    const wish = context && groupWish(context);
+    const wish = context && (groupWish(context) ?? this.#unseen(context));
     if (wish) this.#ports.allocator.ask({ ...wish, key, family: 4 });
-    else if (!context || !this.#isUnseen(context)) this.#ports.allocator.withdraw(key);
+    else this.#ports.allocator.withdraw(key);
   }
 
-  /** It has the address that it was offered, and no watch has shown the object yet: nobody else is to be offered the same. */
-  #isUnseen({ exposed }: PoolContext): boolean {
-    const { offer = null, bound = null } = exposed ?? {};
-    return offer !== null && offer.address === bound && !this.#ports.seen.ips.has(ipNameOf(offer.address));
+  /** It has its address, and no watch has shown the object yet, or somebody has deleted that: nobody else is to be offered the same. */
+  #unseen({ spec, exposed, deleted, since }: PoolContext): GroupWish | null {
+    const { bound = null, deleting = false } = exposed ?? {};
+    const group = spec?.exposes?.group;
+    if (!group || bound === null || deleted || deleting || this.#ports.seen.ips.has(ipNameOf(bound))) return null;
+    return { group: group.name, address: bound, preferred: [bound], since };
   }
 
   #takeOwn({ ref }: PoolContext): void {

@@ -247,6 +247,23 @@ describe('a RoutedIP whose class names an IPGroup', () => {
     expect(world.addressOf(ref)).toBe(SECOND);
   });
 
+  test('keeps its address from others when somebody deletes the IP by hand, after a restart too, until it is deleted itself', async () => {
+    const { world, process } = await opened();
+    const ref = world.wants('shop');
+    await world.stable(ref);
+    world.k8s.removeIP(FIRST);
+    world.k8s.setService({ name: 'first' });
+    await world.clock.advance(MINUTE);
+    expect(world.reserved()).toEqual({ [SECOND]: 'default/first' });
+    process.kill();
+    await world.operator();
+    world.k8s.setService({ name: 'second' });
+    await world.clock.advance(2 * MINUTE);
+    expect(world.reserved()).toEqual({ [SECOND]: 'default/first' });
+    await world.deleted(ref);
+    await world.clock.runUntil(() => world.reserved()[FIRST] === 'default/second', MINUTE);
+  });
+
   test('that is deleted while its address is reserved leaves nothing reserved, even under Retain', async () => {
     const { world } = await opened({ routedIPReclaimPolicy: 'Retain' });
     world.k8s.faults.next('hold', { kind: 'hang', effectAfterMs: 3 * SECONDS });
