@@ -5,7 +5,7 @@ import type { JobDriver } from '../../actors/ports/job-driver.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import { GroupWorld } from './group-world.ts';
-import { YOUNG } from './jobs-world.ts';
+import { JobsWorld, OLD, YOUNG } from './jobs-world.ts';
 
 const FIRST = '192.0.2.1';
 const SECOND = '192.0.2.2';
@@ -340,6 +340,21 @@ describe('a RoutedIP whose class names an IPGroup', () => {
     expect(world.reserved()[SECOND]).toBeDefined();
     await world.clock.runUntil(() => world.reserved()[SECOND] === undefined, 10 * MINUTE);
   });
+});
+
+test('a RoutedIP whose class names an IPGroup, where the operator runs without the controller vip, says so and has no address made', async () => {
+  const world = new JobsWorld();
+  world.setNode(OLD, YOUNG);
+  world.setWeb('shop', ['old', 'young']);
+  world.jobClass({ ipGroup: 'edge' });
+  const ref = world.setRoutedIP('shop');
+  await world.operator();
+  await world.untilReason(ref, 'IPGroupNotFound');
+  await world.clock.advance(10 * MINUTE);
+  expect(world.messageOf(ref)).toBe(
+    'no IPGroups are seen: their definitions are not installed, or the operator runs without the controller vip',
+  );
+  expect(world.jobs.actions).toEqual([]);
 });
 
 describe('the job that reserves', () => {

@@ -29,9 +29,8 @@ interface JobObject {
   readonly status?: { readonly conditions?: readonly unknown[] };
 }
 
-/** Has each Job of the class end well, as its containers would: in the simulator by script, on a real API server, which runs none, by its status. */
-async function runJobs({ stage: { target } }: Routed): Promise<void> {
-  if (target.simulator) return;
+/** Has each Job of the class end well, since nothing runs here; answers their actions. A Job ends by this alone, so none is missed. */
+async function runJobs({ stage: { target } }: Routed): Promise<readonly string[]> {
   const jobs = (await target.client.list('batch/v1', 'Job', { namespace: JOBS })) as unknown as readonly JobObject[];
   for (const { metadata, status } of jobs.filter((job) => !job.status?.conditions?.length)) {
     const conditions = [{ type: 'Complete', status: 'True' }];
@@ -40,6 +39,7 @@ async function runJobs({ stage: { target } }: Routed): Promise<void> {
       .patch(ref, { status: { ...status, succeeded: 1, conditions } } as unknown as JsonObject, { subresource: 'status' })
       .catch(() => undefined);
   }
+  return jobs.map(({ metadata }) => metadata.labels?.['routedip.io/action'] ?? '');
 }
 
 /** RoutedIPs and Services that share one IPGroup of three addresses. They go on where the one before has ended. */
@@ -52,9 +52,7 @@ export const ipGroupScenarios = () =>
     /** Until then, Jobs go on. */
     const until = (what: string, holds: () => Promise<boolean>): Promise<void> =>
       routed().stage.until(what, async () => {
-        await runJobs(routed());
-        const jobs = (await routed().stage.target.client.list('batch/v1', 'Job', { namespace: JOBS })) as unknown as readonly JobObject[];
-        for (const { metadata } of jobs) actions.add(metadata.labels?.['routedip.io/action'] ?? '');
+        for (const action of await runJobs(routed())) actions.add(action);
         return holds();
       });
     const has = (name: string, address: string) =>
@@ -69,7 +67,6 @@ export const ipGroupScenarios = () =>
 
     test('is waited for while it is not there; then a RoutedIP gets its lowest address, and a Service the next', async () => {
       const { stage, put, service, routedIP } = routed();
-      stage.target.simulator?.jobs.add({ outcome: 'exit', ms: 100, selector: 'routedip.io/purpose', message: '{}' });
       await stage.nodes('a', 'b');
       await put(CLASS);
       await service('web', ['a', 'b']);
