@@ -78,26 +78,30 @@ const moved = (given: GrantInput): readonly Grant[] => grants(given, at).grants.
 const takenIn = (given: GrantInput) => Object.values(given.members).flatMap(({ node: held }) => (held ? [held.name] : []));
 const isWaiting = (member: Member | undefined): boolean => member?.ready === true && !member.retiring;
 
-const always = (holds: (given: GrantInput) => void) =>
+const always = (holds: (given: GrantInput) => void, params: fc.Parameters<[GrantInput]> = {}) =>
   fc.assert(
     fc.property(input, (given) => {
       holds(frozen(given));
     }),
-    { numRuns: 400 },
+    { numRuns: 400, ...params },
   );
 
 test('the cases tried are of every kind', () => {
   const seen = { kept: 0, moved: 0, both: 0, nothing: 0, later: 0, relieved: 0 };
-  always((given) => {
-    const { grants: all, reliefs, nextAt } = grants(given, at);
-    seen.relieved += Number(reliefs.length > 0);
-    const keeps = all.filter((grant) => isKept(given, grant)).length;
-    seen.kept += Number(keeps > 0);
-    seen.moved += Number(keeps < all.length);
-    seen.both += Number(keeps > 0 && keeps < all.length);
-    seen.nothing += Number(all.length === 0);
-    seen.later += Number(nextAt !== null);
-  });
+  always(
+    (given) => {
+      const { grants: all, reliefs, nextAt } = grants(given, at);
+      seen.relieved += Number(reliefs.length > 0);
+      const keeps = all.filter((grant) => isKept(given, grant)).length;
+      seen.kept += Number(keeps > 0);
+      seen.moved += Number(keeps < all.length);
+      seen.both += Number(keeps > 0 && keeps < all.length);
+      seen.nothing += Number(all.length === 0);
+      seen.later += Number(nextAt !== null);
+      // Of one seed: some kinds are so rare that by chance none of them may be among 400.
+    },
+    { seed: 20_261_122 },
+  );
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
 });
 
