@@ -36,6 +36,8 @@ export interface VipWriter extends GroupAddresses {
   reserve(address: Address, group: string, service: ObjectRef, fence: Fence): Promise<ReservedIP>;
   /** The ingress of the Service's status is exactly this address, or empty. Answers whether anything had to be written. @throws ProviderError NotFound when it is gone */
   publish(service: ObjectRef, address: Address | null, fence: Fence): Promise<boolean>;
+  /** The IP bears the label of this IPGroup, if it is still that object; one that is gone, or somebody else's by now, is left alone. */
+  regroup(ip: ReservedIP, group: string, fence: Fence): Promise<void>;
   /** Our finalizer stands on the Service no more; one that is gone counts as done. */
   unguard(service: ObjectRef, fence: Fence): Promise<void>;
   /** The Service as the server has it now, not as a cache does; null when there is none of that name. A RoutedIP that is there is told as a Service that wants

@@ -3,8 +3,15 @@ import type { VipListener } from '../ports/vip.ts';
 import type { VipDesk } from './desk.ts';
 import { type ObservedVips, vipActor, virtualIPActor } from './observed.ts';
 
-/** Keeps what is told, and hands it on to the desk of the term, while this process leads. `groupsChanged`: what IPGroups show may be another thing now. */
-export const vipListener = (seen: ObservedVips, desk: () => VipDesk | null, groupsChanged: () => void): VipListener => ({
+export interface GroupsShown {
+  /** IPGroups are others than they were. */
+  readonly groupsChanged: () => void;
+  /** What they show may be another thing now. */
+  readonly usageChanged: () => void;
+}
+
+/** Keeps what is told, and hands it on to the desk of the term, while this process leads. */
+export const vipListener = (seen: ObservedVips, desk: () => VipDesk | null, { groupsChanged, usageChanged }: GroupsShown): VipListener => ({
   serviceObserved(service) {
     const key = vipActor(service.ref);
     seen.putService(key, service);
@@ -30,13 +37,13 @@ export const vipListener = (seen: ObservedVips, desk: () => VipDesk | null, grou
   ipObserved(ip) {
     const before = seen.putIp(ip);
     desk()?.ipChanged(before, ip);
-    groupsChanged();
+    usageChanged();
   },
   ipGone({ name, uid }) {
     if (seen.ips.get(name)?.uid !== uid) return;
     const before = seen.removeIp(name);
     desk()?.ipChanged(before, null);
-    groupsChanged();
+    usageChanged();
   },
   vipsSynced() {
     seen.synced = true;

@@ -10,6 +10,7 @@ import type { GroupFigures } from './group-index.ts';
 import { GroupProjector } from './group-projector.ts';
 import { vipListener, virtualIPListener } from './listener.ts';
 import { ObservedVips } from './observed.ts';
+import { Regrouping } from './regrouping.ts';
 import type { RoutedIPOf } from './routed-desk.ts';
 import { VirtualIPDesk } from './virtual-ip-desk.ts';
 import { VirtualIPProjector } from './virtual-ip-projector.ts';
@@ -40,12 +41,15 @@ export class Vips {
   readonly #ports: VipsPorts;
   readonly #seen = new ObservedVips();
   readonly #groups: GroupProjector;
+  readonly #labels: Regrouping | null;
   readonly #projector: VirtualIPProjector | null;
 
   constructor(ports: VipsPorts) {
     this.#ports = ports;
-    this.#groups = new GroupProjector({ ...ports, groups: () => ports.desk()?.groups() ?? [] });
     const { kinds, writer: events, desk } = ports;
+    const groups = () => desk()?.groups() ?? [];
+    this.#groups = new GroupProjector({ ...ports, groups });
+    this.#labels = kinds ? new Regrouping({ ...ports, seen: this.#seen, writer: kinds.writer, groups }) : null;
     const virtualIPs = kinds?.virtualIPs;
     const contextOf = (key: string) => desk()?.virtualIPs?.contextOf(key) ?? null;
     this.#projector = virtualIPs ? new VirtualIPProjector({ ...ports, writer: virtualIPs.writer, events, contextOf }) : null;
@@ -56,7 +60,7 @@ export class Vips {
   async start(): Promise<void> {
     const { kinds, desk } = this.#ports;
     await Promise.all([
-      kinds?.source.start(vipListener(this.#seen, desk, () => this.show())),
+      kinds?.source.start(vipListener(this.#seen, desk, { groupsChanged: () => this.show(), usageChanged: this.#groups.request })),
       kinds?.virtualIPs?.source.start(virtualIPListener(this.#seen, desk)),
     ]);
   }
@@ -76,6 +80,7 @@ export class Vips {
     this.#ports.kinds?.source.resync();
     this.#ports.kinds?.virtualIPs?.source.resync();
     this.#ports.desk()?.resync();
+    this.#labels?.request();
   }
 
   /** What is left of each group that addresses are taken from; none while this process does not lead. */
@@ -84,9 +89,10 @@ export class Vips {
     return groups.flatMap(({ object, figures }) => (figures ? [{ name: object.ref.name, ...figures }] : []));
   }
 
-  /** Shows how the groups are. */
+  /** Shows how the groups are, and which of them each IP is of. */
   show(): void {
     this.#groups.request();
+    this.#labels?.request();
   }
 
   async close(): Promise<void> {

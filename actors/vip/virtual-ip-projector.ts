@@ -4,16 +4,14 @@ import { isOvertaken } from '../../machines/virtual-ip-stage.ts';
 import { virtualIPEvents, virtualIPStatus } from '../../machines/virtual-ip-status.ts';
 import { Fenced } from '../errors.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
-import type { Leadership } from '../ports/leadership.ts';
 import type { MigrationWriter } from '../ports/migration.ts';
-import type { Clock, Fence, Log, Observer, Transition } from '../ports.ts';
+import type { Log, Observer, Transition } from '../ports.ts';
+import { type LeaderFencePorts, leaderFence } from './leader-fence.ts';
 import { Looks } from './looks.ts';
 
-export interface VirtualIPProjectorPorts {
+export interface VirtualIPProjectorPorts extends LeaderFencePorts {
   readonly writer: MigrationWriter;
   readonly events: Pick<ClusterWriter, 'announce'>;
-  readonly leadership: Pick<Leadership, 'lease'>;
-  readonly clock: Clock;
   readonly log: Log;
   /** What the VirtualIP's actor remembers; null while this process does not lead, or knows nothing of it. */
   readonly contextOf: (key: ActorId) => VirtualIPContext | null;
@@ -60,7 +58,8 @@ export class VirtualIPProjector implements Observer {
       const context = contextOf(key);
       if (live === null || !context) return;
       const status = virtualIPStatus(context);
-      if (!isOvertaken(status.state, live.status.state)) await writer.report(live, status, this.#fence(key));
+      const fence = leaderFence(this.#ports, key, () => contextOf(key) !== null);
+      if (!isOvertaken(status.state, live.status.state)) await writer.report(live, status, fence);
       this.#failures.delete(key);
     } catch (error) {
       if (error instanceof Fenced) return;
@@ -69,18 +68,6 @@ export class VirtualIPProjector implements Observer {
       if (failures > 2) log.warn('the status of a VirtualIP could not be written yet', { vip: key, error: String(error) });
       clock.after(AGAIN_MS[Math.min(failures, AGAIN_MS.length) - 1] ?? 0, () => this.show(key));
     }
-  }
-
-  /** Only who leads, as far as is known, says how anything is. */
-  #fence(key: ActorId): Fence {
-    const { contextOf, leadership, clock } = this.#ports;
-    return {
-      read: async () => {},
-      assertFresh: () => {
-        const { renewedAt, durationMs } = leadership.lease();
-        if (contextOf(key) === null || clock.monotonic() - renewedAt > durationMs) throw new Fenced(`${key} is another's to show`, 'stale');
-      },
-    };
   }
 }
 

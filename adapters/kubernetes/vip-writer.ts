@@ -7,6 +7,7 @@ import { KIND as ROUTED_IP } from '../../crds/generated/routedip.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address, ErrorKind } from '../../machines/types.ts';
 import {
+  GROUP_LABEL,
   type GroupOffer,
   ipNameOf,
   isHeldBy,
@@ -152,6 +153,16 @@ export class KubernetesVipWriter implements VipWriter {
       if (present === null || ip.owner === null || !isSame(reservedIPOf(present), ip) || metaOf(present)?.deleting) return;
       const preconditions = { uid: ip.uid, resourceVersion: revisionOf(present) };
       await this.#untilGone({ method: 'DELETE', path, body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions } }, fence);
+    });
+  }
+
+  regroup(ip: ReservedIP, group: string, fence: Fence): Promise<void> {
+    const path = ipPath(ip.name);
+    return persistently(`give IP ${ip.name} the label of IPGroup ${group}`, async () => {
+      const present = await this.#get(path);
+      const is = present === null ? null : reservedIPOf(present);
+      if (!isSame(is, ip) || is?.group === group || metaOf(present)?.deleting) return;
+      await this.#untilGone(patchOf(path, present, { metadata: { labels: { [GROUP_LABEL]: group } } }), fence);
     });
   }
 

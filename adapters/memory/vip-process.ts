@@ -92,6 +92,12 @@ export const processVips = (world: VipWorld, probe: Probe = () => undefined): Pr
         if (ip.owner === null || present === undefined || !sameIP(present, ip)) return { answer: undefined };
         return { on: present, act: () => world.dropIP(ip.name) };
       }),
+    regroup: (ip, group, fence) =>
+      calls.write('regroup', ip.name, fence, () => {
+        const present = world.ips.get(ip.name);
+        if (present === undefined || present.group === group || !sameIP(present, ip)) return { answer: undefined };
+        return { on: present, act: () => world.putIP({ ...present, group }) };
+      }),
     unguard: (ref, fence) =>
       calls.write('unguard', serviceKey(ref), fence, () => {
         const service = find(ref);

@@ -63,6 +63,7 @@ describe('a Service that asks for one address', () => {
     ['for nobody known', { name: '1.1.1.5' }],
   ])('that is reserved %s gets none, and no other one, however long it waits: nothing flaps', async (_, ip) => {
     const w = world();
+    if (ip.group) w.k8s.setGroup(ip.group, { segment: '1.1.1.4/30', excludedIPs: [] });
     const { uid } = w.k8s.setIP(ip);
     w.k8s.setService({ name: 'web', loadBalancerIP: '1.1.1.5' });
     await w.start();

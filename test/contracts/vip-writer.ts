@@ -139,6 +139,26 @@ export const vipWriterContract = (open: () => Promise<VipHarness>): void => {
   });
 
   describe('an address', () => {
+    test('bears the label of the group that it is said to be of, as long as it is that object and still its owner’s', async () => {
+      const { writer, ...cluster } = await open();
+      const [mine, other] = [await cluster.createService('regrouped'), await cluster.createService('follower')];
+      const [at, fence] = [address('198.51.100.13'), new TestFence()];
+      const ip = await writer.reserve(at, 'a', mine, new TestFence());
+      await writer.regroup(ip, 'b', fence);
+      const labelled = await writer.reserve(at, 'a', mine, new TestFence());
+      expect(labelled).toEqual({ ...ip, group: 'b' });
+      expect([fence.reads, fence.asserted]).toEqual([1, 1]);
+      // Nothing is to be done, and nothing is sent.
+      await writer.regroup(labelled, 'b', fence);
+      await cluster.removeIP(ip.name);
+      await writer.regroup(ip, 'c', fence);
+      const theirs = await writer.reserve(at, 'a', other, new TestFence());
+      await writer.regroup(ip, 'c', fence);
+      expect(fence.asserted).toBe(1);
+      expect(await writer.reserve(at, 'a', other, new TestFence())).toEqual(theirs);
+      await writer.free(theirs, new TestFence());
+    });
+
     test('is not freed for who has lost it: another holds it, or it was reserved anew', async () => {
       const { writer, ...cluster } = await open();
       const [mine, other] = [await cluster.createService('loser'), await cluster.createService('winner')];

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { StoredService, VipChange } from '../../adapters/memory/vip-world.ts';
 import { parseAddress } from '../../machines/address.ts';
@@ -71,6 +72,8 @@ export class VipRules {
       return;
     }
     if (this.migrates && (before ?? after)?.legacy) return;
+    // Which group it is said to be of is nobody's address.
+    if (before && after && isDeepStrictEqual({ ...before, group: after.group }, after)) return;
     if (before && after) this.#note('an IP has one owner', `${before.name} was taken over`);
     else if (after) this.#reserved(after);
     else if (before) this.#freed(before);

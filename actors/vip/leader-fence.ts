@@ -1,0 +1,17 @@
+import { Fenced } from '../errors.ts';
+import type { Leadership } from '../ports/leadership.ts';
+import type { Clock, Fence } from '../ports.ts';
+
+export interface LeaderFencePorts {
+  readonly leadership: Pick<Leadership, 'lease'>;
+  readonly clock: Clock;
+}
+
+/** Lets through what only the leader writes, without a job: `leads` says whether this process still does, as far as it knows. */
+export const leaderFence = ({ leadership, clock }: LeaderFencePorts, what: string, leads: () => boolean): Fence => ({
+  read: async () => {},
+  assertFresh: () => {
+    const { renewedAt, durationMs } = leadership.lease();
+    if (!leads() || clock.monotonic() - renewedAt > durationMs) throw new Fenced(`${what} is another's to show`, 'stale');
+  },
+});
