@@ -26,7 +26,8 @@ RoutedIP and Services, lets nodes fail, and shows what happens and how long it t
 
   --act <n>             shows one part only: 1 a node fails, 2 a DNS record follows the addresses, 3 an address and open ports for a
                         Service move with their node, while somebody connects to it all the time, 4 Services of type LoadBalancer
-                        get addresses of a range, and one waits for another to go (default: all)
+                        get addresses of a range, one waits for another to go, and
+                        one takes over the address of a VirtualIP (default: all)
   --seed <n>            picks the node that fails, and the figures of chance (default 1)
   --keep                stays up afterwards and prints what to open and how to break things by hand; Ctrl-C ends it
   --keep --json         prints one line of JSON when all is up, and nothing else:

@@ -20,6 +20,8 @@ export const CRDS_INSTALLED = [
   'routedips.yaml',
   'ipgroups.yaml',
   'ips.yaml',
+  'legacy/groupsegmentmappings.yaml',
+  'legacy/virtualips.yaml',
 ] as const;
 /** Three addresses and none listed: FLIPOP's own example, as it is. */
 export const POOL_MANIFEST = 'samples/floatingippool.yaml';
@@ -30,6 +32,9 @@ export const POOL_PATH = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/defa
 export const ROUTED_PATH = '/apis/routedip.io/v1alpha1/namespaces/default/routedips';
 /** A range of addresses, and Services that want one each. */
 export const SERVICES_MANIFEST = '../demo/services.yaml';
+/** What is left of the allocator before this one, and the IPGroup of its range. */
+export const VIRTUAL_IP_MANIFEST = '../demo/virtual-ip.yaml';
+export const FORMER_GROUP_MANIFEST = '../demo/former-group.yaml';
 /** Where the Services of type LoadBalancer are. */
 export const SERVICES_NAMESPACE = 'edge';
 /** A zone of the simulated DigitalOcean, and the name in it that lists the addresses of the pool. */

@@ -3,6 +3,7 @@ import { setNodeReady } from '../simulator/kubernetes/cluster.ts';
 import type { Act } from './args.ts';
 import { DemoFailure } from './failure.ts';
 import type { Follower } from './follow.ts';
+import { migrate } from './migrating.ts';
 import { type Publication, publish } from './naming.ts';
 import { type Part, type Routing, route } from './routing.ts';
 import type { Screen } from './screen.ts';
@@ -74,7 +75,7 @@ export async function play(cast: Cast): Promise<Outcome> {
   const publication = isShown(2) ? await publish(cast) : null;
   if (pool) await verify(cast, pool);
   const routing = isShown(3) ? await route(cast) : null;
-  const serving = isShown(4) ? await serve(cast) : null;
+  const serving = isShown(4) ? [...(await serve(cast)), await migrate(cast)] : null;
   return { readyMs, pool, failover, publication, routing, serving };
 }
 

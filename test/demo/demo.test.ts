@@ -137,7 +137,7 @@ describe('the demo', () => {
     [1, /^Failover of /, /^DNS record |^Connections to /],
     [2, /^DNS record /, /^Failover of |^Connections to /],
     [3, /^Connections to /, /^DNS record |ingress/],
-    [4, /^198\.51\.100\.\d, web -> chat$/, /^DNS record |^Connections to |ingress/],
+    [4, /^198\.51\.100\.16, VirtualIP -> Service forum$/, /^DNS record |^Connections to |ingress/],
   ])('shows act %i alone when asked for it', { timeout: 60_000 }, async (act, shown, left) => {
     const demo = startDemo(['--act', String(act)], redis.url);
     expect(await demo.exited, demo.said.err).toBe(0);

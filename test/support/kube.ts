@@ -56,6 +56,9 @@ export const ASSETS = 'KUBEBUILDER_ASSETS';
 const READY_DEADLINE_MS = 60_000;
 const POLL_MS = 50;
 
+/** The server makes its own namespaces after it has said that it is ready; what is created before is refused. */
+const BEGUN = ['/readyz', '/api/v1/namespaces/default', '/api/v1/namespaces/kube-system'];
+
 /** Why no cluster can be started here, or null when one can. */
 export const clusterUnavailable = (): string | null => {
   const folder = process.env[ASSETS];
@@ -211,8 +214,8 @@ class RunningCluster implements Cluster {
     while (performance.now() < deadline) {
       if (!server.running()) throw new Error(`kube-apiserver ended:\n${server.logTail()}`);
       // Refused connections are what waiting looks like here.
-      const answer = await this.send('/readyz').catch(() => null);
-      if (answer?.status === 200) return;
+      const answers = await Promise.all(BEGUN.map((path) => this.send(path).catch(() => null)));
+      if (answers.every((answer) => answer?.status === 200)) return;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
     throw new Error(`kube-apiserver is not ready after ${READY_DEADLINE_MS} ms:\n${server.logTail()}`);
