@@ -15,11 +15,15 @@ const definitionsIn = (folder: string): readonly string[] =>
     .sort()
     .map((name) => folder + name);
 
-/** One file of types per CRD in `crds/`, ordered by name. Reads only; the same YAML always gives the same text. */
+/** Every CRD in `crds/`, ordered by name, those that are only migrated from last; `source` is its path from the root of the project. */
+export const definitions = (): readonly { readonly source: string; readonly crd: CustomResourceDefinition }[] =>
+  SOURCES.flatMap(definitionsIn).map((name) => ({ source: `crds/${name}`, crd: parse(readFileSync(join(CRDS, name), 'utf8')) }));
+
+/** One file of types per CRD. Reads only; the same YAML always gives the same text. */
 export const typeFiles = (): readonly GeneratedFile[] =>
-  SOURCES.flatMap(definitionsIn).map((name) => {
-    const crd: CustomResourceDefinition = parse(readFileSync(join(CRDS, name), 'utf8'));
-    return { path: join(CRDS, 'generated', `${crd.spec.names.singular}.ts`), text: printTypes(crd, `crds/${name}`) };
-  });
+  definitions().map(({ source, crd }) => ({
+    path: join(CRDS, 'generated', `${crd.spec.names.singular}.ts`),
+    text: printTypes(crd, source),
+  }));
 
 if (import.meta.main) process.exitCode = generate(typeFiles(), process.argv.slice(2));

@@ -3,12 +3,25 @@ export interface Schema {
   readonly type?: string;
   readonly title?: string;
   readonly description?: string;
+  readonly format?: string;
   readonly enum?: readonly (string | boolean)[];
   readonly default?: unknown;
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: Schema;
   readonly required?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly not?: Schema;
+  readonly oneOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly 'x-kubernetes-list-type'?: string;
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
   readonly 'x-kubernetes-validations'?: readonly { readonly rule: string; readonly message: string }[];
 }
@@ -17,10 +30,23 @@ export interface CustomResourceDefinition {
   readonly spec: {
     readonly group: string;
     readonly scope: 'Namespaced' | 'Cluster';
-    readonly names: { readonly kind: string; readonly plural: string; readonly singular: string };
+    readonly names: {
+      readonly kind: string;
+      readonly plural: string;
+      readonly singular: string;
+      readonly shortNames?: readonly string[];
+      readonly categories?: readonly string[];
+    };
     readonly versions: readonly {
       readonly name: string;
       readonly storage: boolean;
+      readonly additionalPrinterColumns?: readonly {
+        readonly name: string;
+        readonly type: string;
+        readonly jsonPath: string;
+        readonly description?: string;
+        readonly priority?: number;
+      }[];
       readonly schema: { readonly openAPIV3Schema: Schema };
     }[];
   };
