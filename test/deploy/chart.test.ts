@@ -1,0 +1,155 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv } from 'ajv';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { parseCommandLine } from '../../adapters/cli/options.ts';
+import { imageParts } from '../../tools/helm-values.ts';
+import { GoTemplates, releaseOf } from './go-template.ts';
+import { type ByName, isWorkload, keyed, pick, type Shipped, shippedIn } from './manifest-facts.ts';
+
+const DEPLOY = join(import.meta.dirname, '../../deploy');
+const CHART = join(DEPLOY, 'chart');
+const read = (path: string): string => readFileSync(join(CHART, path), 'utf8');
+const NAME = 'routedip-operator';
+
+const templates = readdirSync(join(CHART, 'templates')).filter((name) => name.endsWith('.yaml'));
+const language = new GoTemplates(read('templates/_helpers.tpl'));
+
+/** What the chart installs with `values` over its own. */
+const rendered = (values: unknown = {}, namespace = NAME): ByName => {
+  const release = releaseOf(read('values.yaml'), read('Chart.yaml'), namespace, values);
+  return keyed(templates.flatMap((name) => shippedIn(language.render(read(`templates/${name}`), release))));
+};
+
+const policyOf = ({ metadata }: Shipped) => metadata.annotations?.['helm.sh/resource-policy'];
+
+/** The objects of the bundle, but for the namespace, which Helm makes when it is asked to. */
+const plain = (): ByName => keyed(shippedIn(readFileSync(join(DEPLOY, 'bundle.yaml'), 'utf8')).filter(({ kind }) => kind !== 'Namespace'));
+
+/** Without what tells Helm to keep definitions, which the bundle does not say. */
+const withoutPolicies = (objects: ByName): unknown =>
+  Object.fromEntries(
+    Object.entries(objects).map(([key, object]) => {
+      if (policyOf(object) === undefined) return [key, object];
+      const { annotations: _, ...metadata } = object.metadata;
+      return [key, { ...object, metadata }];
+    }),
+  );
+
+const operatorIn = (objects: ByName) => pick(objects, `Deployment ${NAME}`).spec.template.spec;
+const validate = new Ajv({ allErrors: true }).compile(JSON.parse(read('values.schema.json')));
+
+describe('the chart', () => {
+  test('installs by default what the bundle does', () => {
+    expect(templates.length).toBeGreaterThan(8);
+    expect(withoutPolicies(rendered())).toEqual(plain());
+  });
+
+  test('keeps the definitions, and with them everything of their kinds, when it is uninstalled', () => {
+    const kept = Object.values(rendered()).filter((object) => policyOf(object) === 'keep');
+    expect(kept.length).toBeGreaterThan(5);
+    expect(new Set(kept.map(({ kind }) => kind))).toEqual(new Set(['CustomResourceDefinition']));
+    expect(Object.keys(rendered({ crds: { install: false } })).filter((key) => key.startsWith('Custom'))).toEqual([]);
+  });
+
+  test('fetches every image from one registry when told to', () => {
+    const images = (values: unknown) =>
+      Object.values(rendered(values)).flatMap((object) =>
+        isWorkload(object) ? object.spec.template.spec.containers.map(({ image }) => image) : [],
+      );
+    expect(images({}).sort()).toEqual(readFileSync(join(DEPLOY, 'images.txt'), 'utf8').trim().split('\n'));
+    expect(images({ registry: 'mirror.example.com:5000/apps/' }).sort()).toEqual([
+      'mirror.example.com:5000/apps/library/redis:7.2-bookworm',
+      'mirror.example.com:5000/apps/routedip-operator:0.1.0',
+    ]);
+    expect(images({ image: { registry: 'r.example.com', repository: 'ops/ip', tag: 'x' } })).toContain('r.example.com/ops/ip:x');
+  });
+
+  test('takes the URL of an external Redis from a Secret, and has none of its own then', () => {
+    const objects = rendered({ redis: { mode: 'external', urlSecret: { name: 'redis-url' } } });
+    expect(Object.keys(objects).filter((key) => key.endsWith('-redis'))).toEqual([]);
+    expect(operatorIn(objects).containers[0].env).toContainEqual({
+      name: 'REDIS_URL',
+      valueFrom: { secretKeyRef: { name: 'redis-url', key: 'REDIS_URL' } },
+    });
+    expect(() => rendered({ redis: { mode: 'external' } })).toThrow('redis.urlSecret.name');
+  });
+
+  test('gives the operator flags that it has', async () => {
+    const values = { controllers: ['flipop', 'vip'], loadBalancerClass: 'example.com/vip', admission: 'webhook', extraArgs: ['--debug'] };
+    const objects = rendered(values, 'elsewhere');
+    const parsed = await parseCommandLine(operatorIn(objects).containers[0].args, {}, '0.1.0');
+    expect(parsed?.options).toMatchObject({
+      metricsBindAddr: ':8080',
+      controllers: ['flipop', 'vip'],
+      loadBalancerClass: 'example.com/vip',
+      admission: 'webhook',
+      webhookBindAddr: ':9443',
+      webhookService: 'elsewhere/vip-allocator-operator-webhook-service',
+      debug: true,
+    });
+    expect(Object.keys(objects)).toContain('ValidatingWebhookConfiguration vip-allocator-operator-validating-webhook-configuration');
+  });
+
+  test('is wholly in the namespace of its release, the names of users too', () => {
+    const everything = { admission: 'policies', virtualIPs: { enabled: true }, metrics: { serviceMonitor: { enabled: true } } };
+    const objects = Object.values(rendered(everything, 'elsewhere'));
+    expect(objects.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['ServiceMonitor', 'ValidatingAdmissionPolicy']));
+    const text = JSON.stringify(objects);
+    expect(text).toContain('system:serviceaccount:elsewhere:routedip-operator');
+    expect(text).not.toContain('"namespace":"routedip-operator"');
+    expect(text).not.toContain('system:serviceaccount:routedip-operator:');
+  });
+
+  test('leaves users to OpenShift, policies and disks to the cluster, and Secrets to whom they are of, when told to', () => {
+    const objects = rendered({
+      openshift: true,
+      networkPolicy: { enabled: false },
+      imagePullSecrets: [{ name: 'pull' }],
+      secretName: 'tokens',
+      replicas: 1,
+      redis: { storageClassName: 'fast', storage: '5Gi' },
+    });
+    expect(JSON.stringify(objects)).not.toMatch(/"(runAsUser|fsGroup|runAsGroup)"|NetworkPolicy/);
+    const redis = pick(objects, `StatefulSet ${NAME}-redis`).spec;
+    expect(redis.volumeClaimTemplates[0].spec).toMatchObject({ storageClassName: 'fast', resources: { requests: { storage: '5Gi' } } });
+    expect(redis.template.spec.imagePullSecrets).toEqual([{ name: 'pull' }]);
+    expect(operatorIn(objects).containers[0].env[0]).toMatchObject({ valueFrom: { secretKeyRef: { name: 'tokens' } } });
+    expect(pick(objects, `Deployment ${NAME}`).spec.replicas).toBe(1);
+  });
+
+  const helm = spawnSync('helm', ['version'], { stdio: 'ignore' }).status === 0;
+  test.skipIf(!helm)(`is the same to helm template${helm ? '' : ' (skipped: no helm on PATH)'}`, () => {
+    const args = ['template', NAME, CHART, '--namespace', NAME];
+    const objects = keyed(shippedIn(execFileSync('helm', args, { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 })));
+    expect(withoutPolicies(objects)).toEqual(plain());
+  });
+});
+
+describe('values', () => {
+  test('of the chart are as its schema wants them', () => {
+    validate(parse(read('values.yaml')));
+    expect(validate.errors).toBeNull();
+  });
+
+  test.each([
+    ['a word that is none', { redis: { mode: 'extern' } }, '/redis/mode'],
+    ['a name that is misspelt', { replica: 3 }, 'additional properties'],
+    ['a name below that is misspelt', { image: { repo: 'x' } }, '/image'],
+    ['a number in quotes', { replicas: '3' }, '/replicas'],
+    ['a controller that is none', { controllers: ['bgp'] }, '/controllers/0'],
+    ['a word that YAML takes for false', { admission: false }, '/admission'],
+  ])('with %s are refused, and the message says where', (_, values, where) => {
+    expect(validate(values)).toBe(false);
+    expect(new Ajv().errorsText(validate.errors)).toContain(where);
+  });
+
+  test('have the parts of an image name, with and without a registry', () => {
+    expect(imageParts('docker.io/library/redis:7')).toEqual({ registry: 'docker.io', repository: 'library/redis', tag: '7' });
+    expect(imageParts('localhost:5000/a/b:1')).toEqual({ registry: 'localhost:5000', repository: 'a/b', tag: '1' });
+    expect(imageParts('operator:0.1.0')).toEqual({ registry: '', repository: 'operator', tag: '0.1.0' });
+    expect(() => imageParts('operator')).toThrow('no tag');
+  });
+});

@@ -1,0 +1,204 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseCommandLine } from '../../adapters/cli/options.ts';
+import { installFiles } from '../../tools/generate-install.ts';
+import { staleFiles } from '../../tools/generated-files.ts';
+import { imagesOf } from '../../tools/manifests.ts';
+import { findKubectl, kubectlVersion } from '../support/kubectl.ts';
+import { type ByName, isWorkload, keyed, pick, rulesOf, type Shipped, shippedIn } from './manifest-facts.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (path: string): string => readFileSync(join(ROOT, 'deploy', path), 'utf8');
+const NAME = 'routedip-operator';
+
+const bundle = shippedIn(read('bundle.yaml'));
+const OPTIONAL = [
+  'vip-admission-policies.yaml',
+  'vip-admission-webhook.yaml',
+  'virtual-ips.yaml',
+  'components/service-monitor/service-monitor.yaml',
+];
+const extras = OPTIONAL.flatMap((path) => shippedIn(read(path)));
+const workloads = bundle.filter(isWorkload);
+
+/** The one object of a kind and name in the bundle. */
+const find = (kind: string, name: string): Shipped => pick(keyed(bundle), `${kind} ${name}`);
+
+/** kubectl reads a kustomization by itself: no server is asked. */
+const built = (folder: string): readonly Shipped[] =>
+  shippedIn(execFileSync(findKubectl(), ['kustomize', folder], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 }));
+
+describe('what installs the operator', () => {
+  test('is as the plain manifests give it', () => {
+    expect(installFiles().length).toBeGreaterThan(15);
+    expect(staleFiles(installFiles()).map(({ path }) => relative(ROOT, path))).toEqual([]);
+  });
+
+  test('is the same by kubectl apply -k and by the bundle', () => {
+    expect(bundle.length).toBeGreaterThan(20);
+    expect(keyed(built(join(ROOT, 'deploy')))).toEqual(keyed(bundle));
+  });
+
+  test('has each object once, whole, and in the namespace that comes first', () => {
+    const objects = [...bundle, ...extras];
+    expect(Object.keys(keyed(objects))).toHaveLength(objects.length);
+    expect(bundle[0]).toMatchObject({ kind: 'Namespace', metadata: { name: NAME } });
+    for (const { apiVersion, kind, metadata } of objects) {
+      expect([typeof apiVersion, typeof kind, typeof metadata.name]).toEqual(['string', 'string', 'string']);
+      expect([undefined, NAME]).toContain(metadata.namespace);
+    }
+  });
+
+  test('names every image', () => {
+    const images = read('images.txt').trim().split('\n');
+    expect(images).toEqual(imagesOf([...bundle, ...extras]));
+    expect(images).toHaveLength(2);
+    for (const image of images) expect(image).toMatch(/:[\w.-]+$/);
+    expect(images).not.toContainEqual(expect.stringMatching(/:latest$/));
+  });
+});
+
+describe('the Pods', () => {
+  test.each(workloads)('of $kind $metadata.name have no right on their node', ({ spec }) => {
+    const pod = spec.template.spec;
+    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    expect(pod).not.toHaveProperty('hostNetwork');
+    expect(pod.containers.length).toBeGreaterThan(0);
+    for (const container of pod.containers) {
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(container.resources).toMatchObject({
+        requests: { cpu: expect.anything(), memory: expect.anything() },
+        limits: { memory: expect.anything() },
+      });
+    }
+  });
+
+  test('of the operator run as any user, two of them and apart where that can be', () => {
+    expect(workloads.map(({ metadata }) => metadata.name).sort()).toEqual([NAME, `${NAME}-redis`]);
+    const { spec } = find('Deployment', NAME);
+    expect(spec.replicas).toBe(2);
+    expect(spec.template.spec.securityContext).not.toHaveProperty('runAsUser');
+    const [apart] = spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution;
+    expect(apart.podAffinityTerm.labelSelector).toEqual(spec.selector);
+    expect(find('PodDisruptionBudget', NAME).spec).toEqual({ maxUnavailable: 1, selector: spec.selector });
+  });
+
+  test('of the operator are started with flags that it has, the metrics where the Service and the policy say', async () => {
+    const [container] = find('Deployment', NAME).spec.template.spec.containers;
+    const parsed = await parseCommandLine(container.args, {}, '0.1.0');
+    expect(parsed?.options).toMatchObject({ metricsBindAddr: ':8080' });
+    expect(container.ports).toEqual([{ name: 'metrics', containerPort: 8080 }]);
+    expect(find('Service', `${NAME}-metrics`).spec.ports).toMatchObject([{ name: 'metrics', targetPort: 'metrics' }]);
+    expect(find('NetworkPolicy', NAME).spec.ingress[0].ports).toContainEqual({ protocol: 'TCP', port: 8080 });
+  });
+
+  test('of Redis are none of those that Services, budget and policies of the operator choose', () => {
+    const labelsOf = (workload: Shipped) => workload.spec.template.metadata.labels;
+    const [operator, redis] = ['Deployment', 'StatefulSet'].map((kind) => workloads.find((workload) => workload.kind === kind));
+    if (!operator || !redis) throw new Error('a workload is missing');
+    const selector = find('Service', `${NAME}-metrics`).spec.selector;
+    expect(labelsOf(operator)).toMatchObject(selector);
+    expect(labelsOf(redis)).not.toMatchObject(selector);
+    expect(labelsOf(redis)).toMatchObject(find('Service', `${NAME}-redis`).spec.selector);
+    const policy = find('NetworkPolicy', `${NAME}-redis`).spec;
+    expect(labelsOf(redis)).toMatchObject(policy.podSelector.matchLabels);
+    expect(policy.ingress).toHaveLength(1);
+    expect(labelsOf(operator)).toMatchObject(policy.ingress[0].from[0].podSelector.matchLabels);
+    expect(policy.egress).toEqual([]);
+  });
+
+  test('of Redis keep what they are told, never evict, and are where the operator looks for them', () => {
+    const { spec } = find('StatefulSet', `${NAME}-redis`);
+    const [container] = spec.template.spec.containers;
+    const following = (flag: string) => container.args[container.args.indexOf(flag) + 1];
+    expect([following('--appendonly'), following('--maxmemory-policy'), following('--hz'), following('--dir')]).toEqual([
+      'yes',
+      'noeviction',
+      '100',
+      '/data',
+    ]);
+    expect(container.volumeMounts).toEqual([{ name: spec.volumeClaimTemplates[0].metadata.name, mountPath: '/data' }]);
+    expect(spec.template.spec.automountServiceAccountToken).toBe(false);
+    const { env } = find('Deployment', NAME).spec.template.spec.containers[0];
+    const [port] = find('Service', `${NAME}-redis`).spec.ports;
+    expect(env).toContainEqual({ name: 'REDIS_URL', value: `redis://${NAME}-redis:${port.port}` });
+  });
+});
+
+describe('the rights', () => {
+  test('have no wildcard, and none on Secrets that is bound for the whole cluster', () => {
+    const objects = [...bundle, ...extras];
+    const roles = objects.flatMap((object) => rulesOf(object).map((rule) => ({ kind: object.kind, name: object.metadata.name, rule })));
+    expect(roles.length).toBeGreaterThan(20);
+    expect(roles.filter(({ rule }) => JSON.stringify(rule).includes('*'))).toEqual([]);
+    const bound = objects.flatMap((object) => (object.kind === 'ClusterRoleBinding' ? [object.roleRef?.name] : []));
+    expect(bound).toContain(NAME);
+    expect(
+      roles.filter(({ kind, name, rule }) => kind === 'ClusterRole' && bound.includes(name) && rule.resources.includes('secrets')),
+    ).toEqual([]);
+  });
+});
+
+const { major, minor } = kubectlVersion();
+const hasComponents = major > 1 || minor >= 21;
+
+describe('the components', () => {
+  let folder: string;
+  beforeAll(() => {
+    // Below the project: a kustomization names its parts by relative paths.
+    mkdirSync(join(ROOT, '.cache'), { recursive: true });
+    folder = mkdtempSync(join(ROOT, '.cache/overlay-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const overlaid = (component: string): ByName => {
+    writeFileSync(join(folder, 'kustomization.yaml'), `resources: [../../deploy]\ncomponents: [../../deploy/components/${component}]\n`);
+    return keyed(built(folder));
+  };
+
+  const why = hasComponents ? '' : ` (skipped: kubectl ${major}.${minor} has no components, 1.21 does)`;
+  const base = Object.keys(keyed(bundle));
+
+  test.skipIf(!hasComponents).each([
+    ['service-monitor', ['components/service-monitor/service-monitor.yaml']],
+    ['admission-policies', ['vip-admission-policies.yaml']],
+    ['admission-webhook', ['vip-admission-webhook.yaml']],
+    ['virtual-ips', ['virtual-ips.yaml']],
+  ])(`%s adds what belongs to it${why}`, (component, paths) => {
+    const added = keyed(paths.flatMap((path) => shippedIn(read(path))));
+    expect(Object.keys(added).length).toBeGreaterThan(0);
+    expect(overlaid(component)).toMatchObject(added);
+    expect(Object.keys(overlaid(component)).sort()).toEqual([...base, ...Object.keys(added)].sort());
+  });
+
+  test.skipIf(!hasComponents)(`admission-webhook has the operator serve it${why}`, async () => {
+    const { args } = pick(overlaid('admission-webhook'), `Deployment ${NAME}`).spec.template.spec.containers[0];
+    expect((await parseCommandLine(args, {}, '0.1.0'))?.options).toMatchObject({
+      admission: 'webhook',
+      webhookBindAddr: ':9443',
+      metricsBindAddr: ':8080',
+    });
+  });
+
+  test.skipIf(!hasComponents)(`external-redis leaves nothing of the one inside and takes the URL from the Secret${why}`, () => {
+    const objects = overlaid('external-redis');
+    expect(base.filter((key) => key.endsWith('-redis'))).toHaveLength(4);
+    expect(Object.keys(objects).sort()).toEqual(base.filter((key) => !key.endsWith('-redis')).sort());
+    const { env } = pick(objects, `Deployment ${NAME}`).spec.template.spec.containers[0];
+    expect(env).toContainEqual({ name: 'REDIS_URL', valueFrom: { secretKeyRef: { name: NAME, key: 'REDIS_URL' } } });
+    expect(env).toHaveLength(3);
+  });
+
+  test.skipIf(!hasComponents)(`openshift leaves the users to the cluster${why}`, () => {
+    expect(JSON.stringify(bundle)).toContain('"runAsUser":999');
+    const objects = overlaid('openshift');
+    expect(Object.keys(objects).sort()).toEqual([...base].sort());
+    expect(JSON.stringify(objects)).not.toMatch(/"(runAsUser|runAsGroup|fsGroup)"/);
+  });
+});

@@ -1,0 +1,150 @@
+import { parse, stringify } from 'yaml';
+import { block, entry, only, optional, scalar, type Templated, templateOf } from './helm-template.ts';
+import { definitionTexts, manifestText } from './manifests.ts';
+
+const CONTAINER = ['spec', 'template', 'spec', 'containers', 0] as const;
+const POD = ['spec', 'template', 'spec'] as const;
+
+interface Workload {
+  readonly spec: {
+    readonly replicas: number;
+    readonly template: { readonly spec: { readonly containers: readonly [Container] } };
+    readonly volumeClaimTemplates?: readonly {
+      readonly spec: { readonly resources: { readonly requests: { readonly storage: string } } };
+    }[];
+  };
+}
+
+export interface Container {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value?: string }[];
+  readonly resources: object;
+}
+
+/** The operator's Deployment and the StatefulSet of Redis, from which the chart takes its defaults. */
+export const workloads = (): { readonly operator: Workload; readonly redis: Workload } => {
+  const operator: Workload = parse(manifestText('operator.yaml'));
+  const redis = manifestText('redis.yaml')
+    .split('\n---\n')
+    .map((text): Workload & { readonly kind: string } => parse(text))
+    .find(({ kind }) => kind === 'StatefulSet');
+  if (!redis) throw new Error('deploy/redis.yaml has no StatefulSet');
+  return { operator, redis };
+};
+
+export const containerOf = ({ spec }: Workload): Container => spec.template.spec.containers[0];
+
+const INTERNAL = 'eq .Values.redis.mode "internal"';
+
+const operatorSettings = (): Templated => {
+  const { env } = containerOf(workloads().operator);
+  const settings = env.map(({ name, value }, index) =>
+    value === undefined
+      ? scalar([...CONTAINER, 'env', index, 'valueFrom', 'secretKeyRef', 'name'], '.Values.secretName | quote')
+      : entry([...CONTAINER, 'env', index], `include "routedip-operator.${name}" .`),
+  );
+  return {
+    settings: [
+      scalar(['spec', 'replicas'], '.Values.replicas'),
+      optional([...POD, 'imagePullSecrets'], '.Values.imagePullSecrets'),
+      scalar([...CONTAINER, 'image'], 'include "routedip-operator.image" (dict "image" .Values.image "root" $) | quote'),
+      block([...CONTAINER, 'args'], 'include "routedip-operator.args" .'),
+      block([...CONTAINER, 'resources'], 'toYaml .Values.resources'),
+      ...settings,
+    ],
+  };
+};
+
+const redisSettings = (): Templated => ({
+  when: INTERNAL,
+  settings: [
+    optional([...POD, 'imagePullSecrets'], '.Values.imagePullSecrets'),
+    ...['runAsUser', 'runAsGroup', 'fsGroup'].map((field) => only([...POD, 'securityContext', field], 'not .Values.openshift')),
+    scalar([...CONTAINER, 'image'], 'include "routedip-operator.image" (dict "image" .Values.redis.image "root" $) | quote'),
+    block([...CONTAINER, 'resources'], 'toYaml .Values.redis.resources'),
+    scalar(['spec', 'volumeClaimTemplates', 0, 'spec', 'resources', 'requests', 'storage'], '.Values.redis.storage | quote'),
+    optional(['spec', 'volumeClaimTemplates', 0, 'spec', 'storageClassName'], '.Values.redis.storageClassName', 'quote . | nindent'),
+  ],
+});
+
+const REDIS = 'routedip-operator-redis';
+
+const always = (when?: string) => (): Templated => ({ when });
+
+/** Each file of deploy/ that the chart has, and how its objects are there. */
+const SOURCES: Readonly<Record<string, (kind: string, name: string) => Templated>> = {
+  'rbac.yaml': always(),
+  'redis.yaml': (kind) => (kind === 'StatefulSet' ? redisSettings() : { when: INTERNAL }),
+  'operator.yaml': operatorSettings,
+  'disruption-budget.yaml': always(),
+  'metrics-service.yaml': always(),
+  'network-policy.yaml': (_, name) => ({
+    when: name === REDIS ? `and .Values.networkPolicy.enabled (${INTERNAL})` : '.Values.networkPolicy.enabled',
+  }),
+  'components/service-monitor/service-monitor.yaml': always('.Values.metrics.serviceMonitor.enabled'),
+  'vip-admission-policies.yaml': always('eq .Values.admission "policies"'),
+  'vip-admission-webhook.yaml': always('eq .Values.admission "webhook"'),
+  'virtual-ips.yaml': always('.Values.virtualIPs.enabled'),
+};
+
+/** Definitions are templates, since Helm never updates what is in the folder it has for them; and they stay when the release goes, with everything of their kinds. */
+const definitions = (): string =>
+  definitionTexts()
+    .map((text) =>
+      templateOf(text.replaceAll('{{', '{{ "{{" }}'), () => ({
+        when: '.Values.crds.install',
+        settings: [{ path: ['metadata', 'annotations', 'helm.sh/resource-policy'], rewrite: (line) => line.replace(/: .*$/, ': keep') }],
+      })),
+    )
+    .join('');
+
+const HELPERS = (): string => {
+  const { operator } = workloads();
+  const { args, env } = containerOf(operator);
+  const url = env.find(({ name }) => name === 'REDIS_URL')?.value;
+  if (url === undefined) throw new Error('deploy/operator.yaml says no REDIS_URL');
+  return `{{- define "routedip-operator.image" -}}
+{{- $image := .image -}}
+{{- $registry := .root.Values.registry | default $image.registry -}}
+{{- with $registry }}{{ trimSuffix "/" . }}/{{ end }}{{ $image.repository }}:{{ $image.tag | default .root.Chart.AppVersion }}
+{{- end }}
+
+{{- define "routedip-operator.args" -}}
+${stringify(args).trimEnd()}
+{{- with .Values.controllers }}
+- --controllers={{ join "," . }}
+{{- end }}
+{{- with .Values.loadBalancerClass }}
+- --load-balancer-class={{ . }}
+{{- end }}
+{{- if eq .Values.admission "webhook" }}
+- --admission=webhook
+- --webhook-bind-addr=:9443
+- --webhook-service={{ .Release.Namespace }}/vip-allocator-operator-webhook-service
+{{- end }}
+{{- with .Values.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "routedip-operator.REDIS_URL" -}}
+- name: REDIS_URL
+{{- if ${INTERNAL} }}
+  value: ${url}
+{{- else }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ required "redis.mode is external: say in redis.urlSecret.name which Secret has the URL" .Values.redis.urlSecret.name | quote }}
+      key: {{ .Values.redis.urlSecret.key | quote }}
+{{- end }}
+{{- end }}
+`;
+};
+
+/** The templates of the chart by file name. */
+export const chartTemplates = (): Readonly<Record<string, string>> => ({
+  '_helpers.tpl': HELPERS(),
+  'crds.yaml': definitions(),
+  ...Object.fromEntries(Object.entries(SOURCES).map(([path, of]) => [path.replace(/^.*\//, ''), templateOf(manifestText(path), of)])),
+});

@@ -1,0 +1,113 @@
+import { stringify } from 'yaml';
+import { containerOf, workloads } from './helm-chart.ts';
+
+interface ImageValue {
+  readonly registry: string;
+  readonly repository: string;
+  readonly tag: string;
+}
+
+/** An image's name in its parts: a registry has a dot or a port in it. */
+export const imageParts = (image: string): ImageValue => {
+  const [, registry = '', repository = '', tag = ''] = /^(?:([^/]*[.:][^/]*)\/)?([^:@]+):([^/]+)$/.exec(image) ?? [];
+  if (repository === '') throw new Error(`the image ${image} has no tag`);
+  return { registry, repository, tag };
+};
+
+const TEXT = { type: 'string' } as const;
+const SWITCH = { type: 'boolean' } as const;
+
+const record = (properties: Readonly<Record<string, object>>): object => ({ type: 'object', additionalProperties: false, properties });
+
+const IMAGE = record({ registry: TEXT, repository: { ...TEXT, minLength: 1 }, tag: TEXT });
+
+/** What a values file may say: Helm refuses another one with a message before anything is applied. */
+export const valuesSchema = (): object => ({
+  $schema: 'http://json-schema.org/draft-07/schema#',
+  ...record({
+    global: { type: 'object' },
+    registry: TEXT,
+    image: IMAGE,
+    imagePullSecrets: { type: 'array', items: record({ name: TEXT }) },
+    replicas: { type: 'integer', minimum: 0 },
+    resources: { type: 'object' },
+    secretName: { ...TEXT, minLength: 1 },
+    controllers: { type: 'array', items: { enum: ['flipop', 'routedip', 'vip'] }, uniqueItems: true },
+    loadBalancerClass: TEXT,
+    extraArgs: { type: 'array', items: TEXT },
+    redis: record({
+      mode: { enum: ['internal', 'external'] },
+      urlSecret: record({ name: TEXT, key: { ...TEXT, minLength: 1 } }),
+      image: IMAGE,
+      resources: { type: 'object' },
+      storage: TEXT,
+      storageClassName: TEXT,
+    }),
+    metrics: record({ serviceMonitor: record({ enabled: SWITCH }) }),
+    networkPolicy: record({ enabled: SWITCH }),
+    // Not `off`, which some readers of YAML take for false.
+    admission: { enum: ['none', 'policies', 'webhook'] },
+    virtualIPs: record({ enabled: SWITCH }),
+    openshift: SWITCH,
+    crds: record({ install: SWITCH }),
+  }),
+});
+
+interface Value {
+  readonly says: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+/** The values with what each means, in the order in which they are read. The defaults are those of the plain manifests. */
+const VALUES = (): readonly Value[] => {
+  const { operator, redis } = workloads();
+  const storage = redis.spec.volumeClaimTemplates?.[0]?.spec.resources.requests.storage;
+  if (storage === undefined) throw new Error('deploy/redis.yaml asks for no disk');
+  return [
+    {
+      says: 'Where all images are fetched from, instead of the registry of each: for a cluster that reaches no other.',
+      value: { registry: '' },
+    },
+    {
+      says: "The operator's image; without a tag that of the chart's version.",
+      value: { image: { ...imageParts(containerOf(operator).image), tag: '' } },
+    },
+    { says: 'Secrets with the credentials of the registry: a list of {name: …}.', value: { imagePullSecrets: [] } },
+    { says: 'All run jobs, one decides.', value: { replicas: operator.spec.replicas, resources: containerOf(operator).resources } },
+    {
+      says: 'The Secret with the keys DIGITALOCEAN_ACCESS_TOKEN and CLOUDFLARE_TOKEN. Both may be absent.',
+      value: { secretName: 'routedip-operator' },
+    },
+    { says: 'Of flipop, routedip and vip; empty for those whose kinds are served.', value: { controllers: [] } },
+    { says: 'Class of Services that get addresses of IPGroups besides those of no class.', value: { loadBalancerClass: '' } },
+    { says: 'More flags of the operator.', value: { extraArgs: [] } },
+    {
+      says: 'internal: a small Redis with a disk. external: yours, whose URL, with its password, is in the key of the Secret urlSecret; image, resources and storage are of the internal one.',
+      value: {
+        redis: {
+          mode: 'internal',
+          urlSecret: { name: '', key: 'REDIS_URL' },
+          image: imageParts(containerOf(redis).image),
+          resources: containerOf(redis).resources,
+          storage,
+          storageClassName: '',
+        },
+      },
+    },
+    { says: 'For the Prometheus Operator.', value: { metrics: { serviceMonitor: { enabled: false } } } },
+    { says: 'Only the operator may connect to its Redis, and nobody to its dashboards.', value: { networkPolicy: { enabled: true } } },
+    {
+      says: 'Who judges who writes IPs and VirtualIPs: none (nobody), policies (the API server, Kubernetes 1.30 and newer), webhook (the operator).',
+      value: { admission: 'none' },
+    },
+    { says: 'More rights, for clusters with VirtualIPs.', value: { virtualIPs: { enabled: false } } },
+    { says: 'OpenShift chooses the user of every Pod itself.', value: { openshift: false } },
+    { says: 'Definitions are updated with the release, and stay when it is uninstalled.', value: { crds: { install: true } } },
+  ];
+};
+
+/** The text of values.yaml. */
+export const valuesText = (): string =>
+  VALUES()
+    .map(({ says, value }) => `# ${says}\n${stringify(value, { lineWidth: 0 })}`)
+    .join('\n');
