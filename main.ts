@@ -90,7 +90,7 @@ interface Start {
 
 async function start({ options, environment, log, secrets, stopping, opened }: Start): Promise<void> {
   const clock = systemClock();
-  const settings = settingsOf(options, environment);
+  const settings = settingsOf(options);
   for (const warning of environment.warnings) log.warn(warning);
   const parts: Parts = { waitingFor: 'starting' };
   const waitsFor = (what: string | null) => {

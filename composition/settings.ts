@@ -1,13 +1,13 @@
 import { DEFAULT_SETTINGS, type Settings } from '../actors/settings.ts';
-import type { Environment, Options } from '../adapters/cli/options.ts';
+import type { Options } from '../adapters/cli/options.ts';
 
-/** What the runtime goes by: what the command line and the environment ask for, and defaults for the rest. */
-export const settingsOf = (options: Options, { reconciliationMs }: Environment): Settings => ({
+/** What the runtime goes by: what the command line asks for, and defaults for the rest. */
+export const settingsOf = (options: Options): Settings => ({
   ...DEFAULT_SETTINGS,
   backoff: { fast: options.backoffFast ?? DEFAULT_SETTINGS.backoff.fast, slow: options.backoffSlow ?? DEFAULT_SETTINGS.backoff.slow },
   pollSteps: options.pollSteps ?? DEFAULT_SETTINGS.pollSteps,
   verifyEveryMs: options.verifyInterval ?? DEFAULT_SETTINGS.verifyEveryMs,
-  resyncEveryMs: options.resyncInterval ?? reconciliationMs ?? DEFAULT_SETTINGS.resyncEveryMs,
+  resyncEveryMs: options.resyncInterval ?? DEFAULT_SETTINGS.resyncEveryMs,
   // As long as others would wait for a leader that is gone.
   storePatienceMs: options.leaseDuration,
   callDeadlineMs: options.callDeadline ?? DEFAULT_SETTINGS.callDeadlineMs,

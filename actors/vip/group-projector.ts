@@ -99,6 +99,6 @@ function eventsOf({ group, figures, overlaps }: GroupView): readonly ClusterEven
   const { capacity = 0n, available = 0n } = figures ?? {};
   const { used, of } = NEARLY_FULL;
   if (capacity > 0n && (capacity - available) * of >= capacity * used)
-    events.push(warning('NearlyFull', `more than ${(used * 100n) / of} % of ${capacity} addresses are in use`));
+    events.push(warning('NearlyFull', `${(used * 100n) / of} % or more of ${capacity} addresses are in use`));
   return events;
 }

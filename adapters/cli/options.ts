@@ -48,8 +48,6 @@ export interface Environment {
   readonly cloudflareToken: string | null;
   readonly cloudflareUrl: string | null;
   readonly dashboardToken: string | null;
-  /** Of the VIP allocator, in ms; absent for none that can be used. */
-  readonly reconciliationMs?: number;
   /** What is wrong with a value, and goes on all the same. */
   readonly warnings: readonly string[];
 }
@@ -104,7 +102,12 @@ export function parseCommandLine(
     process.exitCode = error.exitCode === 0 ? 0 : 2;
     return null;
   }
-  return asked === null ? null : { options: asked, environment: environment(env) };
+  if (asked === null) return null;
+  const { interval, warnings } = reconciliation(env.RECONCILIATION_INTERVAL_MS);
+  return {
+    options: { ...(interval !== null && { resyncInterval: interval }), ...(asked as Options) },
+    environment: environment(env, warnings),
+  };
 }
 
 function flags(): Option[] {
@@ -202,23 +205,22 @@ function positive(text: string): number {
   return value;
 }
 
-const environment = (env: NodeJS.ProcessEnv): Environment => ({
+const environment = (env: NodeJS.ProcessEnv, warnings: readonly string[]): Environment => ({
   redisUrl: env.REDIS_URL || 'redis://127.0.0.1:6379',
   digitaloceanToken: tokenIn(env.DIGITALOCEAN_ACCESS_TOKEN),
   digitaloceanUrl: env.DIGITALOCEAN_API_URL || null,
   cloudflareToken: tokenIn(env.CLOUDFLARE_TOKEN),
   cloudflareUrl: env.CLOUDFLARE_API_URL || null,
   dashboardToken: env.ROUTEDIP_DASHBOARD_TOKEN || null,
-  ...reconciliation(env.RECONCILIATION_INTERVAL_MS),
+  warnings,
 });
 
 /** The VIP allocator goes on with its default after a value that is no number, and so does an installation that takes its place. */
-function reconciliation(text: string | undefined): Pick<Environment, 'reconciliationMs' | 'warnings'> {
-  if (!text) return { warnings: [] };
-  if (/^[1-9]\d{0,9}$/.test(text)) return { reconciliationMs: Number(text), warnings: [] };
-  return {
-    warnings: [`RECONCILIATION_INTERVAL_MS is "${text}", which is no whole number of milliseconds above 0: the default is used, 60000`],
-  };
+function reconciliation(text: string | undefined): { readonly interval: number | null; readonly warnings: readonly string[] } {
+  if (!text) return { interval: null, warnings: [] };
+  if (/^[1-9]\d{0,9}$/.test(text)) return { interval: Number(text), warnings: [] };
+  const warning = `RECONCILIATION_INTERVAL_MS is "${text}", which is no whole number of milliseconds above 0: the default is used, 60000`;
+  return { interval: null, warnings: [warning] };
 }
 
 /** A Secret that was made from a file often ends in a line feed, which no header may bear. */

@@ -14,16 +14,22 @@ const done = (w: VipWorld, since = 0): readonly string[] =>
   w.k8s.writes.slice(since).flatMap(({ verb, about, result }) => (result === 'done' ? `${verb} ${about}` : []));
 
 describe('a Service that asks for one address', () => {
-  test.each<[string, string]>([
-    ['gets it', '1.1.1.4'],
-    ['gets it, too, when it is said in another form', '1.1.1.4'],
-  ])('%s', async (_, address) => {
+  test('gets it', async () => {
     const w = world();
-    w.k8s.setService({ name: 'web', loadBalancerIP: address });
+    w.k8s.setService({ name: 'web', loadBalancerIP: '1.1.1.4' });
     w.k8s.setService({ name: 'any' });
     await w.start();
     await w.untilListed({ web: '1.1.1.4', any: '1.1.1.1' });
     expect(w.reserved()).toEqual({ '1.1.1.1': 'default/any', '1.1.1.4': 'default/web' });
+  });
+
+  test.each(['2001:db8::4', '2001:0DB8:0:0::4', '2001:db8::0:4'])('gets it in whatever form it is said: %s', async (loadBalancerIP) => {
+    const w = world();
+    w.k8s.setGroup('six', { segment: '2001:db8::/64', excludedIPs: [] });
+    w.k8s.setService({ name: 'web', loadBalancerIP });
+    await w.start();
+    await w.untilListed({ web: '2001:db8::4' });
+    expect(Object.keys(w.reserved())).toEqual(['2001:db8::4']);
   });
 
   test.each<[string, string, string]>([

@@ -50,17 +50,20 @@ describe('through a whole life of a Service', () => {
     expect([w.reserved(), w.state('web'), w.faults()]).toEqual([{}, null, []]);
   });
 
-  test('an error is told in an Event, and the state says that it waits', async () => {
-    const w = world();
-    w.k8s.faults.always('reserve', { kind: 'refuse', error: 'Unauthorized', message: 'webhook vip.kb.io: connection refused' });
-    await w.start();
-    w.k8s.setService({ name: 'web' });
-    await w.clock.advance(10 * SECOND);
-    expect([w.state('web'), w.reserved(), w.listed('web')]).toEqual(['CoolOff', {}, []]);
-    expect(w.told('web')).toEqual(['AllocationFailed: an error occurred while allocating IP: webhook vip.kb.io: connection refused']);
-    w.k8s.faults.clear();
-    await w.untilListed({ web: '1.1.1.1' }, 2 * MINUTE);
-  });
+  test.each(['Unauthorized', 'Unavailable'] as const)(
+    'an error (%s) is told in an Event, and the state says that it waits',
+    async (error) => {
+      const w = world();
+      w.k8s.faults.always('reserve', { kind: 'refuse', error, message: 'webhook vip.kb.io: connection refused' });
+      await w.start();
+      w.k8s.setService({ name: 'web' });
+      await w.clock.advance(10 * SECOND);
+      expect([w.state('web'), w.reserved(), w.listed('web')]).toEqual(['CoolOff', {}, []]);
+      expect(w.told('web')).toEqual(['AllocationFailed: an error occurred while allocating IP: webhook vip.kb.io: connection refused']);
+      w.k8s.faults.clear();
+      await w.untilListed({ web: '1.1.1.1' }, 2 * MINUTE);
+    },
+  );
 });
 
 describe('watches that are late', () => {

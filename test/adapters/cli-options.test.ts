@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
 import { parseCommandLine } from '../../adapters/cli/options.ts';
 
 const environmentOf = (env: NodeJS.ProcessEnv) => parseCommandLine([], env, '0.0.0')?.environment;
@@ -38,17 +39,22 @@ describe('the controllers', () => {
 });
 
 describe('the interval of the VIP allocator', () => {
-  const intervalOf = (RECONCILIATION_INTERVAL_MS: string) => {
-    const { reconciliationMs, warnings } = environmentOf({ RECONCILIATION_INTERVAL_MS }) ?? {};
-    return { reconciliationMs, warnings };
+  const intervalOf = (interval: string | undefined, ...argv: readonly string[]) => {
+    const parsed = parseCommandLine(argv, interval === undefined ? {} : { RECONCILIATION_INTERVAL_MS: interval }, '0.0.0');
+    return [parsed?.options.resyncInterval ?? DEFAULT_SETTINGS.resyncEveryMs, parsed?.environment.warnings];
   };
 
-  test('is a number of milliseconds, or not given', () => {
-    expect(intervalOf('5000')).toEqual({ reconciliationMs: 5_000, warnings: [] });
-    expect(intervalOf('')).toEqual({ reconciliationMs: undefined, warnings: [] });
+  test('is how often everything is looked at again, unless a flag says so', () => {
+    expect(intervalOf('5000')).toEqual([5_000, []]);
+    expect(intervalOf('5000', '--resync-interval=7s')).toEqual([7_000, []]);
   });
 
-  test.each(['abc', '0', '-1', '1.5', '60s'])('is logged, and the default used, when it is none: "%s"', (interval) =>
-    expect(intervalOf(interval)).toEqual({ reconciliationMs: undefined, warnings: [expect.stringContaining(`"${interval}"`)] }),
-  );
+  test.each([undefined, ''])('is 60000 when it is not given: %j', (interval) => expect(intervalOf(interval)).toEqual([60_000, []]));
+
+  test.each(['abc', '0', '-1', '1.5', '60s'])('is logged and 60000 when it is none: "%s"', (interval) => {
+    const [ms, warnings] = intervalOf(interval);
+    expect(ms).toBe(60_000);
+    expect(warnings).toEqual([expect.stringMatching(/^RECONCILIATION_INTERVAL_MS is ".*60000$/)]);
+    expect(String(warnings)).toContain(`"${interval}"`);
+  });
 });

@@ -107,6 +107,15 @@ describe('what is told of Services', () => {
     expect(told.sort()).toEqual(['classless true false', 'once-ours false true', 'ours true false']);
   });
 
+  test('is the family that they ask for first', async () => {
+    const { simulator, source, seen } = await prepared();
+    simulator.store.create(service('six', { ipFamilies: ['IPv6'] }));
+    simulator.store.create(service('dual', { ipFamilyPolicy: 'PreferDualStack', ipFamilies: ['IPv6', 'IPv4'] }));
+    simulator.store.create(service('four', { ipFamilies: ['IPv4', 'IPv6'] }));
+    await source.start(seen);
+    expect(['six', 'dual', 'four'].map((name) => seen.services.get(name)?.family)).toEqual([6, 6, 4]);
+  });
+
   test('is nothing of what does not concern the allocator', async () => {
     const { simulator, source, seen } = await prepared();
     simulator.store.create(service('web'));

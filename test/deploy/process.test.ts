@@ -39,7 +39,8 @@ beforeAll(async () => {
     expect(status).toBe(200);
     scrape = metricsOf(text);
     const records = samples('flipop_nodednsrecordset_records').some(({ value }) => value === 1);
-    return records && by('routedip_ipgroup_addresses', 'state').available === 2;
+    const isCounted = by('routedip_ipgroup_addresses', 'state').available === 2;
+    return records && isCounted && samples('routedip_outbox_commands').every(({ value }) => value === 0);
   });
 }, 90_000);
 

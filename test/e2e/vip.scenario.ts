@@ -9,7 +9,10 @@ export const vipScenarios = () =>
       const world = vips();
       await world.group('ipgroup-1', '1.1.1.0/29', ['1.1.1.0', '1.1.1.2', '1.1.1.7']);
       await world.group('ipgroup-2', '1.1.2.0/29', ['1.1.2.0', '1.1.2.1', '1.1.2.5', '1.1.2.7']);
-      const operator = await world.start();
+      const operator = await world.stage.start({
+        flags: ['--controllers=vip', '--admission=off'],
+        env: { RECONCILIATION_INTERVAL_MS: 'abc' },
+      });
       await world.service('web');
       await world.listing('web', '1.1.1.1');
       expect(await world.reserved()).toEqual({ '1.1.1.1': 'default/web' });
@@ -21,6 +24,10 @@ export const vipScenarios = () =>
       await world.until('it is let go', async () => !JSON.stringify(await world.find('web')).includes('ips.paas.org/finalizer'));
       expect(await world.listed('web')).toBe('');
       expect(operator.log.filter(({ level }) => level === 'error')).toEqual([]);
+      expect(operator.log.find(({ msg }) => msg === 'serves Services of type LoadBalancer')).toMatchObject({ admission: 'off' });
+      expect(operator.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toContain(
+        'RECONCILIATION_INTERVAL_MS is "abc", which is no whole number of milliseconds above 0: the default is used, 60000',
+      );
       expect(await operator.stop()).toBe(0);
     });
   });
