@@ -114,6 +114,7 @@ describe('a planned move of an address between healthy droplets', () => {
   test('is refused on the old droplet, when it prunes before it assigns', async () => {
     await open();
     await prune();
+    await waitFor('nobody answers', () => prober.tries.at(-1)?.by === null);
     await assign();
     await answers('b');
     const { before, after } = failures(await prober.stop());
