@@ -3,6 +3,7 @@ import { watchExposure } from './exposure.ts';
 import { DemoFailure } from './failure.ts';
 import { watch } from './follow.ts';
 import type { Part } from './routing.ts';
+import { OWNER } from './service-view.ts';
 import { FORMER_GROUP_MANIFEST, SERVICES_NAMESPACE, VIRTUAL_IP_MANIFEST } from './stage.ts';
 import type { Cast, Moment } from './story.ts';
 import { now, span } from './time.ts';
@@ -10,7 +11,6 @@ import { now, span } from './time.ts';
 const FORUM = { namespace: SERVICES_NAMESPACE, name: 'forum' };
 const VIRTUAL_IP = { apiVersion: 'paas.org/v1', kind: 'VirtualIP', ...FORUM };
 const SERVICE = { apiVersion: 'v1', kind: 'Service', ...FORUM };
-const OWNER = 'virtualips.paas.il/owner';
 
 /** A VirtualIP of the former allocator moves to its Service, which keeps the address; somebody exposes it all the time. @throws DemoFailure when nobody does */
 export async function migrate(cast: Cast): Promise<Part> {

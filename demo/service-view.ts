@@ -20,7 +20,8 @@ export interface Reservation {
   readonly at: number;
 }
 
-const OWNER = 'virtualips.paas.il/owner';
+/** On an object `IP`: `namespace/name` of the Service. */
+export const OWNER = 'virtualips.paas.il/owner';
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 

@@ -2,7 +2,7 @@ import { at } from '../simulator/kubernetes/objects.ts';
 import { DemoFailure } from './failure.ts';
 import { orderOf } from './order.ts';
 import type { Part } from './routing.ts';
-import type { ServiceRow } from './service-view.ts';
+import { OWNER, type ServiceRow } from './service-view.ts';
 import { SERVICES_MANIFEST, SERVICES_NAMESPACE } from './stage.ts';
 import type { Cast } from './story.ts';
 import { now, span } from './time.ts';
@@ -79,9 +79,7 @@ async function handOver(cast: Cast, address: string): Promise<Part> {
 /** The objects in the API are what was seen, the group counts them, and nothing is reserved for nobody. @throws DemoFailure */
 async function verify({ stage, until }: Cast, expected: Readonly<Record<string, string>>): Promise<void> {
   const { client } = stage;
-  const owned = (await client.list('paas.org/v1', 'IP')).map(
-    ({ metadata }) => `${metadata.annotations?.['virtualips.paas.il/owner']} ${metadata.name}`,
-  );
+  const owned = (await client.list('paas.org/v1', 'IP')).map(({ metadata }) => `${metadata.annotations?.[OWNER]} ${metadata.name}`);
   const wanted = Object.entries(expected).map(([name, address]) => `${SERVICES_NAMESPACE}/${name} ${address}`);
   if (owned.sort().join() !== wanted.sort().join())
     throw new DemoFailure(`reserved are ${owned.join(', ')} instead of ${wanted.join(', ')}`);

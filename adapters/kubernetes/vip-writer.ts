@@ -123,12 +123,7 @@ export class KubernetesVipWriter implements VipWriter {
     const name = ipNameOf(address);
     const body = ipObject(API_VERSION, KIND, { name, address, owner: { namespace, name: owner, uid }, group });
     return persistently(what, async () => {
-      const created = await this.#create(what, body, fence);
-      const present = created ?? (await this.#get(ipPath(name)));
-      const ip = present === null ? null : reservedIPOf(present);
-      // It has gone since: the next try creates it.
-      if (ip === null) throw new ApiError('Conflict', 409, `IP ${name} came and went`);
-      if (created === null && metaOf(present)?.deleting) throw new ProviderError('Conflict', `${what}: IP ${name} is being deleted`);
+      const { ip } = await this.#standing(what, name, body, fence);
       if (isOwnedBy(ip, service)) return ip;
       throw new ProviderError('Conflict', `${what}: it is reserved for ${holderText(ip)}`);
     });
@@ -195,11 +190,7 @@ export class KubernetesVipWriter implements VipWriter {
     const name = ipNameOf(address);
     const body = ipObject(API_VERSION, KIND, { name, address, owner: { namespace, name: owner, uid }, group, reclaim });
     return persistently(what, async () => {
-      const created = await this.#create(what, body, fence);
-      const present = created ?? (await this.#get(ipPath(name)));
-      const ip = present === null ? null : reservedIPOf(present);
-      if (ip === null) throw new ApiError('Conflict', 409, `IP ${name} came and went`);
-      if (created === null && metaOf(present)?.deleting) throw new ProviderError('Conflict', `${what}: IP ${name} is being deleted`);
+      const { ip, present } = await this.#standing(what, name, body, fence);
       if (isHeldBy(ip, routedIP)) return ip;
       if (!isKeptFor(ip, routedIP)) throw new ProviderError('Conflict', `${what}: it is reserved for ${holderText(ip)}`);
       const taken = await this.#change(patchOf(ipPath(name), present, { metadata: marksOf(body) }), fence);
@@ -240,6 +231,16 @@ export class KubernetesVipWriter implements VipWriter {
     const present = await this.#get(servicePath(service));
     if (metaOf(present)?.uid !== service.uid) throw new ProviderError('NotFound', `${what}: it is gone`);
     return present;
+  }
+
+  /** The IP of that name, made now or there before, whosever it is. @throws ApiError Conflict when it came and went: the next try makes it */
+  async #standing(what: string, name: string, body: object, fence: Fence): Promise<{ readonly ip: ReservedIP; readonly present: unknown }> {
+    const created = await this.#create(what, body, fence);
+    const present = created ?? (await this.#get(ipPath(name)));
+    const ip = present === null ? null : reservedIPOf(present);
+    if (ip === null) throw new ApiError('Conflict', 409, `IP ${name} came and went`);
+    if (created === null && metaOf(present)?.deleting) throw new ProviderError('Conflict', `${what}: IP ${name} is being deleted`);
+    return { ip, present };
   }
 
   /** Null when the name is taken. */
