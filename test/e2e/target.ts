@@ -27,7 +27,7 @@ export interface Target {
   /** The API server stops answering, and answers again. */
   outage(): Promise<void>;
   endOutage(): Promise<void>;
-  /** When the operator's writes to the Node itself were answered with 200, ms since the epoch, oldest first. On a real server it needs `audit`. */
+  /** When the operator's writes to the Node itself came that were answered with 200, ms since the epoch, oldest first. On a real server it needs `audit`. */
   nodeWrites(node: string): readonly number[];
   /** Paths that anybody has asked for, with their queries. On a real server it needs `audit`. */
   asked(): readonly string[];
@@ -104,7 +104,7 @@ async function openCluster({ audit = false }: TargetOptions): Promise<Target> {
             objectRef.name === node &&
             responseStatus?.code === 200,
         )
-        .map(({ stageTimestamp }) => Date.parse(stageTimestamp)),
+        .map(({ requestReceivedTimestamp }) => Date.parse(requestReceivedTimestamp)),
     asked: () => cluster.auditLog().map(({ requestURI }) => requestURI),
     close: async () => {
       client.close();

@@ -46,8 +46,8 @@ export interface AuditEvent {
   readonly user: { readonly username: string };
   readonly objectRef?: { readonly resource: string; readonly namespace?: string; readonly name?: string; readonly subresource?: string };
   readonly responseStatus?: { readonly code: number };
-  /** When it was answered. */
-  readonly stageTimestamp: string;
+  /** When it came. When it was answered is not known from the log: that line is stamped after the client has its answer already. */
+  readonly requestReceivedTimestamp: string;
 }
 
 /** Environment variable that names the folder with the binaries, as envtest has it. */
