@@ -113,7 +113,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   parts.connection = connection;
   opened.push(() => connection.close());
   const prefix = await redisPrefix(options.redisPrefix, connection, { clock, log, stopping, waitsFor });
-  const { link, queues, store, close } = redis({ url: environment.redisUrl, prefix, clock, log, lockDurationMs: options.lockDuration });
+  const { link, queues, store, close } = redis({ environment, prefix, clock, log, lockDurationMs: options.lockDuration });
   opened.push(close);
   const { callDeadlineMs } = settings;
   const known = directory(options, environment, { log, probe, link, prefix, metrics, callDeadlineMs, connection, clock, secrets });

@@ -43,6 +43,8 @@ export interface Options {
 /** Secrets come from the environment only: command lines can be read by every user of the machine. */
 export interface Environment {
   readonly redisUrl: string;
+  /** Count instead of those in the URL, which messages and manifests show. */
+  readonly redisLogin: { readonly username?: string; readonly password?: string };
   readonly digitaloceanToken: string | null;
   readonly digitaloceanUrl: string | null;
   readonly cloudflareToken: string | null;
@@ -60,6 +62,8 @@ Environment:
   CLOUDFLARE_API_URL          another API than https://api.cloudflare.com
   KUBECONFIG                  used when --kubeconfig is absent; in a Pod its ServiceAccount
   REDIS_URL                   records and jobs, redis://[:password@]host:port[/db] or rediss://…  (default redis://127.0.0.1:6379)
+  REDIS_PASSWORD              instead of the one in the URL
+  REDIS_USERNAME              instead of the one in the URL; without either Redis's user "default"
   ROUTEDIP_DASHBOARD_TOKEN    asked of browsers when a dashboard does not listen on loopback
   RECONCILIATION_INTERVAL_MS  as the VIP allocator has it: --resync-interval in ms, when that flag is absent
 
@@ -207,6 +211,7 @@ function positive(text: string): number {
 
 const environment = (env: NodeJS.ProcessEnv, warnings: readonly string[]): Environment => ({
   redisUrl: env.REDIS_URL || 'redis://127.0.0.1:6379',
+  redisLogin: loginIn(tokenIn(env.REDIS_USERNAME), tokenIn(env.REDIS_PASSWORD)),
   digitaloceanToken: tokenIn(env.DIGITALOCEAN_ACCESS_TOKEN),
   digitaloceanUrl: env.DIGITALOCEAN_API_URL || null,
   cloudflareToken: tokenIn(env.CLOUDFLARE_TOKEN),
@@ -225,3 +230,8 @@ function reconciliation(text: string | undefined): { readonly interval: number |
 
 /** A Secret that was made from a file often ends in a line feed, which no header may bear. */
 const tokenIn = (text: string | undefined): string | null => text?.trim() || null;
+
+const loginIn = (username: string | null, password: string | null): Environment['redisLogin'] => ({
+  ...(username !== null && { username }),
+  ...(password !== null && { password }),
+});
