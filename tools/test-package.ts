@@ -56,19 +56,21 @@ const olderNode = (): string | null => {
 };
 
 /** Runs the command of the installed package as npx does, under one Node. */
-const command = ({ folder }: Installed, node: string, args: readonly string[]): Ran => {
+const command = ({ folder }: Installed, node: string, args: readonly string[], name = 'routedip-operator'): Ran => {
   const project = join(folder, '../..');
   const env = {
     ...process.env,
     PATH: `${join(project, 'node_modules/.bin')}${delimiter}${dirname(node)}${delimiter}${process.env.PATH ?? ''}`,
   };
-  return run('npx', ['--no-install', 'routedip-operator', ...args], project, env);
+  return run('npx', ['--no-install', name, ...args], project, env);
 };
 
 const contents = ({ files, folder }: Installed): void => {
   for (const wanted of [
     'bin/routedip-operator.mjs',
+    'bin/kubectl-routedip.mjs',
     'dist/main.js',
+    'dist/composition/kubectl-routedip.js',
     'dist/crds/floatingippools.yaml',
     'dist/crds/nodednsrecordsets.yaml',
     'dist/dashboard/index.html',
@@ -97,6 +99,8 @@ const bundled = ({ folder }: Installed): void => {
 const helps = (installed: Installed): void => {
   const { status, output } = command(installed, process.execPath, ['--help']);
   demand(status === 0 && /run/.test(output), `routedip-operator --help ended with ${status}:\n${output}`);
+  const plugin = command(installed, process.execPath, ['--help'], 'kubectl-routedip');
+  demand(plugin.status === 0 && /status/.test(plugin.output), `kubectl-routedip --help ended with ${plugin.status}:\n${plugin.output}`);
   const wrong = command(installed, process.execPath, ['no-such-command']);
   demand(wrong.status !== 0, `an unknown command ended with 0:\n${wrong.output}`);
 };

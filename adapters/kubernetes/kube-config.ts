@@ -62,11 +62,13 @@ export class KeptConfig extends KubeConfig {
   }
 }
 
-/** The configuration named by `path`, else by KUBECONFIG, else ~/.kube/config, else the Pod's own. @throws Error when it names no server */
-export const loadConfig = (path?: string): KeptConfig => {
+/** The configuration named by `path`, else by KUBECONFIG, else ~/.kube/config, else the Pod's own; of it the context of that name, else the current one.
+ *  @throws Error when it names no server */
+export const loadConfig = (path?: string, context?: string): KeptConfig => {
   const config = new KeptConfig();
   if (path === undefined) config.loadFromDefault();
   else config.loadFromFile(path);
+  if (context !== undefined) config.setCurrentContext(context);
   const cluster = config.getCurrentCluster();
   if (cluster === null)
     throw new Error(`${path ?? 'the kubeconfig'} names no cluster for its current context "${config.getCurrentContext()}"`);

@@ -83,6 +83,14 @@ const FIXED: readonly ImportRule[] = [
       'The runtime knows ports, not products. Put the need into actors/ports.ts, write it in an adapter, and let main.ts pass it in.',
   },
   {
+    name: 'plugin/*',
+    files: /^plugin\//,
+    what: [/^plugin\//, /^machines\//, /^actors\//, /^crds\/generated\//, /^npm:(commander|yaml)$/],
+    instead:
+      'A command of the plugin reads the cluster through plugin/ports.ts and decides with machines/, so that it can be shown in memory. ' +
+      'Let composition/kubectl-routedip.ts pass in what needs an adapter or Node.',
+  },
+  {
     name: 'crds/generated',
     files: /^crds\/generated\//,
     what: [/^crds\/generated\//],

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { ApiError, isConflict, isForbidden, isNotFound } from '../adapters/kubernetes/api-error.ts';
+import { type Connection, connect, MERGE_PATCH } from '../adapters/kubernetes/connection.ts';
+import { loadConfig, ownNamespace } from '../adapters/kubernetes/kube-config.ts';
+import { parsePlugin } from '../plugin/command-line.ts';
+import { Changed, type ClusterAPI, Refused } from '../plugin/ports.ts';
+import { run } from '../plugin/run.ts';
+
+const VERSION = (
+  JSON.parse(
+    readFileSync(new URL(import.meta.url.endsWith('.ts') ? '../package.json' : '../../package.json', import.meta.url), 'utf8'),
+  ) as {
+    version: string;
+  }
+).version;
+
+/** `kubectl routedip …`. Resolves with the exit code. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const parsed = parsePlugin(argv, VERSION);
+  if (typeof parsed === 'number') return parsed;
+  const { asked, flags } = parsed;
+  let connection: Connection | null = null;
+  try {
+    const config = loadConfig(flags.kubeconfig, flags.context);
+    connection = connect(config);
+    return await run(asked, {
+      api: clusterAPI(connection),
+      namespace: flags.allNamespaces ? null : (flags.namespace ?? ownNamespace(config)),
+      json: flags.output === 'json',
+      now: Date.now(),
+      out: (text) => process.stdout.write(`${text}\n`),
+      problem: (text) => process.stderr.write(`${text}\n`),
+    });
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  } finally {
+    await connection?.close();
+  }
+}
+
+/** So many objects a page, as kubectl asks for them. */
+const PAGE = 500;
+
+const clusterAPI = (connection: Connection): ClusterAPI => ({
+  list: async (path, query = {}) => {
+    const items: unknown[] = [];
+    let next: string | undefined;
+    do {
+      const page = { ...query, limit: PAGE, ...(next !== undefined && { continue: next }) };
+      const around = await asUser(connection.list({ path, query: page }, (item) => items.push(item))).catch(nullIfMissing);
+      if (around === null) return null;
+      next = (around as { readonly metadata?: { readonly continue?: string } }).metadata?.continue || undefined;
+    } while (next !== undefined);
+    return items;
+  },
+  get: (path) => asUser(connection.send({ method: 'GET', path })).catch(nullIfMissing),
+  patch: (path, body) => asUser(connection.send({ method: 'PATCH', path, body, contentType: MERGE_PATCH })),
+});
+
+const nullIfMissing = (error: unknown): null => {
+  if (isNotFound(error)) return null;
+  throw error;
+};
+
+/** The operator's errors speak of its ServiceAccount; here a person asks. */
+async function asUser<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (isForbidden(error)) throw new Refused(error.message.replace(/^the ServiceAccount may not/, 'you may not'), { cause: error });
+    throw isConflict(error) ? new Changed(error.message, { cause: error }) : error;
+  }
+}

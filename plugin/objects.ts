@@ -1,0 +1,72 @@
+import * as pools from '../crds/generated/floatingippool.ts';
+import * as ips from '../crds/generated/ip.ts';
+import * as ipGroups from '../crds/generated/ipgroup.ts';
+import * as recordSets from '../crds/generated/nodednsrecordset.ts';
+import * as routedIPs from '../crds/generated/routedip.ts';
+import type { Session } from './ports.ts';
+
+interface Definition {
+  readonly API_VERSION: string;
+  readonly PLURAL: string;
+}
+
+/** The path of all objects of a kind, or of those of one namespace. */
+const collection = ({ API_VERSION, PLURAL }: Definition, namespace: string | null = null): string =>
+  `/apis/${API_VERSION}${namespace === null ? '' : `/namespaces/${encodeURIComponent(namespace)}`}/${PLURAL}`;
+
+/** A Service as far as its addresses go. */
+export interface ServiceObject {
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly creationTimestamp?: string };
+  readonly spec?: { readonly type?: string; readonly loadBalancerClass?: string };
+  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly { readonly ip?: string }[] } };
+}
+
+/** What bears addresses in a cluster. A kind that the server does not serve has no objects. */
+export interface Objects {
+  readonly pools: readonly pools.FloatingIPPool[];
+  readonly routedIPs: readonly routedIPs.RoutedIP[];
+  readonly recordSets: readonly recordSets.NodeDNSRecordSet[];
+  readonly ips: readonly ips.IP[];
+  readonly groups: readonly ipGroups.IPGroup[];
+  readonly services: readonly ServiceObject[];
+}
+
+export interface Gathered {
+  readonly objects: Objects;
+  /** Why some could not be read, one line each. */
+  readonly problems: readonly string[];
+}
+
+/** Reads them all. What may not be read is left out and told of: a user of one namespace sees what is there. */
+export async function gather({ api, namespace }: Pick<Session, 'api' | 'namespace'>): Promise<Gathered> {
+  const problems: string[] = [];
+  const read = async <T>(path: string): Promise<readonly T[]> => {
+    try {
+      return ((await api.list(path)) ?? []) as readonly T[];
+    } catch (error) {
+      problems.push(error instanceof Error ? error.message : String(error));
+      return [];
+    }
+  };
+  const [foundPools, foundRoutedIPs, foundRecordSets, foundIPs, foundGroups] = await Promise.all([
+    read<pools.FloatingIPPool>(collection(pools, namespace)),
+    read<routedIPs.RoutedIP>(collection(routedIPs, namespace)),
+    read<recordSets.NodeDNSRecordSet>(collection(recordSets, namespace)),
+    read<ips.IP>(collection(ips)),
+    read<ipGroups.IPGroup>(collection(ipGroups)),
+  ]);
+  // Only where addresses are given to Services: there are many of them.
+  const services =
+    foundIPs.length + foundGroups.length === 0
+      ? []
+      : await read<ServiceObject>(namespace === null ? '/api/v1/services' : `/api/v1/namespaces/${encodeURIComponent(namespace)}/services`);
+  const objects = {
+    pools: foundPools,
+    routedIPs: foundRoutedIPs,
+    recordSets: foundRecordSets,
+    ips: foundIPs,
+    groups: foundGroups,
+    services,
+  };
+  return { objects, problems };
+}

@@ -1,0 +1,105 @@
+import type { FloatingIPPool, IPStatus } from '../crds/generated/floatingippool.ts';
+import { conditionOf, IN_DOUBT, pausedOf, unseen } from './conditions.ts';
+import type { Next, Row, Since } from './row.ts';
+
+/** One row for each address of the pool; one for the pool itself while it has none, or is in want of some. */
+export function poolRows(pool: FloatingIPPool): readonly Row[] {
+  const ips = Object.entries(pool.status?.ips ?? {});
+  // Of addresses that no operator has looked at only the wish is known.
+  const unlooked = (pool.spec?.ips ?? []).filter((address) => pool.status?.ips?.[address] === undefined);
+  const rows = [
+    ...ips.map(([address, status]) => addressRow(pool, address, status, ips.length)),
+    ...unlooked.map((address) => bareRow(pool, address)),
+  ];
+  const desired = pool.spec?.desiredIPs ?? 0;
+  return rows.length === 0 || rows.length < desired ? [...rows, bareRow(pool, null)] : rows;
+}
+
+const about = ({ metadata }: FloatingIPPool): Pick<Row, 'kind' | 'namespace' | 'name'> => ({
+  kind: 'floatingippool',
+  namespace: metadata.namespace ?? '',
+  name: metadata.name,
+});
+
+/** Of an address that has no status, or of the pool that has no address. */
+function bareRow(pool: FloatingIPPool, address: string | null): Row {
+  const ready = conditionOf(pool, 'Ready');
+  const why = unseen(pool);
+  return {
+    ...about(pool),
+    address,
+    where: null,
+    state: why === null ? 'wanted' : 'unseen',
+    since: ready && ready.status !== 'True' ? { at: ready.lastTransitionTime, exact: true } : null,
+    reason: why === null ? (ready?.reason ?? '') : '',
+    message: why ?? ready?.message ?? '',
+    next: pausedOf(pool),
+    attention: true,
+  };
+}
+
+function addressRow(pool: FloatingIPPool, address: string, status: IPStatus, of: number): Row {
+  const stale = unseen(pool);
+  const { reason, message } = whyOf(pool, status);
+  const isFine = status.state === 'active' && !status.held && conditionOf(pool, 'Ready')?.status !== 'Unknown';
+  return {
+    ...about(pool),
+    address,
+    where: status.nodeName ?? status.providerID ?? null,
+    state: status.state,
+    since: sinceOf(pool, status, of),
+    reason,
+    message: [message, stale].filter((text) => text).join('; '),
+    next: pausedOf(pool) ?? nextOf(status),
+    attention: stale !== null || !(isFine || status.state === 'disabled'),
+  };
+}
+
+function nextOf({ state, coolOffUntil, graceUntil, contendedUntil, held, machineState }: IPStatus): Next | null {
+  if (held) return { what: 'move', at: null };
+  if (graceUntil) return { what: 'move', at: graceUntil };
+  if (contendedUntil) return { what: 'resume', at: contendedUntil };
+  if (coolOffUntil) return { what: 'retry', at: coolOffUntil };
+  return state === 'error' && machineState === 'CoolOff' ? { what: 'retry', at: null } : null;
+}
+
+/** A pool notes when its last assignment was confirmed: with one address that is its own, with more none is younger than that. */
+function sinceOf(pool: FloatingIPPool, { state, notReadySince }: IPStatus, of: number): Since | null {
+  if (notReadySince) return { at: notReadySince, exact: true };
+  const { lastAssignmentTime } = pool.status ?? {};
+  if (state === 'active') return lastAssignmentTime ? { at: lastAssignmentTime, exact: of === 1 } : null;
+  const ready = conditionOf(pool, 'Ready');
+  return of === 1 && ready?.status === 'False' ? { at: ready.lastTransitionTime, exact: true } : null;
+}
+
+interface Why {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The pool's conditions tell of the first of its problems: an address that has one of its own says so in its own words. */
+function whyOf(pool: FloatingIPPool, status: IPStatus): Why {
+  if (status.state === 'disabled') return { reason: '', message: 'listed beyond desiredIPs' };
+  const said = [status.error ?? '', status.inDoubt ? IN_DOUBT : ''].filter((text) => text).join('; ');
+  const found = wait(pool, status) ?? (status.state === 'active' ? serving(pool) : lacking(pool, status));
+  return { reason: found.reason, message: said || found.message };
+}
+
+/** Nothing moves for a time although something is not as it should be. */
+function wait(pool: FloatingIPPool, { held, contendedUntil, graceUntil }: IPStatus): Why | null {
+  const told = (type: string) => conditionOf(pool, type)?.message ?? '';
+  if (contendedUntil) return { reason: 'Contended', message: told('Degraded') };
+  if (held) return { reason: 'SafeHold', message: told('Degraded') };
+  return graceUntil ? { reason: 'Recovering', message: told('Progressing') } : null;
+}
+
+function serving(pool: FloatingIPPool): Why {
+  const ready = conditionOf(pool, 'Ready');
+  return ready?.status === 'Unknown' ? ready : { reason: 'Assigned', message: '' };
+}
+
+function lacking(pool: FloatingIPPool, { state }: IPStatus): Why {
+  const [degraded, progressing] = [conditionOf(pool, 'Degraded'), conditionOf(pool, 'Progressing')];
+  const first = state === 'in-progress' ? [progressing, degraded] : [degraded, progressing];
+  return first.find((condition) => condition?.status === 'True') ?? { reason: conditionOf(pool, 'Ready')?.reason ?? '', message: '' };
+}

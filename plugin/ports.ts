@@ -1,0 +1,35 @@
+/** The API server as the commands use it. Errors are told to the user as they come. */
+export interface ClusterAPI {
+  /** All items of a collection, over all its pages. Null where the server does not serve that kind. @throws Refused | Error */
+  list(path: string, query?: Readonly<Record<string, string>>): Promise<readonly unknown[] | null>;
+  /** Null for an object that is not there. @throws Refused | Error */
+  get(path: string): Promise<unknown>;
+  /** A merge patch; answers the object as it is then. @throws Refused | Changed | Error */
+  patch(path: string, body: unknown): Promise<unknown>;
+}
+
+/** The user lacks a right; the message names verb and resource. */
+export class Refused extends Error {}
+
+/** Somebody has written the object since it was read. */
+export class Changed extends Error {}
+
+/** What the user asked for cannot be done as asked; the message says why. */
+export class Impossible extends Error {}
+
+export interface Session {
+  readonly api: ClusterAPI;
+  /** Null for all namespaces. */
+  readonly namespace: string | null;
+  readonly json: boolean;
+  /** Wall clock, ms since the epoch. */
+  readonly now: number;
+  /** Takes whole lines for the standard output. */
+  readonly out: (text: string) => void;
+  /** Takes a line for the standard error. */
+  readonly problem: (text: string) => void;
+}
+
+/** `attention`: done, and something needs a look, or would change. Wrong use is 2, told by the command line. */
+export const EXIT = { ok: 0, failed: 1, attention: 3 } as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

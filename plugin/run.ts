@@ -1,0 +1,17 @@
+import type { Asked } from './command-line.ts';
+import { EXIT, type ExitCode, type Session } from './ports.ts';
+import { status } from './status.ts';
+
+const commands: { readonly [C in Asked['command']]: (session: Session, asked: Extract<Asked, { command: C }>) => Promise<ExitCode> } = {
+  status,
+};
+
+/** Runs what was asked for. What goes wrong is said and ends in the exit code 1; nothing is thrown. */
+export async function run(asked: Asked, session: Session): Promise<ExitCode> {
+  try {
+    return await commands[asked.command](session, asked as never);
+  } catch (error) {
+    session.problem(error instanceof Error ? error.message : String(error));
+    return EXIT.failed;
+  }
+}

@@ -1,0 +1,160 @@
+import type { IP } from '../crds/generated/ip.ts';
+import type { NodeDNSRecordSet } from '../crds/generated/nodednsrecordset.ts';
+import { ADDRESS_ANNOTATION, addressOfIP, GROUP_LABEL, OWNER_ANNOTATION, ROUTED_IP_LABEL } from '../machines/vip.ts';
+import { conditionOf, unseen } from './conditions.ts';
+import { gather, type Objects, type ServiceObject } from './objects.ts';
+import { poolRows } from './pool-rows.ts';
+import { EXIT, type ExitCode, type Session } from './ports.ts';
+import { routedIPRow } from './routed-ip-row.ts';
+import { nextText, type Row, sinceText } from './row.ts';
+import { json, table } from './table.ts';
+
+/** `kubectl routedip status`: all that has an address, or wants one. Of one address alone when it is named. */
+export async function status(session: Session, { address }: { readonly address?: string } = {}): Promise<ExitCode> {
+  const { objects, problems } = await gather(session);
+  const rows = rowsOf(objects, session.namespace).filter((row) => address === undefined || row.address === address);
+  if (session.json) session.out(json({ rows, problems }));
+  else session.out(statusText(rows, session.now) || none(session, address));
+  for (const problem of problems) session.problem(problem);
+  if (problems.length > 0 || (address !== undefined && rows.length === 0)) return EXIT.failed;
+  return rows.some(({ attention }) => attention) ? EXIT.attention : EXIT.ok;
+}
+
+const none = ({ namespace }: Session, address: string | undefined): string => {
+  const where = namespace === null ? 'in the cluster' : `in namespace ${namespace} (-A looks at all of them)`;
+  return address === undefined ? `nothing has or wants an address ${where}` : `nothing has ${address} ${where}`;
+};
+
+const KINDS: readonly Row['kind'][] = ['floatingippool', 'routedip', 'service', 'ip', 'nodednsrecordset'];
+
+/** Sorted by kind, namespace, name and address. */
+export function rowsOf(objects: Objects, namespace: string | null): readonly Row[] {
+  const rows = [
+    ...objects.pools.flatMap(poolRows),
+    ...objects.routedIPs.map(routedIPRow),
+    ...addressRows(objects, namespace),
+    ...objects.recordSets.map(recordSetRow),
+  ];
+  const order = (a: string | null, b: string | null) => (a ?? '').localeCompare(b ?? '', 'en', { numeric: true });
+  return rows.sort(
+    (a, b) =>
+      KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) ||
+      order(a.namespace, b.namespace) ||
+      order(a.name, b.name) ||
+      order(a.address, b.address),
+  );
+}
+
+const HEADS = ['NAMESPACE', 'OBJECT', 'ADDRESS', 'WHERE', 'STATE', 'SINCE', 'WHY', 'NEXT'];
+
+/** A table, and below it what is to be said of those that need a look. */
+export function statusText(rows: readonly Row[], now: number): string {
+  if (rows.length === 0) return '';
+  const cells = rows.map((row) => [
+    row.namespace,
+    `${row.kind}/${row.name}`,
+    row.address ?? '',
+    row.where ?? '',
+    row.state,
+    sinceText(row.since, now),
+    row.reason,
+    nextText(row.next, now),
+  ]);
+  const said = rows.filter(({ attention, message }) => attention && message !== '').map(sentence);
+  return [table(HEADS, cells), ...(said.length > 0 ? ['', ...new Set(said)] : [])].join('\n');
+}
+
+const sentence = ({ kind, namespace, name, address, reason, message }: Row): string => {
+  const object = `${kind}/${name}${namespace === '' ? '' : ` in ${namespace}`}`;
+  return `${object}${address === null || message.includes(address) ? '' : `, ${address}`}: ${reason === '' ? '' : `${reason}: `}${message}`;
+};
+
+function recordSetRow(object: NodeDNSRecordSet): Row {
+  const { metadata, spec, status: said } = object;
+  const ready = conditionOf(object, 'Ready');
+  const stale = unseen(object);
+  const { recordName = '', zone = '' } = spec?.dnsRecordSet ?? {};
+  return {
+    kind: 'nodednsrecordset',
+    namespace: metadata.namespace ?? '',
+    name: metadata.name,
+    address: recordOf(recordName, zone),
+    where: said?.records === undefined ? null : `${said.records} ${said.records === 1 ? 'address' : 'addresses'}`,
+    state: said?.state ?? 'unseen',
+    since: ready ? { at: ready.lastTransitionTime, exact: true } : null,
+    reason: ready?.reason ?? '',
+    message: [ready?.status === 'True' ? '' : (said?.error ?? ready?.message), stale].filter((text) => text).join('; '),
+    next: null,
+    attention: stale !== null || ready?.status !== 'True',
+  };
+}
+
+/** The full name of a record, as people ask for it. A zone may be named by an id that says nothing. */
+function recordOf(name: string, zone: string): string | null {
+  if (name === '') return null;
+  if (name === '@') return zone;
+  const isWithin = name.endsWith('.') || name === zone || name.endsWith(`.${zone}`) || !zone.includes('.');
+  return isWithin ? name.replace(/\.$/, '') : `${name}.${zone}`;
+}
+
+// ---------------------------------------------------------------- addresses of IPGroups
+
+/** One row for each reserved address of a Service, and for each Service that has none. Those of RoutedIPs are shown with these. */
+function addressRows({ ips, services, routedIPs, groups }: Objects, namespace: string | null): readonly Row[] {
+  const serving = new Map(services.map((service) => [`${service.metadata.namespace}/${service.metadata.name}`, service]));
+  const shown = new Set(routedIPs.flatMap(({ metadata }) => metadata.uid ?? []));
+  const rows = ips.filter((ip) => !isShown(ip, shown)).map((ip) => ipRow(ip, serving));
+  const owned = new Set(ips.flatMap(({ metadata }) => metadata.annotations?.[OWNER_ANNOTATION] ?? []));
+  const wanting = groups.length === 0 ? [] : services.filter((service) => isWanting(service, owned));
+  return [...rows, ...wanting.map(wantingRow)].filter((row) => namespace === null || row.namespace === namespace);
+}
+
+const isShown = ({ metadata }: IP, routedIPs: ReadonlySet<string>): boolean => {
+  const uid = metadata.labels?.[ROUTED_IP_LABEL];
+  return uid !== undefined && routedIPs.has(uid);
+};
+
+const ingressOf = ({ status: said }: ServiceObject): readonly string[] => (said?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip ?? []);
+
+const isWanting = (service: ServiceObject, owned: ReadonlySet<string>): boolean =>
+  service.spec?.type === 'LoadBalancer' &&
+  !service.spec.loadBalancerClass &&
+  ingressOf(service).length === 0 &&
+  !owned.has(`${service.metadata.namespace}/${service.metadata.name}`);
+
+function ipRow({ metadata }: IP, services: ReadonlyMap<string, ServiceObject>): Row {
+  const owner = metadata.annotations?.[OWNER_ANNOTATION] ?? '';
+  const [namespace = ''] = owner.includes('/') ? owner.split('/') : [];
+  const address = metadata.annotations?.[ADDRESS_ANNOTATION] ?? addressOfIP(metadata.name) ?? metadata.name;
+  const service = services.get(owner);
+  const isPublished = service !== undefined && ingressOf(service).includes(address);
+  const group = metadata.labels?.[GROUP_LABEL];
+  const routed = metadata.labels?.[ROUTED_IP_LABEL] !== undefined;
+  return {
+    kind: 'ip',
+    namespace,
+    name: metadata.name,
+    address,
+    where: owner === '' ? null : `${routed ? 'routedip' : 'service'}/${owner.split('/').at(-1)}`,
+    state: isPublished ? 'published' : 'reserved',
+    since: metadata.creationTimestamp ? { at: metadata.creationTimestamp, exact: true } : null,
+    reason: group === undefined ? '' : `of ${group}`,
+    message: isPublished || routed ? '' : `reserved for ${owner || 'nobody'}, whose status does not list it`,
+    next: null,
+    attention: !isPublished && !routed,
+  };
+}
+
+const wantingRow = ({ metadata: { name, namespace, creationTimestamp } }: ServiceObject): Row => ({
+  kind: 'service',
+  namespace,
+  name,
+  address: null,
+  where: null,
+  state: 'pending',
+  since: creationTimestamp ? { at: creationTimestamp, exact: true } : null,
+  reason: 'NoAddress',
+  message: `it is of type LoadBalancer and has no address; its Events say why: kubectl describe service -n ${namespace} ${name}`,
+  next: null,
+  attention: true,
+});

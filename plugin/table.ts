@@ -1,0 +1,22 @@
+const GAP = '   ';
+
+/** Columns as wide as their widest cell, headed; the last one is not padded. An empty cell shows as `-`. */
+export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [heads, ...rows.map((row) => row.map((cell) => cell || '-'))];
+  const widths = heads.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines.map((line) => `${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(GAP)}`.trimEnd()).join('\n');
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+] as const;
+
+/** A duration as kubectl shows ages: one unit, from two of it on, so that 90 s are not `1m`. Below zero counts as nothing. */
+export function age(ms: number): string {
+  const [unit, size] = UNITS.find(([, length]) => ms >= 2 * length) ?? ['s', 1000];
+  return `${Math.max(0, Math.floor(ms / size))}${unit}`;
+}
+
+export const json = (value: unknown): string => JSON.stringify(value, null, 2);

@@ -1,0 +1,3 @@
+import { pluginScenarios } from '../e2e/plugin.scenario.ts';
+
+pluginScenarios();

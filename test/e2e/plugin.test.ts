@@ -1,0 +1,3 @@
+import { pluginScenarios } from './plugin.scenario.ts';
+
+pluginScenarios();
