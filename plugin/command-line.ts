@@ -8,7 +8,7 @@ export interface Flags {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly namespace?: string;
-  readonly allNamespaces: boolean;
+  readonly allNamespaces?: boolean;
   readonly output: 'table' | 'json';
 }
 
@@ -29,7 +29,7 @@ export function parsePlugin(argv: readonly string[], version: string): Parsed | 
     .version(version)
     .exitOverride()
     .addOption(new Option('-n, --namespace <name>', 'of this namespace (default: that of the context)'))
-    .addOption(new Option('-A, --all-namespaces', 'of all namespaces').default(false).conflicts('namespace'))
+    .addOption(new Option('-A, --all-namespaces', 'of all namespaces').conflicts('namespace'))
     .addOption(new Option('-o, --output <format>', 'how to print').choices(['table', 'json']).default('table'))
     .addOption(new Option('--context <name>', 'of the kubeconfig (default: its current one)'))
     .addOption(new Option('--kubeconfig <file>', 'default: KUBECONFIG, else ~/.kube/config'))

@@ -14,9 +14,6 @@ export class Refused extends Error {}
 /** Somebody has written the object since it was read. */
 export class Changed extends Error {}
 
-/** What the user asked for cannot be done as asked; the message says why. */
-export class Impossible extends Error {}
-
 export interface Session {
   readonly api: ClusterAPI;
   /** Null for all namespaces. */

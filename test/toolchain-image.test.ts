@@ -109,6 +109,7 @@ describe('Dockerfile', () => {
       'actors',
       'adapters',
       'crds',
+      'plugin',
       'dashboard',
       'tsconfig.build.json',
     ]) {
