@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { FloatingIPPoolStatus } from '../../crds/generated/floatingippool.ts';
 import type { NodeDNSRecordSetStatus } from '../../crds/generated/nodednsrecordset.ts';
+import type { ClientRef } from '../../simulator/kubernetes/client.ts';
 import { addPod, createNamespace, labelNode, removePod } from '../../simulator/kubernetes/cluster.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { FLIPOP_SERIES, flipopSeriesOf } from '../adapters/telemetry-flipop.ts';
@@ -15,7 +16,14 @@ import { type Condition, type Names, named } from './named.ts';
 const PUBLISHED = join(import.meta.dirname, 'published');
 const GROUP = 'flipop.digitalocean.com/v1alpha1';
 const ANNOTATION = 'flipop.digitalocean.com/ipv4-reserved-ip';
-const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', name: 'floating-ip-pool-controller-leader-election' };
+const LEASE = {
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  namespace: 'routedip-operator',
+  name: 'floating-ip-pool-controller-leader-election',
+};
+/** As FLIPOP names itself: its Pod, and what is random. */
+const FLIPOP = 'flipop-6c8d5b7f9-x2x4z_6f1ed002-ab59-4a04-b8cf-1a5a5a0b9d1e';
 
 const externalOf = (index: number) => `198.51.100.${index + 1}`;
 
@@ -45,13 +53,28 @@ async function apply({ stage }: Names, file: string) {
   return ref;
 }
 
-/** What FLIPOP leaves behind: addresses on their nodes, annotations, a status in its words, right records, a Lease that it gave up. */
+/** FLIPOP takes the Lease, and for the length of a test nobody has to see it renewed; with an empty name it gives it up, as it does when it ends. */
+async function heldBy({ stage }: Names, holderIdentity: string): Promise<void> {
+  const { client } = stage.target;
+  const { name, namespace, ...lease } = LEASE;
+  const now = new Date().toISOString().replace('Z', '000Z');
+  const leaseDurationSeconds = holderIdentity === '' ? 1 : 3600;
+  const spec = { holderIdentity, leaseDurationSeconds, acquireTime: now, renewTime: now, leaseTransitions: 41 };
+  const exists = (await client.list(LEASE.apiVersion, LEASE.kind, { namespace })).some(({ metadata }) => metadata.name === name);
+  if (exists) await client.patch(LEASE, { spec });
+  else await client.create({ ...lease, metadata: { name, namespace }, spec });
+}
+
+const holderOf = async ({ stage }: Names): Promise<unknown> =>
+  ((await stage.target.client.get(LEASE)).spec as { holderIdentity?: unknown }).holderIdentity;
+
+/** What FLIPOP leaves behind: addresses on their nodes, annotations, a status in its words, right records. */
 async function leftByFlipop(names: Names) {
   const { stage } = names;
   const { client } = stage.target;
   const zone = await names.zoneAt('digitalocean');
   await stage.nodes('a', 'b', 'c');
-  const dropletOf = (name: string) => [...stage.cloud.state.droplets.values()].find((droplet) => droplet.name === name)?.id ?? 0;
+  const dropletOf = (name: string): number => [...stage.cloud.state.droplets.values()].find((droplet) => droplet.name === name)?.id ?? 0;
   const held = ['a', 'b'].map((node) => {
     const { ip } = stage.cloud.addReservedIP({ region: 'nyc3', dropletId: dropletOf(node) });
     return { node, ip, status: { state: 'active', nodeName: node, providerID: `digitalocean://${dropletOf(node)}` } };
@@ -68,20 +91,11 @@ async function leftByFlipop(names: Names) {
     dnsRecordSet: { provider: 'digitalocean', zone: 'example.com', recordName: 'nodes', ttl: 120 },
   });
   const ips = Object.fromEntries(held.map(({ ip, status }) => [ip, status]));
-  const poolRef = { apiVersion: GROUP, kind: 'FloatingIPPool', namespace: 'default', name: 'ingress' };
+  const poolRef: ClientRef = { apiVersion: GROUP, kind: 'FloatingIPPool', namespace: 'default', name: 'ingress' };
   await client.patch(poolRef, { status: { ips, assignableNodes: ['c'] } }, { subresource: 'status' });
   const setRef = { ...poolRef, kind: 'NodeDNSRecordSet', name: 'nodes' };
   await client.patch(setRef, { status: { state: 'active' } }, { subresource: 'status' });
-  const { name, ...lease } = LEASE;
-  const renewed = '2026-01-01T00:00:00.000000Z';
-  await client
-    .create({
-      ...lease,
-      metadata: { name, namespace: 'routedip-operator' },
-      spec: { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: renewed, renewTime: renewed, leaseTransitions: 41 },
-    })
-    .catch(() => undefined);
-  return { zone, held, ips };
+  return { zone, held, ips, poolRef, dropletOf };
 }
 
 /** A verification of all addresses that began after now, seen by its lists. */
@@ -141,13 +155,13 @@ export const flipopScenarios = () =>
       expect(states).toHaveLength(3);
     });
 
-    test('is taken over where it stands, under its own definitions: nothing is written anywhere, and it fails over', async () => {
+    test('is left alone while it holds its Lease, taken over where it stands, under its own definitions, with nothing written anywhere, and given back', async () => {
       const names = current();
       const { stage } = names;
       const { client } = stage.target;
       await installFlipopsDefinitions(client);
       onTestFinished(() => installOurDefinitions(client));
-      const { zone, held, ips } = await leftByFlipop(names);
+      const { zone, held, ips, poolRef, dropletOf } = await leftByFlipop(names);
       const writes = () => stage.cloud.calls.select({ writes: true }).filter(({ path }) => path !== '/v2/domains');
       const [first, second] = held;
       if (!first || !second) throw new Error('FLIPOP left nothing');
@@ -155,7 +169,16 @@ export const flipopScenarios = () =>
       const statusOf = async () => (await stage.getPool('ingress')).status;
       expect(await statusOf()).toEqual({ ips, assignableNodes: ['c'] });
 
+      await heldBy(names, FLIPOP);
       const operator = await names.start();
+      await stage.until('it waits', async () => (await figure(operator, 'routedip_leader', {})) === 0);
+      expect([await statusOf(), await annotations(), await holderOf(names)]).toEqual([
+        { ips, assignableNodes: ['c'] },
+        [first.ip, second.ip, null],
+        FLIPOP,
+      ]);
+      expect(operator.log.filter(({ msg }) => msg === 'leads')).toEqual([]);
+      await heldBy(names, '');
       await stage.until('both are known to sit right', async () => {
         const states = await Promise.all(
           held.map(({ ip }) => figure(operator, 'flipop_floatingippoolcontroller_ip_state', { ip, state: 'active' })),
@@ -183,6 +206,14 @@ export const flipopScenarios = () =>
       await verified(names);
       expect(await operator.stop()).toBe(0);
       const before = writes().length;
+      // What FLIPOP would find: the Lease is free, the pool is as its user wrote it and bound to nobody, each address is where it is told to be.
+      const left = await client.get(poolRef);
+      expect([await holderOf(names), left.metadata.finalizers]).toEqual(['', undefined]);
+      expect((left.spec as { ips?: unknown }).ips).toEqual(held.map(({ ip }) => ip));
+      expect(((left.status ?? {}) as FloatingIPPoolStatus).ips).toEqual({
+        [first.ip]: { state: 'active', nodeName: 'c', providerID: `digitalocean://${dropletOf('c')}` },
+        [second.ip]: ips[second.ip],
+      });
 
       await installOurDefinitions(client);
       const next = await names.start();

@@ -1,0 +1,53 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { findKubectl, kubectlVersion } from '../support/kubectl.ts';
+import { type ByName, keyed, pick, type Shipped, shippedIn } from './manifest-facts.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const NAME = 'routedip-operator';
+
+const { major, minor } = kubectlVersion();
+const hasComponents = major > 1 || minor >= 21;
+const why = hasComponents ? '' : ` (skipped: kubectl ${major}.${minor} has no components, 1.21 does)`;
+
+const bundle = shippedIn(readFileSync(join(ROOT, 'deploy/bundle.yaml'), 'utf8'));
+
+/** What `kubectl apply -k` would apply of an overlay with this component. */
+function overlaid(component: string): ByName {
+  mkdirSync(join(ROOT, '.cache'), { recursive: true });
+  // Below the project: a kustomization names its parts by relative paths.
+  const folder = mkdtempSync(join(ROOT, '.cache/overlay-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'kustomization.yaml'), `resources: [../../deploy]\ncomponents: [../../deploy/components/${component}]\n`);
+  return keyed(shippedIn(execFileSync(findKubectl(), ['kustomize', folder], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 })));
+}
+
+/** The same object where it is in the namespace of FLIPOP. */
+const moved = (object: Shipped): Shipped =>
+  JSON.parse(JSON.stringify(object), (key, value: unknown) => (key === 'namespace' && value === NAME ? 'flipop' : value)) as Shipped;
+
+test.skipIf(!hasComponents)(
+  `in FLIPOP's place everything is in its namespace, with its Secret and beside its Lease, and else as it was${why}`,
+  () => {
+    const objects = overlaid('flipop');
+    const expected = keyed(bundle.filter(({ kind }) => kind !== 'Namespace').map(moved));
+    expect(Object.keys(objects).sort()).toEqual(Object.keys(expected).sort());
+    const { [`Deployment ${NAME}`]: operator, ...others } = objects;
+    const { [`Deployment ${NAME}`]: before, ...othersBefore } = expected;
+    expect(others).toEqual(othersBefore);
+    const envOf = (deployment: Shipped | undefined) => deployment?.spec.template.spec.containers[0].env ?? [];
+    const tokens = ['DIGITALOCEAN_ACCESS_TOKEN', 'CLOUDFLARE_TOKEN'];
+    const isToken = ({ name }: { readonly name: string }): boolean => tokens.includes(name);
+    expect(envOf(before).filter(isToken)).toHaveLength(2);
+    expect(envOf(operator)).toEqual(
+      envOf(before).map((one) =>
+        isToken(one) ? { name: one.name, valueFrom: { secretKeyRef: { name: 'flipop', key: one.name, optional: true } } } : one,
+      ),
+    );
+    // The flag for another namespace is not needed: a Pod looks for the Lease in its own, where the Role is.
+    expect(pick(objects, `Deployment ${NAME}`).spec.template.spec.containers[0].args.join(' ')).not.toContain('--namespace');
+    expect(JSON.stringify(pick(objects, `Role ${NAME}`).rules)).toContain('floating-ip-pool-controller-leader-election');
+  },
+);
