@@ -6,7 +6,7 @@ import { filesOf, type TextFile } from './support/files.ts';
 const PRIVATE: readonly { readonly what: string; readonly pattern: RegExp; readonly except?: readonly string[] }[] = [
   // The one script of the continuous integration that asks for a prepared API server.
   { what: 'a folder beside the project', pattern: /\.\.\/shared\b|\bshared\/(design|kube|seeds|hooks)\b/, except: ['.ci/run'] },
-  { what: 'a note that is not in the project', pattern: /\b(routedip|flipop|stack|style|testing|vip-allocator)\.md\b/ },
+  { what: 'a note that is not in the project', pattern: /(?<![-\w])(routedip|flipop|stack|style|testing|vip-allocator)\.md\b/ },
   { what: 'a tag of the notes', pattern: /(^|[\s(])\[[UPDS]\]/ },
   { what: 'a numbered finding', pattern: /(^|[\s(,–])(F\d{1,2}|A\d{1,2}|I\d{1,2}|V-\d{1,2})(?=$|[\s),.:;–])/ },
   { what: 'a path of one machine', pattern: /(^|[\s'"`(=:])\/(work|root|home\/\w+)\// },
