@@ -9,7 +9,7 @@ import type { Cell, Halt } from './cell.ts';
 import { Cells } from './cells.ts';
 import type { Charts } from './charts.ts';
 import { Inbox } from './inbox.ts';
-import { actorOf, FORCE_RELEASE, isPool, isRecordSet, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
+import { actorOf, FORCE_RELEASE, isPool, isRecordSet, isReleased, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { ActorRecord, Clock, Log, Observer, Probe, Provider, Queues, RecordStore } from './ports.ts';
@@ -167,7 +167,7 @@ export class Leader {
     if (this.#started.has(id)) this.#tellSpec(id, pool);
     else if (isRecordSet(id)) this.#startRecordSet(id, pool);
     else this.#startWhenRead(id, pool);
-    if (isRoutedIP(id) && pool.deleting && (isForced || this.#started.has(id) || this.#isBare(id))) this.#release(id, isForced);
+    if (isRoutedIP(id) && isReleased(pool) && (isForced || this.#started.has(id) || this.#isBare(id))) this.#release(id, isForced);
   }
 
   /** The classes or the issuers have changed: every RoutedIP hears what the one that serves it says now. */
@@ -271,7 +271,7 @@ export class Leader {
     this.#cells.tellClaims(id, []);
     this.#cells.tell(id, { type: 'PROVIDER_OBSERVED', addresses: truth });
     this.#tellSpec(id, pool);
-    if (isRoutedIP(id) && pool.deleting) this.#release(id, false);
+    if (isRoutedIP(id) && isReleased(pool)) this.#release(id, false);
   }
 
   /** The user has deleted a RoutedIP, which stays until all that was done for it is undone, or until he wants no more of that. */

@@ -1,5 +1,6 @@
 import { parseAddress } from '../machines/address.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
+import { type Marks, PAUSED } from '../machines/marks.ts';
 import { isPrivate } from '../machines/provider-key.ts';
 import { boundAddress } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
@@ -43,11 +44,17 @@ export class ObservedPools {
   }
 
   /** What its cell is told of the object itself. */
-  specOf(pool: PoolObject): { readonly spec: unknown; readonly guarded?: boolean; readonly deleteAdopted?: boolean } {
-    if (pool.ref.kind !== 'RoutedIP') return { spec: pool.spec };
+  specOf(pool: PoolObject): {
+    readonly spec: unknown;
+    readonly guarded?: boolean;
+    readonly deleteAdopted?: boolean;
+    readonly marks?: Marks;
+  } {
+    const marks = marksOn(pool);
+    if (pool.ref.kind !== 'RoutedIP') return { spec: pool.spec, ...(marks && { marks }) };
     const { finalizers = [], annotations = {} } = pool.marks ?? {};
     const guarded = finalizers.includes(FINALIZER);
-    return { spec: this.policies.factOf(pool), guarded, deleteAdopted: annotations[DELETE_ADOPTED] === 'true' };
+    return { spec: this.policies.factOf(pool), guarded, deleteAdopted: annotations[DELETE_ADOPTED] === 'true', ...(marks && { marks }) };
   }
 
   fact(pool: ActorId): ClusterFact | null {
@@ -141,6 +148,19 @@ const matchOf = ({ ref, spec }: PoolObject): string =>
 const DELETE_ADOPTED = 'routedip.io/delete-adopted';
 /** `"true"`: the RoutedIP goes at once, whatever stays at the provider. */
 export const FORCE_RELEASE = 'routedip.io/force-release';
+
+/** What people ask for by annotations; null for nothing. */
+function marksOn({ deleting, marks }: PoolObject): Marks | null {
+  const { [PAUSED]: paused } = marks?.annotations ?? {};
+  return paused === undefined ? null : { paused, ...(deleting && { deleting }) };
+}
+
+/** A RoutedIP that is deleted is released now: not while it is paused, unless somebody wants it gone at all costs. */
+export const isReleased = (object: PoolObject): boolean =>
+  object.deleting && (!isHalted(object) || object.marks?.annotations[FORCE_RELEASE] === 'true');
+
+/** Somebody has paused it. */
+export const isHalted = ({ marks }: PoolObject): boolean => marks?.annotations[PAUSED] === 'true';
 
 const namedProvider = ({ spec }: PoolObject): string => {
   const { provider } = (spec ?? {}) as { readonly provider?: unknown };

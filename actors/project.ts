@@ -2,6 +2,7 @@ import { isUntilChanged, UNTIL_CHANGED } from '../machines/backoff.ts';
 import { isFirewall } from '../machines/firewall-id.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
+import { markEvents } from '../machines/marks-status.ts';
 import { nodeEvents } from '../machines/node-status.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import type { AddressView, PoolView } from '../machines/pool-view.ts';
@@ -306,7 +307,7 @@ export function eventsOf({ chart, before, after }: Transition): readonly Cluster
   if (chart === 'ip') return addressEvents(before, after);
   if (chart !== 'pool') return [];
   const [was, is] = [before?.snapshot.context as never, after.snapshot.context as never];
-  return [...poolEvents(was, is), ...nodeEvents(was, is), ...ownerEvents(was, is)];
+  return [...poolEvents(was, is), ...nodeEvents(was, is), ...markEvents(was, is), ...ownerEvents(was, is)];
 }
 
 function addressEvents(former: ActorRecord | null, record: ActorRecord): readonly ClusterEvent[] {

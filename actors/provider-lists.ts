@@ -6,10 +6,11 @@ import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import { verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
 import type { Cells } from './cells.ts';
-import { isPool, type ObservedPools } from './pools.ts';
+import { isHalted, isPool, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { ActorRecord, Clock, Log, Provider } from './ports.ts';
+import { claimantsOf } from './project-routed-ips.ts';
 import { providerOf } from './provider-of.ts';
 import type { Settings } from './settings.ts';
 import { firewallNews, news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
@@ -172,14 +173,20 @@ export class ProviderLists {
     }
   }
 
-  /** Those in which something is open. */
+  /** Those in which something is open, but for those of which all who need anything are paused: nothing is put back for them. */
   #firewallsOf(name: string): readonly (readonly [ActorId, ActorRecord])[] {
     const { cells } = this.#ports;
     return [...cells.all.keys()]
       .filter((id) => isFirewall(id) && firewallOf(id).provider === name)
       .flatMap((id) => {
         const record = cells.recordsOf(id)?.get(id);
-        return record && isWatched(record.snapshot.context as unknown as FirewallContext) ? [[id, record] as const] : [];
+        if (!record || !isWatched(record.snapshot.context as unknown as FirewallContext)) return [];
+        return claimantsOf(record).every((cell) => this.#isHalted(cell)) ? [] : [[id, record] as const];
       });
+  }
+
+  #isHalted(cell: ActorId): boolean {
+    const object = this.#ports.pools.all.get(cell);
+    return object !== undefined && isHalted(object);
   }
 }

@@ -2,6 +2,7 @@ import type { Effect } from './events.ts';
 import { type Absence, absenceOf, graceLeft } from './grace.ts';
 import type { Member } from './grants.ts';
 import type { FindNodesInput, FoundNodes } from './jobs.ts';
+import { isPaused } from './marks.ts';
 import { entries, isPrimed, type Next, next, type PoolContext, tell } from './pool.ts';
 import { askedAgainMs, counts, holds, LONGEST_ASKED_AGAIN_MS } from './safe-hold.ts';
 import type { Standings } from './standings.ts';
@@ -54,7 +55,7 @@ const byName = ({ node: a }: Absence, { node: b }: Absence): number => (keyOf(a)
 function settled(context: PoolContext, at: number): PoolContext {
   const held = holds(context.absent, context.held, rulesOf(context), at);
   const stays = (absence: Absence): boolean =>
-    held || counts(absence, rulesOf(context), at) || graceLeft(absence, graceOf(context), at) > 0;
+    held || isPaused(context) || counts(absence, rulesOf(context), at) || graceLeft(absence, graceOf(context), at) > 0;
   const askAt = (absence: Absence): number | null => {
     if (held) return context.held ? (absence.askAt ?? at) : at;
     return absence.asks === 0 && graceLeft(absence, graceOf(context), at) > 0 ? (absence.askAt ?? at) : null;
@@ -66,20 +67,23 @@ function settled(context: PoolContext, at: number): PoolContext {
 export const keeping = (context: PoolContext, at: number): readonly Candidate[] =>
   context.absent.filter((absence) => isHeld(context) || graceLeft(absence, graceOf(context), at) > 0).map(({ node }) => node);
 
-/** Tells each address whose node has come or gone; one that keeps its address counts as there. */
+/** Tells each address whose node has come or gone; one that keeps its address counts as there. While the pool is paused none is told that its node has, and
+ *  those on their way are told to stay where they are: a call that was sent ends, and no other one follows. */
 export function tellMembers(context: PoolContext, at: number): Next {
   const effects: Effect[] = [];
   const members: Record<Address, Member> = { ...context.members };
   const eligible = new Set([...context.candidates, ...context.leaving, ...keeping(context, at)].map(keyOf));
   for (const [address, member] of entries(context.members)) {
     if (!member.node) continue;
-    const now = eligible.has(keyOf(member.node));
+    const now = isPaused(context) ? member.eligible && standsThere(member) : eligible.has(keyOf(member.node));
     if (now === member.eligible) continue;
     members[address] = { ...member, eligible: now };
     effects.push(tell(context, address, { type: 'NODE_OBSERVED', name: member.node.name, eligible: now }));
   }
   return next({ ...context, members }, effects);
 }
+
+const standsThere = ({ node, confirmed, holder }: Member): boolean => confirmed || holder === node?.providerID;
 
 // ---------------------------------------------------------------- the time to come back
 
@@ -93,6 +97,7 @@ const rebased = (absent: readonly Absence[], at: number): readonly Absence[] =>
 /** When time alone decides about an absence: its grace is over, or, while the pool holds, the provider is to be asked again. In ms since the epoch; null
  *  for never. One whose grace is over and who keeps no address any more may still count for a hold: for that no time is set. */
 export function recoveryEnds(context: PoolContext, at: number): number | null {
+  if (isPaused(context)) return null;
   const absent = rebased(context.absent, at);
   const isOpen = ({ node, since }: Absence): boolean => since + graceOf(context) > at || keepsAddress(context, node);
   const ends = isHeld(context)
@@ -134,7 +139,8 @@ const urgentAmong = ({ members }: PoolContext, absent: readonly Absence[]): read
   return absent.filter(({ node, asks }) => asks === 0 && keeps.has(keyOf(node)));
 };
 
-export const hasQuestion = (context: PoolContext, at: number): boolean => isPrimed(context) && questions(context, at).length > 0;
+export const hasQuestion = (context: PoolContext, at: number): boolean =>
+  isPrimed(context) && !isPaused(context) && questions(context, at).length > 0;
 
 export const ask = (context: PoolContext, at: number): Next =>
   next({ ...context, asking: questions(context, at).map(({ node: { name, providerID } }) => ({ name, providerID })) });

@@ -1,6 +1,7 @@
 import type { Records, RecordTarget } from './dns.ts';
 import type { GroupRefusal } from './group-address.ts';
 import type { FirewallFound, RoutedIPSubject } from './jobs.ts';
+import type { Marks } from './marks.ts';
 import type {
   ActorId,
   Address,
@@ -40,6 +41,8 @@ export interface SpecObserved extends Timed {
   readonly guarded?: boolean;
   /** An address that we did not make is to be deleted like one that we did; absent for false. */
   readonly deleteAdopted?: boolean;
+  /** What people ask for by annotations; absent for nothing. */
+  readonly marks?: Marks;
 }
 
 /** The nodes and pods that the pool's selectors let through, as they are now. */

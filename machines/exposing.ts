@@ -1,5 +1,6 @@
 import type { Effect, FirewallPolicy, SpecObserved } from './events.ts';
 import { checkRoutedIP, type RoutedIPFact, sourceOf } from './exposure.ts';
+import { isPaused } from './marks.ts';
 import type { Exposed, Next, PoolContext } from './pool.ts';
 import { entries, next, tell } from './pool.ts';
 import { servicePorts } from './service-ports.ts';
@@ -75,6 +76,8 @@ const policyOf = ({ exposes }: PoolSpec, ports: readonly string[]): FirewallPoli
 
 function tellPolicy(context: PoolContext, policy: FirewallPolicy): Next {
   if (!context.exposed || JSON.stringify(policy) === JSON.stringify(context.exposed.policy)) return next(context);
+  // An address that is there is told once the pause is over; one that begins meanwhile has to know what stands.
+  if (isPaused(context) && entries(context.members).length > 0) return next(context);
   const effects = entries(context.members).map(([address]): Effect => tell(context, address, { type: 'POLICY_OBSERVED', policy }));
   return next(withExposed(context, { policy }), effects);
 }

@@ -2,6 +2,7 @@ import { isHeld, keeping } from './absences.ts';
 import { nodesFull } from './claims.ts';
 import { adopted, type Contest, rebasedContest, restsUntil, triedAgain } from './contention.ts';
 import { type Grants, grants, type Member } from './grants.ts';
+import { isPaused } from './marks.ts';
 import { entries, familyServed, type Next, next, type PoolContext, tell, turnClaim } from './pool.ts';
 import type { Address, Candidate, ProviderID } from './types.ts';
 
@@ -24,13 +25,16 @@ function rebased(context: PoolContext, at: number): PoolContext {
   };
 }
 
+/** While the pool is paused addresses get the node on which they stand, and no other one. */
 export const decideGrants = (given: PoolContext, at: number): Grants => {
   const context = rebased(given, at);
+  const candidates = inOrder(context);
+  const kept = keeping(context, at);
   const decided = grants(
     {
       members: context.members,
-      candidates: inOrder(context),
-      keeping: keeping(context, at),
+      candidates: isPaused(context) ? [] : candidates,
+      keeping: isPaused(context) ? [...candidates, ...kept] : kept,
       leaving: context.leaving,
       fullNodes: nodesFull(context.fullNodes, familyServed(context)),
       backOff: context.backOff,
@@ -43,6 +47,7 @@ export const decideGrants = (given: PoolContext, at: number): Grants => {
     },
     at,
   );
+  if (isPaused(context)) return { ...decided, reliefs: [], nextAt: null };
   return isHeld(context) ? { ...decided, reliefs: [] } : decided;
 };
 

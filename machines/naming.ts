@@ -1,3 +1,4 @@
+import { isPaused } from './marks.ts';
 import { entries, isPrimed, type Named, type Next, next, type PoolContext, recordSetActor } from './pool.ts';
 import type { Address } from './types.ts';
 
@@ -18,8 +19,9 @@ const namedNow = (context: PoolContext): Named => {
   return { target, addresses: target ? serving(context) : [] };
 };
 
-/** The record set is to hold something else than it was told. */
+/** The record set is to hold something else than it was told. What a paused pool publishes stays. */
 export const namesDiffer = (context: PoolContext): boolean => {
+  if (isPaused(context)) return false;
   const now = namedNow(context);
   if (!context.named) return now.target !== null;
   return JSON.stringify([now.target, now.addresses]) !== JSON.stringify([context.named.target, context.named.addresses]);

@@ -3,6 +3,7 @@ import { familyOf } from './address.ts';
 import { isUntilChanged } from './backoff.ts';
 import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } from './events.ts';
 import { checkExposed, observeLimit, observeService } from './exposing.ts';
+import { isPaused, observeMarks } from './marks.ts';
 import { familyServed, lacks, type Next, next, type PoolContext, queryIn, wanted } from './pool.ts';
 import { staff } from './pool-members.ts';
 import { servingStandings } from './serving-nodes.ts';
@@ -10,10 +11,17 @@ import { standings } from './standings.ts';
 import type { ObservedAddress, ProviderID } from './types.ts';
 import { checkPoolSpec, type PoolSpec } from './validate.ts';
 
+/** Takes over the spec, and what people ask for by annotations. */
+export function observeSpec(before: PoolContext, event: SpecObserved): Next {
+  if (event.generation < before.generation) return next(before);
+  const { context: observed, effects } = takeSpec(observeMarks(before, event.marks), event);
+  const told = isPaused(observed) && !isPaused(before) ? tellMembers(observed, event.at) : next(observed);
+  return staff({ context: told.context, effects: [...effects, ...told.effects] });
+}
+
 /** Takes the spec over when it is valid, else only says why not: what is assigned stays. Its nodes count as unknown from then on: an invalid selector
  *  watches nothing, so what was known of them ages unseen until they are told again. */
-export function observeSpec(context: PoolContext, event: SpecObserved): Next {
-  if (event.generation < context.generation) return next(context);
+function takeSpec(context: PoolContext, event: SpecObserved): Next {
   const { context: known, checked } = context.exposed
     ? checkExposed(context, event)
     : { context, checked: checkPoolSpec(event.spec, event.registry) };
@@ -33,7 +41,7 @@ export function observeSpec(context: PoolContext, event: SpecObserved): Next {
   };
   const observed = { ...known, generation: event.generation, spec, conflicts, error: null, acquiring };
   // What kept an address from being created is no trouble any more once none is missing.
-  return staff(observeLimit(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } }));
+  return observeLimit(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
 }
 
 /** The address of a RoutedIP is named while nobody can tell what became of one that was to be made: that one is left to whoever finds it. */

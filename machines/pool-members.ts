@@ -6,6 +6,7 @@ import { absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
 import { isFromGroup } from './group-address.ts';
 import type { AddressInput } from './ip-context.ts';
+import { isPaused } from './marks.ts';
 import {
   addressActor,
   addressClaim,
@@ -24,12 +25,12 @@ import type { Address, NodeRef, ObservedAddress, ProviderID } from './types.ts';
 
 const memberless = (context: PoolContext, address: Address): boolean => context.members[address] === undefined;
 
-/** Starts an address for each one wanted, retires those not wanted any more. Does nothing before the provider was read. */
+/** Starts an address for each one wanted, retires those not wanted any more, unless the pool is paused. Does nothing before the provider was read. */
 export function staff(input: PoolContext | Next): Next {
   const { context, effects } = 'context' in input ? input : next(input);
   if (!isPrimed(context) || !context.spec || context.deleted) return next(context, effects);
   const goal = new Set(Object.keys(context.members).length === 0 || context.provider === context.spec.provider ? wanted(context) : []);
-  const retired = entries(context.members).filter(([address, member]) => !goal.has(address) && !member.retiring);
+  const retired = isPaused(context) ? [] : entries(context.members).filter(([address, member]) => !goal.has(address) && !member.retiring);
   const members: Record<Address, Member> = { ...context.members };
   const added: Effect[] = [];
   for (const [address, member] of retired) {
@@ -121,10 +122,12 @@ export function onReady(context: PoolContext, { address, holder, region, at }: R
 
 /** Somebody else put the address elsewhere: away from the node on which it served, or from where they had put it before. */
 function wasMoved(
-  { absent }: PoolContext,
+  { absent, marks }: PoolContext,
   { node, confirmed, eligible, holder: former, contest }: Member,
   holder: ProviderID | null,
 ): boolean {
+  // Whoever pauses a pool may move its addresses by hand.
+  if (isPaused({ marks })) return false;
   if (!node) return contest.restsSince !== null && holder !== former;
   // A machine that goes takes its address off by itself, and its node is not Ready then.
   return confirmed && eligible && holder !== node.providerID && absenceOf(absent, node) === null;

@@ -9,6 +9,7 @@ import type { Member } from './grants.ts';
 import { awaitsOffer, type GroupRefusal, isFromGroup } from './group-address.ts';
 import type { Remembered } from './ip-context.ts';
 import type { ObjectRef } from './jobs.ts';
+import { isPaused, type NotedMarks } from './marks.ts';
 import { queryOf } from './match.ts';
 import { serviceQueryOf } from './service.ts';
 import type { PortWarning } from './service-ports.ts';
@@ -25,6 +26,8 @@ export interface PoolContext {
   readonly spec: PoolSpec | null;
   /** Why the present spec is not valid; null when it is. */
   readonly error: string | null;
+  /** What people ask for by annotations; null or absent for nothing. */
+  readonly marks?: NotedMarks | null;
   /** What all the rest of this section is about; null for a FloatingIPPool. */
   readonly exposed: Exposed | null;
   /** Addresses of the spec that belong to an older pool, by its name. */
@@ -289,6 +292,7 @@ export const lacks = (context: PoolContext): boolean => listed(context).length <
 /** An address is to be created. None is for a Service to which it could not be led: one that is attached to nothing costs money. */
 export const lacksAddress = (context: PoolContext): boolean =>
   isPrimed(context) &&
+  !isPaused(context) &&
   lacks(context) &&
   !context.exposed?.trouble &&
   context.acquiring.unclear.length === 0 &&

@@ -5,6 +5,7 @@ import { confirmedHere } from './ip.ts';
 import type { AddressContext } from './ip-context.ts';
 import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
+import { awaitsResume, pausedCondition } from './marks-status.ts';
 import type { PoolContext } from './pool.ts';
 import { type AddressView, type Finding, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
@@ -110,7 +111,7 @@ export function routedIPConditions(view: RoutedIPView): readonly RoutedIPConditi
   const shown = only(view)?.shown ?? null;
   const problem = problemOf(view);
   const busy = busyOf(view);
-  const serves = shown !== null && isServing(shown) && view.context.error === null;
+  const serves = shown !== null && isServing(shown) && view.context.error === null && !awaitsResume(view);
   const node = shown?.context.assigned?.name;
   return [
     serves
@@ -128,6 +129,7 @@ export function routedIPConditions(view: RoutedIPView): readonly RoutedIPConditi
       message: problem?.message ?? 'nothing is wrong',
     },
     shown ? firewallCondition(shown, view.loss) : firewallBefore(view),
+    ...pausedCondition(view.context),
   ];
 }
 
@@ -153,6 +155,7 @@ function problemOf(view: RoutedIPView): Finding | null {
   if (context.error !== null) return { reason: exposed?.reason ?? 'InvalidSpec', message: context.error };
   return (
     exposed?.refusal ??
+    awaitsResume(view) ??
     creationProblem(context) ??
     addressProblem(view) ??
     lossProblem(view.loss) ??

@@ -2,6 +2,8 @@ import { isHeld } from './absences.ts';
 import { isUntilChanged } from './backoff.ts';
 import { nodesFull } from './claims.ts';
 import { isOthersTurn } from './granting.ts';
+import { isPaused } from './marks.ts';
+import { awaitsResume, pausedCondition } from './marks-status.ts';
 import { whyNoNode } from './no-node.ts';
 import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, waitsOf } from './node-status.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
@@ -149,7 +151,7 @@ export function poolError({ error, acquiring }: PoolContext): string | null {
 // ---------------------------------------------------------------- conditions
 
 export interface PoolCondition {
-  readonly type: 'Ready' | 'Progressing' | 'Degraded';
+  readonly type: 'Ready' | 'Progressing' | 'Degraded' | 'Paused';
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: string;
   readonly message: string;
@@ -164,7 +166,7 @@ export function poolConditions(view: PoolView): readonly PoolCondition[] {
   const active = goal.filter((address) => view.addresses[address]?.state === 'Stable').length;
   const problem = problemOf(view);
   const busy = busyOf(view);
-  const ready = context.error === null && desired > 0 && active === desired && !isHeld(context);
+  const ready = context.error === null && desired > 0 && active === desired && !isHeld(context) && !awaitsResume(view);
   const count = `${active} of ${desired} addresses are active`;
   return [
     ready
@@ -187,6 +189,7 @@ export function poolConditions(view: PoolView): readonly PoolCondition[] {
       reason: problem?.reason ?? 'AsExpected',
       message: problem?.message ?? 'nothing is wrong',
     },
+    ...pausedCondition(context),
   ];
 }
 
@@ -201,6 +204,7 @@ function problemOf(view: PoolView): Finding | null {
   if (context.error !== null) return { reason: 'InvalidSpec', message: context.error };
   return (
     hold(view) ??
+    awaitsResume(view) ??
     creationProblem(context) ??
     addressProblem(view) ??
     contention(view) ??
@@ -276,7 +280,7 @@ export function busyOf(view: PoolView): Finding | null {
   if (isCreating(context.acquiring) || context.acquiring.unpublished) return { reason: 'Creating', message: 'creating an address' };
   const moving = wanted(context).filter((address) => isMoving(view.addresses[address]));
   if (moving.length > 0) return { reason: 'Assigning', message: `assigning ${moving.join(', ')}` };
-  const staying = draining(view) ?? recovering(view);
+  const staying = isPaused(context) ? null : (draining(view) ?? recovering(view));
   if (staying) return staying;
   if (context.grantAt !== null) return { reason: 'Spacing', message: `the next assignment comes at ${stamp(context.grantAt)}` };
   if (isOthersTurn(context) && wanted(context).some((address) => view.addresses[address]?.state === 'Unassigned'))

@@ -105,6 +105,7 @@ describe('docs/conditions.md', () => {
     ...[
       'machines/status.ts',
       'machines/node-status.ts',
+      'machines/marks-status.ts',
       'machines/acquire.ts',
       'actors/project.ts',
       'adapters/kubernetes/writer.ts',
@@ -139,7 +140,7 @@ describe('docs/conditions.md', () => {
   });
 
   test('says nothing about a reason that is gone', () => {
-    const others = new Set(['Ready', 'Progressing', 'Degraded']);
+    const others = new Set(['Ready', 'Progressing', 'Degraded', 'Paused']);
     expect([...documented].filter((name) => !reasons.has(name) && !others.has(name))).toEqual([]);
   });
 

@@ -10,7 +10,7 @@ export interface PoolObject {
   readonly deleting: boolean;
   readonly spec: Json;
   readonly status: Json;
-  /** Of kinds of the group routedip.io only: what of the metadata decides. */
+  /** Of kinds of the group routedip.io, and of FloatingIPPools that bear such annotations: what of the metadata decides. */
   readonly marks?: Marks;
 }
 

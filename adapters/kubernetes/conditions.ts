@@ -8,8 +8,11 @@ const conditionsIn = (status: Json | undefined): readonly JsonObject[] => {
   return Array.isArray(list) ? list.filter(isObject) : [];
 };
 
+/** Conditions of ours that stand only for a time. */
+const PASSING: ReadonlySet<unknown> = new Set(['Paused']);
+
 /** The conditions as they are to stand in status: the time of the last transition is kept while a condition's status stays, and conditions of
- *  other types, which others wrote, stay. An empty message becomes the reason: there are servers (1.20 compiled by
+ *  other types, which others wrote, stay, but for those of ours that are over. An empty message becomes the reason: there are servers (1.20 compiled by
  *  a newer Go) that take an empty text for null and refuse the whole status. `statuses` are searched in order for the former ones. */
 export const conditionsOf = (
   conditions: readonly Condition[],
@@ -23,6 +26,8 @@ export const conditionsOf = (
     const lastTransitionTime = before?.lastTransitionTime ?? wholeSeconds(now);
     return { type, status, reason, message: message || reason, observedGeneration: generation, lastTransitionTime };
   });
-  const foreign = conditionsIn(statuses.at(-1)).filter((condition) => !conditions.some(({ type }) => type === condition.type));
+  const foreign = conditionsIn(statuses.at(-1)).filter(
+    (condition) => !PASSING.has(condition.type) && !conditions.some(({ type }) => type === condition.type),
+  );
   return [...own, ...foreign];
 };

@@ -157,11 +157,11 @@ export const trimPod = (object: unknown, keys: readonly string[], shared: Intern
 
 const OWN_GROUP = 'routedip.io/';
 
-/** What of the metadata decides; undefined for kinds of other groups. */
+/** What of the metadata decides; undefined for kinds of other groups, unless they bear annotations of ours. */
 const marksOf = (object: unknown, { annotations }: Meta): { readonly marks?: Marks } => {
   const { apiVersion, metadata } = fields(object);
-  if (!text(apiVersion).startsWith(OWN_GROUP)) return {};
   const own = Object.entries(annotations).filter(([key]) => key.startsWith(OWN_GROUP));
+  if (!text(apiVersion).startsWith(OWN_GROUP) && own.length === 0) return {};
   return {
     marks: {
       finalizers: list(fields(metadata).finalizers).map(text),

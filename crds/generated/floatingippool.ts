@@ -44,7 +44,10 @@ export interface ObjectMeta {
   readonly finalizers?: readonly string[];
 }
 
-/** A pool of routable addresses that are kept on the nodes which match. */
+/**
+ * A pool of routable addresses that are kept on the nodes which match. The annotation `routedip.io/paused: "true"` has
+ * the operator decide nothing for it until it is taken off.
+ */
 export interface FloatingIPPool {
   readonly apiVersion: typeof API_VERSION;
   readonly kind: typeof KIND;

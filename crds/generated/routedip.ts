@@ -44,7 +44,10 @@ export interface ObjectMeta {
   readonly finalizers?: readonly string[];
 }
 
-/** A routable address that is kept on a node which serves one Service, together with the firewall ports it needs. */
+/**
+ * A routable address that is kept on a node which serves one Service, together with the firewall ports it needs. The
+ * annotation `routedip.io/paused: "true"` has the operator decide nothing for it until it is taken off.
+ */
 export interface RoutedIP {
   readonly apiVersion: typeof API_VERSION;
   readonly kind: typeof KIND;

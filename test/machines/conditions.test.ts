@@ -212,6 +212,14 @@ const anyView: fc.Arbitrary<PoolView> = fc
     conflicts: seldom(fc.constant({ [B]: 'default/older' })).map((some) => some ?? {}),
     grantAt: seldom(fc.nat()),
     absent: fc.array(absence, { maxLength: 1 }),
+    marks: seldom(
+      fc.constantFrom(
+        { paused: true, deleting: false, wrong: null },
+        { paused: true, deleting: true, wrong: null },
+        { paused: false, deleting: false, wrong: 'another value' },
+        { paused: false, deleting: false, wrong: null },
+      ),
+    ),
     leaving: fc.array(
       fc.constantFrom('a', 'b').map((name) => aNode(name).candidate),
       { maxLength: 1 },

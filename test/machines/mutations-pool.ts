@@ -314,6 +314,30 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     }),
     events: contended(0),
   },
+  'a pool that is paused grants only where an address stands, and creates, gives up and publishes nothing': {
+    mutation: 'a pool that is paused grants as ever',
+    spoil: (chart) =>
+      grants(() => ({ marks: null }))(
+        guard<PoolContext>(
+          'canGrant',
+          (context, { at }) => granting.decideGrants({ ...context, marks: null }, at).grants.length > 0,
+        )(chart),
+      ),
+    events: [event('SPEC_OBSERVED', spec({}, { marks: { paused: 'true' } })), ...primed.slice(1), waits(A)],
+  },
+  'while a pool is paused, only an address that is on its way hears of its node, and only that it is to stay where it is': {
+    mutation: 'an address hears that its node does not match although the pool is paused',
+    spoil: action<PoolContext, ClusterObserved>(
+      'observeCluster',
+      shown(facts.observeCluster, () => ({ marks: null })),
+    ),
+    events: [
+      ...granted,
+      event('ASSIGNED', assigned(A, refOf('a'))),
+      event('SPEC_OBSERVED', spec({ ips: [A] }, { marks: { paused: 'true' } })),
+      aFails,
+    ],
+  },
   'nobody waits who could be granted a node now': {
     mutation: 'a node that joins is noticed only when the next address begins to wait',
     spoil: guard<PoolContext>(

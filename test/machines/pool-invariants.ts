@@ -6,6 +6,7 @@ import { absenceOf } from '../../machines/grace.ts';
 import { decideGrants } from '../../machines/granting.ts';
 import type { Member } from '../../machines/grants.ts';
 import type { CreateInput, FindNodesInput, FoundNodes } from '../../machines/jobs.ts';
+import { isPaused } from '../../machines/marks.ts';
 import { addressActor, CREATE_CLAIM, claimedByPool, isPrimed, type PoolContext, recordSetActor, wanted } from '../../machines/pool.ts';
 import type { ActorId, Address } from '../../machines/types.ts';
 import type { Edge } from './explore.ts';
@@ -223,6 +224,23 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
       if (contest.restsSince !== null && !rests && contest.moves.length < moves) return false;
       const isNews = contest.moves.length > (member?.contest.moves.length ?? 0);
       return !isNews || (member !== undefined && (rests || isTakenAway(member, event, address)));
+    }),
+
+  'a pool that is paused grants only where an address stands, and creates, gives up and publishes nothing': ({ event, after }) => {
+    if (!isPaused(contextOf(after)) || contextOf(after).deleted) return true;
+    const stands = grantsOf(after).every(({ to, node }) => memberOf(after, to)[1]?.holder === node.providerID);
+    const begins = event.type !== 'RESUME' && started(after, 'intendCreate');
+    return stands && !begins && [...sends(after, 'RETIRE'), ...sends(after, 'RECORDS_WANTED')].length === 0;
+  },
+
+  'while a pool is paused, only an address that is on its way hears of its node, and only that it is to stay where it is': ({
+    before,
+    after,
+  }) =>
+    !isPaused(contextOf(after)) ||
+    sends(after, 'NODE_OBSERVED').every(({ to, event: told }) => {
+      const member = memberOf(before, to)[1];
+      return member !== undefined && !member.confirmed && !(told as NodeObserved).eligible;
     }),
 
   'nobody waits who could be granted a node now': ({ event, after }) =>

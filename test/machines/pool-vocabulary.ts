@@ -132,6 +132,23 @@ export const HOLDING = [
   event('xstate.after.recovery.pool.Serving.recovering.Waiting', {}, START + 60 * SECOND),
 ];
 
+const PAUSE = { marks: { paused: 'true' } };
+
+/** What a pool that lists A does while it is paused, on nodes a and b. */
+export const PAUSING = [
+  event('SPEC_OBSERVED', spec({ ips: [A], ...ZONE })),
+  event('SPEC_OBSERVED', spec({ ips: [A], ...ZONE }, PAUSE)),
+  event('SPEC_OBSERVED', spec({ ips: [B], desiredIPs: 2 }, PAUSE)),
+  event('CLUSTER_OBSERVED', named('a', 'b')),
+  event('CLUSTER_OBSERVED', cluster(node('a').notReady(), node('b'))),
+  event('PROVIDER_OBSERVED', provided(observed(A, 'a'), observed(B))),
+  event('RESUME'),
+  event('READY', ready(A)),
+  event('READY', ready(A, 'a')),
+  event('ASSIGNED', assigned(A, refOf('a'))),
+  event('xstate.after.naming.pool.Serving.naming.Settling', {}, START + 2 * SECOND),
+];
+
 /** Outcomes of a creation, and the facts that can come in between, for a pool that lists A and wants one address or two. */
 export const CREATING = [
   event('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 1 })),
@@ -183,6 +200,7 @@ export const poolTelling: Telling = ({ value, context }) => {
     created,
     deleted,
     named: told,
+    marks,
   } = context as PoolContext;
   const { intending, intent, inDoubtUntil, unpublished, published, unclear } = acquiring;
   if (deleted) return [value, Object.keys(members), intent !== null, unpublished, unclear.length];
@@ -218,6 +236,7 @@ export const poolTelling: Telling = ({ value, context }) => {
       [contest.moves.length, contest.restsSince !== null],
     ]),
     told && [told.target !== null, told.addresses],
+    marks?.paused,
     [fullNodes.length > 0, Object.keys(backOff).length > 0],
     [intending, intent !== null, inDoubtUntil !== null, unpublished, published.length, unclear.length, created.length],
   ];

@@ -8,12 +8,23 @@ import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suit
 import { chartOf, stateName } from './drive.ts';
 import { type Place, placesOf, told } from './explore.ts';
 import { brokenByPool, POOL_RULES } from './pool-invariants.ts';
-import { CONTENDING, CREATING, DRAINING, GRANTING, HOLDING, NAMING, poolComes, poolTelling, RECOVERING } from './pool-vocabulary.ts';
+import {
+  CONTENDING,
+  CREATING,
+  DRAINING,
+  GRANTING,
+  HOLDING,
+  NAMING,
+  PAUSING,
+  poolComes,
+  poolTelling,
+  RECOVERING,
+} from './pool-vocabulary.ts';
 import { event, poolInput } from './pool-world.ts';
 
 const chart = chartOf('pool');
 const input = frozen(poolInput());
-const VOCABULARIES = [GRANTING, CREATING, NAMING, RECOVERING, DRAINING, CONTENDING, HOLDING];
+const VOCABULARIES = [GRANTING, CREATING, NAMING, RECOVERING, DRAINING, CONTENDING, HOLDING, PAUSING];
 const explorations = VOCABULARIES.map((events) => ({
   chart,
   input,

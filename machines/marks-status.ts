@@ -1,0 +1,70 @@
+import { isPaused, type NotedMarks, PAUSED } from './marks.ts';
+import type { PoolContext } from './pool.ts';
+import { isPrimed, lacks, wanted } from './pool.ts';
+import type { AddressView, Finding, PoolView } from './pool-view.ts';
+import type { Address } from './types.ts';
+
+/** What people are told of what they ask for by annotations. */
+
+/** Stands in the status only while the annotation does. */
+export interface PausedCondition {
+  readonly type: 'Paused';
+  readonly status: 'True' | 'False';
+  readonly reason: 'Paused' | 'NotPaused' | 'InvalidAnnotation';
+  readonly message: string;
+}
+
+export function pausedCondition({ marks }: PoolContext): readonly PausedCondition[] {
+  if (!marks) return [];
+  const type = 'Paused';
+  if (marks.wrong !== null) return [{ type, status: 'False', reason: 'InvalidAnnotation', message: marks.wrong }];
+  return marks.paused
+    ? [{ type, status: 'True', reason: 'Paused', message: pausedText(marks) }]
+    : [{ type, status: 'False', reason: 'NotPaused', message: `"false" is what ${PAUSED} says` }];
+}
+
+const pausedText = ({ deleting }: NotedMarks): string =>
+  deleting
+    ? `nothing is decided while ${PAUSED} is "true": the object is deleted, and goes once the annotation is taken off and what was done for it is undone`
+    : `nothing is decided while ${PAUSED} is "true": nothing is moved, created or released, and no DNS record and no firewall is changed for it`;
+
+/** What waits for the end of the pause; null for nothing. */
+export function awaitsResume(view: PoolView): Finding | null {
+  const { context, addresses } = view;
+  if (!isPaused(context)) return null;
+  const waits = wanted(context).flatMap((address) => waitsFor(context, address, addresses[address]) ?? []);
+  const all = isPrimed(context) && lacks(context) ? [...waits, 'addresses are to be created'] : waits;
+  return all.length > 0 ? { reason: 'Paused', message: `${all.join('; ')}; nothing is done about it before ${PAUSED} is taken off` } : null;
+}
+
+function waitsFor(context: PoolContext, address: Address, shown: AddressView | undefined): string | null {
+  const node = shown?.state === 'Stable' ? shown.context.assigned : null;
+  if (!node) return shown?.state === 'Unassigned' && shown.context.known ? `${address} waits for a node` : null;
+  const fits = [...context.candidates, ...context.leaving].some(
+    ({ name, providerID }) => name === node.name && providerID === node.providerID,
+  );
+  return isPrimed(context) && !fits ? `${address} is on ${node.name}, which does not match any more` : null;
+}
+
+export interface MarkEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly action: string;
+  readonly message: string;
+}
+
+/** What began, or ended, between the two. */
+export function markEvents(before: PoolContext | undefined, after: PoolContext): readonly MarkEvent[] {
+  const { marks = null } = after;
+  const wrong = marks?.wrong ?? null;
+  if (wrong !== null && wrong !== before?.marks?.wrong) {
+    return [{ type: 'Warning', reason: 'InvalidAnnotation', action: 'Validate', message: wrong }, ...resumed(before, after)];
+  }
+  const isNews = marks !== null && isPaused(after) && (!before || !isPaused(before) || before.marks?.deleting !== marks.deleting);
+  return isNews ? [{ type: 'Normal', reason: 'Paused', action: 'Pause', message: pausedText(marks) }] : resumed(before, after);
+}
+
+const resumed = (before: PoolContext | undefined, after: PoolContext): readonly MarkEvent[] =>
+  before && isPaused(before) && !isPaused(after) && !after.deleted
+    ? [{ type: 'Normal', reason: 'Resumed', action: 'Resume', message: `${PAUSED} is not "true" any more: what was missed is done now` }]
+    : [];
