@@ -4,7 +4,6 @@ import { charts } from './actors/catalogue.ts';
 import type { Log, Probe } from './actors/ports.ts';
 import { Supervisor } from './actors/supervisor.ts';
 import { OUTCOMES, TIMERS } from './actors/worker.ts';
-import { addMigrate, type MigrateGSM } from './adapters/cli/migrate.ts';
 import { type Environment, type Options, parseCommandLine } from './adapters/cli/options.ts';
 import { connect } from './adapters/kubernetes/connection.ts';
 import { loadConfig, ownNamespace } from './adapters/kubernetes/kube-config.ts';
@@ -15,9 +14,9 @@ import { createLog } from './adapters/telemetry/log.ts';
 import { toldToo } from './adapters/telemetry/objects.ts';
 import { type Redaction, redaction } from './adapters/telemetry/redaction.ts';
 import { startTelemetryServer } from './adapters/telemetry/server.ts';
+import { otherCommands } from './composition/commands.ts';
 import { directory } from './composition/directory.ts';
 import { kubernetes } from './composition/kubernetes.ts';
-import { migrateGSM } from './composition/migrate-gsm.ts';
 import { servePages } from './composition/pages.ts';
 import { countQueues } from './composition/queues.ts';
 import { fatal, type Parts, readiness } from './composition/readiness.ts';
@@ -45,13 +44,10 @@ const probe: Probe = (point, about) => {
 
 /** Runs the command line. Resolves with the exit code once the operator was stopped, or could not start. */
 export async function main(argv: readonly string[]): Promise<number> {
-  let migration: MigrateGSM | null = null;
-  const parsed = parseCommandLine(argv, process.env, VERSION, (program) =>
-    addMigrate(program, (asked) => {
-      migration = asked;
-    }),
-  );
-  if (migration !== null) return migrateGSM(migration, { out: (text) => process.stdout.write(text), problem: console.error });
+  const others = otherCommands({ out: (text) => process.stdout.write(text), problem: console.error });
+  const parsed = parseCommandLine(argv, process.env, VERSION, others.add);
+  const other = others.asked();
+  if (other !== null) return other();
   if (!parsed) return Number(process.exitCode ?? 0);
   const { options, environment } = parsed;
   const secrets = redaction(secretsIn(environment));

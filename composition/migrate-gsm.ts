@@ -5,12 +5,7 @@ import { connect } from '../adapters/kubernetes/connection.ts';
 import { loadConfig } from '../adapters/kubernetes/kube-config.ts';
 import { KubernetesMigrationWriter } from '../adapters/kubernetes/migration-writer.ts';
 import { ipGroupsOf, type SegmentObject } from '../machines/gsm.ts';
-
-/** What a command prints to. */
-export interface Terminal {
-  readonly out: (text: string) => void;
-  readonly problem: (text: string) => void;
-}
+import type { Terminal } from './terminal.ts';
 
 const KIND = 'GroupSegmentMapping';
 const STDIN = 0;

@@ -8,7 +8,7 @@ const POD = ['spec', 'template', 'spec'] as const;
 interface Workload {
   readonly spec: {
     readonly replicas: number;
-    readonly template: { readonly spec: { readonly containers: readonly [Container] } };
+    readonly template: { readonly spec: { readonly containers: readonly [Container]; readonly initContainers?: readonly Container[] } };
     readonly volumeClaimTemplates?: readonly {
       readonly spec: { readonly resources: { readonly requests: { readonly storage: string } } };
     }[];
@@ -16,6 +16,7 @@ interface Workload {
 }
 
 export interface Container {
+  readonly name: string;
   readonly image: string;
   readonly args: readonly string[];
   readonly env: readonly { readonly name: string; readonly value?: string }[];
@@ -37,18 +38,22 @@ export const containerOf = ({ spec }: Workload): Container => spec.template.spec
 
 const INTERNAL = 'eq .Values.redis.mode "internal"';
 
+/** The operator's own, as each of its containers has it. */
+const IMAGE = 'include "routedip-operator.image" (dict "image" .Values.image "root" $)';
+
 const operatorSettings = (): Templated => {
   const { env } = containerOf(workloads().operator);
-  const settings = env.map(({ name, value }, index) =>
-    value === undefined
-      ? scalar([...CONTAINER, 'env', index, 'valueFrom', 'secretKeyRef', 'name'], '.Values.secretName | quote')
-      : entry([...CONTAINER, 'env', index], `include "routedip-operator.${name}" .`),
+  const settings = env.map(({ name }, index) =>
+    name.startsWith('REDIS_')
+      ? entry([...CONTAINER, 'env', index], `include "routedip-operator.${name}" .`)
+      : scalar([...CONTAINER, 'env', index, 'valueFrom', 'secretKeyRef', 'name'], '.Values.secretName | quote'),
   );
   return {
     settings: [
       scalar(['spec', 'replicas'], '.Values.replicas'),
       optional([...POD, 'imagePullSecrets'], '.Values.imagePullSecrets'),
-      scalar([...CONTAINER, 'image'], 'include "routedip-operator.image" (dict "image" .Values.image "root" $) | quote'),
+      optional([...POD, 'initContainers'], 'include "routedip-operator.initContainers" . | trim', '. | nindent'),
+      scalar([...CONTAINER, 'image'], `${IMAGE} | quote`),
       block([...CONTAINER, 'args'], 'include "routedip-operator.args" .'),
       block([...CONTAINER, 'resources'], 'toYaml .Values.resources'),
       ...settings,
@@ -99,11 +104,22 @@ const definitions = (): string =>
     )
     .join('');
 
+const IMAGE_MARK = 'image-of-the-operator';
+
+/** A list as lines of YAML. @throws Error when it is empty: what the chart is made of has gone */
+const lines = (list: readonly unknown[] = []): string => {
+  if (list.length === 0) throw new Error('deploy/operator.yaml has not what the chart takes from it');
+  return stringify(list).trimEnd().replaceAll(IMAGE_MARK, `{{ ${IMAGE} | quote }}`);
+};
+
 const HELPERS = (): string => {
   const { operator } = workloads();
   const { args, env } = containerOf(operator);
-  const url = env.find(({ name }) => name === 'REDIS_URL')?.value;
-  if (url === undefined) throw new Error('deploy/operator.yaml says no REDIS_URL');
+  const envOf = (wanted: string): string => lines(env.filter(({ name }) => name === wanted));
+  const initialOf = (wanted: string): string =>
+    lines(
+      operator.spec.template.spec.initContainers?.filter(({ name }) => name === wanted).map((each) => ({ ...each, image: IMAGE_MARK })),
+    );
   return `{{- define "routedip-operator.image" -}}
 {{- $image := .image -}}
 {{- $registry := .root.Values.registry | default $image.registry -}}
@@ -111,7 +127,7 @@ const HELPERS = (): string => {
 {{- end }}
 
 {{- define "routedip-operator.args" -}}
-${stringify(args).trimEnd()}
+${lines(args)}
 {{- with .Values.controllers }}
 - --controllers={{ join "," . }}
 {{- end }}
@@ -129,14 +145,42 @@ ${stringify(args).trimEnd()}
 {{- end }}
 
 {{- define "routedip-operator.REDIS_URL" -}}
-- name: REDIS_URL
 {{- if ${INTERNAL} }}
-  value: ${url}
+${envOf('REDIS_URL')}
+{{- else }}
+- name: REDIS_URL
+{{- with .Values.redis.url }}
+  value: {{ quote . }}
 {{- else }}
   valueFrom:
     secretKeyRef:
-      name: {{ required "redis.mode is external: say in redis.urlSecret.name which Secret has the URL" .Values.redis.urlSecret.name | quote }}
+      name: {{ required "redis.mode is external: say in redis.url where yours is, or in redis.urlSecret.name which Secret has the URL" .Values.redis.urlSecret.name | quote }}
       key: {{ .Values.redis.urlSecret.key | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "routedip-operator.REDIS_PASSWORD" -}}
+{{- if ${INTERNAL} }}
+${envOf('REDIS_PASSWORD')}
+{{- else }}
+{{- with .Values.redis.username }}
+- name: REDIS_USERNAME
+  value: {{ quote . }}
+{{- end }}
+{{- with .Values.redis.passwordSecret.name }}
+- name: REDIS_PASSWORD
+  valueFrom:
+    secretKeyRef:
+      name: {{ quote . }}
+      key: {{ $.Values.redis.passwordSecret.key | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "routedip-operator.initContainers" -}}
+{{- if ${INTERNAL} }}
+${initialOf('redis-password')}
 {{- end }}
 {{- end }}
 `;

@@ -25,10 +25,10 @@ export const block = (path: Path, expression: string): Setting => ({
   rewrite: (line, indent) => line.replace(/: .*$/, `:\n${indent}  {{- ${expression} | nindent ${spacesOf(indent, 2)} }}`),
 });
 
-/** The entry of the list at `path` is `expression`, which gives lines of YAML that begin with their dashes. */
+/** The entry of the list at `path` is what `expression` gives, if that is anything: lines of YAML that begin with their dashes. */
 export const entry = (path: Path, expression: string): Setting => ({
   path,
-  rewrite: (_, indent) => `${indent}{{- ${expression} | nindent ${indent.length} }}`,
+  rewrite: (_, indent) => `${indent}{{- with ${expression} | trim }}\n${indent}{{- . | nindent ${indent.length} }}\n${indent}{{- end }}`,
 });
 
 /** The line of the scalar at `path` is there only while `condition` holds. */

@@ -19,6 +19,8 @@ const SWITCH = { type: 'boolean' } as const;
 
 const record = (properties: Readonly<Record<string, object>>): object => ({ type: 'object', additionalProperties: false, properties });
 
+const SECRET_KEY = record({ name: TEXT, key: { ...TEXT, minLength: 1 } });
+
 const IMAGE = record({ registry: TEXT, repository: { ...TEXT, minLength: 1 }, tag: TEXT });
 
 /** What a values file may say: Helm refuses another one with a message before anything is applied. */
@@ -37,7 +39,10 @@ export const valuesSchema = (): object => ({
     extraArgs: { type: 'array', items: TEXT },
     redis: record({
       mode: { enum: ['internal', 'external'] },
-      urlSecret: record({ name: TEXT, key: { ...TEXT, minLength: 1 } }),
+      url: { ...TEXT, pattern: '^$|^rediss?(\\+(sentinel|cluster))?://[^@]+$' },
+      urlSecret: SECRET_KEY,
+      username: TEXT,
+      passwordSecret: SECRET_KEY,
       image: IMAGE,
       resources: { type: 'object' },
       storage: TEXT,
@@ -82,11 +87,17 @@ const VALUES = (): readonly Value[] => {
     { says: 'Class of Services that get addresses of IPGroups besides those of no class.', value: { loadBalancerClass: '' } },
     { says: 'More flags of the operator.', value: { extraArgs: [] } },
     {
-      says: 'internal: a small Redis with a disk. external: yours, whose URL, with its password, is in the key of the Secret urlSecret; image, resources and storage are of the internal one.',
+      says: [
+        'internal: a small Redis with a disk, whose password the operator makes; image, resources and storage are of it.',
+        'external: yours. Where it is says url, or the key of the Secret urlSecret, since a URL may bear a password; otherwise that is in passwordSecret.',
+      ].join('\n# '),
       value: {
         redis: {
           mode: 'internal',
+          url: '',
           urlSecret: { name: '', key: 'REDIS_URL' },
+          username: '',
+          passwordSecret: { name: '', key: 'REDIS_PASSWORD' },
           image: imageParts(containerOf(redis).image),
           resources: containerOf(redis).resources,
           storage,

@@ -38,6 +38,11 @@ const withoutPolicies = (objects: ByName): unknown =>
     }),
   );
 
+/** Each once. */
+const podImages = ({ containers, initContainers = [] }: Shipped['spec']['template']['spec']): readonly string[] => [
+  ...new Set([...initContainers, ...containers].map(({ image }) => image)),
+];
+
 const operatorIn = (objects: ByName) => pick(objects, `Deployment ${NAME}`).spec.template.spec;
 const validate = new Ajv({ allErrors: true }).compile(JSON.parse(read('values.schema.json')));
 
@@ -56,9 +61,7 @@ describe('the chart', () => {
 
   test('fetches every image from one registry when told to', () => {
     const images = (values: unknown) =>
-      Object.values(rendered(values)).flatMap((object) =>
-        isWorkload(object) ? object.spec.template.spec.containers.map(({ image }) => image) : [],
-      );
+      Object.values(rendered(values)).flatMap((object) => (isWorkload(object) ? podImages(object.spec.template.spec) : []));
     expect(images({}).sort()).toEqual(readFileSync(join(DEPLOY, 'images.txt'), 'utf8').trim().split('\n'));
     expect(images({ registry: 'mirror.example.com:5000/apps/' }).sort()).toEqual([
       'mirror.example.com:5000/apps/library/redis:7.2-bookworm',
@@ -67,14 +70,27 @@ describe('the chart', () => {
     expect(images({ image: { registry: 'r.example.com', repository: 'ops/ip', tag: 'x' } })).toContain('r.example.com/ops/ip:x');
   });
 
+  const redisEnv = (redis: object) => {
+    const objects = rendered({ redis: { mode: 'external', ...redis } });
+    const { initContainers, containers } = operatorIn(objects);
+    expect([initContainers, Object.keys(objects).filter((key) => key.endsWith('-redis'))]).toEqual([undefined, []]);
+    return containers[0].env.filter(({ name }) => name.startsWith('REDIS_'));
+  };
+
   test('takes the URL of an external Redis from a Secret, and has none of its own then', () => {
-    const objects = rendered({ redis: { mode: 'external', urlSecret: { name: 'redis-url' } } });
-    expect(Object.keys(objects).filter((key) => key.endsWith('-redis'))).toEqual([]);
-    expect(operatorIn(objects).containers[0].env).toContainEqual({
-      name: 'REDIS_URL',
-      valueFrom: { secretKeyRef: { name: 'redis-url', key: 'REDIS_URL' } },
-    });
-    expect(() => rendered({ redis: { mode: 'external' } })).toThrow('redis.urlSecret.name');
+    expect(redisEnv({ urlSecret: { name: 'redis-url' } })).toEqual([
+      { name: 'REDIS_URL', valueFrom: { secretKeyRef: { name: 'redis-url', key: 'REDIS_URL' } } },
+    ]);
+    expect(() => rendered({ redis: { mode: 'external' } })).toThrow('say in redis.url where yours is, or in redis.urlSecret.name');
+  });
+
+  test('takes the URL of an external Redis as it is, and its login apart from it', () => {
+    const url = 'redis+sentinel://a:26379,b:26379/mymaster';
+    expect(redisEnv({ url, username: 'operator', passwordSecret: { name: 'redis' } })).toEqual([
+      { name: 'REDIS_URL', value: url },
+      { name: 'REDIS_USERNAME', value: 'operator' },
+      { name: 'REDIS_PASSWORD', valueFrom: { secretKeyRef: { name: 'redis', key: 'REDIS_PASSWORD' } } },
+    ]);
   });
 
   test('gives the operator flags that it has', async () => {
@@ -140,6 +156,8 @@ describe('values', () => {
     ['a name below that is misspelt', { image: { repo: 'x' } }, '/image'],
     ['a number in quotes', { replicas: '3' }, '/replicas'],
     ['a controller that is none', { controllers: ['bgp'] }, '/controllers/0'],
+    ['a URL of Redis that bears a password', { redis: { url: 'redis://:secret@redis:6379' } }, '/redis/url'],
+    ['a URL that is none of Redis', { redis: { url: 'http://redis' } }, '/redis/url'],
     ['a word that YAML takes for false', { admission: false }, '/admission'],
   ])('with %s are refused, and the message says where', (_, values, where) => {
     expect(validate(values)).toBe(false);

@@ -132,7 +132,7 @@ export class GoTemplates {
     if (token === '.') return scope.dot;
     if (token === '$') return scope.root;
     const [head = '', ...path] = token.split('.');
-    return lookUp(head === '' ? scope.dot : scope.variables.get(head), path);
+    return lookUp(head === '' ? scope.dot : head === '$' ? scope.root : scope.variables.get(head), path);
   }
 
   #call(name: string, given: readonly Value[]): Value {
@@ -145,6 +145,7 @@ export class GoTemplates {
       and: () => given.find((each) => !isTrue(each)) ?? given.at(-1),
       default: () => (isTrue(b) ? b : a),
       join: () => (b as readonly string[]).join(String(a)),
+      trim: () => String(a).trim(),
       trimSuffix: () => (String(b).endsWith(String(a)) ? String(b).slice(0, -String(a).length) : b),
       toYaml: () => stringify(a).trimEnd(),
       nindent: () => `\n${indented(Number(a), String(b))}`,

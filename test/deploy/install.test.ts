@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addGenerateSecret, type GenerateSecret } from '../../adapters/cli/generate-secret.ts';
 import { parseCommandLine } from '../../adapters/cli/options.ts';
 import { installFiles } from '../../tools/generate-install.ts';
 import { staleFiles } from '../../tools/generated-files.ts';
@@ -66,7 +67,7 @@ describe('the Pods', () => {
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
     expect(pod).not.toHaveProperty('hostNetwork');
     expect(pod.containers.length).toBeGreaterThan(0);
-    for (const container of pod.containers) {
+    for (const container of [...(pod.initContainers ?? []), ...pod.containers]) {
       expect(container.securityContext).toEqual({
         allowPrivilegeEscalation: false,
         readOnlyRootFilesystem: true,
@@ -129,6 +130,24 @@ describe('the Pods', () => {
     const [port] = find('Service', `${NAME}-redis`).spec.ports;
     expect(env).toContainEqual({ name: 'REDIS_URL', value: `redis://${NAME}-redis:${port.port}` });
   });
+
+  test('of the operator make the password by which both know each other, with a right for this alone', () => {
+    const { initContainers = [], containers } = find('Deployment', NAME).spec.template.spec;
+    const [operator] = containers;
+    expect(initContainers.map(({ image }) => image)).toEqual([operator.image]);
+    const asked: GenerateSecret[] = [];
+    parseCommandLine(initContainers[0]?.args ?? [], {}, '0.1.0', (program) => addGenerateSecret(program, (each) => void asked.push(each)));
+    const reference = { name: `${NAME}-redis`, key: 'REDIS_PASSWORD' };
+    expect(asked).toEqual([{ secret: reference.name, key: reference.key }]);
+    expect(operator.env).toContainEqual({ name: 'REDIS_PASSWORD', valueFrom: { secretKeyRef: reference } });
+    const [redis] = find('StatefulSet', `${NAME}-redis`).spec.template.spec.containers;
+    expect(redis.env).toEqual([{ name: 'REDISCLI_AUTH', valueFrom: { secretKeyRef: reference } }]);
+    expect(find('Role', `${NAME}-redis`).rules).toEqual([
+      { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+      { apiGroups: [''], resources: ['secrets'], resourceNames: [reference.name], verbs: ['get'] },
+    ]);
+    expect(find('RoleBinding', `${NAME}-redis`).roleRef).toMatchObject({ kind: 'Role', name: `${NAME}-redis` });
+  });
 });
 
 describe('the rights', () => {
@@ -188,11 +207,16 @@ describe('the components', () => {
 
   test.skipIf(!hasComponents)(`external-redis leaves nothing of the one inside and takes the URL from the Secret${why}`, () => {
     const objects = overlaid('external-redis');
-    expect(base.filter((key) => key.endsWith('-redis'))).toHaveLength(4);
+    expect(base.filter((key) => key.endsWith('-redis'))).toHaveLength(6);
     expect(Object.keys(objects).sort()).toEqual(base.filter((key) => !key.endsWith('-redis')).sort());
-    const { env } = pick(objects, `Deployment ${NAME}`).spec.template.spec.containers[0];
-    expect(env).toContainEqual({ name: 'REDIS_URL', valueFrom: { secretKeyRef: { name: NAME, key: 'REDIS_URL' } } });
-    expect(env).toHaveLength(3);
+    const { containers, initContainers } = pick(objects, `Deployment ${NAME}`).spec.template.spec;
+    const secretKeyRef = { name: NAME, key: 'REDIS_URL' };
+    expect(containers[0].env.filter(({ name }) => name.startsWith('REDIS_'))).toEqual([
+      { name: 'REDIS_URL', valueFrom: { secretKeyRef } },
+      { name: 'REDIS_PASSWORD', valueFrom: { secretKeyRef: { ...secretKeyRef, key: 'REDIS_PASSWORD', optional: true } } },
+    ]);
+    expect(containers[0].env).toHaveLength(4);
+    expect(initContainers).toEqual([]);
   });
 
   test.skipIf(!hasComponents)(`openshift leaves the users to the cluster${why}`, () => {

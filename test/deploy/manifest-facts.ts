@@ -1,13 +1,15 @@
 import { type Manifest, manifestsIn } from '../../tools/manifests.ts';
 
-interface Container {
+export interface Container {
   readonly image: string;
+  readonly command?: readonly string[];
   readonly args: readonly string[];
-  readonly env: readonly { readonly name: string; readonly valueFrom?: { readonly secretKeyRef: { readonly name: string } } }[];
+  readonly env: readonly { readonly name: string; readonly valueFrom?: { readonly secretKeyRef: object } }[];
   readonly ports: readonly object[];
   readonly securityContext: object;
   readonly resources: object;
   readonly volumeMounts?: readonly object[];
+  readonly readinessProbe: { readonly exec: { readonly command: readonly string[] } };
 }
 
 interface Labelled {
@@ -30,6 +32,7 @@ export interface Shipped extends Manifest {
       readonly metadata: { readonly labels: object };
       readonly spec: {
         readonly containers: readonly [Container];
+        readonly initContainers?: readonly Container[];
         readonly securityContext: object;
         readonly imagePullSecrets?: readonly object[];
         readonly automountServiceAccountToken?: boolean;

@@ -25,13 +25,65 @@
 {{- end }}
 
 {{- define "routedip-operator.REDIS_URL" -}}
-- name: REDIS_URL
 {{- if eq .Values.redis.mode "internal" }}
+- name: REDIS_URL
   value: redis://routedip-operator-redis:6379
+{{- else }}
+- name: REDIS_URL
+{{- with .Values.redis.url }}
+  value: {{ quote . }}
 {{- else }}
   valueFrom:
     secretKeyRef:
-      name: {{ required "redis.mode is external: say in redis.urlSecret.name which Secret has the URL" .Values.redis.urlSecret.name | quote }}
+      name: {{ required "redis.mode is external: say in redis.url where yours is, or in redis.urlSecret.name which Secret has the URL" .Values.redis.urlSecret.name | quote }}
       key: {{ .Values.redis.urlSecret.key | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "routedip-operator.REDIS_PASSWORD" -}}
+{{- if eq .Values.redis.mode "internal" }}
+- name: REDIS_PASSWORD
+  valueFrom:
+    secretKeyRef:
+      name: routedip-operator-redis
+      key: REDIS_PASSWORD
+{{- else }}
+{{- with .Values.redis.username }}
+- name: REDIS_USERNAME
+  value: {{ quote . }}
+{{- end }}
+{{- with .Values.redis.passwordSecret.name }}
+- name: REDIS_PASSWORD
+  valueFrom:
+    secretKeyRef:
+      name: {{ quote . }}
+      key: {{ $.Values.redis.passwordSecret.key | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "routedip-operator.initContainers" -}}
+{{- if eq .Values.redis.mode "internal" }}
+- name: redis-password
+  image: {{ include "routedip-operator.image" (dict "image" .Values.image "root" $) | quote }}
+  args:
+    - generate-secret
+    - --secret
+    - routedip-operator-redis
+    - --key
+    - REDIS_PASSWORD
+  resources:
+    requests:
+      cpu: 50m
+      memory: 128Mi
+    limits:
+      memory: 256Mi
+  securityContext:
+    allowPrivilegeEscalation: false
+    readOnlyRootFilesystem: true
+    capabilities:
+      drop:
+        - ALL
 {{- end }}
 {{- end }}

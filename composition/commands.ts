@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { addGenerateSecret } from '../adapters/cli/generate-secret.ts';
+import { addMigrate } from '../adapters/cli/migrate.ts';
+import { generateSecret } from './generate-secret.ts';
+import { migrateGSM } from './migrate-gsm.ts';
+import type { Terminal } from './terminal.ts';
+
+/** The commands besides `run`: `add` tells the command line of them, and `asked` answers what was asked for, if it was one of them. */
+export function otherCommands(terminal: Terminal): { readonly add: (program: Command) => void; readonly asked: () => Asked | null } {
+  let asked: Asked | null = null;
+  return {
+    add: (program) => {
+      addMigrate(program, (options) => {
+        asked = () => migrateGSM(options, terminal);
+      });
+      addGenerateSecret(program, (options) => {
+        asked = () => generateSecret(options, terminal);
+      });
+    },
+    asked: () => asked,
+  };
+}
+
+/** Resolves with the exit code. */
+type Asked = () => Promise<number>;

@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { Unreachable } from '../actors/errors.ts';
+import type { GenerateSecret } from '../adapters/cli/generate-secret.ts';
+import { connect } from '../adapters/kubernetes/connection.ts';
+import { ensureSecret } from '../adapters/kubernetes/generated-secret.ts';
+import { loadConfig, ownNamespace } from '../adapters/kubernetes/kube-config.ts';
+import { systemClock } from '../adapters/system/clock.ts';
+import type { Terminal } from './terminal.ts';
+import { untilAnswered } from './until-answered.ts';
+
+const BYTES = 32;
+
+/** `routedip-operator generate-secret`. Resolves with the exit code. Whoever stops it before the API server answers ends the process. */
+export async function generateSecret({ secret, key, namespace, kubeconfig }: GenerateSecret, { out, problem }: Terminal): Promise<number> {
+  try {
+    const config = loadConfig(kubeconfig);
+    const wanted = { namespace: namespace ?? ownNamespace(config), name: secret, key };
+    const connection = connect(config);
+    try {
+      // Only silence is waited out: what the server refuses a person has to mend.
+      const refused = (error: unknown) => {
+        if (error instanceof Unreachable) throw error;
+        return { error };
+      };
+      const answer = await untilAnswered(() => ensureSecret(connection, wanted, () => randomBytes(BYTES).toString('hex')).catch(refused), {
+        clock: systemClock(),
+        stopping: new Promise(() => undefined),
+        failed: (error) => problem(`waits for the API server: ${messageOf(error)}`),
+      });
+      if (typeof answer === 'object') throw answer?.error;
+      out(`Secret ${wanted.namespace}/${secret} ${answer === 'made' ? 'was made' : 'is there'}, with the key ${key}\n`);
+      return 0;
+    } finally {
+      await connection.close();
+    }
+  } catch (error) {
+    problem(`the Secret ${secret} cannot be made sure of: ${messageOf(error)}`);
+    return 1;
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,5 @@
+/** What a command prints to. */
+export interface Terminal {
+  readonly out: (text: string) => void;
+  readonly problem: (text: string) => void;
+}
