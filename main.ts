@@ -55,8 +55,8 @@ export async function main(argv: readonly string[]): Promise<number> {
   const stopped = stopSignal(log);
   const opened: Closer[] = [];
   try {
-    await start({ options, environment, log, secrets, stopping: stopped.requested, opened });
-    await stopped.requested;
+    const { lost } = await start({ options, environment, log, secrets, stopping: stopped.requested, opened });
+    await Promise.race([stopped.requested, ...(lost ? [lost] : [])]);
     log.info('stops');
     return 0;
   } catch (error) {
@@ -84,7 +84,8 @@ interface Start {
   readonly opened: Closer[];
 }
 
-async function start({ options, environment, log, secrets, stopping, opened }: Start): Promise<void> {
+/** Answers what ends the process before it is asked to; null for nothing. */
+async function start({ options, environment, log, secrets, stopping, opened }: Start): Promise<{ readonly lost: Promise<never> | null }> {
   const clock = systemClock();
   const settings = settingsOf(options);
   for (const warning of environment.warnings) log.warn(warning);
@@ -162,6 +163,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   waitsFor(null);
   opened.push(() => supervisor.stop());
   await Promise.race([supervisor.start(), stopping]);
+  return { lost: allocator?.lost ?? null };
 }
 
 if (import.meta.main) process.exitCode = await main(process.argv.slice(2));

@@ -9,7 +9,7 @@ import { consumeJobs, type WorkerPorts } from './worker.ts';
 export interface WorkersPorts extends WorkerPorts {
   readonly providers: ProviderDirectory;
   readonly settings: Settings;
-  readonly vips?: { readonly writer: VipWriter; readonly virtualIPs?: LegacyKinds };
+  readonly vips?: { readonly writer: VipWriter; readonly virtualIPs?: LegacyKinds; readonly mayAct?: () => boolean };
 }
 
 interface Opened {
@@ -63,7 +63,7 @@ export class Workers {
     }
     const ports = { ...this.#ports, isCurrent: this.#isCurrent };
     const { vips } = this.#ports;
-    if (vips) {
+    if (vips && (vips.mayAct?.() ?? true)) {
       const means = { vips: vips.writer, ...(vips.virtualIPs && { virtualIPs: vips.virtualIPs }) };
       this.#vips ??= consumeJobs(VIP_QUEUE, means, ports, settings.jobsAtOnce);
     }

@@ -1,6 +1,9 @@
-import type { LegacyKinds } from '../actors/ports/migration.ts';
+import type { LegacyKinds, VirtualIPSource } from '../actors/ports/migration.ts';
+import type { VipSource } from '../actors/ports/vip.ts';
 import { CONTROLLERS, type Options } from '../adapters/cli/options.ts';
+import { messageOf } from '../adapters/kubernetes/api-error.ts';
 import { KubernetesMigrationWriter } from '../adapters/kubernetes/migration-writer.ts';
+import { OtherLease, whileHeld } from '../adapters/kubernetes/other-lease.ts';
 import { type Surroundings, TIMINGS } from '../adapters/kubernetes/reflector.ts';
 import { KubernetesVipSource } from '../adapters/kubernetes/vip-source.ts';
 import { KubernetesVipWriter } from '../adapters/kubernetes/vip-writer.ts';
@@ -13,10 +16,14 @@ export interface VipsContext extends AdmissionContext {
 }
 
 export interface VipParts {
-  readonly source: KubernetesVipSource;
+  readonly source: VipSource & Pick<KubernetesVipSource, 'missing'>;
   readonly writer: KubernetesVipWriter;
   /** VirtualIPs, and what is done about them once their kind is served. */
   readonly virtualIPs: LegacyKinds;
+  /** False while another allocator has the Lease that the flags name. */
+  readonly mayAct: () => boolean;
+  /** Rejects when another allocator has taken it since. */
+  readonly lost: Promise<never> | null;
   /** Why writes of IPs are not judged as they are to be; null when they are. */
   readonly hindrance: () => string | null;
   readonly close: () => Promise<void>;
@@ -26,7 +33,10 @@ export interface VipParts {
 export function vips(options: Options, context: VipsContext): VipParts | null {
   const { controllers = CONTROLLERS, loadBalancerClass = null } = options;
   if (!controllers.includes('vip')) return null;
-  const { connection, clock, log } = context;
+  const { connection: direct, clock, log } = context;
+  const lease = otherLease(options, context);
+  const looked = lease?.start();
+  const connection = lease ? whileHeld(direct, lease) : direct;
   let admission: Promise<Admission> | null = null;
   let hindrance: Admission['hindrance'] = () => null;
   const world: Surroundings = { connection, clock, log, random: Math.random, timings: TIMINGS };
@@ -45,13 +55,52 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
     log.info('serves Services of type LoadBalancer', { admission: begun.mode });
     return begun;
   };
+  /** What is begun once the Lease is held; others do not wait for that. */
+  const whenHeld = async (begin: () => Promise<void>): Promise<void> => {
+    await looked;
+    const begun = lease?.held.then(begin) ?? begin();
+    if (lease?.isHeld() ?? true) await begun;
+    else begun.catch((error: unknown) => log.error('Services could not be looked at', { error: messageOf(error) }));
+  };
+  const legacy = new KubernetesVirtualIPSource(world);
   return {
-    source,
+    mayAct: () => lease?.isHeld() ?? true,
+    lost: lease?.lost ?? null,
+    source: {
+      start: (listener) => whenHeld(() => source.start(listener)),
+      resync: () => source.resync(),
+      close: () => source.close(),
+      missing: () => {
+        const refused = lease?.hindrance() ?? null;
+        if (refused !== null) return [refused];
+        return (lease?.isHeld() ?? true) ? source.missing() : [];
+      },
+    },
     writer: new KubernetesVipWriter({ connection, loadBalancerClass }),
-    virtualIPs: { source: new KubernetesVirtualIPSource(world), writer: new KubernetesMigrationWriter(connection) },
+    virtualIPs: {
+      source: {
+        start: (listener) => whenHeld(() => legacy.start(listener)),
+        resync: () => legacy.resync(),
+        close: () => legacy.close(),
+        get absent() {
+          return legacy.absent;
+        },
+      } satisfies VirtualIPSource,
+      writer: new KubernetesMigrationWriter(connection),
+    },
     hindrance: () => hindrance(),
     close: async () => {
+      lease?.stop();
       await (await admission)?.close();
     },
   };
+}
+
+/** That of the allocator whose place is taken; null when there is none. */
+function otherLease(options: Options, { connection, namespace, clock, log }: VipsContext): OtherLease | null {
+  const { vipLease, leaseDuration: durationMs, renewDeadline: renewDeadlineMs, retryPeriod: retryMs } = options;
+  if (!vipLease) return null;
+  const timings = { durationMs, renewDeadlineMs, retryMs };
+  const identity = `routedip-operator_${namespace}`;
+  return new OtherLease({ connection, lease: vipLease, identity, clock, log, random: Math.random, timings });
 }

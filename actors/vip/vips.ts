@@ -21,6 +21,8 @@ export interface VipKinds {
   readonly writer: VipWriter;
   /** Absent when VirtualIPs are not handled. */
   readonly virtualIPs?: LegacyKinds;
+  /** Whether jobs about them may be taken yet; absent when always. Once true it stays so. */
+  readonly mayAct?: () => boolean;
 }
 
 export interface VipsPorts {

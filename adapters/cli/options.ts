@@ -18,6 +18,8 @@ export interface Options {
   readonly webhookService?: string;
   readonly webhookUrl?: string;
   readonly loadBalancerClass?: string;
+  /** Of another allocator of IPGroups: nothing is done for Services while that one holds it. */
+  readonly vipLease?: { readonly namespace: string; readonly name: string };
   readonly leaderElect: boolean;
   readonly namespace?: string;
   readonly redisPrefix?: string;
@@ -138,6 +140,10 @@ function flags(): Option[] {
       '--load-balancer-class <name>',
       'class of Services that get addresses of IPGroups besides those of no class (default: none)',
     ),
+    new Option(
+      '--vip-lease <namespace/name>',
+      'Lease of another allocator of IPGroups: nothing is done for Services while that one holds it (default: none)',
+    ).argParser(checked(lease)),
     new Option('--leader-elect [yes]', 'contend for the Lease; =false for a lone process')
       .default(true)
       .argParser((text: string) => text !== 'false'),
@@ -202,6 +208,13 @@ function controllers(text: string): readonly Controller[] {
 }
 
 const isController = (name: string): boolean => CONTROLLERS.some((known) => known === name);
+
+function lease(text: string): { readonly namespace: string; readonly name: string } {
+  const [, namespace, name] = /^([a-z0-9-]+)\/([a-z0-9.-]+)$/.exec(text) ?? [];
+  if (namespace === undefined || name === undefined)
+    throw new Error(`"${text}" is no name of a Lease with its namespace, as in vip-allocator-operator/88cd116a.org`);
+  return { namespace, name };
+}
 
 function positive(text: string): number {
   const value = Number(text);

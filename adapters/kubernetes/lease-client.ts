@@ -2,7 +2,7 @@ import { isConflict, isNotFound } from './api-error.ts';
 import type { Connection } from './connection.ts';
 import { LEASE_NAME, type Lease, newLease } from './lease.ts';
 
-/** The Lease on the server. Each write is based on the version that it was made from. */
+/** A Lease on the server. Each write is based on the version that it was made from. */
 export interface LeaseClient {
   /** Null when there is none. @throws ServerUnreachable | ApiError */
   read(): Promise<Lease | null>;
@@ -13,11 +13,12 @@ export interface LeaseClient {
   fresh(): Lease;
 }
 
-export const leaseClient = (connection: Connection, namespace: string, deadlineMs: number): LeaseClient => {
+/** The one of that name, by default that of the operator itself. */
+export const leaseClient = (connection: Connection, namespace: string, deadlineMs: number, name: string = LEASE_NAME): LeaseClient => {
   const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
-  const path = `${collection}/${LEASE_NAME}`;
+  const path = `${collection}/${encodeURIComponent(name)}`;
   return {
-    fresh: () => newLease(namespace),
+    fresh: () => newLease(namespace, name),
     read: async () => {
       try {
         return (await connection.send({ method: 'GET', path, deadlineMs })) as Lease;

@@ -33,10 +33,10 @@ export const durationMsOf = ({ spec }: Lease, otherwiseMs: number): number =>
   spec?.leaseDurationSeconds === undefined ? otherwiseMs : spec.leaseDurationSeconds * 1000;
 
 /** The first Lease of its name. */
-export const newLease = (namespace: string): Lease & { readonly apiVersion: string; readonly kind: string } => ({
+export const newLease = (namespace: string, name: string): Lease & { readonly apiVersion: string; readonly kind: string } => ({
   apiVersion: 'coordination.k8s.io/v1',
   kind: 'Lease',
-  metadata: { name: LEASE_NAME, namespace } as Lease['metadata'],
+  metadata: { name, namespace } as Lease['metadata'],
 });
 
 const withSpec = (lease: Lease, change: LeaseSpec): Lease => ({ ...lease, spec: { ...lease.spec, ...change } });

@@ -49,6 +49,29 @@ describe('the controllers', () => {
   });
 });
 
+describe('the Lease of another allocator', () => {
+  const leaseOf = (...argv: readonly string[]) => parseCommandLine(argv, {}, '0.0.0')?.options.vipLease;
+  afterEach(() => {
+    vi.restoreAllMocks();
+    process.exitCode = undefined;
+  });
+
+  test('is named with its namespace, and is none by default', () => {
+    expect(leaseOf('--vip-lease=vip-allocator-operator/88cd116a.org')).toEqual({
+      namespace: 'vip-allocator-operator',
+      name: '88cd116a.org',
+    });
+    expect(leaseOf()).toBeUndefined();
+  });
+
+  test.each(['88cd116a.org', 'a/b/c', '/x', 'a/'])('is refused otherwise: "%s"', (text) => {
+    const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    expect(leaseOf(`--vip-lease=${text}`)).toBeUndefined();
+    expect(process.exitCode).toBe(2);
+    expect(said.mock.calls.join()).toContain('as in vip-allocator-operator/88cd116a.org');
+  });
+});
+
 describe('the interval of the VIP allocator', () => {
   const intervalOf = (interval: string | undefined, ...argv: readonly string[]) => {
     const parsed = parseCommandLine(argv, interval === undefined ? {} : { RECONCILIATION_INTERVAL_MS: interval }, '0.0.0');

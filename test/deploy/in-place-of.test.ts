@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { parseCommandLine } from '../../adapters/cli/options.ts';
 import { findKubectl, kubectlVersion } from '../support/kubectl.ts';
 import { type ByName, keyed, pick, type Shipped, shippedIn } from './manifest-facts.ts';
 
@@ -51,3 +52,15 @@ test.skipIf(!hasComponents)(
     expect(JSON.stringify(pick(objects, `Role ${NAME}`).rules)).toContain('floating-ip-pool-controller-leader-election');
   },
 );
+
+test.skipIf(!hasComponents)(`in the VIP allocator's place it waits for that one's Lease, which it may read and take${why}`, async () => {
+  const objects = overlaid('vip-allocator');
+  const role = 'routedip-operator-vip-lease';
+  expect(Object.keys(objects).sort()).toEqual([...Object.keys(keyed(bundle)), `Role ${role}`, `RoleBinding ${role}`].sort());
+  const { args } = pick(objects, `Deployment ${NAME}`).spec.template.spec.containers[0];
+  const lease = (await parseCommandLine(args, {}, '0.1.0'))?.options.vipLease;
+  expect(lease).toEqual({ namespace: 'vip-allocator-operator', name: '88cd116a.org' });
+  const { metadata, rules = [] } = pick(objects, `Role ${role}`);
+  expect(metadata.namespace).toBe(lease?.namespace);
+  expect(rules).toMatchObject([{ verbs: ['create'] }, { resourceNames: [lease?.name], verbs: ['get', 'update'] }]);
+});

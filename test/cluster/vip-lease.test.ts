@@ -1,0 +1,3 @@
+import { vipLeaseScenarios } from '../e2e/vip-lease.scenario.ts';
+
+vipLeaseScenarios();

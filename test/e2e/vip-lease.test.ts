@@ -1,0 +1,3 @@
+import { vipLeaseScenarios } from './vip-lease.scenario.ts';
+
+vipLeaseScenarios();
