@@ -8,6 +8,7 @@ import { type Environment, type Options, parseCommandLine } from './adapters/cli
 import { connect } from './adapters/kubernetes/connection.ts';
 import { loadConfig, ownNamespace } from './adapters/kubernetes/kube-config.ts';
 import { reachable } from './adapters/kubernetes/reachable.ts';
+import { redisAddress } from './adapters/redis/settings.ts';
 import { systemClock } from './adapters/system/clock.ts';
 import { parseBindAddress } from './adapters/telemetry/bind-address.ts';
 import { createLog } from './adapters/telemetry/log.ts';
@@ -89,6 +90,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const clock = systemClock();
   const settings = settingsOf(options);
   for (const warning of environment.warnings) log.warn(warning);
+  const address = redisAddress(environment.redis);
   const parts: Parts = { waitingFor: 'starting' };
   const waitsFor = (what: string | null) => {
     parts.waitingFor = what;
@@ -110,7 +112,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   parts.connection = connection;
   opened.push(() => connection.close());
   const prefix = await redisPrefix(options.redisPrefix, connection, { clock, log, stopping, waitsFor });
-  const { link, queues, store, close } = redis({ environment, prefix, clock, log, lockDurationMs: options.lockDuration });
+  const { link, queues, store, close } = redis({ address, prefix, clock, log, lockDurationMs: options.lockDuration });
   opened.push(close);
   const { callDeadlineMs } = settings;
   const known = directory(options, environment, { log, probe, link, prefix, metrics, callDeadlineMs, connection, clock, secrets });

@@ -1,12 +1,11 @@
 import type { Clock, Log, RecordStore } from '../actors/ports.ts';
 import { type BullQueues, bullQueues } from '../adapters/bullmq/queues.ts';
-import type { Environment } from '../adapters/cli/options.ts';
-import { patientClient } from '../adapters/redis/client.ts';
+import { patientClient, type RedisAddress } from '../adapters/redis/client.ts';
 import { type RedisLink, redisLink } from '../adapters/redis/link.ts';
 import { redisStore } from '../adapters/redis/store.ts';
 
 export interface RedisContext {
-  readonly environment: Pick<Environment, 'redisUrl' | 'redisLogin'>;
+  readonly address: RedisAddress;
   /** In front of all keys, in braces. */
   readonly prefix: string;
   readonly clock: Clock;
@@ -23,12 +22,11 @@ export interface RedisParts {
 }
 
 /** Records and jobs in Redis. Connects by itself, and again whenever it has to. */
-export function redis({ environment, prefix, clock, log, lockDurationMs }: RedisContext): RedisParts {
-  const address = { url: environment.redisUrl, options: environment.redisLogin };
-  const link = redisLink({ ...address, name: 'routedip', onTrouble: (message) => log.warn('trouble with Redis', { message }) });
+export function redis({ address, prefix, clock, log, lockDurationMs }: RedisContext): RedisParts {
+  const link = redisLink({ ...address, prefix, name: 'routedip', onTrouble: (message) => log.warn('trouble with Redis', { message }) });
   const queues = bullQueues({
     link: { redis: link.redis, call: (what, run) => link.call(what, run) },
-    connectPatient: () => patientClient({ ...address, name: 'routedip-jobs' }),
+    connectPatient: () => patientClient({ ...address, prefix, name: 'routedip-jobs' }),
     prefix,
     clock,
     onTrouble: (message) => log.warn('trouble with the job queues', { message }),

@@ -42,11 +42,21 @@ export interface Options {
   readonly lockDuration?: number;
 }
 
+/** Where Redis is and how it is entered. Certificates and keys are files in PEM. */
+interface RedisSettings {
+  readonly url: string;
+  readonly username: string | null;
+  readonly password: string | null;
+  readonly sentinelUsername: string | null;
+  readonly sentinelPassword: string | null;
+  readonly caFile: string | null;
+  readonly certFile: string | null;
+  readonly keyFile: string | null;
+}
+
 /** Secrets come from the environment only: command lines can be read by every user of the machine. */
 export interface Environment {
-  readonly redisUrl: string;
-  /** Count instead of those in the URL, which messages and manifests show. */
-  readonly redisLogin: { readonly username?: string; readonly password?: string };
+  readonly redis: RedisSettings;
   readonly digitaloceanToken: string | null;
   readonly digitaloceanUrl: string | null;
   readonly cloudflareToken: string | null;
@@ -63,9 +73,14 @@ Environment:
   CLOUDFLARE_TOKEN            token for the provider "cloudflare", which has DNS only; without it as above
   CLOUDFLARE_API_URL          another API than https://api.cloudflare.com
   KUBECONFIG                  used when --kubeconfig is absent; in a Pod its ServiceAccount
-  REDIS_URL                   records and jobs, redis://[:password@]host:port[/db] or rediss://…  (default redis://127.0.0.1:6379)
+  REDIS_URL                   records and jobs: redis://[:password@]host:port[/db] or, with TLS, rediss://… (default redis://127.0.0.1:6379); redis+sentinel://host:port,host:port/master[/db]; redis+cluster://host:port,host:port; these with TLS as rediss+…
   REDIS_PASSWORD              instead of the one in the URL
   REDIS_USERNAME              instead of the one in the URL; without either Redis's user "default"
+  REDIS_SENTINEL_USERNAME     user of the Sentinels themselves
+  REDIS_SENTINEL_PASSWORD     password of the Sentinels themselves
+  REDIS_CA_FILE               the authority that signed the certificates of Redis, in PEM (default: those that Node knows)
+  REDIS_CERT_FILE             certificate for a Redis that asks for one, in PEM
+  REDIS_KEY_FILE              the key of that certificate, in PEM
   ROUTEDIP_DASHBOARD_TOKEN    asked of browsers when a dashboard does not listen on loopback
   RECONCILIATION_INTERVAL_MS  as the VIP allocator has it: --resync-interval in ms, when that flag is absent
 
@@ -223,8 +238,16 @@ function positive(text: string): number {
 }
 
 const environment = (env: NodeJS.ProcessEnv, warnings: readonly string[]): Environment => ({
-  redisUrl: env.REDIS_URL || 'redis://127.0.0.1:6379',
-  redisLogin: loginIn(tokenIn(env.REDIS_USERNAME), tokenIn(env.REDIS_PASSWORD)),
+  redis: {
+    url: env.REDIS_URL?.trim() || 'redis://127.0.0.1:6379',
+    username: tokenIn(env.REDIS_USERNAME),
+    password: tokenIn(env.REDIS_PASSWORD),
+    sentinelUsername: tokenIn(env.REDIS_SENTINEL_USERNAME),
+    sentinelPassword: tokenIn(env.REDIS_SENTINEL_PASSWORD),
+    caFile: env.REDIS_CA_FILE || null,
+    certFile: env.REDIS_CERT_FILE || null,
+    keyFile: env.REDIS_KEY_FILE || null,
+  },
   digitaloceanToken: tokenIn(env.DIGITALOCEAN_ACCESS_TOKEN),
   digitaloceanUrl: env.DIGITALOCEAN_API_URL || null,
   cloudflareToken: tokenIn(env.CLOUDFLARE_TOKEN),
@@ -243,8 +266,3 @@ function reconciliation(text: string | undefined): { readonly interval: number |
 
 /** A Secret that was made from a file often ends in a line feed, which no header may bear. */
 const tokenIn = (text: string | undefined): string | null => text?.trim() || null;
-
-const loginIn = (username: string | null, password: string | null): Environment['redisLogin'] => ({
-  ...(username !== null && { username }),
-  ...(password !== null && { password }),
-});

@@ -1,13 +1,25 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { connectorTo } from './connector.ts';
+import { type Asking, byCluster, bySentinels, type FindMaster, nameOf } from './find-master.ts';
+import { type TlsFiles, tlsTo } from './tls.ts';
+import { type RedisPlace, readRedisUrl } from './url.ts';
 
 /** Our calls rely on the plain shape of replies. */
-export type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
+type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
 export interface RedisAddress {
-  /** `redis://`, `rediss://` (TLS) or `unix://`; may bear user, password and database. */
-  readonly url?: string;
-  /** What a URL cannot say, e.g. sentinels or TLS certificates. */
-  readonly options?: ConnectionOptions;
+  /** As `readRedisUrl` takes it; may bear user, password and database. */
+  readonly url: string;
+  /** In place of those in the URL. */
+  readonly username?: string;
+  readonly password?: string;
+  /** Of the Sentinels, which have users of their own. */
+  readonly sentinelUsername?: string;
+  readonly sentinelPassword?: string;
+  /** For a URL that asks for TLS. */
+  readonly tls?: TlsFiles;
+  /** In front of all keys, in braces: the nodes of a Redis Cluster are asked who has it. */
+  readonly prefix?: string;
   /** Shown by CLIENT LIST. */
   readonly name?: string;
 }
@@ -18,10 +30,18 @@ const LONGEST_RETRY_MS = 1_000;
 /** A patient connection that is silent for this long while something was asked is dead, whatever TCP thinks; a blocking read lasts 10 s at most. */
 const DEAD_AFTER_MS = 15_000;
 
+/** How long a Sentinel or a node of a Cluster may take to say who is the master, ms. */
+const ASK_MS = 2_000;
+
+/** How often the Sentinels are asked whether the master is still the same, ms. */
+const LOOK_AGAIN_MS = 10_000;
+
+/** What a server says that is not the one to write to any more: connecting again finds the one that is. */
+const MOVED_ON = /^(READONLY|MOVED|CLUSTERDOWN)\b/;
+
 const common: ConnectionOptions = {
   retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RETRY_MS),
-  // After a failover the old master answers so; connecting again finds the new one.
-  reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  reconnectOnError: (error) => MOVED_ON.test(error.message),
 };
 
 /** A connection for calls that decide: a command fails at once while there is no connection, and at the latest after `commandTimeoutMs`. */
@@ -41,40 +61,74 @@ export const failFastClient = (address: RedisAddress, commandTimeoutMs = 2_000):
 export const patientClient = (address: RedisAddress): Redis =>
   connect(address, { ...common, maxRetriesPerRequest: null, socketTimeout: DEAD_AFTER_MS });
 
-const connect = ({ url, options, name }: RedisAddress, manners: ConnectionOptions): Redis => {
-  const all = { ...addressOf(url), ...manners, ...(name === undefined ? {} : { connectionName: name }), ...options };
-  const redis = new Redis(all);
+const connect = (address: RedisAddress, manners: ConnectionOptions): Redis => {
+  const { name } = address;
+  const redis = new Redis({ ...optionsOf(address), ...manners, ...(name === undefined ? {} : { connectionName: name }) });
   // Without a listener an error event is printed, and might end the process; whoever cares adds another.
   redis.on('error', () => undefined);
   return redis;
 };
 
-/** What a URL says, as options. The URL itself never appears in a message: it may bear a password. */
-const addressOf = (url: string | undefined): ConnectionOptions => {
-  if (url === undefined) return {};
-  const parsed = URL.parse(url);
-  if (parsed === null || !['redis:', 'rediss:', 'unix:'].includes(parsed.protocol)) {
-    throw new Error('the Redis URL is not valid; it should read like redis://:password@host:6379/0, rediss:// for TLS, or unix:///path');
-  }
-  const login = {
-    ...(parsed.username === '' ? {} : { username: decodeURIComponent(parsed.username) }),
-    ...(parsed.password === '' ? {} : { password: decodeURIComponent(parsed.password) }),
-  };
-  if (parsed.protocol === 'unix:') return { ...login, path: parsed.pathname };
-  const db = Number(parsed.pathname.slice(1));
-  if (!Number.isInteger(db)) throw new Error('the path of the Redis URL should be the number of a database');
-  return {
-    ...login,
-    host: parsed.hostname.replace(/^\[|\]$/g, '') || '127.0.0.1',
-    port: Number(parsed.port || 6379),
-    ...(parsed.pathname.length > 1 ? { db } : {}),
-    ...(parsed.protocol === 'rediss:' ? { tls: {} } : {}),
-  };
+/** What the URL of an address says. @throws Error that bears no secret when the address cannot be used */
+export const checkAddress = ({ url, tls }: RedisAddress): RedisPlace => {
+  const place = readRedisUrl(url);
+  if (tls && !place.tls) throw new Error('certificates are given for Redis, but its URL asks for no TLS; it should begin with rediss');
+  return place;
 };
 
-/** Where a client leads, for messages: no user, no password. */
-export const targetOf = ({ options }: Redis): string => {
-  const { path, host, port, sentinels, name } = options;
-  if (sentinels !== undefined && sentinels !== null) return `sentinel master ${name ?? ''}`;
-  return path ?? `${host ?? '127.0.0.1'}:${port ?? 6379}`;
+/** @throws Error as `checkAddress` does */
+const optionsOf = (address: RedisAddress): ConnectionOptions => {
+  const place = checkAddress(address);
+  const tls = place.tls ? (address.tls ?? {}) : undefined;
+  const login = loginOf(address.username ?? place.username, address.password ?? place.password);
+  const [first] = place.endpoints;
+  switch (place.kind) {
+    case 'socket':
+      return { ...login, path: place.path };
+    case 'server':
+      return { ...login, ...first, db: place.db, ...(first && tls && { tls: tlsTo(first.host, tls) }) };
+    case 'sentinel':
+      return {
+        ...login,
+        db: place.db,
+        ...found(bySentinels(place.endpoints, place.master, asking(sentinelLogin(address), tls)), tls, LOOK_AGAIN_MS),
+      };
+    case 'cluster':
+      if (address.prefix === undefined) throw new Error('which node of a Redis Cluster has the keys depends on their prefix: it is needed');
+      return { ...login, ...found(byCluster(place.endpoints, address.prefix, asking(login, tls)), tls) };
+  }
+};
+
+type Login = Pick<Asking, 'username' | 'password'>;
+
+const asking = (login: Login, tls: TlsFiles | undefined): Asking => ({ ...login, ...(tls && { tls }), timeoutMs: ASK_MS });
+
+/** The server that answers is connected to by ours; that TLS is spoken ioredis has to be told, too. */
+const found = (find: FindMaster, tls: TlsFiles | undefined, lookAgainMs?: number): ConnectionOptions => ({
+  Connector: connectorTo(find, tls, lookAgainMs),
+  ...(tls && { tls: { ...tls } }),
+});
+
+const sentinelLogin = ({ sentinelUsername, sentinelPassword }: RedisAddress): Login =>
+  loginOf(sentinelUsername ?? null, sentinelPassword ?? null);
+
+const loginOf = (username: string | null, password: string | null): Login => ({
+  ...(username !== null && { username }),
+  ...(password !== null && { password }),
+});
+
+/** Where an address leads, for messages: no user, no password. @throws Error as `readRedisUrl` does */
+export const targetOf = ({ url }: RedisAddress): string => {
+  const { kind, endpoints, path, master }: RedisPlace = readRedisUrl(url);
+  const names = endpoints.map(nameOf).join(', ');
+  switch (kind) {
+    case 'socket':
+      return path;
+    case 'server':
+      return names;
+    case 'sentinel':
+      return `master ${master} of the Sentinels ${names}`;
+    case 'cluster':
+      return `the Cluster of ${names}`;
+  }
 };

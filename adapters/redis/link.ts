@@ -11,7 +11,7 @@ export interface RedisLinkOptions extends RedisAddress {
 
 /** One connection for calls that decide: it fails fast instead of waiting for better times. */
 export interface RedisLink {
-  /** Where it leads, for messages: host and port only. */
+  /** Where it leads, for messages: hosts and ports only. */
   readonly target: string;
   /** For libraries that bring commands of their own; to be used inside `call`. */
   readonly redis: Redis;
@@ -28,17 +28,17 @@ export interface LuaScript {
 }
 
 /** Replies that say "not now" or "not you": the server is there, yet cannot be used. All others are defects of ours. */
-const UNUSABLE = /^(LOADING|READONLY|OOM|MISCONF|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|NOAUTH|WRONGPASS|NOPERM|NOMASTERLINK)\b/;
+const UNUSABLE =
+  /^(LOADING|READONLY|OOM|MISCONF|CLUSTERDOWN|MASTERDOWN|MOVED|ASK|TRYAGAIN|BUSY|NOREPLICAS|NOAUTH|WRONGPASS|NOPERM|NOMASTERLINK)\b/;
 
 export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: RedisLinkOptions): RedisLink => {
   const redis = failFastClient(address, commandTimeoutMs);
-  const target = targetOf(redis);
+  const target = targetOf(address);
   /** Scripts that this connection has sent. */
   const known = new Set<string>();
   let lastTrouble = '';
-  redis.on('error', (error: Error) => {
-    const message = `Redis at ${target}: ${error.message}`;
-    if (message !== lastTrouble) onTrouble?.(message);
+  redis.on('error', ({ message }: Error) => {
+    if (message !== lastTrouble) onTrouble?.(`Redis at ${target}: ${message}`);
     lastTrouble = message;
   });
   redis.on('ready', () => {
@@ -55,7 +55,8 @@ export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: R
         return run(redis);
       });
     } catch (error) {
-      throw classified(`Redis at ${target}: ${what}`, error);
+      const isWithout = error instanceof NotConnected && lastTrouble !== '';
+      throw classified(`Redis at ${target}: ${what}`, isWithout ? new NotConnected(`not connected: ${lastTrouble}`) : error);
     }
   };
   return {
@@ -82,6 +83,9 @@ export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: R
   };
 };
 
+/** There was no connection to send by. */
+class NotConnected extends Error {}
+
 const untilReady = (redis: Redis): Promise<void> =>
   new Promise((resolve, reject) => {
     if (redis.status === 'end') {
@@ -95,7 +99,7 @@ const untilReady = (redis: Redis): Promise<void> =>
     };
     const ready = done(resolve);
     // A refused connection is not worth waiting for: the caller has its own way of trying again.
-    const closed = done(() => reject(new Error('not connected')));
+    const closed = done(() => reject(new NotConnected('not connected')));
     redis.once('ready', ready);
     redis.once('close', closed);
   });

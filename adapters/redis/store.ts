@@ -43,7 +43,9 @@ export const redisStore = ({ link, prefix, journalLength = 200, onWarning }: Red
     check: () => checkServer(link, onWarning ?? (() => undefined)),
     state: () =>
       link.call('state', async (redis) => {
-        const [info, term] = await Promise.all([redis.info('server'), redis.hget(meta, 'term')]);
+        // Changes nothing, yet is refused like any other write by a server that is full, cannot write to its disk, or has become a replica.
+        const isWritable = redis.setrange(`${prefix}:none`, 0, '');
+        const [info, term] = await Promise.all([redis.info('server'), redis.hget(meta, 'term'), isWritable]);
         return { term: term === null ? null : Number(term), runId: runIdOf(info) };
       }),
     openTerm: async (term) => (await link.script(`open term ${term}`, OPEN_TERM, [meta], [term])) === 1,

@@ -19,11 +19,11 @@ describe('the tokens of the environment', () => {
 describe('the login of Redis', () => {
   test('is taken apart from the URL, which manifests and messages show', () => {
     const env = { REDIS_URL: 'redis://redis:6379', REDIS_USERNAME: 'operator', REDIS_PASSWORD: 'secret\n' };
-    expect(environmentOf(env)).toMatchObject({ redisUrl: 'redis://redis:6379', redisLogin: { username: 'operator', password: 'secret' } });
+    expect(environmentOf(env)).toMatchObject({ redis: { url: 'redis://redis:6379', username: 'operator', password: 'secret' } });
   });
 
   test('is that of the URL where nothing else is said', () => {
-    expect(environmentOf({ REDIS_USERNAME: '', REDIS_PASSWORD: '' })?.redisLogin).toEqual({});
+    expect(environmentOf({ REDIS_USERNAME: '', REDIS_PASSWORD: '' })).toMatchObject({ redis: { username: null, password: null } });
   });
 });
 

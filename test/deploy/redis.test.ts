@@ -65,7 +65,7 @@ const start = (password: string | undefined) => {
 };
 
 const opened = (url: string, password?: string) => {
-  const link = redisLink({ url, ...(password !== undefined && { options: { password } }) });
+  const link = redisLink({ url, ...(password !== undefined && { password }) });
   onTestFinished(() => link.close());
   return link;
 };
@@ -138,7 +138,7 @@ test('an operator that was given a password uses a Redis that asks for none, as 
   const redis = await startTestRedis();
   onTestFinished(() => redis.stop());
   expect(await opened(redis.url, PASSWORD).call('ping', (client) => client.ping())).toBe('PONG');
-  const patient = patientClient({ url: redis.url, options: { password: PASSWORD } });
+  const patient = patientClient({ url: redis.url, password: PASSWORD });
   onTestFinished(() => patient.disconnect());
   expect(await patient.ping()).toBe('PONG');
 });
