@@ -91,6 +91,24 @@ const KINDS: Readonly<Record<ErrorKind, true>> = {
   Unsupported: true,
 };
 
+/** The reasons of all tables that say what to do, each with that. */
+function rowsWithDeeds(page: string): readonly { readonly reason: string; readonly deed: string }[] {
+  const found: { readonly reason: string; readonly deed: string }[] = [];
+  let column = -1;
+  let isInTable = false;
+  for (const line of page.split('\n')) {
+    const cells = line.split('|').map((cell) => cell.trim());
+    if (!line.startsWith('|')) isInTable = false;
+    else if (!isInTable) {
+      isInTable = true;
+      column = cells.indexOf('Do');
+    } else if (column > 0) {
+      for (const [, reason = ''] of (cells[1] ?? '').matchAll(/`([A-Z]\w+)`/g)) found.push({ reason, deed: cells[column] ?? '' });
+    }
+  }
+  return found;
+}
+
 describe('docs/conditions.md', () => {
   const page = read('docs/conditions.md');
   const rows = page.split('\n').filter((line) => line.startsWith('| `'));
@@ -132,6 +150,14 @@ describe('docs/conditions.md', () => {
       ([, name]) => name ?? '',
     ),
   ]);
+
+  test('has what is to be done about a reason in docs/operations.md, too', () => {
+    const asking = rowsWithDeeds(page).filter(({ deed }) => deed !== 'nothing');
+    expect(asking.length).toBeGreaterThan(30);
+    expect(asking.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['SafeHold', 'NameOutsideZone', 'IPGroupExhausted']));
+    const told = read('docs/operations.md');
+    expect(asking.filter(({ reason }) => !new RegExp(`\\b${reason}\\b`).test(told))).toEqual([]);
+  });
 
   test('says something about every reason', () => {
     expect([...reasons]).toEqual(expect.arrayContaining(['ClassNotFound', 'FirewallLimit', 'FirewallJobFailed', 'ServiceNotFound']));

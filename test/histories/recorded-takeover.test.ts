@@ -108,3 +108,60 @@ describe('records of an older version', () => {
     expect(setAside(world)).toEqual([{ cell: POOL, why: `${ACTOR}: ip is at version 1, this program knows 2` }]);
   });
 });
+
+describe('replicas of two versions', () => {
+  /** A program of version 2, which reads what one of version 1 has stored. */
+  const newer = (charts: Charts): Charts => ({
+    ...charts,
+    ip: { ...(charts.ip as Chart), version: 2, migrate: (snapshot, version) => (version === 1 ? snapshot : null) },
+  });
+
+  test('take over from one another on the way up and back: each goes on where it is, also with a node that failed meanwhile', async ({
+    open,
+  }) => {
+    let isNew = false;
+    const world = open({ spoil: (charts) => (isNew ? newer(charts) : charts) });
+    world.nodes(node('a'), node('b'));
+    world.address(ADDRESS, 'a');
+    const ref = world.pool('ingress', { ips: [ADDRESS] });
+    const starting = (version: 1 | 2): Promise<OperatorProcess> => {
+      isNew = version === 2;
+      return world.start();
+    };
+    const versions = async () =>
+      Object.values((await world.store.load(POOL))?.records ?? {})
+        .map(({ chart, chartVersion }) => `${chart} ${chartVersion}`)
+        .sort();
+    /** The process that leads ends, and the other one has taken over. */
+    const handOver = async (from: OperatorProcess, to: OperatorProcess): Promise<void> => {
+      expect(from.supervisor.leading).toBe(true);
+      await from.stop();
+      await world.clock.runUntil(() => to.supervisor.leading, 60_000);
+      await world.clock.advance(20_000);
+    };
+    const old = await starting(1);
+    await world.untilStates(ref, { [ADDRESS]: 'active' });
+    expect(await versions()).toEqual(['ip 1', 'pool 1']);
+
+    const update = await starting(2);
+    await handOver(old, update);
+    world.cluster.setNode(node('a', { ready: false }));
+    await world.untilOn(ADDRESS, 'b');
+    await world.untilStates(ref, { [ADDRESS]: 'active' });
+    expect([await versions(), setAside(world)]).toEqual([['ip 2', 'pool 1'], []]);
+
+    const downgrade = await starting(1);
+    world.cluster.setNode(node('a'));
+    await handOver(update, downgrade);
+    expect([await versions(), setAside(world)]).toEqual([
+      ['ip 1', 'pool 1'],
+      [{ cell: POOL, why: `${ACTOR}: ip is at version 2, this program knows 1` }],
+    ]);
+    expect([world.states(ref), world.assigns().map(({ what }) => what)]).toEqual([{ [ADDRESS]: 'active' }, [`${ADDRESS} → b`]]);
+    world.cluster.setNode(node('b', { ready: false }));
+    await world.untilOn(ADDRESS, 'a');
+    await world.untilStates(ref, { [ADDRESS]: 'active' });
+    expect(world.assigns()).toHaveLength(2);
+    downgrade.kill();
+  });
+});
