@@ -42,13 +42,20 @@ async function install(): Promise<void> {
     const known = object.kind === 'PodDisruptionBudget' ? { ...object, apiVersion: 'policy/v1beta1' } : object;
     expect([object.kind, (await apply(cluster, known)).status]).toEqual([object.kind, 201]);
   }
-  for (const kind of ['apis/routedip.io/v1alpha1/routedips', 'apis/paas.org/v1/ips', 'apis/flipop.digitalocean.com/v1alpha1/floatingippools']) {
+  for (const kind of [
+    'apis/routedip.io/v1alpha1/routedips',
+    'apis/paas.org/v1/ips',
+    'apis/flipop.digitalocean.com/v1alpha1/floatingippools',
+  ]) {
     await waitFor(`${kind} are served`, async () => (await cluster.send(`/${kind}`)).status === 200);
   }
 }
 
 interface Owned extends KubeObject {
-  readonly metadata: KubeObject['metadata'] & { readonly finalizers?: readonly string[]; readonly annotations?: Readonly<Record<string, string>> };
+  readonly metadata: KubeObject['metadata'] & {
+    readonly finalizers?: readonly string[];
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
 }
 
 const USERS: readonly Owned[] = [
