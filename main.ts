@@ -18,6 +18,7 @@ import { startTelemetryServer } from './adapters/telemetry/server.ts';
 import { otherCommands } from './composition/commands.ts';
 import { directory } from './composition/directory.ts';
 import { kubernetes } from './composition/kubernetes.ts';
+import { metricsGate } from './composition/metrics-gate.ts';
 import { servePages } from './composition/pages.ts';
 import { countQueues } from './composition/queues.ts';
 import { fatal, type Parts, readiness } from './composition/readiness.ts';
@@ -97,9 +98,14 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   };
 
   const { metrics, observers } = telemetry(VERSION, clock, parts);
+  const config = loadConfig(options.kubeconfig);
+  const connection = reachable(connect(config), clock);
+  parts.connection = connection;
+  opened.push(() => connection.close());
   const server = await startTelemetryServer({
     bind: options.metricsBindAddr === '' ? null : parseBindAddress(options.metricsBindAddr),
     scrape: () => metrics.scrape(),
+    ...metricsGate(options, connection, clock, log),
     checks: readiness(parts),
     fatal: fatal(parts),
     hide: (text) => secrets.hide(text),
@@ -107,10 +113,6 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   opened.push(() => server.close());
   if (server.url !== null) log.info('serves metrics and probes', { url: server.url });
 
-  const config = loadConfig(options.kubeconfig);
-  const connection = reachable(connect(config), clock);
-  parts.connection = connection;
-  opened.push(() => connection.close());
   const prefix = await redisPrefix(options.redisPrefix, connection, { clock, log, stopping, waitsFor });
   const { link, queues, store, close } = redis({ address, prefix, clock, log, lockDurationMs: options.lockDuration });
   opened.push(close);

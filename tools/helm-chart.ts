@@ -1,5 +1,5 @@
 import { parse, stringify } from 'yaml';
-import { block, entry, only, optional, scalar, type Templated, templateOf } from './helm-template.ts';
+import { added, block, entry, only, optional, scalar, type Templated, templateOf } from './helm-template.ts';
 import { definitionTexts, manifestText } from './manifests.ts';
 
 const CONTAINER = ['spec', 'template', 'spec', 'containers', 0] as const;
@@ -37,6 +37,7 @@ export const workloads = (): { readonly operator: Workload; readonly redis: Work
 export const containerOf = ({ spec }: Workload): Container => spec.template.spec.containers[0];
 
 const INTERNAL = 'eq .Values.redis.mode "internal"';
+const REVIEWED = 'eq .Values.metrics.auth "token-review"';
 
 /** The operator's own, as each of its containers has it. */
 const IMAGE = 'include "routedip-operator.image" (dict "image" .Values.image "root" $)';
@@ -87,7 +88,11 @@ const SOURCES: Readonly<Record<string, (kind: string, name: string) => Templated
   'network-policy.yaml': (_, name) => ({
     when: name === REDIS ? `and .Values.networkPolicy.enabled (${INTERNAL})` : '.Values.networkPolicy.enabled',
   }),
-  'components/service-monitor/service-monitor.yaml': always('.Values.metrics.serviceMonitor.enabled'),
+  'metrics-auth.yaml': always(REVIEWED),
+  'components/service-monitor/service-monitor.yaml': () => ({
+    when: '.Values.metrics.serviceMonitor.enabled',
+    settings: [added(['spec', 'endpoints', 0, 'bearerTokenFile'], '/var/run/secrets/kubernetes.io/serviceaccount/token', REVIEWED)],
+  }),
   'vip-admission-policies.yaml': always('eq .Values.admission "policies"'),
   'vip-admission-webhook.yaml': always('eq .Values.admission "webhook"'),
   'virtual-ips.yaml': always('.Values.virtualIPs.enabled'),
@@ -133,6 +138,9 @@ ${lines(args)}
 {{- end }}
 {{- with .Values.loadBalancerClass }}
 - --load-balancer-class={{ . }}
+{{- end }}
+{{- if ${REVIEWED} }}
+- --metrics-auth=token-review
 {{- end }}
 {{- if eq .Values.admission "webhook" }}
 - --admission=webhook

@@ -37,6 +37,12 @@ export const only = (path: Path, condition: string): Setting => ({
   rewrite: (line, indent) => `${indent}{{- if ${condition} }}\n${line}\n${indent}{{- end }}`,
 });
 
+/** A field that the manifest does not have: `value` while `condition` holds. */
+export const added = (path: Path, value: string, condition: string): Setting => ({
+  path,
+  rewrite: (line, indent) => `${indent}{{- if ${condition} }}\n${line.replace(/: .*$/, '')}: ${value}\n${indent}{{- end }}`,
+});
+
 /** A field that the manifest does not have: `expression` when that is not empty. */
 export const optional = (path: Path, expression: string, lines = 'toYaml . | nindent'): Setting => ({
   path,

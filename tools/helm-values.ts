@@ -48,7 +48,7 @@ export const valuesSchema = (): object => ({
       storage: TEXT,
       storageClassName: TEXT,
     }),
-    metrics: record({ serviceMonitor: record({ enabled: SWITCH }) }),
+    metrics: record({ auth: { enum: ['none', 'token-review'] }, serviceMonitor: record({ enabled: SWITCH }) }),
     networkPolicy: record({ enabled: SWITCH }),
     // Not `off`, which some readers of YAML take for false.
     admission: { enum: ['none', 'policies', 'webhook'] },
@@ -105,7 +105,10 @@ const VALUES = (): readonly Value[] => {
         },
       },
     },
-    { says: 'For the Prometheus Operator.', value: { metrics: { serviceMonitor: { enabled: false } } } },
+    {
+      says: 'auth: none, or token-review for those only who may get the nonResourceURL /metrics. serviceMonitor: for the Prometheus Operator.',
+      value: { metrics: { auth: 'none', serviceMonitor: { enabled: false } } },
+    },
     { says: 'Only the operator may connect to its Redis, and nobody to its dashboards.', value: { networkPolicy: { enabled: true } } },
     {
       says: 'Who judges who writes IPs and VirtualIPs: none (nobody), policies (the API server, Kubernetes 1.30 and newer), webhook (the operator).',

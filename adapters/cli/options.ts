@@ -9,6 +9,7 @@ type Controller = (typeof CONTROLLERS)[number];
 export interface Options {
   readonly kubeconfig?: string;
   readonly metricsBindAddr: string;
+  readonly metricsAuth: 'none' | 'token-review';
   readonly debug: boolean;
   /** Absent for all: each does what it can once its CRDs are served. */
   readonly controllers?: readonly Controller[];
@@ -138,6 +139,12 @@ function flags(): Option[] {
   return [
     new Option('--kubeconfig <file>', 'configuration of the cluster to operate (default: KUBECONFIG, else the Pod’s own)'),
     new Option('--metrics-bind-addr <address>', 'where /metrics, /healthz and /readyz are served; empty for nowhere').default(':8080'),
+    new Option(
+      '--metrics-auth <way>',
+      'who gets /metrics; token-review: whoever bears a token of the cluster and may get the nonResourceURL /metrics',
+    )
+      .choices(['none', 'token-review'])
+      .default('none'),
     new Option('--debug', 'log more').default(false),
     new Option('--controllers <names>', `comma-separated, of ${CONTROLLERS.join(', ')} (default: those whose CRDs are served)`).argParser(
       checked(controllers),

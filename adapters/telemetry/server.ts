@@ -10,6 +10,8 @@ interface TelemetryServerOptions {
   readonly bind: BindAddress | null;
   /** The text for /metrics. */
   readonly scrape: () => Promise<{ readonly contentType: string; readonly body: string }>;
+  /** Decides by the Authorization header who gets /metrics; probes are for everybody. Absent for all. Never throws. */
+  readonly gate?: (authorization: string | undefined) => Promise<{ readonly status: number; readonly message: string } | null>;
   /** By name: what has to be there before this process is ready. */
   readonly checks: Readonly<Record<string, Check>>;
   /** Why this process cannot go on and has to be restarted; null while it can. */
@@ -32,17 +34,24 @@ export async function startTelemetryServer(options: TelemetryServerOptions): Pro
   const server = createServer((request, response) => {
     const path = (request.url ?? '/').split('?')[0];
     const answer = request.method === 'GET' || request.method === 'HEAD' ? routes[path ?? '/'] : undefined;
-    if (answer) answer(options, response).catch((error) => reply(response, 500, `${options.hide(String(error))}\n`));
+    if (answer)
+      answer(options, response, request.headers.authorization).catch((error) => reply(response, 500, `${options.hide(String(error))}\n`));
     else reply(response, 404, 'There are /metrics, /healthz and /readyz.\n');
   });
   await listen(server, options.bind);
   return { url: urlOf(server), close: () => close(server) };
 }
 
-type Route = (options: TelemetryServerOptions, response: ServerResponse) => Promise<void>;
+type Route = (options: TelemetryServerOptions, response: ServerResponse, authorization: string | undefined) => Promise<void>;
 
 const routes: Readonly<Record<string, Route>> = {
-  '/metrics': async ({ scrape }, response) => {
+  '/metrics': async ({ scrape, gate, hide }, response, authorization) => {
+    const refusal = (await gate?.(authorization)) ?? null;
+    if (refusal !== null) {
+      if (refusal.status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
+      reply(response, refusal.status, `${hide(refusal.message)}\n`);
+      return;
+    }
     const { contentType, body } = await scrape();
     reply(response, 200, body, contentType);
   },

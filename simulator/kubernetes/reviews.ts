@@ -1,7 +1,11 @@
 import { at, isObject, type Json, type JsonObject } from './objects.ts';
 import { apiVersionOf, type Resource } from './resource.ts';
 import type { Store } from './store.ts';
-import { bearerOf, type User } from './users.ts';
+import { tokenUser, type User } from './users.ts';
+
+/** Requests with any token are the administrator's; but who asks about a token wants to know whose it is. */
+const reviewOf = (user: User | null): JsonObject =>
+  user === null ? { user: {}, error: 'invalid bearer token' } : { authenticated: true, user: { ...user } };
 
 const statusOf = (store: Store, kind: string, asked: JsonObject, caller: User): JsonObject => {
   switch (kind) {
@@ -12,7 +16,7 @@ const statusOf = (store: Store, kind: string, asked: JsonObject, caller: User): 
         incomplete: false,
       };
     case 'TokenReview':
-      return { authenticated: true, user: { ...bearerOf(store, String(at(asked, 'spec', 'token') ?? '')) } };
+      return reviewOf(tokenUser(store, String(at(asked, 'spec', 'token') ?? '')));
     case 'SelfSubjectReview':
       return { userInfo: { ...caller } };
     default:

@@ -17,13 +17,16 @@ const serviceAccountUser = (namespace: string, name: string, uid?: string): User
 });
 
 /** Whose token this is; any but one that was made for a ServiceAccount, the administrator's. */
-export const bearerOf = (store: Store, token: string): User => {
-  if (!token.startsWith('simulated-token-of-')) return ADMINISTRATOR;
+const bearerOf = (store: Store, token: string): User => tokenUser(store, token) ?? ADMINISTRATOR;
+
+/** The ServiceAccount for which this token was made; null when it was made for none that is there. */
+export const tokenUser = (store: Store, token: string): User | null => {
+  if (!token.startsWith('simulated-token-of-')) return null;
   for (const { object } of store.list('serviceaccounts').entries) {
     const { namespace = '', name = '', uid = '' } = object.metadata;
     if (token === serviceAccountToken(namespace, name, uid)) return serviceAccountUser(namespace, name, uid);
   }
-  return ADMINISTRATOR;
+  return null;
 };
 
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;

@@ -67,6 +67,36 @@ describe('/readyz', () => {
   });
 });
 
+describe('/metrics behind a gate', () => {
+  const gate = async (authorization: string | undefined) => {
+    if (authorization === 'Bearer good') return null;
+    return authorization === undefined ? { status: 401, message: 'no s3cret' } : { status: 403, message: 'not you' };
+  };
+
+  test('is for those only whom it lets through, and probes are for everybody', async () => {
+    const get = await serve({ gate });
+    const bearing = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+    expect(await get('/metrics', bearing('good'))).toEqual({ status: 200, body: 'up 1\n' });
+    expect(await get('/metrics', bearing('bad'))).toEqual({ status: 403, body: 'not you\n' });
+    expect(await get('/metrics')).toEqual({ status: 401, body: 'no ***\n' });
+    for (const path of ['/healthz', '/readyz']) expect(await get(path)).toEqual({ status: 200, body: 'ok\n' });
+  });
+
+  test('says that a token is asked for', async () => {
+    const server = await startTelemetryServer({
+      bind: { host: '127.0.0.1', port: 0 },
+      scrape: () => Promise.reject(new Error('was asked')),
+      gate,
+      checks: {},
+      fatal: () => null,
+      hide: (text) => text,
+    });
+    open.push(server);
+    const { status, headers } = await fetch(`${server.url}/metrics`);
+    expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+  });
+});
+
 describe('the listener', () => {
   test('is left out when there is no address, as FLIPOP takes an empty one', async () => {
     const server = await startTelemetryServer({

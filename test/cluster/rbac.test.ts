@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { connect } from '../../adapters/kubernetes/connection.ts';
+import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
+import { tokenAccess } from '../../adapters/kubernetes/token-access.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, applyFile, installCrds, installRoles, type KubeObject, objectsIn } from '../support/kube-apply.ts';
 import type { ApiRequest } from '../support/kube-client.ts';
@@ -252,6 +255,48 @@ describe('the operator with the shipped roles', () => {
     const roles = objectsIn(deploy('rbac.yaml')).filter(({ kind }) => kind.endsWith('Role'));
     expect(roles).toHaveLength(4);
     expect(JSON.stringify([...roles, ...objectsIn(deploy('virtual-ips.yaml'))])).not.toContain('*');
+  });
+});
+
+describe('metrics that ask for tokens', () => {
+  test('are for whoever is bound to the shipped role, by two rights of the operator more', async () => {
+    const asks = ['authentication.k8s.io/tokenreviews', 'authorization.k8s.io/subjectaccessreviews'].map((resource) => {
+      const [group = '', plural = ''] = resource.split('/');
+      return { group, resource: plural, subresource: '', namespace: '' };
+    });
+    const may = async () => Promise.all(asks.map((each) => mayOperator({ ...each, verb: 'create' })));
+    expect(await may()).toEqual([false, false]);
+    const connection = connect(loadConfig(cluster.kubeconfigFor(token)));
+    onTestFinished(() => connection.close());
+    const troubles: string[] = [];
+    let now = 0;
+    const access = tokenAccess({ connection, clock: { monotonic: () => now }, path: '/metrics', onTrouble: (text) => troubles.push(text) });
+    const by = async (bearer: string): Promise<unknown> => (await access(`Bearer ${bearer}`))?.status ?? 200;
+    await apply(cluster, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'prometheus', namespace: 'default' } });
+    const prometheus = await cluster.tokenFor('default', 'prometheus');
+    expect(await by(prometheus)).toBe(503);
+    expect(troubles.join()).toContain('the ServiceAccount may not create tokenreviews');
+
+    await applyFile(cluster, deploy('metrics-auth.yaml'));
+    await waitFor('the role is known', async () => (await may()).every(Boolean));
+    expect(await by('made-up')).toBe(401);
+    expect(await access(`Bearer ${prometheus}`)).toMatchObject({
+      status: 403,
+      message: expect.stringContaining('system:serviceaccount:default:prometheus may not get /metrics'),
+    });
+    const bound = await apply(cluster, {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'prometheus' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: `${OPERATOR}-metrics-reader` },
+      subjects: [{ kind: 'ServiceAccount', name: 'prometheus', namespace: 'default' }],
+    });
+    expect(bound.status).toBe(201);
+    await waitFor('the right is seen', async () => {
+      // As time goes by, what was refused is asked for again.
+      now += 60_000;
+      return (await by(prometheus)) === 200;
+    });
   });
 });
 

@@ -109,6 +109,18 @@ describe('the chart', () => {
     expect(Object.keys(objects)).toContain('ValidatingWebhookConfiguration vip-allocator-operator-validating-webhook-configuration');
   });
 
+  test('has metrics asked for with a token when told to, by Prometheus too', async () => {
+    const objects = rendered({ metrics: { auth: 'token-review', serviceMonitor: { enabled: true } } });
+    const parsed = await parseCommandLine(operatorIn(objects).containers[0].args, {}, '0.1.0');
+    expect(parsed?.options.metricsAuth).toBe('token-review');
+    const bearerTokenFile = '/var/run/secrets/kubernetes.io/serviceaccount/token';
+    expect(pick(objects, `ServiceMonitor ${NAME}`).spec.endpoints).toMatchObject([{ bearerTokenFile }]);
+    expect(Object.keys(objects)).toContain(`ClusterRole ${NAME}-metrics-reader`);
+    const open = rendered({ metrics: { serviceMonitor: { enabled: true } } });
+    expect(pick(open, `ServiceMonitor ${NAME}`).spec.endpoints[0]).not.toHaveProperty('bearerTokenFile');
+    expect(Object.keys(open).filter((key) => key.includes('-metrics-'))).toEqual([]);
+  });
+
   test('is wholly in the namespace of its release, the names of users too', () => {
     const everything = { admission: 'policies', virtualIPs: { enabled: true }, metrics: { serviceMonitor: { enabled: true } } };
     const objects = Object.values(rendered(everything, 'elsewhere'));
@@ -158,6 +170,7 @@ describe('values', () => {
     ['a controller that is none', { controllers: ['bgp'] }, '/controllers/0'],
     ['a URL of Redis that bears a password', { redis: { url: 'redis://:secret@redis:6379' } }, '/redis/url'],
     ['a URL that is none of Redis', { redis: { url: 'http://redis' } }, '/redis/url'],
+    ['a way to ask for tokens that there is not', { metrics: { auth: true } }, '/metrics/auth'],
     ['a word that YAML takes for false', { admission: false }, '/admission'],
   ])('with %s are refused, and the message says where', (_, values, where) => {
     expect(validate(values)).toBe(false);

@@ -16,6 +16,7 @@ const NAME = 'routedip-operator';
 
 const bundle = shippedIn(read('bundle.yaml'));
 const OPTIONAL = [
+  'metrics-auth.yaml',
   'vip-admission-policies.yaml',
   'vip-admission-webhook.yaml',
   'virtual-ips.yaml',
@@ -176,8 +177,9 @@ describe('the components', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  const overlaid = (component: string): ByName => {
-    writeFileSync(join(folder, 'kustomization.yaml'), `resources: [../../deploy]\ncomponents: [../../deploy/components/${component}]\n`);
+  const overlaid = (...components: readonly string[]): ByName => {
+    const paths = components.map((component) => `../../deploy/components/${component}`);
+    writeFileSync(join(folder, 'kustomization.yaml'), `resources: [../../deploy]\ncomponents: [${paths.join(', ')}]\n`);
     return keyed(built(folder));
   };
 
@@ -189,6 +191,7 @@ describe('the components', () => {
     ['admission-policies', ['vip-admission-policies.yaml']],
     ['admission-webhook', ['vip-admission-webhook.yaml']],
     ['virtual-ips', ['virtual-ips.yaml']],
+    ['metrics-auth', ['metrics-auth.yaml']],
   ])(`%s adds what belongs to it${why}`, (component, paths) => {
     const added = keyed(paths.flatMap((path) => shippedIn(read(path))));
     expect(Object.keys(added).length).toBeGreaterThan(0);
@@ -203,6 +206,17 @@ describe('the components', () => {
       webhookBindAddr: ':9443',
       metricsBindAddr: ':8080',
     });
+  });
+
+  test.skipIf(!hasComponents)(`metrics-auth has the operator ask for tokens, and Prometheus send its own${why}`, async () => {
+    const objects = overlaid('service-monitor', 'metrics-auth');
+    const { args } = pick(objects, `Deployment ${NAME}`).spec.template.spec.containers[0];
+    expect((await parseCommandLine(args, {}, '0.1.0'))?.options).toMatchObject({ metricsAuth: 'token-review', metricsBindAddr: ':8080' });
+    const [endpoint] = pick(objects, `ServiceMonitor ${NAME}`).spec.endpoints;
+    expect(endpoint).toMatchObject({ path: '/metrics', bearerTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token' });
+    expect(pick(overlaid('service-monitor'), `ServiceMonitor ${NAME}`).spec.endpoints).toEqual([
+      { port: 'metrics', path: '/metrics', interval: '30s', honorLabels: true },
+    ]);
   });
 
   test.skipIf(!hasComponents)(`external-redis leaves nothing of the one inside and takes the URL from the Secret${why}`, () => {

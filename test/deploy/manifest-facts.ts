@@ -50,6 +50,7 @@ export interface Shipped extends Manifest {
     readonly podSelector: Labelled;
     readonly ingress: readonly [{ readonly ports: readonly object[]; readonly from: readonly [{ readonly podSelector: Labelled }] }];
     readonly egress?: readonly object[];
+    readonly endpoints: readonly object[];
   };
 }
 

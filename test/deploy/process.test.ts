@@ -90,4 +90,18 @@ describe('the operator as a process', () => {
     expect(samples('routedip_outbox_commands').map(({ value }) => value)).toEqual([0]);
     expect(samples('routedip_machines').find(({ labels }) => labels.state === 'Stable.Holding')?.value).toBe(1);
   });
+
+  test('gives its metrics to nobody but those with a token when told so, and its probes to everybody', async () => {
+    const guarded = await stage.start({ flags: ['--metrics-auth=token-review'] });
+    await guarded.ready();
+    const { status, text } = await guarded.metrics();
+    expect([status, text]).toEqual([401, '/metrics asks for a token of the cluster, as "Authorization: Bearer …".\n']);
+    await target.client.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'prometheus', namespace: 'default' } });
+    const url = `${guarded.log.find(({ msg }) => msg === 'serves metrics and probes')?.url}/metrics`;
+    const headers = { authorization: `Bearer ${target.simulator?.tokenFor('default', 'prometheus')}` };
+    const answer = await fetch(url, { headers });
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('routedip_leader')]);
+    expect((await fetch(url, { headers: { authorization: 'Bearer made-up' } })).status).toBe(401);
+    expect((await guarded.metrics('/healthz')).status).toBe(200);
+  });
 });

@@ -14,6 +14,9 @@
 {{- with .Values.loadBalancerClass }}
 - --load-balancer-class={{ . }}
 {{- end }}
+{{- if eq .Values.metrics.auth "token-review" }}
+- --metrics-auth=token-review
+{{- end }}
 {{- if eq .Values.admission "webhook" }}
 - --admission=webhook
 - --webhook-bind-addr=:9443

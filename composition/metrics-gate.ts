@@ -1,0 +1,14 @@
+import type { Clock, Log } from '../actors/ports.ts';
+import type { Options } from '../adapters/cli/options.ts';
+import type { Connection } from '../adapters/kubernetes/connection.ts';
+import { tokenAccess } from '../adapters/kubernetes/token-access.ts';
+import type { startTelemetryServer } from '../adapters/telemetry/server.ts';
+
+type Gate = Pick<Parameters<typeof startTelemetryServer>[0], 'gate'>;
+
+/** Who gets /metrics, as the command line says. */
+export function metricsGate({ metricsAuth }: Options, connection: Connection, clock: Clock, log: Log): Gate {
+  if (metricsAuth === 'none') return {};
+  const onTrouble = (message: string) => log.warn('cannot tell who asks for metrics', { error: message });
+  return { gate: tokenAccess({ connection, clock, path: '/metrics', onTrouble }) };
+}
