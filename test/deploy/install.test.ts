@@ -233,6 +233,12 @@ describe('the components', () => {
     expect(initContainers).toEqual([]);
   });
 
+  test.skipIf(!hasComponents)(`redis-ca has the operator know Redis by the authority in a Secret${why}`, () => {
+    const [operator] = pick(overlaid('redis-ca'), `Deployment ${NAME}`).spec.template.spec.containers;
+    expect(operator.env).toContainEqual({ name: 'REDIS_CA_FILE', value: '/etc/redis-ca/ca.crt' });
+    expect(JSON.stringify(operator)).toContain('"mountPath":"/etc/redis-ca"');
+  });
+
   test.skipIf(!hasComponents)(`openshift leaves the users to the cluster${why}`, () => {
     expect(JSON.stringify(bundle)).toContain('"runAsUser":999');
     const objects = overlaid('openshift');
