@@ -1,4 +1,5 @@
 import type { ActorId } from '../machines/types.ts';
+import type { Evacuations } from './evacuations.ts';
 import type { Guards } from './guards.ts';
 import type { Leader } from './leader.ts';
 import { actorOf, isRoutedIP, type ObservedPools } from './pools.ts';
@@ -11,6 +12,7 @@ export interface ListenerPorts {
   readonly pools: ObservedPools;
   readonly guards: Guards;
   readonly policies: Pick<PolicyProjector, 'request'>;
+  readonly evacuations: Pick<Evacuations, 'observed'>;
   readonly projector: Pick<ReturnType<typeof projector>, 'hindered' | 'observed'>;
   readonly providers: Pick<ProviderDirectory, 'need'>;
   /** Null while this process does not lead. */
@@ -18,7 +20,7 @@ export interface ListenerPorts {
 }
 
 /** Keeps what is told of pools, RoutedIPs and their classes, and passes it on to whom it concerns. */
-export function clusterListener({ pools, guards, policies, projector, providers, leader }: ListenerPorts): ClusterListener {
+export function clusterListener({ pools, guards, policies, evacuations, projector, providers, leader }: ListenerPorts): ClusterListener {
   const observeAgain = (ids: readonly ActorId[]): void => {
     for (const id of ids) {
       const pool = pools.all.get(id);
@@ -56,6 +58,7 @@ export function clusterListener({ pools, guards, policies, projector, providers,
       pools.putHindrance(ref, why);
       projector.hindered(actorOf(ref));
     },
+    evacuationsObserved: (nodes) => evacuations.observed(nodes),
     clusterObserved: (ref, fact) => {
       pools.putFact(ref, fact);
       leader()?.observeCluster(actorOf(ref));

@@ -4,6 +4,7 @@ import { Alarms } from './alarms.ts';
 import type { Halt } from './cell.ts';
 import type { Charts } from './charts.ts';
 import { clusterListener } from './cluster-listener.ts';
+import { Evacuations } from './evacuations.ts';
 import { Guards } from './guards.ts';
 import { Leader } from './leader.ts';
 import { isRoutedIP, ObservedPools } from './pools.ts';
@@ -66,6 +67,7 @@ export class Supervisor {
   readonly #policies: PolicyProjector;
   readonly #workers: Workers;
   readonly #projector: ReturnType<typeof projector>;
+  readonly #evacuations: Evacuations;
   readonly #alarms: Alarms;
   #leader: Leader | null = null;
   #holdsLease = false;
@@ -98,6 +100,12 @@ export class Supervisor {
     ports.providers.onChange((key) => {
       this.#workers.tend();
       this.#leader?.providerChanged(key);
+    });
+    this.#evacuations = new Evacuations({
+      ...ports,
+      isLeading,
+      objects: () => this.#pools.all.keys(),
+      recordsOf: (cell) => this.#leader?.recordsOf(cell) ?? null,
     });
     this.#projector = projector({
       writer: ports.writer,
@@ -212,6 +220,7 @@ export class Supervisor {
       pools: this.#pools,
       guards: this.#guards,
       policies: this.#policies,
+      evacuations: this.#evacuations,
       projector: this.#projector,
       leader: () => this.#leader,
     });
@@ -284,7 +293,7 @@ export class Supervisor {
         pools: this.#pools,
         vips: this.#vips,
         isServed: (kind) => this.#ports.source.knows(kind),
-        observers: [...this.#ports.observers, this.#projector, ...this.#vips.observers],
+        observers: [...this.#ports.observers, this.#projector, this.#evacuations, ...this.#vips.observers],
       },
       (why) => this.#halted(leader, why),
     );
@@ -304,6 +313,7 @@ export class Supervisor {
     this.#takingOverSince = null;
     log.info('leads', { term, cells: leader.cells.size, from: known ? 'memory' : 'store' });
     this.#projector.showAll(leader.cells.keys());
+    this.#evacuations.request();
     for (const pool of this.#pools.all.values()) this.#guards.see(pool);
     this.#policies.request();
     this.#vips.show();

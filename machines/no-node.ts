@@ -1,5 +1,5 @@
 import { nodesFull } from './claims.ts';
-import { isLeaving } from './drain.ts';
+import { whyLeaving } from './drain.ts';
 import { compile, ineligible, type Rules, servingNodes } from './match.ts';
 import { familyServed, queryIn } from './pool.ts';
 import { type ObservedCluster, type PoolView, stamp } from './pool-view.ts';
@@ -32,20 +32,18 @@ interface Judgement {
   readonly unfit: (node: ObservedNode) => string | null;
 }
 
-const CORDONED = 'the Node is cordoned or about to go';
-
 function judge(observed: ObservedCluster, spec: PoolSpec): Judgement {
   const rules = { ...spec, tolerations: spec.match.tolerations ?? [] };
   if (spec.exposes) {
     const serving = servingNodesOf(observed.service ?? null);
-    return { concerns: () => true, unfit: (node) => unfit(node, serving, rules) ?? (isLeaving(node) ? CORDONED : null) };
+    return { concerns: () => true, unfit: (node) => unfit(node, serving, rules) ?? whyLeaving(node, 'OnCordon') };
   }
   const compiled: Rules = compile(spec.match);
   const serving = servingNodes(observed.pods, compiled);
   return {
     concerns: ({ labels }) => selects(compiled.nodeLabel, labels),
     unfit: (node) =>
-      (spec.drainPolicy === 'OnCordon' && isLeaving(node) ? CORDONED : null) ??
+      whyLeaving(node, spec.drainPolicy) ??
       ineligible(node, compiled, serving) ??
       (node.providerID.startsWith(spec.providerIDPrefix) ? null : `its providerID does not begin with ${spec.providerIDPrefix}`),
   };

@@ -4,7 +4,7 @@ import { type Absence, absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
 import { entries, type PoolContext, wanted } from './pool.ts';
 import { type AddressView, type Finding, type PoolView, stamp } from './pool-view.ts';
-import type { Address, NodeRef } from './types.ts';
+import type { Address, Leaving, NodeRef } from './types.ts';
 
 /** What people are told of nodes that are absent or about to go, and of addresses that somebody else moves. */
 
@@ -70,7 +70,8 @@ export function contention(view: PoolView): Finding | null {
 export function draining({ context, addresses }: PoolView): Finding | null {
   const texts = wanted(context).flatMap((address) => {
     const node = activeOn(addresses[address]);
-    return node && goes(context, node) ? [drainText(address, node)] : [];
+    const leaving = node && goes(context, node);
+    return leaving ? [drainText(address, leaving)] : [];
   });
   return texts.length > 0 ? { reason: 'Draining', message: texts.join('; ') } : null;
 }
@@ -84,8 +85,8 @@ export function recovering(view: PoolView): Finding | null {
   return texts.length > 0 ? { reason: 'Recovering', message: texts.join('; ') } : null;
 }
 
-const goes = ({ leaving }: PoolContext, { name, providerID }: NodeRef): boolean =>
-  leaving.some((node) => node.name === name && node.providerID === providerID);
+const goes = ({ leaving }: PoolContext, { name, providerID }: NodeRef): Leaving | undefined =>
+  leaving.find((node) => node.name === name && node.providerID === providerID);
 
 // ---------------------------------------------------------------- in Events
 
@@ -116,8 +117,9 @@ const graceEvent: EventOf = (before, after, address, { node, eligible }) => {
 /** A node is about to go on which the address serves, or served until another one was free in the same turn. */
 const drainEvent: EventOf = (before, after, address, member) => {
   const node = servesOn(before?.members[address]) ?? servesOn(member);
-  if (!node || !goes(after, node) || (before && goes(before, node))) return null;
-  return { type: 'Normal', reason: 'Draining', action: 'Drain', message: drainText(address, node) };
+  const leaving = node && goes(after, node);
+  if (!leaving || (before && goes(before, leaving))) return null;
+  return { type: 'Normal', reason: 'Draining', action: 'Drain', message: drainText(address, leaving) };
 };
 
 const servesOn = (member: Member | undefined): NodeRef | null => (member?.confirmed ? member.node : null);
@@ -133,8 +135,8 @@ const contentionEvent: EventOf = (before, after, address, member) => {
 const graceText = ({ spec }: PoolContext, address: Address, { node, since }: Absence): string =>
   `${node.name} is not Ready, or runs no Ready pod: ${address} stays there until ${stamp(since + (spec?.graceMs ?? 0))}`;
 
-const drainText = (address: Address, { name }: NodeRef): string =>
-  `${name} is cordoned or about to go: ${address} leaves it as soon as another node is free`;
+const drainText = (address: Address, { name, evacuating }: Leaving): string =>
+  `${name} is ${evacuating ? 'to be evacuated' : 'cordoned or about to go'}: ${address} leaves it as soon as another node is free`;
 
 function leftText({ spec }: PoolContext, address: Address, { contest, holder }: Member): string {
   const { windowMs = 0, takeover = 'Yield' } = spec?.contention ?? {};

@@ -13,7 +13,7 @@ import { isPaused, type NotedMarks } from './marks.ts';
 import { queryOf } from './match.ts';
 import { serviceQueryOf } from './service.ts';
 import type { PortWarning } from './service-ports.ts';
-import type { ActorId, Address, Candidate, Family, JobFailure, NodeRef, ObservedAddress, ProviderID } from './types.ts';
+import type { ActorId, Address, Candidate, Family, JobFailure, Leaving, NodeRef, ObservedAddress, ProviderID } from './types.ts';
 import type { PoolSpec } from './validate.ts';
 import type { GroupOffer } from './vip.ts';
 
@@ -37,7 +37,7 @@ export interface PoolContext {
   /** Eligible nodes, the next one first. */
   readonly candidates: readonly Candidate[];
   /** Nodes that match but for being about to go: they keep their addresses until those can move. */
-  readonly leaving: readonly Candidate[];
+  readonly leaving: readonly Leaving[];
   /** Nodes that stopped matching and may come back, sorted by name; some of them keep their addresses meanwhile. */
   readonly absent: readonly Absence[];
   /** Too many nodes went at once: nothing is moved. */

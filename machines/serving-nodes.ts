@@ -1,4 +1,4 @@
-import { asStaying, isLeaving } from './drain.ts';
+import { isLeaving, leavingAmong } from './drain.ts';
 import { asReady } from './grace.ts';
 import { candidatesAmong, tolerates } from './match.ts';
 import type { Standings } from './standings.ts';
@@ -48,10 +48,10 @@ export function servingStandings(nodes: readonly ObservedNode[], service: Observ
   const serving = servingNodesOf(service);
   const everywhere = new Set(nodes.map(({ name }) => name));
   const fits = (node: ObservedNode): boolean => unfit(node, serving, rules) === null;
-  const staying = nodes.filter((node) => !isLeaving(node));
+  const staying = nodes.filter((node) => !isLeaving(node, 'OnCordon'));
   return {
     matching: candidatesAmong(staying, fits),
-    leaving: candidatesAmong(nodes, (node) => isLeaving(node) && fits(asStaying(node))),
+    leaving: leavingAmong(nodes, 'OnCordon', fits),
     failing: rules.graceMs > 0 ? candidatesAmong(staying, (node) => !fits(node) && unfit(asReady(node), everywhere, rules) === null) : [],
   };
 }

@@ -1,15 +1,15 @@
-import { asStaying, isLeaving } from './drain.ts';
+import { isLeaving, leavingAmong } from './drain.ts';
 import { asReady } from './grace.ts';
 import { candidatesAmong, compile, ineligible, servingNodes } from './match.ts';
-import type { Candidate, ObservedNode, ObservedPod } from './types.ts';
+import type { Candidate, Leaving, ObservedNode, ObservedPod } from './types.ts';
 import type { PoolSpec } from './validate.ts';
 
 /** How the nodes of the cluster stand to a pool; each list sorted by name, no node in two of them. */
 export interface Standings {
   /** May be granted an address. */
   readonly matching: readonly Candidate[];
-  /** Would match, were they not about to go. Told only when the pool drains nodes. */
-  readonly leaving: readonly Candidate[];
+  /** Would match, were they not about to go, as far as the pool drains nodes, or to be evacuated. */
+  readonly leaving: readonly Leaving[];
   /** Would match, were they Ready and did they run a pod that is. Told only when the pool has a grace for them; not of those that are about to go. */
   readonly failing: readonly Candidate[];
 }
@@ -23,11 +23,10 @@ export function standings(nodes: readonly ObservedNode[], pods: readonly Observe
   const matches = (node: ObservedNode): boolean => ineligible(node, rules, serving) === null;
   const fails = (node: ObservedNode): boolean => !matches(node) && ineligible(asReady(node), rules, null) === null;
   const ours = nodes.filter(({ providerID }) => providerID.startsWith(spec.providerIDPrefix));
-  const goes = (node: ObservedNode): boolean => spec.drainPolicy === 'OnCordon' && isLeaving(node);
-  const staying = ours.filter((node) => !goes(node));
+  const staying = ours.filter((node) => !isLeaving(node, spec.drainPolicy));
   return {
     matching: candidatesAmong(staying, matches),
-    leaving: candidatesAmong(ours, (node) => goes(node) && matches(asStaying(node))),
+    leaving: leavingAmong(ours, spec.drainPolicy, matches),
     failing: spec.graceMs > 0 ? candidatesAmong(staying, fails) : [],
   };
 }

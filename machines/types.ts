@@ -27,6 +27,12 @@ export interface Candidate {
   readonly createdAt: number;
 }
 
+/** A node that would be a candidate, were it not about to go. */
+export interface Leaving extends Candidate {
+  /** It is to be evacuated, whatever else; absent for false. */
+  readonly evacuating?: true;
+}
+
 /** What is kept of a candidate once an address was granted to it. */
 export interface NodeRef {
   readonly name: string;
@@ -117,6 +123,8 @@ export interface ObservedNode {
   readonly providerID: string;
   readonly region: string;
   readonly createdAt: number;
+  /** Somebody wants every address to leave it, by an annotation; absent for false. */
+  readonly evacuating?: true;
   /** Addresses of `status.addresses` by type, in the order listed; what does not parse is left out. Absent when nobody asked for addresses. */
   readonly externalIPs?: readonly Address[];
   readonly internalIPs?: readonly Address[];

@@ -1,5 +1,6 @@
+import type { Evacuation } from '../../machines/evacuation.ts';
 import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
-import type { Address, ObservedNode, ObservedPod, ObservedService } from '../../machines/types.ts';
+import type { Address, NodeRef, ObservedNode, ObservedPod, ObservedService } from '../../machines/types.ts';
 import type { Json } from '../ports.ts';
 
 /** A FloatingIPPool or a NodeDNSRecordSet, as `ref.kind` tells, as the API server serves it; `spec` and `status` are not yet checked. */
@@ -40,6 +41,8 @@ export interface ClusterListener {
   policyGone?(ref: ObjectRef): void;
   /** Which right is missing to see what an object asks of the cluster, for people: no facts are told of it, or none any more. Null once none is missing. */
   hindered?(ref: ObjectRef, why: string | null): void;
+  /** The nodes that are to be evacuated, all of them; told when they are others than before. */
+  evacuationsObserved?(nodes: readonly NodeRef[]): void;
 }
 
 /** The watches of FloatingIPPools and NodeDNSRecordSets, each while its CRD is served. Facts only: lost, doubled or late ones do no harm. */
@@ -116,6 +119,8 @@ export interface ClusterWriter {
   markHolder(node: string, effect: HolderEffect): Promise<void>;
   /** Returns at once. The nodes that bear the holder's taint by right, each with its effect: it is put on those that lack it and, when `complete`, taken off all others. */
   markHolders(wanted: Readonly<Record<string, HolderEffect>>, complete: boolean): void;
+  /** Returns at once. By node, what is said of those that are to be evacuated; nothing is said of such a thing on any other node. */
+  showEvacuations(wanted: Readonly<Record<string, Evacuation>>): void;
   /** Resolves once an Event about the object tells it, or the cluster refused to take one; the log tells it in any case. The object may be gone.
    *  Repeating it tells nothing twice. @throws Unreachable */
   announce(owner: ObjectRef, event: ClusterEvent): Promise<void>;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { ObservedBackend, ObservedNode, ObservedPod } from '../../machines/types.ts';
+import type { NodeRef, ObservedBackend, ObservedNode, ObservedPod, ProviderID } from '../../machines/types.ts';
 import type { Cache } from './cache-state.ts';
 import type { SeenSlice } from './endpoint-slices.ts';
 import { EndpointWatches } from './endpoint-watches.ts';
@@ -45,6 +45,9 @@ export class ClusterWatches {
   readonly #backends: SharedWatches<ObservedBackend>;
   readonly #endpoints: EndpointWatches;
   readonly #bare = once((seen: readonly SeenNode[]): readonly ObservedNode[] => seen.map(({ node }) => node));
+  readonly #evacuating = once((seen: readonly SeenNode[]): readonly NodeRef[] =>
+    seen.flatMap(({ node: { name, providerID, evacuating } }) => (evacuating ? [{ name, providerID: providerID as ProviderID }] : [])),
+  );
   readonly #byService = once((slices: readonly SeenSlice[]) => Map.groupBy(slices, ({ service }) => service));
 
   constructor(options: ClusterWatchesOptions) {
@@ -81,6 +84,12 @@ export class ClusterWatches {
   /** Every node in some cache; one that is in two is there twice. */
   nodes(): Iterable<SeenNode> {
     return this.#nodes.values();
+  }
+
+  /** Those that somebody has evacuated, by name. */
+  evacuating(): readonly NodeRef[] {
+    const all = [...this.#nodes.arrays()].flatMap((seen) => this.#evacuating(seen));
+    return [...new Map(all.map((node) => [node.name, node])).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** Looks again for what the server may have come to serve. */

@@ -6,6 +6,8 @@ import type { KeptConfig } from './kube-config.ts';
 
 export const MERGE_PATCH = 'application/merge-patch+json';
 export const JSON_PATCH = 'application/json-patch+json';
+/** Merges lists of built-in kinds item by item. */
+export const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 

@@ -59,6 +59,11 @@ export class SharedWatches<T> {
     for (const shared of this.#shared.values()) yield* shared.values('plain') ?? [];
   }
 
+  /** The same, as the caches have it: an array is the same as before until something changes. */
+  *arrays(): Iterable<readonly T[]> {
+    for (const shared of this.#shared.values()) yield shared.values('plain') ?? [];
+  }
+
   /** Asks anew for everything, by what each query has become a subject of by now. The former caches serve until the new ones are complete. */
   renew(): void {
     for (const shared of this.#shared.values()) shared.renew();

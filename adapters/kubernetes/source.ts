@@ -45,6 +45,8 @@ export class KubernetesSource implements ClusterSource, Seen {
   readonly #troubled = new Set<string>();
   /** What hinders an object, as it was told last. */
   readonly #hindrances = new Map<string, string>();
+  /** The nodes that are to be evacuated, as they were told last; null for never. */
+  #evacuations: string | null = null;
   #flushing = false;
   #served: boolean | null = null;
   #listener: ClusterListener | null = null;
@@ -179,6 +181,7 @@ export class KubernetesSource implements ClusterSource, Seen {
     }
     for (const name of this.#troubled) this.#tellHindrance(name);
     this.#troubled.clear();
+    this.#tellEvacuations();
     this.#tellServed();
     this.#checkReady();
   }
@@ -195,6 +198,14 @@ export class KubernetesSource implements ClusterSource, Seen {
     if (why === null) this.#hindrances.delete(name);
     else this.#hindrances.set(name, why);
     this.#tell((listener) => listener.hindered?.(watched.object.ref, why));
+  }
+
+  #tellEvacuations(): void {
+    const nodes = this.#cluster.evacuating();
+    const told = JSON.stringify(nodes);
+    if (told === (this.#evacuations ?? '[]')) return;
+    this.#evacuations = told;
+    this.#tell((listener) => listener.evacuationsObserved?.(nodes));
   }
 
   #checkReady(): void {

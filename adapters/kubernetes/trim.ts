@@ -1,6 +1,7 @@
 import type { HolderEffect, Marks, PoolObject } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
+import { EVACUATE } from '../../machines/marks.ts';
 import type { Address, ObservedNode, ObservedPod, Taint } from '../../machines/types.ts';
 import { holderEffectOf } from './holder-taint.ts';
 import type { Intern } from './intern.ts';
@@ -17,7 +18,12 @@ export interface SeenNode {
   readonly ipv6: string | null;
   /** The effect of the holder's taint; null for a node that bears none. */
   readonly holder: HolderEffect | null;
+  /** What the condition that says how far its evacuation has come says now; null for a node that bears none. */
+  readonly evacuated: { readonly status: string; readonly reason: string; readonly message: string } | null;
 }
+
+/** The condition of a Node from which every address is to go. */
+export const EVACUATED = 'routedip.io/Evacuated';
 
 /** An object that selects nodes as the adapter keeps it. */
 export interface SeenObject {
@@ -78,6 +84,13 @@ export const keyOf = (namespace: string, name: string): string => (namespace ===
 const conditionHolds = (status: Fields, type: string): boolean =>
   list(status.conditions).some((condition) => fields(condition).type === type && fields(condition).status === 'True');
 
+const evacuatedIn = (status: Fields): SeenNode['evacuated'] => {
+  const found = list(status.conditions)
+    .map(fields)
+    .find(({ type }) => type === EVACUATED);
+  return found ? { status: text(found.status), reason: text(found.reason), message: text(found.message) } : null;
+};
+
 const taintOf = (value: unknown, { text: one }: Intern): Taint => {
   const taint = fields(value);
   const base = { key: one(text(taint.key)), effect: one(text(taint.effect)) };
@@ -109,10 +122,12 @@ export const trimNode = (object: unknown, keys: readonly string[], shared: Inter
     providerID: text(spec.providerID),
     region: shared.text(regionOf(meta.labels)),
     createdAt: meta.createdAt,
+    ...(meta.annotations[EVACUATE] === 'true' && { evacuating: true as const }),
   };
   const { [IPV4_ANNOTATION]: ipv4, [IPV6_ANNOTATION]: ipv6 } = meta.annotations;
   const holder = taints.map(holderEffectOf).find((effect) => effect !== null) ?? null;
-  return { key: node.name, uid: meta.uid, value: { node, ipv4: text(ipv4) || null, ipv6: text(ipv6) || null, holder } };
+  const evacuated = evacuatedIn(fields(fields(object).status));
+  return { key: node.name, uid: meta.uid, value: { node, ipv4: text(ipv4) || null, ipv6: text(ipv6) || null, holder, evacuated } };
 };
 
 /** One list for all nodes without such addresses. */

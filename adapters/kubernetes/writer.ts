@@ -1,10 +1,12 @@
 import type { ClusterEvent, ClusterWriter, HolderEffect, NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Log } from '../../actors/ports.ts';
+import type { Evacuation } from '../../machines/evacuation.ts';
 import type { ObjectRef, Published } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { isForbidden, messageOf } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';
 import type { Connection } from './connection.ts';
+import { EvacuationMarks } from './evacuation-marks.ts';
 import { EventWriter } from './event-writer.ts';
 import { HolderMarks } from './holder-marks.ts';
 import { Lane, type Pace } from './lane.ts';
@@ -68,6 +70,7 @@ export class KubernetesWriter implements ClusterWriter {
   readonly #timings: WriterTimings;
   readonly #events: EventWriter;
   readonly #holders: HolderMarks;
+  readonly #evacuations: EvacuationMarks;
   readonly #desks = new Map<string, Desk>();
 
   constructor(options: WriterOptions) {
@@ -79,6 +82,11 @@ export class KubernetesWriter implements ClusterWriter {
       recheckMs: this.#timings.recheckMs,
       lane: (run) => this.#lane({ what: 'taints', run }),
       refused: (node, error) => this.#events.report(node, refusalOf(error, 'Taint')),
+    });
+    this.#evacuations = new EvacuationMarks({
+      ...options,
+      lane: (run) => this.#lane({ what: 'conditions of nodes', run }),
+      refused: (node, error) => this.#events.report(node, refusalOf(error, 'UpdateStatus')),
     });
   }
 
@@ -138,6 +146,10 @@ export class KubernetesWriter implements ClusterWriter {
     this.#holders.want(wanted, complete);
   }
 
+  showEvacuations(wanted: Readonly<Record<string, Evacuation>>): void {
+    this.#evacuations.want(wanted);
+  }
+
   async announce(owner: ObjectRef, event: ClusterEvent): Promise<void> {
     const pool = keyOf(owner.namespace, owner.name);
     const { log } = this.#options;
@@ -149,7 +161,12 @@ export class KubernetesWriter implements ClusterWriter {
 
   async flush(graceMs: number): Promise<void> {
     const lanes = [...this.#desks.values()].flatMap(({ status, nodes, finalizer }) => [status, nodes, finalizer]);
-    const all = Promise.all([...lanes.map((lane) => lane.whenIdle()), this.#holders.whenIdle(), this.#events.whenIdle()]);
+    const all = Promise.all([
+      ...lanes.map((lane) => lane.whenIdle()),
+      this.#holders.whenIdle(),
+      this.#evacuations.whenIdle(),
+      this.#events.whenIdle(),
+    ]);
     let cancel = (): void => undefined;
     const grace = new Promise<void>((resolve) => {
       cancel = this.#options.clock.after(graceMs, resolve);
@@ -162,6 +179,7 @@ export class KubernetesWriter implements ClusterWriter {
   forget(): void {
     for (const desk of this.#desks.values()) this.#close(desk);
     this.#holders.forget();
+    this.#evacuations.forget();
   }
 
   /** Writes nothing any more; what waits is dropped. */

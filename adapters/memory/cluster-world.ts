@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { Unreachable } from '../../actors/errors.ts';
 import type { ClusterEvent, ClusterListener, Condition, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
+import type { Evacuation } from '../../machines/evacuation.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { serviceOf, serviceQueryOf } from '../../machines/service.ts';
-import type { ObservedNode, ObservedPod, ObservedService } from '../../machines/types.ts';
+import type { NodeRef, ObservedNode, ObservedPod, ObservedService, ProviderID } from '../../machines/types.ts';
 import { Annotations } from './annotations.ts';
 import { Holders } from './holders.ts';
 
@@ -60,9 +61,12 @@ export class ClusterWorld {
     if (this.#annotationsTold) queueMicrotask(() => this.#tellAnnotations());
     this.#annotationsTold = false;
   });
+  /** What is said of nodes that are to be evacuated, by node. */
+  evacuations: Readonly<Record<string, Evacuation>> = {};
   /** Writes fail. */
   failing = false;
   readonly #options: MemoryClusterOptions;
+  #evacuating: readonly NodeRef[] = [];
   #annotationsTold = true;
   #created = 0;
 
@@ -81,6 +85,17 @@ export class ClusterWorld {
     for (const policy of this.policies.values()) listener.policyObserved?.(policy);
     for (const pool of this.pools.values()) listener.poolObserved(pool);
     this.tellFacts(listener);
+    if (this.#evacuating.length > 0) listener.evacuationsObserved?.(this.#evacuating);
+  }
+
+  /** Told when they are others than before. */
+  tellEvacuations(): void {
+    const now = [...this.nodes.values()].flatMap(({ name, providerID, evacuating }) =>
+      evacuating ? [{ name, providerID: providerID as ProviderID }] : [],
+    );
+    if (isDeepStrictEqual(now, this.#evacuating)) return;
+    this.#evacuating = now;
+    this.tellAll((listener) => listener.evacuationsObserved?.(now));
   }
 
   readonly tellFacts = (listener: ClusterListener): void => {

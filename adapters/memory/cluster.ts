@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterEvent, Condition, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
+import type { Evacuation } from '../../machines/evacuation.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address, ObservedNode, ObservedPod, ObservedService } from '../../machines/types.ts';
 import { ClusterWorld, keyOf, type MemoryClusterOptions, ROUTED_IP } from './cluster-world.ts';
@@ -27,6 +28,8 @@ export interface MemoryCluster {
   setService(namespace: string, name: string, service: ObservedService | null): void;
   /** Node → effect of the holder's taint that it bears. */
   holders(): Readonly<Record<string, string>>;
+  /** By node, what its condition says of how far its evacuation has come. */
+  evacuations(): Readonly<Record<string, Evacuation>>;
   /** Takes the holder's taint off a node, as an administrator may. */
   untaint(node: string): void;
   pool(ref: ObjectRef): PoolObject | null;
@@ -99,16 +102,19 @@ export const memoryCluster = (options: MemoryClusterOptions): MemoryCluster => {
       world.tellAll(world.tellFacts);
     },
     holders: () => holders.all(),
+    evacuations: () => world.evacuations,
     untaint: (node) => holders.drop(node),
     setNode: (...added) => {
       for (const node of added) nodes.set(node.name, node);
       world.tellAll(world.tellFacts);
+      world.tellEvacuations();
     },
     removeNode: (name) => {
       nodes.delete(name);
       annotations.drop(name);
       holders.drop(name);
       world.tellAll(world.tellFacts);
+      world.tellEvacuations();
     },
     setPod: (...added) => {
       for (const pod of added) pods.set(`${pod.namespace}/${pod.name}`, pod);

@@ -91,6 +91,10 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
         world.holders.mark(node, effect);
       }),
     markHolders: (wanted, complete) => soon('holders', marks.want(wanted, complete)),
+    showEvacuations: (wanted) =>
+      soon('evacuations', () => {
+        world.evacuations = wanted;
+      }),
     announce: (about, event) =>
       whileAlive(() => {
         world.assertWritable();

@@ -273,6 +273,7 @@ describe('the table of pools', () => {
       'Active',
       'Error',
       'Age',
+      'Paused',
     ]);
     expect(body.rows[0].cells.slice(0, 5)).toEqual(['ingress-pool', 'digitalocean', 3, 2, 'unknown provider "x"']);
   });

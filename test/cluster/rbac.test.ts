@@ -107,6 +107,25 @@ describe('the operator with the shipped roles', () => {
     }
   });
 
+  test('may write and take off a condition of a node', async () => {
+    const type = 'routedip.io/Evacuated';
+    for (const condition of [
+      { type, status: 'True', reason: 'NoAddressHeld', message: 'none' },
+      { type, $patch: 'delete' },
+    ]) {
+      const { status } = await cluster.send('/api/v1/nodes/node-a/status', {
+        method: 'PATCH',
+        token,
+        contentType: 'application/strategic-merge-patch+json',
+        body: { status: { conditions: [condition] } },
+      });
+      expect(status).toBe(200);
+      const { body } = await cluster.send('/api/v1/nodes/node-a');
+      const conditions = (body.status as { conditions?: { type: string }[] }).conditions ?? [];
+      expect(conditions.some((each) => each.type === type)).toBe('status' in condition);
+    }
+  });
+
   test('may write Events, about pools and NodeDNSRecordSets in their namespace and about nodes', async () => {
     const event = (name: string, namespace: string, regarding: unknown): unknown => ({
       metadata: { name, namespace },
@@ -155,7 +174,6 @@ describe('the operator with the shipped roles', () => {
     ['change what a NodeDNSRecordSet wants', 'PATCH', `${SETS}/nodes`, { spec: { addressType: 'InternalIP' } }],
     ['delete a NodeDNSRecordSet', 'DELETE', `${SETS}/nodes`, undefined],
     ['delete a node', 'DELETE', '/api/v1/nodes/node-a', undefined],
-    ['write the status of a node', 'PATCH', '/api/v1/nodes/node-a/status', { status: {} }],
     ['create a pod', 'POST', '/api/v1/namespaces/default/pods', { metadata: { name: 'x' } }],
     ['create a Job where no role for Jobs is bound', 'POST', '/apis/batch/v1/namespaces/default/jobs', { metadata: { name: 'x' } }],
     ['list secrets', 'GET', '/api/v1/secrets', undefined],
@@ -198,6 +216,7 @@ describe('the operator with the shipped roles', () => {
       ...['get', 'list', 'watch', 'update', 'patch'].map((verb) => `${verb} ${pools}`),
       ...['update', 'patch'].map((verb) => `${verb} ${pools}/status`),
       ...['get', 'list', 'watch', 'patch'].map((verb) => `${verb} nodes`),
+      'patch nodes/status',
       ...['get', 'list', 'watch'].flatMap((verb) =>
         ['pods', 'services', 'endpoints', 'discovery.k8s.io/endpointslices'].map((plural) => `${verb} ${plural}`),
       ),

@@ -77,7 +77,7 @@ export const routedShownScenarios = () =>
         return found.table.rows.second?.Error === found.waits;
       });
       const { columns, rows } = found.table;
-      expect(columns).toBe('Name Class IP Node Ready State Reason Service Age (Elected) (Firewall) (Error)');
+      expect(columns).toBe('Name Class IP Node Ready State Reason Service Age (Elected) (Firewall) (Error) (Paused)');
       const { routedIP } = (await world.status('shop')) ?? {};
       const shop = { Class: CLASS, IP: routedIP, Node: 'a', Ready: 'True', State: 'Stable', Reason: 'Assigned', Service: 'shop' };
       expect(rows.shop).toMatchObject({ ...shop, Elected: 'a', Firewall: 'edge', Error: '' });

@@ -22,12 +22,13 @@ describe('a node is about to go', () => {
     ['bears the taint of a cordon', node('a').tainted(UNSCHEDULABLE), true],
     ['bears the autoscaler’s taint, whatever its effect', node('a').tainted({ ...DOOMED, effect: 'PreferNoSchedule' }), true],
   ])('when it %s: %s', (_, given, leaves) => {
-    expect(isLeaving(given)).toBe(leaves);
-    expect(isLeaving(asStaying(given))).toBe(false);
+    expect(isLeaving(given, 'OnCordon')).toBe(leaves);
+    expect(isLeaving(given, 'OnNotReady')).toBe(false);
+    expect(isLeaving(asStaying(given, 'OnCordon'), 'OnCordon')).toBe(false);
   });
 
   test('and all else about it stays as it is', () => {
-    expect(asStaying(node('a').cordoned().tainted(OURS, DOOMED, UNSCHEDULABLE).notReady())).toEqual({
+    expect(asStaying(node('a').cordoned().tainted(OURS, DOOMED, UNSCHEDULABLE).notReady(), 'OnCordon')).toEqual({
       ...node('a').notReady().tainted(OURS),
     });
   });
@@ -54,6 +55,16 @@ describe('nodes that are about to go', () => {
   test('are told apart when the pool drains: those that would match', () => {
     expect(stand('OnCordon', ...nodes)).toEqual(['ready', 'cordoned deleted doomed', 'unready']);
     expect(stand('OnCordon', ...nodes.toReversed())).toEqual(['ready', 'cordoned deleted doomed', 'unready']);
+  });
+
+  test.each(['OnCordon', 'OnNotReady'] as const)('are those that are to be evacuated under %s, too, as far as they match', (policy) => {
+    const evacuated = [
+      { ...node('e'), evacuating: true },
+      { ...node('f').notReady(), evacuating: true },
+    ] as const;
+    expect(stand(policy, node('ready'), ...evacuated)).toEqual(['ready', 'e', '']);
+    const cordoned: ObservedNode = { ...node('g').cordoned().tainted(UNSCHEDULABLE), evacuating: true };
+    expect(stand(policy, cordoned)[1]).toBe(policy === 'OnCordon' ? 'g' : '');
   });
 
   test('match, fail or do not, like all others, when it does not', () => {

@@ -64,7 +64,7 @@ describe('kubectl get', () => {
     await cluster.make(POOLS, pool('x'));
     await cluster.send('PATCH', `${POOLS}/x/status`, { status: { activeIPs: 1 } }, MERGE);
     const table = await tableOf(cluster, POOLS);
-    expect(columns(table)).toEqual(['Name', 'Provider', 'Desired', 'Active', 'Error', 'Age']);
+    expect(columns(table)).toEqual(['Name', 'Provider', 'Desired', 'Active', 'Error', 'Age', 'Paused']);
     expect(row(table)).toMatchObject({ Name: 'x', Provider: 'digitalocean', Desired: 2, Active: 1, Error: null });
   });
 

@@ -1,0 +1,60 @@
+import { evacuationOf, isHeard } from '../machines/evacuation.ts';
+import type { ActorId, NodeRef } from '../machines/types.ts';
+import { isPool } from './pools.ts';
+import type { ClusterWriter } from './ports/cluster.ts';
+import type { ActorRecord, Clock, Observer, SavedTurn } from './ports.ts';
+import { poolView } from './view.ts';
+
+/** Turns of one moment are shown as one. */
+const COALESCE_MS = 20;
+
+export interface EvacuationsPorts {
+  readonly writer: Pick<ClusterWriter, 'showEvacuations'>;
+  readonly clock: Clock;
+  /** Every object that is there. */
+  readonly objects: () => Iterable<ActorId>;
+  readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
+  readonly isLeading: () => boolean;
+}
+
+/** Shows on nodes that are to be evacuated how far that has come. */
+export class Evacuations implements Observer {
+  readonly #ports: EvacuationsPorts;
+  #nodes: readonly NodeRef[] = [];
+  #due = false;
+
+  constructor(ports: EvacuationsPorts) {
+    this.#ports = ports;
+  }
+
+  /** These are the nodes that are to be evacuated now. */
+  observed(nodes: readonly NodeRef[]): void {
+    this.#nodes = nodes;
+    this.request();
+  }
+
+  turnSaved({ cell }: SavedTurn): void {
+    if (this.#nodes.length > 0 && isPool(cell)) this.request();
+  }
+
+  /** Has it shown anew soon, all of it. */
+  request(): void {
+    if (this.#due) return;
+    this.#due = true;
+    this.#ports.clock.after(COALESCE_MS, () => {
+      this.#due = false;
+      if (this.#ports.isLeading()) this.#show();
+    });
+  }
+
+  #show(): void {
+    const { writer, clock, objects, recordsOf } = this.#ports;
+    const cells = [...objects()].filter(isPool);
+    const views = cells.flatMap((cell) => {
+      const records = recordsOf(cell);
+      return (records && poolView(cell, records, clock.now())) ?? [];
+    });
+    const isComplete = views.length === cells.length && views.every(isHeard);
+    writer.showEvacuations(Object.fromEntries(this.#nodes.map((node) => [node.name, evacuationOf(node, views, isComplete)])));
+  }
+}

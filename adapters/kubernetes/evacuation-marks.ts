@@ -1,0 +1,106 @@
+import type { Clock, Json } from '../../actors/ports.ts';
+import type { Evacuation } from '../../machines/evacuation.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import { isForbidden, isNotFound } from './api-error.ts';
+import { type Connection, STRATEGIC_MERGE_PATCH } from './connection.ts';
+import { inParallel } from './in-parallel.ts';
+import { wholeSeconds } from './kube-time.ts';
+import type { Lane } from './lane.ts';
+import { nodePath } from './selection.ts';
+import type { Seen } from './source.ts';
+import { EVACUATED, type SeenNode } from './trim.ts';
+
+export interface EvacuationMarksOptions {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  readonly seen: Seen;
+  lane(run: () => Promise<void>): Lane;
+  /** The cluster does not let us write the status of nodes. */
+  refused(node: ObjectRef, error: unknown): void;
+}
+
+/** What was written last about a node, and what the watch showed before: while it shows no more, our own write counts. */
+interface Written {
+  readonly what: Evacuation | null;
+  readonly before: SeenNode | undefined;
+}
+
+/** Keeps the condition on the nodes that are to be evacuated, and takes it off all others that bear it. */
+export class EvacuationMarks {
+  readonly #options: EvacuationMarksOptions;
+  readonly #written = new Map<string, Written>();
+  #wanted: ReadonlyMap<string, Evacuation> | null = null;
+  #lane: Lane | null = null;
+
+  constructor(options: EvacuationMarksOptions) {
+    this.#options = options;
+  }
+
+  want(wanted: Readonly<Record<string, Evacuation>>): void {
+    this.#wanted = new Map(Object.entries(wanted));
+    this.#lane ??= this.#options.lane(() => this.#writeAll());
+    this.#lane.request();
+  }
+
+  whenIdle(): Promise<void> {
+    return this.#lane?.whenIdle() ?? Promise.resolve();
+  }
+
+  /** What was wanted is not written any more. */
+  forget(): void {
+    this.#lane?.stop();
+    this.#lane = null;
+    this.#wanted = null;
+    this.#written.clear();
+  }
+
+  /** @throws AggregateError of all that failed; it may be repeated */
+  async #writeAll(): Promise<void> {
+    const nodes = new Map([...this.#options.seen.nodes()].map((seen) => [seen.node.name, seen]));
+    const due = [...nodes.values()].filter((seen) => this.#isDue(seen));
+    let isTold = false;
+    await inParallel(
+      due.map((seen) => async () => {
+        try {
+          await this.#write(seen);
+        } catch (error) {
+          // One Event says it of all nodes: it is the permission that is missing.
+          if (isForbidden(error) && !isTold)
+            this.#options.refused({ kind: 'Node', namespace: '', name: seen.node.name, uid: seen.node.name }, error);
+          isTold ||= isForbidden(error);
+          throw error;
+        }
+      }),
+    );
+  }
+
+  #isDue(seen: SeenNode): boolean {
+    const { name } = seen.node;
+    const wanted = this.#wanted?.get(name) ?? null;
+    const written = this.#written.get(name);
+    const borne = written?.before === seen ? written.what : seen.evacuated;
+    return !isSame(wanted, borne);
+  }
+
+  async #write(before: SeenNode): Promise<void> {
+    const { connection, clock } = this.#options;
+    const { name } = before.node;
+    const what = this.#wanted?.get(name) ?? null;
+    const borne = this.#written.get(name)?.what ?? before.evacuated;
+    const now = wholeSeconds(clock.now());
+    const condition: Json = what
+      ? { type: EVACUATED, ...what, lastHeartbeatTime: now, ...(borne?.status !== what.status && { lastTransitionTime: now }) }
+      : { type: EVACUATED, $patch: 'delete' };
+    const body = { status: { conditions: [condition] } };
+    try {
+      await connection.send({ method: 'PATCH', path: `${nodePath(name)}/status`, contentType: STRATEGIC_MERGE_PATCH, body });
+    } catch (error) {
+      // A node that is gone bears nothing and needs nothing.
+      if (!isNotFound(error)) throw error;
+    }
+    this.#written.set(name, { what, before });
+  }
+}
+
+const isSame = (one: Evacuation | SeenNode['evacuated'], other: Evacuation | SeenNode['evacuated']): boolean =>
+  one?.status === other?.status && one?.reason === other?.reason && one?.message === other?.message;

@@ -1,0 +1,50 @@
+import { isHeld } from './absences.ts';
+import { isPaused } from './marks.ts';
+import { entries } from './pool.ts';
+import type { AddressView, PoolView } from './pool-view.ts';
+import type { NodeRef } from './types.ts';
+
+/** What is said of a node that is to be evacuated, in a condition of the Node. */
+export interface Evacuation {
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: 'NoAddressHeld' | 'AddressesHeld' | 'Priming';
+  readonly message: string;
+}
+
+/** So many addresses are named; of the others people are told the number. */
+const NAMED = 10;
+
+/** True once no address stands on the node or is on its way to it; else how many do, which, and why they stay. Unknown, as long as none is known to, while some
+ *  have not said where they are. */
+export function evacuationOf(node: NodeRef, views: readonly PoolView[], isComplete: boolean): Evacuation {
+  const held = views.flatMap((view) => heldBy(node, view)).sort();
+  if (held.length > 0) {
+    const more = held.length > NAMED ? ` and ${held.length - NAMED} more` : '';
+    const count = held.length === 1 ? '1 address is' : `${held.length} addresses are`;
+    return { status: 'False', reason: 'AddressesHeld', message: `${count} held here: ${held.slice(0, NAMED).join(', ')}${more}` };
+  }
+  return isComplete
+    ? { status: 'True', reason: 'NoAddressHeld', message: 'no address is held here' }
+    : { status: 'Unknown', reason: 'Priming', message: 'where the addresses are is being read' };
+}
+
+const heldBy = (node: NodeRef, view: PoolView): readonly string[] =>
+  Object.values(view.addresses).flatMap((shown) =>
+    isOn(node, shown) ? [`${shown.context.address} (${ownerOf(view)}: ${whyHere(view, shown)})`] : [],
+  );
+
+const isOn = ({ name, providerID }: NodeRef, { context: { elected, assigned, holder } }: AddressView): boolean =>
+  holder === providerID || elected?.name === name || assigned?.name === name;
+
+const ownerOf = ({ context: { ref } }: PoolView): string => `${ref.kind} ${ref.namespace}/${ref.name}`;
+
+function whyHere({ context }: PoolView, { state }: AddressView): string {
+  if (context.error !== null) return 'its spec is not valid';
+  if (isPaused(context)) return 'it is paused';
+  if (isHeld(context)) return 'it holds all its addresses where they are';
+  return state === 'Stable' || state === 'Unassigned' ? 'waits for another node' : 'is on its way';
+}
+
+/** Every address of the pool has said where it is since it was started. */
+export const isHeard = ({ context, state }: PoolView): boolean =>
+  context.error !== null || (state !== 'Priming' && entries(context.members).every(([, { heard }]) => heard));

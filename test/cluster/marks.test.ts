@@ -1,0 +1,3 @@
+import { marksScenarios } from '../e2e/marks.scenario.ts';
+
+marksScenarios();

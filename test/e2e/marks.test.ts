@@ -1,0 +1,3 @@
+import { marksScenarios } from './marks.scenario.ts';
+
+marksScenarios();
