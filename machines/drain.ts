@@ -1,6 +1,5 @@
-import { EVACUATE } from './marks.ts';
 import { candidatesAmong } from './match.ts';
-import type { Leaving, ObservedNode } from './types.ts';
+import { EVACUATE, type Leaving, type ObservedNode } from './types.ts';
 
 /** Nodes that go away while they still work: `spec.drainPolicy`, and those that somebody has evacuated. */
 

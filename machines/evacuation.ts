@@ -2,14 +2,7 @@ import { isHeld } from './absences.ts';
 import { isPaused } from './marks.ts';
 import { entries } from './pool.ts';
 import type { AddressView, PoolView } from './pool-view.ts';
-import type { NodeRef } from './types.ts';
-
-/** What is said of a node that is to be evacuated, in a condition of the Node. */
-export interface Evacuation {
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: 'NoAddressHeld' | 'AddressesHeld' | 'Priming';
-  readonly message: string;
-}
+import type { Evacuation, NodeRef } from './types.ts';
 
 /** So many addresses are named; of the others people are told the number. */
 const NAMED = 10;

@@ -3,9 +3,6 @@
 /** On a FloatingIPPool or a RoutedIP: `"true"` has the operator decide nothing for it. */
 export const PAUSED = 'routedip.io/paused';
 
-/** On a Node: `"true"` has every address leave it as soon as it can be had elsewhere. */
-export const EVACUATE = 'routedip.io/evacuate';
-
 /** The annotations as they are; what an object does not bear is absent. */
 export interface Marks {
   readonly paused?: string;

@@ -17,6 +17,16 @@ export const FINALIZER = 'routedip.io/finalizer';
 /** The taint that marks the holders of routed addresses. It is ours, and keeps nobody from holding one. */
 export const HOLDER_TAINT = 'routedip.io/routed-ip';
 
+/** On a Node: `"true"` has every address leave it as soon as it can be had elsewhere. */
+export const EVACUATE = 'routedip.io/evacuate';
+
+/** What is said of a node that is to be evacuated, in a condition of the Node. */
+export interface Evacuation {
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: 'NoAddressHeld' | 'AddressesHeld' | 'Priming';
+  readonly message: string;
+}
+
 /** A node that may hold an address: it matched the pool's rules when it was last observed. */
 export interface Candidate {
   readonly name: string;

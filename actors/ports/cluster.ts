@@ -1,6 +1,5 @@
-import type { Evacuation } from '../../machines/evacuation.ts';
 import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
-import type { Address, NodeRef, ObservedNode, ObservedPod, ObservedService } from '../../machines/types.ts';
+import type { Address, Evacuation, NodeRef, ObservedNode, ObservedPod, ObservedService } from '../../machines/types.ts';
 import type { Json } from '../ports.ts';
 
 /** A FloatingIPPool or a NodeDNSRecordSet, as `ref.kind` tells, as the API server serves it; `spec` and `status` are not yet checked. */

@@ -1,6 +1,6 @@
 import type { Clock, Json } from '../../actors/ports.ts';
-import type { Evacuation } from '../../machines/evacuation.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Evacuation } from '../../machines/types.ts';
 import { isForbidden, isNotFound } from './api-error.ts';
 import { type Connection, STRATEGIC_MERGE_PATCH } from './connection.ts';
 import { inParallel } from './in-parallel.ts';

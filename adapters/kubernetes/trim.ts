@@ -1,8 +1,7 @@
 import type { HolderEffect, Marks, PoolObject } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
-import { EVACUATE } from '../../machines/marks.ts';
-import type { Address, ObservedNode, ObservedPod, Taint } from '../../machines/types.ts';
+import { type Address, EVACUATE, type ObservedNode, type ObservedPod, type Taint } from '../../machines/types.ts';
 import { holderEffectOf } from './holder-taint.ts';
 import type { Intern } from './intern.ts';
 

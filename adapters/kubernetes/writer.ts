@@ -1,8 +1,7 @@
 import type { ClusterEvent, ClusterWriter, HolderEffect, NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Log } from '../../actors/ports.ts';
-import type { Evacuation } from '../../machines/evacuation.ts';
 import type { ObjectRef, Published } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
+import type { Address, Evacuation } from '../../machines/types.ts';
 import { isForbidden, messageOf } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';
 import type { Connection } from './connection.ts';

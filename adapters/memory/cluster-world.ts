@@ -2,10 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { Unreachable } from '../../actors/errors.ts';
 import type { ClusterEvent, ClusterListener, Condition, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
-import type { Evacuation } from '../../machines/evacuation.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { serviceOf, serviceQueryOf } from '../../machines/service.ts';
-import type { NodeRef, ObservedNode, ObservedPod, ObservedService, ProviderID } from '../../machines/types.ts';
+import type { Evacuation, NodeRef, ObservedNode, ObservedPod, ObservedService, ProviderID } from '../../machines/types.ts';
 import { Annotations } from './annotations.ts';
 import { Holders } from './holders.ts';
 
