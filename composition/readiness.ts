@@ -32,6 +32,7 @@ export function readiness(parts: Readonly<Parts>): Readonly<Record<string, Check
   return {
     kubernetes: () => parts.waitingFor ?? caches() ?? parts.supervisor?.hindrances().caches ?? parts.connection?.outage() ?? null,
     admission: () => parts.allocator?.hindrance() ?? null,
+    rights: () => parts.allocator?.forbidden() ?? null,
     redis: () => parts.supervisor?.hindrances().store ?? null,
     leadership: () => parts.supervisor?.hindrances().leadership ?? null,
   };

@@ -5,6 +5,7 @@ import { messageOf } from '../adapters/kubernetes/api-error.ts';
 import { KubernetesMigrationWriter } from '../adapters/kubernetes/migration-writer.ts';
 import { OtherLease, whileHeld } from '../adapters/kubernetes/other-lease.ts';
 import { type Surroundings, TIMINGS } from '../adapters/kubernetes/reflector.ts';
+import { withRefusals } from '../adapters/kubernetes/refusals.ts';
 import { KubernetesVipSource } from '../adapters/kubernetes/vip-source.ts';
 import { KubernetesVipWriter } from '../adapters/kubernetes/vip-writer.ts';
 import { KubernetesVirtualIPSource } from '../adapters/kubernetes/virtual-ip-source.ts';
@@ -26,6 +27,8 @@ export interface VipParts {
   readonly lost: Promise<never> | null;
   /** Why writes of IPs are not judged as they are to be; null when they are. */
   readonly hindrance: () => string | null;
+  /** A right that was asked for in vain of late; null for none. */
+  readonly forbidden: () => string | null;
   readonly close: () => Promise<void>;
 }
 
@@ -36,7 +39,7 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
   const { connection: direct, clock, log } = context;
   const lease = otherLease(options, context);
   const looked = lease?.start();
-  const connection = lease ? whileHeld(direct, lease) : direct;
+  const connection = withRefusals(lease ? whileHeld(direct, lease) : direct, clock);
   let admission: Promise<Admission> | null = null;
   let hindrance: Admission['hindrance'] = () => null;
   const world: Surroundings = { connection, clock, log, random: Math.random, timings: TIMINGS };
@@ -89,6 +92,7 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
       writer: new KubernetesMigrationWriter(connection),
     },
     hindrance: () => hindrance(),
+    forbidden: () => connection.forbidden(),
     close: async () => {
       lease?.stop();
       await (await admission)?.close();
