@@ -5,7 +5,7 @@ import type { Clock, Log } from '../../actors/ports.ts';
 import { messageOf } from './api-error.ts';
 import type { Random } from './backoff.ts';
 import type { Connection } from './connection.ts';
-import { durationMsOf, givenUp, holderOf, type Lease, renewed, takenBy, termOf, withTerm } from './lease.ts';
+import { aheadMs, durationMsOf, givenUp, holderOf, type Lease, renewed, takenBy, termOf, withTerm } from './lease.ts';
 import { type LeaseClient, leaseClient } from './lease-client.ts';
 
 export interface LeaseTimings {
@@ -16,6 +16,9 @@ export interface LeaseTimings {
   /** Between two tries, ms; up to a fifth more by chance. */
   readonly retryMs: number;
 }
+
+/** Clocks that differ by less are nobody's concern, ms. */
+const TOLD_SKEW_MS = 30_000;
 
 /** FLIPOP's. */
 export const LEASE_TIMINGS: LeaseTimings = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
@@ -50,6 +53,8 @@ export class LeaseElection implements Leadership {
   /** When the last successful read was begun. */
   #readAt = Number.NEGATIVE_INFINITY;
   #triedAt = Number.NEGATIVE_INFINITY;
+  /** The holder whose clock was told to differ. */
+  #differsFrom = '';
   #cancelTick: () => void = () => undefined;
   #cancelDeadline: () => void = () => undefined;
   #turn: Promise<unknown> = Promise.resolve();
@@ -213,9 +218,20 @@ export class LeaseElection implements Leadership {
       // Whatever is new was written after the read before this one.
       const held = found !== null && holderOf(found) !== '';
       this.#renewedAt = held ? this.#readAt : Number.NEGATIVE_INFINITY;
+      if (found !== null && held) this.#compareClocks(found);
     }
     this.#readAt = startedAt;
     this.#keep(found);
+  }
+
+  /** Nothing here depends on whose clock is right; times in statuses, and when the next try comes, do. */
+  #compareClocks(lease: Lease): void {
+    const { clock, log } = this.#options;
+    const holder = holderOf(lease);
+    const ahead = aheadMs(lease, clock.now(), clock.monotonic() - this.#readAt);
+    if (holder === this.identity || holder === this.#differsFrom || Math.abs(ahead) < TOLD_SKEW_MS) return;
+    this.#differsFrom = holder;
+    log.warn('the clocks differ', { holder, aheadSeconds: Math.round(ahead / 1000) });
   }
 
   #keep(lease: Lease | null): void {

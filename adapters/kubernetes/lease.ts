@@ -32,6 +32,14 @@ export const termOf = ({ metadata }: Lease): number => {
 export const durationMsOf = ({ spec }: Lease, otherwiseMs: number): number =>
   spec?.leaseDurationSeconds === undefined ? otherwiseMs : spec.leaseDurationSeconds * 1000;
 
+/** By how much the clock of the holder is ahead of one that says `now`, ms, at least; negative when it is behind, 0 when it need not differ. The renewal was made within
+ *  the last `withinMs`. */
+export const aheadMs = ({ spec }: Lease, now: number, withinMs: number): number => {
+  const renewedAt = Date.parse(spec?.renewTime ?? '');
+  if (Number.isNaN(renewedAt)) return 0;
+  return Math.max(0, renewedAt - now) + Math.min(0, renewedAt - (now - withinMs));
+};
+
 /** The first Lease of its name. */
 export const newLease = (namespace: string, name: string): Lease & { readonly apiVersion: string; readonly kind: string } => ({
   apiVersion: 'coordination.k8s.io/v1',

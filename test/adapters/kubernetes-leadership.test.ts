@@ -55,6 +55,38 @@ describe('leader election', () => {
     expect(told.at(-1)).toBe('two acquired');
   });
 
+  test.each([
+    ['ahead', 120],
+    ['behind', -120],
+  ])('says once that the clock of the holder is %s, and counts as ever', async (_, seconds) => {
+    const { clock, told, candidate, server } = electing();
+    const two = candidate('two');
+    const renewedBy = (holder: string, offsetMs: number): void =>
+      server.edit((lease) => ({
+        ...lease,
+        spec: {
+          ...lease.spec,
+          holderIdentity: holder,
+          leaseDurationSeconds: 15,
+          renewTime: new Date(clock.now() + offsetMs).toISOString(),
+        },
+      }));
+    const one = candidate('one');
+    await one.start();
+    one.connection.cut = true;
+    await two.start();
+    for (const offset of [0, -1_000, seconds * 1000, seconds * 1000]) {
+      renewedBy('other', offset);
+      await clock.advance(5_000);
+    }
+    const lines = two.log.lines.filter((line) => line.includes('the clocks differ'));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(
+      new RegExp(`^warn the clocks differ {"holder":"other","aheadSeconds":${seconds < 0 ? '-1(1|2)\\d' : '1(1|2)\\d'}}$`),
+    );
+    expect(told).toEqual(['one acquired', expect.stringMatching(/^one lost/)]);
+  });
+
   test('goes on after a short outage without anybody losing anything', async () => {
     const { clock, told, candidate } = electing();
     const one = candidate('one');
