@@ -102,6 +102,11 @@ export interface JournalEntry {
   readonly from: Json;
   readonly to: Json;
   readonly note?: string;
+  /** Of an address: the version of its chart, the event without type and time, and the context before it as far as it differs from a new one. Absent where they
+   *  were too long to be kept. */
+  readonly chart?: number;
+  readonly data?: Json;
+  readonly was?: Json;
 }
 
 export type SaveResult =

@@ -1,6 +1,7 @@
 import type { Effect } from '../machines/events.ts';
 import type { ActorId } from '../machines/types.ts';
 import { type Chart, type Charts, cellOf, claimsOf, isNewer, keyOf } from './charts.ts';
+import { journalEntry } from './journal.ts';
 import type {
   ActorRecord,
   CellWrite,
@@ -131,13 +132,12 @@ class Turn {
       draft.consumed.add(fence.commandId);
     }
     const timed: MachineEvent = { ...event, at: this.#context.now };
-    const before = draft.snapshot.value;
-    const stepped = step(draft.chart, draft.snapshot, timed);
+    const before = draft.snapshot;
+    const stepped = step(draft.chart, before, timed);
     draft.events.push(event.type);
     const inside = this.#apply(to, draft, stepped, event.type === 'RESUME');
-    if (JSON.stringify(before) !== JSON.stringify(draft.snapshot.value)) {
-      draft.journal.push({ actor: to, at: timed.at, event: event.type, from: before as Json, to: draft.snapshot.value as Json });
-    }
+    if (JSON.stringify(before.value) !== JSON.stringify(draft.snapshot.value))
+      draft.journal.push(journalEntry(to, draft.chart, before, timed, draft.snapshot.value));
     return inside;
   }
 

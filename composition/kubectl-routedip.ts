@@ -27,6 +27,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       api: clusterAPI(connection),
       namespace: flags.allNamespaces ? null : (flags.namespace ?? ownNamespace(config)),
       json: flags.output === 'json',
+      journalService: flags.journalService,
       now: Date.now(),
       out: (text) => process.stdout.write(`${text}\n`),
       problem: (text) => process.stderr.write(`${text}\n`),

@@ -1,5 +1,5 @@
 import { type Charts, cellOf } from '../actors/charts.ts';
-import type { Clock, Log, Observer, RecordStore } from '../actors/ports.ts';
+import type { Clock, JournalEntry, Log, Observer, RecordStore } from '../actors/ports.ts';
 import type { Supervisor } from '../actors/supervisor.ts';
 import type { BullQueues } from '../adapters/bullmq/queues.ts';
 import type { Environment, Options } from '../adapters/cli/options.ts';
@@ -32,7 +32,7 @@ export interface Pages {
 }
 
 interface Page {
-  readonly observer: Observer;
+  readonly observers: readonly Observer[];
   readonly close: () => Promise<void>;
 }
 
@@ -41,8 +41,9 @@ export async function servePages(options: Options, { dashboardToken }: Environme
   const pages: Page[] = [];
   if (options.dashboardBindAddr) pages.push(await dashboard(options.dashboardBindAddr, options, dashboardToken, context));
   if (options.inspect) pages.push(await inspector(options.inspect, options, dashboardToken, context));
+  if (options.journalBindAddr) pages.push(await journal(options.journalBindAddr, context));
   return {
-    observers: pages.map(({ observer }) => observer),
+    observers: pages.flatMap(({ observers }) => observers),
     close: async () => void (await Promise.all(pages.map(({ close }) => close()))),
   };
 }
@@ -60,8 +61,7 @@ async function dashboard(address: string, { jobsWritable }: Options, token: stri
     access: accessTo(bind, token),
     pageFolder: FILES,
     ...shown(context),
-    journal: (actor, limit) =>
-      store.journal(cellOf(actor), JOURNAL).then((entries) => entries.filter((entry) => entry.actor === actor).slice(0, limit)),
+    journal: async (actor, limit) => (await journalOf(store, actor)).slice(0, limit),
     lastChanges: (actors) => lastChanges(store, actors),
     leadership: () => ({ leading: supervisor()?.leading ?? false, term: supervisor()?.term ?? 0, leader: supervisor()?.leader ?? null }),
     links: { Jobs: '/jobs' },
@@ -71,7 +71,24 @@ async function dashboard(address: string, { jobsWritable }: Options, token: stri
     hide: (text) => secrets.hide(text),
   });
   log.info('serves the dashboard', { url: served.url, jobs: `${served.url}/jobs` });
-  return { observer: served.observer, close: async () => void (await Promise.all([served.close(), board.close()])) };
+  return { observers: [served.observer], close: async () => void (await Promise.all([served.close(), board.close()])) };
+}
+
+/** The newest transitions of an actor, newest first. */
+const journalOf = async (store: RecordStore, actor: ActorId): Promise<readonly JournalEntry[]> =>
+  (await store.journal(cellOf(actor), JOURNAL)).filter((entry) => entry.actor === actor);
+
+/** Any replica tells it: the journal is in the store. */
+async function journal(address: string, { version, log, secrets, store }: PagesContext): Promise<Page> {
+  const { startJournalServer } = await import('../adapters/journal/server.ts');
+  const served = await startJournalServer({
+    bind: parseBindAddress(address),
+    journal: (actor) => journalOf(store, actor),
+    version,
+    hide: (text) => secrets.hide(text),
+  });
+  log.info('serves the journal', { url: served.url });
+  return { observers: [], close: () => served.close() };
 }
 
 /** When each of these actors changed its state last, as far as the journals of their cells go back. */
@@ -96,7 +113,7 @@ async function inspector(address: string, { inspectViewerUrl }: Options, token: 
     hide: (text) => context.secrets.hide(text),
   });
   context.log.info('serves the inspector', { url: served.url });
-  return served;
+  return { observers: [served.observer], close: () => served.close() };
 }
 
 /** The charts, and every record of this process while it leads. */

@@ -1,7 +1,9 @@
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 
 /** What is asked of the plugin, besides the cluster that is meant. */
-export type Asked = { readonly command: 'status'; readonly address?: string };
+export type Asked =
+  | { readonly command: 'status'; readonly address?: string }
+  | { readonly command: 'journal' | 'replay'; readonly address: string };
 
 /** Which cluster, and how to answer. */
 export interface Flags {
@@ -10,11 +12,20 @@ export interface Flags {
   readonly namespace?: string;
   readonly allNamespaces?: boolean;
   readonly output: 'table' | 'json';
+  readonly journalService: { readonly namespace: string; readonly service: string };
 }
 
 export interface Parsed {
   readonly asked: Asked;
   readonly flags: Flags;
+}
+
+const JOURNAL_SERVICE = 'routedip-operator/routedip-operator-journal:journal';
+
+function serviceIn(text: string): Flags['journalService'] {
+  const [, namespace, service] = /^([a-z0-9-]+)\/([a-z0-9-]+(?::[a-z0-9-]+)?)$/.exec(text) ?? [];
+  if (!namespace || !service) throw new InvalidArgumentError(`"${text}" is no namespace/name:port`);
+  return { namespace, service };
 }
 
 const FOOTER = `
@@ -33,10 +44,21 @@ export function parsePlugin(argv: readonly string[], version: string): Parsed | 
     .addOption(new Option('-o, --output <format>', 'how to print').choices(['table', 'json']).default('table'))
     .addOption(new Option('--context <name>', 'of the kubeconfig (default: its current one)'))
     .addOption(new Option('--kubeconfig <file>', 'default: KUBECONFIG, else ~/.kube/config'))
+    .addOption(
+      new Option('--journal-service <service>', 'where the operator serves its journal, namespace/name:port')
+        .argParser(serviceIn)
+        .default(serviceIn(JOURNAL_SERVICE), JOURNAL_SERVICE),
+    )
     .addHelpText('after', FOOTER);
   const command = (usage: string, text: string): Command => program.command(usage).description(text).exitOverride();
   command('status [address]', 'Where each address is, since when, why, and what is next. Needs no operator.').action((address?: string) => {
     asked = { command: 'status', ...(address !== undefined && { address }) };
+  });
+  command('journal <address>', 'What has happened to an address. Asks the operator.').action((address: string) => {
+    asked = { command: 'journal', address };
+  });
+  command('replay <address>', 'Lets the chart of this program take the journal again, and says what it does.').action((address: string) => {
+    asked = { command: 'replay', address };
   });
   try {
     program.parse(argv, { from: 'user' });

@@ -37,10 +37,13 @@ export interface Gathered {
   readonly problems: readonly string[];
 }
 
-/** Reads them all. What may not be read is left out and told of: a user of one namespace sees what is there. */
-export async function gather({ api, namespace }: Pick<Session, 'api' | 'namespace'>): Promise<Gathered> {
+const ALL: readonly (keyof Objects)[] = ['pools', 'routedIPs', 'recordSets', 'ips', 'groups', 'services'];
+
+/** Reads them all, or those that are asked for. What may not be read is left out and told of: a user of one namespace sees what is there. */
+export async function gather({ api, namespace }: Pick<Session, 'api' | 'namespace'>, parts = ALL): Promise<Gathered> {
   const problems: string[] = [];
-  const read = async <T>(path: string): Promise<readonly T[]> => {
+  const read = async <T>(part: keyof Objects, path: string): Promise<readonly T[]> => {
+    if (!parts.includes(part)) return [];
     try {
       return ((await api.list(path)) ?? []) as readonly T[];
     } catch (error) {
@@ -49,17 +52,20 @@ export async function gather({ api, namespace }: Pick<Session, 'api' | 'namespac
     }
   };
   const [foundPools, foundRoutedIPs, foundRecordSets, foundIPs, foundGroups] = await Promise.all([
-    read<pools.FloatingIPPool>(collection(pools, namespace)),
-    read<routedIPs.RoutedIP>(collection(routedIPs, namespace)),
-    read<recordSets.NodeDNSRecordSet>(collection(recordSets, namespace)),
-    read<ips.IP>(collection(ips)),
-    read<ipGroups.IPGroup>(collection(ipGroups)),
+    read<pools.FloatingIPPool>('pools', collection(pools, namespace)),
+    read<routedIPs.RoutedIP>('routedIPs', collection(routedIPs, namespace)),
+    read<recordSets.NodeDNSRecordSet>('recordSets', collection(recordSets, namespace)),
+    read<ips.IP>('ips', collection(ips)),
+    read<ipGroups.IPGroup>('groups', collection(ipGroups)),
   ]);
   // Only where addresses are given to Services: there are many of them.
   const services =
     foundIPs.length + foundGroups.length === 0
       ? []
-      : await read<ServiceObject>(namespace === null ? '/api/v1/services' : `/api/v1/namespaces/${encodeURIComponent(namespace)}/services`);
+      : await read<ServiceObject>(
+          'services',
+          namespace === null ? '/api/v1/services' : `/api/v1/namespaces/${encodeURIComponent(namespace)}/services`,
+        );
   const objects = {
     pools: foundPools,
     routedIPs: foundRoutedIPs,

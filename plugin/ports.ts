@@ -19,6 +19,8 @@ export interface Session {
   /** Null for all namespaces. */
   readonly namespace: string | null;
   readonly json: boolean;
+  /** Where the operator serves its journal; `service` with its port, as the path of a proxy has it. */
+  readonly journalService: { readonly namespace: string; readonly service: string };
   /** Wall clock, ms since the epoch. */
   readonly now: number;
   /** Takes whole lines for the standard output. */

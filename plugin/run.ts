@@ -1,9 +1,12 @@
 import type { Asked } from './command-line.ts';
+import { journal, replay } from './journal.ts';
 import { EXIT, type ExitCode, type Session } from './ports.ts';
 import { status } from './status.ts';
 
 const commands: { readonly [C in Asked['command']]: (session: Session, asked: Extract<Asked, { command: C }>) => Promise<ExitCode> } = {
   status,
+  journal,
+  replay,
 };
 
 /** Runs what was asked for. What goes wrong is said and ends in the exit code 1; nothing is thrown. */

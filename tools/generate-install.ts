@@ -13,6 +13,7 @@ const COMPONENTS: Readonly<Record<string, string>> = {
   'admission-policies': 'vip-admission-policies.yaml',
   'admission-webhook': 'vip-admission-webhook.yaml',
   'metrics-auth': 'metrics-auth.yaml',
+  journal: 'journal.yaml',
   'virtual-ips': 'virtual-ips.yaml',
 };
 

@@ -96,6 +96,9 @@ const SOURCES: Readonly<Record<string, (kind: string, name: string) => Templated
   'vip-admission-policies.yaml': always('eq .Values.admission "policies"'),
   'vip-admission-webhook.yaml': always('eq .Values.admission "webhook"'),
   'virtual-ips.yaml': always('.Values.virtualIPs.enabled'),
+  'journal.yaml': (kind) => ({
+    when: kind === 'NetworkPolicy' ? 'and .Values.networkPolicy.enabled .Values.journal.enabled' : '.Values.journal.enabled',
+  }),
 };
 
 /** Definitions are templates, since Helm never updates what is in the folder it has for them; and they stay when the release goes, with everything of their kinds. */
@@ -146,6 +149,9 @@ ${lines(args)}
 - --admission=webhook
 - --webhook-bind-addr=:9443
 - --webhook-service={{ .Release.Namespace }}/vip-allocator-operator-webhook-service
+{{- end }}
+{{- if .Values.journal.enabled }}
+- --journal-bind-addr=:8084
 {{- end }}
 {{- with .Values.extraArgs }}
 {{ toYaml . }}

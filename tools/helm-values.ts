@@ -53,6 +53,7 @@ export const valuesSchema = (): object => ({
     // Not `off`, which some readers of YAML take for false.
     admission: { enum: ['none', 'policies', 'webhook'] },
     virtualIPs: record({ enabled: SWITCH }),
+    journal: record({ enabled: SWITCH }),
     openshift: SWITCH,
     crds: record({ install: SWITCH }),
   }),
@@ -115,6 +116,10 @@ const VALUES = (): readonly Value[] => {
       value: { admission: 'none' },
     },
     { says: 'More rights, for clusters with VirtualIPs.', value: { virtualIPs: { enabled: false } } },
+    {
+      says: 'What happened to each address, for kubectl routedip journal: whoever reaches port 8084 of the Pods may read it.',
+      value: { journal: { enabled: false } },
+    },
     { says: 'OpenShift chooses the user of every Pod itself.', value: { openshift: false } },
     { says: 'Definitions are updated with the release, and stay when it is uninstalled.', value: { crds: { install: true } } },
   ];

@@ -26,6 +26,7 @@ export interface Options {
   readonly redisPrefix?: string;
   readonly dashboardBindAddr?: string;
   readonly jobsWritable: boolean;
+  readonly journalBindAddr?: string;
   readonly inspect?: string;
   readonly inspectViewerUrl?: string;
   readonly digitaloceanAddressApi: 'reserved_ips' | 'floating_ips';
@@ -173,6 +174,7 @@ function flags(): Option[] {
     new Option('--redis-prefix <name>', 'in front of all keys (default: the UID of the namespace kube-system)'),
     new Option('--dashboard-bind-addr <address>', 'serve the dashboard and the job dashboard, e.g. 127.0.0.1:8081 (default: off)'),
     new Option('--jobs-writable', 'let the job dashboard retry and remove jobs').default(false),
+    new Option('--journal-bind-addr <address>', 'serve the journal for `kubectl routedip`, e.g. :8084 (default: off)'),
     new Option('--inspect [address]', 'serve the Stately inspector (default address 127.0.0.1:8082)').preset('127.0.0.1:8082'),
     new Option('--inspect-viewer-url <url>', 'another viewer than https://stately.ai/inspect'),
     new Option('--digitalocean-address-api <paths>', 'which of the twin paths is used')

@@ -53,7 +53,7 @@ const KINDS: Readonly<Record<number, ApiErrorKind>> = {
 };
 
 const PATH =
-  /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/(?<namespace>[^/]+)(?=\/))?\/(?<plural>[^/]+)(?:\/[^/]+(?:\/(?<sub>[^/]+))?)?$/;
+  /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/(?<namespace>[^/]+)(?=\/))?\/(?<plural>[^/]+)(?:\/[^/]+(?:\/(?<sub>[^/]+)(?:\/.*)?)?)?$/;
 
 /** `patch nodes`, `list pods in namespace web`: the words of an RBAC rule. */
 export const deedOf = ({ verb, path }: Target): string => {

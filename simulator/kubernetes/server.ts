@@ -22,6 +22,7 @@ import { OpenApi } from './openapi/openapi.ts';
 import { Registry } from './registry.ts';
 import { bodyOf, type LoggedRequest } from './requests.ts';
 import { targetOf } from './routes.ts';
+import { forward, serviceProxyOf } from './service-proxy.ts';
 import { Store } from './store.ts';
 import { serviceAccountToken, userOf } from './users.ts';
 import { Watches } from './watching.ts';
@@ -112,6 +113,11 @@ const answer = async (context: Context, request: IncomingMessage, response: Serv
   }
   const ms = context.faults.takeDelay(method, url.pathname);
   if (ms > 0) await sleep(ms, undefined, { ref: false });
+  const proxied = serviceProxyOf(url.pathname);
+  if (proxied) {
+    await forward(context.api, proxied, { method, search: url.search }, response);
+    return;
+  }
   const target = targetOf(context.api.registry, url.pathname);
   if (target) {
     const userAgent = request.headers['user-agent'] ?? '';

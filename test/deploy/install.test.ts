@@ -20,6 +20,7 @@ const OPTIONAL = [
   'vip-admission-policies.yaml',
   'vip-admission-webhook.yaml',
   'virtual-ips.yaml',
+  'journal.yaml',
   'components/service-monitor/service-monitor.yaml',
 ];
 const extras = OPTIONAL.flatMap((path) => shippedIn(read(path)));
@@ -192,6 +193,7 @@ describe('the components', () => {
     ['admission-webhook', ['vip-admission-webhook.yaml']],
     ['virtual-ips', ['virtual-ips.yaml']],
     ['metrics-auth', ['metrics-auth.yaml']],
+    ['journal', ['journal.yaml']],
   ])(`%s adds what belongs to it${why}`, (component, paths) => {
     const added = keyed(paths.flatMap((path) => shippedIn(read(path))));
     expect(Object.keys(added).length).toBeGreaterThan(0);

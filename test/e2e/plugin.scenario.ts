@@ -1,7 +1,37 @@
+import { networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
+import type { ClientRef } from '../../simulator/kubernetes/client.ts';
+import { addPod } from '../../simulator/kubernetes/cluster.ts';
+import type { Operator } from '../support/operator.ts';
 import { plugin, throughKubectl } from '../support/plugin.ts';
 import { forbid } from './rights.ts';
 import { routedStage } from './routed.ts';
+import type { Target } from './target.ts';
+
+const JOURNAL: ClientRef = { apiVersion: 'v1', kind: 'Service', namespace: 'routedip-operator', name: 'routedip-operator-journal' };
+
+/** Of this machine, as the API server reaches it: it takes no endpoint on loopback. */
+const ownAddress = (): string =>
+  Object.values(networkInterfaces())
+    .flatMap((each) => each ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';
+
+/** The Service in front of the journal of this operator, as deploy/journal.yaml has it where Pods run. */
+async function journalService({ client }: Target, { log }: Operator): Promise<void> {
+  const { port } = new URL(String(log.find(({ msg }) => msg === 'serves the journal')?.url));
+  const { apiVersion, namespace, name } = JOURNAL;
+  const ports = [{ name: 'journal', port: Number(port) }];
+  const metadata = { name, namespace: namespace ?? '' };
+  await client.create({ apiVersion, kind: 'Service', metadata, spec: { ports: [{ ...ports[0], targetPort: Number(port) }] } });
+  // The API server passes requests on to Pods only, by the addresses of their status.
+  const pod = { name: 'journal', namespace: metadata.namespace };
+  const ip = ownAddress();
+  await addPod(client, { ...pod, node: 'a' });
+  const status = { podIP: ip, podIPs: [{ ip }] };
+  await client.patch({ apiVersion: 'v1', kind: 'Pod', ...pod }, { status }, { subresource: 'status' });
+  const addresses = [{ ip, targetRef: { kind: 'Pod', ...pod } }];
+  await client.create({ apiVersion, kind: 'Endpoints', metadata, subsets: [{ addresses, ports }] });
+}
 
 /** The plugin as its users run it: a process of its own, with their kubeconfig. */
 export const pluginScenarios = () =>
@@ -10,7 +40,7 @@ export const pluginScenarios = () =>
 
     test('shows a pool and a RoutedIP, with kubectl too, and says which right a user lacks', async () => {
       const routed = current();
-      const { ip, holder, stage } = await served();
+      const { ip, holder, stage, operator } = await served(['a', 'b', 'c'], { flags: ['--journal-bind-addr=:0'] });
       await routed.addFirewall();
       await routed.setClass('floating');
       await routed.service('shop', ['a', 'b']);
@@ -25,6 +55,20 @@ export const pluginScenarios = () =>
       expect(shown.stdout).toMatch(new RegExp(`^default +floatingippool/ingress +${ip} +${holder} +active `, 'm'));
       expect(shown.stdout).toMatch(new RegExp(`^default +routedip/shop +${address} +${assignedNode} +Stable `, 'm'));
       if (process.env.SHOW) console.log(shown.stdout);
+
+      // What happened, by way of the API server; the Service has an endpoint where no Pods run.
+      const kept = await plugin(adminKubeconfig, 'journal', ip, '-A');
+      expect([kept.code, kept.stderr]).toEqual([1, expect.stringContaining('there is no Service routedip-operator-journal:journal')]);
+      await journalService(stage.target, operator);
+      const asked = () => plugin(adminKubeconfig, 'journal', ip, '-A');
+      await stage.until('the API server knows what is behind it', async () => (await asked()).code === 0);
+      const journal = await asked();
+      expect([journal.stderr, journal.code]).toEqual(['', 0]);
+      expect(journal.stdout).toMatch(/assign done +Assigning +Pruning|assign done +Assigning +Stable/);
+      const replay = await plugin(adminKubeconfig, 'replay', address, '-A');
+      expect([replay.stderr, replay.code]).toEqual(['', 0]);
+      expect(replay.stdout).toMatch(/^(\d+) of \1 transitions came out the same\.$/m);
+      if (process.env.SHOW) console.log(journal.stdout, replay.stdout);
 
       const elsewhere = await plugin(adminKubeconfig, 'status', '-n', 'nowhere');
       expect([elsewhere.stdout, elsewhere.code]).toEqual([

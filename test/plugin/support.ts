@@ -40,6 +40,7 @@ export function world(answers: Readonly<Record<string, unknown>>, more: Partial<
     api,
     namespace: null,
     json: false,
+    journalService: { namespace: 'routedip-operator', service: 'routedip-operator-journal:journal' },
     now: NOW,
     out: (text) => out.push(text),
     problem: (text) => problems.push(text),

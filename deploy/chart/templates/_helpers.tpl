@@ -22,6 +22,9 @@
 - --webhook-bind-addr=:9443
 - --webhook-service={{ .Release.Namespace }}/vip-allocator-operator-webhook-service
 {{- end }}
+{{- if .Values.journal.enabled }}
+- --journal-bind-addr=:8084
+{{- end }}
 {{- with .Values.extraArgs }}
 {{ toYaml . }}
 {{- end }}

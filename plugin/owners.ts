@@ -1,0 +1,32 @@
+import type { FloatingIPPool } from '../crds/generated/floatingippool.ts';
+import type { RoutedIP } from '../crds/generated/routedip.ts';
+import type { ActorId } from '../machines/types.ts';
+import type { Objects } from './objects.ts';
+
+/** An object that has an address, or lists it, and the actor that runs the address for it. */
+export type Owner =
+  | { readonly kind: 'floatingippool'; readonly object: FloatingIPPool; readonly actor: ActorId }
+  | { readonly kind: 'routedip'; readonly object: RoutedIP; readonly actor: ActorId };
+
+const nameOf = ({ metadata }: Owner['object']): string => `${metadata.namespace ?? 'default'}/${metadata.name}`;
+
+/** Those of the objects that have the address or ask for it. Of several the one that runs it comes first, as far as their status tells. */
+export function ownersOf({ pools, routedIPs }: Objects, address: string): readonly Owner[] {
+  const owners: Owner[] = [
+    ...pools
+      .filter(({ spec, status }) => spec?.ips?.includes(address) || status?.ips?.[address])
+      .map((object) => ({ kind: 'floatingippool' as const, object, actor: `pool/${nameOf(object)}/ip/${address}` })),
+    ...routedIPs
+      .filter(({ spec, status }) => status?.routedIP === address || spec.routedIP === address)
+      .map((object) => ({ kind: 'routedip' as const, object, actor: `rip/${nameOf(object)}/ip/${address}` })),
+  ];
+  return owners.sort((a, b) => Number(runs(b, address)) - Number(runs(a, address)));
+}
+
+/** An owner that lost the address to an older one has no state of the machine for it. */
+const runs = (owner: Owner, address: string): boolean =>
+  owner.kind === 'routedip' ? owner.object.status?.routedIP === address : owner.object.status?.ips?.[address]?.machineState !== undefined;
+
+/** `floatingippool/ingress in default`, as people are told. */
+export const ownerText = ({ kind, object: { metadata } }: Owner): string =>
+  `${kind}/${metadata.name} in ${metadata.namespace ?? 'default'}`;

@@ -1,0 +1,73 @@
+import { afterEach, expect, test } from 'vitest';
+import { Unreachable } from '../../actors/errors.ts';
+import type { JournalEntry } from '../../actors/ports.ts';
+import { type JournalServer, startJournalServer } from '../../adapters/journal/server.ts';
+
+const ENTRY: JournalEntry = {
+  actor: 'pool/default/p/ip/203.0.113.1',
+  at: 5,
+  event: 'init',
+  from: null,
+  to: 'Unassigned',
+  note: 'token-123',
+};
+
+let server: JournalServer | null = null;
+afterEach(() => server?.close());
+
+const asked: string[] = [];
+const start = async (fails: Error | null = null): Promise<string> => {
+  asked.length = 0;
+  server = await startJournalServer({
+    bind: { host: '127.0.0.1', port: 0 },
+    journal: async (actor) => {
+      asked.push(actor);
+      if (fails) throw fails;
+      return [ENTRY];
+    },
+    version: '1.2.3',
+    hide: (text) => text.replaceAll('token-123', '[redacted]'),
+  });
+  return server.url;
+};
+
+test('tells the transitions of one actor, without secrets', async () => {
+  const url = await start();
+  const answer = await fetch(`${url}/journal?actor=${encodeURIComponent(ENTRY.actor)}`);
+  expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
+  expect(await answer.json()).toEqual({ version: '1.2.3', entries: [{ ...ENTRY, note: '[redacted]' }] });
+  expect(asked).toEqual([ENTRY.actor]);
+});
+
+test.each([
+  ['GET', '/journal', 404],
+  ['GET', '/', 404],
+  ['GET', `/journal?actor=${'x'.repeat(601)}`, 404],
+  ['POST', '/journal?actor=a', 405],
+  ['DELETE', '/journal?actor=a', 405],
+])('answers %s %s with %i, and asks nobody', async (method, path, status) => {
+  const url = await start();
+  expect((await fetch(`${url}${path}`, { method })).status).toBe(status);
+  expect(asked).toEqual([]);
+});
+
+test.each([
+  [new Unreachable('no answer from Redis, token-123'), 503],
+  [new Error('broken'), 500],
+])('says when it cannot: %s', async (error, status) => {
+  const url = await start(error);
+  const answer = await fetch(`${url}/journal?actor=a`);
+  expect(answer.status).toBe(status);
+  expect(await answer.json()).toEqual({ error: error.message.replace('token-123', '[redacted]') });
+});
+
+test('names the address that it cannot listen on', async () => {
+  const { port } = new URL(await start());
+  const second = startJournalServer({
+    bind: { host: '127.0.0.1', port: Number(port) },
+    journal: async () => [],
+    version: '',
+    hide: String,
+  });
+  await expect(second).rejects.toThrow(`journal: cannot listen on 127.0.0.1:${port}`);
+});
