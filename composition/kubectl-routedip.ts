@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, isConflict, isForbidden, isNotFound } from '../adapters/kubernetes/api-error.ts';
 import { type Connection, connect, MERGE_PATCH } from '../adapters/kubernetes/connection.ts';
 import { loadConfig, ownNamespace } from '../adapters/kubernetes/kube-config.ts';
@@ -29,6 +30,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       json: flags.output === 'json',
       journalService: flags.journalService,
       now: Date.now(),
+      sleep: (ms) => sleep(ms),
       out: (text) => process.stdout.write(`${text}\n`),
       problem: (text) => process.stderr.write(`${text}\n`),
     });

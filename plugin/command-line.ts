@@ -1,9 +1,13 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import type { Evacuate } from './marks.ts';
 
 /** What is asked of the plugin, besides the cluster that is meant. */
 export type Asked =
   | { readonly command: 'status'; readonly address?: string }
-  | { readonly command: 'journal' | 'replay'; readonly address: string };
+  | { readonly command: 'journal' | 'replay'; readonly address: string }
+  | { readonly command: 'move'; readonly address: string; readonly to: string }
+  | { readonly command: 'pause' | 'resume'; readonly object: string }
+  | ({ readonly command: 'evacuate' } & Evacuate);
 
 /** Which cluster, and how to answer. */
 export interface Flags {
@@ -26,6 +30,11 @@ function serviceIn(text: string): Flags['journalService'] {
   const [, namespace, service] = /^([a-z0-9-]+)\/([a-z0-9-]+(?::[a-z0-9-]+)?)$/.exec(text) ?? [];
   if (!namespace || !service) throw new InvalidArgumentError(`"${text}" is no namespace/name:port`);
   return { namespace, service };
+}
+
+function secondsIn(text: string): number {
+  if (!/^\d{1,6}s?$/.test(text)) throw new InvalidArgumentError(`"${text}" is no number of seconds`);
+  return Number.parseInt(text, 10);
 }
 
 const FOOTER = `
@@ -60,6 +69,26 @@ export function parsePlugin(argv: readonly string[], version: string): Parsed | 
   command('replay <address>', 'Lets the chart of this program take the journal again, and says what it does.').action((address: string) => {
     asked = { command: 'replay', address };
   });
+  command('move <address>', 'Asks the operator to move an address to another node, and not to wait for a reason.')
+    .requiredOption('--to <node>', 'the node')
+    .action((address: string, { to }: { readonly to: string }) => {
+      asked = { command: 'move', address, to };
+    });
+  for (const [name, text] of [
+    ['pause', 'Has the operator decide nothing for a pool, or for routedip/<name>.'],
+    ['resume', 'Ends that.'],
+  ] as const) {
+    command(`${name} <object>`, text).action((object: string) => {
+      asked = { command: name, object };
+    });
+  }
+  command('evacuate <node>', 'Has all addresses leave a node while it works.')
+    .option('--undo', 'the node may hold addresses again')
+    .option('--wait', 'until no address is on it')
+    .addOption(new Option('--timeout <seconds>', 'how long --wait waits').argParser(secondsIn).default(600))
+    .action((node: string, options: Omit<Evacuate, 'node'>) => {
+      asked = { command: 'evacuate', node, ...options };
+    });
   try {
     program.parse(argv, { from: 'user' });
   } catch (error) {

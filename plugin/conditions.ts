@@ -1,3 +1,4 @@
+import { PAUSED } from '../machines/marks.ts';
 import type { Next } from './row.ts';
 
 /** A condition as every kind of ours has it. */
@@ -17,7 +18,6 @@ interface Observed {
 export const conditionOf = ({ status }: Observed, type: string): Condition | null =>
   status?.conditions?.find((condition) => condition.type === type) ?? null;
 
-export const PAUSED = 'routedip.io/paused';
 export const pausedOf = ({ metadata }: Observed): Next | null =>
   metadata.annotations?.[PAUSED] === 'true' ? { what: 'paused', at: null } : null;
 

@@ -23,6 +23,8 @@ export interface Session {
   readonly journalService: { readonly namespace: string; readonly service: string };
   /** Wall clock, ms since the epoch. */
   readonly now: number;
+  /** Resolves after so many ms. */
+  readonly sleep: (ms: number) => Promise<void>;
   /** Takes whole lines for the standard output. */
   readonly out: (text: string) => void;
   /** Takes a line for the standard error. */

@@ -1,5 +1,6 @@
 import type { Asked } from './command-line.ts';
 import { journal, replay } from './journal.ts';
+import { evacuate, move, pause, resume } from './marks.ts';
 import { EXIT, type ExitCode, type Session } from './ports.ts';
 import { status } from './status.ts';
 
@@ -7,6 +8,10 @@ const commands: { readonly [C in Asked['command']]: (session: Session, asked: Ex
   status,
   journal,
   replay,
+  move,
+  pause,
+  resume,
+  evacuate,
 };
 
 /** Runs what was asked for. What goes wrong is said and ends in the exit code 1; nothing is thrown. */

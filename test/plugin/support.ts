@@ -42,6 +42,7 @@ export function world(answers: Readonly<Record<string, unknown>>, more: Partial<
     json: false,
     journalService: { namespace: 'routedip-operator', service: 'routedip-operator-journal:journal' },
     now: NOW,
+    sleep: async () => undefined,
     out: (text) => out.push(text),
     problem: (text) => problems.push(text),
     ...more,
