@@ -17,13 +17,13 @@ import { type Redaction, redaction } from './adapters/telemetry/redaction.ts';
 import { startTelemetryServer } from './adapters/telemetry/server.ts';
 import { otherCommands } from './composition/commands.ts';
 import { directory } from './composition/directory.ts';
+import { jobs } from './composition/jobs.ts';
 import { kubernetes } from './composition/kubernetes.ts';
 import { metricsGate } from './composition/metrics-gate.ts';
 import { servePages } from './composition/pages.ts';
 import { countQueues } from './composition/queues.ts';
 import { fatal, type Parts, readiness } from './composition/readiness.ts';
-import { redis } from './composition/redis.ts';
-import { redisPrefix, StoppedEarly } from './composition/redis-prefix.ts';
+import { StoppedEarly } from './composition/redis-prefix.ts';
 import { secretsIn } from './composition/secrets.ts';
 import { settingsOf } from './composition/settings.ts';
 import { stopSignal } from './composition/signals.ts';
@@ -91,7 +91,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const clock = systemClock();
   const settings = settingsOf(options);
   for (const warning of environment.warnings) log.warn(warning);
-  const address = redisAddress(environment.redis);
+  const address = options.jobs === 'memory' ? null : redisAddress(environment.redis);
   const parts: Parts = { waitingFor: 'starting' };
   const waitsFor = (what: string | null) => {
     parts.waitingFor = what;
@@ -113,11 +113,10 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   opened.push(() => server.close());
   if (server.url !== null) log.info('serves metrics and probes', { url: server.url });
 
-  const prefix = await redisPrefix(options.redisPrefix, connection, { clock, log, stopping, waitsFor });
-  const { link, queues, store, close } = redis({ address, prefix, clock, log, lockDurationMs: options.lockDuration });
+  const { queues, store, budgetOf, board, close } = await jobs(options, address, { connection, clock, log, stopping, waitsFor });
   opened.push(close);
   const { callDeadlineMs } = settings;
-  const known = directory(options, environment, { log, probe, link, prefix, metrics, callDeadlineMs, connection, clock, secrets });
+  const known = directory(options, environment, { log, probe, budgetOf, metrics, callDeadlineMs, connection, clock, secrets });
   opened.push(() => known.close());
   const namespace = options.namespace ?? ownNamespace(config);
   const { leadership, source, writer } = kubernetes(options, { connection, namespace, clock, log, waitsFor });
@@ -134,7 +133,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     clock,
     secrets,
     charts: catalogue,
-    queues,
+    board,
     queueNames,
     store,
     supervisor: () => parts.supervisor,

@@ -145,6 +145,8 @@ export interface RecordStore {
   fence(cell: ActorId, actor: ActorId, invokeId: string): Promise<{ readonly commandId: string | null; readonly term: number | null }>;
   /** The newest transitions of a cell, newest first. */
   journal(cell: ActorId, limit: number): Promise<readonly JournalEntry[]>;
+  /** Whether all of it ends with this process: what a successor has to know then stands in the status before its effect. Never, when absent. */
+  isFleeting?(): boolean;
   close(): Promise<void>;
 }
 

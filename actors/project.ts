@@ -21,6 +21,7 @@ import {
   textAbout,
 } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
+import { Unreachable } from './errors.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterEvent, ClusterWriter, PoolProjection } from './ports/cluster.ts';
 import type { ActorRecord, Json, Observer, SavedTurn, Transition } from './ports.ts';
@@ -70,6 +71,8 @@ export function projector(ports: ProjectorPorts): Observer & {
   readonly showAll: (cells: Iterable<ActorId>) => void;
   /** What hinders it is another thing than before. */
   readonly hindered: (cell: ActorId) => void;
+  /** Resolves once the status says of it what its records say now. @throws Unreachable; Fenced when a later leader has written the status */
+  readonly shown: (cell: ActorId) => Promise<void>;
   /** The cluster was observed anew for it. */
   readonly observed: (cell: ActorId) => void;
 } {
@@ -266,6 +269,12 @@ export function projector(ports: ProjectorPorts): Observer & {
       const why = hindranceOf(cell);
       if (isRoutedIP(cell) && recordsOf(cell)) tell(cell, why === null ? [] : [forbidden(why)]);
     },
+    shown: async (cell) => {
+      const view = shownView(cell, ports);
+      if (!view || isUnknown(view)) throw new Unreachable(`${cell} is not known well enough yet to be shown`);
+      show(cell);
+      await writer.written(view.context.ref);
+    },
     observed: (cell) => {
       if (lacking.has(cell)) schedule(cell);
     },
@@ -325,7 +334,7 @@ function assignedEvent(before: AddressContext | undefined, { address, assigned }
 }
 
 function electedEvent(before: AddressContext | undefined, { address, assigned, elected, epoch }: AddressContext): ClusterEvent | null {
-  if (!elected || elected.name === assigned?.name || before?.epoch === epoch) return null;
+  if (!before || !elected || elected.name === assigned?.name || before.epoch === epoch) return null;
   return { type: 'Normal', reason: 'NodeElected', action: 'Elect', message: `${elected.name} is to take ${address}` };
 }
 

@@ -2,7 +2,7 @@ import { termIn } from '../machines/rebuild.ts';
 import type { ActorId } from '../machines/types.ts';
 import { Alarms } from './alarms.ts';
 import type { Halt } from './cell.ts';
-import type { Charts } from './charts.ts';
+import { type Charts, cellOf } from './charts.ts';
 import { clusterListener } from './cluster-listener.ts';
 import { Evacuations } from './evacuations.ts';
 import { Guards } from './guards.ts';
@@ -96,7 +96,7 @@ export class Supervisor {
     this.#guards = new Guards({ ...ports, isLeading });
     this.#policies = new PolicyProjector({ ...ports, pools: this.#pools, isLeading });
     this.#vips = new Vips({ ...ports, kinds: ports.vips, desk: () => this.#leader?.vips ?? null });
-    this.#workers = new Workers(ports);
+    this.#workers = new Workers({ ...ports, shown: (actor) => this.#projector.shown(cellOf(actor)) });
     ports.providers.onChange((key) => {
       this.#workers.tend();
       this.#leader?.providerChanged(key);

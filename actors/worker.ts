@@ -39,6 +39,9 @@ export interface WorkerPorts {
   readonly writer: ClusterWriter;
   /** Absent where no IPGroups are served. */
   readonly vips?: { readonly writer: GroupAddresses };
+  /** Resolves once the status says of the actor what its record says. Asked for before an assign while records are fleeting; they never are, when absent.
+   *  @throws Unreachable; Fenced when a later leader has written the status */
+  readonly shown?: (actor: string) => Promise<void>;
   readonly leadership: Pick<Leadership, 'lease' | 'seenTerm'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -238,11 +241,13 @@ async function report(
 
 /** Whether this process may still send for this command. `read` asks the store; `assertFresh` checks, without a pause before the send, that
  *  what was read, the job's lock and the leader's Lease are all younger than they last. */
-function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, probe }: WorkerPorts): Fence {
+function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, probe, shown }: WorkerPorts): Fence {
   let readAt = Number.NEGATIVE_INFINITY;
   const about = `${data.job} ${data.actor}`;
   return {
     async read() {
+      // Whoever comes after this process would else not know that an assign may be under way.
+      if (data.job === 'assign' && store.isFleeting?.()) await shown?.(data.actor);
       const started = clock.monotonic();
       const { commandId, term } = await store.fence(cellOf(data.actor), data.actor, data.invokeId);
       if (commandId !== data.commandId) throw new Fenced(`${about}: another command is waited for`);

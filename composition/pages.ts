@@ -20,7 +20,8 @@ export interface PagesContext {
   readonly clock: Clock;
   readonly secrets: Redaction;
   readonly charts: Charts;
-  readonly queues: BullQueues;
+  /** Null: jobs are in memory, and there is no job dashboard. */
+  readonly board: BullQueues | null;
   readonly queueNames: () => readonly string[];
   readonly store: RecordStore;
   readonly supervisor: () => Supervisor | undefined;
@@ -49,13 +50,9 @@ export async function servePages(options: Options, { dashboardToken }: Environme
 }
 
 async function dashboard(address: string, { jobsWritable }: Options, token: string | null, context: PagesContext): Promise<Page> {
-  const { version, log, clock, secrets, queues, queueNames, store, supervisor } = context;
+  const { version, log, clock, secrets, store, supervisor } = context;
   const bind = parseBindAddress(address);
-  const [{ startDashboard }, { createBoard }] = await Promise.all([
-    import('../adapters/dashboard/server.ts'),
-    import('../adapters/bullmq/board.ts'),
-  ]);
-  const board = await createBoard({ queues, names: queueNames, path: '/jobs', writable: jobsWritable });
+  const [{ startDashboard }, board] = await Promise.all([import('../adapters/dashboard/server.ts'), jobBoard(jobsWritable, context)]);
   const served = await startDashboard({
     bind,
     access: accessTo(bind, token),
@@ -64,14 +61,15 @@ async function dashboard(address: string, { jobsWritable }: Options, token: stri
     journal: async (actor, limit) => (await journalOf(store, actor)).slice(0, limit),
     lastChanges: (actors) => lastChanges(store, actors),
     leadership: () => ({ leading: supervisor()?.leading ?? false, term: supervisor()?.term ?? 0, leader: supervisor()?.leader ?? null }),
-    links: { Jobs: '/jobs' },
-    mounts: { '/jobs': (request, response) => board.handle(request, response) },
+    links: board ? { Jobs: '/jobs' } : {},
+    notes: board ? [] : ['jobs in memory: no job dashboard'],
+    mounts: board ? { '/jobs': (request, response) => board.handle(request, response) } : {},
     version,
     now: () => clock.now(),
     hide: (text) => secrets.hide(text),
   });
-  log.info('serves the dashboard', { url: served.url, jobs: `${served.url}/jobs` });
-  return { observers: [served.observer], close: async () => void (await Promise.all([served.close(), board.close()])) };
+  log.info('serves the dashboard', { url: served.url, ...(board && { jobs: `${served.url}/jobs` }) });
+  return { observers: [served.observer], close: async () => void (await Promise.all([served.close(), board?.close()])) };
 }
 
 /** The newest transitions of an actor, newest first. */
@@ -89,6 +87,12 @@ async function journal(address: string, { version, log, secrets, store }: PagesC
   });
   log.info('serves the journal', { url: served.url });
   return { observers: [], close: () => served.close() };
+}
+
+async function jobBoard(writable: boolean, { board: queues, queueNames: names }: PagesContext) {
+  if (queues === null) return null;
+  const { createBoard } = await import('../adapters/bullmq/board.ts');
+  return createBoard({ queues, names, path: '/jobs', writable });
 }
 
 /** When each of these actors changed its state last, as far as the journals of their cells go back. */

@@ -5,11 +5,10 @@ import type { Cloud } from '../adapters/accounts/directory.ts';
 import type { Environment, Options } from '../adapters/cli/options.ts';
 import { cloudflareBudget, createCloudflareProvider } from '../adapters/cloudflare/provider.ts';
 import { createDigitalOceanProvider } from '../adapters/digitalocean/provider.ts';
-import { type RedisBudgetOptions, redisBudget } from '../adapters/redis/budget.ts';
-import type { RedisLink } from '../adapters/redis/link.ts';
 import type { TokenBudget } from '../adapters/telemetry/budget-metrics.ts';
 import type { Metrics } from '../adapters/telemetry/metrics.ts';
 import type { ProviderFacts } from '../machines/validate.ts';
+import type { BudgetOf, Rates } from './jobs.ts';
 
 /** An account at a provider, and what a client of it works with. */
 interface Account {
@@ -33,8 +32,7 @@ interface Offer {
   readonly secretKeys: readonly string[];
   readonly token: string | null;
   readonly url: string | null;
-  /** The rates of its budget, where they are not DigitalOcean's. */
-  readonly rates: Pick<RedisBudgetOptions, 'perMinute' | 'perHour' | 'createsPerMinute' | 'reserve'>;
+  readonly rates: Rates;
   readonly client: (account: Account) => Client;
 }
 
@@ -63,8 +61,7 @@ const offers = (options: Options, environment: Environment): Readonly<Record<str
 export interface RegistryContext {
   readonly log: Log;
   readonly probe: Probe;
-  readonly link: RedisLink;
-  readonly prefix: string;
+  readonly budgetOf: BudgetOf;
   readonly metrics: Metrics;
   readonly callDeadlineMs: number;
 }
@@ -121,14 +118,14 @@ interface Working extends TokenBudget {
 }
 
 function clientOf(name: string, { client, url, rates }: Offer, token: string, context: RegistryContext): Working {
-  const { log, probe, link, prefix, callDeadlineMs } = context;
+  const { log, probe, budgetOf, callDeadlineMs } = context;
   const tokenHash = createHash('sha256').update(token).digest('hex').slice(0, 16);
-  const budget = redisBudget({ link, prefix, tokenHash, ...rates });
+  const budget = budgetOf(tokenHash, rates);
   const account = { token, url: url ?? undefined, budget, log, probe, deadlineMs: callDeadlineMs };
   return { provider: name, tokenHash, budget, client: client(account) };
 }
 
-const ratesOf = ({ rateLimitPerMinute, rateLimitPerHour }: Options): Offer['rates'] => ({
+const ratesOf = ({ rateLimitPerMinute, rateLimitPerHour }: Options): Rates => ({
   ...(rateLimitPerMinute !== undefined && {
     perMinute: rateLimitPerMinute,
     createsPerMinute: Math.max(12, rateLimitPerMinute / 10),

@@ -1,8 +1,10 @@
-import type { Clock, Log, RecordStore } from '../actors/ports.ts';
-import { type BullQueues, bullQueues } from '../adapters/bullmq/queues.ts';
+import type { Clock, Log } from '../actors/ports.ts';
+import { bullQueues } from '../adapters/bullmq/queues.ts';
+import { redisBudget } from '../adapters/redis/budget.ts';
 import { patientClient, type RedisAddress } from '../adapters/redis/client.ts';
-import { type RedisLink, redisLink } from '../adapters/redis/link.ts';
+import { redisLink } from '../adapters/redis/link.ts';
 import { redisStore } from '../adapters/redis/store.ts';
+import type { JobParts } from './jobs.ts';
 
 export interface RedisContext {
   readonly address: RedisAddress;
@@ -14,15 +16,8 @@ export interface RedisContext {
   readonly lockDurationMs: number | undefined;
 }
 
-export interface RedisParts {
-  readonly link: RedisLink;
-  readonly queues: BullQueues;
-  readonly store: RecordStore;
-  readonly close: () => Promise<void>;
-}
-
 /** Records and jobs in Redis. Connects by itself, and again whenever it has to. */
-export function redis({ address, prefix, clock, log, lockDurationMs }: RedisContext): RedisParts {
+export function redis({ address, prefix, clock, log, lockDurationMs }: RedisContext): JobParts {
   const link = redisLink({ ...address, prefix, name: 'routedip', onTrouble: (message) => log.warn('trouble with Redis', { message }) });
   const queues = bullQueues({
     link: { redis: link.redis, call: (what, run) => link.call(what, run) },
@@ -33,8 +28,9 @@ export function redis({ address, prefix, clock, log, lockDurationMs }: RedisCont
     ...(lockDurationMs !== undefined && { lockDurationMs }),
   });
   return {
-    link,
     queues,
+    board: queues,
+    budgetOf: (tokenHash, rates) => redisBudget({ link, prefix, tokenHash, ...rates }),
     store: redisStore({ link, prefix, onWarning: (message) => log.warn('Redis is not set up for safety', { message }) }),
     close: async () => {
       try {

@@ -215,13 +215,14 @@ setInterval(() => {
 }, 1000);
 
 get('/api/about').then((about) => {
-  const { links, version } = /** @type {{ links: Record<string, string>, version: string }} */ (about);
+  const { links, notes, version } = /** @type {{ links: Record<string, string>, notes: string[], version: string }} */ (about);
   byId('links').replaceChildren(
     ...Object.entries(links).map(([text, href]) => {
       const link = element('a', '', [text]);
       link.setAttribute('href', href);
       return link;
     }),
+    ...notes.map((text) => element('span', 'pill', [text])),
   );
   document.querySelector('h1')?.setAttribute('title', `version ${version}`);
 }, console.error);

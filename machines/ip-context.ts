@@ -75,6 +75,8 @@ export interface AddressInput {
 export interface Remembered {
   readonly epoch: number;
   readonly inDoubtUntil: number | null;
+  /** The node to which an assign may be under way: nobody else is to have it before the address was read. */
+  readonly toward?: string;
   /** Firewalls to which something was added for it. */
   readonly claimed?: readonly ActorId[];
 }
@@ -95,6 +97,10 @@ export interface AddressSettings {
   readonly callDeadlineMs: number;
 }
 
+/** By its name alone: enough to claim it, too little to assign to it. */
+const towardIn = ({ toward, inDoubtUntil }: Partial<Remembered> = {}): NodeRef | null =>
+  toward !== undefined && inDoubtUntil !== null ? { name: toward, providerID: '' as ProviderID } : null;
+
 export const addressContext = (input: AddressInput): AddressContext => ({
   id: input.id,
   pool: input.pool,
@@ -104,7 +110,7 @@ export const addressContext = (input: AddressInput): AddressContext => ({
   known: input.observed !== null && !input.observed.locked,
   holder: input.observed?.providerID ?? null,
   region: input.observed?.region ?? '',
-  elected: null,
+  elected: towardIn(input.remembered),
   eligible: false,
   spaced: false,
   assigned: null,

@@ -21,6 +21,7 @@ export function rememberedRoutedIP(status: unknown, now: number, callDeadlineMs:
     epoch: fields.epoch,
     inDoubt: fields.inDoubt,
     machineState: fields.state,
+    electedNode: fields.electedNode,
     nodeName: fields.assignedNode,
     providerID: fields.providerID,
     notReadySince: fields.notReadySince,

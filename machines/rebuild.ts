@@ -19,7 +19,11 @@ export function rememberedPool(status: unknown, now: number, callDeadlineMs: num
     addresses: Object.fromEntries(
       ips.map(({ address, entry }) => [
         address,
-        { epoch: count(entry.epoch), inDoubtUntil: mayBeUnderWay(entry) ? now + callDeadlineMs : null },
+        {
+          epoch: count(entry.epoch),
+          inDoubtUntil: mayBeUnderWay(entry) ? now + callDeadlineMs : null,
+          ...(mayBeUnderWay(entry) && typeof entry.electedNode === 'string' && { toward: entry.electedNode }),
+        },
       ]),
     ),
     absent: absentIn(
@@ -56,7 +60,9 @@ function absenceIn({ nodeName, providerID, notReadySince }: Readonly<Record<stri
   };
 }
 
-const mayBeUnderWay = (entry: Readonly<Record<string, unknown>>): boolean => entry.inDoubt === true || entry.machineState === 'Assigning';
+/** FLIPOP's own definition keeps the word of FLIPOP's and drops ours. */
+const mayBeUnderWay = ({ inDoubt, machineState, state }: Readonly<Record<string, unknown>>): boolean =>
+  inDoubt === true || machineState === 'Assigning' || (state === 'in-progress' && machineState === undefined);
 
 /** The addresses that a status speaks of. */
 export const addressesIn = (status: unknown): readonly Address[] =>

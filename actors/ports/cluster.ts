@@ -101,6 +101,9 @@ export interface NewIntent extends CreateIntent {
 export interface ClusterWriter {
   /** Returns at once; written soon, latest wins, only what differs, again on conflict. */
   project(projection: PoolProjection): void;
+  /** Resolves once the status says what was projected last of the object, at once when there is nothing to say. @throws Unreachable, also when the cluster
+   *  refuses; Fenced when the status was written under a higher term */
+  written(ref: ObjectRef): Promise<void>;
   /** An object is gone: nothing more is shown of it, and its annotations are removed from the nodes. Resolves once they are, however long that takes. Of a
    *  RoutedIP our finalizer is taken off, after what was said of holders before was written once, or failed. */
   retract(ref: ObjectRef, addresses: readonly Address[]): Promise<void>;

@@ -23,6 +23,8 @@ export interface Options {
   readonly vipLease?: { readonly namespace: string; readonly name: string };
   readonly leaderElect: boolean;
   readonly namespace?: string;
+  /** Where records and jobs are kept. */
+  readonly jobs: 'redis' | 'memory';
   readonly redisPrefix?: string;
   readonly dashboardBindAddr?: string;
   readonly jobsWritable: boolean;
@@ -112,7 +114,9 @@ export function parseCommandLine(
     .exitOverride();
   const known = flags();
   for (const option of known) run.addOption(option);
-  run.addHelpText('after', FOOTER).action((options: Options) => {
+  run.addHelpText('after', FOOTER).action((options: Options, command: Command) => {
+    const needsRedis = options.jobs === 'memory' ? redisFlagIn(options) : null;
+    if (needsRedis) command.error(`error: option '${needsRedis}' has no meaning with '--jobs=memory': there is no Redis`, { exitCode: 2 });
     asked = options;
   });
   addMore(program);
@@ -126,12 +130,20 @@ export function parseCommandLine(
     return null;
   }
   if (asked === null) return null;
+  const options = asked as Options;
   const { interval, warnings } = reconciliation(env.RECONCILIATION_INTERVAL_MS);
+  const unused = options.jobs === 'memory' && env.REDIS_URL ? ['REDIS_URL is set, and is not used: --jobs=memory goes without Redis'] : [];
   return {
-    options: { ...(interval !== null && { resyncInterval: interval }), ...(asked as Options) },
-    environment: environment(env, warnings),
+    options: { ...(interval !== null && { resyncInterval: interval }), ...options },
+    environment: environment(env, [...warnings, ...unused]),
   };
 }
+
+/** A flag that is about Redis alone; null for none. */
+const redisFlagIn = ({ redisPrefix, jobsWritable }: Options): string | null => {
+  if (redisPrefix !== undefined) return '--redis-prefix';
+  return jobsWritable ? '--jobs-writable' : null;
+};
 
 function flags(): Option[] {
   const duration = (name: string, text: string) => new Option(`${name} <duration>`, text).argParser(checked(parseDuration));
@@ -171,6 +183,9 @@ function flags(): Option[] {
       .default(true)
       .argParser((text: string) => text !== 'false'),
     new Option('--namespace <name>', 'namespace of the Lease (default: the operator’s own)'),
+    new Option('--jobs <where>', 'where records and jobs are kept; memory: without Redis, one process at a time, no job dashboard')
+      .choices(['redis', 'memory'])
+      .default('redis'),
     new Option('--redis-prefix <name>', 'in front of all keys (default: the UID of the namespace kube-system)'),
     new Option('--dashboard-bind-addr <address>', 'serve the dashboard and the job dashboard, e.g. 127.0.0.1:8081 (default: off)'),
     new Option('--jobs-writable', 'let the job dashboard retry and remove jobs').default(false),

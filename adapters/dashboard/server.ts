@@ -24,6 +24,8 @@ interface DashboardOptions {
   readonly leadership: () => LeadershipView;
   /** Other pages by the text of the link, e.g. `{ Jobs: 'http://127.0.0.1:8081/jobs' }`. */
   readonly links: Readonly<Record<string, string>>;
+  /** What there is to be said of this operator beside the links; nothing, when absent. */
+  readonly notes?: readonly string[];
   /** Other pages that this server answers for, by the first part of their path, e.g. `/jobs`. */
   readonly mounts?: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>>;
   readonly version: string;
@@ -88,8 +90,8 @@ async function answerJson(
 
 /** The data behind `path`; null when there is none. */
 async function lookUp(options: DashboardOptions, feed: Feed, path: string, query: URLSearchParams): Promise<object | null> {
-  const { machines, records, journal, leadership, links, version, now } = options;
-  if (path === '/api/about') return { version, links, charts: Object.keys(machines), ...leadership(), now: now() };
+  const { machines, records, journal, leadership, links, notes = [], version, now } = options;
+  if (path === '/api/about') return { version, links, notes, charts: Object.keys(machines), ...leadership(), now: now() };
   if (path === '/api/actors' || path === '/api/actor') await feed.recall();
   if (path === '/api/actors') return { ...leadership(), now: now(), actors: feed.rows() };
   if (path === '/api/journal') return { entries: await journal(query.get('actor') ?? '', JOURNAL_LIMIT) };

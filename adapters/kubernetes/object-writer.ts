@@ -49,13 +49,18 @@ export class ObjectWriter {
   }
 
   /** Makes the status equal to the projection that `newest` answers when its turn has come; null for nothing to write. An object that is gone counts as written.
-   *  @throws ServerUnreachable | ApiError */
-  write(newest: () => PoolProjection | null): Promise<void> {
+   *  What a later leader has written stays: `overtaken` is told so. @throws ServerUnreachable | ApiError */
+  write(newest: () => PoolProjection | null, overtaken: (what: string) => void = () => undefined): Promise<void> {
     return this.#inTurn(async () => {
       await this.#onPresent(this.#newest(), async (present) => {
         const projection = newest();
         // A leader that was overtaken without noticing must not put its older view over the newer one.
-        if (present === null || projection === null || termOf(present.object.status) > termOf(projection.status)) return;
+        if (present === null || projection === null) return;
+        const [written, term] = [termOf(present.object.status), termOf(projection.status)];
+        if (written > term) {
+          overtaken(`write the status of ${this.#name()}: decided under term ${term}, written under ${written}`);
+          return;
+        }
         const desired = this.#statusOf(projection, present);
         const known = { present: present.object.status ?? undefined, sent: this.#sent, answered: this.#answered };
         const patch = difference(known, desired);

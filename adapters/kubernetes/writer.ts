@@ -1,3 +1,4 @@
+import { Fenced, Unreachable } from '../../actors/errors.ts';
 import type { ClusterEvent, ClusterWriter, HolderEffect, NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Log } from '../../actors/ports.ts';
 import type { ObjectRef, Published } from '../../machines/jobs.ts';
@@ -98,6 +99,20 @@ export class KubernetesWriter implements ClusterWriter {
     desk.status.request();
     desk.nodes.request();
     for (const event of events) this.#events.report(ref, event);
+  }
+
+  async written(ref: ObjectRef): Promise<void> {
+    const desk = this.#desk(ref);
+    const overtaken = (what: string): never => {
+      throw new Fenced(what);
+    };
+    try {
+      await desk.writer.write(() => desk.projection, overtaken);
+    } catch (error) {
+      if (error instanceof Fenced || error instanceof Unreachable) throw error;
+      // Refused, or in conflict too often: it is not written, and may be later.
+      throw new Unreachable(messageOf(error), { cause: error });
+    }
   }
 
   async retract(ref: ObjectRef, addresses: readonly Address[]): Promise<void> {

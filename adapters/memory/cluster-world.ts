@@ -64,6 +64,8 @@ export class ClusterWorld {
   evacuations: Readonly<Record<string, Evacuation>> = {};
   /** Writes fail. */
   failing = false;
+  /** What lags behind is not written yet: projections, marks. */
+  lagging = false;
   readonly #options: MemoryClusterOptions;
   #evacuating: readonly NodeRef[] = [];
   #annotationsTold = true;

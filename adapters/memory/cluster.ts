@@ -42,6 +42,9 @@ export interface MemoryCluster {
   /** Writes fail until `mendWrites`: projections wait, the others throw `Unreachable`. */
   failWrites(): void;
   mendWrites(): void;
+  /** Projections wait until `catchUp`, all else is written. */
+  lag(): void;
+  catchUp(): void;
 }
 
 export const memoryCluster = (options: MemoryClusterOptions): MemoryCluster => {
@@ -133,6 +136,13 @@ export const memoryCluster = (options: MemoryClusterOptions): MemoryCluster => {
     },
     mendWrites: () => {
       world.failing = false;
+      for (const { write } of world.processes) write();
+    },
+    lag: () => {
+      world.lagging = true;
+    },
+    catchUp: () => {
+      world.lagging = false;
       for (const { write } of world.processes) write();
     },
   };

@@ -1,9 +1,15 @@
 import { Fenced, Unreachable } from '../../actors/errors.ts';
 import type { ActiveJob, Clock, Consumer, JobStep } from '../../actors/ports.ts';
-import { JobShelf } from './job-shelf.ts';
+import { JobShelf, type ShelfOptions } from './job-shelf.ts';
 import type { ConsumerState, Job, JobProcess, Run } from './kept-jobs.ts';
 
 export type NewConsumer = Pick<ConsumerState, 'queue' | 'process' | 'run' | 'concurrency'>;
+
+export interface JobServerOptions extends Omit<ShelfOptions, 'tellWaiting'> {
+  readonly lockDurationMs: number;
+  /** Told of a job whose handler threw, which is a defect. */
+  readonly failed?: (queue: string, title: string, error: Error) => void;
+}
 
 interface QueueState {
   readonly shelf: JobShelf;
@@ -14,16 +20,14 @@ interface QueueState {
 /** What outlives the processes: all queues with their jobs, and who runs what under which lock. Every call is atomic. */
 export class JobServer {
   readonly #clock: Clock;
-  readonly #lockDurationMs: number;
-  readonly #keepMs: number;
+  readonly #options: JobServerOptions;
   readonly #queues = new Map<string, QueueState>();
   readonly #active = new Set<Job>();
   #downSince: number | null = null;
 
-  constructor(clock: Clock, { lockDurationMs, keepMs }: { readonly lockDurationMs: number; readonly keepMs: number }) {
+  constructor(clock: Clock, options: JobServerOptions) {
     this.#clock = clock;
-    this.#lockDurationMs = lockDurationMs;
-    this.#keepMs = keepMs;
+    this.#options = options;
   }
 
   shelf(name: string): JobShelf {
@@ -65,7 +69,7 @@ export class JobServer {
   comeBack(): void {
     if (this.#downSince === null) return;
     // The locks are as old as the outage: one that ran out meanwhile is lost before anybody can end its job.
-    const lost = this.#clock.monotonic() - this.#downSince >= this.#lockDurationMs;
+    const lost = this.#clock.monotonic() - this.#downSince >= this.#options.lockDurationMs;
     this.#downSince = null;
     for (const job of [...this.#active]) {
       const { run } = job;
@@ -80,7 +84,7 @@ export class JobServer {
   #queue(name: string): QueueState {
     const known = this.#queues.get(name);
     if (known !== undefined) return known;
-    const shelf = new JobShelf(name, this.#clock, { keepMs: this.#keepMs, tellWaiting: () => this.#pumpSoon(name) });
+    const shelf = new JobShelf(name, this.#clock, { ...this.#options, tellWaiting: () => this.#pumpSoon(name) });
     const queue: QueueState = { shelf, consumers: new Set(), pumping: false };
     this.#queues.set(name, queue);
     return queue;
@@ -128,7 +132,7 @@ export class JobServer {
       starts: job.runs,
       lock: () => ({
         renewedAt: job.run === run ? this.#renewedAt(run.consumer) : Number.NEGATIVE_INFINITY,
-        durationMs: this.#lockDurationMs,
+        durationMs: this.#options.lockDurationMs,
       }),
       keep: async (progress) => {
         await Promise.resolve();
@@ -159,8 +163,10 @@ export class JobServer {
     const heard = this.#holdsLock(job, run);
     if (heard || !shelf.keeps(job)) this.#release(job, run);
     if (!heard) return;
-    if (step instanceof Error) shelf.finish(job, 'failed', step.message);
-    else if (step.kind === 'done') shelf.finish(job, 'completed', null);
+    if (step instanceof Error) {
+      shelf.finish(job, 'failed', step.message);
+      this.#options.failed?.(job.queue, job.title, step);
+    } else if (step.kind === 'done') shelf.finish(job, 'completed', null);
     else {
       job.progress = JSON.stringify(step.progress);
       job.rerun = job.rerun && step.progress === null;
@@ -190,14 +196,14 @@ export class JobServer {
 
   #holdsLock(job: Job, run: Run): boolean {
     const age = this.#clock.monotonic() - this.#renewedAt(run.consumer);
-    return this.shelf(job.queue).keeps(job) && job.run === run && age < this.#lockDurationMs;
+    return this.shelf(job.queue).keeps(job) && job.run === run && age < this.#options.lockDurationMs;
   }
 
   #letLocksRunOut(consumer: ConsumerState): void {
     if (consumer.renewedAt !== null) return;
     consumer.renewedAt = this.#renewedAt(consumer);
     this.#queue(consumer.queue).consumers.delete(consumer);
-    this.#clock.after(consumer.renewedAt + this.#lockDurationMs - this.#clock.monotonic(), () => this.#expireLocks());
+    this.#clock.after(consumer.renewedAt + this.#options.lockDurationMs - this.#clock.monotonic(), () => this.#expireLocks());
   }
 
   #expireLocks(): void {

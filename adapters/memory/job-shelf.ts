@@ -1,22 +1,31 @@
 import type { Clock, NewJob } from '../../actors/ports.ts';
 import { type Job, type KeptJob, keptJob, newJob, nextOf } from './kept-jobs.ts';
 
+export interface ShelfOptions {
+  /** How long a finished job is kept, ms, and how many at most. */
+  readonly keepMs: number;
+  readonly keepAtMost: number;
+  /** Called whenever a job has begun to wait. */
+  readonly tellWaiting: () => void;
+}
+
 /** The jobs of one queue, whoever runs them: those that wait, those that are delayed and those that ended. */
 export class JobShelf {
   readonly #name: string;
   readonly #clock: Clock;
   readonly #keepMs: number;
+  readonly #keepAtMost: number;
   readonly #tellWaiting: () => void;
   readonly #jobs = new Map<string, Job>();
   readonly #waiting = new Set<Job>();
   readonly #finished: { readonly id: string; readonly at: number }[] = [];
   #arrivals = 0;
 
-  /** `tellWaiting` is called whenever a job has begun to wait. */
-  constructor(name: string, clock: Clock, { keepMs, tellWaiting }: { readonly keepMs: number; readonly tellWaiting: () => void }) {
+  constructor(name: string, clock: Clock, { keepMs, keepAtMost, tellWaiting }: ShelfOptions) {
     this.#name = name;
     this.#clock = clock;
     this.#keepMs = keepMs;
+    this.#keepAtMost = keepAtMost;
     this.#tellWaiting = tellWaiting;
   }
 
@@ -56,7 +65,8 @@ export class JobShelf {
     job.state = state;
     job.failedReason = reason;
     this.#finished.push({ id: job.id, at: now });
-    for (let oldest = this.#finished[0]; oldest !== undefined && oldest.at + this.#keepMs < now; oldest = this.#finished[0]) {
+    const isOver = ({ at }: { readonly at: number }): boolean => at + this.#keepMs < now || this.#finished.length > this.#keepAtMost;
+    for (let oldest = this.#finished[0]; oldest !== undefined && isOver(oldest); oldest = this.#finished[0]) {
       this.#finished.shift();
       this.#jobs.delete(oldest.id);
     }

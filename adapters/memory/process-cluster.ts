@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Fenced } from '../../actors/errors.ts';
-import type { ClusterListener, ClusterSource, ClusterWriter } from '../../actors/ports/cluster.ts';
+import type { ClusterListener, ClusterSource, ClusterWriter, PoolProjection } from '../../actors/ports/cluster.ts';
 import { type Address, FINALIZER } from '../../machines/types.ts';
 import { type ClusterWorld, fieldsOf, keyOf, ROUTED_IP, termOf } from './cluster-world.ts';
 import { wishes } from './holders.ts';
@@ -14,10 +14,11 @@ export interface ProcessCluster extends ClusterSource, ClusterWriter {
 export const processCluster = (world: ClusterWorld): ProcessCluster => {
   const marks = wishes(world.holders);
   const waiting = new Map<string, () => void>();
+  const projected = new Map<string, PoolProjection>();
   let listener: ClusterListener | null = null;
   let ended = false;
   const writeWaiting = (): void => {
-    if (world.failing || ended) return;
+    if (world.failing || world.lagging || ended) return;
     const all = [...waiting.values()];
     waiting.clear();
     for (const each of all) each();
@@ -54,7 +55,19 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
     close: async () => {
       listener = null;
     },
-    project: (projection) => soon(keyOf(projection.ref), () => world.write(projection)),
+    project: (projection) => {
+      projected.set(keyOf(projection.ref), projection);
+      soon(keyOf(projection.ref), () => world.write(projection));
+    },
+    written: (ref) =>
+      whileAlive(() => {
+        world.assertWritable();
+        const last = projected.get(keyOf(ref));
+        if (last === undefined) return;
+        const [stands, term] = [termOf(world.stored(ref)?.status), termOf(last.status)];
+        if (stands > term) throw new Fenced(`memory cluster: ${ref.name} was written under term ${stands}, not ${term}`);
+        world.write(last);
+      }),
     retract: (ref, addresses) =>
       new Promise((done) =>
         soon(keyOf(ref), () => {

@@ -27,11 +27,15 @@ export interface MemoryQueuesOptions {
   readonly lockDurationMs?: number;
   /** How long a finished job is kept. Default one hour. */
   readonly keepMs?: number;
+  /** How many finished jobs of a queue are kept at most. Default 20000. */
+  readonly keepAtMost?: number;
+  /** Told of a job whose handler threw, which is a defect. */
+  readonly failed?: (queue: string, title: string, error: Error) => void;
 }
 
 /** Queues whose delays and locks run by `clock`; give them the clock of the world, not of one process. */
-export const memoryQueues = (clock: Clock, { lockDurationMs = 5_000, keepMs = 3_600_000 }: MemoryQueuesOptions = {}): MemoryQueues =>
-  handleOn(new JobServer(clock, { lockDurationMs, keepMs }));
+export const memoryQueues = (clock: Clock, options: MemoryQueuesOptions = {}): MemoryQueues =>
+  handleOn(new JobServer(clock, { lockDurationMs: 5_000, keepMs: 3_600_000, keepAtMost: 20_000, ...options }));
 
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 

@@ -49,7 +49,7 @@ export const saveInto = (data: StoreData, write: CellWrite, journalLength: numbe
   if (write.records.some(({ actor, expected }) => versionOf(actor) !== expected)) return { kind: 'stale', what: 'version' };
   const claimed = claimedBy(data, write);
   if (claimed.full.length > 0) return { kind: 'claimsFull', nodes: claimed.full };
-  for (const [provider, nodes] of claimed.changed) data.claims.set(provider, nodes);
+  for (const [provider, nodes] of claimed.changed) data.claims.set(provider, new Map([...nodes].filter(([, owners]) => owners.size > 0)));
   data.cells.set(write.cell, cell);
   writeCell(cell, write, journalLength);
   return { kind: 'saved' };

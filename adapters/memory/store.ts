@@ -31,6 +31,8 @@ export interface StoreCheckpoint {
 export interface MemoryStoreOptions {
   /** How many transitions are kept per cell. Default 200. */
   readonly journalLength?: number;
+  /** It is one process's own, and ends with it. After a term that it has not opened itself it is empty: others have decided since. */
+  readonly fleeting?: boolean;
 }
 
 interface Server {
@@ -43,12 +45,12 @@ interface Server {
 const emptyData = (): StoreData => ({ term: null, cells: new Map(), claims: new Map() });
 
 /** An empty store. What is stored passes through JSON, so that nothing but data survives. */
-export const memoryStore = ({ journalLength = 200 }: MemoryStoreOptions = {}): MemoryStore =>
-  handleOn({ data: emptyData(), runs: 1, down: false, repliesToLose: 0 }, journalLength);
+export const memoryStore = (options: MemoryStoreOptions = {}): MemoryStore =>
+  handleOn({ data: emptyData(), runs: 1, down: false, repliesToLose: 0 }, options);
 
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
-const handleOn = (server: Server, journalLength: number): MemoryStore => {
+const handleOn = (server: Server, options: MemoryStoreOptions): MemoryStore => {
   let dead = false;
   let isCut = false;
   // `run` is synchronous: what one call does is atomic, as one Lua call is.
@@ -63,12 +65,12 @@ const handleOn = (server: Server, journalLength: number): MemoryStore => {
   };
 
   return {
-    ...recordStore(call, server, journalLength),
+    ...recordStore(call, server, options),
     reopen: () => {
       dead = true;
-      return handleOn(server, journalLength);
+      return handleOn(server, options);
     },
-    connect: () => handleOn(server, journalLength),
+    connect: () => handleOn(server, options),
     wipe: () => {
       server.data = emptyData();
     },
@@ -97,13 +99,14 @@ const handleOn = (server: Server, journalLength: number): MemoryStore => {
 
 type CallStore = <T>(run: (data: StoreData) => T) => Promise<T>;
 
-const recordStore = (call: CallStore, server: Server, journalLength: number): RecordStore => ({
+const recordStore = (call: CallStore, server: Server, { journalLength = 200, fleeting = false }: MemoryStoreOptions): RecordStore => ({
   check: () => call(() => undefined),
   state: () => call((data) => ({ term: data.term, runId: `run-${server.runs}` })),
   openTerm: (term) =>
     call((data) => {
       if (data.term !== null && data.term > term) return false;
-      data.term = term;
+      if (fleeting && data.term !== null && data.term < term - 1) server.data = emptyData();
+      server.data.term = term;
       return true;
     }),
   cells: () => call((data) => [...data.cells.keys()].sort()),
@@ -139,6 +142,7 @@ const recordStore = (call: CallStore, server: Server, journalLength: number): Re
         .reverse()
         .map((entry) => JSON.parse(entry)),
     ),
+  isFleeting: () => fleeting,
   close: async () => undefined,
 });
 

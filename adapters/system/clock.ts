@@ -3,6 +3,32 @@ import type { Clock } from '../../actors/ports.ts';
 /** The longest delay that a Node.js timer takes, ms; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/** `clock` with timers that can be ended all at once: none of them fires or keeps the process alive any more. */
+export const endableClock = (clock: Clock): Clock & { readonly end: () => void } => {
+  const waiting = new Set<() => void>();
+  let ended = false;
+  return {
+    ...clock,
+    after: (ms, run) => {
+      if (ended) return () => undefined;
+      const cancel = clock.after(ms, () => {
+        waiting.delete(cancel);
+        run();
+      });
+      waiting.add(cancel);
+      return () => {
+        waiting.delete(cancel);
+        cancel();
+      };
+    },
+    end: () => {
+      ended = true;
+      for (const cancel of waiting) cancel();
+      waiting.clear();
+    },
+  };
+};
+
 /** Time and timers of this machine. A timer keeps the process alive until it fires or is cancelled. */
 export const systemClock = (): Clock => ({
   now: () => Date.now(),

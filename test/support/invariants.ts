@@ -221,7 +221,8 @@ export class Invariants implements Observer {
 
   /** A grant was taken: it had its time, and it takes the address away from nobody who may keep it. */
   #checkGrant(actor: ActorId, then: AddressContext | undefined, now: AddressContext, at: Moment, turn: Transition | undefined): void {
-    if (now.epoch === (then?.epoch ?? 0) || !now.elected) return;
+    // One that is rebuilt comes with its former epoch, and with the node to which it may be under way.
+    if (!then || now.epoch === then.epoch || !now.elected) return;
     const adopted = now.elected.providerID === now.holder;
     const pool = this.#records.get(now.pool)?.snapshot.context as unknown as PoolContext | undefined;
     if (!pool || adopted) return;

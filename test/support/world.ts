@@ -61,6 +61,10 @@ export interface WorldOptions {
     /** VirtualIPs are handled, too. */
     readonly virtualIPs?: boolean;
   };
+  /** Each process keeps records and jobs in its own memory: there is no Redis. */
+  readonly fleeting?: boolean;
+  /** How long what the cluster is to show lags behind, ms; what is written before its effect does not. Default 0. */
+  readonly lagMs?: number;
   /** Puts deliberate defects into the charts. */
   readonly spoil?: (charts: Charts) => Charts;
 }
@@ -78,7 +82,7 @@ export interface OperatorProcess {
   /** Services, IPGroups and IPs as it sees them; undefined where they are not served. */
   readonly vips: ProcessVips | undefined;
   /** This process's way to the record store. */
-  readonly store: Pick<MemoryStore, 'cut' | 'mend'>;
+  readonly store: Pick<MemoryStore, 'cut' | 'mend' | 'load'>;
   /** The locks of its jobs are renewed no more, as if it were stopped by SIGSTOP; what runs goes on and is heard by nobody. */
   freeze(): void;
   /** Ends it without a word, as SIGKILL does. */
@@ -107,13 +111,16 @@ export class World {
   readonly invariants: Invariants;
   readonly #handlesVirtualIPs: boolean;
   readonly #spoil: (charts: Charts) => Charts;
+  readonly #fleeting: boolean;
   readonly #running = new Set<OperatorProcess>();
   #startedAt = 0;
   /** Jumps of the wall clock, oldest first; virtual ms, ms. */
   readonly #jumps: { readonly at: number; readonly ms: number }[] = [];
   #processes = 0;
 
-  constructor({ settings = {}, provider = {}, facts = {}, vips, spoil = (charts) => charts }: WorldOptions = {}) {
+  constructor({ settings = {}, provider = {}, facts = {}, vips, fleeting = false, lagMs = 0, spoil = (charts) => charts }: WorldOptions = {}) {
+    this.#fleeting = fleeting;
+    if (lagMs > 0) this.#lag(lagMs);
     this.settings = { ...DEFAULT_SETTINGS, ...settings };
     this.facts = { ...FACTS, ...facts };
     this.vips = vips ? memoryVipCluster({ ...vips, clock: this.clock }) : null;
@@ -127,7 +134,7 @@ export class World {
       callDeadlineMs,
       perNode: this.facts.addressesPerNode,
       elapsed: (from, to) => this.elapsed(from, to),
-      load: this.store.load,
+      load: (cell) => (this.processes.find(({ supervisor }) => supervisor.leading)?.store ?? this.store).load(cell),
       killAll: () => {
         for (const process of this.processes) process.kill();
       },
@@ -149,8 +156,10 @@ export class World {
   async start(kills: Killer = () => false): Promise<OperatorProcess> {
     this.#processes += 1;
     const clock = this.clock.process();
-    const store = this.store.connect();
-    const queues = this.queues.connect();
+    // What a process remembers without Redis went with the last one.
+    if (this.#fleeting && this.processes.length === 0) this.invariants.forget();
+    const store = this.#fleeting ? memoryStore({ fleeting: true }) : this.store.connect();
+    const queues = this.#fleeting ? memoryQueues(clock) : this.queues.connect();
     const lease = this.lease.contender(`process-${this.#processes}`);
     const cluster = this.cluster.process();
     const state = { dead: false };
@@ -219,6 +228,14 @@ export class World {
     this.#startedAt = this.clock.monotonic();
     await Promise.race([supervisor.start(), death.promise]);
     return running;
+  }
+
+  #lag(ms: number): void {
+    this.cluster.lag();
+    this.clock.after(ms, () => {
+      this.cluster.catchUp();
+      this.#lag(ms);
+    });
   }
 
   /** When the newest process was started, monotonic ms. */

@@ -1,0 +1,43 @@
+import type { Budget, BudgetReading, Clock, Log, Queues, RecordStore } from '../actors/ports.ts';
+import type { BullQueues } from '../adapters/bullmq/queues.ts';
+import type { Options } from '../adapters/cli/options.ts';
+import type { Connection } from '../adapters/kubernetes/connection.ts';
+import type { RedisBudgetOptions } from '../adapters/redis/budget.ts';
+import type { RedisAddress } from '../adapters/redis/client.ts';
+import { memory } from './memory.ts';
+import { redis } from './redis.ts';
+import { redisPrefix } from './redis-prefix.ts';
+
+/** The rates of a token's budget, where they are not DigitalOcean's. */
+export type Rates = Pick<RedisBudgetOptions, 'perMinute' | 'perHour' | 'createsPerMinute' | 'reserve'>;
+
+/** The budget of the token of this hash: all who ask for that of one token share it. */
+export type BudgetOf = (tokenHash: string, rates: Rates) => Budget & BudgetReading;
+
+/** Where records, jobs and budgets are. */
+export interface JobParts {
+  readonly store: RecordStore;
+  readonly queues: Queues;
+  readonly budgetOf: BudgetOf;
+  /** What the job dashboard shows; null where there is none. */
+  readonly board: BullQueues | null;
+  readonly close: () => unknown;
+}
+
+export interface JobsContext {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly stopping: Promise<void>;
+  /** Told what the start waits for. */
+  readonly waitsFor: (what: string) => void;
+}
+
+/** Records and jobs in Redis, or without an address of one in the memory of this process. @throws StoppedEarly */
+export async function jobs(options: Options, address: RedisAddress | null, context: JobsContext): Promise<JobParts> {
+  const { clock, log, connection } = context;
+  const lockDurationMs = options.lockDuration;
+  if (address === null) return memory({ clock, log, lockDurationMs });
+  const prefix = await redisPrefix(options.redisPrefix, connection, context);
+  return redis({ address, prefix, clock, log, lockDurationMs });
+}
