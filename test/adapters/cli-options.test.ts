@@ -72,6 +72,38 @@ describe('the Lease of another allocator', () => {
   });
 });
 
+describe('where records and jobs are kept', () => {
+  const parsed = (env: NodeJS.ProcessEnv, ...argv: readonly string[]) => parseCommandLine(argv, env, '0.0.0');
+  afterEach(() => {
+    vi.restoreAllMocks();
+    process.exitCode = undefined;
+  });
+
+  test('is Redis unless memory is asked for; a Redis that is named all the same is pointed out', () => {
+    expect(parsed({})?.options.jobs).toBe('redis');
+    expect(parsed({}, '--jobs=memory')).toMatchObject({ options: { jobs: 'memory' }, environment: { warnings: [] } });
+    expect(parsed({ REDIS_URL: 'redis://here' })?.environment.warnings).toEqual([]);
+    expect(parsed({ REDIS_URL: 'redis://here' }, '--jobs=memory')?.environment.warnings).toEqual([
+      'REDIS_URL is set, and is not used: --jobs=memory goes without Redis',
+    ]);
+  });
+
+  test.each(['--redis-prefix=x', '--jobs-writable'])('is memory and not Redis, so that %s has no meaning', (flag) => {
+    const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    expect(parsed({}, flag)).not.toBeNull();
+    expect(parsed({}, '--jobs=memory', flag)).toBeNull();
+    expect(process.exitCode).toBe(2);
+    expect(said.mock.calls.join()).toContain(`option '${flag.split('=')[0]}' has no meaning with '--jobs=memory'`);
+  });
+
+  test('is nowhere else', () => {
+    const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    expect(parsed({}, '--jobs=disk')).toBeNull();
+    expect(process.exitCode).toBe(2);
+    expect(said.mock.calls.join()).toContain('redis, memory');
+  });
+});
+
 describe('the interval of the VIP allocator', () => {
   const intervalOf = (interval: string | undefined, ...argv: readonly string[]) => {
     const parsed = parseCommandLine(argv, interval === undefined ? {} : { RECONCILIATION_INTERVAL_MS: interval }, '0.0.0');

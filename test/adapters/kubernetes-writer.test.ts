@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Unreachable } from '../../actors/errors.ts';
 import { readDefinitions } from '../../simulator/kubernetes/definitions.ts';
 import { at, type Json, type JsonObject } from '../../simulator/kubernetes/objects.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
@@ -164,6 +165,37 @@ describe('the status of a pool', () => {
       await next.flush(2_000);
     }
     expect(patchesOf(simulator, '/status')).toBe(2);
+  });
+});
+
+describe('a status that has to stand before something is done', () => {
+  test('does so when the promise resolves, written once', async () => {
+    const { writer, status, ref, simulator, projection } = await writing();
+    await writer.written(ref);
+    expect(patchesOf(simulator, '/status')).toBe(0);
+    writer.project(projection());
+    await writer.written(ref);
+    expect(status().activeIPs).toBe(1);
+    await writer.written(ref);
+    await writer.flush(2_000);
+    expect(patchesOf(simulator, '/status')).toBe(1);
+  });
+
+  test('is refused to a leader that was overtaken', async () => {
+    const { writer, status, ref, simulator, projection } = await writing();
+    writer.project(projection({ status: { activeIPs: 1, term: 4 } }));
+    await writer.written(ref);
+    simulator.store.patch(poolRef('pool'), { status: { term: 5 } }, { subresource: 'status' });
+    writer.project(projection({ status: { activeIPs: 2, term: 4 } }));
+    await expect(writer.written(ref)).rejects.toMatchObject({ name: 'Fenced', why: 'superseded' });
+    expect(status()).toMatchObject({ activeIPs: 1, term: 5 });
+  });
+
+  test('is not there yet while the server is away', async () => {
+    const { writer, ref, simulator, projection } = await writing();
+    simulator.faults.outage('reset');
+    writer.project(projection());
+    await expect(writer.written(ref)).rejects.toBeInstanceOf(Unreachable);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { virtualClock } from '../../adapters/memory/clock.ts';
-import { systemClock } from '../../adapters/system/clock.ts';
+import { endableClock, systemClock } from '../../adapters/system/clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { describeClock } from './clock.ts';
 
@@ -20,6 +20,22 @@ test('the clock of this machine waits for longer than one timer of Node can', as
   await waitFor('the short timer ran', () => ran.includes('soon'));
   cancel();
   expect(ran).toEqual(['soon']);
+});
+
+test('timers that are ended together never run, nor do those that are set afterwards; others of the same clock do', async () => {
+  const clock = virtualClock();
+  const own = endableClock(clock);
+  const ran: string[] = [];
+  own.after(10, () => ran.push('before the end'));
+  own.after(30, () => ran.push('ended'));
+  own.after(20, () => ran.push('cancelled'))();
+  clock.after(40, () => ran.push('of others'));
+  await clock.advance(20);
+  own.end();
+  own.after(10, () => ran.push('too late'));
+  expect(clock.pending()).toBe(1);
+  await clock.advance(60);
+  expect(ran).toEqual(['before the end', 'of others']);
 });
 
 describe('the clock of tests', () => {

@@ -75,6 +75,51 @@ describe('the store of a process that died', () => {
   });
 });
 
+describe('the store that one process has for itself', () => {
+  test('is empty once it opens a term after one that somebody else has opened, and else as it was', async () => {
+    const store = memoryStore({ fleeting: true });
+    expect([store.isFleeting?.(), memoryStore().isFleeting?.()]).toEqual([true, false]);
+    await store.openTerm(1);
+    await store.save(write(0));
+    expect(await store.openTerm(2)).toBe(true);
+    expect((await store.load('c'))?.records.c?.version).toBe(1);
+    expect(await store.openTerm(4)).toBe(true);
+    expect([await store.load('c'), await store.cells(), (await store.state()).term]).toEqual([null, [], 4]);
+    expect(await store.openTerm(3)).toBe(false);
+  });
+
+  test('forgets nodes that nobody claims any more', async () => {
+    const store = memoryStore();
+    const claim = { provider: 'p', node: 'a', owner: 'c' };
+    await store.openTerm(1);
+    await store.save({ ...write(0), claims: { take: [{ ...claim, limit: 1 }], free: [] } });
+    expect([...(store.checkpoint().data.claims.get('p')?.keys() ?? [])]).toEqual(['a']);
+    await store.save({ ...write(1), claims: { take: [], free: [claim] } });
+    expect([...(store.checkpoint().data.claims.get('p')?.keys() ?? [])]).toEqual([]);
+  });
+});
+
+describe('queues that run for long', () => {
+  test('keep as many finished jobs as they are to, the newest, and tell of those that ended in a defect', async () => {
+    const clock = virtualClock();
+    const defects: string[] = [];
+    const queues = memoryQueues(clock, { keepAtMost: 2, failed: (...told) => defects.push(told.join(' ')) });
+    queues.queue('q').consume(async ({ id }) => {
+      if (id === 'a.2') throw new Error('broken');
+      return { kind: 'done' };
+    }, 1);
+    for (const id of ['a.1', 'a.2', 'a.3']) {
+      await queues.queue('q').add([{ id, title: `job ${id}`, data: null }]);
+      await clock.advance(10);
+    }
+    expect(queues.jobs('q').map(({ id, state }) => [id, state])).toEqual([
+      ['a.2', 'failed'],
+      ['a.3', 'completed'],
+    ]);
+    expect(defects).toEqual(['q job a.2 Error: broken']);
+  });
+});
+
 test('a process that is stopped runs its handlers unheard, while others run its jobs again', async () => {
   const clock = virtualClock();
   const queues = memoryQueues(clock);

@@ -1,0 +1,3 @@
+import { memoryJobsScenarios } from '../e2e/memory-jobs.scenario.ts';
+
+memoryJobsScenarios();

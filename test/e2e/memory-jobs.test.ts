@@ -1,0 +1,3 @@
+import { memoryJobsScenarios } from './memory-jobs.scenario.ts';
+
+memoryJobsScenarios();
