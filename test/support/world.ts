@@ -118,7 +118,15 @@ export class World {
   readonly #jumps: { readonly at: number; readonly ms: number }[] = [];
   #processes = 0;
 
-  constructor({ settings = {}, provider = {}, facts = {}, vips, fleeting = false, lagMs = 0, spoil = (charts) => charts }: WorldOptions = {}) {
+  constructor({
+    settings = {},
+    provider = {},
+    facts = {},
+    vips,
+    fleeting = false,
+    lagMs = 0,
+    spoil = (charts) => charts,
+  }: WorldOptions = {}) {
     this.#fleeting = fleeting;
     if (lagMs > 0) this.#lag(lagMs);
     this.settings = { ...DEFAULT_SETTINGS, ...settings };
