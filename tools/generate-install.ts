@@ -12,6 +12,7 @@ const WRITTEN = '# Generated from the plain manifests: change those and run npm 
 const COMPONENTS: Readonly<Record<string, string>> = {
   'admission-policies': 'vip-admission-policies.yaml',
   'admission-webhook': 'vip-admission-webhook.yaml',
+  dashboard: 'dashboard.yaml',
   'metrics-auth': 'metrics-auth.yaml',
   journal: 'journal.yaml',
   'virtual-ips': 'virtual-ips.yaml',

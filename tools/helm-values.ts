@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { containerOf, workloads } from './helm-chart.ts';
+import { containerOf, workloads } from './helm-workloads.ts';
 
 interface ImageValue {
   readonly registry: string;
@@ -43,11 +43,14 @@ export const valuesSchema = (): object => ({
       urlSecret: SECRET_KEY,
       username: TEXT,
       passwordSecret: SECRET_KEY,
+      sentinel: record({ username: TEXT, passwordSecret: SECRET_KEY }),
+      tls: record({ caSecret: SECRET_KEY, certSecret: record({ name: TEXT }) }),
       image: IMAGE,
       resources: { type: 'object' },
       storage: TEXT,
       storageClassName: TEXT,
     }),
+    dashboard: record({ enabled: SWITCH }),
     metrics: record({ auth: { enum: ['none', 'token-review'] }, serviceMonitor: record({ enabled: SWITCH }) }),
     networkPolicy: record({ enabled: SWITCH }),
     // Not `off`, which some readers of YAML take for false.
@@ -91,6 +94,7 @@ const VALUES = (): readonly Value[] => {
       says: [
         'internal: a small Redis with a disk, whose password the operator makes; image, resources and storage are of it.',
         'external: yours. Where it is says url, or the key of the Secret urlSecret, since a URL may bear a password; otherwise that is in passwordSecret.',
+        'sentinel: the login of the Sentinels themselves. tls: an authority of your own, and a certificate (tls.crt, tls.key) for a Redis that asks for one.',
       ].join('\n# '),
       value: {
         redis: {
@@ -99,6 +103,8 @@ const VALUES = (): readonly Value[] => {
           urlSecret: { name: '', key: 'REDIS_URL' },
           username: '',
           passwordSecret: { name: '', key: 'REDIS_PASSWORD' },
+          sentinel: { username: '', passwordSecret: { name: '', key: 'REDIS_SENTINEL_PASSWORD' } },
+          tls: { caSecret: { name: '', key: 'ca.crt' }, certSecret: { name: '' } },
           image: imageParts(containerOf(redis).image),
           resources: containerOf(redis).resources,
           storage,
@@ -110,7 +116,14 @@ const VALUES = (): readonly Value[] => {
       says: 'auth: none, or token-review for those only who may get the nonResourceURL /metrics. serviceMonitor: for the Prometheus Operator.',
       value: { metrics: { auth: 'none', serviceMonitor: { enabled: false } } },
     },
-    { says: 'Only the operator may connect to its Redis, and nobody to its dashboards.', value: { networkPolicy: { enabled: true } } },
+    {
+      says: 'The dashboards on a Service of their own, for whoever bears the token in the Secret routedip-operator-dashboard, which the operator makes.',
+      value: { dashboard: { enabled: false } },
+    },
+    {
+      says: 'Only the operator may connect to its Redis, and nobody to its dashboards unless they are enabled.',
+      value: { networkPolicy: { enabled: true } },
+    },
     {
       says: 'Who judges who writes IPs and VirtualIPs: none (nobody), policies (the API server, Kubernetes 1.30 and newer), webhook (the operator).',
       value: { admission: 'none' },

@@ -320,7 +320,14 @@ describe('metrics that ask for tokens', () => {
 });
 
 describe('what is installed', () => {
-  const INSTALLED = ['operator.yaml', 'redis.yaml', 'disruption-budget.yaml', 'metrics-service.yaml', 'network-policy.yaml'];
+  const INSTALLED = [
+    'operator.yaml',
+    'redis.yaml',
+    'disruption-budget.yaml',
+    'metrics-service.yaml',
+    'network-policy.yaml',
+    'dashboard.yaml',
+  ];
   /** Servers before 1.21 have the same budget under another version. */
   const served = async (object: KubeObject): Promise<KubeObject> =>
     object.apiVersion === 'policy/v1' && (await cluster.send('/apis/policy/v1')).status === 404

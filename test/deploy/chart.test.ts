@@ -93,6 +93,54 @@ describe('the chart', () => {
     ]);
   });
 
+  test('gives the operator the certificates and the Sentinels of an external Redis', () => {
+    const objects = rendered({
+      redis: {
+        mode: 'external',
+        url: 'rediss+sentinel://a,b/mymaster',
+        sentinel: { username: 'watcher', passwordSecret: { name: 'sentinels' } },
+        tls: { caSecret: { name: 'redis-ca' }, certSecret: { name: 'redis-client' } },
+      },
+    });
+    const { containers, volumes } = operatorIn(objects);
+    expect(containers[0].env).toEqual(
+      expect.arrayContaining([
+        { name: 'REDIS_SENTINEL_USERNAME', value: 'watcher' },
+        { name: 'REDIS_SENTINEL_PASSWORD', valueFrom: { secretKeyRef: { name: 'sentinels', key: 'REDIS_SENTINEL_PASSWORD' } } },
+        { name: 'REDIS_CA_FILE', value: '/etc/redis-tls/ca/ca.crt' },
+        { name: 'REDIS_CERT_FILE', value: '/etc/redis-tls/cert/tls.crt' },
+        { name: 'REDIS_KEY_FILE', value: '/etc/redis-tls/cert/tls.key' },
+      ]),
+    );
+    expect(containers[0].volumeMounts).toEqual([
+      { name: 'redis-ca', mountPath: '/etc/redis-tls/ca', readOnly: true },
+      { name: 'redis-cert', mountPath: '/etc/redis-tls/cert', readOnly: true },
+    ]);
+    expect(volumes).toEqual([
+      { name: 'redis-ca', secret: { secretName: 'redis-ca' } },
+      { name: 'redis-cert', secret: { secretName: 'redis-client' } },
+    ]);
+  });
+
+  test('serves the dashboards when told to, by the same objects and for the same token as the component', async () => {
+    const objects = rendered({ dashboard: { enabled: true } });
+    const { initContainers = [], containers } = operatorIn(objects);
+    const patch: Shipped = parse(readFileSync(join(DEPLOY, 'components/dashboard/deployment.yaml'), 'utf8'));
+    const { initContainers: made, containers: patched } = patch.spec.template.spec;
+    expect(initContainers.slice(1)).toEqual(made);
+    expect(containers[0].env).toEqual(expect.arrayContaining([...patched[0].env]));
+    expect(containers[0].ports).toEqual(expect.arrayContaining([...patched[0].ports]));
+    const parsed = await parseCommandLine(containers[0].args, {}, '0.1.0');
+    expect(parsed?.options.dashboardBindAddr).toBe(':8081');
+    expect(objects).toMatchObject(keyed(shippedIn(readFileSync(join(DEPLOY, 'dashboard.yaml'), 'utf8'))));
+    const open = rendered({ dashboard: { enabled: true }, networkPolicy: { enabled: false } });
+    expect(
+      Object.keys(open)
+        .filter((key) => key.endsWith('-dashboard'))
+        .sort(),
+    ).toEqual(['Role', 'RoleBinding', 'Service'].map((kind) => `${kind} ${NAME}-dashboard`));
+  });
+
   test('gives the operator flags that it has', async () => {
     const values = { controllers: ['flipop', 'vip'], loadBalancerClass: 'example.com/vip', admission: 'webhook', extraArgs: ['--debug'] };
     const objects = rendered(values, 'elsewhere');

@@ -17,6 +17,7 @@ const NAME = 'routedip-operator';
 const bundle = shippedIn(read('bundle.yaml'));
 const OPTIONAL = [
   'metrics-auth.yaml',
+  'dashboard.yaml',
   'vip-admission-policies.yaml',
   'vip-admission-webhook.yaml',
   'virtual-ips.yaml',
@@ -194,6 +195,7 @@ describe('the components', () => {
     ['virtual-ips', ['virtual-ips.yaml']],
     ['metrics-auth', ['metrics-auth.yaml']],
     ['journal', ['journal.yaml']],
+    ['dashboard', ['dashboard.yaml']],
   ])(`%s adds what belongs to it${why}`, (component, paths) => {
     const added = keyed(paths.flatMap((path) => shippedIn(read(path))));
     expect(Object.keys(added).length).toBeGreaterThan(0);
@@ -219,6 +221,25 @@ describe('the components', () => {
     expect(pick(overlaid('service-monitor'), `ServiceMonitor ${NAME}`).spec.endpoints).toEqual([
       { port: 'metrics', path: '/metrics', interval: '30s', honorLabels: true },
     ]);
+  });
+
+  test.skipIf(!hasComponents)(`dashboard has the operator serve it where its Service leads, for a token that is made${why}`, async () => {
+    const objects = overlaid('dashboard');
+    const { initContainers = [], containers } = pick(objects, `Deployment ${NAME}`).spec.template.spec;
+    const [{ args, env, ports, image, securityContext }] = containers;
+    const asked: GenerateSecret[] = [];
+    const making = initContainers.find(({ name }) => name === 'dashboard-token');
+    parseCommandLine(making?.args ?? [], {}, '0.1.0', (program) => addGenerateSecret(program, (each) => void asked.push(each)));
+    const reference = { name: `${NAME}-dashboard`, key: 'ROUTEDIP_DASHBOARD_TOKEN' };
+    expect(asked).toEqual([{ secret: reference.name, key: reference.key }]);
+    expect(making).toMatchObject({ image, securityContext });
+    expect(env).toContainEqual({ name: 'ROUTEDIP_DASHBOARD_TOKEN', valueFrom: { secretKeyRef: reference } });
+    expect((await parseCommandLine(args, {}, '0.1.0'))?.options).toMatchObject({ dashboardBindAddr: ':8081' });
+    expect(ports).toContainEqual({ name: 'dashboard', containerPort: 8081 });
+    expect(pick(objects, `Service ${NAME}-dashboard`).spec.ports).toMatchObject([{ port: 80, targetPort: 'dashboard' }]);
+    expect(pick(objects, `NetworkPolicy ${NAME}-dashboard`).spec.ingress).toEqual([{ ports: [{ protocol: 'TCP', port: 8081 }] }]);
+    expect(pick(objects, `Role ${NAME}-dashboard`).rules?.[1]).toMatchObject({ resourceNames: [reference.name], verbs: ['get'] });
+    expect(JSON.stringify(bundle)).not.toContain('8081');
   });
 
   test.skipIf(!hasComponents)(`external-redis leaves nothing of the one inside and takes the URL from the Secret${why}`, () => {

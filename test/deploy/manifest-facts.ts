@@ -1,6 +1,7 @@
 import { type Manifest, manifestsIn } from '../../tools/manifests.ts';
 
 export interface Container {
+  readonly name: string;
   readonly image: string;
   readonly command?: readonly string[];
   readonly args: readonly string[];
@@ -33,6 +34,7 @@ export interface Shipped extends Manifest {
       readonly spec: {
         readonly containers: readonly [Container];
         readonly initContainers?: readonly Container[];
+        readonly volumes?: readonly object[];
         readonly securityContext: object;
         readonly imagePullSecrets?: readonly object[];
         readonly automountServiceAccountToken?: boolean;

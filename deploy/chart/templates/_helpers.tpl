@@ -14,6 +14,9 @@
 {{- with .Values.loadBalancerClass }}
 - --load-balancer-class={{ . }}
 {{- end }}
+{{- if .Values.dashboard.enabled }}
+- --dashboard-bind-addr=:8081
+{{- end }}
 {{- if eq .Values.metrics.auth "token-review" }}
 - --metrics-auth=token-review
 {{- end }}
@@ -66,6 +69,74 @@
       name: {{ quote . }}
       key: {{ $.Values.redis.passwordSecret.key | quote }}
 {{- end }}
+{{- with .Values.redis.sentinel.username }}
+- name: REDIS_SENTINEL_USERNAME
+  value: {{ quote . }}
+{{- end }}
+{{- with .Values.redis.sentinel.passwordSecret.name }}
+- name: REDIS_SENTINEL_PASSWORD
+  valueFrom:
+    secretKeyRef:
+      name: {{ quote . }}
+      key: {{ $.Values.redis.sentinel.passwordSecret.key | quote }}
+{{- end }}
+{{- with .Values.redis.tls.caSecret.name }}
+- name: REDIS_CA_FILE
+  value: /etc/redis-tls/ca/{{ $.Values.redis.tls.caSecret.key }}
+{{- end }}
+{{- with .Values.redis.tls.certSecret.name }}
+- name: REDIS_CERT_FILE
+  value: /etc/redis-tls/cert/tls.crt
+- name: REDIS_KEY_FILE
+  value: /etc/redis-tls/cert/tls.key
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "routedip-operator.volumes" -}}
+{{- if eq .Values.redis.mode "external" }}
+{{- with .Values.redis.tls.caSecret.name }}
+- name: redis-ca
+  secret:
+    secretName: {{ quote . }}
+{{- end }}
+{{- with .Values.redis.tls.certSecret.name }}
+- name: redis-cert
+  secret:
+    secretName: {{ quote . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "routedip-operator.volumeMounts" -}}
+{{- if eq .Values.redis.mode "external" }}
+{{- with .Values.redis.tls.caSecret.name }}
+- name: redis-ca
+  mountPath: /etc/redis-tls/ca
+  readOnly: true
+{{- end }}
+{{- with .Values.redis.tls.certSecret.name }}
+- name: redis-cert
+  mountPath: /etc/redis-tls/cert
+  readOnly: true
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "routedip-operator.dashboardEnv" -}}
+{{- if .Values.dashboard.enabled }}
+- name: ROUTEDIP_DASHBOARD_TOKEN
+  valueFrom:
+    secretKeyRef:
+      name: routedip-operator-dashboard
+      key: ROUTEDIP_DASHBOARD_TOKEN
+{{- end }}
+{{- end }}
+
+{{- define "routedip-operator.dashboardPorts" -}}
+{{- if .Values.dashboard.enabled }}
+- name: dashboard
+  containerPort: 8081
 {{- end }}
 {{- end }}
 
@@ -79,6 +150,28 @@
     - routedip-operator-redis
     - --key
     - REDIS_PASSWORD
+  resources:
+    requests:
+      cpu: 50m
+      memory: 128Mi
+    limits:
+      memory: 256Mi
+  securityContext:
+    allowPrivilegeEscalation: false
+    readOnlyRootFilesystem: true
+    capabilities:
+      drop:
+        - ALL
+{{- end }}
+{{- if .Values.dashboard.enabled }}
+- name: dashboard-token
+  image: {{ include "routedip-operator.image" (dict "image" .Values.image "root" $) | quote }}
+  args:
+    - generate-secret
+    - --secret
+    - routedip-operator-dashboard
+    - --key
+    - ROUTEDIP_DASHBOARD_TOKEN
   resources:
     requests:
       cpu: 50m
