@@ -186,3 +186,27 @@ test('Services without an IP behind what they list keep it, before one that is o
   expect(Object.keys(w.reserved())).toHaveLength(51);
   expect(w.k8s.writes.filter(({ verb }) => verb === 'publish')).toHaveLength(1);
 });
+
+describe('while another allocator may act', () => {
+  test('nothing is written, also of what was decided before; afterwards all is served', async () => {
+    let mayAct = true;
+    const w = world({ vips: { callMs: 10, mayAct: () => mayAct } });
+    w.k8s.setService({ name: 'before' });
+    const first = await w.start();
+    await w.untilListed({ before: '1.1.1.1' });
+    w.k8s.faults.always('publish', { kind: 'noConnection' });
+    w.k8s.setService({ name: 'between' });
+    await w.clock.runUntil(() => w.k8s.ips().length === 2, 5 * SECOND);
+    first.kill();
+    w.k8s.faults.clear();
+    mayAct = false;
+    const written = w.k8s.writes.length;
+    await w.start();
+    w.k8s.setService({ name: 'after' });
+    await w.clock.advance(3 * MINUTE);
+    expect(w.processes.some(({ supervisor }) => supervisor.leading)).toBe(true);
+    expect([w.k8s.writes.length, w.listed('between'), w.listed('after')]).toEqual([written, [], []]);
+    mayAct = true;
+    await w.untilListed({ before: '1.1.1.1', between: '1.1.1.2', after: '1.1.1.3' }, 2 * MINUTE);
+  });
+});

@@ -81,6 +81,13 @@ export const vipLeaseScenarios = () =>
       expect(first.log.filter(({ level }) => level === 'error')).toEqual([
         expect.objectContaining({ msg: 'cannot run', error: expect.stringContaining(`${OTHER} has taken the Lease`) }),
       ]);
+      // What the other one finds: the address has its IP with owner and group, and its Service the finalizer that both know, and nothing else.
+      const { metadata } = await vips.client.get({ apiVersion: 'paas.org/v1', kind: 'IP', name: '10.6.0.1' });
+      expect([metadata.labels, metadata.annotations]).toEqual([
+        { ipgroup: 'group' },
+        expect.objectContaining({ 'virtualips.paas.il/owner': 'default/waits' }),
+      ]);
+      expect((await vips.find('waits'))?.metadata.finalizers).toEqual(['ips.paas.org/finalizer']);
       await vips.service('late');
       const left = await versions();
       const second = await vips.start(FLAGS);

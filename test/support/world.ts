@@ -60,6 +60,8 @@ export interface WorldOptions {
   readonly vips?: Omit<MemoryVipOptions, 'clock'> & {
     /** VirtualIPs are handled, too. */
     readonly virtualIPs?: boolean;
+    /** Whether jobs about them may be taken yet; they may unless a test says otherwise. */
+    readonly mayAct?: () => boolean;
   };
   /** Each process keeps records and jobs in its own memory: there is no Redis. */
   readonly fleeting?: boolean;
@@ -110,6 +112,7 @@ export class World {
   readonly log: { level: string; message: string; fields: unknown }[] = [];
   readonly invariants: Invariants;
   readonly #handlesVirtualIPs: boolean;
+  readonly #mayAct: () => boolean;
   readonly #spoil: (charts: Charts) => Charts;
   readonly #fleeting: boolean;
   readonly #running = new Set<OperatorProcess>();
@@ -133,6 +136,7 @@ export class World {
     this.facts = { ...FACTS, ...facts };
     this.vips = vips ? memoryVipCluster({ ...vips, clock: this.clock }) : null;
     this.#handlesVirtualIPs = vips?.virtualIPs ?? false;
+    this.#mayAct = vips?.mayAct ?? (() => true);
     this.#spoil = spoil;
     this.provider = memoryProvider(this.clock, { actionMs: 300, callMs: 10, ...provider, name: PROVIDER, providerIDPrefix: PREFIX });
     const { callDeadlineMs } = this.settings;
@@ -206,7 +210,7 @@ export class World {
       leadership: lease,
       source: cluster,
       writer: cluster,
-      ...(vips && { vips: { source: vips, writer: vips, ...(virtualIPs && { virtualIPs }) } }),
+      ...(vips && { vips: { source: vips, writer: vips, mayAct: this.#mayAct, ...(virtualIPs && { virtualIPs }) } }),
       providers,
       observers: [this.invariants],
       settings: this.settings,
