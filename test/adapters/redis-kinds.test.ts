@@ -74,26 +74,26 @@ describe('a Redis Cluster', () => {
   const PREFIXES = ['{one}', '{two}', '{three}', '{four}'];
   const split = async () => {
     const at = await Promise.all(PREFIXES.map((prefix) => cluster.owner(prefix)));
-    const foreign = PREFIXES.find((_, index) => at[index]?.of === cluster.nodes[1]);
-    if (foreign === undefined) throw new Error('all prefixes are on the first node');
+    const foreign = PREFIXES.find((_, index) => at[index] === cluster.masters[1]);
+    if (foreign === undefined) throw new Error('no prefix is on the second node');
     return foreign;
   };
   const urlOf = ({ port }: { readonly port: number }) => `redis+cluster://127.0.0.1:${port}`;
 
   test('is written to on the node that has the prefix, whichever of them is named', async () => {
     const prefix = await split();
-    const store = redisStore({ link: open({ url: urlOf(cluster.nodes[0]), prefix }), prefix });
+    const store = redisStore({ link: open({ url: urlOf(cluster.masters[0]), prefix }), prefix });
     expect(await store.openTerm(7)).toBe(true);
     expect((await store.state()).term).toBe(7);
-    expect(await cluster.nodes[1].command('HGET', `${prefix}:meta`, 'term')).toBe('7');
+    expect(await cluster.masters[1].command('HGET', `${prefix}:meta`, 'term')).toBe('7');
   });
 
   test('whose keys move to the other node is followed there', async () => {
     const prefix = await split();
-    const link = open({ url: urlOf(cluster.nodes[0]), prefix });
+    const link = open({ url: urlOf(cluster.masters[0]), prefix });
     const store = redisStore({ link, prefix });
     const { runId } = await store.state();
-    const [target, source] = cluster.nodes;
+    const [target, source] = cluster.masters;
     const slot = String(await source.command('CLUSTER', 'KEYSLOT', prefix));
     const idOf = async (node: typeof source) => String(await node.command('CLUSTER', 'MYID'));
     const [targetId, sourceId] = [await idOf(target), await idOf(source)];

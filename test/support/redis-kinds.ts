@@ -18,8 +18,6 @@ export interface Watched {
   readonly url: string;
   /** The server that the Sentinels name now. */
   master(): Promise<TestRedis>;
-  /** One command to one of the Sentinels. */
-  sentinel(...args: readonly string[]): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -83,7 +81,6 @@ export async function startWatched(): Promise<Watched> {
   return {
     url: `redis+sentinel://${sentinels.map((sentinel) => `127.0.0.1:${sentinel.port}`).join(',')}/${MASTER}`,
     master: async () => ((await figure(port, 'port')) === String(first.port) ? first : second),
-    sentinel: (...args) => tell(port, 'SENTINEL', ...args),
     stop: async () => {
       await Promise.all(sentinels.map((sentinel) => sentinel.stop()));
       await second.stop();
@@ -92,40 +89,75 @@ export async function startWatched(): Promise<Watched> {
   };
 }
 
-/** A Redis Cluster of two masters without replicas. */
+/** A Redis Cluster of three masters, which may lose one. */
 export interface Cluster {
-  /** Half of the keys each, in this order. */
-  readonly nodes: readonly [TestRedis, TestRedis];
-  /** The node that has the keys which begin with `prefix`, in braces, and the one that has not. */
-  owner(prefix: string): Promise<{ readonly of: TestRedis; readonly other: TestRedis }>;
+  /** A third of the keys each, in this order. */
+  readonly masters: readonly [TestRedis, TestRedis, TestRedis];
+  /** The master that has the keys which begin with `prefix`, in braces. */
+  owner(prefix: string): Promise<TestRedis>;
+  /** A replica of a master, once it has what that one has. It takes its place when that one is gone. */
+  replicaOf(master: TestRedis): Promise<TestRedis>;
   stop(): Promise<void>;
 }
 
-const HALF = 8_192;
+const SLOTS = 16_384;
+const THIRDS = [0, 1, 2, 3].map((third) => Math.floor((third * SLOTS) / 3));
+
+const startNode = async (): Promise<TestRedis> => {
+  // The port of its bus would be 10000 higher than its own, which may be too high.
+  const bus = ['--cluster-port', String(await freePort())];
+  return startTestRedis({ aof: true, extra: ['--cluster-enabled', 'yes', '--cluster-node-timeout', '5000', ...bus] });
+};
+
+const nodesOf = async (node: TestRedis): Promise<string> => String(await node.command('CLUSTER', 'NODES'));
+
+const meet = async (node: TestRedis, other: TestRedis): Promise<void> => {
+  const [, bus = ''] = /:\d+@(\d+)/.exec(await nodesOf(other)) ?? [];
+  await node.command('CLUSTER', 'MEET', '127.0.0.1', String(other.port), bus);
+};
 
 export async function startCluster(): Promise<Cluster> {
-  const start = async () =>
-    // The port of its bus would be 10000 higher than its own, which may be too high.
-    startTestRedis({
-      aof: true,
-      extra: ['--cluster-enabled', 'yes', '--cluster-node-timeout', '3000', '--cluster-port', String(await freePort())],
-    });
-  const nodes = [await start(), await start()] as const;
-  const [first, second] = nodes;
-  await first.command('CLUSTER', 'ADDSLOTSRANGE', '0', String(HALF - 1));
-  await second.command('CLUSTER', 'ADDSLOTSRANGE', String(HALF), '16383');
-  await first.command('CLUSTER', 'SET-CONFIG-EPOCH', '1');
-  const bus = /:(\d+)@(\d+)/.exec(String(await second.command('CLUSTER', 'NODES')))?.[2] ?? '';
-  await first.command('CLUSTER', 'MEET', '127.0.0.1', String(second.port), bus);
-  for (const node of nodes) {
-    await waitFor('the cluster stands', async () => String(await node.command('CLUSTER', 'INFO')).includes('cluster_state:ok'));
+  const masters = [await startNode(), await startNode(), await startNode()] as const;
+  const replicas: TestRedis[] = [];
+  const [first] = masters;
+  for (const [third, master] of masters.entries()) {
+    await master.command('CLUSTER', 'ADDSLOTSRANGE', String(THIRDS[third]), String((THIRDS[third + 1] ?? SLOTS) - 1));
+    await master.command('CLUSTER', 'SET-CONFIG-EPOCH', String(third + 1));
+    if (master !== first) await meet(first, master);
   }
+  const all = () => [...masters, ...replicas];
+  const stands = async (node: TestRedis): Promise<boolean> => {
+    const known = (await nodesOf(node)).match(/ (?:myself,)?(?:master|slave) /g)?.length;
+    return known === all().length && String(await node.command('CLUSTER', 'INFO')).includes('cluster_state:ok');
+  };
+  const standing = async (): Promise<void> => {
+    for (const node of all()) await waitFor('the cluster stands', () => stands(node), 30_000);
+  };
+  await standing();
   return {
-    nodes,
-    owner: async (prefix) =>
-      Number(await first.command('CLUSTER', 'KEYSLOT', prefix)) < HALF ? { of: first, other: second } : { of: second, other: first },
+    masters,
+    owner: async (prefix) => {
+      const slot = Number(await first.command('CLUSTER', 'KEYSLOT', prefix));
+      const [, second, third] = masters;
+      if (slot < (THIRDS[1] ?? 0)) return first;
+      return slot < (THIRDS[2] ?? 0) ? second : third;
+    },
+    replicaOf: async (master) => {
+      const replica = await startNode();
+      replicas.push(replica);
+      await meet(replica, master);
+      await standing();
+      await replica.command('CLUSTER', 'REPLICATE', String(await master.command('CLUSTER', 'MYID')));
+      await waitFor(
+        'it follows',
+        async () => String(await replica.command('INFO', 'replication')).includes('master_link_status:up'),
+        30_000,
+      );
+      await standing();
+      return replica;
+    },
     stop: async () => {
-      for (const node of nodes) await node.stop();
+      for (const node of all()) await node.stop();
     },
   };
 }
