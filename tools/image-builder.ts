@@ -94,6 +94,9 @@ function fillBase(context: string, root: string): void {
   writeFileSync(join(context, 'Dockerfile'), 'FROM scratch\nADD debian.tar /\nCOPY node /usr/local\n');
 }
 
+/** Where npm finds, while the image is built, what the machine has fetched before. */
+const CACHE = '/var/cache/npm';
+
 /** Builds the project's image, as `docker build` does, under the name. npm in it goes by the machine's settings and cache, which do not get into the image.
  *  @throws CommandFailed */
 export function buildImage(store: ImageStore, name: string, work: string, root: string): void {
@@ -101,11 +104,17 @@ export function buildImage(store: ImageStore, name: string, work: string, root: 
   const setting = (key: string): string => run('npm', ['config', 'get', key]).trim();
   const own = setting('userconfig');
   const npmrc = join(work, 'npmrc');
-  const lines = [existsSync(own) ? readFileSync(own, 'utf8') : '', authorities ? `cafile=${authorities}` : '', 'prefer-offline=true', ''];
+  const lines = [
+    existsSync(own) ? readFileSync(own, 'utf8') : '',
+    authorities ? `cafile=${authorities}` : '',
+    `cache=${CACHE}`,
+    'prefer-offline=true',
+    '',
+  ];
   writeFileSync(npmrc, lines.join('\n'), { mode: 0o600 });
   const mounts = [
-    `${npmrc}:/root/.npmrc:ro`,
-    `${setting('cache')}:/root/.npm`,
+    `${npmrc}:/usr/local/etc/npmrc:ro`,
+    `${setting('cache')}:${CACHE}`,
     ...(authorities ? [`${authorities}:${authorities}:ro`] : []),
   ];
   // Of Docker's format, since that of OCI knows no HEALTHCHECK.
