@@ -4,7 +4,7 @@ import { type Marks, PAUSED } from '../machines/marks.ts';
 import { isPrivate } from '../machines/provider-key.ts';
 import { boundAddress } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
-import { type ActorId, type Address, FINALIZER } from '../machines/types.ts';
+import { type ActorId, type Address, FINALIZER, MOVE_TO } from '../machines/types.ts';
 import { ObservedPolicies } from './policies.ts';
 import type { ClusterFact, PoolObject } from './ports/cluster.ts';
 
@@ -151,8 +151,9 @@ export const FORCE_RELEASE = 'routedip.io/force-release';
 
 /** What people ask for by annotations; null for nothing. */
 function marksOn({ deleting, marks }: PoolObject): Marks | null {
-  const { [PAUSED]: paused } = marks?.annotations ?? {};
-  return paused === undefined ? null : { paused, ...(deleting && { deleting }) };
+  const { [PAUSED]: paused, [MOVE_TO]: moveTo } = marks?.annotations ?? {};
+  if (paused === undefined && moveTo === undefined) return null;
+  return { ...(paused !== undefined && { paused }), ...(moveTo !== undefined && { moveTo }), ...(deleting && { deleting }) };
 }
 
 /** A RoutedIP that is deleted is released now: not while it is paused, unless somebody wants it gone at all costs. */

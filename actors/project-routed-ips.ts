@@ -2,6 +2,7 @@ import type { FirewallContext } from '../machines/firewall.ts';
 import type { Held } from '../machines/firewall-claims.ts';
 import { lossOf } from '../machines/firewall-lost.ts';
 import type { FirewallOwned } from '../machines/jobs.ts';
+import { moveToAfter } from '../machines/marks-status.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import type { PoolView } from '../machines/pool-view.ts';
 import { ownedRules } from '../machines/rebuild-routed-ip.ts';
@@ -37,6 +38,7 @@ export function routedIPProjection(
     annotated: {},
     addresses: [],
     events,
+    ...moveToAfter(view.context),
   };
 }
 

@@ -2,7 +2,7 @@ import { isUntilChanged, UNTIL_CHANGED } from '../machines/backoff.ts';
 import { isFirewall } from '../machines/firewall-id.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
-import { markEvents } from '../machines/marks-status.ts';
+import { markEvents, moveToAfter } from '../machines/marks-status.ts';
 import { nodeEvents } from '../machines/node-status.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import type { AddressView, PoolView } from '../machines/pool-view.ts';
@@ -209,6 +209,7 @@ export function projector(ports: ProjectorPorts): Observer & {
       annotated: annotations(view),
       addresses: notOthers(cell, addresses).filter((address) => view.context.conflicts[address] === undefined),
       events: told,
+      ...moveToAfter(view.context),
     });
     showLater(cell, view);
   };

@@ -3,6 +3,7 @@ import { nodesFull } from './claims.ts';
 import { adopted, type Contest, rebasedContest, restsUntil, triedAgain } from './contention.ts';
 import { type Grants, grants, type Member } from './grants.ts';
 import { isPaused } from './marks.ts';
+import { noteBegun, wishesIn } from './moves.ts';
 import { entries, familyServed, type Next, next, type PoolContext, tell, turnClaim } from './pool.ts';
 import type { Address, Candidate, ProviderID } from './types.ts';
 
@@ -44,6 +45,7 @@ export const decideGrants = (given: PoolContext, at: number): Grants => {
       coolOffMs: context.spec?.coolOffMs ?? 0,
       lastAssignmentAt: lastAssignment(context),
       othersTurn: isOthersTurn(context),
+      wishes: wishesIn(context, at),
     },
     at,
   );
@@ -99,16 +101,22 @@ function contestAfter({ leaving, spec }: PoolContext, { holder, contest }: Membe
   return leaving.some(({ providerID }) => providerID === granted) ? contest : adopted(contest);
 }
 
-/** Tells addresses that their node is lost which go to another node at once, since that is free: nobody leaves a node that works for nothing. */
+/** Tells addresses that their node is lost which go to another node at once, since that is free: nobody leaves a node that works for nothing. So does one
+ *  that somebody wants elsewhere. */
 export function relieve(context: PoolContext, at: number): Next {
   const members: Record<Address, Member> = { ...context.members };
-  const effects = decideGrants(context, at).reliefs.flatMap(({ address }) => {
+  const { reliefs } = decideGrants(context, at);
+  const effects = reliefs.flatMap(({ address }) => {
     const member = members[address];
     if (!member?.node) return [];
     members[address] = { ...member, eligible: false };
     return [tell(context, address, { type: 'NODE_OBSERVED', name: member.node.name, eligible: false })];
   });
-  return next({ ...context, members }, effects);
+  const begun = noteBegun(
+    context,
+    reliefs.map(({ address }) => address),
+  );
+  return next({ ...begun, members }, effects);
 }
 
 /** Sets the time of the next grant. What lies ahead because the clock was set back counts as of now, once, or every event would put the grant off. */

@@ -46,6 +46,8 @@ export interface GrantInput {
   readonly lastAssignmentAt: number | null;
   /** Somebody with whom assignments are spaced has a grant that is not confirmed yet; absent for false. */
   readonly othersTurn?: boolean;
+  /** Nodes on which somebody wants an address that could stay where it is; absent for none. */
+  readonly wishes?: Readonly<Record<Address, string>>;
 }
 
 export interface Grant {
@@ -66,17 +68,23 @@ export interface Grants {
  *  The rest pair the heads of two lines: addresses (unattached first, then by rank) and nodes (unoccupied first, then in queue order; of the
  *  address's region, not held by another pool, not in back-off, not held by an address that was just started and has not been heard).
  *  An address that rests keeps a node on which it sits, and is not moved. Addresses on nodes about to go come last in line, and stay where they are when no node is left for them. While a cool-off is set at most one grant is unconfirmed, and the next one comes
- *  no sooner than the cool-off after the last confirmed assignment. Source: FLIPOP's assignment queue. */
+ *  no sooner than the cool-off after the last confirmed assignment. An address that somebody wants on a certain node leaves the one that it has for that one only. Source: FLIPOP's assignment queue. */
 export function grants(input: GrantInput, at: number): Grants {
   const taken = new Set(Object.values(input.members).flatMap((member) => (member.node ? [member.node.name] : [])));
   const waiting = Object.entries(input.members)
     .filter(([, member]) => member.ready && !member.retiring)
     .map(([address, member]) => ({ address: address as Address, member }));
-  const kept = keepers(input, [...input.candidates, ...input.keeping], waiting, taken);
+  const { wishes = {} } = input;
+  const kept = keepers(
+    input,
+    [...input.candidates, ...input.keeping],
+    waiting.filter(({ address }) => wishes[address] === undefined),
+    taken,
+  );
   for (const { node } of kept) taken.add(node.name);
   const keeping = new Set(kept.map(({ address }) => address));
   const open = waiting.filter(({ address, member }) => !keeping.has(address) && !waitsWhereItIs(input, member)).sort(inLine);
-  const leavers = leaversOf(input).filter(({ member }) => !member.ready);
+  const leavers = [...leaversOf(input), ...wishersAmong(input)].filter(({ member }) => !member.ready);
   const rested = [...open, ...leavers].flatMap(({ address }) => input.resting[address] ?? []).filter((until) => until > at);
   const movers = [...open, ...leavers].filter(({ address }) => (input.resting[address] ?? at) <= at);
   const paired = pairs(input, movers, taken, at);
@@ -99,6 +107,17 @@ const leaversOf = ({ members, leaving }: GrantInput): readonly Waiter[] =>
       return goes && confirmed && !retiring;
     })
     .sort(inLine);
+
+/** Those who were confirmed on a node that they could keep, and are wanted on another one. */
+const wishersAmong = (input: GrantInput): readonly Waiter[] => {
+  const leavers = new Set(leaversOf(input).map(({ address }) => address));
+  return (Object.keys(input.wishes ?? {}) as Address[])
+    .flatMap((address) => {
+      const member = input.members[address];
+      return member?.confirmed && !leavers.has(address) ? [{ address, member }] : [];
+    })
+    .sort(inLine);
+};
 
 /** The address sits on an eligible node that an address on its way out has not let go of yet: it need not move. */
 function waitsWhereItIs({ members, candidates, keeping }: GrantInput, { holder }: Member): boolean {
@@ -145,8 +164,10 @@ function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<
   const grants: Grant[] = [];
   for (const { address, member } of movers) {
     if (grants.length >= spacing.room) break;
+    const wish = input.wishes?.[address];
     const index = open.findIndex(
-      ({ name, region }) => (standing.get(name) ?? address) === address && (!region || !member.region || region === member.region),
+      ({ name, region }) =>
+        (wish ?? name) === name && (standing.get(name) ?? address) === address && (!region || !member.region || region === member.region),
     );
     const node = open[index];
     if (!node) continue;

@@ -1,8 +1,8 @@
-import { isPaused, type NotedMarks, PAUSED } from './marks.ts';
+import { isPaused, type Move, type NotedMarks, PAUSED } from './marks.ts';
 import type { PoolContext } from './pool.ts';
 import { isPrimed, lacks, wanted } from './pool.ts';
 import type { AddressView, Finding, PoolView } from './pool-view.ts';
-import type { Address } from './types.ts';
+import { type Address, MOVE_TO } from './types.ts';
 
 /** What people are told of what they ask for by annotations. */
 
@@ -15,7 +15,7 @@ export interface PausedCondition {
 }
 
 export function pausedCondition({ marks }: PoolContext): readonly PausedCondition[] {
-  if (!marks) return [];
+  if (!marks?.isTold) return [];
   const type = 'Paused';
   if (marks.wrong !== null) return [{ type, status: 'False', reason: 'InvalidAnnotation', message: marks.wrong }];
   return marks.paused
@@ -54,7 +54,12 @@ export interface MarkEvent {
 }
 
 /** What began, or ended, between the two. */
-export function markEvents(before: PoolContext | undefined, after: PoolContext): readonly MarkEvent[] {
+export const markEvents = (before: PoolContext | undefined, after: PoolContext): readonly MarkEvent[] => [
+  ...pauseEvents(before, after),
+  ...moveEvents(before?.marks ?? null, after.marks ?? null),
+];
+
+function pauseEvents(before: PoolContext | undefined, after: PoolContext): readonly MarkEvent[] {
   const { marks = null } = after;
   const wrong = marks?.wrong ?? null;
   if (wrong !== null && wrong !== before?.marks?.wrong) {
@@ -68,3 +73,32 @@ const resumed = (before: PoolContext | undefined, after: PoolContext): readonly 
   before && isPaused(before) && !isPaused(after) && !after.deleted
     ? [{ type: 'Normal', reason: 'Resumed', action: 'Resume', message: `${PAUSED} is not "true" any more: what was missed is done now` }]
     : [];
+
+const answersIn = (marks: NotedMarks | null): readonly Move[] => (marks?.moves ?? []).filter(({ answer }) => answer !== null);
+
+function moveEvents(before: NotedMarks | null, after: NotedMarks | null): readonly MarkEvent[] {
+  const former = new Set(answersIn(before).map(({ text }) => text));
+  return answersIn(after).flatMap(({ text, answer }): readonly MarkEvent[] => {
+    if (!answer || former.has(text)) return [];
+    return answer.done
+      ? [{ type: 'Normal', reason: 'Moved', action: 'Move', message: answer.message }]
+      : [{ type: 'Warning', reason: 'MoveRefused', action: 'Move', message: answer.message }];
+  });
+}
+
+/** Requests that wait for their turn, or are being carried out; null for none. */
+export function movesAwaited({ marks }: PoolContext): Finding | null {
+  const open = (marks?.moves ?? []).filter(({ answer }) => answer === null);
+  const all = open.map(({ text }) => text).join(', ');
+  return open.length > 0
+    ? { reason: 'MoveRequested', message: `${MOVE_TO} asks for ${all}, which waits for its turn or is under way` }
+    : null;
+}
+
+/** What is to stand in the annotation in place of what stands there, once something of it was answered: requests are no pins. */
+export function moveToAfter({ marks }: PoolContext): { readonly moveTo?: { readonly from: string; readonly to: string | null } } {
+  const { moves = [], moveTo } = marks ?? {};
+  if (moveTo === undefined || (moves.length > 0 && moves.every(({ answer }) => answer === null))) return {};
+  const left = moves.filter(({ answer }) => answer === null).map(({ text }) => text);
+  return { moveTo: { from: moveTo, to: left.length > 0 ? left.join(',') : null } };
+}

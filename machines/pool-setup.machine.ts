@@ -5,6 +5,7 @@ import { durable } from './durable.machine.ts';
 import type { Decision, SpawnedChart } from './events.ts';
 import * as granting from './granting.ts';
 import * as groups from './group-address.ts';
+import * as moves from './moves.ts';
 import * as naming from './naming.ts';
 import type { PoolContext, PoolInput, PoolSettings } from './pool.ts';
 import * as pool from './pool.ts';
@@ -71,6 +72,7 @@ export const poolSetup = (settings: PoolSettings) => {
       staff: always((context) => members.staff(context)),
       grant: always(granting.grant),
       relieve: always(granting.relieve),
+      answerMoves: always(moves.answerMoves),
       planGrant: always(granting.planGrant),
       forgetGrant: always(granting.forgetGrant),
       planRecovery: always(absences.planRecovery),
@@ -109,6 +111,7 @@ export const poolSetup = (settings: PoolSettings) => {
       hasError: asks(({ error }) => error !== null),
       canGrant: asks((context, event) => pool.isPrimed(context) && granting.decideGrants(context, event.at).grants.length > 0),
       canRelieve: asks((context, event) => pool.isPrimed(context) && granting.decideGrants(context, event.at).reliefs.length > 0),
+      hasAnswer: asks((context, event) => moves.hasAnswer(context, event.at)),
       grantsLater: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== null),
       grantsNever: asks((context, event) => granting.decideGrants(context, event.at).nextAt === null),
       grantsOtherwise: asks((context, event) => granting.decideGrants(context, event.at).nextAt !== context.grantAt),

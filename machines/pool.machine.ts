@@ -59,6 +59,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
               Open: {
                 description: 'Grants as long as an address waits and a node can be had.',
                 always: [
+                  { guard: 'hasAnswer', actions: 'answerMoves' },
                   { guard: 'canGrant', actions: 'grant' },
                   { guard: 'canRelieve', actions: 'relieve' },
                   { guard: 'grantsLater', target: 'Spacing', actions: 'planGrant' },
@@ -68,6 +69,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
                 description:
                   'The next grant has its time: the cool-off after the last assignment, the back-off of a node, or the rest of a contended address.',
                 always: [
+                  { guard: 'hasAnswer', target: 'Open' },
                   { guard: 'canGrant', target: 'Open' },
                   { guard: 'canRelieve', target: 'Open' },
                   { guard: 'grantsNever', target: 'Open' },

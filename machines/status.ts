@@ -3,7 +3,7 @@ import { isUntilChanged } from './backoff.ts';
 import { nodesFull } from './claims.ts';
 import { isOthersTurn } from './granting.ts';
 import { isPaused } from './marks.ts';
-import { awaitsResume, pausedCondition } from './marks-status.ts';
+import { awaitsResume, movesAwaited, pausedCondition } from './marks-status.ts';
 import { whyNoNode } from './no-node.ts';
 import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, waitsOf } from './node-status.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
@@ -280,7 +280,7 @@ export function busyOf(view: PoolView): Finding | null {
   if (isCreating(context.acquiring) || context.acquiring.unpublished) return { reason: 'Creating', message: 'creating an address' };
   const moving = wanted(context).filter((address) => isMoving(view.addresses[address]));
   if (moving.length > 0) return { reason: 'Assigning', message: `assigning ${moving.join(', ')}` };
-  const staying = isPaused(context) ? null : (draining(view) ?? recovering(view));
+  const staying = isPaused(context) ? null : (movesAwaited(context) ?? draining(view) ?? recovering(view));
   if (staying) return staying;
   if (context.grantAt !== null) return { reason: 'Spacing', message: `the next assignment comes at ${stamp(context.grantAt)}` };
   if (isOthersTurn(context) && wanted(context).some((address) => view.addresses[address]?.state === 'Unassigned'))

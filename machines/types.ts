@@ -20,6 +20,9 @@ export const HOLDER_TAINT = 'routedip.io/routed-ip';
 /** On a Node: `"true"` has every address leave it as soon as it can be had elsewhere. */
 export const EVACUATE = 'routedip.io/evacuate';
 
+/** Where addresses are to go: on a FloatingIPPool `<address>=<node>`, several separated by commas; on a RoutedIP the node. */
+export const MOVE_TO = 'routedip.io/move-to';
+
 /** What is said of a node that is to be evacuated, in a condition of the Node. */
 export interface Evacuation {
   readonly status: 'True' | 'False' | 'Unknown';

@@ -88,6 +88,8 @@ export interface PoolProjection {
   /** Every address that is or was this pool's: the annotation is removed from other nodes that bear one of these. */
   readonly addresses: readonly Address[];
   readonly events: readonly ClusterEvent[];
+  /** What is to stand in the annotation that asks for moves, null for none, as long as it is still as it was; absent to leave it. */
+  readonly moveTo?: { readonly from: string; readonly to: string | null };
 }
 
 /** A creation that is about to begin. */

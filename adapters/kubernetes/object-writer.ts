@@ -3,7 +3,7 @@ import type { NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
 import type { ObjectRef, Published } from '../../machines/jobs.ts';
-import { type Address, FINALIZER } from '../../machines/types.ts';
+import { type Address, FINALIZER, MOVE_TO } from '../../machines/types.ts';
 import { ApiError, isConflict, isNotFound } from './api-error.ts';
 import { conditionsOf } from './conditions.ts';
 import { despiteConflicts, inVain } from './conflicts.ts';
@@ -69,6 +69,17 @@ export class ObjectWriter {
         this.#sent = desired;
         this.#answered = this.#own?.object.status ?? undefined;
       });
+      await this.#answerRequests(newest);
+    });
+  }
+
+  /** Takes out of the annotation what was answered, once the status tells of it, unless somebody else has written another one meanwhile. */
+  async #answerRequests(newest: () => PoolProjection | null): Promise<void> {
+    if (newest()?.moveTo === undefined) return;
+    await this.#onPresent(this.#newest(), async (present) => {
+      const { moveTo } = newest() ?? {};
+      if (present === null || moveTo === undefined || present.object.marks?.annotations[MOVE_TO] !== moveTo.from) return;
+      await this.#patch('', present, { metadata: { annotations: { [MOVE_TO]: moveTo.to } } });
     });
   }
 

@@ -4,7 +4,15 @@ import type { ClusterEvent, ClusterListener, Condition, PoolObject, PoolProjecti
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { serviceOf, serviceQueryOf } from '../../machines/service.ts';
-import type { Evacuation, NodeRef, ObservedNode, ObservedPod, ObservedService, ProviderID } from '../../machines/types.ts';
+import {
+  type Evacuation,
+  MOVE_TO,
+  type NodeRef,
+  type ObservedNode,
+  type ObservedPod,
+  type ObservedService,
+  type ProviderID,
+} from '../../machines/types.ts';
 import { Annotations } from './annotations.ts';
 import { Holders } from './holders.ts';
 
@@ -171,8 +179,17 @@ export class ClusterWorld {
     // A change of status alone is no news to the watches.
     this.store({ ...pool, status: structuredClone(projection.status) as Json });
     this.conditions.set(keyOf(pool.ref), projection.conditions);
+    this.#answerRequests(projection);
     this.annotations.remove(projection.addresses, projection.annotated);
     for (const [node, wanted] of Object.entries(projection.annotated)) if (this.nodes.has(node)) this.annotations.set(node, wanted);
+  }
+
+  #answerRequests({ ref, moveTo }: PoolProjection): void {
+    const annotations = this.stored(ref)?.marks?.annotations ?? {};
+    if (moveTo === undefined || annotations[MOVE_TO] !== moveTo.from) return;
+    const { [MOVE_TO]: _, ...others } = annotations;
+    const next = moveTo.to === null ? others : { ...others, [MOVE_TO]: moveTo.to };
+    this.change(ref, (pool) => ({ ...pool, marks: { finalizers: pool.marks?.finalizers ?? [], annotations: next } }));
   }
 
   /** @throws Unreachable while writes fail, and for an object that is gone */

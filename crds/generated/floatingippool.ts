@@ -46,7 +46,8 @@ export interface ObjectMeta {
 
 /**
  * A pool of routable addresses that are kept on the nodes which match. The annotation `routedip.io/paused: "true"` has
- * the operator decide nothing for it until it is taken off.
+ * the operator decide nothing for it until it is taken off; `routedip.io/move-to: <address>=<node>` asks for a planned
+ * move, once.
  */
 export interface FloatingIPPool {
   readonly apiVersion: typeof API_VERSION;

@@ -46,7 +46,8 @@ export interface ObjectMeta {
 
 /**
  * A routable address that is kept on a node which serves one Service, together with the firewall ports it needs. The
- * annotation `routedip.io/paused: "true"` has the operator decide nothing for it until it is taken off.
+ * annotation `routedip.io/paused: "true"` has the operator decide nothing for it until it is taken off;
+ * `routedip.io/move-to: <node>` asks for a planned move, once.
  */
 export interface RoutedIP {
   readonly apiVersion: typeof API_VERSION;

@@ -9,6 +9,7 @@ const SHOP = { apiVersion: GROUP, kind: 'RoutedIP', namespace: NAMESPACE, name: 
 const nodeNamed = (name: string): ClientRef => ({ apiVersion: 'v1', kind: 'Node', name });
 const BOTH = [POOL, SHOP];
 const PAUSED = 'routedip.io/paused';
+const MOVE_TO = 'routedip.io/move-to';
 const EVACUATE = 'routedip.io/evacuate';
 
 /** What people ask for by annotations of a pool, of a RoutedIP and of a node. */
@@ -61,6 +62,35 @@ export const marksScenarios = () =>
       await world.stage.until('both are elsewhere', () => [pooled, own].every((address) => !['', ...failed].includes(on(address))));
       await say(world, BOTH, 'Paused', undefined);
       await say(world, BOTH, 'Ready', 'True');
+    });
+
+    test('moves an address to a node, and is taken off once that is done or refused', async () => {
+      const world = routed();
+      const { pooled, own, on } = await served(world);
+      const taken = [on(pooled), on(own)];
+      const [first = '', second = ''] = ['a', 'b', 'c', 'd'].filter((name) => !taken.includes(name));
+      const asked = async (ref: ClientRef) =>
+        ((await world.stage.target.client.get(ref)).metadata.annotations as Record<string, string> | undefined)?.[MOVE_TO];
+      const isAnswered = (ref: ClientRef) => world.stage.until(`${ref.name} is answered`, async () => (await asked(ref)) === undefined);
+      await annotate(world, [POOL], MOVE_TO, `${pooled}=${first}`);
+      await annotate(world, [SHOP], MOVE_TO, second);
+      await isAnswered(POOL);
+      await isAnswered(SHOP);
+      expect([on(pooled), on(own)]).toEqual([first, second]);
+      await say(world, BOTH, 'Ready', 'True');
+      // Nothing is left to be closed behind it.
+      await world.stable('shop', second);
+      const calls = world.lastCall();
+      await annotate(world, [POOL], MOVE_TO, `${pooled}=${second}`);
+      await annotate(world, [SHOP], MOVE_TO, 'nowhere');
+      await isAnswered(POOL);
+      await isAnswered(SHOP);
+      for (const { name } of BOTH)
+        await world.stage.until(`${name} has both Events`, async () => {
+          const events = await world.events(name);
+          return ['Moved', 'MoveRefused'].every((reason) => events.includes(reason));
+        });
+      expect([world.changes(calls), on(pooled), on(own)]).toEqual([[], first, second]);
     });
 
     test('evacuates a node: its addresses leave it, kubectl can wait for that, and the condition goes with the annotation', async () => {

@@ -216,10 +216,18 @@ const anyView: fc.Arbitrary<PoolView> = fc
     absent: fc.array(absence, { maxLength: 1 }),
     marks: seldom(
       fc.constantFrom(
-        { paused: true, deleting: false, wrong: null },
-        { paused: true, deleting: true, wrong: null },
-        { paused: false, deleting: false, wrong: 'another value' },
-        { paused: false, deleting: false, wrong: null },
+        { isTold: true, paused: true, deleting: false, wrong: null },
+        { isTold: true, paused: true, deleting: true, wrong: null },
+        {
+          isTold: false,
+          paused: false,
+          deleting: false,
+          wrong: null,
+          moveTo: 'asked',
+          moves: [{ text: 'asked', address: A, node: 'c', begun: false, answer: null }],
+        },
+        { isTold: true, paused: false, deleting: false, wrong: 'another value' },
+        { isTold: true, paused: false, deleting: false, wrong: null },
       ),
     ),
     leaving: fc.array(

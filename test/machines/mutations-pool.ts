@@ -89,6 +89,18 @@ const uncontested = ({ members: all }: PoolContext): Pick<PoolContext, 'members'
   ),
 });
 
+/** The pool lists A and B, which are on a and b; c is free, and A is asked to go there. */
+const asking = [
+  observes(),
+  nodes('a', 'b', 'c'),
+  event('PROVIDER_OBSERVED', provided(observed(A, 'a'), observed(B, 'b'))),
+  event('READY', ready(A, 'a')),
+  event('READY', ready(B, 'b')),
+  event('ASSIGNED', assigned(A, refOf('a'), false)),
+  event('ASSIGNED', assigned(B, refOf('b'), false)),
+  event('SPEC_OBSERVED', spec({}, { marks: { moveTo: `${A}=c` } })),
+];
+
 const toOther = (effect: Effect): Effect =>
   effect.type === 'tell' ? { ...effect, params: { ...effect.params, to: `pool/default/other${effect.params.to.slice(-15)}` } } : effect;
 
@@ -337,6 +349,25 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
       event('SPEC_OBSERVED', spec({ ips: [A] }, { marks: { paused: 'true' } })),
       aFails,
     ],
+  },
+  'an address leaves a node that it could keep only for the node on which somebody wants it': {
+    mutation: 'when one address is asked to go, another one leaves its node as well',
+    spoil: action<PoolContext>('relieve', (context, { at }) => {
+      const { context: after, effects } = granting.relieve(context, at);
+      return { context: after, effects: [...effects, pool.tell(after, B, { type: 'NODE_OBSERVED', name: 'b', eligible: false })] };
+    }),
+    events: asking,
+  },
+  'a request is answered once, and counts as done only where the address was confirmed': {
+    mutation: 'a request counts as done as soon as the address has left its node',
+    spoil: (chart) =>
+      action<PoolContext>('relieve', (context, { at }) => {
+        const { context: after, effects } = granting.relieve(context, at);
+        const done = { done: true, message: 'done' };
+        const moves = (after.marks?.moves ?? []).map((move) => (move.begun ? { ...move, answer: done } : move));
+        return { context: { ...after, ...(after.marks && { marks: { ...after.marks, moves } }) }, effects };
+      })(chart),
+    events: asking,
   },
   'nobody waits who could be granted a node now': {
     mutation: 'a node that joins is noticed only when the next address begins to wait',

@@ -243,6 +243,25 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
       return member !== undefined && !member.confirmed && !(told as NodeObserved).eligible;
     }),
 
+  'an address leaves a node that it could keep only for the node on which somebody wants it': ({ before, after }) =>
+    sends(after, 'NODE_OBSERVED').every(({ to, event: told }) => {
+      const { name, eligible } = told as NodeObserved;
+      const { candidates, marks, members } = contextOf(after);
+      if (eligible || isPaused(contextOf(after)) || candidates.every((node) => node.name !== name)) return true;
+      const [address] = memberOf(before, to);
+      const taken = Object.values(members).flatMap(({ node }) => (node ? [node.name] : []));
+      const isFree = (node: string) => candidates.some((each) => each.name === node) && taken.filter((each) => each === node).length <= 1;
+      return (marks?.moves ?? []).some((move) => move.address === address && move.begun && isFree(move.node));
+    }),
+
+  'a request is answered once, and counts as done only where the address was confirmed': ({ before, after }) =>
+    (contextOf(after).marks?.moves ?? []).every(({ text, address, node, answer }) => {
+      const former = contextOf(before).marks?.moves?.find((move) => move.text === text)?.answer ?? null;
+      if (former !== null) return JSON.stringify(answer) === JSON.stringify(former);
+      const member = contextOf(after).members[address as Address];
+      return answer?.done !== true || (member?.confirmed === true && member.node?.name === node);
+    }),
+
   'nobody waits who could be granted a node now': ({ event, after }) =>
     !inside(after, 'Serving') || !isPrimed(contextOf(after)) || decideGrants(contextOf(after), event.at).grants.length === 0,
 };

@@ -149,6 +149,22 @@ export const PAUSING = [
   event('xstate.after.naming.pool.Serving.naming.Settling', {}, START + 2 * SECOND),
 ];
 
+/** What becomes of a request to move A, for a pool that lists A and B, on nodes a, b and c. */
+export const MOVING = [
+  event('SPEC_OBSERVED', spec()),
+  event('SPEC_OBSERVED', spec({}, { marks: { moveTo: `${A}=c` } })),
+  event('SPEC_OBSERVED', spec({ assignmentCoolOffSeconds: 20 }, { marks: { moveTo: `${A}=b` } })),
+  event('CLUSTER_OBSERVED', named('a', 'b')),
+  event('CLUSTER_OBSERVED', named('a', 'b', 'c')),
+  event('PROVIDER_OBSERVED', provided(observed(A, 'a'), observed(B, 'b'))),
+  event('READY', ready(A, 'a')),
+  event('READY', ready(B, 'b')),
+  event('ASSIGNED', assigned(A, refOf('a'), false)),
+  event('ASSIGNED', assigned(B, refOf('b'), false)),
+  event('ASSIGNED', assigned(A, refOf('c'))),
+  event('FAILED', failed(A, 'NodeInUse', refOf('c'), 'a')),
+];
+
 /** Outcomes of a creation, and the facts that can come in between, for a pool that lists A and wants one address or two. */
 export const CREATING = [
   event('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 1 })),
@@ -236,7 +252,7 @@ export const poolTelling: Telling = ({ value, context }) => {
       [contest.moves.length, contest.restsSince !== null],
     ]),
     told && [told.target !== null, told.addresses],
-    marks?.paused,
+    [marks?.paused, marks?.moves?.map(({ text, begun, answer }) => [text, begun, answer?.done])],
     [fullNodes.length > 0, Object.keys(backOff).length > 0],
     [intending, intent !== null, inDoubtUntil !== null, unpublished, published.length, unclear.length, created.length],
   ];

@@ -14,6 +14,7 @@ import {
   DRAINING,
   GRANTING,
   HOLDING,
+  MOVING,
   NAMING,
   PAUSING,
   poolComes,
@@ -24,7 +25,7 @@ import { event, poolInput } from './pool-world.ts';
 
 const chart = chartOf('pool');
 const input = frozen(poolInput());
-const VOCABULARIES = [GRANTING, CREATING, NAMING, RECOVERING, DRAINING, CONTENDING, HOLDING, PAUSING];
+const VOCABULARIES = [GRANTING, CREATING, NAMING, RECOVERING, DRAINING, CONTENDING, HOLDING, PAUSING, MOVING];
 const explorations = VOCABULARIES.map((events) => ({
   chart,
   input,

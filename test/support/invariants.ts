@@ -28,6 +28,10 @@ export interface Violation {
   readonly text: string;
 }
 
+/** Somebody has asked for the address to go to the node that it was granted. */
+const isAskedFor = ({ marks }: PoolContext, { address, elected }: AddressContext): boolean =>
+  (marks?.moves ?? []).some((move) => move.begun && (move.address ?? address) === address && move.node === elected?.name);
+
 export interface InvariantsOptions {
   readonly provider: MemoryProvider;
   readonly monotonic: () => number;
@@ -232,6 +236,7 @@ export class Invariants implements Observer {
     if (
       holder &&
       wasKnown(holder.name, turn) &&
+      !isAskedFor(pool, now) &&
       holder.name !== now.elected.name &&
       !taken &&
       !nodesFull(pool.fullNodes, familyServed(pool)).includes(holder.name)

@@ -1,0 +1,92 @@
+import { isHeld } from './absences.ts';
+import { nodesFull } from './claims.ts';
+import { restsUntil } from './contention.ts';
+import type { Member } from './grants.ts';
+import { isPaused, type Move } from './marks.ts';
+import { entries, familyServed, isPrimed, listed, type Next, next, type PoolContext } from './pool.ts';
+import { stamp } from './pool-view.ts';
+import type { Address } from './types.ts';
+
+/** Moves that people ask for: a planned move to the node that they name if it can be had now, else a reason. Requests, not pins: each is answered once. */
+
+const openMoves = ({ marks }: PoolContext): readonly Move[] => (marks?.moves ?? []).filter(({ answer }) => answer === null);
+
+/** The address that a request is about; null while a RoutedIP has none. */
+const addressOf = ({ members }: PoolContext, { address }: Move): Address | null =>
+  address ?? (Object.keys(members) as Address[])[0] ?? null;
+
+type Verdict = 'go' | 'wait' | { readonly done: boolean; readonly message: string };
+
+const refused = (message: string): Verdict => ({ done: false, message });
+
+function verdictOn(context: PoolContext, move: Move, at: number): Verdict {
+  if (!isPrimed(context) || isPaused(context)) return 'wait';
+  const address = addressOf(context, move);
+  const member = address === null ? undefined : context.members[address];
+  if (address === null || !member) return verdictWithout(context, address);
+  if (member.retiring) return refused(`${address} is given up`);
+  if (!member.heard) return 'wait';
+  if (member.node?.name === move.node) return onItsWay(address, member, move);
+  // Whatever it does now ends first.
+  if (member.node && !member.confirmed) return 'wait';
+  const why = whyNot(context, address, member, move.node, at);
+  if (why !== null) return refused(`${address} is not moved to ${move.node}: ${why}`);
+  const rests = restsUntil(member.contest, context.spec?.contention ?? null, at);
+  return isHeld(context) || rests !== null ? 'wait' : 'go';
+}
+
+const verdictWithout = (context: PoolContext, address: Address | null): Verdict =>
+  address === null || listed(context).includes(address) ? 'wait' : refused(`${address} is no address of this pool`);
+
+function onItsWay(address: Address, { confirmed }: Member, { node, begun }: Move): Verdict {
+  if (!confirmed) return 'wait';
+  return { done: true, message: begun ? `${address} is on ${node}, as was asked for` : `${address} is on ${node} already` };
+}
+
+/** Why the address may not have the node now; null when it may. */
+function whyNot(context: PoolContext, address: Address, member: Member, name: string, at: number): string | null {
+  const { candidates, leaving, members, fullNodes, backOff } = context;
+  const node = candidates.find((candidate) => candidate.name === name);
+  if (!node) {
+    const goes = leaving.find((each) => each.name === name);
+    if (goes) return goes.evacuating ? 'the node is to be evacuated' : 'the node is cordoned or about to go';
+    return 'no node of that name is Ready and matches';
+  }
+  if (node.region && member.region && node.region !== member.region) return `it is in region ${node.region}, not in ${member.region}`;
+  const other = entries(members).find(([each, { node: held, stands }]) => each !== address && (held ?? stands)?.name === name);
+  if (other) return `${other[0]} is on it, or on its way to it`;
+  if (nodesFull(fullNodes, familyServed(context)).includes(name)) return 'it has as many addresses as it may hold';
+  const until = backOff[name]?.until ?? 0;
+  return until > at ? `it is left alone until ${stamp(until)} after a failure` : null;
+}
+
+/** Which node each address is to have that somebody wants on another one, and that can be had. */
+export const wishesIn = (context: PoolContext, at: number): Readonly<Record<Address, string>> =>
+  Object.fromEntries(
+    openMoves(context).flatMap((move) => {
+      const address = addressOf(context, move);
+      return address !== null && verdictOn(context, move, at) === 'go' ? [[address, move.node]] : [];
+    }),
+  );
+
+export const hasAnswer = (context: PoolContext, at: number): boolean =>
+  openMoves(context).some((move) => typeof verdictOn(context, move, at) === 'object');
+
+/** Notes what came of the requests of which that can be said now. */
+export const answerMoves = (context: PoolContext, at: number): Next =>
+  next(
+    withMoves(context, (move) => {
+      const verdict = move.answer === null ? verdictOn(context, move, at) : 'wait';
+      return typeof verdict === 'object' ? { ...move, answer: verdict } : move;
+    }),
+  );
+
+/** Notes for which requests addresses leave their nodes. */
+export const noteBegun = (context: PoolContext, addresses: readonly Address[]): PoolContext =>
+  withMoves(context, (move) => {
+    const address = addressOf(context, move);
+    return move.answer === null && address !== null && addresses.includes(address) ? { ...move, begun: true } : move;
+  });
+
+const withMoves = (context: PoolContext, change: (move: Move) => Move): PoolContext =>
+  context.marks?.moves ? { ...context, marks: { ...context.marks, moves: context.marks.moves.map(change) } } : context;
