@@ -20,7 +20,7 @@ type Verdict = 'go' | 'wait' | { readonly done: boolean; readonly message: strin
 const refused = (message: string): Verdict => ({ done: false, message });
 
 function verdictOn(context: PoolContext, move: Move, at: number): Verdict {
-  if (!isPrimed(context) || isPaused(context)) return 'wait';
+  if (isPaused(context)) return 'wait';
   const address = addressOf(context, move);
   const member = address === null ? undefined : context.members[address];
   if (address === null || !member) return verdictWithout(context, address);
@@ -69,8 +69,9 @@ export const wishesIn = (context: PoolContext, at: number): Readonly<Record<Addr
     }),
   );
 
+/** Something can be said of a request. Not before all is known that decides: a wish alone moves nothing then either. */
 export const hasAnswer = (context: PoolContext, at: number): boolean =>
-  openMoves(context).some((move) => typeof verdictOn(context, move, at) === 'object');
+  isPrimed(context) && openMoves(context).some((move) => typeof verdictOn(context, move, at) === 'object');
 
 /** Notes what came of the requests of which that can be said now. */
 export const answerMoves = (context: PoolContext, at: number): Next =>
