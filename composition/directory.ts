@@ -37,7 +37,7 @@ export function directory(options: Options, environment: Environment, context: D
     standing: known.providers,
     clouds: known.clouds,
     secrets,
-    jobDriver: kubernetesJobDriver({ connection, clock }),
+    jobDriver: kubernetesJobDriver({ connection, clock, hide: (text) => redaction.hide(text) }),
     hide: (secret) => redaction.add(secret),
     log,
   });

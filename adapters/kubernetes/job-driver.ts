@@ -14,6 +14,8 @@ import { JobWatch } from './job-watch.ts';
 export interface JobDriverOptions {
   readonly connection: Connection;
   readonly clock: Clock;
+  /** Takes secrets out of a text. */
+  readonly hide: (text: string) => string;
 }
 
 /** How long after its deadline a Pod may still be seen that runs no more: the kubelet of a node that is gone does not say so, ms. */
@@ -44,7 +46,7 @@ class KubernetesJobs implements JobDriver {
     const { namespace, owner } = templates;
     this.#objects = new JobObjects(options.connection);
     this.#watch = new JobWatch({ ...options, namespace, className: labelValue(owner.name) });
-    this.#ends = new JobEnds({ clock: options.clock, watch: this.#watch, namespace });
+    this.#ends = new JobEnds({ clock: options.clock, watch: this.#watch, namespace, hide: options.hide });
   }
 
   run(request: JobRequest, known: string | null, fence: Fence): Promise<JobState> {

@@ -7,6 +7,8 @@ export interface JobEndsOptions {
   readonly clock: Clock;
   readonly watch: JobWatch;
   readonly namespace: string;
+  /** Takes secrets out of what containers say for people. */
+  readonly hide: (text: string) => string;
 }
 
 /** What was seen of the Pods of a Job that had not begun. */
@@ -26,6 +28,18 @@ const OVERDUE_MS = 60_000;
 
 const LONGEST_TEXT = 300;
 
+/** A Pod whose containers' last words may be told: a script that prints its environment must not show a token in a status. */
+interface ToldPod extends Omit<SeenPod, 'exits'> {
+  readonly exits: readonly { readonly code: number; readonly message: JobMessage; readonly said: string }[];
+}
+
+/** Hidden before anything is cut off: half a secret is not known as one. Addresses are left as they are: they are checked, not shown. */
+const told = (code: number, raw: string, hide: (text: string) => string): ToldPod['exits'][number] => {
+  const message = readMessage(raw);
+  const said = hide(message.message ?? raw.trim());
+  return { code, message: message.message === undefined ? message : { ...message, message: said }, said };
+};
+
 /** How Jobs ended, and why those that did not begin did not. */
 export class JobEnds {
   readonly #options: JobEndsOptions;
@@ -38,16 +52,21 @@ export class JobEnds {
   /** @throws ServerUnreachable | ApiError */
   async stateOf(job: SeenJob, namespace = this.#options.namespace): Promise<JobState> {
     const name = `${namespace}/${job.name}`;
-    if (job.end === null && job.deleting) return leaving(name, await this.#options.watch.podsOf(job.name));
+    if (job.end === null && job.deleting) return leaving(name, await this.#podsOf(job));
     if (job.end === null) {
       await this.#observe(job);
       return this.#isOverdue(job) ? this.#overdue(job, name) : { kind: 'running', job: name };
     }
-    const pods = await this.#options.watch.podsOf(job.name);
+    const pods = await this.#podsOf(job);
     const sighting = this.#sightings.get(job.uid);
     this.#sightings.delete(job.uid);
     if (job.end.kind === 'succeeded') return { kind: 'succeeded', job: name, message: messageOf(pods) };
     return failed(job, name, pods, this.#isRecent(sighting) ? sighting : null);
+  }
+
+  async #podsOf({ name }: SeenJob): Promise<readonly ToldPod[]> {
+    const { watch, hide } = this.#options;
+    return (await watch.podsOf(name)).map((pod) => ({ ...pod, exits: pod.exits.map(({ code, message }) => told(code, message, hide)) }));
   }
 
   #isRecent(sighting: Sighting | undefined): sighting is Sighting {
@@ -88,7 +107,7 @@ export class JobEnds {
 }
 
 /** Somebody has deleted the Job, and it is kept: what its Pod does is all that there is still to hear. */
-const leaving = (name: string, pods: readonly SeenPod[]): JobState => {
+const leaving = (name: string, pods: readonly ToldPod[]): JobState => {
   if (pods.some(({ ended }) => !ended)) return { kind: 'running', job: name };
   const exits = pods.flatMap((pod) => pod.exits);
   if (exits.length === 0) return { kind: 'vanished', job: name };
@@ -98,12 +117,10 @@ const leaving = (name: string, pods: readonly SeenPod[]): JobState => {
 };
 
 /** Of the Pod that succeeded; of several containers that of the first with anything to say. */
-const messageOf = (pods: readonly SeenPod[]): JobMessage => {
-  const exits = pods.flatMap((pod) => pod.exits);
-  return exits.map(({ message }) => readMessage(message)).find((message) => Object.keys(message).length > 0) ?? {};
-};
+const messageOf = (pods: readonly ToldPod[]): JobMessage =>
+  pods.flatMap((pod) => pod.exits.map(({ message }) => message)).find((message) => Object.keys(message).length > 0) ?? {};
 
-const failed = (job: SeenJob, name: string, pods: readonly SeenPod[], sighting: Sighting | null): JobState => {
+const failed = (job: SeenJob, name: string, pods: readonly ToldPod[], sighting: Sighting | null): JobState => {
   const why = job.end?.kind === 'failed' ? job.end.text : '';
   // A container that is killed at the deadline ends with a code of the system's.
   const exit = isDeadline(job) ? null : exited(name, pods);
@@ -114,11 +131,10 @@ const failed = (job: SeenJob, name: string, pods: readonly SeenPod[], sighting: 
   return { kind: 'failed', job: name, exitCode: null, ran, text };
 };
 
-const exited = (name: string, pods: readonly SeenPod[]): JobState | null => {
+const exited = (name: string, pods: readonly ToldPod[]): JobState | null => {
   const exit = pods.flatMap((pod) => pod.exits).find(({ code }) => code !== 0);
   if (!exit) return null;
-  const said = readMessage(exit.message).message ?? exit.message.trim();
-  const text = `Job ${name} ended with exit code ${exit.code}${said && `: ${said.slice(0, LONGEST_TEXT)}`}`;
+  const text = `Job ${name} ended with exit code ${exit.code}${exit.said && `: ${exit.said.slice(0, LONGEST_TEXT)}`}`;
   return { kind: 'failed', job: name, exitCode: exit.code, ran: true, text };
 };
 

@@ -5,11 +5,14 @@ import type { JobRequest, JobState } from '../../actors/ports/job-driver.ts';
 import { kubernetesJobDriver } from '../../adapters/kubernetes/job-driver.ts';
 import { jobName, subjectLabel } from '../../adapters/kubernetes/job-names.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
+import { redaction } from '../../adapters/telemetry/redaction.ts';
 import { at } from '../../simulator/kubernetes/objects.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { firewallRequestOf, jobSpec, NO_SECRETS, openFence, requestOf, templatesOf } from './kubernetes-jobs-support.ts';
 import { connected, simulated } from './kubernetes-support.ts';
 
+/** What stands in a Secret of the class. */
+const TOKEN = 'dop_v1_5f3e9c';
 const JOB = { apiVersion: 'batch/v1', kind: 'Job', namespace: 'jobs' };
 
 /** A simulated cluster with the namespace of Jobs, and a driver there, whose clock is ahead of the cluster's. */
@@ -19,7 +22,7 @@ async function cluster(templates: Partial<JobTemplates> = {}, { aheadMs = 0 } = 
   const connection = connected(simulator.kubeconfig());
   const clock = { ...systemClock(), now: () => Date.now() + aheadMs };
   const driverOf = (change: Partial<JobTemplates> = {}) =>
-    kubernetesJobDriver({ connection, clock })(templatesOf({ ...templates, ...change }), NO_SECRETS);
+    kubernetesJobDriver({ connection, clock, hide: redaction([TOKEN]).hide })(templatesOf({ ...templates, ...change }), NO_SECRETS);
   const driver = driverOf();
   const fence = openFence();
   const run = (request: JobRequest = requestOf(), known: string | null = null) => driver.run(request, known, fence);
@@ -71,6 +74,23 @@ describe('the Jobs of a class', () => {
       ran: true,
       text: `Job ${nameOf()} ended with exit code 75: no answer`,
     });
+  });
+
+  test.each([
+    ['in its message', `{"message":"401 for ${TOKEN}"}`],
+    ['outside of JSON, where the text is cut off in the middle of it', `${'x'.repeat(290)} ${TOKEN}`],
+  ])('that print a secret %s do not show it', async (_, message) => {
+    const { simulator, ended } = await cluster();
+    simulator.jobs.add({ outcome: 'exit', exitCode: 1, message });
+    const state = await ended();
+    expect(state).toMatchObject({ kind: 'failed', text: expect.stringContaining('[redacted') });
+    expect(JSON.stringify(state)).not.toContain(TOKEN.slice(0, 8));
+  });
+
+  test('that succeed and print a secret do not show it, and answer the address all the same', async () => {
+    const { simulator, ended } = await cluster();
+    simulator.jobs.add({ outcome: 'exit', message: `{"address":"192.0.2.10","message":"done with ${TOKEN}"}` });
+    expect(await ended()).toMatchObject({ kind: 'succeeded', message: { address: '192.0.2.10', message: 'done with [redacted]' } });
   });
 
   test.each([

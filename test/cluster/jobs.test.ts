@@ -25,7 +25,10 @@ let subjects = 0;
 /** A driver with the shipped roles, for a class that exists. */
 const driverOf = (change: Partial<JobTemplates> = {}): JobDriver => {
   const owner = { kind: 'ClusterRoutedIPClass', namespace: '', name: 'wrong', uid };
-  return kubernetesJobDriver({ connection, clock: systemClock() })(templatesOf({ owner, namespace: NAMESPACE, ...change }), NO_SECRETS);
+  return kubernetesJobDriver({ connection, clock: systemClock(), hide: (text) => text })(
+    templatesOf({ owner, namespace: NAMESPACE, ...change }),
+    NO_SECRETS,
+  );
 };
 
 beforeAll(async () => {
