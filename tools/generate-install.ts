@@ -5,6 +5,7 @@ import { type GeneratedFile, generate } from './generated-files.ts';
 import { chartTemplates } from './helm-chart.ts';
 import { valuesSchema, valuesText } from './helm-values.ts';
 import { DEPLOY, definitionTexts, imagesOf, installedFiles, manifestsIn, manifestText } from './manifests.ts';
+import { olderKubernetes } from './older-kubernetes.ts';
 
 const WRITTEN = '# Generated from the plain manifests: change those and run npm run generate.';
 
@@ -53,6 +54,7 @@ export const installFiles = (): readonly GeneratedFile[] => {
         `# Generated from deploy/${file}.\n${manifestText(file)}`,
       ]),
     ),
+    ...olderKubernetes(manifestsIn(whole), WRITTEN),
     ...Object.fromEntries(Object.entries(chart()).map(([path, text]) => [`chart/${path}`, text])),
   };
   return Object.entries(files).map(([path, text]) => ({ path: join(DEPLOY, path), text }));

@@ -18,9 +18,11 @@ export type Server = Pick<Cluster, 'send'>;
 
 const CRDS = join(import.meta.dirname, '../../crds');
 
+/** The objects of a text of YAML, in order. */
+export const objectsInText = (text: string): readonly KubeObject[] => parseAllDocuments(text).map((document) => document.toJS());
+
 /** The objects of a YAML file, in order. */
-export const objectsIn = (path: string): readonly KubeObject[] =>
-  parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS());
+export const objectsIn = (path: string): readonly KubeObject[] => objectsInText(readFileSync(path, 'utf8'));
 
 /** The path of `object` at the server, by discovery; a namespaced one without a namespace goes into `namespace`. */
 export const pathOf = async (cluster: Server, object: KubeObject, namespace = 'default'): Promise<string> => {
