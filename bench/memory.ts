@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { at, type JsonObject } from '../simulator/kubernetes/objects.ts';
-import { memoryOf } from './processes.ts';
+import { cpuMs, memoryOf } from './processes.ts';
 import type { Measured, Plan } from './scenario.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -33,19 +33,33 @@ export async function memory(plan: Plan): Promise<Measured> {
       megabytes('highest RSS, empty', empty.peak),
       megabytes('highest RSS, all matching', all.peak),
       megabytes(`highest RSS, ${FEW} matching`, few.peak),
+      megabytes('RSS of Redis, empty', empty.redis.resident),
+      megabytes('RSS of Redis, all matching', all.redis.resident),
+      megabytes('highest RSS of Redis, all matching', all.redis.peak),
+      { what: 'CPU of the operator at rest, of one core, all matching', value: all.cpu * 100, unit: '%' },
+      { what: 'CPU of Redis at rest, of one core, all matching', value: all.redis.cpu * 100, unit: '%' },
     ],
   };
 }
 
-async function weigh(plan: Plan, restMs: number, match: JsonObject | null, matching = 0): Promise<ReturnType<typeof memoryOf>> {
+interface Weight extends ReturnType<typeof memoryOf> {
+  /** Of one core, while it rests. */
+  readonly cpu: number;
+}
+
+async function weigh(plan: Plan, restMs: number, match: JsonObject | null, matching = 0): Promise<Weight & { readonly redis: Weight }> {
   const world = await openWorld(plan);
   try {
     if (match !== null) furnish(world, match);
     const { pid } = await world.start();
     if (match !== null)
       await world.until('all addresses are active and the other nodes are spare', () => isServed(world, matching), 120_000);
+    const pids = [pid, world.redisPid] as const;
+    const before = pids.map(cpuMs);
     await sleep(restMs);
-    return memoryOf(pid);
+    const [operator, redis] = pids.map((each, index) => ({ ...memoryOf(each), cpu: (cpuMs(each) - (before[index] ?? 0)) / restMs }));
+    if (!operator || !redis) throw new Error('nothing was weighed');
+    return { ...operator, redis };
   } finally {
     await world.close();
   }

@@ -36,6 +36,7 @@ export interface World {
   readonly operator: OperatorProcess;
   /** Droplet ids by node name. */
   readonly droplets: ReadonlyMap<string, number>;
+  readonly redisPid: number;
   addNode(name: string, wish?: NodeWish): void;
   /** A Running and Ready pod. */
   addPod(name: string, on: { readonly node: string; readonly labels: { readonly [key: string]: string }; readonly bytes?: number }): void;
@@ -76,6 +77,7 @@ export async function openWorld({ entry }: Plan, { crds = [CRD], ...options }: W
     cloud,
     statuses,
     droplets,
+    redisPid: redis.pid,
     get operator() {
       if (state.operator === null) throw new Error('the operator was not started');
       return state.operator;
