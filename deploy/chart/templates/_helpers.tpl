@@ -153,7 +153,7 @@
   resources:
     requests:
       cpu: 50m
-      memory: 128Mi
+      memory: 160Mi
     limits:
       memory: 256Mi
   securityContext:
@@ -175,7 +175,7 @@
   resources:
     requests:
       cpu: 50m
-      memory: 128Mi
+      memory: 160Mi
     limits:
       memory: 256Mi
   securityContext:
