@@ -6,6 +6,7 @@ import { loadConfig, ownNamespace } from '../adapters/kubernetes/kube-config.ts'
 import { parsePlugin } from '../plugin/command-line.ts';
 import { Changed, type ClusterAPI, Refused } from '../plugin/ports.ts';
 import { run } from '../plugin/run.ts';
+import { clusterFacts } from './cluster-facts.ts';
 
 const VERSION = (
   JSON.parse(
@@ -24,8 +25,10 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     const config = loadConfig(flags.kubeconfig, flags.context);
     connection = connect(config);
+    const api = clusterAPI(connection);
     return await run(asked, {
-      api: clusterAPI(connection),
+      api,
+      facts: clusterFacts(api),
       namespace: flags.allNamespaces ? null : (flags.namespace ?? ownNamespace(config)),
       json: flags.output === 'json',
       journalService: flags.journalService,

@@ -4,7 +4,7 @@ import type { Evacuate } from './marks.ts';
 /** What is asked of the plugin, besides the cluster that is meant. */
 export type Asked =
   | { readonly command: 'status'; readonly address?: string }
-  | { readonly command: 'journal' | 'replay'; readonly address: string }
+  | { readonly command: 'explain' | 'journal' | 'replay'; readonly address: string }
   | { readonly command: 'move'; readonly address: string; readonly to: string }
   | { readonly command: 'pause' | 'resume'; readonly object: string }
   | ({ readonly command: 'evacuate' } & Evacuate);
@@ -62,6 +62,9 @@ export function parsePlugin(argv: readonly string[], version: string): Parsed | 
   const command = (usage: string, text: string): Command => program.command(usage).description(text).exitOverride();
   command('status [address]', 'Where each address is, since when, why, and what is next. Needs no operator.').action((address?: string) => {
     asked = { command: 'status', ...(address !== undefined && { address }) };
+  });
+  command('explain <address>', 'How each node stands to an address and why, and what happened last.').action((address: string) => {
+    asked = { command: 'explain', address };
   });
   command('journal <address>', 'What has happened to an address. Asks the operator.').action((address: string) => {
     asked = { command: 'journal', address };

@@ -1,3 +1,5 @@
+import type { ObservedNode, ObservedPod, ObservedService, Toleration } from '../machines/types.ts';
+
 /** The API server as the commands use it. Errors are told to the user as they come. */
 export interface ClusterAPI {
   /** All items of a collection, over all its pages. Null where the server does not serve that kind. @throws Refused | Error */
@@ -8,6 +10,17 @@ export interface ClusterAPI {
   patch(path: string, body: unknown): Promise<unknown>;
 }
 
+/** The cluster as the operator observes it. @throws as ClusterAPI does */
+export interface ClusterFacts {
+  nodes(): Promise<readonly ObservedNode[]>;
+  /** Of one namespace, null for all. */
+  pods(namespace: string | null): Promise<readonly ObservedPod[]>;
+  /** With its endpoints; null when there is none. */
+  service(namespace: string, name: string): Promise<ObservedService | null>;
+  /** Of the ClusterRoutedIPClass of that name; none where it cannot be read. */
+  tolerations(className: string): Promise<readonly Toleration[]>;
+}
+
 /** The user lacks a right; the message names verb and resource. */
 export class Refused extends Error {}
 
@@ -16,6 +29,7 @@ export class Changed extends Error {}
 
 export interface Session {
   readonly api: ClusterAPI;
+  readonly facts: ClusterFacts;
   /** Null for all namespaces. */
   readonly namespace: string | null;
   readonly json: boolean;

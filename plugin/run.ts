@@ -1,4 +1,5 @@
 import type { Asked } from './command-line.ts';
+import { explain } from './explain.ts';
 import { journal, replay } from './journal.ts';
 import { evacuate, move, pause, resume } from './marks.ts';
 import { EXIT, type ExitCode, type Session } from './ports.ts';
@@ -6,6 +7,7 @@ import { status } from './status.ts';
 
 const commands: { readonly [C in Asked['command']]: (session: Session, asked: Extract<Asked, { command: C }>) => Promise<ExitCode> } = {
   status,
+  explain,
   journal,
   replay,
   move,

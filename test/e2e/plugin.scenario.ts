@@ -70,6 +70,20 @@ export const pluginScenarios = () =>
       expect(replay.stdout).toMatch(/^(\d+) of \1 transitions came out the same\.$/m);
       if (process.env.SHOW) console.log(journal.stdout, replay.stdout);
 
+      const why = await plugin(adminKubeconfig, 'explain', address, '-A');
+      expect([why.stderr, why.code]).toEqual(['', 0]);
+      expect(why.stdout).toMatch(new RegExp(`^${assignedNode} +holds it +-$`, 'm'));
+      expect(why.stdout).toMatch(/^c +refused +no ready endpoint of the Service is on it$/m);
+      if (process.env.SHOW) console.log(why.stdout);
+
+      const paused = await plugin(adminKubeconfig, 'pause', 'ingress', '-n', 'default');
+      expect([paused.stderr, paused.code]).toEqual(['', 0]);
+      const { metadata } = await stage.getPool('ingress');
+      expect((metadata as { readonly annotations?: object }).annotations).toEqual({ 'routedip.io/paused': 'true' });
+      expect((await plugin(adminKubeconfig, 'resume', 'ingress', '-n', 'default')).stdout).toBe(
+        'floatingippool/ingress in default goes on\n',
+      );
+
       const elsewhere = await plugin(adminKubeconfig, 'status', '-n', 'nowhere');
       expect([elsewhere.stdout, elsewhere.code]).toEqual([
         'nothing has or wants an address in namespace nowhere (-A looks at all of them)\n',

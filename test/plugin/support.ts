@@ -38,6 +38,7 @@ export function world(answers: Readonly<Record<string, unknown>>, more: Partial<
   };
   const session: Session = {
     api,
+    facts: { nodes: async () => [], pods: async () => [], service: async () => null, tolerations: async () => [] },
     namespace: null,
     json: false,
     journalService: { namespace: 'routedip-operator', service: 'routedip-operator-journal:journal' },

@@ -1,0 +1,72 @@
+import type { JournalEntry } from '../actors/ports.ts';
+import { type Candidate, candidatesOf } from './candidates.ts';
+import { journalText, readJournal } from './journal.ts';
+import { gather, type Objects } from './objects.ts';
+import { type Owner, ownersOf, ownerText } from './owners.ts';
+import { EXIT, type ExitCode, type Session } from './ports.ts';
+import type { Row } from './row.ts';
+import { rowsOf, statusText } from './status.ts';
+import { json, table } from './table.ts';
+
+/** So many transitions are shown; `journal` has the others. */
+const LAST = 5;
+
+/** `kubectl routedip explain <address>`: what `status` says of it, how each node stands to it, and what happened last. A part that cannot be had is
+ *  left out and told of. */
+export async function explain(session: Session, { address }: { readonly address: string }): Promise<ExitCode> {
+  const { objects, problems } = await gather({ ...session, namespace: null }, ['pools', 'routedIPs']).then((all) =>
+    all.problems.length === 0 ? all : gather(session, ['pools', 'routedIPs']),
+  );
+  const owners = ownersOf(objects, address);
+  const [owner, ...others] = owners;
+  if (!owner) throw new Error([...problems, `no FloatingIPPool and no RoutedIP that can be seen has ${address}`].join('\n'));
+  const said = [...problems];
+  const had = async <T>(what: Promise<T>): Promise<T | null> =>
+    what.catch((error: unknown) => {
+      said.push(error instanceof Error ? error.message : String(error));
+      return null;
+    });
+  const candidates = await had(candidatesOf(owner, address, objects, session.facts));
+  const entries = (await had(readJournal(session, owner)))?.entries.slice(-LAST) ?? null;
+  const rows = rowsFor(objects, owner, address);
+  if (session.json) session.out(json({ address, rows, candidates, last: entries, others: others.map(ownerText), problems: said }));
+  else session.out(text(session, { address, owner, others, rows, candidates, entries }));
+  for (const each of said) session.problem(each);
+  if (candidates === null) return EXIT.failed;
+  return rows.some(({ attention }) => attention) ? EXIT.attention : EXIT.ok;
+}
+
+const rowsFor = (objects: Objects, owner: Owner, address: string): readonly Row[] => {
+  const { name, namespace = '' } = owner.object.metadata;
+  const rows = rowsOf({ ...objects, ips: [], groups: [], services: [], recordSets: [] }, null);
+  return rows.filter((row) => row.address === address && row.kind === owner.kind && row.name === name && row.namespace === namespace);
+};
+
+interface Explained {
+  readonly address: string;
+  readonly owner: Owner;
+  readonly others: readonly Owner[];
+  readonly rows: readonly Row[];
+  readonly candidates: readonly Candidate[] | null;
+  readonly entries: readonly JournalEntry[] | null;
+}
+
+function text({ now }: Session, { address, owner, others, rows, candidates, entries }: Explained): string {
+  const also = others.map((other) => `${ownerText(other)} lists ${address} too.`);
+  return [
+    `${address} of ${ownerText(owner)}`,
+    ...also,
+    '',
+    statusText(rows, now),
+    ...(candidates ? ['', candidatesText(candidates)] : []),
+    ...(entries ? ['', 'Last transitions:', journalText(entries, now)] : []),
+  ].join('\n');
+}
+
+const candidatesText = (candidates: readonly Candidate[]): string =>
+  candidates.length === 0
+    ? 'No node has the labels that are asked for.'
+    : table(
+        ['NODE', 'VERDICT', 'WHY'],
+        candidates.map(({ node, verdict, why }) => [node, verdict, why]),
+      );
