@@ -79,7 +79,7 @@ export const pluginScenarios = () =>
       const paused = await plugin(adminKubeconfig, 'pause', 'ingress', '-n', 'default');
       expect([paused.stderr, paused.code]).toEqual(['', 0]);
       const { metadata } = await stage.getPool('ingress');
-      expect((metadata as { readonly annotations?: object }).annotations).toEqual({ 'routedip.io/paused': 'true' });
+      expect((metadata as { readonly annotations?: object }).annotations).toMatchObject({ 'routedip.io/paused': 'true' });
       expect((await plugin(adminKubeconfig, 'resume', 'ingress', '-n', 'default')).stdout).toBe(
         'floatingippool/ingress in default goes on\n',
       );
