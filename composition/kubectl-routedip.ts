@@ -33,6 +33,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       json: flags.output === 'json',
       journalService: flags.journalService,
       now: Date.now(),
+      read: (file) => readFileSync(file === '-' ? 0 : file, 'utf8'),
       sleep: (ms) => sleep(ms),
       out: (text) => process.stdout.write(`${text}\n`),
       problem: (text) => process.stderr.write(`${text}\n`),

@@ -37,6 +37,8 @@ export interface Session {
   readonly journalService: { readonly namespace: string; readonly service: string };
   /** Wall clock, ms since the epoch. */
   readonly now: number;
+  /** The text of a file; `-` is the standard input. @throws Error when it cannot be read */
+  readonly read: (file: string) => string;
   /** Resolves after so many ms. */
   readonly sleep: (ms: number) => Promise<void>;
   /** Takes whole lines for the standard output. */

@@ -1,11 +1,13 @@
-import { networkInterfaces } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ClientRef } from '../../simulator/kubernetes/client.ts';
 import { addPod } from '../../simulator/kubernetes/cluster.ts';
 import type { Operator } from '../support/operator.ts';
 import { plugin, throughKubectl } from '../support/plugin.ts';
 import { forbid } from './rights.ts';
-import { routedStage } from './routed.ts';
+import { CLASS_NAME, GROUP, routedStage } from './routed.ts';
 import type { Target } from './target.ts';
 
 const JOURNAL: ClientRef = { apiVersion: 'v1', kind: 'Service', namespace: 'routedip-operator', name: 'routedip-operator-journal' };
@@ -75,6 +77,19 @@ export const pluginScenarios = () =>
       expect(why.stdout).toMatch(new RegExp(`^${assignedNode} +holds it +-$`, 'm'));
       expect(why.stdout).toMatch(/^c +refused +no ready endpoint of the Service is on it$/m);
       if (process.env.SHOW) console.log(why.stdout);
+
+      const spare = ['a', 'b', 'c'].find((name) => name !== holder && name !== assignedNode) ?? '';
+      await routed.service('inner', [spare]);
+      const folder = mkdtempSync(join(tmpdir(), 'routedip-plan-'));
+      const file = join(folder, 'shop.json');
+      const spec = { className: CLASS_NAME, serviceRef: { serviceName: 'inner' } };
+      writeFileSync(file, JSON.stringify({ apiVersion: GROUP, kind: 'RoutedIP', metadata: { name: 'shop' }, spec }));
+      const plan = await plugin(adminKubeconfig, 'plan', '-f', file, '-n', 'default');
+      rmSync(folder, { recursive: true });
+      expect([plan.stderr, plan.code]).toEqual(['', 3]);
+      expect(plan.stdout).toMatch(new RegExp(`^move +${address} +${assignedNode} +${spare}$`, 'm'));
+      expect(plan.stdout.match(/^(?:move|assign|create|leave) /gm)).toHaveLength(1);
+      if (process.env.SHOW) console.log(plan.stdout);
 
       const paused = await plugin(adminKubeconfig, 'pause', 'ingress', '-n', 'default');
       expect([paused.stderr, paused.code]).toEqual(['', 0]);

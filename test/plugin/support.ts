@@ -44,6 +44,7 @@ export function world(answers: Readonly<Record<string, unknown>>, more: Partial<
     journalService: { namespace: 'routedip-operator', service: 'routedip-operator-journal:journal' },
     now: NOW,
     sleep: async () => undefined,
+    read: () => '',
     out: (text) => out.push(text),
     problem: (text) => problems.push(text),
     ...more,

@@ -85,7 +85,7 @@ const FIXED: readonly ImportRule[] = [
   {
     name: 'plugin/*',
     files: /^plugin\//,
-    what: [/^plugin\//, /^machines\//, /^actors\//, /^crds\/generated\//, /^npm:(commander|yaml)$/],
+    what: [/^plugin\//, /^machines\//, /^actors\//, /^adapters\/memory\//, /^crds\/generated\//, /^npm:(commander|yaml)$/],
     instead:
       'A command of the plugin reads the cluster through plugin/ports.ts and decides with machines/, so that it can be shown in memory. ' +
       'Let composition/kubectl-routedip.ts pass in what needs an adapter or Node.',
