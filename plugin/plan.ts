@@ -124,6 +124,7 @@ const wishOf = ({ kind, metadata, spec }: Kinded): Wish => ({
   namespace: metadata.namespace ?? '',
   name: metadata.name,
   spec: (spec ?? {}) as Json,
+  annotations: ownAnnotations(metadata.annotations),
 });
 
 /** A RoutedIP asks for the address that it has: the rehearsal creates no second one. */

@@ -89,7 +89,7 @@ export async function rehearse(
     const [namespace = '', name = ''] = key.split('/');
     cluster.setService(namespace, name, service);
   }
-  for (const policy of scene.policies) cluster.setPolicy(policy);
+  for (const { annotations: _, ...policy } of scene.policies) cluster.setPolicy(policy);
   const refs = new Map<string, ObjectRef>();
   const put = ({ annotations, ...wish }: Wish): void => {
     const ref = cluster.setPool(wish);

@@ -79,7 +79,7 @@ export const pluginScenarios = () =>
       if (process.env.SHOW) console.log(why.stdout);
 
       const spare = ['a', 'b', 'c'].find((name) => name !== holder && name !== assignedNode) ?? '';
-      await routed.service('inner', [spare]);
+      await routed.service('inner', [spare], [{ name: 'http', port: 80, targetPort: 80, nodePort: 30_081 }]);
       const folder = mkdtempSync(join(tmpdir(), 'routedip-plan-'));
       const file = join(folder, 'shop.json');
       const spec = { className: CLASS_NAME, serviceRef: { serviceName: 'inner' } };
