@@ -335,7 +335,8 @@ function assignedEvent(before: AddressContext | undefined, { address, assigned }
 }
 
 function electedEvent(before: AddressContext | undefined, { address, assigned, elected, epoch }: AddressContext): ClusterEvent | null {
-  if (!before || !elected || elected.name === assigned?.name || before.epoch === epoch) return null;
+  // One that is rebuilt may know the node to which it was under way by its name alone: that is no election.
+  if (!elected?.providerID || elected.name === assigned?.name || before?.epoch === epoch) return null;
   return { type: 'Normal', reason: 'NodeElected', action: 'Elect', message: `${elected.name} is to take ${address}` };
 }
 

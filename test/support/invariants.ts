@@ -71,6 +71,8 @@ export class Invariants implements Observer {
   /** Every saved turn that did something, oldest first. */
   readonly turns: SavedTurn[] = [];
   readonly #options: InvariantsOptions;
+  /** Addresses that somebody has run. */
+  readonly #known = new Set<ActorId>();
   readonly #records = new Map<ActorId, ActorRecord>();
   readonly #confirmedAt = new Map<ActorId, Moment>();
   /** By address: our last action, and where it goes. */
@@ -226,7 +228,9 @@ export class Invariants implements Observer {
   /** A grant was taken: it had its time, and it takes the address away from nobody who may keep it. */
   #checkGrant(actor: ActorId, then: AddressContext | undefined, now: AddressContext, at: Moment, turn: Transition | undefined): void {
     // One that is rebuilt comes with its former epoch, and with the node to which it may be under way.
-    if (!then || now.epoch === then.epoch || !now.elected) return;
+    const isRebuilt = !then && this.#known.has(actor);
+    this.#known.add(actor);
+    if (isRebuilt || !now.elected || now.epoch === (then?.epoch ?? 0)) return;
     const adopted = now.elected.providerID === now.holder;
     const pool = this.#records.get(now.pool)?.snapshot.context as unknown as PoolContext | undefined;
     if (!pool || adopted) return;
