@@ -7,16 +7,25 @@ COPY package.json package-lock.json .npmrc ./
 COPY tools ./tools
 RUN npm ci --ignore-scripts
 COPY . .
-# npm keeps the compiler, which a library names as an optional companion.
-RUN npm run build && npm prune --omit=dev --ignore-scripts && rm -rf node_modules/typescript node_modules/@typescript node_modules/.bin/tsc
+RUN npm run build
 
+# The demo, from the sources, as in the repository: docker-compose.yml builds it with --target demo.
+FROM build AS demo
+USER 65532:65532
+ENTRYPOINT ["node", "demo/main.ts"]
+
+FROM build AS pruned
+# npm keeps the compiler, which a library names as an optional companion.
+RUN npm prune --omit=dev --ignore-scripts && rm -rf node_modules/typescript node_modules/@typescript node_modules/.bin/tsc
+
+# The last stage is what a build without --target makes.
 FROM docker.io/library/node:24-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /app
-COPY --from=build /src/package.json /src/LICENSE ./
-COPY --from=build /src/node_modules ./node_modules
-COPY --from=build /src/bin ./bin
-COPY --from=build /src/dist ./dist
+COPY --from=pruned /src/package.json /src/LICENSE ./
+COPY --from=pruned /src/node_modules ./node_modules
+COPY --from=pruned /src/bin ./bin
+COPY --from=pruned /src/dist ./dist
 # A number, so that Kubernetes can see that it is not root.
 USER 65532:65532
 # Metrics and probes.

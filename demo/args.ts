@@ -11,6 +11,8 @@ export interface Args {
   readonly json: boolean;
   /** The longest that one step may take, ms. */
   readonly deadlineMs: number;
+  /** Where the operator serves the dashboards, as it takes it itself; null for a free port of loopback. */
+  readonly dashboardBindAddr: string | null;
 }
 
 /** A node fails; a DNS record follows; an address for a Service moves; Services share a range of addresses. */
@@ -32,6 +34,9 @@ RoutedIP and Services, lets nodes fail, and shows what happens and how long it t
   --keep                stays up afterwards and prints what to open and how to break things by hand; Ctrl-C ends it
   --keep --json         prints one line of JSON when all is up, and nothing else:
                         kubeconfig, metrics, jobs, inspector, digitalocean, redis, operatorPid
+  --dashboard-bind-addr <address>
+                        where the dashboards listen, e.g. 0.0.0.0:8081 in a container (default: a free port of loopback); they ask for
+                        ROUTEDIP_DASHBOARD_TOKEN then, and when that is not set for a token that is printed with --keep
   --deadline <seconds>  the longest that one step may take (default 20)
   --help                this text
 
@@ -40,14 +45,14 @@ NO_COLOR=1 draws without colours; without a terminal it prints plain lines.`;
 
 /** Null when help was asked for. @throws UsageError */
 export function parse(argv: readonly string[]): Args | null {
-  const { seed, act, keep, json, deadline, help } = values(argv);
+  const { seed, act, keep, json, deadline, help, 'dashboard-bind-addr': dashboardBindAddr = null } = values(argv);
   if (help) return null;
   if (json && !keep) throw new UsageError('--json goes with --keep: it tells where everything is while it stays up');
   const deadlineMs = numberOf('--deadline', deadline) * 1000;
   if (deadlineMs === 0) throw new UsageError('--deadline must be above 0');
   const chosen = numberOf('--seed', seed);
   if (!Number.isSafeInteger(chosen)) throw new UsageError(`--seed must be a whole number, not "${seed}"`);
-  return { seed: chosen, act: act === undefined ? null : actOf(act), keep, json, deadlineMs };
+  return { seed: chosen, act: act === undefined ? null : actOf(act), keep, json, deadlineMs, dashboardBindAddr };
 }
 
 function values(argv: readonly string[]) {
@@ -60,6 +65,7 @@ function values(argv: readonly string[]) {
         keep: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         deadline: { type: 'string', default: '20' },
+        'dashboard-bind-addr': { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     }).values;

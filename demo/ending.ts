@@ -1,4 +1,5 @@
 import { normalize } from 'node:path/posix';
+import { opened } from './dashboards.ts';
 import { timeline } from './frame.ts';
 import type { Publication } from './naming.ts';
 import type { Part, Routing } from './routing.ts';
@@ -55,8 +56,8 @@ export function whereabouts(stage: Stage): Readonly<Record<string, string | numb
   return {
     kubeconfig: stage.kubeconfig,
     metrics: served?.telemetry ? `${served.telemetry}/metrics` : null,
-    jobs: served?.jobs ?? null,
-    inspector: served?.inspector ?? null,
+    jobs: opened(served?.jobs, stage.dashboards),
+    inspector: opened(served?.inspector, stage.dashboards),
     digitalocean: stage.cloud.url,
     redis: stage.redisUrl,
     operatorPid: stage.operator?.pid ?? null,
@@ -68,9 +69,9 @@ export function invitation(stage: Stage, { addresses, routed, services }: View):
   const { kubernetes, cloud, kubeconfig, operator, redisUrl } = stage;
   const served = operator?.served;
   const pages = [
-    ['dashboard', served?.dashboard],
-    ['job dashboard', served?.jobs],
-    ['inspector', served?.inspector],
+    ['dashboard', opened(served?.dashboard, stage.dashboards)],
+    ['job dashboard', opened(served?.jobs, stage.dashboards)],
+    ['inspector', opened(served?.inspector, stage.dashboards)],
     ['metrics', served?.telemetry && `${served.telemetry}/metrics`],
     ['kubeconfig', kubeconfig],
     ['Redis', redisUrl],

@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import { type Args, HELP, parse, UsageError } from './args.ts';
+import { dashboardsOf } from './dashboards.ts';
 import { invitation, summary, whereabouts } from './ending.ts';
 import { DemoFailure, Interrupted } from './failure.ts';
 import { type Follower, follow } from './follow.ts';
@@ -30,7 +31,7 @@ async function demo(args: Args, redisUrl: string | undefined): Promise<number> {
   if (!redisUrl) throw new UsageError('REDIS_URL is not set: `npm run demo` starts a private Redis and sets it');
   const interruption = untilSignal();
   const screen = openScreen(args, process.stdout, process.env);
-  const stage = await openStage({ seed: args.seed, redisUrl });
+  const stage = await openStage({ seed: args.seed, redisUrl, dashboards: dashboardsOf(args, process.env) });
   const shop = prepareShop(stage);
   const look = () => ({ record: recordOf(stage), ...shop.look() });
   const ofNamespace = `/api/v1/namespaces/${SERVICES_NAMESPACE}`;

@@ -13,6 +13,8 @@ interface OperatorEnvironment {
   readonly redisUrl: string;
   readonly digitaloceanUrl: string;
   readonly token: string;
+  /** What the dashboards ask browsers for; null for what the environment says. */
+  readonly dashboardToken?: string | null;
   /** Another entry point than this repository's, e.g. that of an installed package. */
   readonly entry?: string;
   /** After `run`. */
@@ -49,6 +51,7 @@ export function startOperator({
   redisUrl,
   digitaloceanUrl,
   token,
+  dashboardToken,
   flags,
   entry = ENTRY,
 }: OperatorEnvironment): OperatorProcess {
@@ -59,6 +62,7 @@ export function startOperator({
       REDIS_URL: redisUrl,
       DIGITALOCEAN_API_URL: digitaloceanUrl,
       DIGITALOCEAN_ACCESS_TOKEN: token,
+      ...(dashboardToken && { ROUTEDIP_DASHBOARD_TOKEN: dashboardToken }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
     // Its own group: Ctrl-C in a terminal must not end it before the demo has said why.

@@ -7,6 +7,7 @@ import { type KubeClient, kubeClient } from '../simulator/kubernetes/client.ts';
 import { addNode, addPod, createNamespace } from '../simulator/kubernetes/cluster.ts';
 import type { JsonObject, KubeObject } from '../simulator/kubernetes/objects.ts';
 import { type KubernetesSimulator, startKubernetes } from '../simulator/kubernetes/server.ts';
+import { type Dashboards, FREE_PORT } from './dashboards.ts';
 import { DemoFailure } from './failure.ts';
 import { type OperatorProcess, startOperator } from './operator.ts';
 import type { RecordRow } from './view.ts';
@@ -48,11 +49,15 @@ const ACTION_MS = { min: 500, max: 1_000 };
 const FIREWALL_MS = 400;
 /** More than are created, so that there is something left to play with. */
 const RESERVED_IP_QUOTA = 10;
-/** All pages on, on whatever ports are free. */
-const FLAGS = ['--metrics-bind-addr=127.0.0.1:0', '--dashboard-bind-addr=127.0.0.1:0', '--inspect=127.0.0.1:0'];
 export const REGION = 'nyc3';
 const POOL_LABEL = 'doks.digitalocean.com/node-pool';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+interface StageOptions {
+  readonly seed: number;
+  readonly redisUrl: string;
+  readonly dashboards: Dashboards;
+}
 
 /** Everything around the operator, and the operator once it is started. */
 export interface Stage {
@@ -61,6 +66,7 @@ export interface Stage {
   readonly cloud: DigitalOceanSimulator;
   readonly kubeconfig: string;
   readonly redisUrl: string;
+  readonly dashboards: Dashboards;
   /** Droplet ids by node name. */
   readonly droplets: Map<string, number>;
   readonly operator: OperatorProcess | null;
@@ -74,7 +80,7 @@ export interface Stage {
 }
 
 /** Starts both simulated APIs on free ports of loopback, with five nodes that serve the ingress and one that does not match the pool. */
-export async function openStage({ seed, redisUrl }: { readonly seed: number; readonly redisUrl: string }): Promise<Stage> {
+export async function openStage({ seed, redisUrl, dashboards }: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'routedip-demo-'));
   const kubernetes = await startKubernetes({ podTerminationMs: 500 });
   const cloud = await startDigitalOcean({
@@ -95,12 +101,16 @@ export async function openStage({ seed, redisUrl }: { readonly seed: number; rea
     cloud,
     kubeconfig,
     redisUrl,
+    dashboards,
     droplets,
     get operator() {
       return state.operator;
     },
     startOperator: () => {
-      state.operator = startOperator({ kubeconfig, redisUrl, digitaloceanUrl: cloud.url, token: TOKEN, flags: FLAGS });
+      // All pages on.
+      const flags = [`--metrics-bind-addr=${FREE_PORT}`, `--dashboard-bind-addr=${dashboards.bind}`, `--inspect=${FREE_PORT}`];
+      const environment = { kubeconfig, redisUrl, digitaloceanUrl: cloud.url, token: TOKEN, dashboardToken: dashboards.token };
+      state.operator = startOperator({ ...environment, flags });
       return state.operator;
     },
     apply: async (manifest) => {

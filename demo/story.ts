@@ -61,8 +61,8 @@ const WANTED = 3;
 /** Plays the whole story. @throws DemoFailure as soon as something does not come about */
 export async function play(cast: Cast): Promise<Outcome> {
   const { stage, screen } = cast;
-  const [kubernetes, cloud, redis] = [stage.kubernetes.url, stage.cloud.url, stage.redisUrl].map((url) => URL.parse(url)?.port);
-  screen.step(`simulated Kubernetes API :${kubernetes}, simulated DigitalOcean API :${cloud}, Redis :${redis}, all on 127.0.0.1`);
+  const [kubernetes, cloud, redis] = [stage.kubernetes.url, stage.cloud.url, stage.redisUrl].map((url) => URL.parse(url)?.host);
+  screen.step(`simulated Kubernetes API at ${kubernetes}, simulated DigitalOcean API at ${cloud}, Redis at ${redis}`);
   const isShown = (act: Act) => cast.act === null || cast.act === act;
   const hasPool = isShown(1) || isShown(2);
   if (hasPool) {

@@ -3,12 +3,12 @@ import { HELP, parse, UsageError } from '../../demo/args.ts';
 
 describe('the command line of the demo', () => {
   test('has a default for everything', () => {
-    expect(parse([])).toEqual({ seed: 1, act: null, keep: false, json: false, deadlineMs: 20_000 });
+    expect(parse([])).toEqual({ seed: 1, act: null, keep: false, json: false, deadlineMs: 20_000, dashboardBindAddr: null });
   });
 
   test('takes what it offers', () => {
-    const argv = ['--seed', '7', '--act', '3', '--keep', '--json', '--deadline=2.5'];
-    expect(parse(argv)).toEqual({ seed: 7, act: 3, keep: true, json: true, deadlineMs: 2500 });
+    const argv = ['--seed', '7', '--act', '3', '--keep', '--json', '--deadline=2.5', '--dashboard-bind-addr', '0.0.0.0:8081'];
+    expect(parse(argv)).toEqual({ seed: 7, act: 3, keep: true, json: true, deadlineMs: 2500, dashboardBindAddr: '0.0.0.0:8081' });
   });
 
   test.each(['--help', '-h'])('%s asks for help and nothing else', (flag) => {
@@ -16,7 +16,8 @@ describe('the command line of the demo', () => {
   });
 
   test('names every option in its help', () => {
-    for (const option of ['--seed', '--act', '--keep', '--json', '--deadline', '--help']) expect(HELP).toContain(option);
+    for (const option of ['--seed', '--act', '--keep', '--json', '--deadline', '--dashboard-bind-addr', '--help'])
+      expect(HELP).toContain(option);
   });
 
   test.each([
