@@ -15,7 +15,8 @@ const operatorSettings = (): Templated => {
   );
   return {
     settings: [
-      scalar(['spec', 'replicas'], '.Values.replicas'),
+      scalar(['spec', 'replicas'], 'include "routedip-operator.replicas" .'),
+      block(['spec', 'strategy'], 'include "routedip-operator.strategy" . | trim'),
       optional([...POD, 'imagePullSecrets'], '.Values.imagePullSecrets'),
       optional([...POD, 'initContainers'], 'include "routedip-operator.initContainers" . | trim', '. | nindent'),
       scalar([...CONTAINER, 'image'], `${IMAGE} | quote`),

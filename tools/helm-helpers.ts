@@ -4,6 +4,8 @@ import { manifestText } from './manifests.ts';
 
 /** Conditions in the template language. */
 export const INTERNAL = 'eq .Values.redis.mode "internal"';
+const EXTERNAL = 'eq .Values.redis.mode "external"';
+const FLEETING = 'eq .Values.redis.mode "memory"';
 export const DASHBOARD = '.Values.dashboard.enabled';
 export const REVIEWED = 'eq .Values.metrics.auth "token-review"';
 
@@ -60,6 +62,9 @@ ${lines(args)}
 - --webhook-bind-addr=:9443
 - --webhook-service={{ .Release.Namespace }}/vip-allocator-operator-webhook-service
 {{- end }}
+{{- if ${FLEETING} }}
+- --jobs=memory
+{{- end }}
 {{- if .Values.journal.enabled }}
 - --journal-bind-addr=:8084
 {{- end }}
@@ -68,10 +73,23 @@ ${lines(args)}
 {{- end }}
 {{- end }}
 
+{{- define "routedip-operator.replicas" -}}
+{{- if ${FLEETING} }}1{{ else }}{{ .Values.replicas }}{{ end }}
+{{- end }}
+
+{{- define "routedip-operator.strategy" -}}
+{{- if ${FLEETING} }}
+type: Recreate
+{{- else }}
+${stringify(operator.spec.strategy).trimEnd()}
+{{- end }}
+{{- end }}
+
 {{- define "routedip-operator.REDIS_URL" -}}
 {{- if ${INTERNAL} }}
 ${envOf('REDIS_URL')}
-{{- else }}
+{{- end }}
+{{- if ${EXTERNAL} }}
 - name: REDIS_URL
 {{- with .Values.redis.url }}
   value: {{ quote . }}
@@ -87,7 +105,8 @@ ${envOf('REDIS_URL')}
 {{- define "routedip-operator.REDIS_PASSWORD" -}}
 {{- if ${INTERNAL} }}
 ${envOf('REDIS_PASSWORD')}
-{{- else }}
+{{- end }}
+{{- if ${EXTERNAL} }}
 {{- with .Values.redis.username }}
 - name: REDIS_USERNAME
   value: {{ quote . }}
@@ -124,7 +143,7 @@ ${envOf('REDIS_PASSWORD')}
 {{- end }}
 
 {{- define "routedip-operator.volumes" -}}
-{{- if eq .Values.redis.mode "external" }}
+{{- if ${EXTERNAL} }}
 {{- with .Values.redis.tls.caSecret.name }}
 - name: redis-ca
   secret:
@@ -139,7 +158,7 @@ ${envOf('REDIS_PASSWORD')}
 {{- end }}
 
 {{- define "routedip-operator.volumeMounts" -}}
-{{- if eq .Values.redis.mode "external" }}
+{{- if ${EXTERNAL} }}
 {{- with .Values.redis.tls.caSecret.name }}
 - name: redis-ca
   mountPath: /etc/redis-tls/ca

@@ -38,7 +38,7 @@ export const valuesSchema = (): object => ({
     loadBalancerClass: TEXT,
     extraArgs: { type: 'array', items: TEXT },
     redis: record({
-      mode: { enum: ['internal', 'external'] },
+      mode: { enum: ['internal', 'external', 'memory'] },
       url: { ...TEXT, pattern: '^$|^rediss?(\\+(sentinel|cluster))?://[^@]+$' },
       urlSecret: SECRET_KEY,
       username: TEXT,
@@ -94,6 +94,7 @@ const VALUES = (): readonly Value[] => {
       says: [
         'internal: a small Redis with a disk, whose password the operator makes; image, resources and storage are of it.',
         'external: yours. Where it is says url, or the key of the Secret urlSecret, since a URL may bear a password; otherwise that is in passwordSecret.',
+        'memory: none. One replica keeps everything in memory, whatever `replicas` says, and goes by the status of the objects when it starts again.',
         'sentinel: the login of the Sentinels themselves. tls: an authority of your own, and a certificate (tls.crt, tls.key) for a Redis that asks for one.',
       ].join('\n# '),
       value: {

@@ -4,6 +4,7 @@ import { manifestText } from './manifests.ts';
 export interface Workload {
   readonly spec: {
     readonly replicas: number;
+    readonly strategy: object;
     readonly template: { readonly spec: { readonly containers: readonly [Container]; readonly initContainers?: readonly Container[] } };
     readonly volumeClaimTemplates?: readonly {
       readonly spec: { readonly resources: { readonly requests: { readonly storage: string } } };

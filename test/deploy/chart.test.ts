@@ -77,6 +77,17 @@ describe('the chart', () => {
     return containers[0].env.filter(({ name }) => name.startsWith('REDIS_'));
   };
 
+  test('has no Redis and one replica when everything is kept in memory', async () => {
+    const objects = rendered({ redis: { mode: 'memory' }, replicas: 3 });
+    expect(Object.keys(objects).filter((key) => key.endsWith('-redis'))).toEqual([]);
+    const { replicas, strategy } = pick(objects, `Deployment ${NAME}`).spec;
+    expect([replicas, strategy]).toEqual([1, { type: 'Recreate' }]);
+    const { initContainers, containers } = operatorIn(objects);
+    expect([initContainers, containers[0].env.filter(({ name }) => name.startsWith('REDIS_'))]).toEqual([undefined, []]);
+    expect((await parseCommandLine(containers[0].args, {}, '0.1.0'))?.options.jobs).toBe('memory');
+    expect(validate({ redis: { mode: 'memory' } })).toBe(true);
+  });
+
   test('takes the URL of an external Redis from a Secret, and has none of its own then', () => {
     expect(redisEnv({ urlSecret: { name: 'redis-url' } })).toEqual([
       { name: 'REDIS_URL', valueFrom: { secretKeyRef: { name: 'redis-url', key: 'REDIS_URL' } } },

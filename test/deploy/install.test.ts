@@ -263,6 +263,16 @@ describe('the components', () => {
     expect(initContainers).toEqual([]);
   });
 
+  test.skipIf(!hasComponents)(`without-redis leaves one replica that keeps everything in memory${why}`, async () => {
+    const objects = overlaid('without-redis');
+    expect(Object.keys(objects).sort()).toEqual(base.filter((key) => !key.endsWith('-redis')).sort());
+    const { replicas, strategy, template } = pick(objects, `Deployment ${NAME}`).spec;
+    expect([replicas, strategy]).toEqual([1, { type: 'Recreate' }]);
+    const [{ args, env }] = template.spec.containers;
+    expect([template.spec.initContainers, env.filter(({ name }) => name.startsWith('REDIS_'))]).toEqual([[], []]);
+    expect((await parseCommandLine(args, {}, '0.1.0'))?.options.jobs).toBe('memory');
+  });
+
   test.skipIf(!hasComponents)(`redis-ca has the operator know Redis by the authority in a Secret${why}`, () => {
     const [operator] = pick(overlaid('redis-ca'), `Deployment ${NAME}`).spec.template.spec.containers;
     expect(operator.env).toContainEqual({ name: 'REDIS_CA_FILE', value: '/etc/redis-ca/ca.crt' });

@@ -28,6 +28,7 @@ export interface Shipped extends Manifest {
   readonly roleRef?: { readonly name: string };
   readonly spec: {
     readonly replicas: number;
+    readonly strategy: object;
     readonly selector: object;
     readonly template: {
       readonly metadata: { readonly labels: object };

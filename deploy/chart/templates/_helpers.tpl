@@ -25,6 +25,9 @@
 - --webhook-bind-addr=:9443
 - --webhook-service={{ .Release.Namespace }}/vip-allocator-operator-webhook-service
 {{- end }}
+{{- if eq .Values.redis.mode "memory" }}
+- --jobs=memory
+{{- end }}
 {{- if .Values.journal.enabled }}
 - --journal-bind-addr=:8084
 {{- end }}
@@ -33,11 +36,27 @@
 {{- end }}
 {{- end }}
 
+{{- define "routedip-operator.replicas" -}}
+{{- if eq .Values.redis.mode "memory" }}1{{ else }}{{ .Values.replicas }}{{ end }}
+{{- end }}
+
+{{- define "routedip-operator.strategy" -}}
+{{- if eq .Values.redis.mode "memory" }}
+type: Recreate
+{{- else }}
+type: RollingUpdate
+rollingUpdate:
+  maxSurge: 1
+  maxUnavailable: 0
+{{- end }}
+{{- end }}
+
 {{- define "routedip-operator.REDIS_URL" -}}
 {{- if eq .Values.redis.mode "internal" }}
 - name: REDIS_URL
   value: redis://routedip-operator-redis:6379
-{{- else }}
+{{- end }}
+{{- if eq .Values.redis.mode "external" }}
 - name: REDIS_URL
 {{- with .Values.redis.url }}
   value: {{ quote . }}
@@ -57,7 +76,8 @@
     secretKeyRef:
       name: routedip-operator-redis
       key: REDIS_PASSWORD
-{{- else }}
+{{- end }}
+{{- if eq .Values.redis.mode "external" }}
 {{- with .Values.redis.username }}
 - name: REDIS_USERNAME
   value: {{ quote . }}
