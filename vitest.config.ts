@@ -7,6 +7,9 @@ const cluster = process.env.TEST_TARGET === 'cluster';
 /** What runs whole processes and waits for them against a deadline. It comes last, so that no computing beside it takes its time. */
 const PROCESSES = ['test/e2e/**/*.test.ts', 'test/demo/**/*.test.ts', 'test/dashboard/**/*.test.ts'];
 
+/** Compares what all others have asked for with the roles that are shipped. */
+const RIGHTS = 'test/cluster/least-privilege.test.ts';
+
 /** Such tests wait for processes most of the time: one more of them than there are processors costs none of them its deadline. */
 const WAITING = 3;
 
@@ -24,7 +27,7 @@ export default defineConfig({
     maxWorkers: 2,
     reporters: ['default', './tools/closing-line.ts'],
     projects: cluster
-      ? [group('cluster', 0, ['test/cluster/**/*.test.ts'], [], WAITING)]
+      ? [group('cluster', 0, ['test/cluster/**/*.test.ts'], [RIGHTS], WAITING), group('rights', 1, [RIGHTS], [])]
       : [group('parts', 0, ['test/**/*.test.ts'], ['test/cluster/**', ...PROCESSES]), group('processes', 1, PROCESSES, [], WAITING)],
   },
 });

@@ -1,4 +1,6 @@
 // The scenarios against a real API server. Without one it says so and ends with 2: a run that skips everything must not look green.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { handOver } from './hand-over.mjs';
 import { installDependencies } from './install.mjs';
@@ -22,7 +24,7 @@ const absence = (folder) => {
     : `KUBEBUILDER_ASSETS is ${folder}, which holds no ${missing.join(' and no ')} that can be run. ${how}`;
 };
 
-const main = () => {
+const main = async () => {
   const absent = absence(process.env.KUBEBUILDER_ASSETS);
   if (absent !== null) {
     process.stderr.write(`test:cluster: ${absent}\n`);
@@ -30,7 +32,14 @@ const main = () => {
   }
   installDependencies(ROOT);
   findRedis();
-  return handOver(ROOT, ['node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2)], { TEST_TARGET: 'cluster' });
+  // What the operators of all scenarios ask for is gathered there, and compared with the roles in the end.
+  const audits = mkdtempSync(join(tmpdir(), 'routedip-audits-'));
+  try {
+    const env = { TEST_TARGET: 'cluster', TEST_AUDITS: audits };
+    return await handOver(ROOT, ['node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2)], env);
+  } finally {
+    rmSync(audits, { recursive: true, force: true });
+  }
 };
 
 try {

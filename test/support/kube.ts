@@ -44,7 +44,13 @@ export interface AuditEvent {
   readonly verb: string;
   readonly requestURI: string;
   readonly user: { readonly username: string };
-  readonly objectRef?: { readonly resource: string; readonly namespace?: string; readonly name?: string; readonly subresource?: string };
+  readonly objectRef?: {
+    readonly resource: string;
+    readonly apiGroup?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly subresource?: string;
+  };
   readonly responseStatus?: { readonly code: number };
   /** When it came. When it was answered is not known from the log: that line is stamped after the client has its answer already. */
   readonly requestReceivedTimestamp: string;
