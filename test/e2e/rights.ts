@@ -10,12 +10,12 @@ interface Rule {
 
 /** Takes from the operator the right to do anything with these resources, by their plural names; what it answers gives it back. The simulator, which has
  *  no RBAC, refuses its lists: watches that are open go on there. */
-export async function forbid({ client, simulator, forbidden }: Target, ...plurals: readonly string[]): Promise<() => Promise<void>> {
+export async function forbid({ client, simulator, cluster }: Target, ...plurals: readonly string[]): Promise<() => Promise<void>> {
   if (simulator) {
     for (const plural of plurals) simulator.faults.failLists(plural, 1_000_000, 403);
     return async () => simulator.faults.clear();
   }
-  for (const plural of plurals) forbidden.add(plural);
+  for (const plural of plurals) cluster?.forbidden.add(plural);
   const { rules = [] } = (await client.get(ROLE)) as unknown as { readonly rules?: readonly Rule[] };
   const isLeft = (resource: string): boolean => !plurals.includes(resource.split('/')[0] ?? '');
   const rest = rules

@@ -1,13 +1,11 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
-import { expect } from 'vitest';
+import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { FloatingIPPoolSpec, FloatingIPPoolStatus } from '../../crds/generated/floatingippool.ts';
 import { connectionOf, type KubeClient, kubeClient } from '../../simulator/kubernetes/client.ts';
 import { type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
-import { auditsFolder, keepAudit } from '../support/audits.ts';
-import { askedBy } from '../support/grants.ts';
+import { OPERATOR } from '../support/audits.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { installCrds, installRoles } from '../support/kube-apply.ts';
 
@@ -15,8 +13,6 @@ const REPOSITORY = join(import.meta.dirname, '../..');
 const CRDS = readdirSync(join(REPOSITORY, 'crds'))
   .filter((name) => name.endsWith('.yaml'))
   .map((name) => join(REPOSITORY, 'crds', name));
-/** The operator, as a real API server knows it. */
-const OPERATOR = 'system:serviceaccount:routedip-operator:routedip-operator';
 const DEPLOY = ['namespace.yaml', 'rbac.yaml'].map((name) => join(REPOSITORY, 'deploy', name));
 
 /** A Kubernetes API that scenarios run against: the simulator, or a real API server when TEST_TARGET is `cluster`. */
@@ -29,8 +25,6 @@ export interface Target {
   readonly client: KubeClient;
   readonly simulator: KubernetesSimulator | null;
   readonly cluster: Cluster | null;
-  /** Resources, by their plural names, that a test has taken from the operator: to be refused those is no mistake of the roles. */
-  readonly forbidden: Set<string>;
   /** The API server stops answering, and answers again. */
   outage(): Promise<void>;
   endOutage(): Promise<void>;
@@ -70,7 +64,6 @@ async function openSimulator(): Promise<Target> {
     client,
     simulator,
     cluster: null,
-    forbidden: new Set(),
     outage: async () => simulator.faults.outage('reset'),
     endOutage: async () => simulator.faults.endOutage(),
     nodeWrites: (node) =>
@@ -87,8 +80,7 @@ async function openSimulator(): Promise<Target> {
 }
 
 async function openCluster({ audit = false }: TargetOptions): Promise<Target> {
-  const cluster = await startCluster({ audit: audit || auditsFolder() !== undefined });
-  const forbidden = new Set<string>();
+  const cluster = await startCluster(audit ? { audit } : {});
   await installCrds(cluster);
   await installRoles(cluster);
   const token = await cluster.tokenFor('routedip-operator', 'routedip-operator');
@@ -100,7 +92,6 @@ async function openCluster({ audit = false }: TargetOptions): Promise<Target> {
     client,
     simulator: null,
     cluster,
-    forbidden,
     outage: () => cluster.killApiServer(),
     endOutage: () => cluster.startApiServer(),
     nodeWrites: (node) =>
@@ -118,10 +109,6 @@ async function openCluster({ audit = false }: TargetOptions): Promise<Target> {
     asked: () => cluster.auditLog().map(({ requestURI }) => requestURI),
     close: async () => {
       client.close();
-      if (auditsFolder() !== undefined) {
-        const asked = askedBy(OPERATOR, cluster.auditLog());
-        keepAudit({ file: basename(expect.getState().testPath ?? ''), asked, forbidden: [...forbidden] });
-      }
       await cluster.stop();
     },
   };

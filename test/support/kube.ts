@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { auditsFolder, keepAudit } from './audits.ts';
 import { type ApiClient, type ApiRequest, type ApiResponse, apiClient, writeKubeconfig } from './kube-client.ts';
 import { apiServerFlags, auditFile, controllerFlags, etcdFlags, type Ports } from './kube-flags.ts';
 import { createPki, type Pki } from './kube-pki.ts';
@@ -10,7 +11,7 @@ import { freePorts, type ServerProcess, startServer } from './kube-process.ts';
 export interface ClusterOptions {
   /** Controllers of kube-controller-manager to run; empty (default) starts none, and needs no such binary. */
   readonly controllers?: readonly string[];
-  /** Record every request, for auditLog(). Default false. */
+  /** Record every request, for auditLog(). Default: only where what operators ask for is gathered; `false` where a test asks in their name. */
   readonly audit?: boolean;
 }
 
@@ -27,6 +28,8 @@ export interface Cluster {
   tokenFor(namespace: string, serviceAccount: string): Promise<string>;
   /** Path of a kubeconfig that bears `token`. */
   kubeconfigFor(token: string): string;
+  /** Resources, by their plural names, that a test has taken from the operator, or never given to it: to be refused those is no mistake of the roles. */
+  readonly forbidden: Set<string>;
   /** Requests so far, oldest first. @throws Error unless the cluster was started with `audit` */
   auditLog(): readonly AuditEvent[];
   /** Ends the API server at once; what it stored stays. */
@@ -107,6 +110,7 @@ class RunningCluster implements Cluster {
   readonly url: string;
   readonly version: string;
   readonly kubeconfig: string;
+  readonly forbidden = new Set<string>();
   readonly #assets: string;
   readonly #options: ClusterOptions;
   readonly #folder: string;
@@ -116,6 +120,7 @@ class RunningCluster implements Cluster {
   readonly #processes: ServerProcess[] = [];
   #apiServer: ServerProcess | null = null;
   #kubeconfigs = 0;
+  #stopped = false;
 
   static async create(assets: string, options: ClusterOptions): Promise<RunningCluster> {
     const [api = 0, etcd = 0, peer = 0, controllers = 0] = await freePorts(4);
@@ -124,7 +129,7 @@ class RunningCluster implements Cluster {
 
   private constructor(assets: string, options: ClusterOptions, ports: Ports) {
     this.#assets = assets;
-    this.#options = options;
+    this.#options = { audit: auditsFolder() !== undefined, ...options };
     this.#ports = ports;
     this.#folder = mkdtempSync(join(tmpdir(), 'kube-'));
     this.#pki = createPki(this.#folder);
@@ -203,6 +208,8 @@ class RunningCluster implements Cluster {
 
   async stop(): Promise<void> {
     this.#client.close();
+    if (this.#options.audit && !this.#stopped && existsSync(auditFile(this.#folder))) keepAudit(this.auditLog(), this.forbidden);
+    this.#stopped = true;
     // All that they stored goes too, so there is nothing to finish.
     for (const server of this.#processes) server.signal('SIGKILL');
     await Promise.all(this.#processes.map((server) => server.exited));
