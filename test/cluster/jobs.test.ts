@@ -176,6 +176,7 @@ describe('a Job that a real API server refuses', () => {
       );
 
   test('names the permission that is missing', async () => {
+    cluster.forbidden.add('jobs');
     const error = await refusal({ namespace: 'elsewhere' });
     expect(error).toBeInstanceOf(ProviderError);
     expect(error).toMatchObject({ kind: 'Unsupported', message: expect.stringMatching(/may not list jobs in namespace elsewhere/) });

@@ -21,6 +21,8 @@ const FOREIGN = { key: 'dedicated', value: 'ingress', effect: 'NoExecute', timeA
 let cluster: Cluster;
 let connection: Connection;
 const lines: string[] = [];
+/** How far the writers' clock is ahead, ms. */
+let aheadMs = 0;
 
 /** A writer with the shipped roles, before whose requests `before` runs. */
 const writerWith = (before: (request: Request) => Promise<unknown> = async () => undefined): KubernetesWriter => {
@@ -31,7 +33,7 @@ const writerWith = (before: (request: Request) => Promise<unknown> = async () =>
   const note = (message: string, fields = {}): void => void lines.push(`${message} ${JSON.stringify(fields)}`);
   return new KubernetesWriter({
     connection: { ...connection, send },
-    clock: systemClock(),
+    clock: { ...systemClock(), now: () => Date.now() + aheadMs },
     random: () => 0.5,
     log: { debug: note, info: note, warn: note, error: note },
     seen: { object: () => null, nodes: () => [] },
@@ -77,6 +79,7 @@ afterAll(async () => {
 
 beforeEach(() => {
   lines.length = 0;
+  aheadMs = 0;
 });
 
 describe('the taint of a holder, on a real API server', () => {
@@ -197,5 +200,63 @@ describe('a class, on a real API server', () => {
     const told = items.map(({ reason, involvedObject }: { reason: string; involvedObject: unknown }) => [reason, involvedObject]);
     expect(told).toContainEqual(['Conflict', { apiVersion, kind: 'ClusterRoutedIPClass', name: 'standard', uid: ref.uid }]);
     expect(told).toContainEqual(['Forbidden', { apiVersion: 'v1', kind: 'Node', name: 'node-a', uid: 'node-a' }]);
+  });
+});
+
+describe('a NodeDNSRecordSet, on a real API server', () => {
+  const SETS = '/apis/flipop.digitalocean.com/v1alpha1/namespaces/default/nodednsrecordsets';
+
+  test('that no watch has told of yet is read before its status is written', async () => {
+    const { body } = await apply(cluster, {
+      apiVersion: 'flipop.digitalocean.com/v1alpha1',
+      kind: 'NodeDNSRecordSet',
+      metadata: { name: 'nodes', namespace: 'default' },
+      spec: { provider: 'digitalocean', dnsRecordSet: { zone: 'example.com', recordName: 'nodes' } },
+    });
+    const writer = writerWith();
+    writer.project({
+      ref: { kind: 'NodeDNSRecordSet', namespace: 'default', name: 'nodes', uid: body.metadata.uid },
+      generation: 1,
+      status: { state: 'active' },
+      conditions: [{ type: 'Ready', status: 'True', reason: 'Published', message: '' }],
+      annotated: {},
+      addresses: [],
+      events: [],
+    });
+    await writer.flush(5_000);
+    expect(await get(`${SETS}/nodes`)).toMatchObject({ status: { state: 'active', conditions: [{ reason: 'Published' }] } });
+    expect(lines).toEqual([]);
+  });
+});
+
+describe('what happens again within minutes, on a real API server', () => {
+  test.each([
+    ['an object of a namespace', { kind: 'RoutedIP', namespace: 'default', name: 'again', uid: 'again' }, 'series'],
+    ['one of none', { kind: 'ClusterRoutedIPClass', namespace: '', name: 'again', uid: 'of-none' }, 'count'],
+  ] as const)('to %s is counted in the Event that tells of it', async (_which, ref, counted) => {
+    const writer = writerWith();
+    const happens = () =>
+      writer.project({
+        ref,
+        generation: 1,
+        status: {},
+        conditions: [],
+        annotated: {},
+        addresses: [],
+        events: [{ type: 'Warning', reason: 'Again', message: 'and again', action: 'Try' }],
+      });
+    const told = async () =>
+      (await get('/api/v1/namespaces/default/events')).items.filter(
+        (each: { reason: string; involvedObject: { uid: string } }) => each.reason === 'Again' && each.involvedObject.uid === ref.uid,
+      );
+    happens();
+    await waitFor('it is told', async () => (await told()).length === 1);
+    aheadMs = 90_000;
+    happens();
+    await waitFor('it is counted', async () => {
+      const [event] = await told();
+      return (counted === 'series' ? event?.series?.count : event?.count) === 2;
+    });
+    expect(await told()).toHaveLength(1);
   });
 });

@@ -17,6 +17,16 @@ const FILES = readdirSync(import.meta.dirname).filter(
   (name) => name.endsWith('.test.ts') && /^\w+Scenarios\(/m.test(readFileSync(join(import.meta.dirname, name), 'utf8')),
 );
 
+/** What no log of the servers that are tested on can show, and why the right is needed all the same. */
+const UNSEEN: Readonly<Record<string, string>> = {
+  'get validatingadmissionpolicies.admissionregistration.k8s.io (routedip-operator)':
+    'served from Kubernetes 1.30 on; test/e2e/vip-judged has it on the simulator',
+  'get validatingadmissionpolicybindings.admissionregistration.k8s.io (routedip-operator)': 'as above',
+};
+
+/** What anybody may ask for, and a server of before 1.28 does not know. */
+const ANYBODYS: ReadonlySet<string> = new Set(['create selfsubjectreviews.authentication.k8s.io']);
+
 const audits = keptAudits();
 const missing = FILES.filter((name) => !audits.some(({ file }) => file === name));
 /** One file alone asks for a part of all. */
@@ -40,7 +50,7 @@ all('what operators ask real API servers for as their ServiceAccount, over all t
   test('was never refused, but where a test had taken the right away', () => {
     const refused = audits.flatMap(({ file, asked, forbidden }) =>
       asked
-        .filter((each) => each.refused && !forbidden.includes(each.resource.split('/')[0] ?? ''))
+        .filter((each) => each.refused && !forbidden.includes(each.resource.split('/')[0] ?? '') && !ANYBODYS.has(tell(each)))
         .map((each) => `${file}: ${tell(each)}`),
     );
     expect(refused).toEqual([]);
@@ -49,6 +59,10 @@ all('what operators ask real API servers for as their ServiceAccount, over all t
   test('needs each verb that the roles allow', () => {
     const done = audits.flatMap(({ asked }) => asked).filter(({ refused }) => !refused);
     expect(done.length).toBeGreaterThan(GRANTS.length);
-    expect(GRANTS.filter((grant) => !done.some((each) => allows(grant, each))).map(tellGrant)).toEqual([]);
+    expect(
+      GRANTS.filter((grant) => !done.some((each) => allows(grant, each)))
+        .map(tellGrant)
+        .sort(),
+    ).toEqual(Object.keys(UNSEEN).sort());
   });
 });

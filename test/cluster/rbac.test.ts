@@ -94,7 +94,7 @@ describe('the operator with the shipped roles', () => {
     expect(await asOperator('PATCH', `${POOLS}/ingress-pool/status`, { status: { activeIPs: 1 } })).toBe(200);
     const { body } = await cluster.send(`${POOLS}/ingress-pool`);
     expect(body).toMatchObject({ spec: { ips: ['1.2.3.4'] }, status: { activeIPs: 1 } });
-    expect(await asOperator('PUT', `${POOLS}/ingress-pool/status`, body)).toBe(200);
+    expect(await asOperator('PUT', `${POOLS}/ingress-pool/status`, body)).toBe(403);
   });
 
   test('may write the status of a NodeDNSRecordSet', async () => {
@@ -158,16 +158,14 @@ describe('the operator with the shipped roles', () => {
     ).toBe(201);
   });
 
-  test('may take, renew and watch its lease', async () => {
+  test('may take and renew its lease', async () => {
     const leases = `${LEASES}/${OPERATOR}/leases`;
     const only = `fieldSelector=metadata.name%3D${LEASE}`;
     expect(await asOperator('POST', leases, lease(LEASE))).toBe(201);
     expect(await asOperator('GET', `${leases}/${LEASE}`)).toBe(200);
-    expect(await asOperator('PATCH', `${leases}/${LEASE}`, { spec: { holderIdentity: 'another' } })).toBe(200);
     const { body } = await cluster.send(`${leases}/${LEASE}`, { token });
     expect(await asOperator('PUT', `${leases}/${LEASE}`, { ...body, spec: { holderIdentity: 'a third' } })).toBe(200);
-    expect(await asOperator('GET', `${leases}?${only}`)).toBe(200);
-    expect(await asOperator('GET', `${leases}?${only}&watch=true&timeoutSeconds=1`)).toBe(200);
+    expect(await asOperator('GET', `${leases}?${only}`)).toBe(403);
   });
 
   test.each([
@@ -216,13 +214,14 @@ describe('the operator with the shipped roles', () => {
       `patch ${sets}/status`,
       ...['get', 'list', 'watch', 'patch'].flatMap((verb) => routed.map((plural) => `${verb} routedip.io/${plural}`)),
       ...routed.map((plural) => `patch routedip.io/${plural}/status`),
-      ...['get', 'list', 'watch', 'update', 'patch'].map((verb) => `${verb} ${pools}`),
-      ...['update', 'patch'].map((verb) => `${verb} ${pools}/status`),
+      ...['get', 'list', 'watch', 'patch'].map((verb) => `${verb} ${pools}`),
+      `patch ${pools}/status`,
       ...['get', 'list', 'watch', 'patch'].map((verb) => `${verb} nodes`),
       'patch nodes/status',
-      ...['get', 'list', 'watch'].flatMap((verb) =>
+      ...['list', 'watch'].flatMap((verb) =>
         ['pods', 'services', 'endpoints', 'discovery.k8s.io/endpointslices'].map((plural) => `${verb} ${plural}`),
       ),
+      'get services',
       'patch services',
       'patch services/status',
       ...['get', 'list', 'watch'].map((verb) => `${verb} paas.org/ipgroups`),
@@ -231,7 +230,7 @@ describe('the operator with the shipped roles', () => {
       ...['list', 'watch'].map((verb) => `${verb} paas.org/virtualips`),
       ...['create', 'patch'].flatMap((verb) => [`${verb} events`, `${verb} events.k8s.io/events`]),
       'create coordination.k8s.io/leases',
-      ...['get', 'list', 'watch', 'create', 'patch', 'delete'].map((verb) => `${verb} batch/jobs`),
+      ...['get', 'list', 'create', 'patch', 'delete'].map((verb) => `${verb} batch/jobs`),
       ...['get', 'list', 'watch'].map((verb) => `${verb} secrets`),
       // Every authenticated user may ask what it may do.
       'create authorization.k8s.io/selfsubjectaccessreviews',

@@ -4,7 +4,7 @@ import type { KubeObject } from './kube-apply.ts';
 /** One thing that roles allow: a verb on a resource, in one namespace or in all of them. */
 export interface Grant {
   readonly role: string;
-  /** Absent for all namespaces, and for what is in none. */
+  /** Absent for all namespaces, and for what is in none; `any` for a ClusterRole that is bound in each namespace that needs it. */
   readonly namespace?: string;
   readonly group: string;
   /** With its subresource, e.g. `services/status`. */
@@ -50,7 +50,7 @@ export function grantsIn(objects: readonly KubeObject[], account: { readonly nam
         kind === roleRef.kind && metadata.name === roleRef.name && (kind === 'ClusterRole' || metadata.namespace === namespace),
     );
     if (!role) throw new Error(`${roleRef.kind} ${roleRef.name} is bound, and nowhere described`);
-    const within = { role: role.metadata.name, ...(namespace !== undefined && { namespace }) };
+    const within = { role: role.metadata.name, ...(namespace !== undefined && { namespace: roleRef.kind === 'Role' ? namespace : 'any' }) };
     return (role as unknown as { readonly rules: readonly Rule[] }).rules.flatMap(
       ({ apiGroups = [], resources = [], verbs, resourceNames }) =>
         apiGroups.flatMap((group) =>
@@ -86,9 +86,9 @@ export const allows = (grant: Grant, asked: Asked): boolean =>
   grant.group === asked.group &&
   grant.resource === asked.resource &&
   grant.verb === asked.verb &&
-  (grant.namespace === undefined || grant.namespace === asked.namespace) &&
+  (grant.namespace === undefined || (grant.namespace === 'any' ? asked.namespace !== undefined : grant.namespace === asked.namespace)) &&
   (grant.names === undefined || (asked.name !== undefined && grant.names.includes(asked.name)));
 
 /** `verb resource.group (role)`, for people. */
 export const tellGrant = ({ role, group, resource, verb, namespace }: Grant): string =>
-  `${verb} ${resource}${group === '' ? '' : `.${group}`}${namespace === undefined ? '' : ` in ${namespace}`} (${role})`;
+  `${verb} ${resource}${group === '' ? '' : `.${group}`}${namespace === undefined ? '' : ` in ${namespace === 'any' ? 'a namespace' : namespace}`} (${role})`;
