@@ -1,6 +1,6 @@
 import type { PoolContext } from '../machines/pool.ts';
 import { isPrivate } from '../machines/provider-key.ts';
-import { rememberedPool } from '../machines/rebuild.ts';
+import { rememberedPool, withoutToward } from '../machines/rebuild.ts';
 import { rememberedRoutedIP } from '../machines/rebuild-routed-ip.ts';
 import { type ActorId, FINALIZER, type ObservedAddress } from '../machines/types.ts';
 import type { ProviderFacts, ProviderRegistry } from '../machines/validate.ts';
@@ -227,7 +227,8 @@ export class Leader {
       return;
     }
     const remember = isRoutedIP(id) ? rememberedRoutedIP : rememberedPool;
-    const remembered = remember(pool.status, this.#ports.clock.now(), this.#ports.settings.callDeadlineMs);
+    const told = remember(pool.status, this.#ports.clock.now(), this.#ports.settings.callDeadlineMs);
+    const remembered = this.#ports.store.isFleeting?.() ? told : withoutToward(told);
     const provider = this.#ports.pools.providerOf(pool);
     const isKnown = Object.hasOwn(this.#ports.providers.all, provider);
     this.#cells.begin('pool', id, { id, ref: pool.ref, since: pool.createdAt, ...(isKnown && { provider }), remembered });

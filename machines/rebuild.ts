@@ -60,6 +60,13 @@ function absenceIn({ nodeName, providerID, notReadySince }: Readonly<Record<stri
   };
 }
 
+/** Without the nodes to which assigns may be under way. A status that was not written before each assign tells of them too late, or of others: a claim on such
+ *  a node would keep addresses off it for as long as nobody reads. */
+export const withoutToward = (remembered: RememberedPool): RememberedPool => ({
+  ...remembered,
+  addresses: Object.fromEntries(Object.entries(remembered.addresses).map(([address, { toward: _, ...rest }]) => [address, rest])),
+});
+
 /** FLIPOP's own definition keeps the word of FLIPOP's and drops ours. */
 const mayBeUnderWay = ({ inDoubt, machineState, state }: Readonly<Record<string, unknown>>): boolean =>
   inDoubt === true || machineState === 'Assigning' || (state === 'in-progress' && machineState === undefined);

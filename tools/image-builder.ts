@@ -7,6 +7,8 @@ import { onPath } from './on-path.mjs';
 /** What builds the image and runs it, as packages of Debian; runc because crun refuses machines that mount both versions of cgroups. */
 const NEEDED = { buildah: 'buildah', podman: 'podman', runc: 'runc', mmdebstrap: 'mmdebstrap' };
 const REGISTRY_MS = 20_000;
+/** A mirror that does not answer once is no reason to have no image. */
+const RETRIES = ['--option', 'Acquire::Retries=3'];
 /** What the published base image has besides Debian's essential packages. */
 const LIBRARIES = 'libstdc++6,ca-certificates';
 
@@ -57,8 +59,8 @@ export function whyNoBuilder(): string | null {
   if (onPath('apt-get') === undefined)
     return `there is no ${missing.map(([command]) => command).join(', ')}, and no apt-get that would bring it`;
   try {
-    run('apt-get', ['update', '--quiet']);
-    run('apt-get', ['install', '--yes', '--quiet', '--no-install-recommends', ...missing.map(([, name]) => name)]);
+    run('apt-get', [...RETRIES, 'update', '--quiet']);
+    run('apt-get', [...RETRIES, 'install', '--yes', '--quiet', '--no-install-recommends', ...missing.map(([, name]) => name)]);
     return null;
   } catch (error) {
     return `apt-get brings no ${missing.map(([, name]) => name).join(', ')}: ${error instanceof CommandFailed ? error.output.trim().slice(-300) : String(error)}`;
@@ -86,7 +88,13 @@ function fillBase(context: string, root: string): void {
   const node = join(context, 'node');
   mkdirSync(join(node, 'bin'), { recursive: true });
   mkdirSync(join(node, 'lib/node_modules'), { recursive: true });
-  run('mmdebstrap', ['--variant=essential', `--include=${LIBRARIES}`, 'bookworm', join(context, 'debian.tar')]);
+  run('mmdebstrap', [
+    '--variant=essential',
+    '--aptopt=Acquire::Retries "3"',
+    `--include=${LIBRARIES}`,
+    'bookworm',
+    join(context, 'debian.tar'),
+  ]);
   cpSync(realpathSync(join(root, 'node_modules/.bin/node')), join(node, 'bin/node'));
   const npm = dirname(dirname(realpathSync(onPath('npm') ?? 'npm')));
   cpSync(npm, join(node, 'lib/node_modules/npm'), { recursive: true, verbatimSymlinks: true });

@@ -122,7 +122,7 @@ describe('the demo', () => {
     const demo = startDemo(['--act', '3'], redis.url);
     // Looked up before: the address is soon moved from the node.
     await waitFor('the nodes are there', () => demo.said.out.includes('nodes serve the shop'), 50_000);
-    const cloud = `http://127.0.0.1:${/DigitalOcean API :(\d+)/.exec(demo.said.out)?.[1]}`;
+    const cloud = `http://127.0.0.1:${/DigitalOcean API at \S*:(\d+)/.exec(demo.said.out)?.[1]}`;
     const state = (await (await fetch(`${cloud}/_control/state`)).json()) as { droplets: { id: number; name: string }[] };
     const holder = () => /203\.0\.113\.1:80 is answered by (web-\d)/.exec(demo.said.out)?.[1];
     await waitFor('somebody connects', () => holder() !== undefined, 50_000);
