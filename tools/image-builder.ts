@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { CommandFailed, run } from './debian-apt.mjs';
 import { onPath } from './on-path.mjs';
 
-/** What builds the image and runs it, as packages of Debian; runc because crun refuses machines that mount both versions of cgroups. */
-const NEEDED = { buildah: 'buildah', podman: 'podman', runc: 'runc', mmdebstrap: 'mmdebstrap' };
+/** Commands that build the image and run it, and the packages of Debian that they are in; runc because crun refuses machines that mount both versions of cgroups. */
+const NEEDED = ['buildah', 'podman', 'runc', 'mmdebstrap'];
 const REGISTRY_MS = 20_000;
 /** A mirror that does not answer once is no reason to have no image. */
 const RETRIES = ['--option', 'Acquire::Retries=3'];
@@ -53,17 +53,16 @@ export class ImageStore {
 
 /** Installs what is missing where that is possible. Answers why no image can be built here, or null when one can. */
 export function whyNoBuilder(): string | null {
-  const missing = Object.entries(NEEDED).filter(([command]) => onPath(command) === undefined);
   if (process.getuid?.() !== 0) return 'not root, so containers cannot be run as another user';
+  const missing = NEEDED.filter((command) => onPath(command) === undefined);
   if (missing.length === 0) return null;
-  if (onPath('apt-get') === undefined)
-    return `there is no ${missing.map(([command]) => command).join(', ')}, and no apt-get that would bring it`;
+  if (onPath('apt-get') === undefined) return `there is no ${missing.join(', ')}, and no apt-get that would bring it`;
   try {
     run('apt-get', [...RETRIES, 'update', '--quiet']);
-    run('apt-get', [...RETRIES, 'install', '--yes', '--quiet', '--no-install-recommends', ...missing.map(([, name]) => name)]);
+    run('apt-get', [...RETRIES, 'install', '--yes', '--quiet', '--no-install-recommends', ...missing]);
     return null;
   } catch (error) {
-    return `apt-get brings no ${missing.map(([, name]) => name).join(', ')}: ${error instanceof CommandFailed ? error.output.trim().slice(-300) : String(error)}`;
+    return `apt-get brings no ${missing.join(', ')}: ${error instanceof CommandFailed ? error.output.trim().slice(-300) : String(error)}`;
   }
 }
 
@@ -71,17 +70,12 @@ export function whyNoBuilder(): string | null {
  *  project has. Answers where they are from. @throws CommandFailed */
 export function provideBases(store: ImageStore, dockerfile: string, work: string, root: string): string {
   const bases = new Set([...readFileSync(dockerfile, 'utf8').matchAll(/^FROM (\S+\/\S+)/gm)].map(([, name = '']) => name));
-  const pulled = [...bases].every((name) => pull(store, name));
-  if (pulled) return 'its registry';
+  // Where packets are dropped rather than refused it would try for minutes.
+  if ([...bases].every((name) => store.tries(REGISTRY_MS, 'pull', '--quiet', name))) return 'its registry';
   const context = join(work, 'base');
   fillBase(context, root);
   for (const name of bases) store.buildah('build', '--quiet', '--pull=never', '--tag', name, context);
   return 'Debian’s packages and the project’s Node: no registry is reached';
-}
-
-function pull(store: ImageStore, name: string): boolean {
-  // Where packets are dropped rather than refused it would try for minutes.
-  return store.tries(REGISTRY_MS, 'pull', '--quiet', name);
 }
 
 function fillBase(context: string, root: string): void {
@@ -96,6 +90,7 @@ function fillBase(context: string, root: string): void {
     join(context, 'debian.tar'),
   ]);
   cpSync(realpathSync(join(root, 'node_modules/.bin/node')), join(node, 'bin/node'));
+  // Of the machine: the Node that the project brings has none.
   const npm = dirname(dirname(realpathSync(onPath('npm') ?? 'npm')));
   cpSync(npm, join(node, 'lib/node_modules/npm'), { recursive: true, verbatimSymlinks: true });
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(node, 'bin/npm'));

@@ -1,12 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../actors/ports.ts';
 
-/** A clock of one process on a virtual clock. */
-export interface ProcessClock extends Clock {
-  /** The process ends: none of its timers fires any more. */
-  end(): void;
-}
-
 /** Time that passes only when told so. */
 export interface VirtualClock extends Clock {
   /** Lets `ms` pass: runs what falls due, in order of time and then of creation, and after each timer waits until all promises are quiet. */
@@ -17,8 +11,6 @@ export interface VirtualClock extends Clock {
   settle(): Promise<void>;
   /** The wall clock jumps by `ms`; timers and the monotonic clock do not. */
   jump(ms: number): void;
-  /** The clock of one process, whose timers end with it. */
-  process(): ProcessClock;
   /** How many timers wait. */
   pending(): number;
 }
@@ -90,30 +82,6 @@ export const virtualClock = ({ startAt = Date.UTC(2026, 0, 1) }: { readonly star
         throw new Error(`what was waited for did not happen within ${maxMs} ms of virtual time`);
       }
       return elapsed - start;
-    },
-    process: () => {
-      const own = new Set<() => void>();
-      let ended = false;
-      return {
-        ...clock,
-        after: (ms, run) => {
-          if (ended) return () => undefined;
-          const cancel = after(ms, () => {
-            own.delete(cancel);
-            run();
-          });
-          own.add(cancel);
-          return () => {
-            own.delete(cancel);
-            cancel();
-          };
-        },
-        end: () => {
-          ended = true;
-          for (const cancel of own) cancel();
-          own.clear();
-        },
-      };
     },
     pending: () => timers.size,
   };

@@ -3,8 +3,13 @@ import type { Clock } from '../../actors/ports.ts';
 /** The longest delay that a Node.js timer takes, ms; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** `clock` with timers that can be ended all at once: none of them fires or keeps the process alive any more. */
-export const endableClock = (clock: Clock): Clock & { readonly end: () => void } => {
+/** A clock whose timers can be ended all at once: none of them fires or keeps the process alive any more. */
+interface EndableClock extends Clock {
+  end(): void;
+}
+
+/** `clock` for one that ends before it. */
+export const endableClock = (clock: Clock): EndableClock => {
   const waiting = new Set<() => void>();
   let ended = false;
   return {

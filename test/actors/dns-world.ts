@@ -6,6 +6,7 @@ import { loadCells } from '../../actors/takeover.ts';
 import type { Envelope } from '../../actors/turn.ts';
 import { stateOf } from '../../actors/view.ts';
 import { consumeJobs } from '../../actors/worker.ts';
+import { endableClock } from '../../adapters/system/clock.ts';
 import { queryOf } from '../../machines/match.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';
 import { type RecordSetStatus, recordSetStatus } from '../../machines/record-set-status.ts';
@@ -66,7 +67,7 @@ export class DNSWorld {
     this.#term += 1;
     const term = this.#term;
     await world.store.openTerm(term);
-    const clock = world.clock.process();
+    const clock = endableClock(world.clock);
     const store = world.store.connect();
     const queues = world.queues.connect();
     const state = { dead: false };

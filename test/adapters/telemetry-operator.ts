@@ -12,6 +12,7 @@ import { memoryLease } from '../../adapters/memory/leadership.ts';
 import { memoryProvider } from '../../adapters/memory/provider.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
+import { endableClock } from '../../adapters/system/clock.ts';
 import { createMetrics, type Metrics, type MetricsSources } from '../../adapters/telemetry/metrics.ts';
 import { toldToo } from '../../adapters/telemetry/objects.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
@@ -115,7 +116,7 @@ export class MeasuredWorld {
   async start(sources: Partial<MetricsSources> = {}): Promise<Replica> {
     this.#replicas += 1;
     const { lease, store, queues, cluster, provider, budget } = this.#outside;
-    const clock: Clock = this.clock.process();
+    const clock: Clock = endableClock(this.clock);
     const parts: { supervisor?: Supervisor } = {};
     const [ownQueues, ownCluster] = [queues.connect(), cluster.process()];
     const names = [PROVIDER, OUTCOMES, TIMERS];

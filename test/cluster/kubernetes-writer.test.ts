@@ -250,7 +250,8 @@ describe('what happens again within minutes, on a real API server', () => {
         (each: { reason: string; involvedObject: { uid: string } }) => each.reason === 'Again' && each.involvedObject.uid === ref.uid,
       );
     happens();
-    await waitFor('it is told', async () => (await told()).length === 1);
+    await writer.flush(5_000);
+    expect(await told()).toHaveLength(1);
     aheadMs = 90_000;
     happens();
     await waitFor('it is counted', async () => {

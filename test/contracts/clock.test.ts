@@ -67,17 +67,4 @@ describe('the clock of tests', () => {
     await clock.settle();
     expect({ now: clock.now(), monotonic: clock.monotonic(), ran }).toEqual({ now: 4_600_000, monotonic: 0, ran: false });
   });
-
-  test('runs no timer of a process that ended, and all those of another', async () => {
-    const clock = virtualClock();
-    const [dies, lives] = [clock.process(), clock.process()];
-    const ran: string[] = [];
-    dies.after(10, () => ran.push('of the dead'));
-    lives.after(10, () => ran.push('of the living'));
-    dies.end();
-    dies.after(1, () => ran.push('of the dead'));
-    await clock.advance(20);
-    expect(ran).toEqual(['of the living']);
-    expect(clock.pending()).toBe(0);
-  });
 });

@@ -14,6 +14,7 @@ import { type MemoryStore, memoryStore } from '../../adapters/memory/store.ts';
 import { type MemoryVipCluster, memoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { ProcessVips } from '../../adapters/memory/vip-process.ts';
 import type { MemoryVipOptions } from '../../adapters/memory/vip-world.ts';
+import { endableClock } from '../../adapters/system/clock.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
 import type { IPState, PoolStatus } from '../../machines/status.ts';
@@ -167,7 +168,7 @@ export class World {
   /** Starts a process; resolves when it has started, not when it leads, or when it has died on the way. */
   async start(kills: Killer = () => false): Promise<OperatorProcess> {
     this.#processes += 1;
-    const clock = this.clock.process();
+    const clock = endableClock(this.clock);
     // What a process remembers without Redis went with the last one.
     if (this.#fleeting && this.processes.length === 0) this.invariants.forget();
     const store = this.#fleeting ? memoryStore({ fleeting: true }) : this.store.connect();
