@@ -1,18 +1,34 @@
-import type { VipContext } from '../../machines/vip-service.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { VipContext, VipRefusal } from '../../machines/vip-service.ts';
 import type { ClusterEvent, ClusterWriter } from '../ports/cluster.ts';
 import type { Observer, Transition } from '../ports.ts';
 
 /** Tells in Events of a Service what became of its address. After the save, off the path of an allocation; one that cannot be written is told in the log by the writer. */
-export const vipAnnouncer = (writer: Pick<ClusterWriter, 'announce'>): Observer => ({
-  turnSaved({ transitions }) {
+export class VipAnnouncer implements Observer {
+  readonly #writer: Pick<ClusterWriter, 'announce'>;
+
+  constructor(writer: Pick<ClusterWriter, 'announce'>) {
+    this.#writer = writer;
+  }
+
+  turnSaved({ transitions }: Parameters<Observer['turnSaved']>[0]): void {
     for (const transition of transitions) {
       if (transition.chart !== 'vip-service') continue;
       const { ref } = contextOf(transition.after) ?? contextOf(transition.before) ?? {};
-      if (!ref) continue;
-      for (const event of eventsOf(transition)) writer.announce(ref, event).catch(() => undefined);
+      if (ref) this.#tell(ref, eventsOf(transition));
     }
-  },
-});
+  }
+
+  /** Says again why the Service has no address when that is still as it was saved: it may never have reached the server, or was long ago. What the server has,
+   *  the writer does not repeat; what is new is told once it is saved. */
+  stands(saved: VipContext | undefined, refusal: VipRefusal | null): void {
+    if (saved && saved.refusal?.message === refusal?.message) this.#tell(saved.ref, [...refused(null, saved), ...failed(null, saved)]);
+  }
+
+  #tell(ref: ObjectRef, events: readonly ClusterEvent[]): void {
+    for (const event of events) this.#writer.announce(ref, event).catch(() => undefined);
+  }
+}
 
 const contextOf = (record: Transition['before']): VipContext | null => (record ? (record.snapshot.context as unknown as VipContext) : null);
 

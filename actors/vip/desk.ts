@@ -9,6 +9,7 @@ import { isReceiving } from '../../machines/virtual-ip-promised.ts';
 import type { Cells } from '../cells.ts';
 import { isRoutedIP } from '../pools.ts';
 import { Allocator } from './allocator.ts';
+import type { VipAnnouncer } from './announcer.ts';
 import type { GroupView } from './group-projector.ts';
 import { isVip, isVirtualIP, type ObservedVips, ownerActor, vipActor } from './observed.ts';
 import { RoutedDesk, type RoutedIPOf, routedActor } from './routed-desk.ts';
@@ -20,6 +21,7 @@ export interface DeskPorts {
   /** Of those that are migrated to Services; null where they are not handled. */
   readonly virtualIPs: VirtualIPDesk | null;
   readonly routedIP: RoutedIPOf;
+  readonly announcer: Pick<VipAnnouncer, 'stands'>;
 }
 
 type Fact = Omit<ServiceObserved, 'at'>;
@@ -36,13 +38,15 @@ export class VipDesk {
   /** What was told last to those that have ended since: a cache may say so still, and there is nothing left to be done about it. */
   readonly #ended = new Map<ActorId, string>();
   readonly #routed: RoutedDesk;
+  readonly #announcer: DeskPorts['announcer'];
   #isOpen = false;
   /** The records are taken over. */
   #hasBegun = false;
   /** There was no group when it was looked last. */
   #hadNone = true;
 
-  constructor({ seen, cells, virtualIPs, routedIP }: DeskPorts) {
+  constructor({ seen, cells, virtualIPs, routedIP, announcer }: DeskPorts) {
+    this.#announcer = announcer;
     this.virtualIPs = virtualIPs;
     this.#seen = seen;
     this.#cells = cells;
@@ -153,7 +157,7 @@ export class VipDesk {
     for (const key of this.#cells.all.keys()) {
       const service = this.#seen.services.get(key);
       const wish = isVip(key) && service ? wishOf(service) : null;
-      const target = (this.#cells.recordsOf(key)?.get(key)?.snapshot.context as unknown as VipContext | undefined)?.target;
+      const target = this.#savedOf(key)?.target;
       if (wish && target && !this.#satisfied(wish, this.#ownedBy(key, service))) {
         this.#allocator.ask({ ...wish, key, preferred: [target.address, ...wish.preferred] });
       }
@@ -202,6 +206,11 @@ export class VipDesk {
     if (this.#told.get(key) === text) return;
     this.#told.set(key, text);
     this.#cells.tell(key, fact);
+    this.#announcer.stands(this.#savedOf(key), chosen.refusal);
+  }
+
+  #savedOf(key: ActorId): VipContext | undefined {
+    return this.#cells.recordsOf(key)?.get(key)?.snapshot.context as unknown as VipContext | undefined;
   }
 
   #choose(key: ActorId, service: VipService | null, owned: readonly ReservedIP[]): Pick<Fact, 'target' | 'refusal'> {

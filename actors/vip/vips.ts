@@ -4,7 +4,7 @@ import type { Leadership } from '../ports/leadership.ts';
 import type { LegacyKinds } from '../ports/migration.ts';
 import type { VipSource, VipWriter } from '../ports/vip.ts';
 import type { Clock, Log, Observer } from '../ports.ts';
-import { vipAnnouncer } from './announcer.ts';
+import { VipAnnouncer } from './announcer.ts';
 import { VipDesk } from './desk.ts';
 import type { GroupFigures } from './group-index.ts';
 import { GroupProjector } from './group-projector.ts';
@@ -40,6 +40,7 @@ export interface VipsPorts {
 export class Vips {
   /** Tell people what became of the address of a Service, and of a VirtualIP. */
   readonly observers: readonly Observer[];
+  readonly #announcer: VipAnnouncer;
   readonly #ports: VipsPorts;
   readonly #seen = new ObservedVips();
   readonly #groups: GroupProjector;
@@ -55,7 +56,8 @@ export class Vips {
     const virtualIPs = kinds?.virtualIPs;
     const contextOf = (key: string) => desk()?.virtualIPs?.contextOf(key) ?? null;
     this.#projector = virtualIPs ? new VirtualIPProjector({ ...ports, writer: virtualIPs.writer, events, contextOf }) : null;
-    this.observers = [vipAnnouncer(events), ...(this.#projector ? [this.#projector] : [])];
+    this.#announcer = new VipAnnouncer(events);
+    this.observers = [this.#announcer, ...(this.#projector ? [this.#projector] : [])];
   }
 
   /** Resolves when all is told, or is known not to be there. */
@@ -74,7 +76,7 @@ export class Vips {
     const reader = kinds?.virtualIPs?.writer;
     const differs = (key: string): void => this.#projector?.show(key);
     const virtualIPs = reader ? new VirtualIPDesk({ seen, reader, cells, clock, log, differs }) : null;
-    return new VipDesk({ seen, cells, virtualIPs, routedIP });
+    return new VipDesk({ seen, cells, virtualIPs, routedIP, announcer: this.#announcer });
   }
 
   /** Tells everything again. */

@@ -24,8 +24,17 @@ const SERIES_MS = 10 * 60_000;
 /** Repetitions are counted in the Event no more often than this, ms. */
 const COUNT_EVERY_MS = 60_000;
 
+/** Servers keep an Event for an hour unless told otherwise: what is announced again within this time need not be sent, ms. */
+const KEPT_MS = 60 * 60_000;
+
+/** So many announcements are remembered. */
+const MOST_ANNOUNCED = 10_000;
+
 /** So many different Events are remembered, and so many may wait to be written. */
 const MOST = 1_000;
+
+/** What became of an Event that must not get lost: `known` when the server had it before. */
+export type Announced = 'written' | 'known' | 'refused';
 
 interface Told {
   report: Report;
@@ -47,6 +56,8 @@ const inOrder = (now: number, number: number): string =>
 export class EventWriter {
   readonly #options: EventWriterOptions;
   readonly #told = new Map<string, Told>();
+  /** When the server answered what was announced, by name, monotonic ms. */
+  readonly #announced = new Map<string, number>();
   readonly #lane: Lane;
   #queue: Told[] = [];
   #api: EventApi = eventsApi;
@@ -89,22 +100,36 @@ export class EventWriter {
     this.#enqueue(told);
   }
 
-  /** Writes an Event that must not get lost; resolves once the server has it or has refused it. What is told again has the same name, and is there once.
+  /** Writes an Event that must not get lost; resolves once the server has it or has refused it. What is told again has the same name, and is there once; what
+   *  this process knows to be answered it does not send.
    *  @throws ServerUnreachable */
-  async announce(about: ObjectRef, event: ClusterEvent): Promise<void> {
-    const now = this.#options.clock.now();
-    const { instance, log } = this.#options;
+  async announce(about: ObjectRef, event: ClusterEvent): Promise<Announced> {
+    const { clock, instance, log } = this.#options;
+    const now = clock.now();
     const told = createHash('sha256')
       .update(JSON.stringify([about.uid, event.reason, event.message]))
       .digest('hex');
     const report: Report = { name: `${about.name}.${told.slice(0, 16)}`, about, event, instance, firstAt: now, lastAt: now, count: 1 };
-    try {
-      await this.#write({ report, writtenAt: now, queued: false, created: false });
-    } catch (error) {
-      if (error instanceof ServerUnreachable) throw error;
-      if (!isConflict(error))
+    if (clock.monotonic() - (this.#announced.get(report.name) ?? Number.NEGATIVE_INFINITY) < KEPT_MS) return 'known';
+    const outcome = await this.#write({ report, writtenAt: now, queued: false, created: false }).then(
+      (): Announced => 'written',
+      (error: unknown): Announced => {
+        if (error instanceof ServerUnreachable) throw error;
+        if (isConflict(error)) return 'known';
         log.warn('an event was refused', { namespace: about.namespace, reason: event.reason, error: messageOf(error) });
-    }
+        return 'refused';
+      },
+    );
+    this.#remember(report.name);
+    return outcome;
+  }
+
+  #remember(name: string): void {
+    // The newest is last, so that the oldest is forgotten first.
+    this.#announced.delete(name);
+    this.#announced.set(name, this.#options.clock.monotonic());
+    const oldest = this.#announced.keys().next().value;
+    if (this.#announced.size > MOST_ANNOUNCED && oldest !== undefined) this.#announced.delete(oldest);
   }
 
   whenIdle(): Promise<void> {

@@ -7,7 +7,7 @@ import { isForbidden, messageOf } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';
 import type { Connection } from './connection.ts';
 import { EvacuationMarks } from './evacuation-marks.ts';
-import { EventWriter } from './event-writer.ts';
+import { type Announced, EventWriter } from './event-writer.ts';
 import { HolderMarks } from './holder-marks.ts';
 import { Lane, type Pace } from './lane.ts';
 import { ObjectWriter } from './object-writer.ts';
@@ -168,9 +168,14 @@ export class KubernetesWriter implements ClusterWriter {
     const pool = keyOf(owner.namespace, owner.name);
     const { log } = this.#options;
     const fields = { pool, reason: event.reason, message: event.message };
-    if (event.type === 'Warning') log.warn('announces', fields);
-    else log.info('announces', fields);
-    await this.#events.announce(owner, event);
+    let outcome: Announced | 'unreachable' = 'unreachable';
+    try {
+      outcome = await this.#events.announce(owner, event);
+    } finally {
+      if (outcome === 'known') log.debug('announced before', fields);
+      else if (event.type === 'Warning') log.warn('announces', fields);
+      else log.info('announces', fields);
+    }
   }
 
   async flush(graceMs: number): Promise<void> {

@@ -41,7 +41,16 @@ async function managed(policy: Partial<FirewallPolicy>) {
       observers: [],
       providers,
       pools,
-      vips: { deskFor: (cells) => new VipDesk({ seen: new ObservedVips(), cells, virtualIPs: null, routedIP: () => undefined }) },
+      vips: {
+        deskFor: (cells) =>
+          new VipDesk({
+            seen: new ObservedVips(),
+            cells,
+            virtualIPs: null,
+            routedIP: () => undefined,
+            announcer: { stands: () => undefined },
+          }),
+      },
       isServed: () => true,
     },
     () => {},

@@ -205,7 +205,7 @@ describe('a Service that a VirtualIP is migrated to', () => {
     cluster.virtualIPs.set({ name: 'vip', service: names, status: { state: ASSIGNING, ip: ADDRESS, service: names } });
     for (const vip of cluster.virtualIPs.all()) seen.virtualIPs.set(virtualIPActor(vip.ref), vip);
     seen.synced = true;
-    const desk = new VipDesk({ seen, cells, virtualIPs: null, routedIP: () => undefined });
+    const desk = new VipDesk({ seen, cells, virtualIPs: null, routedIP: () => undefined, announcer: { stands: () => undefined } });
     desk.open();
     return { seen, desk, told, key };
   };

@@ -151,6 +151,43 @@ describe('a new leader', () => {
   });
 });
 
+describe('why a Service has no address', () => {
+  const NONE = 'PoolExhausted: no IP could be allocated';
+  const one = (): VipWorld => {
+    const w = new VipWorld({ vips: { callMs: 10 } });
+    w.k8s.setGroup('g', { segment: '1.1.1.0/24', excludedIPs: ['1.1.1.0/24'] });
+    return w;
+  };
+
+  test('is told by the next leader when the one that found out died before it was written, and once', async () => {
+    const w = one();
+    w.k8s.setService({ name: 'web' });
+    let killed = false;
+    await w.start((point, cell) => {
+      killed ||= point === 'afterWrite' && cell === 'vip/default/web' && w.context('web')?.refusal != null;
+      return killed;
+    });
+    await w.clock.advance(SECOND);
+    expect([killed, w.told('web')]).toEqual([true, []]);
+    await w.start();
+    await w.clock.runUntil(() => w.told('web').length > 0, MINUTE);
+    await w.clock.advance(10 * MINUTE);
+    expect(w.told('web')).toEqual([NONE]);
+  });
+
+  test('is told once the API server takes Events again', async () => {
+    const w = one();
+    await w.start();
+    w.cluster.failWrites();
+    w.k8s.setService({ name: 'web' });
+    await w.clock.advance(10 * SECOND);
+    expect([w.context('web')?.refusal?.reason, w.told('web')]).toEqual(['PoolExhausted', []]);
+    w.cluster.mendWrites();
+    await w.clock.runUntil(() => w.told('web').length > 0, 2 * MINUTE);
+    expect(w.told('web')).toEqual([NONE]);
+  });
+});
+
 test('a thousand Services that have their addresses cost no write at start; those that have none come after', async () => {
   const w = new VipWorld();
   w.k8s.setGroup('g', { segment: '10.0.0.0/16', excludedIPs: [] });

@@ -117,11 +117,27 @@ describe('an Event that must not be missed', () => {
       if (names.has(nameOf(request))) throw refusal({ verb: method, path }, 409, 'exists already');
       names.add(nameOf(request));
     });
-    await events.announce(POOL, EVENT);
+    expect(await events.announce(POOL, EVENT)).toBe('written');
     expect(taken).toMatchObject([{ path: `${NEW_API}/namespaces/web/events`, body: { note: EVENT.message, regarding: { uid: 'u' } } }]);
-    await events.announce(POOL, EVENT);
-    await events.announce({ ...POOL, uid: 'another' }, EVENT);
+    expect(await events.announce(POOL, EVENT)).toBe('known');
+    expect(await events.announce({ ...POOL, uid: 'another' }, EVENT)).toBe('written');
     expect(taken).toHaveLength(2);
+  });
+
+  test('is not sent again within the hour that servers keep it, whoever wrote it, and is after that', async () => {
+    let isKept = true;
+    let asked = 0;
+    const { clock, taken, events } = reporting((request) => {
+      asked += 1;
+      if (isKept) throw refusal({ verb: request.method, path: request.path }, 409, 'exists already');
+    });
+    expect([await events.announce(POOL, EVENT), await events.announce(POOL, EVENT)]).toEqual(['known', 'known']);
+    expect(asked).toBe(1);
+    isKept = false;
+    await clock.advance(59 * 60_000);
+    expect([await events.announce(POOL, EVENT), asked]).toEqual(['known', 1]);
+    await clock.advance(60_000);
+    expect([await events.announce(POOL, EVENT), taken.length]).toEqual(['written', 1]);
   });
 
   test('waits for a server that cannot be reached: whoever tells it has to tell it again', async () => {
