@@ -22,7 +22,6 @@ export interface CellsPorts {
   readonly listAsked: (commandId: string) => void;
   /** What a firewall begins with. */
   readonly firewallInput: (id: ActorId) => FirewallMachineInput;
-  /** The actor that a cell is named after has ended, and the cell is no more. */
   /** A cell has ended, and with it what was done for the object of this uid; null when it was of none. */
   readonly gone: (cell: ActorId, uid: string | null) => void;
   /** A cell takes no more turns: the term is over. */
@@ -36,6 +35,7 @@ export class Cells {
   readonly #all = new Map<ActorId, Cell>();
   readonly #ended = new Map<ActorId, number>();
   readonly #inTurn = new InTurn();
+  #opened = false;
   #stopped = false;
 
   constructor(term: number, ports: CellsPorts) {
@@ -51,6 +51,11 @@ export class Cells {
     return this.#stopped;
   }
 
+  /** All that was stored is loaded, and the term lasts. Before, nobody is to be told anything: an actor that is not loaded yet would begin anew. */
+  get isOpen(): boolean {
+    return this.#opened && !this.#stopped;
+  }
+
   recordsOf(cell: ActorId): ReadonlyMap<ActorId, ActorRecord> | null {
     return this.#all.get(cell)?.records ?? null;
   }
@@ -58,6 +63,11 @@ export class Cells {
   /** Goes on with a cell that was stored. */
   load(id: ActorId, stored: StoredCell): void {
     this.#all.set(id, new Cell(id, stored, this.#cellPorts()));
+  }
+
+  /** All that was stored is loaded. */
+  open(): void {
+    this.#opened = true;
   }
 
   /** A new cell with the actor that it is named after. */

@@ -122,6 +122,7 @@ export class Leader {
     const stored = memory ? await restoreCells(memory, this.#ports, this.term) : await loadCells(this.#ports, this.term);
     for (const [id, cell] of stored) this.#cells.load(id, cell);
     await resetClaims(stored, this.#ports, this.term);
+    this.#cells.open();
     for (const id of this.cells.keys()) {
       if (!isPool(id) && !isRecordSet(id)) this.#cells.tell(id, { type: 'RESUME' });
       else if (this.#isFormer(id) && this.#ports.isServed(kindOf(id))) this.#orphan(id);
@@ -149,9 +150,10 @@ export class Leader {
     return new Map([...this.cells].map(([id, cell]) => [id, cell.records]));
   }
 
-  // ---------------------------------------------------------------- facts
+  // ---------------------------------------------------------------- facts; what comes before the records are taken over is asked for when they are
 
   observePool(pool: PoolObject): void {
+    if (!this.#cells.isOpen) return;
     const id = actorOf(pool.ref);
     const cell = this.cells.get(id);
     if (!cell) {
@@ -172,6 +174,7 @@ export class Leader {
 
   /** The classes or the issuers have changed: every RoutedIP hears what the one that serves it says now. */
   policiesChanged(): void {
+    if (!this.#cells.isOpen) return;
     for (const [id, pool] of this.#ports.pools.all) {
       if (!isRoutedIP(id)) continue;
       this.observePool(pool);
@@ -181,6 +184,7 @@ export class Leader {
   }
 
   poolGone(id: ActorId): void {
+    if (!this.#cells.isOpen) return;
     this.#over.delete(id);
     if (this.cells.has(id)) this.#end(id);
   }
@@ -194,6 +198,7 @@ export class Leader {
 
   /** What stands under a provider's key has changed: all that name it hear so, and addresses that wait for credentials try the present ones. */
   providerChanged(key: string): void {
+    if (!this.#cells.isOpen) return;
     const provider = this.#ports.providers.all[key]?.provider ?? null;
     if (!provider) this.#lists.giveUp(key);
     for (const [id, pool] of this.#ports.pools.all) {

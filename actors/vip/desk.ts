@@ -17,7 +17,7 @@ import type { VirtualIPDesk } from './virtual-ip-desk.ts';
 
 export interface DeskPorts {
   readonly seen: ObservedVips;
-  readonly cells: Pick<Cells, 'all' | 'begin' | 'tell' | 'recordsOf'>;
+  readonly cells: Pick<Cells, 'all' | 'begin' | 'isOpen' | 'tell' | 'recordsOf'>;
   /** Of those that are migrated to Services; null where they are not handled. */
   readonly virtualIPs: VirtualIPDesk | null;
   readonly routedIP: RoutedIPOf;
@@ -40,8 +40,6 @@ export class VipDesk {
   readonly #routed: RoutedDesk;
   readonly #announcer: DeskPorts['announcer'];
   #isOpen = false;
-  /** The records are taken over. */
-  #hasBegun = false;
   /** There was no group when it was looked last. */
   #hadNone = true;
 
@@ -53,9 +51,10 @@ export class VipDesk {
     this.#routed = new RoutedDesk({ seen, cells, allocator: this.#allocator, uidOf: routedIP });
   }
 
-  /** Everything is known: from now on addresses are chosen. First those that were chosen before this term began, then for who lists an address already, then the oldest. */
+  /** Everything may be known now: once it is, and the records are taken over, addresses are chosen. First those that were chosen before this term began, then for
+   *  who lists an address already, then the oldest. */
   open(): void {
-    this.#hasBegun = true;
+    if (!this.#cells.isOpen) return;
     if (this.#isOpen || !this.#seen.synced) {
       for (const key of this.#routed.keys) this.#routed.refresh(key, this.#isOpen);
       return;
@@ -74,11 +73,14 @@ export class VipDesk {
 
   /** Tells everything again. */
   resync(): void {
-    this.#told.clear();
-    this.#ended.clear();
-    for (const key of this.#keys()) this.#refresh(key);
+    if (!this.#cells.isOpen) return;
+    if (this.#isOpen) {
+      this.#told.clear();
+      this.#ended.clear();
+      for (const key of this.#keys()) this.#refresh(key);
+    }
     for (const key of this.#routed.keys) this.#routed.refresh(key, this.#isOpen);
-    this.#refreshChanged();
+    if (this.#isOpen) this.#refreshChanged();
     this.virtualIPs?.resync();
   }
 
@@ -90,7 +92,7 @@ export class VipDesk {
 
   /** A turn of the RoutedIP was saved, or it has ended. */
   routedIPChanged(key: ActorId): void {
-    if (!this.#hasBegun) return;
+    if (!this.#cells.isOpen) return;
     this.#routed.refresh(key, this.#isOpen);
     if (this.#isOpen) this.#refreshChanged();
   }

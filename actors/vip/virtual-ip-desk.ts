@@ -15,7 +15,7 @@ import { isVirtualIP, type ObservedVips } from './observed.ts';
 export interface VirtualIPDeskPorts {
   readonly seen: ObservedVips;
   readonly reader: Pick<MigrationWriter, 'service'>;
-  readonly cells: Pick<Cells, 'all' | 'begin' | 'tell' | 'recordsOf' | 'stopped'>;
+  readonly cells: Pick<Cells, 'all' | 'begin' | 'isOpen' | 'tell' | 'recordsOf'>;
   readonly clock: Clock;
   readonly log: Log;
   /** The VirtualIP shows something else than what it is to show. */
@@ -87,7 +87,7 @@ export class VirtualIPDesk {
 
   get #isOpen(): boolean {
     const { seen, cells } = this.#ports;
-    return seen.synced && seen.virtualIPsSynced && !cells.stopped;
+    return seen.synced && seen.virtualIPsSynced && cells.isOpen;
   }
 
   #lookAt(concerns: (vip: VirtualIP) => boolean): void {

@@ -186,6 +186,7 @@ describe('a Service that a VirtualIP is migrated to', () => {
       begin: (_chart: string, id: string) => void begun.set(id, undefined as never),
       tell: (_to: string, fact: object) => void told.push(fact as ServiceObserved),
       recordsOf: () => null,
+      isOpen: true,
     };
     const ref = { kind: 'Service', namespace: 'default', name: 'web', uid: 'uid-web' };
     const key = vipActor(ref);
