@@ -91,8 +91,8 @@ export interface RawRequest {
 export interface RawClient {
   /** Whatever the server answers. */
   send(method: string, path: string, request?: RawRequest): Promise<RawReply>;
-  /** The lines of an answer that goes on until `close`, each given to `take` as it comes. Resolves when the answer begins. */
-  stream(path: string, take: (line: string) => void): Promise<void>;
+  /** The lines of an answer that goes on until the server or `close` ends it, each given to `take` as it comes, then `ended`. Resolves when the answer begins. */
+  stream(path: string, take: (line: string) => void, ended?: () => void): Promise<void>;
   close(): void;
 }
 
@@ -123,10 +123,11 @@ export const rawClient = (connection: Connection): RawClient => {
       const response = await open(method, path, request);
       return { code: response.statusCode ?? 0, text: await text(response), headers: response.headers };
     },
-    stream: async (path, take) => {
+    stream: async (path, take, ended = () => undefined) => {
       const lines = createInterface(await open('GET', path, {}));
       lines.on('line', take);
-      // The stream ends with `close`, and an end by the server is what the missing lines tell of.
+      lines.on('close', ended);
+      // After it comes `close`.
       lines.on('error', () => undefined);
     },
     close: () => agent.destroy(),

@@ -1,12 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { connectionOf, rawClient } from '../../simulator/kubernetes/client.ts';
 import type { Target } from './target.ts';
 import { listedBy, type ServiceObject } from './vip-objects.ts';
-
-interface Told {
-  readonly type: string;
-  readonly object: unknown;
-}
+import { openWatches, type Told, type Watches } from './watches.ts';
 
 interface VirtualIPObject {
   readonly metadata: { readonly name: string };
@@ -24,23 +18,23 @@ export class MigrationWatch {
   /** By name, of every moment since: the Services that serve the address. Empty when nobody does. */
   readonly serving: string[] = [];
   readonly #services = new Map<string, string>();
-  readonly #raw: ReturnType<typeof rawClient>;
+  readonly #watches: Watches;
   readonly #address: string;
   readonly #name: string;
 
   constructor(target: Target, name: string, address: string) {
-    this.#raw = rawClient(connectionOf(readFileSync(target.adminKubeconfig, 'utf8')));
+    this.#watches = openWatches(target, (why) => this.shown.push(`the watch is lost: ${why}`));
     this.#name = name;
     this.#address = address;
   }
 
   async start(): Promise<void> {
-    await this.#raw.stream('/apis/paas.org/v1/virtualips?watch=true', (line) => this.#virtualIP(JSON.parse(line) as Told));
-    await this.#raw.stream('/api/v1/services?watch=true', (line) => this.#service(JSON.parse(line) as Told));
+    await this.#watches.follow('/apis/paas.org/v1/virtualips', (told) => this.#virtualIP(told));
+    await this.#watches.follow('/api/v1/services', (told) => this.#service(told));
   }
 
   close(): void {
-    this.#raw.close();
+    this.#watches.close();
   }
 
   #virtualIP({ type, object }: Told): void {

@@ -154,9 +154,19 @@ async function end(operator: Operator): Promise<void> {
   clearTimeout(timer);
 }
 
-/** The end of an operator's log, for whoever reads why a scenario failed. */
-const lastWords = ({ pid, log, noise }: Operator): string =>
-  [`operator ${pid}:`, ...log.slice(-20).map((line) => JSON.stringify(line)), ...noise.slice(-20)].join('\n  ');
+/** An operator's log, for whoever reads why a scenario failed: of each message the last lines, as what is said hundreds of times hides what is said once. */
+const lastWords = ({ pid, log, noise }: Operator): string => {
+  const counts = new Map<unknown, number>();
+  const telling = log.toReversed().filter(({ msg }) => {
+    counts.set(msg, (counts.get(msg) ?? 0) + 1);
+    return (counts.get(msg) ?? 0) <= LINES_PER_MESSAGE;
+  });
+  const often = [...counts].filter(([, count]) => count > LINES_PER_MESSAGE).map(([msg, count]) => `${count} × ${msg}`);
+  const lines = telling.toReversed().map((line) => JSON.stringify(line));
+  return [`operator ${pid}:`, ...often, ...lines, ...noise.slice(-20)].join('\n  ');
+};
+
+const LINES_PER_MESSAGE = 8;
 
 const DEFAULTS: JsonObject = {
   provider: 'digitalocean',

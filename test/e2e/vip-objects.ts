@@ -14,6 +14,7 @@ const FINALIZER = 'ips.paas.org/finalizer';
 interface Metadata {
   readonly name: string;
   readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
   readonly finalizers?: readonly string[];
   readonly annotations?: Readonly<Record<string, string>>;
   readonly labels?: Readonly<Record<string, string>>;

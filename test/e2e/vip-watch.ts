@@ -1,15 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { connectionOf, rawClient } from '../../simulator/kubernetes/client.ts';
 import type { Target } from './target.ts';
 import { listedBy, type ServiceObject } from './vip-objects.ts';
+import { openWatches, type Told, type Watches } from './watches.ts';
 
 interface IPObject {
   readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
-}
-
-interface Told {
-  readonly type: string;
-  readonly object: unknown;
 }
 
 /** All Services of type LoadBalancer and all IPs of a cluster, followed event by event. Whatever must never be so is noted when it is. */
@@ -23,20 +17,34 @@ export class VipWatch {
   /** Address → owner of the IP. */
   readonly reserved = new Map<string, string>();
   readonly services = new Map<string, ServiceObject>();
-  readonly #raw: ReturnType<typeof rawClient>;
+  readonly #watches: Watches;
   #onListed: () => void = () => undefined;
 
   constructor(target: Target) {
-    this.#raw = rawClient(connectionOf(readFileSync(target.adminKubeconfig, 'utf8')));
+    this.#watches = openWatches(target, (why) => this.violations.push(`the watch is lost: ${why}`));
   }
 
   async start(): Promise<void> {
-    await this.#raw.stream('/api/v1/services?watch=true', (line) => this.#service(JSON.parse(line) as Told));
-    await this.#raw.stream('/apis/paas.org/v1/ips?watch=true', (line) => this.#ip(JSON.parse(line) as Told));
+    await this.#watches.follow('/api/v1/services', (told) => this.#service(told));
+    await this.#watches.follow('/apis/paas.org/v1/ips', (told) => this.#ip(told));
+  }
+
+  /** How things stand, as was told and as the server has it, for whoever reads why a scenario failed. */
+  async standing(): Promise<string> {
+    const services = (await this.#watches.list('/api/v1/services')) as readonly ServiceObject[];
+    const balanced = services.filter(({ spec }) => spec?.type === 'LoadBalancer');
+    const names = (which: readonly ServiceObject[]): string =>
+      `${which.length} (${which.slice(0, 5).map(({ metadata }) => metadata.name)})`;
+    return [
+      `told: ${this.services.size} Services, ${this.listed.size} with an address, ${this.reserved.size} IPs`,
+      `there: ${balanced.length} Services, without an address ${names(balanced.filter((one) => listedBy(one) === ''))}`,
+      `being deleted ${names(balanced.filter(({ metadata }) => metadata.deletionTimestamp !== undefined))}`,
+      `${(await this.#watches.list('/apis/paas.org/v1/ips')).length} IPs`,
+    ].join(', ');
   }
 
   close(): void {
-    this.#raw.close();
+    this.#watches.close();
   }
 
   /** Resolves in the very event with which so many Services list an address. */

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { connectionOf, rawClient } from '../../simulator/kubernetes/client.ts';
+import type { Target } from './target.ts';
+
+/** One line of a watch. */
+export interface Told {
+  readonly type: string;
+  readonly object: unknown;
+}
+
+interface Versioned {
+  readonly metadata: { readonly resourceVersion: string };
+}
+
+/** What is told of a cluster, until it is closed. */
+export interface Watches {
+  /** Every change of the objects under the path, in order; resolves once the server has begun to tell. */
+  follow(path: string, take: (told: Told) => void): Promise<void>;
+  /** The objects under the path as the server has them now, for comparison. */
+  list(path: string): Promise<readonly unknown[]>;
+  close(): void;
+}
+
+/** Servers end a watch whose reader is slow for a moment, as any may be on a loaded machine: each is taken up again where it ended, and misses nothing. `lost` hears
+ *  when that is impossible. */
+export function openWatches(target: Target, lost: (why: string) => void): Watches {
+  const raw = rawClient(connectionOf(readFileSync(target.adminKubeconfig, 'utf8')));
+  let closed = false;
+  return {
+    follow: (path, take) => {
+      // What is there already is told in the order of names.
+      let newest = 0;
+      const hear = (line: string): void => {
+        const told = JSON.parse(line) as Told;
+        if (told.type === 'ERROR') {
+          lost(`${path}: ${line}`);
+          return;
+        }
+        newest = Math.max(newest, Number((told.object as Versioned).metadata.resourceVersion));
+        take(told);
+      };
+      const again = (): void => {
+        if (!closed) watch().catch((error: unknown) => closed || lost(`${path}: ${String(error)}`));
+      };
+      const watch = (): Promise<void> => raw.stream(`${path}?watch=true${newest === 0 ? '' : `&resourceVersion=${newest}`}`, hear, again);
+      return watch();
+    },
+    list: async (path) => (JSON.parse((await raw.send('GET', path)).text) as { readonly items: readonly unknown[] }).items,
+    close: () => {
+      closed = true;
+      raw.close();
+    },
+  };
+}
