@@ -12,6 +12,9 @@ export interface Member {
   readonly region: string;
   /** The node that was granted or holds it and is not given back. */
   readonly node: NodeRef | null;
+  /** Name of the node to which an assign may be under way that was sent before the records were lost; absent for none. Nobody else may have it before the
+   *  address has said that it is over. */
+  readonly toward?: string;
   /** Where the provider last confirmed the address, as long as it has not gone from there: nobody else may have this node. */
   readonly stands: NodeRef | null;
   /** True once the provider confirmed the address on `node`. */
@@ -70,7 +73,7 @@ export interface Grants {
  *  An address that rests keeps a node on which it sits, and is not moved. Addresses on nodes about to go come last in line, and stay where they are when no node is left for them. While a cool-off is set at most one grant is unconfirmed, and the next one comes
  *  no sooner than the cool-off after the last confirmed assignment. An address that somebody wants on a certain node leaves the one that it has for that one only. Source: FLIPOP's assignment queue. */
 export function grants(input: GrantInput, at: number): Grants {
-  const taken = new Set(Object.values(input.members).flatMap((member) => (member.node ? [member.node.name] : [])));
+  const taken = new Set(Object.values(input.members).flatMap(({ node, toward }) => node?.name ?? toward ?? []));
   const waiting = Object.entries(input.members)
     .filter(([, member]) => member.ready && !member.retiring)
     .map(([address, member]) => ({ address: address as Address, member }));
@@ -119,10 +122,12 @@ const wishersAmong = (input: GrantInput): readonly Waiter[] => {
     .sort(inLine);
 };
 
-/** The address sits on an eligible node that an address on its way out has not let go of yet: it need not move. */
+/** The address sits on an eligible node that an address on its way out has not let go of yet, or to which one may be on its way: it need not move. */
 function waitsWhereItIs({ members, candidates, keeping }: GrantInput, { holder }: Member): boolean {
   const node = [...candidates, ...keeping].find(({ providerID }) => providerID === holder);
-  return Object.values(members).some(({ retiring, node: granted }) => node && retiring && granted?.name === node.name);
+  return Object.values(members).some(
+    ({ retiring, node: granted, toward }) => node && ((retiring && granted?.name === node.name) || toward === node.name),
+  );
 }
 
 interface Waiter {

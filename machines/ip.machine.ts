@@ -16,7 +16,10 @@ export const ipMachine = (settings: AddressSettings) => {
       spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
       claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
     },
-    delays: { coolOff: ({ context, event }) => ip.coolOffLeft(settings)(context, event.at) },
+    delays: {
+      coolOff: ({ context, event }) => ip.coolOffLeft(settings)(context, event.at),
+      doubt: ({ context, event }) => ip.doubtLeft(settings)(context, event.at),
+    },
   });
 
   const decide = (decision: (context: AddressContext, event: AnyAddressEvent) => Decision<AddressContext>) =>
@@ -51,6 +54,7 @@ export const ipMachine = (settings: AddressSettings) => {
         settle: decide(ip.settle),
         doubt: decide(ip.doubt(settings)),
         giveBack: decide(ip.giveBack),
+        yieldNode: decide(ip.yieldNode),
         forget: decide(ip.forget(settings)),
         coolOffToFind: decide(ip.fail(settings, 'Unassigned', 'nothing')),
         coolOffToOpen: decide(ip.fail(settings, 'FirewallOpening', 'grant')),
@@ -66,6 +70,7 @@ export const ipMachine = (settings: AddressSettings) => {
       },
       guards: {
         isKnown: asks(ip.isKnown),
+        claimsInDoubt: asks(ip.claimsInDoubt),
         holdsAlready: asks(ip.holdsAlready),
         holdsAlreadyAndOpens: asks((context) => ip.holdsAlready(context) && walls.opens(context)),
         confirmedHere: asks(ip.confirmedHere),
@@ -127,7 +132,25 @@ export const ipMachine = (settings: AddressSettings) => {
             'Serves through no eligible node. It may still be attached to the last one: nothing is detached without a successor.',
           initial: 'Knowing',
           states: {
-            Knowing: { always: [{ guard: 'isKnown', target: 'Waiting' }, { target: 'Finding' }] },
+            Knowing: {
+              always: [{ guard: 'isKnown', target: 'Waiting' }, { guard: 'claimsInDoubt', target: 'Doubting' }, { target: 'Finding' }],
+            },
+            Doubting: {
+              description:
+                'An assign may still take effect: its node is kept from others until the provider was read, or until nothing can take effect any more and nobody could read it.',
+              invoke: {
+                src: 'find',
+                id: 'find',
+                input: ({ context }) => ip.findInput(context),
+                onDone: { target: 'Waiting', actions: 'learn' },
+                onError: [
+                  { guard: 'notFound', target: '#ip.CoolOff', actions: 'forget' },
+                  { target: '#ip.CoolOff', actions: 'coolOffToFind' },
+                ],
+              },
+              after: { doubt: { target: 'Finding', actions: 'yieldNode' } },
+              on: { NODE_GRANTED: { actions: 'noteGrant' }, RESUME: { target: 'Doubting', reenter: true } },
+            },
             Finding: {
               description: 'Reads the address at the provider.',
               invoke: {

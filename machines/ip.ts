@@ -55,6 +55,9 @@ export const releaseInput = (context: AddressContext): ReleaseInput => ({
 
 export const isKnown = ({ known, inDoubtUntil }: AddressContext): boolean => known && inDoubtUntil === null;
 
+/** The node to which the assign in doubt may be under way is kept from others. */
+export const claimsInDoubt = ({ elected, inDoubtUntil }: AddressContext): boolean => elected !== null && inDoubtUntil !== null;
+
 /** The address sits on the granted node already, as the provider last said. */
 export const holdsAlready = ({ elected, holder, inDoubtUntil }: AddressContext): boolean =>
   elected !== null && holder === elected.providerID && inDoubtUntil === null;
@@ -221,14 +224,16 @@ export const endDoubt = (context: AddressContext): Next => next(isRetiring(conte
 export const sayGone = (context: AddressContext): Next => next(context, toPool(context, { type: 'GONE' }));
 
 /** Starts a wait after a failure that goes on at `resume`. What is kept of the grant: all of it, unless the pool spaces its assignments,
- *  when another address may use the turn; but never while the outcome is in doubt. */
+ *  when another address may use the turn; but never while the outcome is in doubt. When nothing can take effect any more a read that fails is the end of
+ *  the grant, too: whoever waits for the node would else wait for a read that may never come. */
 export const fail =
   (settings: AddressSettings, resume: ResumeState, keeps: 'grant' | 'nothing') =>
   (context: AddressContext, event: AnyAddressEvent): Next => {
     const failure = failureIn(event);
     if (!failure) return next(context);
     const inDoubtUntil = failure.unknownOutcome && resume === 'Assigning' ? event.at + settings.callDeadlineMs : context.inDoubtUntil;
-    const returned = keeps === 'nothing' && inDoubtUntil === null ? context.elected : null;
+    const isOver = inDoubtUntil === null || (resume === 'Unassigned' && inDoubtUntil <= event.at);
+    const returned = keeps === 'nothing' && isOver ? context.elected : null;
     const attempts = context.attempts + 1;
     const failed: AddressContext = {
       ...context,
@@ -270,6 +275,20 @@ export function giveBack(context: AddressContext, event: AnyAddressEvent): Next 
   const given = { ...context, failure, attempts: context.attempts + 1, inDoubtUntil };
   return next(returned ? { ...given, elected: null, eligible: false } : given, told);
 }
+
+/** Gives the node up to which an assign in doubt was under way. Nothing of it can take effect any more, but nobody could read the address: it stays in doubt,
+ *  and others may have the node. */
+export function yieldNode(context: AddressContext): Next {
+  const told = toPool(context, { type: 'FAILED', kind: 'Unavailable', returned: context.elected, holder: context.holder });
+  return next({ ...context, elected: null, eligible: false }, told);
+}
+
+/** How long the node stays kept from others while the address is in doubt, ms: until nothing can take effect any more, and then as long as a read may last.
+ *  An address that has just been started was told no time: it was put in doubt in the same moment. */
+export const doubtLeft =
+  ({ callDeadlineMs }: AddressSettings) =>
+  ({ inDoubtUntil }: AddressContext, at: number | undefined): number =>
+    (at === undefined ? callDeadlineMs : restMs(inDoubtUntil, at, callDeadlineMs)) + callDeadlineMs;
 
 /** Claims on the nodes that this address stands on or may come to stand on: no other address of its family may be granted one of them. */
 export function claimedNodes({ address, elected, assigned }: AddressContext): readonly string[] {

@@ -1,11 +1,12 @@
 import { backoffMs } from './backoff.ts';
+import { nodeClaim } from './claims.ts';
 import { moved, NO_CONTEST } from './contention.ts';
 import type { Assigned, Effect, Failed, Ready, RetirePolicy } from './events.ts';
 import { bind } from './exposing.ts';
 import { absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
 import { isFromGroup } from './group-address.ts';
-import type { AddressInput } from './ip-context.ts';
+import type { AddressInput, Remembered } from './ip-context.ts';
 import { isPaused } from './marks.ts';
 import {
   addressActor,
@@ -40,9 +41,11 @@ export function staff(input: PoolContext | Next): Next {
   let rank = context.nextRank;
   for (const address of goal) {
     if (!memberless(context, address) || context.fullNodes.includes(addressClaim(address))) continue;
-    members[address] = newMember(rank, context.provided?.[address] ?? null);
+    const toward = towardOf(context, address, members);
+    members[address] = { ...newMember(rank, context.provided?.[address] ?? null), ...(toward !== null && { toward }) };
     rank += 1;
-    added.push({ type: 'spawn', params: { chart: 'ip', id: addressActor(context.id, address), input: addressInput(context, address) } });
+    const input = addressInput(context, address, toward);
+    added.push({ type: 'spawn', params: { chart: 'ip', id: addressActor(context.id, address), input } });
   }
   const [only] = Object.keys(members) as Address[];
   const bound = only ? bind(context, only) : context;
@@ -76,7 +79,19 @@ const newMember = (rank: number, observed: ObservedAddress | null): Member => ({
   heard: false,
 });
 
-function addressInput(context: PoolContext, address: Address): AddressInput {
+/** The node to which an assign of the address may be under way, to be kept from others; null when there is none, or when another address has it by now or is
+ *  to have it: that one is not to be hindered. */
+function towardOf(context: PoolContext, address: Address, members: PoolContext['members']): string | null {
+  const { toward, inDoubtUntil = null } = context.remembered[address] ?? {};
+  if (toward === undefined || inDoubtUntil === null) return null;
+  const isTaken = Object.values(members).some((member) => (member.node?.name ?? member.toward) === toward);
+  return isTaken || context.fullNodes.includes(nodeClaim(toward, address)) ? null : toward;
+}
+
+const rememberedWith = (toward: string | null, { toward: _, ...others }: Remembered): Remembered =>
+  toward === null ? others : { ...others, toward };
+
+function addressInput(context: PoolContext, address: Address, toward: string | null = null): AddressInput {
   const remembered = context.remembered[address];
   return {
     id: addressActor(context.id, address),
@@ -85,7 +100,7 @@ function addressInput(context: PoolContext, address: Address): AddressInput {
     address,
     origin: context.created.includes(address) ? 'Created' : 'Found',
     observed: context.provided?.[address] ?? null,
-    ...(remembered && { remembered }),
+    ...(remembered && { remembered: rememberedWith(toward, remembered) }),
     ...(context.exposed && { policy: context.exposed.policy }),
     ...(context.spec?.exposes && { perNode: context.spec.exposes.perNode }),
   };
@@ -96,6 +111,12 @@ const withMember = (context: PoolContext, address: Address, change: Partial<Memb
   return member ? { ...context, members: { ...context.members, [address]: { ...member, ...change } } } : context;
 };
 
+/** No assign of the address from before the records were lost is under way any more. */
+const withoutToward = (context: PoolContext, address: Address): PoolContext => {
+  const { toward, ...member } = context.members[address] ?? {};
+  return toward === undefined ? context : { ...context, members: { ...context.members, [address]: member as Member } };
+};
+
 /** The address wants a node. One that lost its node goes to the end of the line, so that a recovering node can get its own address back;
  *  a node that lost its address while it matches goes to the head of its line. */
 export function onReady(context: PoolContext, { address, holder, region, at }: Ready): Next {
@@ -104,7 +125,7 @@ export function onReady(context: PoolContext, { address, holder, region, at }: R
   const rank = member.node ? context.nextRank : member.rank;
   const freed = freeNode(context, member.node, holder);
   return next({
-    ...withMember(freed, address, {
+    ...withMember(withoutToward(freed, address), address, {
       heard: true,
       ready: true,
       holder,
@@ -145,7 +166,7 @@ const freeNode = (context: PoolContext, node: NodeRef | null, holder: ProviderID
 /** The provider confirmed the address on the node. The cool-off counts from here, unless nothing was moved. */
 export function onAssigned(context: PoolContext, { address, node, moved, at }: Assigned): Next {
   const { [node.name]: _, ...backOff } = context.backOff;
-  const confirmed = withMember(context, address, {
+  const confirmed = withMember(withoutToward(context, address), address, {
     heard: true,
     node,
     stands: node,
@@ -156,30 +177,35 @@ export function onAssigned(context: PoolContext, { address, node, moved, at }: A
   return next({ ...confirmed, backOff, lastAssignmentAt: moved ? at : context.lastAssignmentAt });
 }
 
-/** The address waits after an error. A grant given back puts the node in back-off as well, unless the error says nothing about the node. */
+/** The address waits after an error. A grant given back puts the node in back-off as well, unless the error says nothing about the node, or the grant was not ours. */
 export const onFailed =
   ({ backoff }: PoolSettings) =>
   (context: PoolContext, { address, kind, returned, holder, at }: Failed): Next => {
     const member = context.members[address];
     if (!member) return next(context);
     const gone = kind === 'NotFound';
+    const isFree = gone || returned !== null;
     // Whoever is quicker than our look counts like one that takes the address away later.
     const isTaken = kind === 'Conflict' && returned !== null;
-    const given = withMember(context, address, {
+    const given = withMember(isFree ? withoutToward(context, address) : context, address, {
       heard: true,
       holder,
       stands: standsStill(member, holder),
       ready: false,
       ...(isTaken && { contest: moved(member.contest, context.spec?.contention ?? null, at) }),
-      ...((returned || gone) && { node: null, confirmed: false, eligible: false, rank: context.nextRank }),
+      ...(isFree && { node: null, confirmed: false, eligible: false, rank: context.nextRank }),
     });
     const ranked = { ...given, nextRank: context.nextRank + 1 };
     if (gone) return next(freeNode(ranked, member.node, null));
-    if (!returned || kind === 'Unauthorized' || kind === 'RateLimited') return next(ranked);
+    if (!blames(kind, member) || !returned) return next(ranked);
     const attempts = (context.backOff[returned.name]?.attempts ?? 0) + 1;
     const until = at + backoffMs(backoff, { kind, retryAfterMs: null }, attempts);
     return next({ ...ranked, backOff: { ...context.backOff, [returned.name]: { since: at, until, attempts } } });
   };
+
+/** The error says something about the node, and the node was ours to grant. */
+const blames = (kind: Failed['kind'], { toward }: Member): boolean =>
+  toward === undefined && kind !== 'Unauthorized' && kind !== 'RateLimited';
 
 export function onGone(context: PoolContext, { address }: { readonly address: Address }): Next {
   const member = context.members[address];

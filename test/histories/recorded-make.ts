@@ -89,6 +89,13 @@ export const RECORDINGS: Readonly<Record<string, Recording>> = {
       { afterMs: 20_000, what: { kind: 'nodeFails', node: 0 } },
     ],
   }),
+  'node-lost-with-an-assign-in-doubt': play({
+    steps: [
+      { afterMs: 0, what: { kind: 'fault', verb: 'assignRoutedIP', fault: { kind: 'hang' }, times: 1 } },
+      { afterMs: 1_000, what: { kind: 'nodeFails', node: 0 } },
+      { afterMs: 60_000, what: { kind: 'nodeRecovers', node: 0 } },
+    ],
+  }),
   'deleted-by-hand': play({
     steps: [
       { afterMs: 2_000, what: { kind: 'deleteByHand', address: 0 } },

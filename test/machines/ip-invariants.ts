@@ -1,5 +1,5 @@
 import type { Step } from '../../actors/step.ts';
-import type { Claim } from '../../machines/events.ts';
+import type { Claim, Failed } from '../../machines/events.ts';
 import { confirmedHere } from '../../machines/ip.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import { opens } from '../../machines/ip-firewall.ts';
@@ -18,6 +18,7 @@ const claimsTo = (step: Step): readonly (Claim & { readonly to: string })[] =>
 /** The address is given up, or nothing of it is to be open in that firewall any more. */
 const leaves = ({ retiring, policy }: AddressContext, firewall: string): boolean =>
   retiring !== null || policy.firewall !== firewall || policy.ports.length === 0;
+const isDoubting = ({ snapshot }: Step): boolean => JSON.stringify(snapshot.value) === '{"Unassigned":"Doubting"}';
 const inputs = <I>(step: Step, name: string): readonly I[] => step.starts.flatMap(({ job, input }) => (job === name ? [input as I] : []));
 
 export const opened = (was: Opened, { before, event }: Edge): Opened =>
@@ -26,6 +27,13 @@ export const opened = (was: Opened, { before, event }: Edge): Opened =>
 const isForced = (event: { readonly type: string; readonly force?: unknown }): boolean => event.type === 'RETIRE' && event.force === true;
 
 type Rule = (edge: Edge, opened: Opened) => boolean;
+
+/** Nothing of an assign in doubt can take effect any more, and a read has failed or has not come. */
+const isOver = ({ inDoubtUntil }: AddressContext, { type, at }: Edge['event']): boolean =>
+  inDoubtUntil !== null && (type.startsWith('xstate.after.doubt.') || (type === 'xstate.error.actor.find' && at >= inDoubtUntil));
+
+const returns = (effect: Step['effects'][number], node: string | undefined): boolean =>
+  effect.type === 'tell' && effect.params.event.type === 'FAILED' && (effect.params.event as unknown as Failed).returned?.name === node;
 
 /** Each holds for every event in every state. */
 export const RULES: Readonly<Record<string, Rule>> = {
@@ -81,9 +89,21 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'a read is not trusted before the end of a doubt': ({ after }) =>
     inputs<FindInput>(after, 'find').every(({ notBefore }) => notBefore === contextOf(after).inDoubtUntil),
 
-  'while an assign is in doubt its node stays claimed': ({ after }) => {
-    const { inDoubtUntil, elected, retiring } = contextOf(after);
-    return inDoubtUntil === null || elected !== null || retiring !== null;
+  'while an assign in doubt may take effect its node stays claimed': ({ before, event, after }) => {
+    const [was, { inDoubtUntil, elected, retiring }] = [contextOf(before), contextOf(after)];
+    const isKept = inDoubtUntil === null || elected !== null || retiring !== null;
+    const wasGivenUp = was.inDoubtUntil !== null && was.elected === null;
+    return isKept || wasGivenUp || isOver(was, event);
+  },
+
+  'once it cannot, and nobody could read the address, its node is claimed no more, and the pool hears of it': ({
+    before,
+    event,
+    after,
+  }) => {
+    const was = contextOf(before);
+    if (was.elected === null || !isOver(was, event)) return true;
+    return contextOf(after).elected === null && after.effects.some((effect) => returns(effect, was.elected?.name));
   },
 
   'a doubt ends only by what the provider says, or with the address': ({ before, event, after }) => {
@@ -131,6 +151,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
 
   'a wait has an end, and a timer for it': ({ before, after }) => {
+    if (isDoubting(after)) return isDoubting(before) || after.delays.length === 1;
     if (after.snapshot.value !== 'CoolOff') return after.delays.length === 0;
     const enters = before.snapshot.value !== 'CoolOff';
     return contextOf(after).coolOffUntil !== null && (!enters || after.delays.length === 1);

@@ -3,6 +3,7 @@ import type { FirewallPolicy } from '../../machines/events.ts';
 import type { AddressContext, AddressInput } from '../../machines/ip-context.ts';
 import type { JobFailure } from '../../machines/types.ts';
 import { A, cutOff, failure, observed, POOL, PROVIDER, refOf, START } from './builders.ts';
+import { CALL_DEADLINE } from './drive.ts';
 import type { Telling } from './explore.ts';
 
 export const NONE: FirewallPolicy = { firewall: null, postAllow: false, ports: [] };
@@ -62,6 +63,8 @@ export const EVENTS: readonly MachineEvent[] = [
   event('xstate.done.actor.release', { output: {} }),
   ...failing('release', failure('Unavailable'), failure('Unauthorized'), failure('NotFound')),
   event('xstate.after.coolOff.ip.CoolOff'),
+  event('xstate.after.doubt.ip.Unassigned.Doubting'),
+  { ...event('xstate.error.actor.find', { error: failure('Unavailable') }), at: at + CALL_DEADLINE },
 ];
 
 /** A grant of a pool that spaces its assignments. */

@@ -98,7 +98,7 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
   },
   'a read is not trusted before the end of a doubt': {
     mutation: 'a read is made at once, whatever is still under way',
-    spoil: state('Unassigned.Finding', (config) => ({
+    spoil: state('Unassigned.Doubting', (config) => ({
       ...config,
       invoke: {
         ...config.invoke,
@@ -107,13 +107,18 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     })),
     events: [...toAssigning, fails(cutOff()), lost('a'), waited],
   },
-  'while an assign is in doubt its node stays claimed': {
+  'while an assign in doubt may take effect its node stays claimed': {
     mutation: 'a grant is given back while an earlier assign is in doubt',
     spoil: action(
       'giveBack',
       shown(ip.giveBack, () => ({ inDoubtUntil: null })),
     ),
     events: [...toAssigning, fails(cutOff()), waited, fails(failure('Conflict'))],
+  },
+  'once it cannot, and nobody could read the address, its node is claimed no more, and the pool hears of it': {
+    mutation: 'the node is kept for as long as nobody reads the address',
+    spoil: action('yieldNode', (context) => ({ context, effects: [] })),
+    events: [...toAssigning, fails(cutOff()), lost('a'), waited, event('xstate.after.doubt.ip.Unassigned.Doubting')],
   },
   'a doubt ends only by what the provider says, or with the address': {
     mutation: 'nothing is in doubt any more once the node is lost',

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { AddressInput } from '../../machines/ip-context.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import { poolStatus } from '../../machines/status.ts';
-import type { ObservedAddress } from '../../machines/types.ts';
-import { A, B, C, node, observed, POOL, PROVIDER, providerIDOf, registry } from './builders.ts';
+import type { Address, ObservedAddress } from '../../machines/types.ts';
+import { A, B, C, node, observed, POOL, PROVIDER, providerIDOf, refOf, registry } from './builders.ts';
 import { Driven } from './drive.ts';
 import { cluster, failed, grantsIn, named, poolInput, primed, provided, ready, serving, spec, toldIn } from './pool-world.ts';
 import { view } from './status-view.ts';
@@ -64,6 +65,52 @@ describe('a pool that starts', () => {
       { id: `${POOL}/ip/${B}`, pool: POOL, provider: PROVIDER, address: B, origin: 'Found', observed: null },
     ]);
     expect(pool.context.lastAssignmentAt).toBe(7);
+  });
+
+  describe('that remembers an assign under way', () => {
+    const toward = (...addresses: readonly Address[]) => ({
+      lastAssignmentAt: null,
+      intent: null,
+      inDoubtUntil: 9,
+      created: [],
+      addresses: Object.fromEntries(addresses.map((address) => [address, { epoch: 3, inDoubtUntil: 9, toward: 'a' }])),
+      absent: [],
+      held: false,
+    });
+    const started = (...addresses: readonly Address[]) =>
+      new Driven<PoolContext>('pool', poolInput({ remembered: toward(...addresses) }))
+        .send('SPEC_OBSERVED', spec())
+        .send('CLUSTER_OBSERVED', named('a', 'b'));
+    const towardIn = (pool: Driven<PoolContext>) => inputs(pool).map((input) => (input as AddressInput).remembered?.toward ?? null);
+
+    test('keeps its node from other addresses until the address says where it is', () => {
+      const pool = started(A).send('PROVIDER_OBSERVED', provided(observed(A), observed(B)));
+      expect(towardIn(pool)).toEqual(['a', null]);
+      expect(grantsIn(pool.send('READY', ready(B)))).toEqual([`${B} → b`]);
+      expect(grantsIn(pool.send('READY', ready(A)))).toEqual([`${A} → a`]);
+    });
+
+    test('moves no other address off that node, and lets it stay there afterwards', () => {
+      const pool = started(A).send('PROVIDER_OBSERVED', provided(observed(A), observed(B, 'a')));
+      expect(grantsIn(pool.send('READY', ready(B, 'a')))).toEqual([]);
+      expect(grantsIn(pool.send('READY', ready(A)))).toEqual([`${B} → a`, `${A} → b`]);
+    });
+
+    test('keeps it until the address gives it up, and does not take the node for a bad one', () => {
+      const pool = started(A).send('PROVIDER_OBSERVED', provided(observed(A), observed(B, 'b')));
+      expect(grantsIn(pool.send('READY', ready(B, 'b')))).toEqual([`${B} → b`]);
+      pool.send('FAILED', { address: A, kind: 'Unavailable', returned: refOf('a'), holder: null });
+      expect([pool.context.members[A]?.toward, pool.context.backOff]).toEqual([undefined, {}]);
+    });
+
+    test('keeps it for one address alone', () => {
+      expect(towardIn(started(A, B).send('PROVIDER_OBSERVED', provided(observed(A), observed(B))))).toEqual(['a', null]);
+    });
+
+    test('leaves it to another pool that has it', () => {
+      const pool = started(A).send('CLAIMS_OBSERVED', { fullNodes: ['a'] });
+      expect(towardIn(pool.send('PROVIDER_OBSERVED', provided(observed(A), observed(B))))).toEqual([null, null]);
+    });
   });
 
   test('adopts each address where it sits before anything moves', () => {
