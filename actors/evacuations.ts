@@ -1,5 +1,5 @@
-import { evacuationOf, isHeard } from '../machines/evacuation.ts';
-import type { ActorId, NodeRef } from '../machines/types.ts';
+import { evacuationOf, isHeard, unclearEvacuation } from '../machines/evacuation.ts';
+import type { ActorId, EvacuatedNode, Evacuation } from '../machines/types.ts';
 import { isPool } from './pools.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type { ActorRecord, Clock, Observer, SavedTurn } from './ports.ts';
@@ -20,15 +20,15 @@ export interface EvacuationsPorts {
 /** Shows on nodes that are to be evacuated how far that has come. */
 export class Evacuations implements Observer {
   readonly #ports: EvacuationsPorts;
-  #nodes: readonly NodeRef[] = [];
+  #nodes: readonly EvacuatedNode[] = [];
   #due = false;
 
   constructor(ports: EvacuationsPorts) {
     this.#ports = ports;
   }
 
-  /** These are the nodes that are to be evacuated now. */
-  observed(nodes: readonly NodeRef[]): void {
+  /** These are the nodes that are to be evacuated now, and those of which nobody can tell. */
+  observed(nodes: readonly EvacuatedNode[]): void {
     this.#nodes = nodes;
     this.request();
   }
@@ -55,6 +55,8 @@ export class Evacuations implements Observer {
       return (records && poolView(cell, records, clock.now())) ?? [];
     });
     const isComplete = views.length === cells.length && views.every(isHeard);
-    writer.showEvacuations(Object.fromEntries(this.#nodes.map((node) => [node.name, evacuationOf(node, views, isComplete)])));
+    const saidOf = (node: EvacuatedNode): Evacuation =>
+      node.unclear === undefined ? evacuationOf(node, views, isComplete) : unclearEvacuation(node.unclear);
+    writer.showEvacuations(Object.fromEntries(this.#nodes.map((node) => [node.name, saidOf(node)])));
   }
 }

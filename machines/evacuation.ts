@@ -2,7 +2,7 @@ import { isHeld } from './absences.ts';
 import { isPaused } from './marks.ts';
 import { entries } from './pool.ts';
 import type { AddressView, PoolView } from './pool-view.ts';
-import type { Evacuation, NodeRef } from './types.ts';
+import { EVACUATE, type Evacuation, type NodeRef } from './types.ts';
 
 /** So many addresses are named; of the others people are told the number. */
 const NAMED = 10;
@@ -20,6 +20,13 @@ export function evacuationOf(node: NodeRef, views: readonly PoolView[], isComple
     ? { status: 'True', reason: 'NoAddressHeld', message: 'no address is held here' }
     : { status: 'Unknown', reason: 'Priming', message: 'where the addresses are is being read' };
 }
+
+/** The annotation asks for nothing that is known. */
+export const unclearEvacuation = (says: string): Evacuation => ({
+  status: 'False',
+  reason: 'InvalidAnnotation',
+  message: `${EVACUATE} is "${says}", which is neither "true" nor "false": it counts as "false"`,
+});
 
 const heldBy = (node: NodeRef, view: PoolView): readonly string[] =>
   Object.values(view.addresses).flatMap((shown) =>

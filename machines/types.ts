@@ -23,10 +23,16 @@ export const EVACUATE = 'routedip.io/evacuate';
 /** Where addresses are to go: on a FloatingIPPool `<address>=<node>`, several separated by commas; on a RoutedIP the node. */
 export const MOVE_TO = 'routedip.io/move-to';
 
+/** A node about whose evacuation something is to be said. */
+export interface EvacuatedNode extends NodeRef {
+  /** What the annotation says, when that is neither `"true"` nor `"false"`: nothing is evacuated. Absent for `"true"`. */
+  readonly unclear?: string;
+}
+
 /** What is said of a node that is to be evacuated, in a condition of the Node. */
 export interface Evacuation {
   readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: 'NoAddressHeld' | 'AddressesHeld' | 'Priming';
+  readonly reason: 'NoAddressHeld' | 'AddressesHeld' | 'Priming' | 'InvalidAnnotation';
   readonly message: string;
 }
 

@@ -1,5 +1,5 @@
 import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
-import type { Address, Evacuation, NodeRef, ObservedNode, ObservedPod, ObservedService } from '../../machines/types.ts';
+import type { Address, EvacuatedNode, Evacuation, ObservedNode, ObservedPod, ObservedService } from '../../machines/types.ts';
 import type { Json } from '../ports.ts';
 
 /** A FloatingIPPool or a NodeDNSRecordSet, as `ref.kind` tells, as the API server serves it; `spec` and `status` are not yet checked. */
@@ -40,8 +40,8 @@ export interface ClusterListener {
   policyGone?(ref: ObjectRef): void;
   /** Which right is missing to see what an object asks of the cluster, for people: no facts are told of it, or none any more. Null once none is missing. */
   hindered?(ref: ObjectRef, why: string | null): void;
-  /** The nodes that are to be evacuated, all of them; told when they are others than before. */
-  evacuationsObserved?(nodes: readonly NodeRef[]): void;
+  /** The nodes that are to be evacuated, all of them, and those of which nobody can tell; told when they are others than before. */
+  evacuationsObserved?(nodes: readonly EvacuatedNode[]): void;
 }
 
 /** The watches of FloatingIPPools and NodeDNSRecordSets, each while its CRD is served. Facts only: lost, doubled or late ones do no harm. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { NodeRef, ObservedBackend, ObservedNode, ObservedPod, ProviderID } from '../../machines/types.ts';
+import type { EvacuatedNode, ObservedBackend, ObservedNode, ObservedPod, ProviderID } from '../../machines/types.ts';
 import type { Cache } from './cache-state.ts';
 import type { SeenSlice } from './endpoint-slices.ts';
 import { EndpointWatches } from './endpoint-watches.ts';
@@ -24,7 +24,8 @@ export interface ClusterWatchesOptions extends Surroundings {
 const TRIM_NODE = { plain: trimNode, full: trimNodeWithAddresses } as const;
 
 /** A change of annotations alone is for the writer; what is read of them is among the addresses. */
-const sameNode = (before: SeenNode, after: SeenNode): boolean => isDeepStrictEqual(before.node, after.node);
+const sameNode = (before: SeenNode, after: SeenNode): boolean =>
+  before.unclear === after.unclear && isDeepStrictEqual(before.node, after.node);
 
 /** `make`, asked once for each array. */
 const once = <A extends object, B>(make: (from: A) => B): ((from: A) => B) => {
@@ -45,8 +46,12 @@ export class ClusterWatches {
   readonly #backends: SharedWatches<ObservedBackend>;
   readonly #endpoints: EndpointWatches;
   readonly #bare = once((seen: readonly SeenNode[]): readonly ObservedNode[] => seen.map(({ node }) => node));
-  readonly #evacuating = once((seen: readonly SeenNode[]): readonly NodeRef[] =>
-    seen.flatMap(({ node: { name, providerID, evacuating } }) => (evacuating ? [{ name, providerID: providerID as ProviderID }] : [])),
+  readonly #evacuating = once((seen: readonly SeenNode[]): readonly EvacuatedNode[] =>
+    seen.flatMap(({ node: { name, providerID, evacuating }, unclear }) => {
+      const node = { name, providerID: providerID as ProviderID };
+      if (evacuating) return [node];
+      return unclear === null ? [] : [{ ...node, unclear }];
+    }),
   );
   readonly #byService = once((slices: readonly SeenSlice[]) => Map.groupBy(slices, ({ service }) => service));
 
@@ -86,8 +91,8 @@ export class ClusterWatches {
     return this.#nodes.values();
   }
 
-  /** Those that somebody has evacuated, by name. */
-  evacuating(): readonly NodeRef[] {
+  /** Those that somebody has evacuated, and those of which nobody can tell, by name. */
+  evacuating(): readonly EvacuatedNode[] {
     const all = [...this.#nodes.arrays()].flatMap((seen) => this.#evacuating(seen));
     return [...new Map(all.map((node) => [node.name, node])).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }

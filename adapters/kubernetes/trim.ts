@@ -17,6 +17,8 @@ export interface SeenNode {
   readonly ipv6: string | null;
   /** The effect of the holder's taint; null for a node that bears none. */
   readonly holder: HolderEffect | null;
+  /** What the annotation that asks for its evacuation says, when that is neither `"true"` nor `"false"`; null else. */
+  readonly unclear: string | null;
   /** What the condition that says how far its evacuation has come says now; null for a node that bears none. */
   readonly evacuated: { readonly status: string; readonly reason: string; readonly message: string } | null;
 }
@@ -83,6 +85,8 @@ export const keyOf = (namespace: string, name: string): string => (namespace ===
 const conditionHolds = (status: Fields, type: string): boolean =>
   list(status.conditions).some((condition) => fields(condition).type === type && fields(condition).status === 'True');
 
+const unclearIn = (says: unknown): string | null => (typeof says === 'string' && !['true', 'false'].includes(says) ? says : null);
+
 const evacuatedIn = (status: Fields): SeenNode['evacuated'] => {
   const found = list(status.conditions)
     .map(fields)
@@ -126,7 +130,8 @@ export const trimNode = (object: unknown, keys: readonly string[], shared: Inter
   const { [IPV4_ANNOTATION]: ipv4, [IPV6_ANNOTATION]: ipv6 } = meta.annotations;
   const holder = taints.map(holderEffectOf).find((effect) => effect !== null) ?? null;
   const evacuated = evacuatedIn(fields(fields(object).status));
-  return { key: node.name, uid: meta.uid, value: { node, ipv4: text(ipv4) || null, ipv6: text(ipv6) || null, holder, evacuated } };
+  const unclear = unclearIn(meta.annotations[EVACUATE]);
+  return { key: node.name, uid: meta.uid, value: { node, ipv4: text(ipv4) || null, ipv6: text(ipv6) || null, holder, unclear, evacuated } };
 };
 
 /** One list for all nodes without such addresses. */

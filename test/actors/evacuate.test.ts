@@ -1,7 +1,9 @@
 import { describe, expect } from 'vitest';
+import { Evacuations } from '../../actors/evacuations.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { ObservedNode } from '../../machines/types.ts';
-import { node, type World } from '../support/world.ts';
+import type { Evacuation, ObservedNode } from '../../machines/types.ts';
+import { node, providerIDOf, type World } from '../support/world.ts';
 import { test } from './routed-test.ts';
 
 const A = '203.0.113.7';
@@ -18,6 +20,33 @@ async function served(world: World, ...others: readonly string[]): Promise<Objec
   await world.untilStates(ref, { [A]: 'active' });
   return ref;
 }
+
+describe('a node whose annotation nobody can read', () => {
+  test('says so, and what stands on others is said of them as ever', async () => {
+    const clock = virtualClock();
+    const shows: Readonly<Record<string, Evacuation>>[] = [];
+    const evacuations = new Evacuations({
+      writer: { showEvacuations: (wanted) => void shows.push(wanted) },
+      clock,
+      objects: () => [],
+      recordsOf: () => null,
+      isLeading: () => true,
+    });
+    const ref = (name: string) => ({ name, providerID: providerIDOf(name) });
+    evacuations.observed([{ ...ref('a'), unclear: 'yes' }, ref('b')]);
+    await clock.advance(1_000);
+    expect(shows).toEqual([
+      {
+        a: {
+          status: 'False',
+          reason: 'InvalidAnnotation',
+          message: 'routedip.io/evacuate is "yes", which is neither "true" nor "false": it counts as "false"',
+        },
+        b: { status: 'True', reason: 'NoAddressHeld', message: 'no address is held here' },
+      },
+    ]);
+  });
+});
 
 describe('a node that is to be evacuated', () => {
   test('gives its address to a free node, whatever the drain policy, and says so once it holds none', async ({ open }) => {

@@ -209,6 +209,7 @@ describe('what is kept of an object', () => {
         ipv4: '203.0.113.7',
         ipv6: null,
         holder: null,
+        unclear: null,
         evacuated: null,
       },
     });

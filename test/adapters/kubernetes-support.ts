@@ -13,6 +13,7 @@ import { API_VERSION, KIND } from '../../crds/generated/floatingippool.ts';
 import * as nodeDNSRecordSets from '../../crds/generated/nodednsrecordset.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
+import type { EvacuatedNode } from '../../machines/types.ts';
 import { type NodeSpec, nodeObject, type PodSpec, podObject } from '../../simulator/kubernetes/cluster.ts';
 import type { Json } from '../../simulator/kubernetes/objects.ts';
 import { type KubernetesOptions, type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
@@ -94,6 +95,8 @@ export class Recorder implements ClusterListener {
     this.told.push(`policy gone ${ref.kind} ${ref.name}`);
     this.policies.delete(ref.name);
   }
+
+  evacuationsObserved(_nodes: readonly EvacuatedNode[]): void {}
 
   clusterObserved(pool: ObjectRef, fact: ClusterFact): void {
     this.told.push(`fact ${pool.name}`);
