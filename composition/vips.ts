@@ -72,6 +72,7 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
     source: {
       start: (listener) => whenHeld(() => source.start(listener)),
       resync: () => source.resync(),
+      renew: () => source.renew(),
       close: () => source.close(),
       missing: () => {
         const refused = lease?.hindrance() ?? null;

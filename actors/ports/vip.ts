@@ -22,6 +22,8 @@ export interface VipSource {
   start(listener: VipListener): Promise<void>;
   /** Tells everything again, as of now. */
   resync(): void;
+  /** Takes every watch up again where it stands, as if the server had ended it. */
+  renew(): void;
   close(): Promise<void>;
 }
 

@@ -12,6 +12,7 @@ import { vipListener, virtualIPListener } from './listener.ts';
 import { ObservedVips } from './observed.ts';
 import { Regrouping } from './regrouping.ts';
 import type { RoutedIPOf } from './routed-desk.ts';
+import { UnshownWrites } from './unshown-writes.ts';
 import { VirtualIPDesk } from './virtual-ip-desk.ts';
 import { VirtualIPProjector } from './virtual-ip-projector.ts';
 
@@ -57,7 +58,11 @@ export class Vips {
     const contextOf = (key: string) => desk()?.virtualIPs?.contextOf(key) ?? null;
     this.#projector = virtualIPs ? new VirtualIPProjector({ ...ports, writer: virtualIPs.writer, events, contextOf }) : null;
     this.#announcer = new VipAnnouncer(events);
-    this.observers = [this.#announcer, ...(this.#projector ? [this.#projector] : [])];
+    this.observers = [
+      this.#announcer,
+      ...(kinds ? [new UnshownWrites({ ...ports, seen: this.#seen, source: kinds.source })] : []),
+      ...(this.#projector ? [this.#projector] : []),
+    ];
   }
 
   /** Resolves when all is told, or is known not to be there. */

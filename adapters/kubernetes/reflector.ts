@@ -117,6 +117,11 @@ export class Reflector<T> {
     });
   }
 
+  /** Takes the watch up again where it stands: nothing is told twice, and what it should have told is told now. One that waits for its next try makes it at once. */
+  renew(): void {
+    this.#wake();
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#wake();

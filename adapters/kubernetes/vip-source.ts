@@ -21,7 +21,7 @@ export interface VipSourceOptions extends Surroundings {
 /** One kind of object, and how its watch stands. */
 interface Watched {
   readonly kind: string;
-  readonly reflector: Pick<Reflector<unknown>, 'synced' | 'trouble' | 'heardAt' | 'start' | 'stop'>;
+  readonly reflector: Pick<Reflector<unknown>, 'synced' | 'trouble' | 'heardAt' | 'start' | 'stop' | 'renew'>;
   /** What the server last refused; an outage since does not unsay it. Null when it serves the kind, or has said nothing yet. */
   refused: Error | null;
 }
@@ -106,6 +106,10 @@ export class KubernetesVipSource implements VipSource {
     for (const ip of this.#ips.reflector.values()) this.#tell((listener) => listener.ipObserved(ip));
     for (const seen of this.#services.reflector.values()) this.#serviceSet(seen, null);
     if (this.#synced) this.#tell((listener) => listener.vipsSynced());
+  }
+
+  renew(): void {
+    for (const { reflector } of this.#begun) reflector.renew();
   }
 
   async close(): Promise<void> {

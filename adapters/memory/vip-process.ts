@@ -13,6 +13,8 @@ export interface ProcessVips extends VipSource, VipWriter {
   /** Its watches stop telling: what happens is told after `resumeWatches`, each change in its turn. */
   holdWatches(): void;
   resumeWatches(): void;
+  /** The same, until they are renewed. */
+  stickWatches(): void;
   /** The process dies: it is told nothing more, and its calls settle no more; what was sent arrives. */
   end(): void;
 }
@@ -42,6 +44,8 @@ export const processVips = (world: VipWorld, probe: Probe = () => undefined): Pr
     close: async () => watch.close(),
     holdWatches: watch.hold,
     resumeWatches: watch.resume,
+    stickWatches: watch.stick,
+    renew: watch.renew,
     end: () => {
       watch.close();
       calls.end();

@@ -13,6 +13,7 @@ export const vipWatch = (world: VipWorld) => {
     hear((told) => told.vipsSynced());
   };
   const self: Watching = { hear, tellAll };
+  let isStuck = false;
   return {
     open: (told: VipListener): Promise<void> => {
       listen(told);
@@ -23,6 +24,14 @@ export const vipWatch = (world: VipWorld) => {
     tellAll,
     hold,
     resume,
+    stick: () => {
+      isStuck = true;
+      hold();
+    },
+    renew: () => {
+      if (isStuck) resume();
+      isStuck = false;
+    },
     close: () => {
       listen(null);
       world.watches.delete(self);

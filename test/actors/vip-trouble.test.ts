@@ -147,3 +147,35 @@ describe('an address that somebody else reserves first', () => {
     expect(w.k8s.writes.some(({ verb, result }) => verb === 'reserve' && result === 'Conflict')).toBe(true);
   });
 });
+
+describe('watches that tell nothing more although nobody ended them', () => {
+  const stuck = async (w: VipWorld): Promise<void> => {
+    const process = await w.start();
+    w.k8s.setService({ name: 'first' });
+    await w.clock.runUntil(() => w.k8s.ips().length === 1, 5 * SECOND);
+    w.vipsOf(process).stickWatches();
+    await w.untilListed({ first: '1.1.1.1' });
+    w.k8s.setService({ name: 'second' });
+  };
+
+  test('are taken up again after 10 s: what we wrote ourselves was not shown by then', async () => {
+    const w = world();
+    await stuck(w);
+    await w.clock.advance(9 * SECOND);
+    expect(w.listed('second')).toEqual([]);
+    await w.untilListed({ second: '1.1.1.2' }, 2 * SECOND);
+    expect(w.log.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+      'the watch of Services does not show what was written: it is taken up again',
+    ]);
+  });
+
+  test('are left alone when they show it in time, however late', async () => {
+    const w = world({ vips: { callMs: 10, watchMs: 9 * SECOND } });
+    await w.start();
+    w.k8s.setService({ name: 'first' });
+    w.k8s.setService({ name: 'second' });
+    await w.untilListed({ first: '1.1.1.1', second: '1.1.1.2' });
+    await w.clock.advance(MINUTE);
+    expect(w.log.filter(({ level }) => level === 'warn')).toEqual([]);
+  });
+});

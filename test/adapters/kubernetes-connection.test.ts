@@ -151,6 +151,24 @@ describe('a watch', () => {
     expect(names).toEqual(['a', 'b', '-a']);
   });
 
+  test('that is to be renewed goes on where it was, at once', async () => {
+    const watches: string[] = [];
+    const kubeconfig = await serving((request, response) => {
+      if (!isWatch(request)) return json(response, { metadata: { resourceVersion: '3' }, items: [node('a')] });
+      watches.push(new URL(request.url ?? '', 'http://x').searchParams.get('resourceVersion') ?? '');
+      response.writeHead(200).flushHeaders();
+      response.write(`${JSON.stringify({ type: 'ADDED', object: node(['b', 'c'][watches.length - 1] ?? 'd') })}\n`);
+    });
+    const { names, reflector } = reflecting(kubeconfig, { watchSeconds: 300, quietMarginMs: 300_000 });
+    await waitFor('the first watch', () => names.length === 2);
+    reflector.renew();
+    await waitFor('the second watch', () => names.length === 3);
+    expect([watches, names]).toEqual([
+      ['3', '5'],
+      ['a', 'b', 'c'],
+    ]);
+  });
+
   test('is given up sooner when bookmarks, once seen, stay away', async () => {
     let watches = 0;
     const kubeconfig = await serving((request, response) => {

@@ -12,6 +12,9 @@ interface Versioned {
   readonly metadata: { readonly resourceVersion: string };
 }
 
+/** So long a watch lasts. API servers of 1.20 may tell one of Services nothing more without ending it before its time. */
+const LASTS_S = 5;
+
 /** What is told of a cluster, until it is closed. */
 export interface Watches {
   /** Every change of the objects under the path, in order; resolves once the server has begun to tell. */
@@ -21,8 +24,8 @@ export interface Watches {
   close(): void;
 }
 
-/** Servers end a watch whose reader is slow for a moment, as any may be on a loaded machine: each is taken up again where it ended, and misses nothing. `lost` hears
- *  when that is impossible. */
+/** Servers also end a watch whose reader is slow for a moment, as any may be on a loaded machine: each is taken up again where it ended, and misses nothing. `lost`
+ *  hears when that is impossible. */
 export function openWatches(target: Target, lost: (why: string) => void): Watches {
   const raw = rawClient(connectionOf(readFileSync(target.adminKubeconfig, 'utf8')));
   let closed = false;
@@ -42,7 +45,8 @@ export function openWatches(target: Target, lost: (why: string) => void): Watche
       const again = (): void => {
         if (!closed) watch().catch((error: unknown) => closed || lost(`${path}: ${String(error)}`));
       };
-      const watch = (): Promise<void> => raw.stream(`${path}?watch=true${newest === 0 ? '' : `&resourceVersion=${newest}`}`, hear, again);
+      const watch = (): Promise<void> =>
+        raw.stream(`${path}?watch=true&timeoutSeconds=${LASTS_S}${newest === 0 ? '' : `&resourceVersion=${newest}`}`, hear, again);
       return watch();
     },
     list: async (path) => (JSON.parse((await raw.send('GET', path)).text) as { readonly items: readonly unknown[] }).items,

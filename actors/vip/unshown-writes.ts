@@ -1,0 +1,53 @@
+import type { ActorId } from '../../machines/types.ts';
+import { textOf, type VipContext } from '../../machines/vip-service.ts';
+import type { VipSource } from '../ports/vip.ts';
+import type { Clock, Log, Observer, SavedTurn } from '../ports.ts';
+import type { ObservedVips } from './observed.ts';
+
+/** A watch that does not show what we wrote within this time is not believed any more, ms. */
+const SHOWN_MS = 10_000;
+
+export interface UnshownWritesPorts {
+  readonly seen: Pick<ObservedVips, 'services'>;
+  readonly source: Pick<VipSource, 'renew'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Renews the watches when they do not show what was published: API servers have been seen that tell a watch of Services nothing more once its reader was slow for a
+ *  moment, without ending it (1.20 for one). One write at a time stands for all. */
+export class UnshownWrites implements Observer {
+  readonly #ports: UnshownWritesPorts;
+  #waits = false;
+
+  constructor(ports: UnshownWritesPorts) {
+    this.#ports = ports;
+  }
+
+  turnSaved({ transitions }: SavedTurn): void {
+    for (const { actor, events, after } of transitions) {
+      if (this.#waits) return;
+      if (!after || !events.includes('xstate.done.actor.publish')) continue;
+      const written = (after.snapshot.context as unknown as VipContext).service;
+      const shown = this.#shown(actor);
+      if (written && shown !== null && shown !== textOf(written)) this.#expect(actor, shown);
+    }
+  }
+
+  #expect(actor: ActorId, before: string): void {
+    const { clock, log, source } = this.#ports;
+    this.#waits = true;
+    clock.after(SHOWN_MS, () => {
+      this.#waits = false;
+      if (this.#shown(actor) !== before) return;
+      log.warn('the watch of Services does not show what was written: it is taken up again', { actor, afterMs: SHOWN_MS });
+      source.renew();
+    });
+  }
+
+  /** What the Service lists, as told; null for one that is not there. */
+  #shown(actor: ActorId): string | null {
+    const service = this.#ports.seen.services.get(actor);
+    return service ? textOf(service) : null;
+  }
+}
