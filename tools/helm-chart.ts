@@ -1,5 +1,5 @@
 import { DASHBOARD, helpersText, IMAGE, INTERNAL, REVIEWED } from './helm-helpers.ts';
-import { added, block, entry, only, optional, scalar, type Templated, templateOf } from './helm-template.ts';
+import { added, block, entry, only, optional, type Setting, scalar, type Templated, templateOf } from './helm-template.ts';
 import { containerOf, workloads } from './helm-workloads.ts';
 import { definitionTexts, manifestText } from './manifests.ts';
 
@@ -45,6 +45,12 @@ const redisSettings = (): Templated => ({
 
 const REDIS = 'routedip-operator-redis';
 
+/** A list of one. */
+const LEASE_NAMED: Setting = {
+  path: ['rules', 1, 'resourceNames'],
+  rewrite: (line) => line.replace(/: .*$/, ': [{{ .Values.vipLease.name | quote }}]'),
+};
+
 const always = (when?: string) => (): Templated => ({ when });
 
 /** Each file of deploy/ that the chart has, and how its objects are there. */
@@ -68,6 +74,10 @@ const SOURCES: Readonly<Record<string, (kind: string, name: string) => Templated
   'vip-admission-policies.yaml': always('eq .Values.admission "policies"'),
   'vip-admission-webhook.yaml': always('eq .Values.admission "webhook"'),
   'virtual-ips.yaml': always('.Values.virtualIPs.enabled'),
+  'components/vip-allocator/lease.yaml': (kind) => ({
+    when: '.Values.vipLease.enabled',
+    settings: [scalar(['metadata', 'namespace'], '.Values.vipLease.namespace | quote'), ...(kind === 'Role' ? [LEASE_NAMED] : [])],
+  }),
   'journal.yaml': (kind) => ({
     when: kind === 'NetworkPolicy' ? 'and .Values.networkPolicy.enabled .Values.journal.enabled' : '.Values.journal.enabled',
   }),

@@ -62,6 +62,11 @@ ${lines(args)}
 - --webhook-bind-addr=:9443
 - --webhook-service={{ .Release.Namespace }}/vip-allocator-operator-webhook-service
 {{- end }}
+{{- with .Values.vipLease }}
+{{- if .enabled }}
+- --vip-lease={{ .namespace }}/{{ .name }}
+{{- end }}
+{{- end }}
 {{- if ${FLEETING} }}
 - --jobs=memory
 {{- end }}

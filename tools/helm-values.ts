@@ -56,6 +56,7 @@ export const valuesSchema = (): object => ({
     // Not `off`, which some readers of YAML take for false.
     admission: { enum: ['none', 'policies', 'webhook'] },
     virtualIPs: record({ enabled: SWITCH }),
+    vipLease: record({ enabled: SWITCH, namespace: { ...TEXT, minLength: 1 }, name: { ...TEXT, minLength: 1 } }),
     journal: record({ enabled: SWITCH }),
     openshift: SWITCH,
     crds: record({ install: SWITCH }),
@@ -130,6 +131,10 @@ const VALUES = (): readonly Value[] => {
       value: { admission: 'none' },
     },
     { says: 'More rights, for clusters with VirtualIPs.', value: { virtualIPs: { enabled: false } } },
+    {
+      says: 'In the place of another allocator: nothing is done for Services while that one holds this Lease, which may be read and taken.',
+      value: { vipLease: { enabled: false, namespace: 'vip-allocator-operator', name: '88cd116a.org' } },
+    },
     {
       says: 'What happened to each address, for kubectl routedip journal: whoever reaches port 8084 of the Pods may read it.',
       value: { journal: { enabled: false } },

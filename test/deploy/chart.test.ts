@@ -168,6 +168,27 @@ describe('the chart', () => {
     expect(Object.keys(objects)).toContain('ValidatingWebhookConfiguration vip-allocator-operator-validating-webhook-configuration');
   });
 
+  test('takes the place of another allocator when told to, with the right to its Lease', async () => {
+    const component = keyed(shippedIn(readFileSync(join(DEPLOY, 'components/vip-allocator/lease.yaml'), 'utf8')));
+    const names = Object.keys(component);
+    expect(names).toEqual([`Role ${NAME}-vip-lease`, `RoleBinding ${NAME}-vip-lease`]);
+    const without = rendered({});
+    expect(Object.keys(without)).not.toEqual(expect.arrayContaining(names));
+    expect(operatorIn(without).containers[0].args.join()).not.toContain('vip-lease');
+    const objects = rendered({ vipLease: { enabled: true } });
+    expect(objects).toMatchObject(component);
+    const parsed = await parseCommandLine(operatorIn(objects).containers[0].args, {}, '0.1.0');
+    expect(parsed?.options.vipLease).toEqual({ namespace: 'vip-allocator-operator', name: '88cd116a.org' });
+    const other = rendered({ vipLease: { enabled: true, namespace: 'theirs', name: 'lock' } }, 'elsewhere');
+    const otherwise = await parseCommandLine(operatorIn(other).containers[0].args, {}, '0.1.0');
+    expect(otherwise?.options.vipLease).toEqual({ namespace: 'theirs', name: 'lock' });
+    for (const name of names) expect(pick(other, name).metadata.namespace).toBe('theirs');
+    expect(other).toMatchObject({
+      [`Role ${NAME}-vip-lease`]: { rules: [{ verbs: ['create'] }, { resourceNames: ['lock'], verbs: ['get', 'update'] }] },
+      [`RoleBinding ${NAME}-vip-lease`]: { subjects: [{ name: NAME, namespace: 'elsewhere' }] },
+    });
+  });
+
   test('has metrics asked for with a token when told to, by Prometheus too', async () => {
     const objects = rendered({ metrics: { auth: 'token-review', serviceMonitor: { enabled: true } } });
     const parsed = await parseCommandLine(operatorIn(objects).containers[0].args, {}, '0.1.0');

@@ -25,6 +25,11 @@
 - --webhook-bind-addr=:9443
 - --webhook-service={{ .Release.Namespace }}/vip-allocator-operator-webhook-service
 {{- end }}
+{{- with .Values.vipLease }}
+{{- if .enabled }}
+- --vip-lease={{ .namespace }}/{{ .name }}
+{{- end }}
+{{- end }}
 {{- if eq .Values.redis.mode "memory" }}
 - --jobs=memory
 {{- end }}
