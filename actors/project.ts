@@ -5,21 +5,12 @@ import type { ObjectRef } from '../machines/jobs.ts';
 import { markEvents, moveToAfter } from '../machines/marks-status.ts';
 import { nodeEvents } from '../machines/node-status.ts';
 import type { PoolContext } from '../machines/pool.ts';
-import type { AddressView, PoolView } from '../machines/pool-view.ts';
+import { type AddressView, conflictText, type PoolView } from '../machines/pool-view.ts';
 import { addressesIn } from '../machines/rebuild.ts';
 import { phaseOf } from '../machines/record-set.ts';
 import { recordSetConditions, recordSetEvents, recordSetStatus } from '../machines/record-set-status.ts';
 import { firewallEvents, ownerEvents } from '../machines/routed-ip-events.ts';
-import {
-  annotations,
-  changesAt,
-  conflictText,
-  failureReason,
-  poolConditions,
-  poolError,
-  poolStatus,
-  textAbout,
-} from '../machines/status.ts';
+import { annotations, changesAt, failureReason, poolConditions, poolError, poolStatus, textAbout } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
 import { Unreachable } from './errors.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';

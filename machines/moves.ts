@@ -3,8 +3,8 @@ import { nodesFull } from './claims.ts';
 import { restsUntil } from './contention.ts';
 import type { Member } from './grants.ts';
 import { isPaused, type Move } from './marks.ts';
-import { entries, familyServed, isPrimed, listed, type Next, next, type PoolContext } from './pool.ts';
-import { stamp } from './pool-view.ts';
+import { entries, familyServed, isPrimed, listed, type Next, next, type PoolContext, wanted } from './pool.ts';
+import { conflictText, stamp } from './pool-view.ts';
 import type { Address } from './types.ts';
 
 /** Moves that people ask for: a planned move to the node that they name if it can be had now, else a reason. Requests, not pins: each is answered once. */
@@ -35,8 +35,13 @@ function verdictOn(context: PoolContext, move: Move, at: number): Verdict {
   return isHeld(context) || rests !== null ? 'wait' : 'go';
 }
 
-const verdictWithout = (context: PoolContext, address: Address | null): Verdict =>
-  address === null || listed(context).includes(address) ? 'wait' : refused(`${address} is no address of this pool`);
+/** An address that nobody runs here: one that is wanted may only have to be started. */
+function verdictWithout(context: PoolContext, address: Address | null): Verdict {
+  if (address === null || wanted(context).includes(address)) return 'wait';
+  if (!listed(context).includes(address)) return refused(`${address} is no address of this pool`);
+  const older = context.conflicts[address];
+  return refused(older === undefined ? `${address} is disabled: as many as desiredIPs come before it` : conflictText(address, older));
+}
 
 function onItsWay(address: Address, { confirmed }: Member, { node, begun }: Move): Verdict {
   if (!confirmed) return 'wait';

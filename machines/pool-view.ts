@@ -42,3 +42,7 @@ export interface Finding {
 /** The last time that a date can hold: a provider may ask to wait for longer than that. */
 const END_OF_TIME = 8.64e15;
 export const stamp = (ms: number): string => new Date(Math.min(ms, END_OF_TIME)).toISOString();
+
+/** Why an address is not this owner's; the other one is named with its kind where that is not a FloatingIPPool as well. */
+export const conflictText = (address: string, owner: string): string =>
+  `the older ${owner.includes(' ') ? owner : `pool ${owner}`} ${owner.startsWith('RoutedIP ') ? 'has' : 'lists'} ${address} too, and keeps it`;

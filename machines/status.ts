@@ -8,7 +8,7 @@ import { whyNoNode } from './no-node.ts';
 import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, waitsOf } from './node-status.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
 import { familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
-import { type AddressView, type Finding, type PoolView, stamp } from './pool-view.ts';
+import { type AddressView, conflictText, type Finding, type PoolView, stamp } from './pool-view.ts';
 import { recordSetProblem } from './record-set-status.ts';
 import type { Address, JobFailure } from './types.ts';
 
@@ -98,10 +98,6 @@ const unstaffed = (context: PoolContext, address: Address): IPStatus => {
   const owner = context.conflicts[address];
   return owner === undefined ? { state: 'disabled' } : { state: 'error', error: conflictText(address, owner) };
 };
-
-/** Why an address is not this owner's; the other one is named with its kind where that is not a FloatingIPPool as well. */
-export const conflictText = (address: string, owner: string): string =>
-  `the older ${owner.includes(' ') ? owner : `pool ${owner}`} ${owner.startsWith('RoutedIP ') ? 'has' : 'lists'} ${address} too, and keeps it`;
 
 function ipStatus(view: PoolView, address: Address): IPStatus {
   const shown = view.addresses[address];

@@ -22,7 +22,7 @@ async function served(world: World, spec: Parameters<World['pool']>[1] = {}): Pr
   world.address(B, 'b');
   const ref = world.pool('ingress', { ips: [A, B], ...spec });
   await world.start();
-  await world.untilStates(ref, { [A]: 'active', [B]: 'active' });
+  await world.clock.runUntil(() => world.states(ref)[A] === 'active' && world.states(ref)[B] === 'active', 10_000);
   return ref;
 }
 
@@ -82,6 +82,22 @@ describe('an address that is asked to go to a node', () => {
       expect(told(world, 'MoveRefused')).toContain(message);
     });
   }
+
+  test('is refused while an older pool has it, and while the pool wants fewer than it lists', async ({ open }) => {
+    const world = open();
+    const ref = await served(world, { ips: [A, B, '203.0.113.9'], desiredIPs: 2 });
+    const younger = world.pool('younger', { ips: [A] });
+    await world.clock.advance(1_000);
+    ask(world, younger, `${A}=c`);
+    ask(world, ref, '203.0.113.9=c');
+    await answered(world, younger);
+    await answered(world, ref);
+    expect(told(world, 'MoveRefused')).toEqual([
+      `the older pool default/ingress lists ${A} too, and keeps it`,
+      '203.0.113.9 is disabled: as many as desiredIPs come before it',
+    ]);
+    expect(world.assigns()).toEqual([]);
+  });
 
   test('is said to be there already when it is', async ({ open }) => {
     const world = open();

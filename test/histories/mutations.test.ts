@@ -2,14 +2,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { END_MUTATIONS, MUTATIONS, type Mutation } from './mutations.ts';
+import { MARK_END_MUTATIONS, MARK_MUTATIONS } from './mutations-marks.ts';
 import { PATIENCE_MUTATIONS, RESTLESS } from './mutations-patience.ts';
 import { WIDE_END_MUTATIONS, WIDE_MUTATIONS } from './mutations-wide.ts';
 import { Play } from './play.ts';
 
 /** Where rules of every moment stand. */
-const RULES = ['invariants.ts', 'creations.ts', 'names.ts', 'patience.ts'].map((file) => join(import.meta.dirname, '../support', file));
+const RULES = ['invariants.ts', 'creations.ts', 'names.ts', 'patience.ts', 'marks.ts'].map((file) =>
+  join(import.meta.dirname, '../support', file),
+);
 
-const ALL = { ...MUTATIONS, ...WIDE_MUTATIONS, ...PATIENCE_MUTATIONS, 'comes to rest': [RESTLESS] };
+const ALL = { ...MUTATIONS, ...WIDE_MUTATIONS, ...PATIENCE_MUTATIONS, ...MARK_MUTATIONS, 'comes to rest': [RESTLESS] };
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -51,7 +54,7 @@ describe('each rule of every moment', () => {
 });
 
 describe('what is asked when a history is over', () => {
-  test.each(rows({ ...END_MUTATIONS, ...WIDE_END_MUTATIONS }))('%s — catches: %s', async (check, _, mutated) => {
+  test.each(rows({ ...END_MUTATIONS, ...WIDE_END_MUTATIONS, ...MARK_END_MUTATIONS }))('%s — catches: %s', async (check, _, mutated) => {
     expect(await played(mutated, false)).toEqual(SOUND);
     expect((await played(mutated, true)).end.join('; ')).toContain(check);
   });

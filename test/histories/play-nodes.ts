@@ -1,4 +1,5 @@
 import type { Address, ObservedNode, Taint } from '../../machines/types.ts';
+import { type Moment, momentOf } from '../support/marks.ts';
 import { node, providerIDOf, type World } from '../support/world.ts';
 import { type NodeHappening, nodeName } from './steps.ts';
 
@@ -7,11 +8,12 @@ interface NodePlan {
   readonly ready: boolean;
   readonly cordoned: boolean;
   readonly doomed: boolean;
+  readonly evacuating: boolean;
   readonly deleting: boolean;
   readonly machine: boolean;
 }
 
-const FRESH: NodePlan = { ready: true, cordoned: false, doomed: false, deleting: false, machine: true };
+const FRESH: NodePlan = { ready: true, cordoned: false, doomed: false, evacuating: false, deleting: false, machine: true };
 
 /** As Kubernetes and its autoscaler write them; nobody here tolerates them. */
 const CORDONED: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
@@ -26,12 +28,14 @@ const CHANGES: Readonly<Partial<Record<NodeHappening, Partial<NodePlan>>>> = {
   uncordon: { cordoned: false },
   doom: { doomed: true },
   spare: { doomed: false },
+  evacuate: { evacuating: true },
+  stay: { evacuating: false },
 };
 
 /** How long it may take until everybody knows what stands in the cluster, ms. */
 const KNOWN_AFTER_MS = 60_000;
 
-const isLeaving = ({ cordoned, doomed, deleting }: NodePlan): boolean => cordoned || doomed || deleting;
+const isLeaving = ({ cordoned, doomed, evacuating, deleting }: NodePlan): boolean => cordoned || doomed || evacuating || deleting;
 const isEligible = (plan: NodePlan): boolean => plan.ready && !isLeaving(plan);
 
 /** The nodes of a history, and what happens to them. */
@@ -43,6 +47,7 @@ export class PlayedNodes {
   readonly #troubled = new Map<string, number>();
   /** When a node was last not Ready, or not there, virtual ms. */
   readonly #unready = new Map<string, number>();
+  readonly #evacuated = new Map<string, Moment>();
 
   /** `withAddresses`: the machines have addresses of their own. */
   constructor(world: World, withAddresses: boolean) {
@@ -74,6 +79,22 @@ export class PlayedNodes {
     return this.#troubled.get(name) ?? Number.NEGATIVE_INFINITY;
   }
 
+  /** Since when it is to be evacuated; null while it is not. */
+  evacuatedSince(name: string): Moment | null {
+    return this.#evacuated.get(name) ?? null;
+  }
+
+  /** What is wrong with what is said of nodes that are to be evacuated: each of them can be empty. */
+  wrongEvacuations(): readonly string[] {
+    const said = this.#world.cluster.evacuations();
+    const isAsked = (name: string): boolean => this.#plans.get(name)?.evacuating === true;
+    const asked = [...this.#plans.keys()].filter(isAsked);
+    return [
+      ...asked.flatMap((name) => (said[name]?.status === 'True' ? [] : [`${name} is to be evacuated, and says ${said[name]?.message}`])),
+      ...Object.keys(said).flatMap((name) => (isAsked(name) ? [] : [`${name} says that it is evacuated, and is not to be`])),
+    ];
+  }
+
   act(kind: NodeHappening, name: string): void {
     if (kind === 'nodeComes') this.comes(name);
     else if (kind === 'nodeGoes') this.#goes(name);
@@ -87,6 +108,7 @@ export class PlayedNodes {
   comes(name: string): void {
     if (this.#world.clock.monotonic() > 0) this.#note(name);
     this.#plans.set(name, FRESH);
+    this.#evacuated.delete(name);
     this.#world.nodes(this.#node(name, FRESH));
   }
 
@@ -102,6 +124,7 @@ export class PlayedNodes {
 
   #goes(name: string): void {
     this.#plans.delete(name);
+    this.#evacuated.delete(name);
     this.#note(name);
     this.#world.cluster.removeNode(name);
   }
@@ -115,6 +138,8 @@ export class PlayedNodes {
     const present = { ...plan, ready: plan.ready && plan.machine };
     if (former.machine && !present.machine) this.#world.provider.cloud.removeNode(providerIDOf(name));
     this.#plans.set(name, present);
+    if (!present.evacuating) this.#evacuated.delete(name);
+    else if (!former.evacuating) this.#evacuated.set(name, momentOf(this.#world));
     this.#world.cluster.setNode(this.#node(name, present));
   }
 
@@ -125,10 +150,10 @@ export class PlayedNodes {
     if (this.#plans.get(name)?.ready !== true) this.#unready.set(name, this.#world.clock.monotonic());
   }
 
-  #node(name: string, { ready, cordoned, doomed, deleting }: NodePlan): ObservedNode {
+  #node(name: string, { ready, cordoned, doomed, evacuating, deleting }: NodePlan): ObservedNode {
     const taints = [...(cordoned ? [CORDONED] : []), ...(doomed ? [DOOMED] : [])];
     const own = this.#withAddresses && { externalIPs: [machineAddress(name)] };
-    return node(name, { ready, taints, deleting, unschedulable: cordoned, ...own });
+    return node(name, { ready, taints, deleting, unschedulable: cordoned, ...own, ...(evacuating && { evacuating }) });
   }
 }
 

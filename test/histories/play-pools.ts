@@ -1,8 +1,10 @@
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address } from '../../machines/types.ts';
+import { PAUSED } from '../../machines/marks.ts';
+import { type ActorId, type Address, MOVE_TO } from '../../machines/types.ts';
+import { type Moment, momentOf } from '../support/marks.ts';
 import type { World } from '../support/world.ts';
-import { addressOf, type Happening, type History, nameOf, type PoolRules, ZONE } from './steps.ts';
+import { addressOf, type Happening, type History, nameOf, nodeName, type PoolRules, ZONE } from './steps.ts';
 
 /** A pool as people want it. What the operator adds to its spec stands in the cluster alone. */
 interface PoolPlan {
@@ -14,6 +16,8 @@ interface PoolPlan {
   broken: boolean;
   recordName: number | null;
   ref: ObjectRef | null;
+  /** Since when it is paused; null while it is not. */
+  pausedSince: Moment | null;
 }
 
 /** A pool as it stands in the cluster. */
@@ -27,6 +31,7 @@ export interface PlayedPool {
 }
 
 type Edit = Extract<Happening, { readonly pool: number }>;
+type Mark = { readonly kind: 'pause' | 'resume' } | { readonly kind: 'moveTo'; readonly address: number; readonly node: number };
 
 /** The pools of a history, and what people do to them. */
 export class PlayedPools {
@@ -47,6 +52,7 @@ export class PlayedPools {
       broken: false,
       recordName: history.names?.[index] ?? null,
       ref: null,
+      pausedSince: null,
     }));
   }
 
@@ -62,6 +68,11 @@ export class PlayedPools {
     if (what.kind === 'removePool') {
       if (plan.ref) this.#world.cluster.removePool(plan.ref);
       plan.ref = null;
+      plan.pausedSince = null;
+      return;
+    }
+    if (what.kind === 'pause' || what.kind === 'resume' || what.kind === 'moveTo') {
+      this.#mark(plan, what);
       return;
     }
     change(plan, what);
@@ -70,9 +81,10 @@ export class PlayedPools {
     else this.#apply(plan, listed ?? plan.ips, plan.ref !== null || what.kind === 'makePool');
   }
 
-  /** Valid specs for all that are there. */
+  /** Valid specs for all that are there, and none of them is paused. What was asked for stays asked for. */
   mend(): void {
     for (const plan of this.#plans) {
+      this.#mark(plan, { kind: 'resume' });
       plan.broken = false;
       // One that lists no address and wants none is not valid either.
       if ((this.#listed(plan) ?? []).length === 0) plan.extra = Math.max(1, plan.extra);
@@ -86,6 +98,19 @@ export class PlayedPools {
     if (plan) this.#apply(plan, [...(this.#listed(plan) ?? []), address]);
   }
 
+  /** Since when the pool of that actor is paused; null while it is not. */
+  pausedSince(actor: ActorId): Moment | null {
+    return this.#plans.find(({ name }) => actor === `pool/default/${name}`)?.pausedSince ?? null;
+  }
+
+  /** Requests that were not answered. */
+  unanswered(): readonly string[] {
+    return this.#plans.flatMap(({ name, ref }) => {
+      const asked = ref && this.#world.cluster.pool(ref)?.marks?.annotations[MOVE_TO];
+      return asked ? [`${name} has not answered ${asked}`] : [];
+    });
+  }
+
   /** Of two pools that list one address the older one has it. */
   byAge(): readonly PlayedPool[] {
     return this.#plans.flatMap((plan) => this.#played(plan)).sort((a, b) => a.createdAt - b.createdAt);
@@ -94,6 +119,24 @@ export class PlayedPools {
   /** Whether nodes that are about to go may keep a pool from moving anything: it counts those that it does not drain. */
   holdForLeaving(): boolean {
     return this.#plans.some(({ ref, rules }) => ref && rules.safeHold && rules.drainPolicy !== 'OnCordon');
+  }
+
+  #mark(plan: PoolPlan, what: Mark): void {
+    const { cluster } = this.#world;
+    const pool = plan.ref && cluster.pool(plan.ref);
+    if (!pool) return;
+    const annotations = pool.marks?.annotations ?? {};
+    const { [PAUSED]: _, ...others } = annotations;
+    if (what.kind === 'moveTo') {
+      const asked = [annotations[MOVE_TO] ?? [], `${addressOf(what.address)}=${nodeName(what.node)}`].flat().join(',');
+      cluster.annotate(pool.ref, { ...annotations, [MOVE_TO]: asked });
+    } else if (what.kind === 'pause') {
+      plan.pausedSince ??= momentOf(this.#world);
+      cluster.annotate(pool.ref, { ...others, [PAUSED]: 'true' });
+    } else {
+      if (plan.pausedSince !== null) cluster.annotate(pool.ref, others);
+      plan.pausedSince = null;
+    }
   }
 
   #played({ ref, recordName }: PoolPlan): readonly PlayedPool[] {

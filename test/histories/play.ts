@@ -2,6 +2,7 @@ import { seededRandom } from '../../adapters/memory/random.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { CreationRules } from '../support/creations.ts';
+import { MarkRules } from '../support/marks.ts';
 import { PatienceRules } from '../support/patience.ts';
 import { providerIDOf, World, type WorldOptions } from '../support/world.ts';
 import { PlayedNames } from './play-names.ts';
@@ -20,6 +21,7 @@ export class Play {
   readonly world: World;
   readonly creations: CreationRules;
   readonly patience: PatienceRules;
+  readonly marks: MarkRules;
   /** Null in a history without names. */
   readonly names: PlayedNames | null;
   readonly #history: History;
@@ -44,6 +46,10 @@ export class Play {
     this.patience = new PatienceRules(world, {
       troubledAt: (name) => nodes.troubledAt(name),
       leavesWhileItWorks: (name) => nodes.leavesWhileItWorks(name),
+    });
+    this.marks = new MarkRules(world, {
+      pausedSince: (pool) => this.#pools.pausedSince(pool),
+      evacuatedSince: (name) => nodes.evacuatedSince(name),
     });
     this.names = history.names ? new PlayedNames(world, (name) => this.#nodes.mayHold(name)) : null;
     for (let index = 0; index < history.nodes; index += 1) this.#nodes.comes(nodeName(index));
@@ -82,7 +88,13 @@ export class Play {
     this.world.invariants.checkCalls();
     this.creations.checkCalls();
     const { invariants } = this.world;
-    return [...invariants.violations, ...this.creations.violations, ...this.patience.violations, ...(this.names?.rules.violations ?? [])];
+    return [
+      ...invariants.violations,
+      ...this.creations.violations,
+      ...this.patience.violations,
+      ...this.marks.violations,
+      ...(this.names?.rules.violations ?? []),
+    ];
   }
 
   /** What is not as it must be in the end. */
@@ -101,6 +113,8 @@ export class Play {
       ...this.#wrongAnnotations(wanted),
       ...(this.names?.wrongs({ nodes: this.#nodes.eligible(), pools, wanted }) ?? []),
       ...unknown,
+      ...this.#nodes.wrongEvacuations(),
+      ...this.#pools.unanswered(),
       ...this.#unsettled(),
     ];
   }
@@ -161,6 +175,8 @@ export class Play {
       case 'uncordon':
       case 'doom':
       case 'spare':
+      case 'evacuate':
+      case 'stay':
         return this.#nodes.act(what.kind, nodeName(what.node));
       case 'moveByHand':
       case 'deleteByHand':
@@ -174,6 +190,9 @@ export class Play {
       case 'mendSpec':
       case 'removePool':
       case 'makePool':
+      case 'pause':
+      case 'resume':
+      case 'moveTo':
       case 'want':
       case 'name':
         return this.#pools.edit(what);

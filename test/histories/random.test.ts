@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { happens } from './happens.ts';
 import { CHARTS, NOT_REACHED, Reached, statesOf, TO_REACH } from './reached.ts';
 import { history } from './steps.ts';
+import { markedHistory } from './steps-marked.ts';
 import { wideHistory } from './steps-wide.ts';
 
 const { ROUTEDIP_HISTORIES, ROUTEDIP_SEED } = process.env;
@@ -14,14 +15,15 @@ const reached = new Reached();
 
 describe.each(SEEDS)('whatever happens (ROUTEDIP_SEED=%i)', (seed) => {
   test.each([
-    ['to pools of addresses that are there', history],
-    ['to pools that make addresses, and to their names', wideHistory],
+    ['to pools of addresses that are there', RUNS, history],
+    ['to pools that make addresses, and to their names', RUNS, wideHistory],
+    ['to pools and nodes that people mark', Math.ceil(RUNS / 2), markedHistory],
   ])(
-    `%s: everything is right in the end, and nothing is wrong meanwhile (${RUNS} histories)`,
-    async (_, histories) => {
+    '%s: everything is right in the end, and nothing is wrong meanwhile (%i histories)',
+    async (_, numRuns, histories) => {
       await fc.assert(
         fc.asyncProperty(histories, (given) => happens(given, reached)),
-        { seed, numRuns: RUNS },
+        { seed, numRuns },
       );
       expect(RUNS).toBeGreaterThan(0);
     },

@@ -139,6 +139,9 @@ const HAPPENINGS: Readonly<Record<Happening['kind'], true>> = {
   mendSpec: true,
   removePool: true,
   makePool: true,
+  pause: true,
+  resume: true,
+  moveTo: true,
   makeByHand: true,
   want: true,
   name: true,
@@ -185,6 +188,8 @@ const HAPPENINGS: Readonly<Record<Happening['kind'], true>> = {
   uncordon: true,
   doom: true,
   spare: true,
+  evacuate: true,
+  stay: true,
 };
 
 const READS = ['findRoutedIP', 'listRoutedIPs', 'findNode', 'listDNSRecords'] as const;

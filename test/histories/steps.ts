@@ -12,6 +12,10 @@ export type Happening =
   | { readonly kind: 'coolOff'; readonly pool: number; readonly seconds: number }
   | { readonly kind: 'rules'; readonly pool: number; readonly rules: PoolRules }
   | { readonly kind: 'breakSpec' | 'mendSpec' | 'removePool' | 'makePool'; readonly pool: number }
+  /** Somebody puts the annotation on that has the operator decide nothing, or takes it off. */
+  | { readonly kind: 'pause' | 'resume'; readonly pool: number }
+  /** Somebody asks for an address to go to a node, besides what was asked for before. */
+  | { readonly kind: 'moveTo'; readonly pool: number; readonly address: number; readonly node: number }
   /** A person makes an address, and attaches it to nothing. */
   | { readonly kind: 'makeByHand' }
   /** So many addresses more than it lists. */
@@ -34,7 +38,8 @@ export type Happening =
   | { readonly kind: 'jump'; readonly ms: number };
 
 /** `nodeEnds`: its Node is being deleted. `machineDies`: the machine behind it is deleted at the provider, and the Node stays and is not Ready; `machineGoes`:
- *  both are gone at once. `doom` and `spare`: the autoscaler is about to take it away, or not any more. */
+ *  both are gone at once. `doom` and `spare`: the autoscaler is about to take it away, or not any more. `evacuate` and `stay`: somebody asks for every address to
+ *  leave it, or not any more. */
 export type NodeHappening =
   | 'nodeFails'
   | 'nodeRecovers'
@@ -46,7 +51,9 @@ export type NodeHappening =
   | 'cordon'
   | 'uncordon'
   | 'doom'
-  | 'spare';
+  | 'spare'
+  | 'evacuate'
+  | 'stay';
 
 /** What a spec says of how much is borne before an address is moved, in its own words. */
 export interface PoolRules {

@@ -29,8 +29,8 @@ export interface Violation {
 }
 
 /** Somebody has asked for the address to go to the node that it was granted. */
-const isAskedFor = ({ marks }: PoolContext, { address, elected }: AddressContext): boolean =>
-  (marks?.moves ?? []).some((move) => move.begun && (move.address ?? address) === address && move.node === elected?.name);
+export const isAskedFor = ({ marks }: PoolContext, { address, elected }: AddressContext): boolean =>
+  (marks?.moves ?? []).some((move) => (move.address ?? address) === address && move.node === elected?.name);
 
 export interface InvariantsOptions {
   readonly provider: MemoryProvider;

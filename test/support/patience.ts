@@ -4,6 +4,7 @@ import type { AddressContext } from '../../machines/ip-context.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';
 import type { ActorId, Address, NodeRef } from '../../machines/types.ts';
+import { isAskedFor } from './invariants.ts';
 import type { World } from './world.ts';
 
 /** What must hold at every moment of what a pool bears before it moves an address: grace, drain, safe hold, contention. */
@@ -104,7 +105,7 @@ export class PatienceRules {
     const isGranted = is.epoch !== (then?.epoch ?? 0) && is.elected !== null;
     if (!isGranted) return;
     const isAdopted = is.elected?.providerID === is.holder;
-    if (!isAdopted) this.#checkMove(actor, is, pool, now);
+    if (!isAdopted && !isAskedFor(pool, is)) this.#checkMove(actor, is, pool, now);
     this.#noteGrant(actor, pool, isAdopted, now);
   }
 
