@@ -3,7 +3,7 @@
 import { createDetail } from './detail.js';
 import { byId, element } from './dom.js';
 import { get, listen } from './live.js';
-import { counted, kindOf, listed, outerState, ownerOf } from './rows.js';
+import { counted, kindOf, listed, outerState, ownerOf, pausedOwners } from './rows.js';
 import { createTable } from './table.js';
 import { clock, span, toneOf } from './text.js';
 
@@ -13,6 +13,9 @@ import { clock, span, toneOf } from './text.js';
 
 /** @type {Map<string, Row>} */
 const rows = new Map();
+/** Pools and RoutedIPs that are paused.
+ * @type {ReadonlySet<string>} */
+let paused = new Set();
 /** @type {View} */
 const view = { kind: 'addresses', text: '', pool: '', state: '', sort: 'state', descending: false };
 /** @type {Head | null} */
@@ -24,8 +27,10 @@ let ahead = 0;
 
 const now = () => (lostAt ?? Date.now()) + ahead;
 const selected = () => decodeURIComponent(location.hash.slice(1));
-const detail = createDetail({ now });
-const table = createTable({ now, select: (actor) => location.replace(`#${encodeURIComponent(actor)}`) });
+/** @param {Row} row */
+const isPaused = (row) => paused.has(ownerOf(row));
+const detail = createDetail({ now, isPaused });
+const table = createTable({ now, isPaused, select: (actor) => location.replace(`#${encodeURIComponent(actor)}`) });
 
 const NOTHING_YET = {
   addresses: 'No addresses yet.\nApply a FloatingIPPool or a RoutedIP and they show up here.',
@@ -42,6 +47,7 @@ function paint() {
   painting = true;
   requestAnimationFrame(() => {
     painting = false;
+    paused = pausedOwners(rows.values());
     paintFilters();
     paintHeader();
     table.show(listed(rows.values(), view), selected());
@@ -163,6 +169,7 @@ listen({
   all: (next, all) => {
     rows.clear();
     for (const row of all) rows.set(row.actor, row);
+    paused = pausedOwners(rows.values());
     heard(next);
     if (!rows.has(selected()) && !selected()) chooseFirst();
     else detail.show(selected());

@@ -14,8 +14,8 @@ import { movable } from './view.js';
 /** @typedef {import('./types.js').JournalEntry} JournalEntry */
 /** @typedef {{ row: Row, record: { snapshot: { value: unknown, context: unknown }, version: number, term: number, chartVersion: number } }} Actor */
 
-/** @param {{ now: () => number }} options */
-export function createDetail({ now }) {
+/** @param {{ now: () => number, isPaused: (row: Row) => boolean }} options */
+export function createDetail({ now, isPaused }) {
   /** @type {Map<string, Promise<Definition | null>>} */
   const charts = new Map();
   /** @type {{ layout: import('./layout.js').Layout, picture: SVGSVGElement } | null} */
@@ -26,6 +26,9 @@ export function createDetail({ now }) {
   let wanted = '';
   let again = false;
   let busy = false;
+
+  /** @param {Row} row */
+  const facts = (row) => [isPaused(row) && 'paused', factsOf(row, now())].filter(Boolean).join('  ·  ');
 
   /** @param {string} name */
   const chartOf = (name) => {
@@ -75,7 +78,7 @@ export function createDetail({ now }) {
     ]);
     const { entries } = /** @type {{ entries: readonly JournalEntry[] }} */ (journal);
     const found = /** @type {Actor | null} */ (actor);
-    showTitle(found, now());
+    showTitle(found, found ? facts(found.row) : '');
     byId('waiting').replaceChildren(waitingList(found?.row ?? null, now()));
     byId('context').replaceChildren(element('div', 'tree', [found ? tree(found.record.snapshot.context) : '']));
     byId('journal').replaceChildren(journalList(entries));
@@ -112,20 +115,20 @@ export function createDetail({ now }) {
     tick: (row) => {
       if (!row) return;
       byId('waiting').replaceChildren(waitingList(row, now()));
-      const facts = byId('title').querySelector('.facts');
-      if (facts) facts.textContent = factsOf(row, now());
+      const line = byId('title').querySelector('.facts');
+      if (line) line.textContent = facts(row);
     },
   };
 }
 
-/** @param {Actor | null} actor @param {number} now */
-function showTitle(actor, now) {
+/** @param {Actor | null} actor @param {string} facts */
+function showTitle(actor, facts) {
   if (!actor) return byId('title').replaceChildren();
   const { row, record } = actor;
   byId('title').replaceChildren(
     element('strong', 'mono', [row.name]),
     badge(row, row.state.replaceAll('.', ' · ').replaceAll('|', ' | ')),
-    element('span', 'dim facts', [factsOf(row, now)]),
+    element('span', 'dim facts', [facts]),
     element('span', 'spacer'),
     element('span', 'dim mono', [`${row.chart} v${record.chartVersion} · write ${record.version} · term ${record.term}`]),
     ...(row.reason ? [element('div', 'why', [`${row.reason}${row.message ? `: ${row.message}` : ''}`])] : []),

@@ -21,6 +21,10 @@ export function kindOf({ chart, isRouted }) {
  * @param {Row} row */
 export const ownerOf = ({ pool, isRouted }) => (isRouted ? `RoutedIP ${pool}` : pool);
 
+/** The pools and RoutedIPs for which somebody has the operator decide nothing, as `ownerOf` names them.
+ * @param {Iterable<Row>} rows @returns {ReadonlySet<string>} */
+export const pausedOwners = (rows) => new Set([...rows].filter(({ paused }) => paused).map(ownerOf));
+
 /** The outermost state, by which rows are counted.
  * @param {Row} row */
 export const outerState = ({ state }) => state.split(/[.|]/)[0] ?? '';
@@ -36,9 +40,13 @@ export function listed(rows, view) {
  * @param {Iterable<Row>} rows @param {View} view @returns {Row[]} */
 export function counted(rows, view) {
   const words = view.text.toLowerCase().split(/\s+/).filter(Boolean);
-  return [...rows].filter(
+  const all = [...rows];
+  const paused = pausedOwners(all);
+  /** @param {Row} row */
+  const says = (row) => `${textOf(row)} ${paused.has(ownerOf(row)) ? 'paused' : ''}`;
+  return all.filter(
     (row) =>
-      kindOf(row) === view.kind && (view.pool === '' || ownerOf(row) === view.pool) && words.every((word) => textOf(row).includes(word)),
+      kindOf(row) === view.kind && (view.pool === '' || ownerOf(row) === view.pool) && words.every((word) => says(row).includes(word)),
   );
 }
 

@@ -10,8 +10,8 @@ const ROW_HEIGHT = 54;
 /** Rows drawn beyond either edge, so that scrolling shows no gap. */
 const MARGIN = 6;
 
-/** @param {{ now: () => number, select: (actor: string) => void }} options */
-export function createTable({ now, select }) {
+/** @param {{ now: () => number, isPaused: (row: Row) => boolean, select: (actor: string) => void }} options */
+export function createTable({ now, isPaused, select }) {
   const scroller = byId('rows');
   const canvas = byId('canvas');
   /** @type {readonly Row[]} */
@@ -29,7 +29,7 @@ export function createTable({ now, select }) {
   const rowElement = (row, index) => {
     const line = element('div', 'row', [
       cell([element('div', 'mono', [row.name]), element('div', 'second', [row.pool || row.chart])]),
-      cell([element('div', '', [badge(row, outerState(row))]), second(waitsFor(row, now()) || innerState(row.state))]),
+      cell([element('div', '', [badge(row, outerState(row))]), pausedOr(row, waitsFor(row, now()) || innerState(row.state))]),
       cell([element('div', 'mono', [row.node || '—']), row.reason ? second(row.reason, 'why', row.message) : second(row.ports)]),
       cell([element('div', 'mono', [row.since === null ? '—' : span(now() - row.since)]), second(tries(row))], 'right'),
     ]);
@@ -38,6 +38,13 @@ export function createTable({ now, select }) {
     line.setAttribute('aria-selected', String(row.actor === selected));
     line.dataset.actor = row.actor;
     line.title = row.message;
+    return line;
+  };
+
+  /** @param {Row} row @param {string} text */
+  const pausedOr = (row, text) => {
+    const line = second(text);
+    if (isPaused(row)) line.prepend(element('span', 'paused', ['paused']), text ? ' · ' : '');
     return line;
   };
 

@@ -7,7 +7,7 @@
 /** One actor as the table shows it.
  * @typedef {{
  *   actor: string, chart: string, name: string, pool: string, isRouted: boolean, state: string, node: string, ports: string, since: number | null,
- *   waiting: readonly Waiting[], reason: string, message: string, attempts: number, version: number,
+ *   waiting: readonly Waiting[], reason: string, message: string, paused: boolean, attempts: number, version: number,
  * }} Row */
 
 /** @typedef {{ leading: boolean, term: number, leader: string | null, now: number }} Head */

@@ -23,6 +23,8 @@ export interface Row {
   /** What went wrong last: a kind of error, empty when all is well. */
   readonly reason: string;
   readonly message: string;
+  /** Somebody has the operator decide nothing for it: of a pool or a RoutedIP; false for all others, also for their addresses. */
+  readonly paused: boolean;
   /** Failures in a row. */
   readonly attempts: number;
   readonly version: number;
@@ -46,6 +48,7 @@ export function rowOf(actor: string, record: ActorRecord, since: number | null):
     waiting: Object.entries(record.waiting).map(([id, { commandId, dueAt }]) => ({ id, commandId, dueAt: dueAt ?? null })),
     reason: failure.reason,
     message: failure.message,
+    paused: fieldsOf(context.marks).paused === true,
     attempts: typeof context.attempts === 'number' ? context.attempts : 0,
     version: record.version,
   };

@@ -40,6 +40,7 @@ describe('the row of an address', () => {
       ],
       reason: 'RateLimited',
       message: 'assign: 429',
+      paused: false,
       attempts: 3,
       version: 4,
     });
@@ -48,6 +49,19 @@ describe('the row of an address', () => {
   test('names the node that holds it when none is granted', () => {
     const context = { address: '203.0.113.7', elected: null, assigned: { name: 'node-a', providerID: 'digitalocean://1' } };
     expect(rowOf(ADDRESS, record({ Unassigned: 'Waiting' }, context), null)).toMatchObject({ node: 'node-a', state: 'Unassigned.Waiting' });
+  });
+});
+
+describe('the row of a pool', () => {
+  const pool = (marks: Json) => rowOf('pool/default/ingress', record({ Serving: 'Open' }, { marks }, { chart: 'pool' }), null);
+
+  test('says that it is paused, when it is', () => {
+    const marks = { isTold: true, deleting: false, wrong: null };
+    expect([pool(null), pool({ ...marks, paused: false }), pool({ ...marks, paused: true })].map(({ paused }) => paused)).toEqual([
+      false,
+      false,
+      true,
+    ]);
   });
 });
 

@@ -3,7 +3,7 @@ import { chartDefinition } from '../../adapters/dashboard/definition.ts';
 import { graphOf } from '../../dashboard/graph.js';
 import { freePlace } from '../../dashboard/labels.js';
 import { lastArrows, liveStates } from '../../dashboard/marks.js';
-import { listed, type View } from '../../dashboard/rows.js';
+import { listed, pausedOwners, type View } from '../../dashboard/rows.js';
 import { eventText, innerState, moveText, span, toneOf, waitText } from '../../dashboard/text.js';
 import type { Row } from '../../dashboard/types.js';
 import { sampleMachine } from './sample-machine.ts';
@@ -83,6 +83,7 @@ const row = (name: string, change: Partial<Row> = {}): Row => ({
   waiting: [],
   reason: '',
   message: '',
+  paused: false,
   attempts: 0,
   version: 1,
   ...change,
@@ -131,6 +132,22 @@ describe('the table', () => {
     expect([found({ kind: 'pools' }), found({ kind: 'routed' }), found({ kind: 'others' })]).toEqual([['ingress'], ['ingress'], ['edge']]);
     expect(found({ text: 'tcp/443' })).toEqual(['203.0.113.7']);
     expect([found({ kind: 'services' }), found({ kind: 'services', text: '198.51' })]).toEqual([['default/shop'], ['default/shop']]);
+  });
+
+  test('knows which pools and RoutedIPs are paused, and finds them and their addresses by that word', () => {
+    const all = [
+      ...rows,
+      row('203.0.113.7', { isRouted: true }),
+      row('ingress', { chart: 'pool', isRouted: true, paused: true }),
+      row('public', { chart: 'pool', pool: 'edge/public', paused: true }),
+    ];
+    expect([...pausedOwners(all)]).toEqual(['RoutedIP default/ingress', 'edge/public']);
+    const found = (change: Partial<View>) => listed(all, { ...view, text: 'paused', ...change }).map(({ name }) => name);
+    expect([found({}), found({ kind: 'pools' }), found({ kind: 'routed' })]).toEqual([
+      ['198.51.100.1', '203.0.113.7'],
+      ['public'],
+      ['ingress'],
+    ]);
   });
 
   test('sorts by what is asked for, both ways', () => {

@@ -156,6 +156,24 @@ describe('the page in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('says of a pool that is paused, and of its addresses, that it is, and no more once it is not', async () => {
+    const pool = 'pool/edge/public';
+    const marks = (paused: boolean) => ({ marks: { isTold: true, paused, deleting: false, wrong: null } });
+    const paused = addressActor(3, 'edge/public');
+    world.put('pool', pool, { to: { Serving: { granting: 'Open' } }, context: marks(true) });
+    await show(paused);
+    await shows('#title', /^203\.0\.113\.4[\s\S]*paused/);
+    await page.fill('#search', 'paused');
+    await shows('#chips', `All ${ADDRESSES / 10}`);
+    await shows(`[data-actor="${paused}"]`, 'paused');
+    await page.click('#kinds button:text-is("Pools")');
+    await shows(`[data-actor="${pool}"]`, /public[\s\S]*paused/);
+    world.turn({ [pool]: { event: 'SPEC_OBSERVED', to: { Serving: { granting: 'Open' } }, context: marks(false) } });
+    await shows('#empty', 'Nothing matches');
+    await shows('#title', /^203\.0\.113\.4(?![\s\S]*paused)/);
+    expect(complaints).toEqual([]);
+  });
+
   test('lists Services with their addresses, and why one has none', async () => {
     const waits = { service: { ingress: [] }, refusal: { reason: 'PoolExhausted', message: 'no IP could be allocated' } };
     world.put('vip-service', 'vip/edge/chat', { to: 'Pending', context: waits });
