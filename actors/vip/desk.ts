@@ -226,7 +226,9 @@ export class VipDesk {
       return { target: null, refusal: null };
     }
     if (request.kind === 'refused') return { target: current, refusal: plain(request) };
-    const satisfied = this.#satisfied(request, own);
+    // What is chosen stays chosen: of what a cache shows of the Service our own last writes may be missing, and to follow those would have us run after ourselves.
+    const chosen = this.#savedOf(key)?.target;
+    const satisfied = this.#satisfied(chosen ? { ...request, preferred: [chosen.address, ...request.preferred] } : request, own);
     if (satisfied) {
       this.#allocator.withdraw(key);
       return { target: satisfied, refusal: null };
