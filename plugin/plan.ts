@@ -14,8 +14,8 @@ import { age, json, table } from './table.ts';
 
 /** What would become of something. */
 export interface Difference {
-  readonly what: 'assign' | 'move' | 'create' | 'leave' | 'publish' | 'withdraw';
-  /** An address, or a record as `A work.example.com`. */
+  readonly what: 'assign' | 'move' | 'create' | 'leave' | 'open' | 'close' | 'publish' | 'withdraw';
+  /** An address, a port as `tcp/443`, or a record as `A work.example.com`. */
   readonly subject: string;
   readonly from: string | null;
   readonly to: string | null;
@@ -34,6 +34,7 @@ const fields = (value: unknown): Fields => (typeof value === 'object' && value !
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const PLANNED = [pools, routedIPs, recordSets];
+const UNPLANNED = 'Services, and what they get of IPGroups, are not rehearsed';
 
 /** `kubectl routedip plan -f file`: rehearses the operator with and without the manifest. Nothing is written, no provider is asked. */
 export async function plan(session: Session, { file }: { readonly file: string }): Promise<ExitCode> {
@@ -63,7 +64,7 @@ export function changesIn(content: string, namespace: string): readonly Wish[] {
     const { name, namespace: own } = fields(metadata);
     if (!PLANNED.some(({ KIND }) => KIND === kind)) {
       throw new Error(
-        `${text(kind) || 'something'} ${text(name)} cannot be planned: only ${PLANNED.map(({ KIND }) => KIND).join(', ')} can`,
+        `${text(kind) || 'something'} ${text(name)} cannot be planned: only ${PLANNED.map(({ KIND }) => KIND).join(', ')} can; ${UNPLANNED}`,
       );
     }
     if (!text(name)) throw new Error(`a ${text(kind)} in the manifest has no name`);
@@ -175,7 +176,7 @@ export function planOf(scene: Scene, changes: readonly Wish[], before: Snapshot,
     new Map(addresses.map(({ address, providerID }) => [address, nodeOf(providerID)]));
   const [now, then, end] = [places(scene.addresses), places(before.addresses), places(after.addresses)];
   return {
-    differences: [...moves(then, end), ...left(before, after, end), ...records(before, after)],
+    differences: [...moves(then, end), ...left(before, after, end), ...ports(before, after), ...records(before, after)],
     anyway: moves(now, then),
     troubles: changes.flatMap((change) => troubleOf(change, after)),
   };
@@ -205,6 +206,19 @@ function left(before: Snapshot, after: Snapshot, places: Places): readonly Diffe
     .filter((address) => !still.has(address))
     .sort()
     .map((address) => ({ what: 'leave', subject: address, from: places.get(address) ?? null, to: places.get(address) ?? null }));
+}
+
+/** Ports that the operator would have opened in a firewall, and those that it would have closed. */
+function ports(before: Snapshot, after: Snapshot): readonly Difference[] {
+  const openIn = ({ firewalls }: Snapshot, name: string) => firewalls.find((each) => each.name === name)?.ports ?? [];
+  return after.firewalls.flatMap(({ name }) => {
+    const [was, is] = [openIn(before, name), openIn(after, name)];
+    const where = `firewall ${name}`;
+    return [
+      ...is.filter((port) => !was.includes(port)).map((subject): Difference => ({ what: 'open', subject, from: null, to: where })),
+      ...was.filter((port) => !is.includes(port)).map((subject): Difference => ({ what: 'close', subject, from: where, to: null })),
+    ];
+  });
 }
 
 function records(before: Snapshot, after: Snapshot): readonly Difference[] {

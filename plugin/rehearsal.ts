@@ -43,6 +43,8 @@ export interface Scene {
 export interface Snapshot {
   readonly addresses: readonly ObservedAddress[];
   readonly zones: readonly DNSZone[];
+  /** What is open in each firewall for somebody. They were empty when the rehearsal began. */
+  readonly firewalls: readonly { readonly name: string; readonly ports: readonly string[] }[];
   /** By `Kind namespace/name`: what the operator's status says. */
   readonly status: Readonly<Record<string, Json>>;
   readonly conditions: Readonly<
@@ -115,6 +117,7 @@ export async function rehearse(
   const snapshot = (): Snapshot => ({
     addresses: cloud.addresses(),
     zones: scene.zones.map((zone) => cloud.zone(zone)),
+    firewalls: scene.firewalls.map((name) => ({ name, ports: cloud.findFirewall(name)?.ports ?? [] })),
     status: Object.fromEntries([...refs].map(([key, ref]) => [key, cluster.pool(ref)?.status ?? null])),
     conditions: Object.fromEntries([...refs].map(([key, ref]) => [key, cluster.conditions(ref)])),
   });

@@ -164,8 +164,40 @@ move   198.51.100.1   a      c
     expect((await planned({ answers, facts: { service } }, change('new'))).text).toMatch(/^move +198\.51\.100\.1 +a +b$/m);
   });
 
+  test('a RoutedIP of a class with a firewall: ports that would be opened and closed', async () => {
+    const CLASS = 'digitalocean.com/floating-ip';
+    const floating = {
+      metadata: { name: 'floating' },
+      spec: { className: CLASS, region: 'nyc3', fromSecretsRef: [{ name: 's' }], routedIPFirewallName: 'edge' },
+    };
+    const shop = {
+      metadata: { name: 'shop', namespace: 'default', uid: 'u', creationTimestamp: at(-9), finalizers: ['routedip.io/finalizer'] },
+      spec: { className: CLASS, serviceRef: { serviceName: 'old' } },
+      status: { routedIP: ONE, assignedNode: 'a', providerID: 'digitalocean://a', addressOrigin: 'Created', state: 'Stable' },
+    };
+    const service = async (_: string, name: string) => ({
+      type: 'NodePort',
+      hasSelector: true,
+      ports: [{ name: 'web', port: 80, protocol: 'TCP', targetPort: 80, nodePort: name === 'old' ? 8080 : 8443 }],
+      endpoints: [{ node: 'a', ready: true, pod: null }],
+    });
+    const answers = { [ROUTED_IPS]: [shop], [CLASSES]: [floating] };
+    const change = (name: string) =>
+      manifest('RoutedIP', 'shop', { className: CLASS, serviceRef: { serviceName: name } }, 'routedip.io/v1alpha1');
+    const same = await planned({ answers, facts: { service } }, change('old'));
+    expect([same.text, same.code]).toEqual(['Nothing would move if RoutedIP default/shop were applied.', EXIT.ok]);
+    const other = await planned({ answers, facts: { service } }, change('new'));
+    expect(other.text).toMatch(/^open +tcp\/8443 +- +firewall edge$/m);
+    expect(other.text).toMatch(/^close +tcp\/8080 +firewall edge +-$/m);
+    expect([other.text.match(/^(?:open|close|move)/gm), other.code]).toEqual([['open', 'close'], EXIT.attention]);
+  });
+
   test.each([
     ['', 'the manifest holds no object'],
+    [
+      'kind: IPGroup\nmetadata: {name: x}',
+      'IPGroup x cannot be planned: only FloatingIPPool, RoutedIP, NodeDNSRecordSet can; Services, and',
+    ],
     ['kind: Service\nmetadata: {name: x}', 'Service x cannot be planned: only FloatingIPPool, RoutedIP, NodeDNSRecordSet can'],
     ['kind: FloatingIPPool\nspec: {}', 'a FloatingIPPool in the manifest has no name'],
     ['kind: [', 'Flow sequence'],
