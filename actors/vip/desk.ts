@@ -219,16 +219,19 @@ export class VipDesk {
     const request = service && isWanting(service) ? requestOf(service) : null;
     if (!service || request?.kind !== 'wish') this.#allocator.withdraw(key);
     if (!service || !request) return { target: null, refusal: null };
-    const own = ofItsOwn(owned, service);
+    // What is chosen stays chosen. A cache may not show our own last writes yet: to go by it alone would have us run after ourselves.
+    const saved = this.#savedOf(key);
+    const own = ofItsOwn(saved ? asWritten(owned, saved) : owned, service);
     const current = best(own, service);
     if (this.#isOthers(service, own)) {
       this.#allocator.withdraw(key);
       return { target: null, refusal: null };
     }
     if (request.kind === 'refused') return { target: current, refusal: plain(request) };
-    // What is chosen stays chosen: of what a cache shows of the Service our own last writes may be missing, and to follow those would have us run after ourselves.
-    const chosen = this.#savedOf(key)?.target;
-    const satisfied = this.#satisfied(chosen ? { ...request, preferred: [chosen.address, ...request.preferred] } : request, own);
+    const satisfied = this.#satisfied(
+      saved?.target ? { ...request, preferred: [saved.target.address, ...request.preferred] } : request,
+      own,
+    );
     if (satisfied) {
       this.#allocator.withdraw(key);
       return { target: satisfied, refusal: null };
@@ -294,6 +297,12 @@ const wishOf = (service: VipService): VipWish | null => {
 /** Without those of a former Service of that name. */
 const ofItsOwn = (owned: readonly ReservedIP[], { ref }: VipService): readonly ReservedIP[] =>
   owned.filter(({ owner }) => owner?.uid === null || owner?.uid === ref.uid);
+
+/** With what we have just reserved, and without what we have just freed. */
+const asWritten = (owned: readonly ReservedIP[], { late: { freed, reserved } }: VipContext): readonly ReservedIP[] => {
+  const left = owned.filter(({ uid }) => !freed.includes(uid));
+  return [...left, ...reserved.filter(({ uid }) => !left.some((ip) => ip.uid === uid))];
+};
 
 const targetOf = ({ address, group }: ReservedIP): VipTarget => ({ address, group: group ?? '' });
 
