@@ -12,9 +12,11 @@ const running = async () => {
   simulator.store.create(poolObject('pool', { match: { nodeLabel: 'color=blue' } }));
   const source = sourceOn(connected(simulator.kubeconfig()));
   const before = Date.now();
-  await source.start(new Recorder());
+  const recorder = new Recorder();
+  await source.start(recorder);
   await waitFor('a watch of nodes', () => watchesOf(simulator, 'nodes') === 1);
-  return { simulator, source, before };
+  const nodes = (): number => recorder.facts.get('pool')?.nodes.length ?? 0;
+  return { simulator, source, before, nodes };
 };
 
 describe('the state of the caches', () => {
@@ -44,7 +46,10 @@ describe('the state of the caches', () => {
   });
 
   test('is not synced while the server does not answer, and keeps the time at which it was', async () => {
-    const { simulator, source } = await running();
+    const { simulator, source, nodes } = await running();
+    // Once an event has come through it the watch is known to be open here, too, which counts as a sign of life.
+    addNode(simulator, 'b', { labels: { color: 'blue' } });
+    await waitFor('the event', () => nodes() === 2);
     const before = stateOf(source, 'Node')?.syncedAt;
     simulator.faults.outage('503');
     await waitFor('the trouble', () => stateOf(source, 'Node')?.synced === false);
