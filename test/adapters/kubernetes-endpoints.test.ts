@@ -191,7 +191,7 @@ describe('the endpoints of a Service', () => {
     await waitFor('the pool', () => seen.facts.has('pool'));
     await waitFor('it was asked again', () => asks === 2);
     expect(started).toBe(false);
-    await waitFor('all else is known', () => source.missing().length === 1);
+    await waitFor('all else is known', () => source.missing().length === 1 && source.missing().join() !== 'a first list is not complete');
     expect(source.missing()).toEqual([expect.stringContaining('404')]);
     expect(seen.facts.has('rip')).toBe(false);
     told.resolve();
