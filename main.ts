@@ -22,7 +22,7 @@ import { kubernetes } from './composition/kubernetes.ts';
 import { metricsGate } from './composition/metrics-gate.ts';
 import { servePages } from './composition/pages.ts';
 import { countQueues } from './composition/queues.ts';
-import { fatal, type Parts, readiness } from './composition/readiness.ts';
+import { fatal, notices, type Parts, readiness } from './composition/readiness.ts';
 import { StoppedEarly } from './composition/redis-prefix.ts';
 import { secretsIn } from './composition/secrets.ts';
 import { settingsOf } from './composition/settings.ts';
@@ -107,13 +107,14 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     scrape: () => metrics.scrape(),
     ...metricsGate(options, connection, clock, log),
     checks: readiness(parts),
+    notices: notices(parts),
     fatal: fatal(parts),
     hide: (text) => secrets.hide(text),
   });
   opened.push(() => server.close());
   if (server.url !== null) log.info('serves metrics and probes', { url: server.url });
 
-  const { queues, store, budgetOf, board, close } = await jobs(options, address, { connection, clock, log, stopping, waitsFor });
+  const { queues, store, budgetOf, board, away, close } = await jobs(options, address, { connection, clock, log, stopping, waitsFor });
   opened.push(close);
   const { callDeadlineMs } = settings;
   const known = directory(options, environment, { log, probe, budgetOf, metrics, callDeadlineMs, connection, clock, secrets });
@@ -143,6 +144,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     charts: catalogue,
     store: metrics.outbox.store(store),
     queues: metrics.outbox.queues(queues),
+    ...(away && { away }),
     clock,
     log,
     probe,

@@ -17,7 +17,7 @@ import { ProviderLists } from './provider-lists.ts';
 import { providerOf } from './provider-of.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
-import { loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
+import { type JournalOf, loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
 import type { Envelope } from './turn.ts';
 import type { VipDesk } from './vip/desk.ts';
 import { isVip, isVirtualIP } from './vip/observed.ts';
@@ -47,6 +47,16 @@ export interface LeaderPorts {
   readonly vips: Pick<Vips, 'deskFor'>;
 }
 
+/** How a term begins. */
+export interface Beginning {
+  /** What of a status is remembered was written before each effect; else the status may lag behind. */
+  readonly isShownFirst: boolean;
+  /** What the journals of remembered cells are to have besides. */
+  readonly journalOf: JournalOf;
+}
+
+const FROM_STORE: Beginning = { isShownFirst: false, journalOf: async () => [] };
+
 /** One term of leadership: takes over the records and tells pools the facts. Ends for good when it halts or is closed. */
 export class Leader {
   readonly term: number;
@@ -63,6 +73,8 @@ export class Leader {
   readonly #orphans = new Set<ActorId>();
   /** Of objects that were let go, as long as they are still to be seen: the uid under the name. */
   readonly #over = new Map<ActorId, string>();
+  #isShownFirst = false;
+  #hasRecords = false;
 
   constructor(term: number, ports: LeaderPorts, halted: (why: Halt) => void) {
     this.term = term;
@@ -100,6 +112,11 @@ export class Leader {
     return this.#cells.all;
   }
 
+  /** Its records are all that is known; before, they are being taken over. */
+  get hasRecords(): boolean {
+    return this.#hasRecords;
+  }
+
   recordsOf(cell: ActorId): ReadonlyMap<ActorId, ActorRecord> | null {
     return this.#cells.recordsOf(cell);
   }
@@ -117,10 +134,12 @@ export class Leader {
   // ---------------------------------------------------------------- the term
 
   /** Takes over what is stored, or what this process remembers; from then on facts, outcomes and timers are heard. @throws Unreachable */
-  async open(memory: Memory | null): Promise<void> {
+  async open(memory: Memory | null, { isShownFirst, journalOf }: Beginning = FROM_STORE): Promise<void> {
     const { pools, settings } = this.#ports;
-    const stored = memory ? await restoreCells(memory, this.#ports, this.term) : await loadCells(this.#ports, this.term);
+    this.#isShownFirst = isShownFirst;
+    const stored = memory ? await restoreCells(memory, this.#ports, this.term, journalOf) : await loadCells(this.#ports, this.term);
     for (const [id, cell] of stored) this.#cells.load(id, cell);
+    this.#hasRecords = true;
     await resetClaims(stored, this.#ports, this.term);
     this.#cells.open();
     for (const id of this.cells.keys()) {
@@ -233,7 +252,7 @@ export class Leader {
     }
     const remember = isRoutedIP(id) ? rememberedRoutedIP : rememberedPool;
     const told = remember(pool.status, this.#ports.clock.now(), this.#ports.settings.callDeadlineMs);
-    const remembered = this.#ports.store.isFleeting?.() ? told : withoutToward(told);
+    const remembered = this.#isShownFirst ? told : withoutToward(told);
     const provider = this.#ports.pools.providerOf(pool);
     const isKnown = Object.hasOwn(this.#ports.providers.all, provider);
     this.#cells.begin('pool', id, { id, ref: pool.ref, since: pool.createdAt, ...(isKnown && { provider }), remembered });

@@ -2,11 +2,20 @@ import { cloudOf } from '../machines/provider-key.ts';
 import type { ActorId } from '../machines/types.ts';
 import { type Charts, claimsOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
-import type { ActorRecord, CellWrite, Claim, Log, RecordStore, StoredCell } from './ports.ts';
+import type { ActorRecord, CellWrite, Claim, JournalEntry, Log, RecordStore, StoredCell } from './ports.ts';
 import { fits } from './step.ts';
 
 /** Records by cell, as an earlier term of this process left them. */
 export type Memory = ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>>;
+
+/** Transitions of former terms by cell, oldest first. */
+export type Journals = ReadonlyMap<ActorId, readonly JournalEntry[]>;
+
+/** The transitions of a cell that are to be added to its journal, oldest first. */
+export type JournalOf = (cell: ActorId) => Promise<readonly JournalEntry[]>;
+
+/** How many transitions of a cell are taken along at most. */
+const JOURNAL_LENGTH = 200;
 
 export interface TakeoverPorts {
   readonly charts: Charts;
@@ -32,6 +41,25 @@ export async function loadCells(ports: TakeoverPorts, term: number): Promise<Rea
   return cells;
 }
 
+/** Takes everything out of a store that holds `term`. Answers what stood in the journals. @throws Unreachable */
+export async function dropOutdated(store: RecordStore, term: number): Promise<Journals> {
+  const journals = new Map<ActorId, readonly JournalEntry[]>();
+  for (const cell of await store.cells()) {
+    journals.set(cell, await oldestFirst(store, cell));
+    if (!(await store.drop(cell, term))) throw new Unreachable(`the store does not hold term ${term} any more`);
+  }
+  return journals;
+}
+
+/** What the journals of a cell hold, those that were kept last at the end. */
+export const journalsOf =
+  (former: Journals | null, later: readonly RecordStore[]): JournalOf =>
+  async (cell) =>
+    [...(former?.get(cell) ?? []), ...(await Promise.all(later.map((store) => oldestFirst(store, cell)))).flat()].slice(-JOURNAL_LENGTH);
+
+const oldestFirst = async (store: RecordStore, cell: ActorId): Promise<readonly JournalEntry[]> =>
+  [...(await store.journal(cell, JOURNAL_LENGTH))].reverse();
+
 function usable(id: ActorId, stored: StoredCell, charts: Charts): { readonly cell: StoredCell } | { readonly why: string } {
   if (!stored.records[id]) return { why: 'its first record is missing' };
   const records: Record<ActorId, ActorRecord> = {};
@@ -54,13 +82,33 @@ function migrated(record: ActorRecord, charts: Charts): { readonly record: Actor
 }
 
 /** Writes what this process remembers over whatever the store kept of it: the store was emptied, or went back in time. */
-export async function restoreCells(memory: Memory, { store }: TakeoverPorts, term: number): Promise<ReadonlyMap<ActorId, StoredCell>> {
+export async function restoreCells(
+  memory: Memory,
+  { store }: TakeoverPorts,
+  term: number,
+  journalOf: JournalOf,
+): Promise<ReadonlyMap<ActorId, StoredCell>> {
   const cells = new Map<ActorId, StoredCell>();
-  for (const [cell, records] of memory) if (records.has(cell)) cells.set(cell, await restore(cell, records, store, term));
+  for (const [cell, records] of memory) {
+    if (records.has(cell)) cells.set(cell, await restore(cell, records, { store, term, journal: await journalOf(cell) }));
+  }
+  // What has ended since the store was written last.
+  for (const cell of await store.cells()) if (!cells.has(cell)) await store.drop(cell, term);
   return cells;
 }
 
-async function restore(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>, store: RecordStore, term: number): Promise<StoredCell> {
+interface Restoring {
+  readonly store: RecordStore;
+  readonly term: number;
+  /** What is to be added to it, oldest first. */
+  readonly journal: readonly JournalEntry[];
+}
+
+async function restore(
+  cell: ActorId,
+  records: ReadonlyMap<ActorId, ActorRecord>,
+  { store, term, journal }: Restoring,
+): Promise<StoredCell> {
   const stored = await store.load(cell);
   const versionOf = (actor: ActorId): number => stored?.records[actor]?.version ?? 0;
   const newer = Object.fromEntries(
@@ -77,7 +125,7 @@ async function restore(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>
     outbox: { add: [], clear: stored?.outbox.map(({ id }) => id) ?? [] },
     claims: { take: [], free: [] },
     seen: {},
-    journal: [],
+    journal,
   };
   const saved = await store.save(write);
   if (saved.kind !== 'saved') throw new Unreachable(`${cell} could not be written again: ${saved.kind}`);

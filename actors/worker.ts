@@ -6,6 +6,7 @@ import { bodyOf } from './jobs/bodies.ts';
 import { type JobContext, type JobResult, type JobSettings, pollStep } from './jobs/body.ts';
 import { type AddressReader, addressReader } from './jobs/reader.ts';
 import { runVipJob, type VipMeans } from './jobs/vip-queue.ts';
+import type { Outage } from './outage.ts';
 import { ownerOf } from './owner.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type { Leadership } from './ports/leadership.ts';
@@ -33,12 +34,17 @@ import type {
 export const OUTCOMES = 'outcomes';
 export const TIMERS = 'timers';
 
+/** How long a job that has to wait is left alone, ms. */
+const HELD_MS = 2000;
+
 export interface WorkerPorts {
   readonly queues: Queues;
   readonly store: RecordStore;
   readonly writer: ClusterWriter;
   /** Absent where no IPGroups are served. */
   readonly vips?: { readonly writer: GroupAddresses };
+  /** What the outage of the store asks for; nothing, when absent. */
+  readonly outage?: Pick<Outage, 'isAway' | 'isHeld' | 'settledAt'>;
   /** Resolves once the status says of the actor what its record says. Asked for before an assign while records are fleeting; they never are, when absent.
    *  @throws Unreachable; Fenced when a later leader has written the status */
   readonly shown?: (actor: string) => Promise<void>;
@@ -116,6 +122,7 @@ interface Ran {
 
 async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: WorkerPorts): Promise<Ran> {
   const data = active.data as unknown as JobData;
+  if (ports.outage?.isHeld(data.job)) return await hold(data, active, ports);
   try {
     // Whoever ran it before may have ended after its outcome was queued: then all is done, and a second run could contradict what was told.
     if (active.rerun && (await ports.queues.queue(OUTCOMES).has(outcomeId(data)))) return { step: DONE, outcome: 'fenced' };
@@ -137,6 +144,13 @@ async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: Wor
     });
     return await report(active, data, { error: failure }, ports);
   }
+}
+
+/** A job that has to wait. One that keeps a place that others need ends instead, and is asked for again after a while. */
+async function hold(data: JobData, active: ActiveJob, ports: WorkerPorts): Promise<Ran> {
+  if (data.job !== 'prune') return { step: { kind: 'again', afterMs: HELD_MS, progress: active.progress }, outcome: 'unreachable' };
+  const error = failureOf(new ProviderError('Unavailable', 'nothing is removed from a firewall while the store is away'));
+  return report(active, data, { error }, ports);
 }
 
 /** What is not for the actor to hear; null when the job failed. */
@@ -195,6 +209,7 @@ function tryJob(data: JobData, { active, progress, tools, ports }: Run): Promise
     input: data.input as never,
     progress,
     rerun: active.rerun,
+    careful: ports.outage?.isAway ?? false,
     keep: (kept) => active.keep(kept),
     provider,
     reader,
@@ -241,11 +256,13 @@ async function report(
 
 /** Whether this process may still send for this command. `read` asks the store; `assertFresh` checks, without a pause before the send, that
  *  what was read, the job's lock and the leader's Lease are all younger than they last. */
-function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, probe, shown }: WorkerPorts): Fence {
+function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, probe, shown, outage }: WorkerPorts): Fence {
   let readAt = Number.NEGATIVE_INFINITY;
   const about = `${data.job} ${data.actor}`;
   return {
     async read() {
+      if (isInDoubt(data) && outage && clock.monotonic() < outage.settledAt)
+        throw new Unreachable(`${about}: others may still send what was decided before`);
       // Whoever comes after this process would else not know that an assign may be under way.
       if (data.job === 'assign' && store.isFleeting?.()) await shown?.(data.actor);
       const started = clock.monotonic();
@@ -267,3 +284,6 @@ function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, p
     },
   };
 }
+
+const isInDoubt = ({ job, input }: JobData): boolean =>
+  job === 'assign' && (input as { readonly inDoubtUntil?: number | null }).inDoubtUntil !== null;

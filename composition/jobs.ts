@@ -1,9 +1,11 @@
+import type { Switch } from '../actors/away.ts';
 import type { Budget, BudgetReading, Clock, Log, Queues, RecordStore } from '../actors/ports.ts';
 import type { BullQueues } from '../adapters/bullmq/queues.ts';
 import type { Options } from '../adapters/cli/options.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
 import type { RedisBudgetOptions } from '../adapters/redis/budget.ts';
 import type { RedisAddress } from '../adapters/redis/client.ts';
+import { redisOrMemory } from './away.ts';
 import { memory } from './memory.ts';
 import { redis } from './redis.ts';
 import { redisPrefix } from './redis-prefix.ts';
@@ -21,6 +23,8 @@ export interface JobParts {
   readonly budgetOf: BudgetOf;
   /** What the job dashboard shows; null where there is none. */
   readonly board: BullQueues | null;
+  /** How to go on while it is away; absent where it never is. */
+  readonly away?: Switch;
   readonly close: () => unknown;
 }
 
@@ -37,7 +41,10 @@ export interface JobsContext {
 export async function jobs(options: Options, address: RedisAddress | null, context: JobsContext): Promise<JobParts> {
   const { clock, log, connection } = context;
   const lockDurationMs = options.lockDuration;
-  if (address === null) return memory({ clock, log, lockDurationMs });
+  if (address === null) {
+    log.info('keeps records and jobs in memory: only this process runs them, and what it knows ends with it');
+    return memory({ clock, log, lockDurationMs });
+  }
   const prefix = await redisPrefix(options.redisPrefix, connection, context);
-  return redis({ address, prefix, clock, log, lockDurationMs });
+  return redisOrMemory(redis({ address, prefix, clock, log, lockDurationMs }), { clock, log, lockDurationMs });
 }

@@ -14,7 +14,6 @@ export interface MemoryContext {
 
 /** Records and jobs in the memory of this process. They end with it: whoever comes after it goes by the status of the objects and by the provider. */
 export function memory({ clock, log, lockDurationMs }: MemoryContext): JobParts {
-  log.info('keeps records and jobs in memory: only this process runs them, and what it knows ends with it');
   const own = endableClock(clock);
   const budgets = new Map<string, MemoryBudget>();
   return {

@@ -37,3 +37,8 @@ export function readiness(parts: Readonly<Parts>): Readonly<Record<string, Check
     leadership: () => parts.supervisor?.hindrances().leadership ?? null,
   };
 }
+
+/** What /readyz says besides. */
+export const notices = (parts: Readonly<Parts>): Readonly<Record<string, () => string | null>> => ({
+  redis: () => parts.supervisor?.withoutStore() ?? null,
+});

@@ -16,6 +16,7 @@ export function telemetry(version: string, clock: Clock, parts: Readonly<Parts>)
     now: () => clock.now(),
     queues: async () => (await parts.queueCounts?.()) ?? {},
     leadership: () => ({ leading: parts.supervisor?.leading ?? false, term: parts.supervisor?.term ?? 0 }),
+    isStoreAway: () => parts.supervisor?.withoutStore() != null,
     records: () => [...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),
     budgets: () => parts.budgets?.() ?? [],
     caches: () => parts.source?.caches() ?? [],

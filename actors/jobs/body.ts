@@ -28,6 +28,8 @@ export interface JobContext<N extends JobName> {
   readonly progress: Json;
   /** An earlier run may have got anywhere before its process died. */
   readonly rerun: boolean;
+  /** The store is away: the provider is asked before an address is sent elsewhere, and nothing is deleted. */
+  readonly careful: boolean;
   /** Stores progress durably before anything else happens. */
   readonly keep: (progress: Json) => Promise<void>;
   readonly provider: Provider;

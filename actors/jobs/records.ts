@@ -35,15 +35,27 @@ async function ensure(context: Context, zone: DNSZone, set: WantedSet, refused: 
   if (refused && plan.steps.length > 0) return { claimant, changed, failure: refused };
   try {
     for (const step of plan.steps) {
+      if (isHeld(context, step)) continue;
       await carryOut(context, step);
       changed += 1;
     }
-    return { claimant, changed, failure: null };
+    const held = plan.steps.length - changed;
+    return { claimant, changed, failure: held === 0 ? null : heldBack(set, held) };
   } catch (error) {
     if (!(error instanceof ProviderError) || isLimit(error)) throw error;
     return { claimant, changed, failure: failedStep(error) };
   }
 }
+
+const isHeld = ({ careful }: Context, { kind }: RecordStep): boolean => careful && kind === 'delete';
+
+/** It is tried again from time to time, and done once the store is back. */
+const heldBack = ({ recordName }: WantedSet, held: number): JobFailure => ({
+  kind: 'Unavailable',
+  message: `${held === 1 ? 'a record' : `${held} records`} of ${recordName} should go: nothing is deleted while the record store is away`,
+  retryAfterMs: null,
+  unknownOutcome: false,
+});
 
 /** The zone has just been listed: a record of it that is not found was deleted since, and the next list shows what is there. */
 const failedStep = (error: ProviderError): JobFailure =>

@@ -18,11 +18,13 @@ export interface RuntimeSources {
   readonly queues: () => Promise<Readonly<Record<string, QueueCounts>>>;
   /** Whether this process decides, and under which term; term 0 for none. */
   readonly leadership: () => { readonly leading: boolean; readonly term: number };
+  /** Whether this process goes on in memory because its store is away. */
+  readonly isStoreAway: () => boolean;
   readonly caches: () => readonly CacheSync[];
 }
 
 /** Registers what is told of the runtime: what this is, whether it leads, what it has seen and what it still has to do. */
-export function runtimeMetrics(registry: Registry, { version, queues, leadership, caches }: RuntimeSources): void {
+export function runtimeMetrics(registry: Registry, { version, queues, leadership, isStoreAway, caches }: RuntimeSources): void {
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
@@ -39,6 +41,7 @@ export function runtimeMetrics(registry: Registry, { version, queues, leadership
   build.set({ version, node: process.version }, 1);
   gauge('routedip_leader', '1 while this process decides.', () => (leadership().leading ? 1 : 0));
   gauge('routedip_term', 'Term under which this process decides; 0 while it does not.', () => leadership().term);
+  gauge('routedip_store_away', '1 while this process goes on in memory because Redis is away.', () => (isStoreAway() ? 1 : 0));
   registerQueues(registry, queues);
   registerCaches(registry, caches);
 }

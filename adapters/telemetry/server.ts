@@ -14,6 +14,8 @@ interface TelemetryServerOptions {
   readonly gate?: (authorization: string | undefined) => Promise<{ readonly status: number; readonly message: string } | null>;
   /** By name: what has to be there before this process is ready. */
   readonly checks: Readonly<Record<string, Check>>;
+  /** By name: what people should know although nothing is missing; null for nothing. */
+  readonly notices?: Readonly<Record<string, () => string | null>>;
   /** Why this process cannot go on and has to be restarted; null while it can. */
   readonly fatal: () => string | null;
   /** Takes secrets out of what is answered. */
@@ -60,13 +62,17 @@ const routes: Readonly<Record<string, Route>> = {
     if (reason === null) reply(response, 200, 'ok\n');
     else reply(response, 500, `${hide(reason)}\n`);
   },
-  '/readyz': async ({ checks, hide, checkDeadlineMs = 2_000 }, response) => {
+  '/readyz': async ({ checks, notices = {}, hide, checkDeadlineMs = 2_000 }, response) => {
     const results = await Promise.all(
       Object.entries(checks).map(async ([name, check]) => ({ name, problem: await problemOf(check, checkDeadlineMs) })),
     );
     const missing = results.filter(({ problem }) => problem !== null);
-    const lines = missing.map(({ name, problem }) => `${name}: ${oneLine(problem ?? '')}\n`);
-    reply(response, missing.length === 0 ? 200 : 503, hide(lines.join('')) || 'ok\n');
+    const isReady = missing.length === 0;
+    const said = Object.entries(notices).map(([name, notice]) => ({ name, problem: notice() }));
+    const lines = [...missing, ...said.filter(({ problem }) => problem !== null)].map(
+      ({ name, problem }) => `${name}: ${oneLine(problem ?? '')}\n`,
+    );
+    reply(response, isReady ? 200 : 503, hide([...(isReady ? ['ok\n'] : []), ...lines].join('')));
   },
 };
 

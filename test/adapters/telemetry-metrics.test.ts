@@ -14,6 +14,7 @@ function metrics(sources: Partial<Parameters<typeof createMetrics>[0]> = {}) {
     now: () => NOW,
     queues: async () => ({}),
     leadership: () => ({ leading: true, term: 7 }),
+    isStoreAway: () => false,
     records: () => [],
     budgets: () => [],
     groups: () => [],

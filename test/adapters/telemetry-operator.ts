@@ -131,6 +131,7 @@ export class MeasuredWorld {
         ...(parts.supervisor?.leading ? [{ chart: 'vip-service', snapshot: { value: 'Pending', context: {} } }] : []),
       ],
       groups: () => [{ name: 'edge', capacity: 5n, allocated: 3n, available: 2n }],
+      isStoreAway: () => parts.supervisor?.withoutStore() != null,
       budgets: () => [{ provider: PROVIDER, tokenHash: TOKEN_HASH, budget }],
       caches: () => [{ kind: 'FloatingIPPool', synced: true, syncedAt: clock.now() }],
       ...sources,

@@ -61,6 +61,14 @@ describe('/readyz', () => {
     });
   });
 
+  test('says besides what people should know, ready or not', async () => {
+    const notices = { redis: () => 'goes on in memory\nwith s3cret', else: () => null };
+    const ready = await serve({ notices });
+    expect(await ready('/readyz')).toEqual({ status: 200, body: 'ok\nredis: goes on in memory with ***\n' });
+    const missing = await serve({ checks: { token: () => 'none' }, notices });
+    expect(await missing('/readyz')).toEqual({ status: 503, body: 'token: none\nredis: goes on in memory with ***\n' });
+  });
+
   test('does not wait for a check that hangs', async () => {
     const get = await serve({ checks: { redis: () => new Promise(() => {}) }, checkDeadlineMs: 20 });
     expect(await get('/readyz')).toEqual({ status: 503, body: 'redis: no answer within 20 ms\n' });

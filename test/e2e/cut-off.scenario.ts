@@ -114,12 +114,17 @@ export const cutOffScenarios = () => {
         onTestFinished(() => scripts.close());
         cutOff(leader.redis);
         await stage().notReady(holder);
+        // Moved by the leader, from its memory, or by the one that it makes room for.
         const now = await movedFrom(situation, holder);
+        await stage().until('the other one leads', () => follower.leads());
         expect(await fleet.leader()).toBe(follower);
         expect(stage().assigns(ip).slice(1)).toEqual([{ address: ip, node: now }]);
+        await stage().until('it has said so', () => follower.operator.log.some(({ msg }) => msg === 'leads'));
         expect(timeOf(leader, 'leads no longer')).toBeLessThanOrEqual(timeOf(follower, 'leads'));
-        await shown(situation, term + 1);
-        const opened = scripts.runs.findIndex((run) => run.term === term + 1 && run.wrote);
+        const next = await follower.figure('routedip_term');
+        expect(next).toBeGreaterThan(term);
+        await shown(situation, next);
+        const opened = scripts.runs.findIndex((run) => run.term === next && run.wrote);
         expect(opened).toBeGreaterThan(-1);
         leader.redis.mend();
         await follows(situation, leader);

@@ -1,3 +1,4 @@
+import { switching } from '../../actors/away.ts';
 import { charts } from '../../actors/catalogue.ts';
 import type { Charts } from '../../actors/charts.ts';
 import type { Json, KillPoint, Log, Queues } from '../../actors/ports.ts';
@@ -66,6 +67,8 @@ export interface WorldOptions {
   };
   /** Each process keeps records and jobs in its own memory: there is no Redis. */
   readonly fleeting?: boolean;
+  /** Processes go on in memory while the store is away. */
+  readonly away?: boolean;
   /** How long what the cluster is to show lags behind, ms; what is written before its effect does not. Default 0. */
   readonly lagMs?: number;
   /** Puts deliberate defects into the charts. */
@@ -116,6 +119,7 @@ export class World {
   readonly #mayAct: () => boolean;
   readonly #spoil: (charts: Charts) => Charts;
   readonly #fleeting: boolean;
+  readonly #away: boolean;
   readonly #running = new Set<OperatorProcess>();
   #startedAt = 0;
   /** Jumps of the wall clock, oldest first; virtual ms, ms. */
@@ -128,10 +132,12 @@ export class World {
     facts = {},
     vips,
     fleeting = false,
+    away = false,
     lagMs = 0,
     spoil = (charts) => charts,
   }: WorldOptions = {}) {
     this.#fleeting = fleeting;
+    this.#away = away;
     if (lagMs > 0) this.#lag(lagMs);
     this.settings = { ...DEFAULT_SETTINGS, ...settings };
     this.facts = { ...FACTS, ...facts };
@@ -201,10 +207,13 @@ export class World {
     const provider = this.provider.process({ probe });
     const providers = memoryDirectory({ [PROVIDER]: { facts: this.facts, provider } });
     const living = unlessDead(queues, () => state.dead);
+    const inMemory = () => ({ store: memoryStore({ fleeting: true }), queues: unlessDead(memoryQueues(clock), () => state.dead) });
+    const away = this.#away ? switching({ store, queues: living }, inMemory) : null;
     const supervisor = new Supervisor({
       charts: this.#spoil(charts(this.settings, () => this.facts.addressesPerNode)),
-      store,
-      queues: living,
+      store: away?.store ?? store,
+      queues: away?.queues ?? living,
+      ...(away && { away }),
       clock,
       log: this.#logOf(() => state.dead),
       probe,
@@ -222,7 +231,8 @@ export class World {
       lease,
       cluster,
       vips,
-      store,
+      // What counts is what this process goes by: that may be its own memory.
+      store: { cut: store.cut, mend: store.mend, load: (away?.store ?? store).load },
       freeze: queues.stopRenewing,
       kill: end,
       stop: async () => {

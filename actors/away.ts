@@ -1,0 +1,88 @@
+import type { ActiveJob, Consumer, JobQueue, JobStep, Queues, RecordStore } from './ports.ts';
+
+/** Where records and jobs are. */
+export interface Keeping {
+  readonly store: RecordStore;
+  readonly queues: Queues;
+}
+
+/** Records and jobs that are in one place or in another, without whoever uses them knowing. */
+export interface Switch extends Keeping {
+  readonly isAway: () => boolean;
+  /** Asks the usual store, wherever records are now. @throws Unreachable */
+  readonly askUsual: RecordStore['state'];
+  /** From now on everything is in the memory of this process, which is empty: also what was in memory before is forgotten. */
+  readonly goAway: () => void;
+  /** From now on everything is where it usually is. Answers the store in memory, which nobody writes any more; null when there was none. */
+  readonly comeBack: () => RecordStore | null;
+}
+
+interface Open {
+  readonly name: string;
+  readonly run: (job: ActiveJob) => Promise<JobStep>;
+  readonly concurrency: number;
+  near: Consumer | null;
+}
+
+/** `usual` as long as it is there, `inMemory` as a stand-in. Jobs that the usual queues still hand out while it stands in are run, and found by the fence to be nobody's. */
+export function switching(usual: Keeping, inMemory: () => Keeping): Switch {
+  let near: Keeping | null = null;
+  const open = new Set<Open>();
+  const now = (): Keeping => near ?? usual;
+  const store: RecordStore = {
+    check: () => now().store.check(),
+    state: () => now().store.state(),
+    openTerm: (term) => now().store.openTerm(term),
+    cells: () => now().store.cells(),
+    load: (cell) => now().store.load(cell),
+    save: (write) => now().store.save(write),
+    drop: (cell, term) => now().store.drop(cell, term),
+    resetClaims: (provider, claims, term) => now().store.resetClaims(provider, claims, term),
+    fence: (cell, actor, invokeId) => now().store.fence(cell, actor, invokeId),
+    journal: (cell, limit) => now().store.journal(cell, limit),
+    isFleeting: () => now().store.isFleeting?.() ?? false,
+    close: () => usual.store.close(),
+  };
+  const queue = (name: string): JobQueue => {
+    const there = (): JobQueue => now().queues.queue(name);
+    return {
+      add: (jobs) => there().add(jobs),
+      remove: (id) => there().remove(id),
+      has: (id) => there().has(id),
+      progressOf: (id) => there().progressOf(id),
+      counts: () => there().counts(),
+      consume: (run, concurrency) => {
+        const far = usual.queues.queue(name).consume(run, concurrency);
+        const opened: Open = { name, run, concurrency, near: near?.queues.queue(name).consume(run, concurrency) ?? null };
+        open.add(opened);
+        return {
+          close: async (graceMs) => {
+            open.delete(opened);
+            await Promise.all([far.close(graceMs), opened.near?.close(graceMs)]);
+          },
+        };
+      },
+    };
+  };
+  const forget = (): RecordStore | null => {
+    const former = near;
+    near = null;
+    for (const each of open) {
+      void each.near?.close(0);
+      each.near = null;
+    }
+    return former?.store ?? null;
+  };
+  return {
+    store,
+    queues: { queue, close: () => usual.queues.close() },
+    isAway: () => near !== null,
+    askUsual: () => usual.store.state(),
+    goAway: () => {
+      forget();
+      near = inMemory();
+      for (const each of open) each.near = near.queues.queue(each.name).consume(each.run, each.concurrency);
+    },
+    comeBack: forget,
+  };
+}

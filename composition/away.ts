@@ -1,0 +1,34 @@
+import { type Switch, switching } from '../actors/away.ts';
+import type { Budget, BudgetReading } from '../actors/ports.ts';
+import type { JobParts } from './jobs.ts';
+import { type MemoryContext, memory } from './memory.ts';
+
+/** Records, jobs and budgets in Redis; in the memory of this process while Redis is away. */
+export function redisOrMemory(usual: JobParts, context: MemoryContext): JobParts & { readonly away: Switch } {
+  let standIn: JobParts | null = null;
+  const away = switching(usual, () => {
+    standIn?.close();
+    standIn = memory(context);
+    return standIn;
+  });
+  return {
+    ...usual,
+    store: away.store,
+    queues: away.queues,
+    away,
+    budgetOf: (tokenHash, rates) => {
+      const redis = usual.budgetOf(tokenHash, rates);
+      const now = (): Budget & BudgetReading => (away.isAway() && standIn ? standIn.budgetOf(tokenHash, rates) : redis);
+      return {
+        pay: (purpose, calls) => now().pay(purpose, calls),
+        observe: (limits) => now().observe(limits),
+        close: (ms) => now().close(ms),
+        left: () => now().left(),
+      };
+    },
+    close: async () => {
+      await standIn?.close();
+      await usual.close();
+    },
+  };
+}

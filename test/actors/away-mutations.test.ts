@@ -1,0 +1,230 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { describe, expect, test, vi } from 'vitest';
+import type { JobQueue, RecordStore } from '../../actors/ports.ts';
+import type { World } from '../support/world.ts';
+import { RETURNS } from './away-returns.ts';
+import { tell } from './away-telling.ts';
+import { REPLICAS } from './away-without.ts';
+
+const STORIES = [...REPLICAS, ...RETURNS];
+
+/** What is broken. */
+type Defect =
+  | 'assigns are not shown before they are sent'
+  | 'nothing is held back'
+  | 'no new term on the way in'
+  | 'what is in memory is not written over what Redis has'
+  | 'whatever is waited for, each job is taken for that'
+  | 'nobody waits for what others may still send'
+  | 'who rebuilds in memory does not wait for what others may still send'
+  | 'records that are older than what is shown are taken for true'
+  | 'what was shown first is taken for what may lag behind'
+  | 'nothing is looked at before an assign'
+  | 'a leader without Redis never makes room'
+  | 'a replica without Redis takes the Lease at once'
+  | 'who leads no more stays in its memory'
+  | 'what has ended since stays in Redis';
+
+const now = vi.hoisted(() => ({ defect: null as string | null, lowered: false }));
+const has = vi.hoisted(
+  () =>
+    (defect: Defect): boolean =>
+      now.defect === defect,
+);
+
+vi.mock(import('../../actors/outage.ts'), async (load) => {
+  const real = await load();
+  class Outage extends real.Outage {
+    constructor(...given: ConstructorParameters<typeof real.Outage>) {
+      super(...given);
+      const { isHeld } = this;
+      this.isHeld = (job) => !has('nothing is held back') && isHeld(job);
+    }
+    override get settledAt(): number {
+      return has('nobody waits for what others may still send') ? Number.NEGATIVE_INFINITY : super.settledAt;
+    }
+    override termWritten(known: boolean): void {
+      if (known || !has('who rebuilds in memory does not wait for what others may still send')) super.termWritten(known);
+    }
+    override unfitToLead(): string | null {
+      return has('a leader without Redis never makes room') ? null : super.unfitToLead();
+    }
+    override unfitToTake(knows: boolean): string | null {
+      return has('a replica without Redis takes the Lease at once') ? null : super.unfitToTake(knows);
+    }
+    override leave(): RecordStore | null {
+      return has('who leads no more stays in its memory') ? null : super.leave();
+    }
+    override goAway(): void {
+      super.goAway();
+      now.lowered = has('no new term on the way in');
+    }
+  }
+  return { ...real, Outage };
+});
+
+vi.mock(import('../../actors/workers.ts'), async (load) => {
+  const real = await load();
+  class Workers extends real.Workers {
+    constructor(ports: ConstructorParameters<typeof real.Workers>[0]) {
+      super(has('nothing is looked at before an assign') && ports.outage ? { ...ports, outage: careless(ports.outage) } : ports);
+    }
+  }
+  return { ...real, Workers };
+});
+
+vi.mock(import('../../actors/takeover.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    restoreCells: (memory, ports, term, journalOf) => {
+      if (has('what is in memory is not written over what Redis has') && !ports.store.isFleeting?.()) return real.loadCells(ports, term);
+      const store = has('what has ended since stays in Redis') ? { ...ports.store, drop: () => Promise.resolve(true) } : ports.store;
+      return real.restoreCells(memory, { ...ports, store }, term, journalOf);
+    },
+    dropOutdated: (store, term) =>
+      [
+        'records that are older than what is shown are taken for true',
+        'what is in memory is not written over what Redis has',
+        'what has ended since stays in Redis',
+      ].includes(now.defect ?? '')
+        ? Promise.resolve(new Map())
+        : real.dropOutdated(store, term),
+  };
+});
+
+vi.mock(import('../../actors/leader.ts'), async (load) => {
+  const real = await load();
+  class Leader extends real.Leader {
+    override open(...[memory, beginning]: Parameters<InstanceType<typeof real.Leader>['open']>): Promise<void> {
+      const isLate = has('what was shown first is taken for what may lag behind') && beginning;
+      return super.open(memory, isLate ? { ...beginning, isShownFirst: false } : beginning);
+    }
+  }
+  return { ...real, Leader };
+});
+
+vi.mock(import('../../machines/rebuild.ts'), async (load) => {
+  const real = await load();
+  return { ...real, termIn: (status) => Math.max(0, real.termIn(status) - (now.lowered ? 1 : 0)) };
+});
+
+/** The job that runs, where one does. */
+const running = vi.hoisted(() => ({ job: null as AsyncLocalStorage<{ commandId: string; term: number }> | null }));
+
+vi.mock(import('../../actors/away.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    switching: (usual, inMemory) => {
+      const away = real.switching(usual, inMemory);
+      if (!has('whatever is waited for, each job is taken for that')) return away;
+      const job = new AsyncLocalStorage<{ commandId: string; term: number }>();
+      running.job = job;
+      const noting = (queue: JobQueue): JobQueue => ({
+        ...queue,
+        consume: (run, concurrency) => queue.consume((active) => job.run(active.data as never, () => run(active)), concurrency),
+      });
+      const fence: typeof away.store.fence = async (...given) => {
+        await away.store.fence(...given);
+        return { commandId: job.getStore()?.commandId ?? null, term: job.getStore()?.term ?? null };
+      };
+      return { ...away, store: { ...away.store, fence }, queues: { ...away.queues, queue: (name) => noting(away.queues.queue(name)) } };
+    },
+  };
+});
+
+const careless = <T extends { readonly isAway: boolean; readonly isHeld: (job: string) => boolean; readonly settledAt: number }>(
+  outage: T,
+): T => ({
+  ...outage,
+  isAway: false,
+  isHeld: outage.isHeld,
+  get settledAt() {
+    return outage.settledAt;
+  },
+});
+
+/** Whoever is about to open a term finds the one before as the highest that there was. */
+function spoilTerms(world: World): void {
+  const { contender } = world.lease;
+  vi.spyOn(world.lease, 'contender').mockImplementation((name) => {
+    const real = contender(name);
+    return {
+      ...real,
+      seenTerm: () => (running.job?.getStore() ? 0 : real.seenTerm() - (now.lowered ? 1 : 0)),
+      writeTerm: async (term) => {
+        now.lowered = false;
+        await real.writeTerm(term);
+      },
+    };
+  });
+}
+
+const spoilStatus = (world: World): void => {
+  const { process } = world.cluster;
+  vi.spyOn(world.cluster, 'process').mockImplementation(() => ({ ...process(), written: () => Promise.resolve() }));
+};
+
+/** Why the story does not end well with the defect; null when it does all the same. */
+async function harm(name: string, defect: Defect | null): Promise<string | null> {
+  const story = STORIES.find((each) => each.name === name);
+  if (!story) throw new Error(`there is no story ${name}`);
+  now.defect = defect;
+  try {
+    await tell(story, (world) => {
+      spoilTerms(world);
+      if (has('assigns are not shown before they are sent')) spoilStatus(world);
+    });
+    return null;
+  } catch (error) {
+    return String(error);
+  } finally {
+    vi.restoreAllMocks();
+    now.defect = null;
+    now.lowered = false;
+    running.job = null;
+  }
+}
+
+/** For each defect the stories that bring it to light. */
+const BY: Readonly<Record<Defect, readonly string[]>> = {
+  'assigns are not shown before they are sent': ['the leader ends with an assign on its way, and Redis is back with what it had before'],
+  'nothing is held back': [
+    'nothing is created without Redis, not even by one process after the other',
+    'an address is given back, and what was opened for it closed, only when Redis is back',
+  ],
+  'no new term on the way in': [
+    'who takes over from a leader in memory sends nothing while an assign of that one may be on its way',
+    'a job of the term before is not sent by a replica that still has Redis',
+  ],
+  'what is in memory is not written over what Redis has': [
+    'Redis returns while an assign of unknown outcome is on its way, and its node fails',
+  ],
+  'what has ended since stays in Redis': ['of a pool that was deleted meanwhile nothing is left in Redis'],
+  'whatever is waited for, each job is taken for that': ['a job of the term before is not sent by a replica that still has Redis'],
+  'nobody waits for what others may still send': ['an assign in doubt is not sent as long as a replica that sees no Lease may send it'],
+  'who rebuilds in memory does not wait for what others may still send': [
+    'whoever rebuilds without Redis waits for what others may have had of it',
+  ],
+  'records that are older than what is shown are taken for true': [
+    'who takes over from a leader in memory sends nothing while an assign of that one may be on its way',
+    'the leader ends with an assign on its way, and Redis is back with what it had before',
+  ],
+  'what was shown first is taken for what may lag behind': [
+    'a node to which an address is under way is given to no other by whoever comes next',
+  ],
+  'nothing is looked at before an assign': ['an address is looked at before it is sent elsewhere'],
+  'a leader without Redis never makes room': [
+    'a leader without Redis makes room for a replica that has it, which goes by what was decided meanwhile',
+  ],
+  'a replica without Redis takes the Lease at once': ['a replica without Redis leaves the Lease to one that has it, whoever looks first'],
+  'who leads no more stays in its memory': ['a job of the next leader is not lost on a former one that gets Redis back'],
+};
+
+describe.each(Object.keys(BY) as Defect[])('it comes to light that %s', (defect) => {
+  test.each(BY[defect])('when %s', async (name) => {
+    expect(await harm(name, null)).toBeNull();
+    expect(await harm(name, defect)).not.toBeNull();
+  });
+});

@@ -1,0 +1,3 @@
+import { redisAwayScenarios } from '../e2e/redis-away.scenario.ts';
+
+redisAwayScenarios();

@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { PATIENT_FLAGS } from '../support/operator.ts';
+import { serveByFleet } from './fleet.ts';
+import { aways, recordedNode, redisAwayScenarios } from './redis-away.scenario.ts';
+import { movedFrom, staged } from './served.ts';
+
+redisAwayScenarios();
+
+// About Redis alone, so played against the simulator alone.
+describe('while Redis comes and goes, with two replicas', () => {
+  const { stage } = staged({ aof: true });
+
+  test('an address moves all the while, each time by one assign', async () => {
+    const situation = await serveByFleet(stage(), 2, { flags: PATIENT_FLAGS });
+    const { fleet, leader, ip } = situation;
+    const held = [situation.holder];
+    const move = async (meanwhile: () => Promise<unknown> = async () => undefined) => {
+      const from = held.at(-1) ?? '';
+      await stage().notReady(from);
+      await meanwhile();
+      held.push(await movedFrom(situation, from));
+      await stage().ready(from);
+    };
+    for (let times = 1; times <= 4; times += 1) {
+      await stage().redis.freeze();
+      await stage().until('the leader goes on', () => aways(leader.operator) === times);
+      await move();
+      // In the middle of the next one Redis answers again.
+      await move(() => stage().redis.thaw());
+      await stage().until('it is gone back to', async () => (await leader.figure('routedip_store_away')) === 0);
+    }
+    await stage().until('Redis has what was decided', async () => (await recordedNode(stage(), ip)) === held.at(-1));
+    expect(
+      stage()
+        .assigns(ip)
+        .map(({ node }) => node),
+    ).toEqual(held);
+    expect([held.length, await fleet.leader()]).toEqual([9, leader]);
+    for (const { operator } of fleet.replicas) expect(operator.log.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});
