@@ -17,7 +17,7 @@ import { ProviderLists } from './provider-lists.ts';
 import { providerOf } from './provider-of.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
-import { type JournalOf, loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
+import { type Intent, type JournalOf, loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
 import type { Envelope } from './turn.ts';
 import type { VipDesk } from './vip/desk.ts';
 import { isVip, isVirtualIP } from './vip/observed.ts';
@@ -53,9 +53,11 @@ export interface Beginning {
   readonly isShownFirst: boolean;
   /** What the journals of remembered cells are to have besides. */
   readonly journalOf: JournalOf;
+  /** By the uid of the object: creations of dropped records that may be under way. Definitions of others do not let the status tell of them. */
+  readonly intents: ReadonlyMap<string, Intent>;
 }
 
-const FROM_STORE: Beginning = { isShownFirst: false, journalOf: async () => [] };
+const FROM_STORE: Beginning = { isShownFirst: false, journalOf: async () => [], intents: new Map() };
 
 /** One term of leadership: takes over the records and tells pools the facts. Ends for good when it halts or is closed. */
 export class Leader {
@@ -73,7 +75,7 @@ export class Leader {
   readonly #orphans = new Set<ActorId>();
   /** Of objects that were let go, as long as they are still to be seen: the uid under the name. */
   readonly #over = new Map<ActorId, string>();
-  #isShownFirst = false;
+  #beginning: Beginning = FROM_STORE;
   #hasRecords = false;
 
   constructor(term: number, ports: LeaderPorts, halted: (why: Halt) => void) {
@@ -134,13 +136,15 @@ export class Leader {
   // ---------------------------------------------------------------- the term
 
   /** Takes over what is stored, or what this process remembers; from then on facts, outcomes and timers are heard. @throws Unreachable */
-  async open(memory: Memory | null, { isShownFirst, journalOf }: Beginning = FROM_STORE): Promise<void> {
+  async open(memory: Memory | null, beginning: Beginning = FROM_STORE): Promise<void> {
     const { pools, settings } = this.#ports;
-    this.#isShownFirst = isShownFirst;
+    this.#beginning = beginning;
+    const { journalOf } = beginning;
     const stored = memory ? await restoreCells(memory, this.#ports, this.term, journalOf) : await loadCells(this.#ports, this.term);
     for (const [id, cell] of stored) this.#cells.load(id, cell);
-    this.#hasRecords = true;
     await resetClaims(stored, this.#ports, this.term);
+    // Not before the store has said that it is the same one still: of what was loaded a part may be missing else.
+    this.#hasRecords = true;
     this.#cells.open();
     for (const id of this.cells.keys()) {
       if (!isPool(id) && !isRecordSet(id)) this.#cells.tell(id, { type: 'RESUME' });
@@ -252,7 +256,9 @@ export class Leader {
     }
     const remember = isRoutedIP(id) ? rememberedRoutedIP : rememberedPool;
     const told = remember(pool.status, this.#ports.clock.now(), this.#ports.settings.callDeadlineMs);
-    const remembered = this.#isShownFirst ? told : withoutToward(told);
+    const { isShownFirst, intents } = this.#beginning;
+    const known = { ...told, intent: told.intent ?? intents.get(pool.ref.uid) ?? null };
+    const remembered = isShownFirst ? known : withoutToward(known);
     const provider = this.#ports.pools.providerOf(pool);
     const isKnown = Object.hasOwn(this.#ports.providers.all, provider);
     this.#cells.begin('pool', id, { id, ref: pool.ref, since: pool.createdAt, ...(isKnown && { provider }), remembered });

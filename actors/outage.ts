@@ -116,7 +116,8 @@ export class Outage {
     return this.#settledAt;
   }
 
-  isHeld = (job: string): boolean => this.isAway && HELD.has(job);
+  isHeld = (job: string): boolean =>
+    this.isAway ? HELD.has(job) : job === 'reconcileCreate' && this.#ports.clock.monotonic() < this.#settledAt;
 
   /** Who leads as far as can be seen; null when nobody is known to. To be told every second or so. */
   holderSeen(holder: string | null): void {

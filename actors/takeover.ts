@@ -1,3 +1,4 @@
+import type { PoolContext } from '../machines/pool.ts';
 import { cloudOf } from '../machines/provider-key.ts';
 import type { ActorId } from '../machines/types.ts';
 import { type Charts, claimsOf } from './charts.ts';
@@ -41,21 +42,37 @@ export async function loadCells(ports: TakeoverPorts, term: number): Promise<Rea
   return cells;
 }
 
-/** Takes everything out of a store that holds `term`. Answers what stood in the journals. @throws Unreachable */
-export async function dropOutdated(store: RecordStore, term: number): Promise<Journals> {
+/** What is kept of records that are dropped: what nobody can have changed who has decided without them. */
+export interface Dropped {
+  readonly journals: Journals;
+  /** By the uid of the object: a creation that may be under way. Nothing is created while the store is away. */
+  readonly intents: ReadonlyMap<string, Intent>;
+}
+
+export type Intent = NonNullable<PoolContext['acquiring']['intent']>;
+
+/** Takes everything out of a store that holds `term`. @throws Unreachable */
+export async function dropOutdated(store: RecordStore, term: number): Promise<Dropped> {
   const journals = new Map<ActorId, readonly JournalEntry[]>();
+  const intents = new Map<string, Intent>();
   for (const cell of await store.cells()) {
     journals.set(cell, await oldestFirst(store, cell));
+    const { ref, acquiring } = await poolIn(store, cell);
+    if (ref && acquiring?.intent) intents.set(ref.uid, acquiring.intent);
     if (!(await store.drop(cell, term))) throw new Unreachable(`the store does not hold term ${term} any more`);
   }
-  return journals;
+  return { journals, intents };
 }
+
+/** What the record that the cell is named after remembers, if it is one of a pool. */
+const poolIn = async (store: RecordStore, cell: ActorId): Promise<Partial<PoolContext>> =>
+  ((await store.load(cell))?.records[cell]?.snapshot.context ?? {}) as Partial<PoolContext>;
 
 /** What the journals of a cell hold, those that were kept last at the end. */
 export const journalsOf =
-  (former: Journals | null, later: readonly RecordStore[]): JournalOf =>
+  (former: Journals, later: readonly RecordStore[]): JournalOf =>
   async (cell) =>
-    [...(former?.get(cell) ?? []), ...(await Promise.all(later.map((store) => oldestFirst(store, cell)))).flat()].slice(-JOURNAL_LENGTH);
+    [...(former.get(cell) ?? []), ...(await Promise.all(later.map((store) => oldestFirst(store, cell)))).flat()].slice(-JOURNAL_LENGTH);
 
 const oldestFirst = async (store: RecordStore, cell: ActorId): Promise<readonly JournalEntry[]> =>
   [...(await store.journal(cell, JOURNAL_LENGTH))].reverse();
@@ -132,7 +149,7 @@ async function restore(
   return { records: newer, outbox: [], seen: stored?.seen ?? {} };
 }
 
-/** Puts the claims that the records imply in the place of the stored ones, before anything is elected. */
+/** Puts the claims that the records imply in the place of the stored ones, before anything is elected. @throws Unreachable when the term does not hold any more */
 export async function resetClaims(
   cells: ReadonlyMap<ActorId, StoredCell>,
   { charts, store, providers }: TakeoverPorts,
@@ -147,5 +164,7 @@ export async function resetClaims(
       }
     }
   }
-  for (const [cloud, held] of claims) await store.resetClaims(cloud, held, term);
+  for (const [cloud, held] of claims) {
+    if (!(await store.resetClaims(cloud, held, term))) throw new Unreachable(`the store does not hold term ${term} any more`);
+  }
 }

@@ -3,7 +3,7 @@ import type { Beginning, Leader } from './leader.ts';
 import { Outage, type OutagePorts } from './outage.ts';
 import type { Leadership } from './ports/leadership.ts';
 import type { RecordStore } from './ports.ts';
-import { dropOutdated, type Journals, journalsOf, type Memory } from './takeover.ts';
+import { type Dropped, dropOutdated, journalsOf, type Memory } from './takeover.ts';
 
 export interface TermsPorts extends OutagePorts {
   readonly store: RecordStore;
@@ -21,6 +21,8 @@ export interface TermsPorts extends OutagePorts {
 type Known = () => Memory;
 
 type Found = Awaited<ReturnType<RecordStore['state']>>;
+
+const NOTHING_DROPPED: Dropped = { journals: new Map(), intents: new Map() };
 
 /** How many of them are kept at most. */
 const STAND_INS = 5;
@@ -190,7 +192,10 @@ export class Terms {
   }
 
   async #open(round: number, begins: Known | null): Promise<void> {
-    await this.#leader?.close('stale', 1000);
+    const former = this.#leader;
+    // Should the Lease be lost before the next one has opened.
+    if (former?.hasRecords) this.#last = { term: former.term, runId: this.#runId, memory: () => former.memory() };
+    await former?.close('stale', 1000);
     this.#leader = null;
     const memory = begins?.() ?? null;
     for (let attempt = 1; this.#isCurrent(round); attempt += 1) {
@@ -218,9 +223,32 @@ export class Terms {
   }
 
   async #openOnce(memory: Memory | null, round: number): Promise<void> {
-    const { store, leadership, shownTerms } = this.#ports;
+    const { store } = this.#ports;
     await store.check();
     const { term: stored, runId } = await store.state();
+    const { known, term, decided } = await this.#writeTerm(memory, { term: stored, runId });
+    // Whoever was overtaken meanwhile would go on in another place than he has asked.
+    if (!this.#isCurrent(round)) return;
+    const isOutdated = stored !== null && stored < decided;
+    const dropped = isOutdated ? await this.#dropOutdated(stored, decided, known !== null) : NOTHING_DROPPED;
+    if (!this.#isCurrent(round)) return;
+    if (!(await store.openTerm(term))) throw new Error(`the store holds a higher term than ${term}`);
+    this.#runId = runId;
+    if (known === null && this.outage.isAway && stored === null) await this.#settle();
+    if (!this.#isCurrent(round)) return;
+    // From here on something may be decided under this term.
+    this.#vain = null;
+    const isShownFirst = isOutdated || (store.isFleeting?.() ?? false);
+    const journalOf = journalsOf(dropped.journals, known ? this.#standIns : []);
+    await this.#takeOver(known, { isShownFirst, journalOf, intents: dropped.intents }, { term, round });
+  }
+
+  /** Writes a term on the Lease that is higher than all that are known; `decided`: the last one before it in which anything may have been decided. */
+  async #writeTerm(
+    memory: Memory | null,
+    { term: stored, runId }: Found,
+  ): Promise<{ readonly known: Memory | null; readonly term: number; readonly decided: number }> {
+    const { leadership, shownTerms } = this.#ports;
     const highest = Math.max(leadership.seenTerm(), stored ?? 0, ...shownTerms());
     const known = memory ?? this.#remembered(highest, stored, runId);
     const term = highest + 1;
@@ -230,15 +258,7 @@ export class Terms {
     if (this.#last?.term === highest) this.#last = { ...this.#last, term };
     const decided = this.#vain?.term === highest ? this.#vain.decided : highest;
     this.#vain = { term, decided };
-    const isOutdated = stored !== null && stored < decided;
-    const journals = isOutdated ? await this.#dropOutdated(stored, decided, known !== null) : null;
-    if (!(await store.openTerm(term))) throw new Error(`the store holds a higher term than ${term}`);
-    this.#vain = null;
-    this.#runId = runId;
-    if (known === null && this.outage.isAway && stored === null) await this.#settle();
-    if (!this.#isCurrent(round)) return;
-    const isShownFirst = isOutdated || (store.isFleeting?.() ?? false);
-    await this.#takeOver(known, { isShownFirst, journalOf: journalsOf(journals, known ? this.#standIns : []) }, { term, round });
+    return { known, term, decided };
   }
 
   async #takeOver(
@@ -268,7 +288,7 @@ export class Terms {
 
   /** Somebody has decided without the store since, and has shown it before each effect. Before the new term is opened there: whoever comes next, should this process
    *  die on the way, finds no record that is older than its term. */
-  async #dropOutdated(stored: number, decided: number, isKnown: boolean): Promise<Journals> {
+  async #dropOutdated(stored: number, decided: number, isKnown: boolean): Promise<Dropped> {
     if (!isKnown) this.#ports.log.warn('the stored records are out of date, and are rebuilt from what is shown', { stored, decided });
     return dropOutdated(this.#ports.store, stored);
   }
@@ -285,7 +305,9 @@ export class Terms {
 
   #halted(leader: Leader, why: Halt): void {
     if (leader !== this.#leader || !this.#holdsLease || this.#stopping) return;
-    this.#lead(why === 'lost' ? this.#known() : null);
+    if (why !== 'lost') this.#lead(null);
+    // What was read so far may be a part of what there is.
+    else this.#lead(this.#takingOverSince === null ? this.#known() : this.#begins);
   }
 
   /** What this process knew when it led last, provided that nobody has led since and the store has lost what it acknowledged then, or may have. */

@@ -88,7 +88,7 @@ vi.mock(import('../../actors/takeover.ts'), async (load) => {
         'what is in memory is not written over what Redis has',
         'what has ended since stays in Redis',
       ].includes(now.defect ?? '')
-        ? Promise.resolve(new Map())
+        ? Promise.resolve({ journals: new Map(), intents: new Map() })
         : real.dropOutdated(store, term),
   };
 });
