@@ -1,7 +1,7 @@
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { isObject, type JsonObject, type KubeObject } from '../simulator/kubernetes/objects.ts';
 import { routedRow } from './routed-view.ts';
-import { reservationOf, withoutService, withService, withWarning } from './service-view.ts';
+import { reservationOf, warnedOf, withoutService, withService, withWarning } from './service-view.ts';
 import { now } from './time.ts';
 import {
   changes,
@@ -46,6 +46,8 @@ export function follow(
   tell: (sentences: readonly string[]) => void,
 ): Follower {
   const state = { view: EMPTY };
+  // An Event may be told before the Service that it is about: they come by two watches.
+  const warnings = new Map<string, KubeObject>();
   const update = (next: View): void => {
     const said = changes(state.view, next);
     state.view = next;
@@ -63,14 +65,21 @@ export function follow(
     ),
     watch(`${apiUrl}${servicesPath}`, (type, object, at) => {
       const { services } = state.view;
-      update(
-        withServices(
-          state.view,
-          type === 'DELETED' ? withoutService(services, object.metadata.name ?? '') : withService(services, object, at),
-        ),
-      );
+      const name = object.metadata.name ?? '';
+      if (type === 'DELETED') {
+        warnings.delete(name);
+        update(withServices(state.view, withoutService(services, name)));
+        return;
+      }
+      const seen = withService(services, object, at);
+      const early = services.some((row) => row.name === name) ? undefined : warnings.get(name);
+      update(withServices(state.view, early ? withWarning(seen, early) : seen));
     }),
-    watch(`${apiUrl}${eventsPath}`, (_, event) => update(withServices(state.view, withWarning(state.view.services, event)))),
+    watch(`${apiUrl}${eventsPath}`, (_, event) => {
+      const name = warnedOf(event);
+      if (name !== null) warnings.set(name, event);
+      update(withServices(state.view, withWarning(state.view.services, event)));
+    }),
     watch(`${apiUrl}${reservationsPath}`, (type, ip, at) => {
       const { owner, ...rest } = reservationOf(ip, at);
       if (type !== 'MODIFIED') update(withReservation(state.view, { ...rest, owner: type === 'DELETED' ? '' : owner }));

@@ -39,10 +39,13 @@ export function withService(rows: readonly ServiceRow[], service: KubeObject, se
 
 export const withoutService = (rows: readonly ServiceRow[], name: string): readonly ServiceRow[] => rows.filter((row) => row.name !== name);
 
+/** The Service that a warning is about; null when the Event is none. */
+export const warnedOf = (event: KubeObject): string | null =>
+  event.type === 'Warning' && at(event, 'involvedObject', 'kind') === 'Service' ? text(at(event, 'involvedObject', 'name')) : null;
+
 /** The rows after an Event. */
 export function withWarning(rows: readonly ServiceRow[], event: KubeObject): readonly ServiceRow[] {
-  if (event.type !== 'Warning' || at(event, 'involvedObject', 'kind') !== 'Service') return rows;
-  const name = at(event, 'involvedObject', 'name');
+  const name = warnedOf(event);
   return rows.map((row) => (row.name === name && row.address === '' ? { ...row, why: text(event.message) } : row));
 }
 

@@ -58,6 +58,7 @@ export const kubernetesScenarios = () =>
       expect(await events()).toMatchObject([
         { type: 'Warning', note: expect.stringContaining(`doctl compute reserved-ip delete ${left}`) },
       ]);
+      await stage.until('the log has it, too', () => operator.log.some(({ msg }) => msg === 'announces'));
       expect(operator.log.find(({ msg }) => msg === 'announces')).toMatchObject({
         pool: 'default/brief',
         message: expect.stringContaining(left),
