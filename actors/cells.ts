@@ -35,7 +35,7 @@ export class Cells {
   readonly #all = new Map<ActorId, Cell>();
   readonly #ended = new Map<ActorId, number>();
   readonly #inTurn = new InTurn();
-  #opened = false;
+  #isLoaded = false;
   #stopped = false;
 
   constructor(term: number, ports: CellsPorts) {
@@ -51,9 +51,14 @@ export class Cells {
     return this.#stopped;
   }
 
-  /** All that was stored is loaded, and the term lasts. Before, nobody is to be told anything: an actor that is not loaded yet would begin anew. */
+  /** All that was stored is loaded. */
+  get isLoaded(): boolean {
+    return this.#isLoaded;
+  }
+
+  /** The same, and the term lasts. Before, nobody is to be told anything: an actor that is not loaded yet would begin anew. */
   get isOpen(): boolean {
-    return this.#opened && !this.#stopped;
+    return this.#isLoaded && !this.#stopped;
   }
 
   recordsOf(cell: ActorId): ReadonlyMap<ActorId, ActorRecord> | null {
@@ -67,7 +72,7 @@ export class Cells {
 
   /** All that was stored is loaded. */
   open(): void {
-    this.#opened = true;
+    this.#isLoaded = true;
   }
 
   /** A new cell with the actor that it is named after. */

@@ -76,7 +76,6 @@ export class Leader {
   /** Of objects that were let go, as long as they are still to be seen: the uid under the name. */
   readonly #over = new Map<ActorId, string>();
   #beginning: Beginning = FROM_STORE;
-  #hasRecords = false;
 
   constructor(term: number, ports: LeaderPorts, halted: (why: Halt) => void) {
     this.term = term;
@@ -116,7 +115,7 @@ export class Leader {
 
   /** Its records are all that is known; before, they are being taken over. */
   get hasRecords(): boolean {
-    return this.#hasRecords;
+    return this.#cells.isLoaded;
   }
 
   recordsOf(cell: ActorId): ReadonlyMap<ActorId, ActorRecord> | null {
@@ -144,7 +143,6 @@ export class Leader {
     for (const [id, cell] of stored) this.#cells.load(id, cell);
     await resetClaims(stored, this.#ports, this.term);
     // Not before the store has said that it is the same one still: of what was loaded a part may be missing else.
-    this.#hasRecords = true;
     this.#cells.open();
     for (const id of this.cells.keys()) {
       if (!isPool(id) && !isRecordSet(id)) this.#cells.tell(id, { type: 'RESUME' });

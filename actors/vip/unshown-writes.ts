@@ -18,7 +18,8 @@ export interface UnshownWritesPorts {
  *  moment, without ending it (1.20 for one). One write at a time stands for all. */
 export class UnshownWrites implements Observer {
   readonly #ports: UnshownWritesPorts;
-  #waits = false;
+  /** Ends the wait for a write to be shown; null while none is waited for. */
+  #cancel: (() => void) | null = null;
 
   constructor(ports: UnshownWritesPorts) {
     this.#ports = ports;
@@ -26,7 +27,7 @@ export class UnshownWrites implements Observer {
 
   turnSaved({ transitions }: SavedTurn): void {
     for (const { actor, events, after } of transitions) {
-      if (this.#waits) return;
+      if (this.#cancel) return;
       if (!after || !events.includes('xstate.done.actor.publish')) continue;
       const written = (after.snapshot.context as unknown as VipContext).service;
       const shown = this.#shown(actor);
@@ -34,11 +35,15 @@ export class UnshownWrites implements Observer {
     }
   }
 
+  /** Waits for nothing any more: a process that stops is not kept by it. */
+  close(): void {
+    this.#cancel?.();
+  }
+
   #expect(actor: ActorId, before: string): void {
     const { clock, log, source } = this.#ports;
-    this.#waits = true;
-    clock.after(SHOWN_MS, () => {
-      this.#waits = false;
+    this.#cancel = clock.after(SHOWN_MS, () => {
+      this.#cancel = null;
       if (this.#shown(actor) !== before) return;
       log.warn('the watch of Services does not show what was written: it is taken up again', { actor, afterMs: SHOWN_MS });
       source.renew();

@@ -42,6 +42,7 @@ export class Vips {
   /** Tell people what became of the address of a Service, and of a VirtualIP. */
   readonly observers: readonly Observer[];
   readonly #announcer: VipAnnouncer;
+  readonly #unshown: UnshownWrites | null;
   readonly #ports: VipsPorts;
   readonly #seen = new ObservedVips();
   readonly #groups: GroupProjector;
@@ -58,11 +59,8 @@ export class Vips {
     const contextOf = (key: string) => desk()?.virtualIPs?.contextOf(key) ?? null;
     this.#projector = virtualIPs ? new VirtualIPProjector({ ...ports, writer: virtualIPs.writer, events, contextOf }) : null;
     this.#announcer = new VipAnnouncer(events);
-    this.observers = [
-      this.#announcer,
-      ...(kinds ? [new UnshownWrites({ ...ports, seen: this.#seen, source: kinds.source })] : []),
-      ...(this.#projector ? [this.#projector] : []),
-    ];
+    this.#unshown = kinds ? new UnshownWrites({ ...ports, seen: this.#seen, source: kinds.source }) : null;
+    this.observers = [this.#announcer, this.#unshown, this.#projector].filter((observer) => observer !== null);
   }
 
   /** Resolves when all is told, or is known not to be there. */
@@ -105,6 +103,7 @@ export class Vips {
   }
 
   async close(): Promise<void> {
+    this.#unshown?.close();
     await this.#ports.kinds?.source.close();
     await this.#ports.kinds?.virtualIPs?.source.close();
   }

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
 import type { KillPoint } from '../../actors/ports.ts';
 import { aways } from '../support/away-crash.ts';
+import { refuseTerms } from '../support/replicas.ts';
 import { ingress, lose, untilAssigns } from '../support/setups.ts';
 import { test } from '../support/sound.ts';
 import { type OperatorProcess, PROVIDER, type World } from '../support/world.ts';
@@ -126,17 +126,7 @@ describe('a process that wrote a term on the Lease, and then Redis was gone', ()
   test('does not take the records for out of date: nobody has decided under it', async ({ open }) => {
     const world = open({ away: true });
     const { ref, first } = await serving(world, async () => [await world.start()]);
-    const refusals = { left: 0 };
-    const { connect } = world.store;
-    world.store.connect = () => {
-      const store = connect();
-      const openTerm = (term: number): Promise<boolean> => {
-        if (refusals.left === 0) return store.openTerm(term);
-        refusals.left -= 1;
-        return Promise.reject(new Unreachable('gone again'));
-      };
-      return { ...store, openTerm };
-    };
+    const refusals = refuseTerms(world);
     for (const process of world.processes) process.kill();
     const second = await world.start();
     expect(first.dead).toBe(true);

@@ -1,9 +1,10 @@
 import { describe, expect } from 'vitest';
 import type { RecordStore } from '../../actors/ports.ts';
 import { aways, redisGoes, redisIsEmptied, redisReturns } from '../support/away-crash.ts';
+import { leading } from '../support/replicas.ts';
 import { ingress, lose, untilAssigns } from '../support/setups.ts';
 import { test } from '../support/sound.ts';
-import { node, type OperatorProcess, type World } from '../support/world.ts';
+import { node, type World } from '../support/world.ts';
 
 const A = '203.0.113.207';
 const B = '203.0.113.208';
@@ -11,7 +12,6 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const BOTH = { [A]: 'active', [B]: 'active' } as const;
 
-const leading = (world: World): readonly OperatorProcess[] => world.processes.filter(({ supervisor }) => supervisor.leading);
 const warned = (world: World, message: string): number => world.log.filter((line) => line.message === message).length;
 
 /** Two processes, the first of which leads, and a pool with spare nodes. */

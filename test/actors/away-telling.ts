@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import { leading } from '../support/replicas.ts';
 import { ingress } from '../support/setups.ts';
 import { expectSound } from '../support/sound.ts';
 import { type OperatorProcess, World, type WorldOptions } from '../support/world.ts';
@@ -63,17 +64,10 @@ export async function serving(open: Opens, options: WorldOptions = {}): Promise<
   return { world, ref, first, second };
 }
 
-export const leading = (world: World): readonly OperatorProcess[] => world.processes.filter(({ supervisor }) => supervisor.leading);
 export const led = (world: World): readonly unknown[] => world.log.filter(({ message }) => message === 'leads').map(({ fields }) => fields);
 export const sent = (world: World): readonly string[] => world.assigns().map(({ what }) => what.split(' → ')[1] ?? '');
 export const untilLeads = (world: World, process: OperatorProcess): Promise<number> =>
   world.clock.runUntil(() => process.supervisor.leading, 90 * SECOND);
-
-/** This process reaches neither records nor queues. */
-export const cutOff = ({ store, freeze }: OperatorProcess): void => {
-  store.cut();
-  freeze();
-};
 
 /** It is well in the end, and stays so. */
 export async function ends({ world, ref }: Pick<Serving, 'world' | 'ref'>, on: string, all: readonly string[]): Promise<void> {

@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import { aways, redisGoes, redisReturns } from '../support/away-crash.ts';
+import { cutOff, leading } from '../support/replicas.ts';
 import { lose, untilAssigns } from '../support/setups.ts';
 import { node } from '../support/world.ts';
-import { A, cutOff, ends, LATE, leading, MINUTE, SECOND, type Story, sent, serving, untilLeads } from './away-telling.ts';
+import { A, ends, LATE, MINUTE, SECOND, type Story, sent, serving, untilLeads } from './away-telling.ts';
 
 /** One replica is without Redis, or all are, and leaders end or make room. */
 export const REPLICAS: readonly Story[] = [

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
-import { Unreachable } from '../../actors/errors.ts';
+import { cutOff, leading, refuseTerms } from '../support/replicas.ts';
 import { ingress, lose, untilAssigns } from '../support/setups.ts';
 import { test } from '../support/sound.ts';
-import { node, type OperatorProcess, type World } from '../support/world.ts';
+import { node, type World } from '../support/world.ts';
 
 const A = '203.0.113.207';
 const B = '203.0.113.208';
@@ -17,30 +17,6 @@ const serving = async (world: World) => {
   await world.clock.advance(20 * SECOND);
   expect(leading(world)).toEqual([first]);
   return { ref, first, second };
-};
-
-const leading = (world: World): readonly OperatorProcess[] => world.processes.filter(({ supervisor }) => supervisor.leading);
-
-/** This process reaches neither records nor queues. */
-const cutOff = ({ store, freeze }: OperatorProcess): void => {
-  store.cut();
-  freeze();
-};
-
-/** The store goes away again, `left` times, when a term is to be opened in it. For processes that are started from now on. */
-const refuseTerms = (world: World): { left: number } => {
-  const refusals = { left: 0 };
-  const { connect } = world.store;
-  world.store.connect = () => {
-    const store = connect();
-    const openTerm = (term: number): Promise<boolean> => {
-      if (refusals.left === 0) return store.openTerm(term);
-      refusals.left -= 1;
-      return Promise.reject(new Unreachable('gone again'));
-    };
-    return { ...store, openTerm };
-  };
-  return refusals;
 };
 
 describe('a leader that the store does not answer', () => {

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { UnshownWrites } from '../../actors/vip/unshown-writes.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import type { VipVerb } from '../../adapters/memory/vip-world.ts';
-import { VIP_FINALIZER } from '../../machines/vip.ts';
+import { VIP_FINALIZER, type VipService } from '../../machines/vip.ts';
+import { recordedLog } from '../adapters/kubernetes-support.ts';
 import { SECOND, VipWorld } from './vip-world.ts';
 
 const MINUTE = 60 * SECOND;
@@ -167,6 +170,30 @@ describe('watches that tell nothing more although nobody ended them', () => {
     expect(w.log.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
       'the watch of Services does not show what was written: it is taken up again',
     ]);
+  });
+
+  test.each([
+    ['goes on', 1],
+    ['stops', 0],
+  ])('are waited for while the process %s only', async (what, renewals) => {
+    const w = world();
+    await stuck(w);
+    const published = w.invariants.turns.find(({ transitions }) =>
+      transitions.some(({ events, after }) => after && events.includes('xstate.done.actor.publish')),
+    );
+    const [service] = w.k8s.services();
+    const clock = virtualClock();
+    let renewed = 0;
+    const seen = { services: new Map([['vip/default/first', { ...service, ingress: [] } as unknown as VipService]]) };
+    const renew = (): void => {
+      renewed += 1;
+    };
+    const watched = new UnshownWrites({ seen, source: { renew }, clock, log: recordedLog() });
+    if (!published) throw new Error('nothing was published');
+    watched.turnSaved(published);
+    if (what === 'stops') watched.close();
+    await clock.advance(11 * SECOND);
+    expect(renewed).toBe(renewals);
   });
 
   test('are left alone when they show it in time, however late', async () => {
