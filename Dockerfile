@@ -32,5 +32,6 @@ USER 65532:65532
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8080/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "/app/bin/routedip-operator.mjs"]
+# With little memory V8 makes its young generation so small that what lives for a moment is collected as if it were old, which takes more of it and of the CPU.
+ENTRYPOINT ["node", "--max-semi-space-size=16", "/app/bin/routedip-operator.mjs"]
 CMD ["run", "--metrics-bind-addr", ":8080"]

@@ -1,7 +1,8 @@
 import { channel } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import { charts } from './actors/catalogue.ts';
-import type { Log, Probe } from './actors/ports.ts';
+import type { Log, Probe } from './actors/ports/observers.ts';
+import { part } from './actors/stopping.ts';
 import { Supervisor } from './actors/supervisor.ts';
 import { OUTCOMES, TIMERS } from './actors/worker.ts';
 import { type Environment, type Options, parseCommandLine } from './adapters/cli/options.ts';
@@ -52,6 +53,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   if (other !== null) return other();
   if (!parsed) return Number(process.exitCode ?? 0);
   const { options, environment } = parsed;
+  const { shutdownGraceMs } = settingsOf(options);
   const secrets = redaction(secretsIn(environment));
   const log = createLog({ debug: options.debug, redaction: secrets });
   const stopped = stopSignal(log);
@@ -66,10 +68,11 @@ export async function main(argv: readonly string[]): Promise<number> {
     log.error('cannot run', { error: error instanceof Error ? error.message : String(error) });
     return 1;
   } finally {
-    // Last opened, first closed; one that fails to close does not keep the others open.
-    for (const close of opened.reverse()) {
-      await Promise.resolve(close()).catch((error) => log.warn('not closed', { error: String(error) }));
-    }
+    // Last opened, first closed.
+    const partings = opened.reverse().map((run) => ({ what: 'what was opened', until: 1, run }));
+    await part(partings, { graceMs: shutdownGraceMs, clock: systemClock(), log });
+    // What is left open, by whoever could not close it, would keep the process until it is killed.
+    setTimeout(() => process.exit(), 500).unref();
     stopped.forget();
   }
 }

@@ -1,9 +1,16 @@
-import type { ActiveJob, Consumer, JobQueue, JobStep, Queues, RecordStore } from './ports.ts';
+import type { ActiveJob, Consumer, JobQueue, JobStep, Queues } from './ports/queues.ts';
+import type { RecordStore } from './ports.ts';
 
 /** Where records and jobs are. */
 export interface Keeping {
   readonly store: RecordStore;
   readonly queues: Queues;
+}
+
+/** Where they are meanwhile: in the memory of this process. */
+export interface StandIn extends Keeping {
+  /** Ends what is queued there: nothing of it is handed out or waits for its time any more. What its records say can still be read. */
+  readonly close: () => unknown;
 }
 
 /** Records and jobs that are in one place or in another, without whoever uses them knowing. */
@@ -24,9 +31,9 @@ interface Open {
   near: Consumer | null;
 }
 
-/** `usual` as long as it is there, `inMemory` as a stand-in. Jobs that the usual queues still hand out while it stands in are run, and found by the fence to be nobody's. */
-export function switching(usual: Keeping, inMemory: () => Keeping): Switch {
-  let near: Keeping | null = null;
+/** `usual` as long as it is there, `inMemory` as a stand-in, which is closed when it is no longer wanted: its jobs are of former terms then, and nobody's. Jobs that the usual queues still hand out while it stands in are run, and found by the fence to be nobody's. */
+export function switching(usual: Keeping, inMemory: () => StandIn): Switch {
+  let near: StandIn | null = null;
   const open = new Set<Open>();
   const now = (): Keeping => near ?? usual;
   const store: RecordStore = {
@@ -71,6 +78,7 @@ export function switching(usual: Keeping, inMemory: () => Keeping): Switch {
       void each.near?.close(0);
       each.near = null;
     }
+    former?.close();
     return former?.store ?? null;
   };
   return {

@@ -20,6 +20,10 @@ import { virtualIPChart } from './virtual-ip-chart.ts';
 export function charts(settings: AddressSettings & VerificationSettings & VipSettings, limitOf: (provider: string) => number): Charts {
   const job: Chart['job'] = (name: JobName, input: never) => describe(name as DescribedJob, input);
   const none = () => ({ provider: '', nodes: [], limit: 1 });
+  /** One that claims no node. */
+  const plain = (name: string, machine: unknown): Charts => ({
+    [name]: { name, version: 1, machine: machine as AnyStateMachine, claims: none, job },
+  });
   const pool: Chart = {
     name: 'pool',
     version: 1,
@@ -44,43 +48,14 @@ export function charts(settings: AddressSettings & VerificationSettings & VipSet
     }),
     job,
   };
-  const verification: Chart = {
-    name: 'verification',
-    version: 1,
-    machine: verificationMachine(settings) as unknown as AnyStateMachine,
-    claims: none,
-    job,
-  };
-  const firewall: Chart = {
-    name: 'firewall',
-    version: 1,
-    machine: firewallMachine(settings) as unknown as AnyStateMachine,
-    claims: none,
-    job,
-  };
-  const zone: Chart = { name: 'dns-zone', version: 1, machine: zoneMachine(settings) as unknown as AnyStateMachine, claims: none, job };
-  const recordSet: Chart = {
-    name: 'dns-record-set',
-    version: 1,
-    machine: recordSetMachine(settings) as unknown as AnyStateMachine,
-    claims: none,
-    job,
-  };
-  const vipService: Chart = {
-    name: 'vip-service',
-    version: 1,
-    machine: vipServiceMachine(settings) as unknown as AnyStateMachine,
-    claims: none,
-    job,
-  };
   return {
     pool,
     ip,
-    firewall,
-    verification,
-    'dns-zone': zone,
-    'dns-record-set': recordSet,
-    'vip-service': vipService,
+    ...plain('firewall', firewallMachine(settings)),
+    ...plain('verification', verificationMachine(settings)),
+    ...plain('dns-zone', zoneMachine(settings)),
+    ...plain('dns-record-set', recordSetMachine(settings)),
+    ...plain('vip-service', vipServiceMachine(settings)),
     'virtual-ip': virtualIPChart(settings),
   };
 }

@@ -1,8 +1,10 @@
 import type { ActorId } from '../machines/types.ts';
 import type { Charts } from './charts.ts';
 import { Unreachable } from './errors.ts';
-import type { ActorRecord, CellWrite, Clock, Command, Log, Observer, Probe, RecordStore, SaveResult, StoredCell } from './ports.ts';
+import type { Log, Observer, Probe } from './ports/observers.ts';
+import type { ActorRecord, CellWrite, Clock, Command, RecordStore, SaveResult, StoredCell } from './ports.ts';
 import { type CellState, type Envelope, runTurn, type TurnResult } from './turn.ts';
+import type { TurnGate } from './turn-gate.ts';
 
 /** Why a cell stopped: its leader has to look at the store again. */
 export type Halt = 'stale' | 'lost' | 'unreachable';
@@ -14,6 +16,8 @@ export interface CellPorts {
   readonly log: Log;
   readonly probe: Probe;
   readonly observers: readonly Observer[];
+  /** Shared with others: a turn that has entered waits for none of theirs. */
+  readonly gate: TurnGate;
   /** The term under which this cell writes. */
   readonly term: () => number;
   /** Hands saved commands on; answers the ids of the jobs and timers that were stored. Never throws; a send is reported by `arrived` later. */
@@ -142,8 +146,15 @@ export class Cell {
     this.#running = true;
     try {
       while (this.#mailbox.length > 0 && !this.#halted) {
+        const waits = this.#ports.gate.enter();
+        if (waits) await waits;
+        // What came meanwhile is heard in the same turn; nothing is left when it was stopped.
         const pending = this.#mailbox.splice(0, EVENTS_PER_TURN);
-        await this.#turn(pending).catch((error) => this.#fail(error, pending));
+        try {
+          if (pending.length > 0) await this.#turn(pending).catch((error) => this.#fail(error, pending));
+        } finally {
+          this.#ports.gate.leave();
+        }
       }
     } finally {
       this.#running = false;
@@ -261,6 +272,8 @@ export class Cell {
         await new Promise<void>((resolve) => this.#ports.clock.after(Math.min(100 * attempt, 1000), resolve));
         if (this.#halted) return { kind: 'stale', what: 'term' };
         if (await this.#stands(write)) return SAVED;
+        // Meanwhile all may be in another place, where nobody waits for this write.
+        if (this.#halted) return { kind: 'stale', what: 'term' };
       }
     }
   }

@@ -6,9 +6,13 @@ import { type Charts, cellOf } from './charts.ts';
 import { discard, dispatch } from './dispatch.ts';
 import { Unreachable } from './errors.ts';
 import { InTurn } from './in-turn.ts';
-import type { ActorRecord, CellWrite, Clock, Command, Log, Observer, Probe, Queues, RecordStore, SavedTurn, StoredCell } from './ports.ts';
+import type { Log, Observer, Probe, SavedTurn } from './ports/observers.ts';
+import type { Queues } from './ports/queues.ts';
+import type { ActorRecord, CellWrite, Clock, Command, RecordStore, StoredCell } from './ports.ts';
 import { sharedBy } from './sharing.ts';
 import type { Envelope } from './turn.ts';
+import { TurnGate } from './turn-gate.ts';
+import { isVip, isVirtualIP } from './vip/observed.ts';
 
 export interface CellsPorts {
   readonly charts: Charts;
@@ -28,6 +32,9 @@ export interface CellsPorts {
   readonly halted: (why: Halt) => void;
 }
 
+/** So many turns of Services and VirtualIPs are saved at a time, and as many of all else: enough to keep the store busy. */
+const TURNS_AT_ONCE = 64;
+
 /** All cells of one term: brings events to them, their commands to the queues, and freed claims to those that wait for them. */
 export class Cells {
   readonly #term: number;
@@ -35,12 +42,17 @@ export class Cells {
   readonly #all = new Map<ActorId, Cell>();
   readonly #ended = new Map<ActorId, number>();
   readonly #inTurn = new InTurn();
+  /** Of Services and VirtualIPs there may be thousands: a failover does not wait behind them. */
+  readonly #ofServices: CellPorts;
+  readonly #ofOthers: CellPorts;
   #isLoaded = false;
   #stopped = false;
 
   constructor(term: number, ports: CellsPorts) {
     this.#term = term;
     this.#ports = ports;
+    this.#ofServices = this.#cellPorts(new TurnGate(TURNS_AT_ONCE));
+    this.#ofOthers = this.#cellPorts(new TurnGate(TURNS_AT_ONCE));
   }
 
   get all(): ReadonlyMap<ActorId, Cell> {
@@ -67,7 +79,7 @@ export class Cells {
 
   /** Goes on with a cell that was stored. */
   load(id: ActorId, stored: StoredCell): void {
-    this.#all.set(id, new Cell(id, stored, this.#cellPorts()));
+    this.#all.set(id, new Cell(id, stored, this.#portsOf(id)));
   }
 
   /** All that was stored is loaded. */
@@ -77,7 +89,7 @@ export class Cells {
 
   /** A new cell with the actor that it is named after. */
   begin(chart: string, id: ActorId, input: unknown): void {
-    const cell = new Cell(id, null, this.#cellPorts());
+    const cell = new Cell(id, null, this.#portsOf(id));
     this.#all.set(id, cell);
     cell.spawn(chart, id, input).catch(ignoreHalt);
   }
@@ -104,12 +116,16 @@ export class Cells {
     for (const cell of this.#all.values()) cell.stop(why);
   }
 
-  /** Resolves when no turn runs any more. */
+  /** Resolves when no turn runs any more; while the term lasts, when each cell has run none for a moment. */
   async quiet(): Promise<void> {
     await Promise.all([...this.#all.values()].map((cell) => cell.quiet()));
   }
 
-  #cellPorts(): CellPorts {
+  #portsOf(id: ActorId): CellPorts {
+    return isVip(id) || isVirtualIP(id) ? this.#ofServices : this.#ofOthers;
+  }
+
+  #cellPorts(gate: TurnGate): CellPorts {
     const { charts, store, clock, log, probe, observers, queues } = this.#ports;
     return {
       charts,
@@ -117,6 +133,7 @@ export class Cells {
       clock,
       log,
       probe,
+      gate,
       observers: [...observers, { turnSaved: (turn) => this.#dropIfGone(turn) }],
       term: () => this.#term,
       dispatch: (commands) => this.#dispatch(commands),

@@ -1,6 +1,8 @@
 import type { ActorId } from '../machines/types.ts';
 import { Unreachable } from './errors.ts';
-import type { ActorRecord, Command, JobCommand, Json, Log, NewJob, Queues, SendCommand, TimerCommand } from './ports.ts';
+import type { Log } from './ports/observers.ts';
+import type { NewJob, Queues } from './ports/queues.ts';
+import type { ActorRecord, Command, JobCommand, Json, SendCommand, TimerCommand } from './ports.ts';
 import type { Envelope, TurnResult } from './turn.ts';
 import { jobOf, TIMERS } from './worker.ts';
 

@@ -28,6 +28,14 @@ export class ProviderError extends Error {
   }
 }
 
+/** Somebody else has written since the object was read that the write is based on: nothing was written. Whoever looks again may write. */
+export class Overtaken extends ProviderError {
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super('Unavailable', message, options);
+    this.name = 'Overtaken';
+  }
+}
+
 /** This process may not send for this command. Nothing was sent. */
 export class Fenced extends Error {
   /** `superseded`: the command is no longer waited for, for good. `stale`: what this process knows is too old to tell; looking again may help. */

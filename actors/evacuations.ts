@@ -2,7 +2,8 @@ import { evacuationOf, isHeard, unclearEvacuation } from '../machines/evacuation
 import type { ActorId, EvacuatedNode, Evacuation } from '../machines/types.ts';
 import { isPool } from './pools.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
-import type { ActorRecord, Clock, Observer, SavedTurn } from './ports.ts';
+import type { Observer, SavedTurn } from './ports/observers.ts';
+import type { ActorRecord, Clock } from './ports.ts';
 import { poolView } from './view.ts';
 
 /** Turns of one moment are shown as one. */

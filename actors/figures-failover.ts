@@ -1,7 +1,8 @@
 import type { AddressContext } from '../machines/ip-context.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import type { ActorId } from '../machines/types.ts';
-import type { ActorRecord, Observer, SavedTurn, Transition } from './ports.ts';
+import type { Observer, SavedTurn, Transition } from './ports/observers.ts';
+import type { ActorRecord } from './ports.ts';
 import { stateOf } from './view.ts';
 
 /** An address whose node was lost is active on another one. */

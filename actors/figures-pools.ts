@@ -1,6 +1,7 @@
 import { poolStatus } from '../machines/status.ts';
 import type { ActorId } from '../machines/types.ts';
-import type { ActorRecord, Observer } from './ports.ts';
+import type { Observer } from './ports/observers.ts';
+import type { ActorRecord } from './ports.ts';
 import { poolView } from './view.ts';
 
 /** What metrics show of one pool. */

@@ -1,6 +1,7 @@
 import { phaseOf, type RecordSetContext, recordName } from '../machines/record-set.ts';
 import type { ActorId } from '../machines/types.ts';
-import type { ActorRecord, Observer, Transition } from './ports.ts';
+import type { Observer, Transition } from './ports/observers.ts';
+import type { ActorRecord } from './ports.ts';
 
 /** What metrics show of one NodeDNSRecordSet. */
 export interface RecordSetFigures {

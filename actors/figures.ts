@@ -2,7 +2,8 @@ import type { ActorId } from '../machines/types.ts';
 import { type FailoverFigures, failoverFigures } from './figures-failover.ts';
 import { type PoolFigures, poolFigures } from './figures-pools.ts';
 import { type RecordSetFigures, recordSetFigures } from './figures-record-sets.ts';
-import type { ActorRecord, Observer } from './ports.ts';
+import type { Observer } from './ports/observers.ts';
+import type { ActorRecord } from './ports.ts';
 
 /** What metrics show of objects of one kind. */
 interface Shown<T> {

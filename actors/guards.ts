@@ -1,7 +1,8 @@
 import { type ActorId, FINALIZER } from '../machines/types.ts';
 import { actorOf, isRoutedIP } from './pools.ts';
 import type { ClusterWriter, PoolObject } from './ports/cluster.ts';
-import type { Clock, Log } from './ports.ts';
+import type { Log } from './ports/observers.ts';
+import type { Clock } from './ports.ts';
 
 const AGAIN_MS = 1000;
 

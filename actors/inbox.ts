@@ -4,7 +4,9 @@ import { cellOf, termOf } from './charts.ts';
 import type { TimerData } from './dispatch.ts';
 import { Unreachable } from './errors.ts';
 import { Overdue } from './overdue.ts';
-import type { ActiveJob, Clock, Consumer, JobStep, Log, Queues } from './ports.ts';
+import type { Log } from './ports/observers.ts';
+import type { ActiveJob, Consumer, JobStep, Queues } from './ports/queues.ts';
+import type { Clock } from './ports.ts';
 import type { Envelope } from './turn.ts';
 import { OUTCOMES, type OutcomeData, TIMERS } from './worker.ts';
 

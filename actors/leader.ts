@@ -1,10 +1,9 @@
 import type { PoolContext } from '../machines/pool.ts';
 import { isPrivate } from '../machines/provider-key.ts';
-import { rememberedPool, withoutToward } from '../machines/rebuild.ts';
-import { rememberedRoutedIP } from '../machines/rebuild-routed-ip.ts';
 import { type ActorId, FINALIZER, type ObservedAddress } from '../machines/types.ts';
 import type { ProviderFacts, ProviderRegistry } from '../machines/validate.ts';
 import { Alarms } from './alarms.ts';
+import { type Beginning, FROM_STORE, rememberedOf } from './beginning.ts';
 import type { Cell, Halt } from './cell.ts';
 import { Cells } from './cells.ts';
 import type { Charts } from './charts.ts';
@@ -12,12 +11,15 @@ import { Inbox } from './inbox.ts';
 import { actorOf, FORCE_RELEASE, isPool, isRecordSet, isReleased, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
-import type { ActorRecord, Clock, Log, Observer, Probe, Provider, Queues, RecordStore } from './ports.ts';
+import type { Log, Observer, Probe } from './ports/observers.ts';
+import type { Provider } from './ports/provider.ts';
+import type { Queues } from './ports/queues.ts';
+import type { ActorRecord, Clock, RecordStore } from './ports.ts';
 import { ProviderLists } from './provider-lists.ts';
 import { providerOf } from './provider-of.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
-import { type Intent, type JournalOf, loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
+import { loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
 import type { Envelope } from './turn.ts';
 import type { VipDesk } from './vip/desk.ts';
 import { isVip, isVirtualIP } from './vip/observed.ts';
@@ -43,21 +45,11 @@ export interface LeaderPorts {
   readonly pools: ObservedPools;
   /** Whether objects of the kind are seen; while they are not, a missing one says nothing. */
   readonly isServed: (kind: string) => boolean;
+  /** Whether the object is gone that an actor stands for. */
+  readonly isGone: (actor: ActorId, uid: string) => boolean;
   readonly settings: Settings;
   readonly vips: Pick<Vips, 'deskFor'>;
 }
-
-/** How a term begins. */
-export interface Beginning {
-  /** What of a status is remembered was written before each effect; else the status may lag behind. */
-  readonly isShownFirst: boolean;
-  /** What the journals of remembered cells are to have besides. */
-  readonly journalOf: JournalOf;
-  /** By the uid of the object: creations of dropped records that may be under way. Definitions of others do not let the status tell of them. */
-  readonly intents: ReadonlyMap<string, Intent>;
-}
-
-const FROM_STORE: Beginning = { isShownFirst: false, journalOf: async () => [], intents: new Map() };
 
 /** One term of leadership: takes over the records and tells pools the facts. Ends for good when it halts or is closed. */
 export class Leader {
@@ -138,8 +130,7 @@ export class Leader {
   async open(memory: Memory | null, beginning: Beginning = FROM_STORE): Promise<void> {
     const { pools, settings } = this.#ports;
     this.#beginning = beginning;
-    const { journalOf } = beginning;
-    const stored = memory ? await restoreCells(memory, this.#ports, this.term, journalOf) : await loadCells(this.#ports, this.term);
+    const stored = beginning.restored ?? (await this.#takeOver(memory, beginning));
     for (const [id, cell] of stored) this.#cells.load(id, cell);
     await resetClaims(stored, this.#ports, this.term);
     // Not before the store has said that it is the same one still: of what was loaded a part may be missing else.
@@ -159,12 +150,26 @@ export class Leader {
     });
   }
 
-  /** Stops. Nothing is heard any more; what was saved is with the next leader. */
-  async close(why: Halt, graceMs: number): Promise<void> {
+  #takeOver(memory: Memory | null, { journalOf }: Beginning): ReturnType<typeof loadCells> {
+    return memory ? restoreCells(memory, this.#ports, this.term, journalOf) : loadCells(this.#ports, this.term);
+  }
+
+  /** Begins no turn any more, from this moment on. One that is being saved may still be found to be saved. */
+  halt(why: Halt): void {
     this.#alarms.cancel();
     this.#cells.stop(why);
+  }
+
+  /** Stops. Nothing is heard any more; what was saved is with the next leader. */
+  async close(why: Halt, graceMs: number): Promise<void> {
+    this.halt(why);
     await this.#inbox.close(graceMs);
     await this.#cells.quiet();
+  }
+
+  /** Resolves once what has begun so far is stored, or will not be any more. */
+  begun(): Promise<void> {
+    return this.#cells.quiet();
   }
 
   memory(): Memory {
@@ -252,11 +257,7 @@ export class Leader {
       this.#startRecordSet(id, pool);
       return;
     }
-    const remember = isRoutedIP(id) ? rememberedRoutedIP : rememberedPool;
-    const told = remember(pool.status, this.#ports.clock.now(), this.#ports.settings.callDeadlineMs);
-    const { isShownFirst, intents } = this.#beginning;
-    const known = { ...told, intent: told.intent ?? intents.get(pool.ref.uid) ?? null };
-    const remembered = isShownFirst ? known : withoutToward(known);
+    const remembered = rememberedOf(pool, this.#beginning, this.#ports.clock.now(), this.#ports.settings.callDeadlineMs);
     const provider = this.#ports.pools.providerOf(pool);
     const isKnown = Object.hasOwn(this.#ports.providers.all, provider);
     this.#cells.begin('pool', id, { id, ref: pool.ref, since: pool.createdAt, ...(isKnown && { provider }), remembered });

@@ -1,5 +1,6 @@
 import type { Switch } from './away.ts';
-import type { Clock, Log, RecordStore } from './ports.ts';
+import type { Log } from './ports/observers.ts';
+import type { Clock, RecordStore } from './ports.ts';
 
 /** A leader that the store has not answered for so long goes on in memory, ms. */
 const AWAY_MS = 2000;
@@ -111,13 +112,13 @@ export class Outage {
     this.#settledAt = clock.monotonic() + settings.storePatienceMs + settings.callDeadlineMs;
   }
 
-  /** Until when a call may take effect that was decided before the last change from the store to memory. */
+  /** Until when others may send, and a call may take effect, that was decided before the last change from the store to memory. Once everything is in the store again, under a
+   *  term that refuses all former ones, the records say what is in doubt, and until when. */
   get settledAt(): number {
-    return this.#settledAt;
+    return this.isAway ? this.#settledAt : Number.NEGATIVE_INFINITY;
   }
 
-  isHeld = (job: string): boolean =>
-    this.isAway ? HELD.has(job) : job === 'reconcileCreate' && this.#ports.clock.monotonic() < this.#settledAt;
+  isHeld = (job: string): boolean => this.isAway && HELD.has(job);
 
   /** Who leads as far as can be seen; null when nobody is known to. To be told every second or so. */
   holderSeen(holder: string | null): void {

@@ -4,7 +4,8 @@ import { coalesced } from './coalesced.ts';
 import { isRoutedIP, type ObservedPools } from './pools.ts';
 import type { ClusterWriter, Condition, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
-import type { Clock, Json, Log } from './ports.ts';
+import type { Log } from './ports/observers.ts';
+import type { Clock, Json } from './ports.ts';
 
 /** Changes of one moment are shown as one. */
 const COALESCE_MS = 50;

@@ -10,7 +10,8 @@ import { deferral, losses, releaseEvent } from '../machines/routed-ip-events.ts'
 import { holderNodes, routedIPConditions, routedIPStatus } from '../machines/routed-ip-status.ts';
 import type { ActorId } from '../machines/types.ts';
 import type { ClusterEvent, Condition, HolderEffect, PoolProjection } from './ports/cluster.ts';
-import type { ActorRecord, Json, SavedTurn, Transition } from './ports.ts';
+import type { SavedTurn, Transition } from './ports/observers.ts';
+import type { ActorRecord, Json } from './ports.ts';
 import { addressView, poolView } from './view.ts';
 
 type Records = ReadonlyMap<ActorId, ActorRecord>;

@@ -1,21 +1,19 @@
-import { isUntilChanged, UNTIL_CHANGED } from '../machines/backoff.ts';
 import { isFirewall } from '../machines/firewall-id.ts';
-import type { AddressContext } from '../machines/ip-context.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
-import { markEvents, moveToAfter } from '../machines/marks-status.ts';
-import { nodeEvents } from '../machines/node-status.ts';
+import { moveToAfter } from '../machines/marks-status.ts';
 import type { PoolContext } from '../machines/pool.ts';
-import { type AddressView, conflictText, type PoolView } from '../machines/pool-view.ts';
+import type { PoolView } from '../machines/pool-view.ts';
 import { addressesIn } from '../machines/rebuild.ts';
 import { phaseOf } from '../machines/record-set.ts';
-import { recordSetConditions, recordSetEvents, recordSetStatus } from '../machines/record-set-status.ts';
-import { firewallEvents, ownerEvents } from '../machines/routed-ip-events.ts';
-import { annotations, changesAt, failureReason, poolConditions, poolError, poolStatus, textAbout } from '../machines/status.ts';
+import { recordSetConditions, recordSetStatus } from '../machines/record-set-status.ts';
+import { annotations, changesAt, poolConditions, poolStatus } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
 import { Unreachable } from './errors.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterEvent, ClusterWriter, PoolProjection } from './ports/cluster.ts';
-import type { ActorRecord, Json, Observer, SavedTurn, Transition } from './ports.ts';
+import type { Observer, SavedTurn } from './ports/observers.ts';
+import type { ActorRecord, Json } from './ports.ts';
+import { eventsOf } from './project-events.ts';
 import {
   claimantsOf,
   deferralsOf,
@@ -26,7 +24,7 @@ import {
   routedIPProjection,
 } from './project-routed-ips.ts';
 import { doubtChanged, shownView, type ViewPorts } from './project-views.ts';
-import { addressView, recordSetView } from './view.ts';
+import { recordSetView } from './view.ts';
 
 /** Turns of one moment are shown as one. */
 const COALESCE_MS = 10;
@@ -80,6 +78,12 @@ export function projector(ports: ProjectorPorts): Observer & {
 
   const notOthers = (cell: ActorId, addresses: Iterable<Address>): Address[] =>
     [...new Set(addresses)].filter((address) => (owners.get(address) ?? cell) === cell);
+
+  /** Without what the statuses of pools name that this leader has not shown yet: whether those run it is not known, and they see to it then. */
+  const notUnshown = (addresses: readonly Address[]): Address[] => {
+    const unshown = new Set([...ports.cells()].filter((cell) => !formerly.has(cell)).flatMap((cell) => addressesIn(statusOf(cell))));
+    return addresses.filter((address) => !unshown.has(address));
+  };
 
   const forgetLater = (cell: ActorId) => {
     later.get(cell)?.();
@@ -154,7 +158,7 @@ export function projector(ports: ProjectorPorts): Observer & {
 
   /** A deleted pool goes only when no node bears its annotation any more: after a crash whoever leads next sees to it. */
   const clear = (cell: ActorId, { ref, left }: PoolContext) => {
-    const had = notOthers(cell, [...(formerly.get(cell) ?? []), ...left]);
+    const had = notUnshown(notOthers(cell, [...(formerly.get(cell) ?? []), ...left]));
     // Once the last RoutedIP is gone nobody looks for marks any more: the object goes after its mark.
     if (isRoutedIP(cell)) showHoldersNow();
     writer.retract(ref, had).then(
@@ -189,7 +193,9 @@ export function projector(ports: ProjectorPorts): Observer & {
     // Before anything is known of a pool, what its status says is the only memory there is.
     if (!view || isUnknown(view)) return;
     const addresses = formerly.get(cell) ?? new Set(addressesIn(statusOf(cell)));
-    for (const address of Object.keys(poolStatus(view).ips) as Address[]) addresses.add(address);
+    const annotated = annotations(view);
+    // One that it lists no more while it is paused is shown on its node, and in the status no more.
+    for (const address of [...Object.keys(poolStatus(view).ips), ...Object.values(annotated)] as Address[]) addresses.add(address);
     formerly.set(cell, addresses);
     const told = taken(cell);
     project(cell, {
@@ -197,7 +203,7 @@ export function projector(ports: ProjectorPorts): Observer & {
       generation: view.context.generation,
       status: poolStatus(view) as unknown as { [key: string]: Json },
       conditions: poolConditions(view),
-      annotated: annotations(view),
+      annotated,
       addresses: notOthers(cell, addresses).filter((address) => view.context.conflicts[address] === undefined),
       events: told,
       ...moveToAfter(view.context),
@@ -300,87 +306,3 @@ const providerIn = (record: ActorRecord | undefined): string | undefined =>
 const isUnknown = ({ context: { spec, error }, state }: PoolView): boolean => (spec === null && error === null) || state === 'Priming';
 
 const isClearing = (record: ActorRecord | undefined): boolean => JSON.stringify(record?.snapshot.value) === '{"Stopping":"Clearing"}';
-
-/** What people should hear of one actor's part in a turn. */
-export function eventsOf({ chart, before, after }: Transition): readonly ClusterEvent[] {
-  if (!after) return [];
-  if (chart === 'dns-record-set') return recordSetEvents(before?.snapshot.context as never, after.snapshot.context as never);
-  if (chart === 'ip') return addressEvents(before, after);
-  if (chart !== 'pool') return [];
-  const [was, is] = [before?.snapshot.context as never, after.snapshot.context as never];
-  return [...poolEvents(was, is), ...nodeEvents(was, is), ...markEvents(was, is), ...ownerEvents(was, is)];
-}
-
-function addressEvents(former: ActorRecord | null, record: ActorRecord): readonly ClusterEvent[] {
-  const now = addressView(record);
-  const was = former && addressView(former);
-  const [before, after] = [was?.context, now.context];
-  const told = [assignedEvent(before, after), electedEvent(before, after), failedEvent(before, now), driftEvent(before, after)];
-  return [...told.filter((event) => event !== null), ...(was ? firewallEvents(was, now) : [])];
-}
-
-function assignedEvent(before: AddressContext | undefined, { address, assigned }: AddressContext): ClusterEvent | null {
-  if (!assigned || assigned.name === before?.assigned?.name) return null;
-  const from = before?.assigned ? `, from ${before.assigned.name}` : '';
-  return { type: 'Normal', reason: 'Assigned', action: 'Assign', message: `${address} is on ${assigned.name}${from}` };
-}
-
-function electedEvent(before: AddressContext | undefined, { address, assigned, elected, epoch }: AddressContext): ClusterEvent | null {
-  // One that is rebuilt may know the node to which it was under way by its name alone: that is no election.
-  if (!elected?.providerID || elected.name === assigned?.name || before?.epoch === epoch) return null;
-  return { type: 'Normal', reason: 'NodeElected', action: 'Elect', message: `${elected.name} is to take ${address}` };
-}
-
-function failedEvent(before: AddressContext | undefined, { context, state }: AddressView): ClusterEvent | null {
-  const { address, failure, attempts, coolOffUntil } = context;
-  if (!failure || attempts === before?.attempts) return null;
-  // Said once: what is tried from time to time until somebody gives other credentials is no news.
-  if (failure.kind === 'Unauthorized' && before?.failure?.kind === 'Unauthorized') return null;
-  // Not when it is tried again: what says the same each time is counted, and the status has the time.
-  const wait = coolOffUntil !== null && state === 'CoolOff' && isUntilChanged(failure) ? `; ${UNTIL_CHANGED}` : '';
-  return { type: 'Warning', reason: failureReason(failure), action: 'Assign', message: `${textAbout(address, failure.message)}${wait}` };
-}
-
-function driftEvent(before: AddressContext | undefined, { address, assigned, holder, failure }: AddressContext): ClusterEvent | null {
-  if (!before?.assigned || before.holder !== before.assigned.providerID || holder === before.holder || assigned || failure) return null;
-  const now = holder ? `on ${holder}` : 'attached to nothing';
-  return {
-    type: 'Warning',
-    reason: 'DriftDetected',
-    action: 'Verify',
-    message: `${address} is ${now} at the provider, not on ${before.assigned.name}`,
-  };
-}
-
-const madeIn = ({ spec }: PoolContext): string => {
-  const { group } = spec?.exposes ?? {};
-  return group ? `taken from IPGroup ${group.name}` : 'created';
-};
-
-function poolEvents(before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] {
-  const events: ClusterEvent[] = [];
-  if (after.error !== null && after.error !== before?.error) {
-    events.push({ type: 'Warning', reason: after.exposed?.reason ?? 'InvalidSpec', action: 'Validate', message: after.error });
-  }
-  for (const [address, owner] of Object.entries(after.conflicts)) {
-    if (before?.conflicts[address as Address] === owner) continue;
-    events.push({
-      type: 'Warning',
-      reason: 'AddressConflict',
-      action: 'Validate',
-      message: conflictText(address, owner),
-    });
-  }
-  const created = after.created.filter((address) => !before?.created.includes(address));
-  if (before)
-    for (const address of created)
-      events.push({ type: 'Normal', reason: 'AddressCreated', action: 'Create', message: `${address} was ${madeIn(after)}` });
-  const { failure, attempts, unclear } = after.acquiring;
-  if (failure && attempts !== before?.acquiring.attempts) {
-    events.push({ type: 'Warning', reason: 'CreateFailed', action: 'Create', message: poolError(after) ?? failure.message });
-  }
-  if (unclear.length > 0 && before?.acquiring.unclear.length === 0) {
-    events.push({ type: 'Warning', reason: 'CreateUnknown', action: 'Create', message: poolError(after) ?? '' });
-  }
-  return events;
-}

@@ -17,7 +17,7 @@ export interface Settings extends JobSettings {
   readonly jobsAtOnce: number;
   /** How long a leader keeps the lease while the store does not answer it: then another one may have it. */
   readonly storePatienceMs: number;
-  /** How long running jobs may go on after a shutdown was asked for. */
+  /** How long a stop may last in all, running jobs and last writes included. Pods have to have more (terminationGracePeriodSeconds). */
   readonly shutdownGraceMs: number;
 }
 
@@ -33,5 +33,5 @@ export const DEFAULT_SETTINGS: Settings = {
   sweepEveryMs: 5_000,
   jobsAtOnce: 200,
   storePatienceMs: 15_000,
-  shutdownGraceMs: 20_000,
+  shutdownGraceMs: 28_000,
 };

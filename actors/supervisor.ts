@@ -8,14 +8,17 @@ import { Evacuations } from './evacuations.ts';
 import { Guards } from './guards.ts';
 import { Leader } from './leader.ts';
 import type { Away } from './outage.ts';
-import { isRoutedIP, ObservedPools } from './pools.ts';
+import { isRoutedIP, kindOf, ObservedPools } from './pools.ts';
 import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { Leadership } from './ports/leadership.ts';
-import type { ActorRecord, Clock, Log, Observer, Probe, Queues, RecordStore } from './ports.ts';
+import type { Log, Observer, Probe } from './ports/observers.ts';
+import type { Queues } from './ports/queues.ts';
+import type { ActorRecord, Clock, RecordStore } from './ports.ts';
 import { projector } from './project.ts';
 import { PolicyProjector } from './project-policies.ts';
 import type { Settings } from './settings.ts';
+import { type Parting, part } from './stopping.ts';
 import { Terms } from './terms.ts';
 import { type VipKinds, Vips } from './vip/vips.ts';
 import { Workers } from './workers.ts';
@@ -54,6 +57,9 @@ const STUCK_MS = 300_000;
 /** How often the store is asked whether it is still the same and still holds what we wrote. */
 const STORE_CHECK_MS = 1000;
 
+/** How long a stop waits for what is still to be shown, ms: an API server that is away does not hold it up. */
+const LAST_WRITES_MS = 2000;
+
 /** One process: runs jobs always, and cells while it leads. */
 export class Supervisor {
   readonly #ports: SupervisorPorts;
@@ -80,6 +86,7 @@ export class Supervisor {
     this.#vips = new Vips({ ...ports, kinds: ports.vips, desk: () => this.#terms.leader?.vips ?? null });
     this.#terms = new Terms({
       ...ports,
+      isGone: (actor, uid) => this.#isGone(actor, uid),
       shownTerms: () => this.#shownTerms(),
       leaderOf: (term, halted) => this.#leaderOf(term, halted),
       reset: () => this.#reset(),
@@ -139,21 +146,21 @@ export class Supervisor {
     });
   }
 
-  /** Lets running jobs end, hands the lease over, shows what is still to be shown. */
+  /** Lets running jobs end, hands the lease over, shows what is still to be shown. Resolves before the grace of a shutdown is over, whatever hangs. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#alarms.cancel();
     this.#terms.stop();
-    const { settings } = this.#ports;
-    // Jobs first: an assign that is under way ends, and its outcome is heard while the leader still stands.
-    await this.#workers.close(settings.shutdownGraceMs);
-    await this.#terms.close(settings.shutdownGraceMs);
-    await this.#ports.leadership
-      .release()
-      .catch((error) => this.#ports.log.warn('the lease could not be released', { error: String(error) }));
-    await this.#ports.source.close();
-    await this.#vips.close();
-    await this.#ports.writer.flush(2000);
+    const { leadership, source, writer, settings, clock, log } = this.#ports;
+    const partings: readonly Parting[] = [
+      // Jobs first: an assign that is under way ends, and its outcome is heard while the leader still stands.
+      { what: 'jobs', until: 0.7, run: (ms) => this.#workers.close(ms) },
+      { what: 'turns', until: 0.8, run: (ms) => this.#terms.close(ms) },
+      { what: 'the Lease', until: 0.86, run: () => leadership.release() },
+      { what: 'watches', until: 0.86, run: () => Promise.all([source.close(), this.#vips.close()]) },
+      { what: 'the last writes', until: 1, run: (ms) => writer.flush(Math.min(ms, LAST_WRITES_MS)) },
+    ];
+    await part(partings, { graceMs: settings.shutdownGraceMs, clock, log });
   }
 
   hindrances(): Hindrances {
@@ -234,6 +241,10 @@ export class Supervisor {
     return [...this.#pools.all.values()].map(({ status }) => termIn(status));
   }
 
+  #isGone(actor: ActorId, uid: string): boolean {
+    return this.#ports.source.knows(kindOf(actor)) && this.#pools.all.get(actor)?.ref.uid !== uid;
+  }
+
   #leaderOf(term: number, halted: (why: Halt) => void): Leader {
     const { source, observers } = this.#ports;
     const ports = {
@@ -241,6 +252,7 @@ export class Supervisor {
       pools: this.#pools,
       vips: this.#vips,
       isServed: (kind: string) => source.knows(kind),
+      isGone: (actor: ActorId, uid: string) => this.#isGone(actor, uid),
       observers: [...observers, this.#projector, this.#evacuations, ...this.#vips.observers],
     };
     return new Leader(term, ports, halted);

@@ -1,16 +1,17 @@
+import type { AddressContext } from '../machines/ip-context.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import { cloudOf } from '../machines/provider-key.ts';
-import type { ActorId } from '../machines/types.ts';
+import type { Doubt } from '../machines/rebuild.ts';
+import type { ActorId, Address } from '../machines/types.ts';
 import { type Charts, claimsOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
-import type { ActorRecord, CellWrite, Claim, JournalEntry, Log, RecordStore, StoredCell } from './ports.ts';
+import { type LeftoverPorts, leftover } from './leftovers.ts';
+import type { Log } from './ports/observers.ts';
+import type { ActorRecord, CellWrite, Claim, JournalEntry, RecordStore, StoredCell } from './ports.ts';
 import { fits } from './step.ts';
 
 /** Records by cell, as an earlier term of this process left them. */
 export type Memory = ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>>;
-
-/** Transitions of former terms by cell, oldest first. */
-export type Journals = ReadonlyMap<ActorId, readonly JournalEntry[]>;
 
 /** The transitions of a cell that are to be added to its journal, oldest first. */
 export type JournalOf = (cell: ActorId) => Promise<readonly JournalEntry[]>;
@@ -24,6 +25,9 @@ export interface TakeoverPorts {
   readonly log: Log;
   readonly providers: { readonly all: Readonly<Record<string, unknown>> };
 }
+
+/** What writing to records that are out of date takes besides. */
+export type RestorePorts = TakeoverPorts & LeftoverPorts;
 
 /** What the store holds, in today's form. A cell that cannot be brought into it is dropped, and rebuilt from the status and the provider. */
 export async function loadCells(ports: TakeoverPorts, term: number): Promise<ReadonlyMap<ActorId, StoredCell>> {
@@ -42,37 +46,60 @@ export async function loadCells(ports: TakeoverPorts, term: number): Promise<Rea
   return cells;
 }
 
-/** What is kept of records that are dropped: what nobody can have changed who has decided without them. */
+/** What is kept of records that are dropped, by the uid of the object. */
 export interface Dropped {
-  readonly journals: Journals;
-  /** By the uid of the object: a creation that may be under way. Nothing is created while the store is away. */
+  /** The last term under which they may have been written. */
+  readonly term: number;
+  /** Creations that may be under way. Nothing is created while the store is away: nobody can have changed them who has decided without them. */
   readonly intents: ReadonlyMap<string, Intent>;
+  /** Assigns that may be under way. */
+  readonly doubts: ReadonlyMap<string, ReadonlyMap<Address, Doubt>>;
 }
 
-export type Intent = NonNullable<PoolContext['acquiring']['intent']>;
+type Intent = NonNullable<PoolContext['acquiring']['intent']>;
 
-/** Takes everything out of a store that holds `term`. @throws Unreachable */
-export async function dropOutdated(store: RecordStore, term: number): Promise<Dropped> {
-  const journals = new Map<ActorId, readonly JournalEntry[]>();
-  const intents = new Map<string, Intent>();
+/** The same while records are being dropped. */
+export interface Dropping extends Dropped {
+  readonly intents: Map<string, Intent>;
+  readonly doubts: Map<string, ReadonlyMap<Address, Doubt>>;
+}
+
+/** Takes everything out of a store that holds the term of `dropping`, but for what is still to be ended, and notes there what is kept of each before it goes. @throws Unreachable */
+export async function dropOutdated(ports: RestorePorts, { term, intents, doubts }: Dropping): Promise<void> {
+  const { store } = ports;
   for (const cell of await store.cells()) {
-    journals.set(cell, await oldestFirst(store, cell));
-    const { ref, acquiring } = await poolIn(store, cell);
+    const records = (await store.load(cell))?.records ?? {};
+    const left = leftover(cell, records, ports);
+    if (left) {
+      await restore(cell, new Map([[cell, left]]), { store, term, journal: [] });
+      continue;
+    }
+    const { ref, acquiring } = (records[cell]?.snapshot.context ?? {}) as Partial<PoolContext>;
     if (ref && acquiring?.intent) intents.set(ref.uid, acquiring.intent);
+    if (ref) doubts.set(ref.uid, new Map(Object.values(records).flatMap(doubtIn)));
     if (!(await store.drop(cell, term))) throw new Unreachable(`the store does not hold term ${term} any more`);
   }
-  return { journals, intents };
 }
 
-/** What the record that the cell is named after remembers, if it is one of a pool. */
-const poolIn = async (store: RecordStore, cell: ActorId): Promise<Partial<PoolContext>> =>
-  ((await store.load(cell))?.records[cell]?.snapshot.context ?? {}) as Partial<PoolContext>;
+/** What a record tells of an assign that may be under way: nothing where there is none. */
+function doubtIn({ chart, snapshot, waiting }: ActorRecord): readonly (readonly [Address, Doubt])[] {
+  if (chart !== 'ip') return [];
+  const { address, epoch, elected, inDoubtUntil } = snapshot.context as unknown as AddressContext;
+  if (inDoubtUntil === null && waiting.assign === undefined) return [];
+  return [[address, { epoch, ...(elected && { toward: elected.name }) }]];
+}
 
-/** What the journals of a cell hold, those that were kept last at the end. */
+/** The transitions that were kept in other places since, and that the journal of a cell in the store does not have yet. */
 export const journalsOf =
-  (former: Journals, later: readonly RecordStore[]): JournalOf =>
-  async (cell) =>
-    [...(former.get(cell) ?? []), ...(await Promise.all(later.map((store) => oldestFirst(store, cell)))).flat()].slice(-JOURNAL_LENGTH);
+  (store: RecordStore, later: readonly RecordStore[]): JournalOf =>
+  async (cell) => {
+    if (later.length === 0) return [];
+    const texts = async (from: RecordStore): Promise<readonly string[]> =>
+      (await oldestFirst(from, cell)).map((entry) => JSON.stringify(entry));
+    const [there, ...others] = await Promise.all([store, ...later].map(texts));
+    const missing = new Set(others.flat()).difference(new Set(there));
+    return [...missing].slice(-JOURNAL_LENGTH).map((text) => JSON.parse(text) as JournalEntry);
+  };
 
 const oldestFirst = async (store: RecordStore, cell: ActorId): Promise<readonly JournalEntry[]> =>
   [...(await store.journal(cell, JOURNAL_LENGTH))].reverse();
@@ -101,17 +128,44 @@ function migrated(record: ActorRecord, charts: Charts): { readonly record: Actor
 /** Writes what this process remembers over whatever the store kept of it: the store was emptied, or went back in time. */
 export async function restoreCells(
   memory: Memory,
-  { store }: TakeoverPorts,
+  ports: RestorePorts,
   term: number,
   journalOf: JournalOf,
 ): Promise<ReadonlyMap<ActorId, StoredCell>> {
+  const { store } = ports;
   const cells = new Map<ActorId, StoredCell>();
   for (const [cell, records] of memory) {
     if (records.has(cell)) cells.set(cell, await restore(cell, records, { store, term, journal: await journalOf(cell) }));
   }
-  // What has ended since the store was written last.
-  for (const cell of await store.cells()) if (!cells.has(cell)) await store.drop(cell, term);
+  // What has ended since the store was written last, or was to end while nobody knew of it.
+  for (const cell of await store.cells()) {
+    if (cells.has(cell)) continue;
+    const left = leftover(cell, (await store.load(cell))?.records ?? {}, ports);
+    if (left) cells.set(cell, await restore(cell, new Map([[cell, left]]), { store, term, journal: [] }));
+    else await store.drop(cell, term);
+  }
   return cells;
+}
+
+/** With what is in doubt in them being so until then. Whoever carries out what is decided next need not know then that there was an outage. */
+export const inDoubtUntil = (cells: ReadonlyMap<ActorId, StoredCell>, until: number): ReadonlyMap<ActorId, StoredCell> =>
+  new Map([...cells].map(([id, cell]) => [id, { ...cell, records: Object.fromEntries(renewedIn(Object.entries(cell.records), until)) }]));
+
+/** The same of what is only in memory yet. */
+export const rememberedInDoubtUntil = (memory: Memory, until: number): Memory =>
+  new Map([...memory].map(([id, records]) => [id, new Map(renewedIn([...records], until))]));
+
+const renewedIn = (records: readonly (readonly [ActorId, ActorRecord])[], until: number) =>
+  records.map(([actor, record]) => [actor, renewed(record, until)] as const);
+
+function renewed(record: ActorRecord, until: number): ActorRecord {
+  const context = record.snapshot.context as Partial<AddressContext & PoolContext>;
+  const { acquiring } = context;
+  const doubts = {
+    ...(record.chart === 'ip' && typeof context.inDoubtUntil === 'number' && { inDoubtUntil: until }),
+    ...(record.chart === 'pool' && typeof acquiring?.inDoubtUntil === 'number' && { acquiring: { ...acquiring, inDoubtUntil: until } }),
+  };
+  return { ...record, snapshot: { ...record.snapshot, context: { ...context, ...doubts } } as ActorRecord['snapshot'] };
 }
 
 interface Restoring {

@@ -1,12 +1,22 @@
+import { type Beginning, NOTHING_DROPPED } from './beginning.ts';
 import type { Halt } from './cell.ts';
-import type { Beginning, Leader } from './leader.ts';
+import type { Leader } from './leader.ts';
 import { Outage, type OutagePorts } from './outage.ts';
 import type { Leadership } from './ports/leadership.ts';
 import type { RecordStore } from './ports.ts';
-import { type Dropped, dropOutdated, journalsOf, type Memory } from './takeover.ts';
+import {
+  type Dropping,
+  dropOutdated,
+  inDoubtUntil,
+  journalsOf,
+  type Memory,
+  type RestorePorts,
+  rememberedInDoubtUntil,
+  restoreCells,
+} from './takeover.ts';
 
-export interface TermsPorts extends OutagePorts {
-  readonly store: RecordStore;
+export interface TermsPorts extends OutagePorts, RestorePorts {
+  readonly settings: OutagePorts['settings'];
   readonly leadership: Leadership;
   /** The terms that the statuses bear, as they are now. */
   readonly shownTerms: () => readonly number[];
@@ -21,8 +31,6 @@ export interface TermsPorts extends OutagePorts {
 type Known = () => Memory;
 
 type Found = Awaited<ReturnType<RecordStore['state']>>;
-
-const NOTHING_DROPPED: Dropped = { journals: new Map(), intents: new Map() };
 
 /** How many of them are kept at most. */
 const STAND_INS = 5;
@@ -54,6 +62,8 @@ export class Terms {
   #vain: { readonly term: number; readonly decided: number } | null = null;
   /** What was in memory while the store was away, oldest first, until that is written to it. */
   #standIns: readonly RecordStore[] = [];
+  /** What records told that it took out of the store since it has the Lease, until what was made of them is stored. */
+  #dropped: Dropping | null = null;
   #hindrance: string | null = null;
   /** Since when it takes the records over without having heard of an error, monotonic ms; null while it does not. */
   #takingOverSince: number | null = null;
@@ -93,6 +103,8 @@ export class Terms {
     if (leader && hasOpened) this.#last = { term: leader.term, runId: this.#runId, memory: () => leader.memory() };
     this.#takingOverSince = null;
     this.#leader = null;
+    this.#dropped = null;
+    leader?.halt('stale');
     // Nobody but this process would ever know of what it sent from there.
     if (this.outage.isAway) this.#keep(this.outage.leave());
     this.#ports.reset();
@@ -137,6 +149,7 @@ export class Terms {
     if (!this.outage.isLong || this.outage.isAway || !this.#holdsLease) return;
     // What this process knows goes on in its memory, under a new term: older jobs die, whoever has them.
     const known = this.#known();
+    this.#leader?.halt('stale');
     this.outage.goAway();
     this.#lead(known);
   }
@@ -165,6 +178,7 @@ export class Terms {
   /** What was decided in memory is written over what the store has kept, unless somebody else has decided since. */
   #comeBack(stored: number): void {
     const known = this.#leader && stored > this.#leader.term ? null : this.#known();
+    this.#leader?.halt('stale');
     this.#keep(this.outage.comeBack());
     this.#runId = null;
     this.#lead(known);
@@ -229,8 +243,7 @@ export class Terms {
     const { known, term, decided } = await this.#writeTerm(memory, { term: stored, runId });
     // Whoever was overtaken meanwhile would go on in another place than he has asked.
     if (!this.#isCurrent(round)) return;
-    const isOutdated = stored !== null && stored < decided;
-    const dropped = isOutdated ? await this.#dropOutdated(stored, decided, known !== null) : NOTHING_DROPPED;
+    const beginning = await this.#bringUpToDate(known, stored, decided);
     if (!this.#isCurrent(round)) return;
     if (!(await store.openTerm(term))) throw new Error(`the store holds a higher term than ${term}`);
     this.#runId = runId;
@@ -238,9 +251,10 @@ export class Terms {
     if (!this.#isCurrent(round)) return;
     // From here on something may be decided under this term.
     this.#vain = null;
-    const isShownFirst = isOutdated || (store.isFleeting?.() ?? false);
-    const journalOf = journalsOf(dropped.journals, known ? this.#standIns : []);
-    await this.#takeOver(known, { isShownFirst, journalOf, intents: dropped.intents }, { term, round });
+    const { clock, settings } = this.#ports;
+    // The store refuses former terms from now on: what can still take effect is a call that is under way.
+    const restored = beginning.restored && inDoubtUntil(beginning.restored, clock.now() + settings.callDeadlineMs);
+    await this.#takeOver(known, { ...beginning, restored }, { term, round });
   }
 
   /** Writes a term on the Lease that is higher than all that are known; `decided`: the last one before it in which anything may have been decided. */
@@ -282,15 +296,39 @@ export class Terms {
     if (!known || !this.outage.isAway) this.#standIns = [];
     if (!this.#isCurrent(round)) return;
     this.#takingOverSince = null;
+    // Should it end before, the next one reads a store that has neither what was dropped nor what takes its place.
+    void leader.begun().then(() => {
+      if (this.#isCurrent(round)) this.#dropped = null;
+    });
     this.#ports.log.info('leads', { term, cells: leader.cells.size, from: known ? 'memory' : 'store' });
     this.#ports.opened(leader);
   }
 
-  /** Somebody has decided without the store since, and has shown it before each effect. Before the new term is opened there: whoever comes next, should this process
-   *  die on the way, finds no record that is older than its term. */
-  async #dropOutdated(stored: number, decided: number, isKnown: boolean): Promise<Dropped> {
-    if (!isKnown) this.#ports.log.warn('the stored records are out of date, and are rebuilt from what is shown', { stored, decided });
-    return dropOutdated(this.#ports.store, stored);
+  /** What the store holds is older than what was decided since, without it: who knows all of that writes it there, who does not takes out what is there. Both before the
+   *  new term is opened: until then whoever comes next, should this process end on the way, finds a term there that is older than the one on the Lease, and goes by
+   *  what was shown before each effect, and by nothing that may be a part of what there was. */
+  async #bringUpToDate(known: Memory | null, stored: number | null, decided: number): Promise<Beginning> {
+    const { store, log, clock, settings } = this.#ports;
+    const isFleeting = store.isFleeting?.() ?? false;
+    const journalOf = journalsOf(store, this.#standIns);
+    // It comes back, perhaps not for the first time: a term that was opened, and not taken over, changes nothing of what is in doubt.
+    const comesBack = known !== null && !isFleeting && this.#standIns.length > 0;
+    if (!comesBack && (stored === null || stored >= decided)) {
+      return { isShownFirst: isFleeting || this.#dropped !== null, dropped: this.#dropped ?? NOTHING_DROPPED, journalOf, restored: null };
+    }
+    const under = stored ?? decided - 1;
+    if (stored === null && !(await store.openTerm(under))) throw new Error(`the store holds a higher term than ${under}`);
+    if (known !== null) {
+      // Should this process end before it has said by when all is settled, what stands there says so for long enough.
+      const until = clock.now() + settings.storePatienceMs + settings.callDeadlineMs;
+      const restored = await restoreCells(rememberedInDoubtUntil(known, until), this.#ports, under, journalOf);
+      return { isShownFirst: true, dropped: NOTHING_DROPPED, journalOf, restored };
+    }
+    log.warn('the stored records are out of date, and are rebuilt from what is shown', { stored, decided });
+    // Should this fail on the way, the next try does not find what is gone by then.
+    this.#dropped = { term: under, intents: this.#dropped?.intents ?? new Map(), doubts: this.#dropped?.doubts ?? new Map() };
+    await dropOutdated(this.#ports, this.#dropped);
+    return { isShownFirst: true, dropped: this.#dropped, journalOf, restored: null };
   }
 
   /** Nobody knows what a former leader had sent: it takes effect, or is not sent any more, before anything is read. */

@@ -3,7 +3,9 @@ import { showsLoss } from '../machines/firewall-lost.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
 import type { FirewallFound } from '../machines/jobs.ts';
 import type { ActorId, ObservedAddress } from '../machines/types.ts';
-import type { ActorRecord, Clock, Firewall, Log, Provider } from './ports.ts';
+import type { Log } from './ports/observers.ts';
+import type { Firewall, Provider } from './ports/provider.ts';
+import type { ActorRecord, Clock } from './ports.ts';
 
 /** Record versions that stood when something was asked: what changed since is newer than the answer. */
 export type Versions = ReadonlyMap<ActorId, number>;

@@ -2,18 +2,8 @@ import type { Effect } from '../machines/events.ts';
 import type { ActorId } from '../machines/types.ts';
 import { type Chart, type Charts, cellOf, claimsOf, isNewer, keyOf } from './charts.ts';
 import { journalEntry } from './journal.ts';
-import type {
-  ActorRecord,
-  CellWrite,
-  Command,
-  JobCommand,
-  JournalEntry,
-  Json,
-  SendCommand,
-  TimerCommand,
-  Transition,
-  Waiting,
-} from './ports.ts';
+import type { Transition } from './ports/observers.ts';
+import type { ActorRecord, CellWrite, Command, JobCommand, JournalEntry, Json, SendCommand, TimerCommand, Waiting } from './ports.ts';
 import { begin, type MachineEvent, type Step, step } from './step.ts';
 
 /** An event on its way to an actor of a cell. */

@@ -10,25 +10,11 @@ import type { Outage } from './outage.ts';
 import { ownerOf } from './owner.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
 import type { Leadership } from './ports/leadership.ts';
+import type { JobObserver, JobRun, Log, Observer, Probe } from './ports/observers.ts';
+import type { Fence, Provider } from './ports/provider.ts';
+import type { ActiveJob, Consumer, JobStep, NewJob, Queues } from './ports/queues.ts';
 import type { GroupAddresses } from './ports/vip.ts';
-import type {
-  ActiveJob,
-  Clock,
-  Consumer,
-  Fence,
-  JobCommand,
-  JobObserver,
-  JobRun,
-  JobStep,
-  Json,
-  Log,
-  NewJob,
-  Observer,
-  Probe,
-  Provider,
-  Queues,
-  RecordStore,
-} from './ports.ts';
+import type { Clock, JobCommand, Json, RecordStore } from './ports.ts';
 
 /** The queue on which outcomes wait for the leader. */
 export const OUTCOMES = 'outcomes';
@@ -210,6 +196,7 @@ function tryJob(data: JobData, { active, progress, tools, ports }: Run): Promise
     progress,
     rerun: active.rerun,
     careful: ports.outage?.isAway ?? false,
+    unsettledMs: unsettledMs(data, ports.clock, ports.outage),
     keep: (kept) => active.keep(kept),
     provider,
     reader,
@@ -261,8 +248,7 @@ function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, p
   const about = `${data.job} ${data.actor}`;
   return {
     async read() {
-      if (isInDoubt(data) && outage && clock.monotonic() < outage.settledAt)
-        throw new Unreachable(`${about}: others may still send what was decided before`);
+      if (unsettledMs(data, clock, outage) > 0) throw new Unreachable(`${about}: others may still send what was decided before`);
       // Whoever comes after this process would else not know that an assign may be under way.
       if (data.job === 'assign' && store.isFleeting?.()) await shown?.(data.actor);
       const started = clock.monotonic();
@@ -285,5 +271,12 @@ function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, p
   };
 }
 
-const isInDoubt = ({ job, input }: JobData): boolean =>
-  job === 'assign' && (input as { readonly inDoubtUntil?: number | null }).inDoubtUntil !== null;
+/** How much longer others may send what was decided before, where that is in doubt, ms. */
+const unsettledMs = (data: JobData, clock: Clock, outage: WorkerPorts['outage']): number =>
+  outage && isInDoubt(data) ? Math.max(0, outage.settledAt - clock.monotonic()) : 0;
+
+/** An assign, or a look, for an address of which it is not known what became of an earlier assign. */
+function isInDoubt({ job, input }: JobData): boolean {
+  const { inDoubtUntil, notBefore } = input as { readonly inDoubtUntil?: number | null; readonly notBefore?: number | null };
+  return (job === 'assign' && inDoubtUntil !== null) || (job === 'find' && typeof notBefore === 'number');
+}

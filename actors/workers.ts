@@ -1,8 +1,9 @@
 import { VIP_QUEUE } from '../machines/vip-service.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { LegacyKinds } from './ports/migration.ts';
+import type { Provider } from './ports/provider.ts';
+import type { Consumer } from './ports/queues.ts';
 import type { VipWriter } from './ports/vip.ts';
-import type { Consumer, Provider } from './ports.ts';
 import type { Settings } from './settings.ts';
 import { consumeJobs, type WorkerPorts } from './worker.ts';
 

@@ -2,7 +2,7 @@
 export interface Figure {
   readonly what: string;
   readonly value: number;
-  readonly unit: 'ms' | 's' | 'MB' | '%' | '/s' | '';
+  readonly unit: 'ms' | 's' | 'kB' | 'MB' | '%' | '/s' | '';
   /** What it must reach; absent where nothing is promised. */
   readonly target?: Target;
 }

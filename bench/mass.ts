@@ -3,7 +3,7 @@ import { now } from '../demo/time.ts';
 import type { Call } from '../simulator/digitalocean/call-log.ts';
 import { isAssign } from './drill.ts';
 import { distribution, type Figure, quantile } from './figures.ts';
-import { cpuMs } from './processes.ts';
+import { cpuMs, residents } from './processes.ts';
 import type { Measured, Plan } from './scenario.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -43,7 +43,10 @@ async function massFailure(plan: Plan, pools: number): Promise<Measured> {
         `${ADDRESSES} addresses in ${pools} pool${pools === 1 ? '' : 's'}, each on its node, ${ADDRESSES} spare nodes; all holders fail within ${acceptedMs.toFixed(0)} ms; actions of 5-10 s`,
         `${rateLimit.perMinute} calls a minute and ${rateLimit.perHour} an hour at the simulator and for the operator, nothing of them used at the beginning`,
       ],
-      figures: figures(world.cloud.calls.select({ since }), { begunAt, doneMs, cpu, perMinute: rateLimit.perMinute, pools, holders }),
+      figures: [
+        ...figures(world.cloud.calls.select({ since }), { begunAt, doneMs, cpu, perMinute: rateLimit.perMinute, pools, holders }),
+        ...residents({ pid, redisPid: world.redisPid }),
+      ],
     };
   } finally {
     await world.close();

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Figure } from './figures.ts';
 
 /** Clock ticks a second of every Linux that Node.js runs on. */
 const TICKS = 100;
@@ -17,3 +18,10 @@ export function memoryOf(pid: number): { readonly resident: number; readonly pea
   const bytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
   return { resident: bytes('VmRSS'), peak: bytes('VmHWM') };
 }
+
+/** What the operator and its Redis take now. */
+export const residents = ({ pid, redisPid }: { readonly pid: number; readonly redisPid: number }): readonly Figure[] => [
+  { what: 'RSS of the operator at the end', value: memoryOf(pid).resident / 1e6, unit: 'MB' },
+  { what: 'highest RSS of the operator', value: memoryOf(pid).peak / 1e6, unit: 'MB' },
+  { what: 'RSS of Redis at the end', value: memoryOf(redisPid).resident / 1e6, unit: 'MB' },
+];

@@ -3,7 +3,7 @@ import { watch } from '../demo/follow.ts';
 import { now } from '../demo/time.ts';
 import { at, type JsonObject } from '../simulator/kubernetes/objects.ts';
 import { distribution } from './figures.ts';
-import { cpuMs } from './processes.ts';
+import { cpuMs, residents } from './processes.ts';
 import type { Measured, Plan } from './scenario.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -44,6 +44,7 @@ export async function services(plan: Plan): Promise<Measured> {
         { what: 'CPU of the operator for each', value: cpu / count, unit: 'ms' },
         ...distribution('a single one', took),
         { what: 'addresses given to two', value: count + singles - reserved, unit: '', target: { exactly: 0 } },
+        ...residents({ pid, redisPid: world.redisPid }),
       ],
     };
   } finally {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { charts } from '../actors/catalogue.ts';
 import { cellOf } from '../actors/charts.ts';
-import type { Log, Observer } from '../actors/ports.ts';
+import type { Log, Observer } from '../actors/ports/observers.ts';
 import { DEFAULT_SETTINGS } from '../actors/settings.ts';
 import { Supervisor } from '../actors/supervisor.ts';
 import { bullQueues } from '../adapters/bullmq/queues.ts';
@@ -76,6 +76,9 @@ export async function turns({ quick }: Plan): Promise<Measured> {
     const startedAt = performance.now();
     await sleep(forMs);
     const seconds = (performance.now() - startedAt) / 1000;
+    const journals = await Promise.all(
+      pools.map(({ ref }) => link.redis.memory('USAGE', `${KEYS}:cell:pool/${ref.namespace}/${ref.name}:journal`)),
+    );
     if (errors.length > 0) throw new Error(`the runtime logged errors: ${errors.slice(0, 3).join('; ')}`);
     return {
       conditions: [
@@ -85,6 +88,7 @@ export async function turns({ quick }: Plan): Promise<Measured> {
       figures: [
         { what: 'durable turns', value: (count.turns - before.turns) / seconds, unit: '/s' },
         { what: 'failovers, each with its assign job and outcome', value: (count.failovers - before.failovers) / seconds, unit: '/s' },
+        { what: 'a full journal of a cell in Redis, at most', value: Math.max(...journals.map((bytes) => bytes ?? 0)) / 1000, unit: 'kB' },
       ],
     };
   } finally {

@@ -1,4 +1,5 @@
-import type { Clock, Log } from '../actors/ports.ts';
+import type { Log } from '../actors/ports/observers.ts';
+import type { Clock } from '../actors/ports.ts';
 import { type AdmissionMode, type AdmissionWish, modeOf, namesOf } from '../adapters/admission/mode.ts';
 import { CONFIGURATION, IP_PATH, SECRET, VIRTUAL_IP_PATH } from '../adapters/admission/names.ts';
 import type { Options } from '../adapters/cli/options.ts';

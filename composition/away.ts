@@ -1,5 +1,5 @@
 import { type Switch, switching } from '../actors/away.ts';
-import type { Budget, BudgetReading } from '../actors/ports.ts';
+import type { Budget, BudgetReading } from '../actors/ports/budget.ts';
 import type { JobParts } from './jobs.ts';
 import { type MemoryContext, memory } from './memory.ts';
 
@@ -7,9 +7,15 @@ import { type MemoryContext, memory } from './memory.ts';
 export function redisOrMemory(usual: JobParts, context: MemoryContext): JobParts & { readonly away: Switch } {
   let standIn: JobParts | null = null;
   const away = switching(usual, () => {
-    standIn?.close();
-    standIn = memory(context);
-    return standIn;
+    const opened = memory(context);
+    standIn = opened;
+    return {
+      ...opened,
+      close: () => {
+        standIn = null;
+        return opened.close();
+      },
+    };
   });
   return {
     ...usual,
@@ -18,7 +24,7 @@ export function redisOrMemory(usual: JobParts, context: MemoryContext): JobParts
     away,
     budgetOf: (tokenHash, rates) => {
       const redis = usual.budgetOf(tokenHash, rates);
-      const now = (): Budget & BudgetReading => (away.isAway() && standIn ? standIn.budgetOf(tokenHash, rates) : redis);
+      const now = (): Budget & BudgetReading => standIn?.budgetOf(tokenHash, rates) ?? redis;
       return {
         pay: (purpose, calls) => now().pay(purpose, calls),
         observe: (limits) => now().observe(limits),

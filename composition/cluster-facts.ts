@@ -3,6 +3,7 @@ import { intern } from '../adapters/kubernetes/intern.ts';
 import { endpointsIn, observedService } from '../adapters/kubernetes/services.ts';
 import { metaOf, trimNodeWithAddresses, trimPod } from '../adapters/kubernetes/trim.ts';
 import { trimBackend, trimService } from '../adapters/kubernetes/trim-service.ts';
+import { reservedIPOf, vipServiceOf } from '../adapters/kubernetes/trim-vip.ts';
 import { API_VERSION, type ClusterRoutedIPClass, PLURAL } from '../crds/generated/clusterroutedipclass.ts';
 import type { ClusterAPI, ClusterFacts } from '../plugin/ports.ts';
 
@@ -27,6 +28,8 @@ export const clusterFacts = (api: ClusterAPI): ClusterFacts => {
       const found = (await api.get(`/apis/${API_VERSION}/${PLURAL}/${encodeURIComponent(className)}`)) as ClusterRoutedIPClass | null;
       return found?.spec.tolerations ?? [];
     },
+    vipService: vipServiceOf,
+    reservedIP: reservedIPOf,
   };
 };
 

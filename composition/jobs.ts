@@ -1,5 +1,8 @@
 import type { Switch } from '../actors/away.ts';
-import type { Budget, BudgetReading, Clock, Log, Queues, RecordStore } from '../actors/ports.ts';
+import type { Budget, BudgetReading } from '../actors/ports/budget.ts';
+import type { Log } from '../actors/ports/observers.ts';
+import type { Queues } from '../actors/ports/queues.ts';
+import type { Clock, RecordStore } from '../actors/ports.ts';
 import type { BullQueues } from '../adapters/bullmq/queues.ts';
 import type { Options } from '../adapters/cli/options.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';

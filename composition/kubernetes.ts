@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { Leadership } from '../actors/ports/leadership.ts';
-import type { Clock, Log } from '../actors/ports.ts';
+import type { Log } from '../actors/ports/observers.ts';
+import type { Clock } from '../actors/ports.ts';
 import { CONTROLLERS, type Options } from '../adapters/cli/options.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
 import { ownersOf } from '../adapters/kubernetes/kinds.ts';

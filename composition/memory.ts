@@ -1,4 +1,5 @@
-import type { Clock, Log } from '../actors/ports.ts';
+import type { Log } from '../actors/ports/observers.ts';
+import type { Clock } from '../actors/ports.ts';
 import { type MemoryBudget, memoryBudget } from '../adapters/memory/budget.ts';
 import { memoryQueues } from '../adapters/memory/queues.ts';
 import { memoryStore } from '../adapters/memory/store.ts';
@@ -16,20 +17,23 @@ export interface MemoryContext {
 export function memory({ clock, log, lockDurationMs }: MemoryContext): JobParts {
   const own = endableClock(clock);
   const budgets = new Map<string, MemoryBudget>();
+  const queues = memoryQueues(own, {
+    failed: (queue, title, error) => log.error('a job ended in a defect', { queue, job: title, error: error.message, stack: error.stack }),
+    ...(lockDurationMs !== undefined && { lockDurationMs }),
+  });
   return {
     store: memoryStore({ fleeting: true }),
-    queues: memoryQueues(own, {
-      failed: (queue, title, error) =>
-        log.error('a job ended in a defect', { queue, job: title, error: error.message, stack: error.stack }),
-      ...(lockDurationMs !== undefined && { lockDurationMs }),
-    }),
+    queues,
     budgetOf: (tokenHash, rates) => {
       const budget = budgets.get(tokenHash) ?? memoryBudget(own, rates);
       budgets.set(tokenHash, budget);
       return budget;
     },
     board: null,
-    // Timers that wait would keep the process from ending.
-    close: own.end,
+    // Jobs that run hold their locks no longer; timers that wait would keep the process from ending.
+    close: async () => {
+      await queues.close();
+      own.end();
+    },
   };
 }

@@ -1,4 +1,5 @@
-import type { Clock, Log } from '../actors/ports.ts';
+import type { Log } from '../actors/ports/observers.ts';
+import type { Clock } from '../actors/ports.ts';
 import type { Options } from '../adapters/cli/options.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
 import { tokenAccess } from '../adapters/kubernetes/token-access.ts';

@@ -1,5 +1,6 @@
 import { type Charts, cellOf } from '../actors/charts.ts';
-import type { Clock, JournalEntry, Log, Observer, RecordStore } from '../actors/ports.ts';
+import type { Log, Observer } from '../actors/ports/observers.ts';
+import type { Clock, JournalEntry, RecordStore } from '../actors/ports.ts';
 import type { Supervisor } from '../actors/supervisor.ts';
 import type { BullQueues } from '../adapters/bullmq/queues.ts';
 import type { Environment, Options } from '../adapters/cli/options.ts';

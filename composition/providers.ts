@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { KnownProvider } from '../actors/leader.ts';
-import type { Budget, Log, Probe, Provider } from '../actors/ports.ts';
+import type { Budget } from '../actors/ports/budget.ts';
+import type { Log, Probe } from '../actors/ports/observers.ts';
+import type { Provider } from '../actors/ports/provider.ts';
 import type { Cloud } from '../adapters/accounts/directory.ts';
 import type { Environment, Options } from '../adapters/cli/options.ts';
 import { cloudflareBudget, createCloudflareProvider } from '../adapters/cloudflare/provider.ts';

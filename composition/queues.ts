@@ -1,4 +1,4 @@
-import type { Queues } from '../actors/ports.ts';
+import type { Queues } from '../actors/ports/queues.ts';
 import { cloudOf } from '../machines/provider-key.ts';
 
 type Counts = Readonly<Record<string, number>>;

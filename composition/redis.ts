@@ -1,4 +1,5 @@
-import type { Clock, Log } from '../actors/ports.ts';
+import type { Log } from '../actors/ports/observers.ts';
+import type { Clock } from '../actors/ports.ts';
 import { bullQueues } from '../adapters/bullmq/queues.ts';
 import { redisBudget } from '../adapters/redis/budget.ts';
 import { patientClient, type RedisAddress } from '../adapters/redis/client.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '../actors/ports.ts';
+import type { Log } from '../actors/ports/observers.ts';
 
 /** The first SIGTERM or SIGINT asks for a clean stop; the second one ends the process at once. */
 export function stopSignal(log: Log): { readonly requested: Promise<void>; readonly forget: () => void } {

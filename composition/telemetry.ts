@@ -1,5 +1,6 @@
 import { figures } from '../actors/figures.ts';
-import type { Clock, Observer } from '../actors/ports.ts';
+import type { Observer } from '../actors/ports/observers.ts';
+import type { Clock } from '../actors/ports.ts';
 import { createMetrics, type Metrics } from '../adapters/telemetry/metrics.ts';
 import type { Parts } from './readiness.ts';
 

@@ -88,6 +88,9 @@ export function forgetSpare(context: PoolContext): Next {
 
 export const intend = (context: PoolContext): Next => acquiring(context, { intending: true });
 
+/** People have paused it since: nothing was sent, and nothing is. */
+export const dropIntent = (context: PoolContext): Next => acquiring(context, { intending: false });
+
 export const intended = (context: PoolContext, output: CreateIntent): Next =>
   acquiring(context, { intending: false, intent: { ...output, region: context.spec?.region ?? '' }, inDoubtUntil: null });
 

@@ -20,6 +20,10 @@ export interface Contest {
 
 export const NO_CONTEST: Contest = { moves: [], restsSince: null };
 
+/** Of an address that was left to somebody else until then, as far as that is remembered: how often it was moved is not. */
+export const restedUntil = (until: number | undefined, rules: ContentionRules | null): Contest =>
+  until === undefined || !rules ? NO_CONTEST : { moves: [], restsSince: until - rules.windowMs };
+
 /** After the clock was set back what lies ahead counts as of now. */
 export const rebasedContest = ({ moves, restsSince }: Contest, at: number): Contest => ({
   moves: moves.map((move) => Math.min(move, at)),

@@ -79,6 +79,8 @@ export interface Remembered {
   readonly toward?: string;
   /** Firewalls to which something was added for it. */
   readonly claimed?: readonly ActorId[];
+  /** Until when it was left to somebody else who moves it, ms since the epoch. */
+  readonly contendedUntil?: number;
 }
 
 /** Outcomes of the jobs that the chart invokes, as events. */

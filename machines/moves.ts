@@ -11,9 +11,9 @@ import type { Address } from './types.ts';
 
 const openMoves = ({ marks }: PoolContext): readonly Move[] => (marks?.moves ?? []).filter(({ answer }) => answer === null);
 
-/** The address that a request is about; null while a RoutedIP has none. */
-const addressOf = ({ members }: PoolContext, { address }: Move): Address | null =>
-  address ?? (Object.keys(members) as Address[])[0] ?? null;
+/** The address that a request is about: of a RoutedIP the one that it has, or names; null while there is none. */
+const addressOf = (context: PoolContext, { address }: Move): Address | null =>
+  address ?? (Object.keys(context.members) as Address[])[0] ?? listed(context)[0] ?? null;
 
 type Verdict = 'go' | 'wait' | { readonly done: boolean; readonly message: string };
 

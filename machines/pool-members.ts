@@ -1,6 +1,6 @@
 import { backoffMs } from './backoff.ts';
 import { nodeClaim } from './claims.ts';
-import { moved, NO_CONTEST } from './contention.ts';
+import { moved, NO_CONTEST, restedUntil } from './contention.ts';
 import type { Assigned, Effect, Failed, Ready, RetirePolicy } from './events.ts';
 import { bind } from './exposing.ts';
 import { absenceOf } from './grace.ts';
@@ -42,7 +42,8 @@ export function staff(input: PoolContext | Next): Next {
   for (const address of goal) {
     if (!memberless(context, address) || context.fullNodes.includes(addressClaim(address))) continue;
     const toward = towardOf(context, address, members);
-    members[address] = { ...newMember(rank, context.provided?.[address] ?? null), ...(toward !== null && { toward }) };
+    const contest = restedUntil(context.remembered[address]?.contendedUntil, context.spec.contention);
+    members[address] = { ...newMember(rank, context.provided?.[address] ?? null), contest, ...(toward !== null && { toward }) };
     rank += 1;
     const input = addressInput(context, address, toward);
     added.push({ type: 'spawn', params: { chart: 'ip', id: addressActor(context.id, address), input } });
@@ -88,7 +89,7 @@ function towardOf(context: PoolContext, address: Address, members: PoolContext['
   return isTaken || context.fullNodes.includes(nodeClaim(toward, address)) ? null : toward;
 }
 
-const rememberedWith = (toward: string | null, { toward: _, ...others }: Remembered): Remembered =>
+const rememberedWith = (toward: string | null, { toward: _, contendedUntil: __, ...others }: Remembered): Remembered =>
   toward === null ? others : { ...others, toward };
 
 function addressInput(context: PoolContext, address: Address, toward: string | null = null): AddressInput {
@@ -277,6 +278,7 @@ export function remove(context: PoolContext): Next {
   const members = Object.fromEntries(
     entries(context.members).map(([address, member]) => [address, { ...member, retiring: true, ready: false }]),
   );
-  const left = leaving(context, Object.keys(members) as Address[]);
+  // Of a rebuilt one that knows nothing yet but what it remembers no node is to bear an address either.
+  const left = leaving(context, Object.keys({ ...context.remembered, ...members }) as Address[]);
   return next({ ...context, members, deleted: true, left }, context.named ? [...effects, endRecords(context)] : effects);
 }

@@ -5,6 +5,7 @@ import { durable } from './durable.machine.ts';
 import type { Decision, SpawnedChart } from './events.ts';
 import * as granting from './granting.ts';
 import * as groups from './group-address.ts';
+import { isPaused } from './marks.ts';
 import * as moves from './moves.ts';
 import * as naming from './naming.ts';
 import type { PoolContext, PoolInput, PoolSettings } from './pool.ts';
@@ -83,6 +84,7 @@ export const poolSetup = (settings: PoolSettings) => {
       noteSilence: always((context, at) => absences.noteAnswers(context, { gone: [] }, at)),
       name: always(naming.name),
       intend: always(acquire.intend),
+      dropIntent: always(acquire.dropIntent),
       interrupt: always(acquire.interrupt(settings)),
       noteIntent: on('xstate.done.actor.intend', (context, { output }) => acquire.intended(context, output)),
       noteCreated: on('xstate.done.actor.create', (context, { output }) => acquire.obtained(context, output.address)),
@@ -123,6 +125,7 @@ export const poolSetup = (settings: PoolSettings) => {
       namesAgree: asks((context) => !naming.namesDiffer(context)),
       isUnsettled: asks(naming.isUnsettled),
       acquiresAgain: asks(({ acquiring }) => acquiring.failure === null),
+      isPaused: asks(isPaused),
       lacksAddress: asks(pool.lacksAddress),
       isOfferedAnew: asks((context, event) => event.type === 'GROUP_OBSERVED' && groups.isOfferedAnew(context, event)),
       hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),

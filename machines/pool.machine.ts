@@ -159,7 +159,10 @@ export const poolMachine = (settings: pool.PoolSettings) =>
                   src: 'intendCreate',
                   id: 'intend',
                   input: ({ context }) => acquire.intendInput(context),
-                  onDone: { target: 'Creating', actions: 'noteIntent' },
+                  onDone: [
+                    { guard: 'isPaused', target: 'Complete', actions: 'dropIntent' },
+                    { target: 'Creating', actions: 'noteIntent' },
+                  ],
                   onError: { target: 'CoolOff', actions: 'failAcquiring' },
                 },
                 on: { RESUME: { target: 'Intending', reenter: true, actions: 'forgetFacts' } },

@@ -23,6 +23,7 @@ export function rememberedPool(status: unknown, now: number, callDeadlineMs: num
           epoch: count(entry.epoch),
           inDoubtUntil: mayBeUnderWay(entry) ? now + callDeadlineMs : null,
           ...(mayBeUnderWay(entry) && typeof entry.electedNode === 'string' && { toward: entry.electedNode }),
+          ...contendedIn(entry),
         },
       ]),
     ),
@@ -33,6 +34,11 @@ export function rememberedPool(status: unknown, now: number, callDeadlineMs: num
     ),
     held: nodesHeld(fields.safeHold).length > 0,
   };
+}
+
+function contendedIn({ contendedUntil }: Readonly<Record<string, unknown>>): { readonly contendedUntil?: number } {
+  const until = time(contendedUntil);
+  return until === null ? {} : { contendedUntil: until };
 }
 
 /** The nodes that were absent, once each: those that a hold names, and those that were given time to come back. */
@@ -65,6 +71,34 @@ function absenceIn({ nodeName, providerID, notReadySince }: Readonly<Record<stri
 export const withoutToward = (remembered: RememberedPool): RememberedPool => ({
   ...remembered,
   addresses: Object.fromEntries(Object.entries(remembered.addresses).map(([address, { toward: _, ...rest }]) => [address, rest])),
+});
+
+/** Of a pool that is to end no more is remembered than the addresses that it had, and the creation that it had begun. */
+export const nothingRemembered = ({
+  addresses,
+  ...creation
+}: Pick<RememberedPool, 'intent' | 'inDoubtUntil'> & { readonly addresses: readonly Address[] }): RememberedPool => ({
+  ...creation,
+  lastAssignmentAt: null,
+  created: [],
+  addresses: Object.fromEntries(addresses.map((address) => [address, { epoch: 0, inDoubtUntil: null }])),
+  absent: [],
+  held: false,
+});
+
+/** An assign of an address that may be under way, to that node, where it is known. */
+export interface Doubt {
+  readonly epoch: number;
+  readonly toward?: string;
+}
+
+/** With assigns that the status does not tell of, and that may take effect until then. */
+export const withDoubts = (remembered: RememberedPool, doubts: ReadonlyMap<Address, Doubt>, inDoubtUntil: number): RememberedPool => ({
+  ...remembered,
+  addresses: {
+    ...remembered.addresses,
+    ...Object.fromEntries([...doubts].map(([address, doubt]) => [address, { ...remembered.addresses[address], ...doubt, inDoubtUntil }])),
+  },
 });
 
 /** FLIPOP's own definition keeps the word of FLIPOP's and drops ours. */

@@ -49,6 +49,20 @@ export interface VipService {
   readonly migrating?: string;
 }
 
+/** A RoutedIP as a Service that wants what it has, for who asks whether the owner of an address is still there. */
+export const asOwner = ({ ref, createdAt, deleting }: Pick<VipService, 'ref' | 'createdAt' | 'deleting'>): VipService => ({
+  ref,
+  createdAt,
+  deleting,
+  wanting: true,
+  guarded: true,
+  ingress: [],
+  loadBalancerIP: '',
+  requestedIP: null,
+  pinnedGroup: null,
+  family: null,
+});
+
 /** A reserved address: an object of kind IP, whose existence is the reservation. */
 export interface ReservedIP {
   /** Of the object: the address itself, or a coded form of an IPv6 address. */

@@ -1,4 +1,5 @@
 import type { ObservedNode, ObservedPod, ObservedService, Toleration } from '../machines/types.ts';
+import type { ReservedIP, VipService } from '../machines/vip.ts';
 
 /** The API server as the commands use it. Errors are told to the user as they come. */
 export interface ClusterAPI {
@@ -19,6 +20,10 @@ export interface ClusterFacts {
   service(namespace: string, name: string): Promise<ObservedService | null>;
   /** Of the ClusterRoutedIPClass of that name; none where it cannot be read. */
   tolerations(className: string): Promise<readonly Toleration[]>;
+  /** A Service as the allocator sees it that serves `loadBalancerClass` besides Services without a class; null for what is none. */
+  vipService(object: unknown, loadBalancerClass: string | null): VipService | null;
+  /** An object of kind IP; null for one that reserves no address. */
+  reservedIP(object: unknown): ReservedIP | null;
 }
 
 /** The user lacks a right; the message names verb and resource. */

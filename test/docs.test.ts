@@ -125,7 +125,7 @@ describe('docs/conditions.md', () => {
       'machines/node-status.ts',
       'machines/marks-status.ts',
       'machines/acquire.ts',
-      'actors/project.ts',
+      'actors/project-events.ts',
       'adapters/kubernetes/writer.ts',
       'machines/routed-ip-status.ts',
       'machines/routed-ip-events.ts',

@@ -85,6 +85,11 @@ describe.each([
     expect(service.environment?.REDIS_URL).toBe('redis://redis:6379');
   });
 
+  test('has a Redis that lets another container in whatever its image has set: nothing but the network of the file leads to it', () => {
+    expect(valueAfter(redis.command, '--protected-mode')).toBe('no');
+    expect(redis.ports).toBeUndefined();
+  });
+
   test('publishes ports on loopback only, and none of Redis', () => {
     expect(service.ports?.length).toBeGreaterThanOrEqual(1);
     for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:(\d+):\1$/);
@@ -130,7 +135,8 @@ describe(DEMO, () => {
   });
 
   test('has a Redis as the one that `npm run demo` starts, which keeps nothing: each start is a new cluster', () => {
-    expect(redis.command.slice(1)).toEqual(['--appendonly', 'no', '--save', '', '--hz', '100', '--maxmemory-policy', 'noeviction']);
+    const settings = redis.command.slice(1, redis.command.indexOf('--protected-mode'));
+    expect(settings).toEqual(['--appendonly', 'no', '--save', '', '--hz', '100', '--maxmemory-policy', 'noeviction']);
     expect(redis.tmpfs).toEqual(['/data']);
     expect(redis.volumes).toBeUndefined();
   });

@@ -32,7 +32,7 @@ describe('Dockerfile', () => {
 
   test('runs as a user without a name, by the command of the package', () => {
     for (const stage of [shipped, demo]) expect(stage).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m);
-    const entry = /^ENTRYPOINT \["node", "\/app\/(.*)"\]$/m.exec(shipped)?.[1];
+    const entry = /^ENTRYPOINT \["node", (?:"--[\w=-]+", )*"\/app\/(.*)"\]$/m.exec(shipped)?.[1];
     expect(existsSync(join(ROOT, String(entry)))).toBe(true);
   });
 

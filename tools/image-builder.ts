@@ -1,25 +1,30 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { CommandFailed, run } from './debian-apt.mjs';
+import { dirname, isAbsolute, join } from 'node:path';
+import { aptIn, CommandFailed, run } from './debian-apt.mjs';
 import { onPath } from './on-path.mjs';
 
-/** Commands that build the image and run it, and the packages of Debian that they are in; runc because crun refuses machines that mount both versions of cgroups. */
-const NEEDED = ['buildah', 'podman', 'runc', 'mmdebstrap'];
+/** Packages of Debian, and what each is wanted for: a command, or a file that no PATH leads to. */
+export type Needed = Readonly<Record<string, string>>;
+
+/** What builds the images and runs them; runc because crun refuses machines that mount both versions of cgroups. */
+const NEEDED: Needed = { buildah: 'buildah', podman: 'podman', runc: 'runc', mmdebstrap: 'mmdebstrap' };
 const REGISTRY_MS = 20_000;
 /** A mirror that does not answer once is no reason to have no image. */
 const RETRIES = ['--option', 'Acquire::Retries=3'];
 /** What the published base image has besides Debian's essential packages. */
 const LIBRARIES = 'libstdc++6,ca-certificates';
+/** Debian's essential packages, with those. */
+const DEBIAN = 'localhost/debian';
 
 /** Images and containers of one run, in a folder of their own: nothing of the machine's is used or left behind. */
 export class ImageStore {
-  readonly #folder: string;
+  readonly folder: string;
   readonly #options: readonly string[];
 
   /** @throws CommandFailed when the machine can keep no images */
   constructor(folder: string) {
-    this.#folder = folder;
+    this.folder = folder;
     const place = ['--root', join(folder, 'store'), '--runroot', join(folder, 'run')];
     const drivers = ['overlay', 'vfs'].map((driver) => [...place, '--storage-driver', driver]);
     const usable = drivers.find((options) => spawnSync('buildah', [...options, 'images']).status === 0);
@@ -46,15 +51,21 @@ export class ImageStore {
   /** Removes everything; containers that run are ended. */
   remove(): void {
     spawnSync('podman', this.podman('rm', '--all', '--force', '--time', '0'));
-    spawnSync('umount', ['--recursive', '--lazy', join(this.#folder, 'store/overlay')]);
-    rmSync(this.#folder, { recursive: true, force: true });
+    spawnSync('umount', ['--recursive', '--lazy', join(this.folder, 'store/overlay')]);
+    rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
-/** Installs what is missing where that is possible. Answers why no image can be built here, or null when one can. */
+/** Installs what is missing to build and run images. Answers why none can be built here, or null when one can. */
 export function whyNoBuilder(): string | null {
   if (process.getuid?.() !== 0) return 'not root, so containers cannot be run as another user';
-  const missing = NEEDED.filter((command) => onPath(command) === undefined);
+  return whyMissing(NEEDED);
+}
+
+/** Installs the packages whose command or file is missing. Answers why they are still missing, or null when all is there. */
+export function whyMissing(needed: Needed): string | null {
+  const isThere = (wanted: string): boolean => (isAbsolute(wanted) ? existsSync(wanted) : onPath(wanted) !== undefined);
+  const missing = Object.keys(needed).filter((name) => !isThere(needed[name] ?? name));
   if (missing.length === 0) return null;
   if (onPath('apt-get') === undefined) return `there is no ${missing.join(', ')}, and no apt-get that would bring it`;
   try {
@@ -66,22 +77,26 @@ export function whyNoBuilder(): string | null {
   }
 }
 
-/** Has the images that a Dockerfile starts from in the store: from their registry, or, where none is reached, made of Debian's packages and the Node that the
- *  project has. Answers where they are from. @throws CommandFailed */
-export function provideBases(store: ImageStore, dockerfile: string, work: string, root: string): string {
+/** Has the images that a Dockerfile starts from, and that of Redis, in the store: from their registry, or, where none is reached, made of Debian's packages and the Node
+ *  that the project has. Answers where they are from. @throws CommandFailed */
+export function provideBases(store: ImageStore, dockerfile: string, redis: string, work: string, root: string): string {
   const bases = new Set([...readFileSync(dockerfile, 'utf8').matchAll(/^FROM (\S+\/\S+)/gm)].map(([, name = '']) => name));
   // Where packets are dropped rather than refused it would try for minutes.
-  if ([...bases].every((name) => store.tries(REGISTRY_MS, 'pull', '--quiet', name))) return 'its registry';
-  const context = join(work, 'base');
-  fillBase(context, root);
-  for (const name of bases) store.buildah('build', '--quiet', '--pull=never', '--tag', name, context);
+  if ([...bases, redis].every((name) => store.tries(REGISTRY_MS, 'pull', '--quiet', name))) return 'its registry';
+  fromContext(store, DEBIAN, join(work, 'debian'), fillDebian);
+  for (const name of bases) fromContext(store, name, join(work, 'base'), (context) => fillBase(context, root));
+  fromContext(store, redis, join(work, 'redis'), fillRedis);
   return 'Debian’s packages and the project’s Node: no registry is reached';
 }
 
-function fillBase(context: string, root: string): void {
-  const node = join(context, 'node');
-  mkdirSync(join(node, 'bin'), { recursive: true });
-  mkdirSync(join(node, 'lib/node_modules'), { recursive: true });
+function fromContext(store: ImageStore, name: string, context: string, fill: (context: string) => void): void {
+  mkdirSync(context, { recursive: true });
+  fill(context);
+  store.buildah('build', '--quiet', '--format', 'docker', '--pull=never', '--tag', name, context);
+  rmSync(context, { recursive: true });
+}
+
+function fillDebian(context: string): void {
   run('mmdebstrap', [
     '--variant=essential',
     '--aptopt=Acquire::Retries "3"',
@@ -89,20 +104,62 @@ function fillBase(context: string, root: string): void {
     'bookworm',
     join(context, 'debian.tar'),
   ]);
+  writeFileSync(join(context, 'Dockerfile'), 'FROM scratch\nADD debian.tar /\n');
+}
+
+function fillBase(context: string, root: string): void {
+  const node = join(context, 'node');
+  mkdirSync(join(node, 'bin'), { recursive: true });
+  mkdirSync(join(node, 'lib/node_modules'), { recursive: true });
   cpSync(realpathSync(join(root, 'node_modules/.bin/node')), join(node, 'bin/node'));
   // Of the machine: the Node that the project brings has none.
   const npm = dirname(dirname(realpathSync(onPath('npm') ?? 'npm')));
   cpSync(npm, join(node, 'lib/node_modules/npm'), { recursive: true, verbatimSymlinks: true });
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(node, 'bin/npm'));
-  writeFileSync(join(context, 'Dockerfile'), 'FROM scratch\nADD debian.tar /\nCOPY node /usr/local\n');
+  writeFileSync(join(context, 'Dockerfile'), `FROM ${DEBIAN}\nCOPY node /usr/local\n`);
+}
+
+/** On Debian the server itself is in the package of the tools. */
+const REDIS = ['redis-server', 'redis-tools'];
+/** As the published image starts: root gives the folder to a user for it, and becomes that user. */
+const REDIS_START = `#!/bin/sh
+set -e
+if [ "$(id -u)" = 0 ]; then
+  chown redis .
+  exec setpriv --reuid redis --regid redis --clear-groups -- "$0" "$@"
+fi
+exec "$@"
+`;
+
+/** Like the published image as far as a Pod or a compose file sees it: user 999, the folder /data, server and client on PATH. */
+function fillRedis(context: string): void {
+  const packages = join(context, 'packages');
+  mkdirSync(packages);
+  const apt = aptIn(join(context, 'apt'));
+  apt.download([...REDIS, ...apt.libraries(REDIS).filter((name) => name !== 'libc6')], packages);
+  writeFileSync(join(context, 'start'), REDIS_START, { mode: 0o755 });
+  const lines = [
+    `FROM ${DEBIAN}`,
+    'COPY packages /tmp/packages',
+    // Folders that are links, such as /lib, stay so.
+    'RUN for package in /tmp/packages/*; do dpkg --fsys-tarfile "$package" | tar --extract --keep-directory-symlink --directory / || exit; done; rm -r /tmp/packages',
+    'RUN echo redis:x:999: >>/etc/group && echo redis:x:999:999::/data:/usr/sbin/nologin >>/etc/passwd && mkdir /data && chown redis:redis /data',
+    'COPY start /usr/local/bin/docker-entrypoint.sh',
+    'VOLUME /data',
+    'WORKDIR /data',
+    'ENTRYPOINT ["docker-entrypoint.sh"]',
+    'CMD ["redis-server"]',
+    '',
+  ];
+  writeFileSync(join(context, 'Dockerfile'), lines.join('\n'));
 }
 
 /** Where npm finds, while the image is built, what the machine has fetched before. */
 const CACHE = '/var/cache/npm';
 
-/** Builds the project's image, as `docker build` does, under the name. npm in it goes by the machine's settings and cache, which do not get into the image.
- *  @throws CommandFailed */
-export function buildImage(store: ImageStore, name: string, work: string, root: string): void {
+/** Builds the images of the project's Dockerfile, as `docker build` does: a name for each stage that is wanted, '' being the last. npm in it goes by the machine's settings
+ *  and cache, which do not get into the images. @throws CommandFailed */
+export function buildImages(store: ImageStore, names: Readonly<Record<string, string>>, work: string, root: string): void {
   const authorities = process.env.NODE_EXTRA_CA_CERTS;
   const setting = (key: string): string => run('npm', ['config', 'get', key]).trim();
   const own = setting('userconfig');
@@ -120,7 +177,9 @@ export function buildImage(store: ImageStore, name: string, work: string, root: 
     `${setting('cache')}:${CACHE}`,
     ...(authorities ? [`${authorities}:${authorities}:ro`] : []),
   ];
-  // Of Docker's format, since that of OCI knows no HEALTHCHECK.
-  const how = ['--format', 'docker', '--pull=never', '--network', 'host', ...mounts.flatMap((mount) => ['--volume', mount])];
-  store.buildah('build', ...how, '--tag', name, root);
+  // Of Docker's format, since that of OCI knows no HEALTHCHECK. What stages have in common is built once.
+  const how = ['--format', 'docker', '--layers', '--pull=never', '--network', 'host', ...mounts.flatMap((mount) => ['--volume', mount])];
+  for (const [stage, name] of Object.entries(names)) {
+    store.buildah('build', ...how, ...(stage === '' ? [] : ['--target', stage]), '--tag', name, root);
+  }
 }

@@ -19,7 +19,7 @@ interface Progress {
   readonly completedAt: number | null;
 }
 
-/** While an earlier call may take effect the address is looked at this often at least. */
+/** While an earlier call may take effect, or others may still send one, the address is looked at this often. */
 const LONGEST_PAUSE_MS = 2000;
 
 /** AssignRoutedIP, then FindRoutedIP until the provider shows the node as holder and the address unlocked. The address is the truth; an action only
@@ -87,8 +87,8 @@ async function resume(context: JobContext<'assign'>, progress: Progress): Promis
     throw new ProviderError('Conflict', `assign ${input.address} to ${input.node.name}: it is on ${observed.providerID} by now`);
   }
   const wait = progress.waitMs ?? restMs(input.inDoubtUntil, clock.now(), settings.callDeadlineMs);
-  const pause = Math.min(wait, LONGEST_PAUSE_MS);
-  if (pause > 0) return again(pause, asJson({ ...progress, startedAt: clock.now() + pause, waitMs: wait - pause }));
+  const pause = Math.min(Math.max(wait, context.unsettledMs), LONGEST_PAUSE_MS);
+  if (pause > 0) return again(pause, asJson({ ...progress, startedAt: clock.now() + pause, waitMs: Math.max(0, wait - pause) }));
   return send(context, progress);
 }
 

@@ -1,5 +1,5 @@
 import type { ProviderJobName } from '../../machines/jobs.ts';
-import type { Provider } from '../ports.ts';
+import type { Provider } from '../ports/provider.ts';
 import { announce } from './announce.ts';
 import { assign } from './assign.ts';
 import { done, type JobBodies, type JobBody, read, write } from './body.ts';

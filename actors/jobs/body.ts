@@ -1,7 +1,8 @@
 import type { JobInput, JobName, JobOutput, ProviderJobName } from '../../machines/jobs.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
+import type { Call, CallOwner, Fence, Provider, Purpose } from '../ports/provider.ts';
 import type { GroupAddresses } from '../ports/vip.ts';
-import type { Call, CallOwner, Clock, Fence, Json, Provider, Purpose } from '../ports.ts';
+import type { Clock, Json } from '../ports.ts';
 import type { AddressReader } from './reader.ts';
 
 /** Figures of the jobs; all in ms. */
@@ -30,6 +31,8 @@ export interface JobContext<N extends JobName> {
   readonly rerun: boolean;
   /** The store is away: the provider is asked before an address is sent elsewhere, and nothing is deleted. */
   readonly careful: boolean;
+  /** How much longer others may send what was decided before, ms: until then nothing that is in doubt is sent. 0 where nothing is, or nobody may. */
+  readonly unsettledMs: number;
   /** Stores progress durably before anything else happens. */
   readonly keep: (progress: Json) => Promise<void>;
   readonly provider: Provider;

@@ -55,11 +55,12 @@ const find: JobBody<'find'> = async (context) => {
   });
 };
 
-/** A Job assigns the address, and its success is the confirmation. What an earlier one may have done is found out first. */
+/** A Job assigns the address, and its success is the confirmation. What an earlier one may have done is found out first, and where the address is while the
+ *  store is away. */
 const assign: JobBody<'assign'> = async (context) => {
   const { input } = context;
   const isFollowed = progressOf(context).slots.assign !== undefined;
-  if (input.inDoubtUntil !== null && !isFollowed) {
+  if ((context.careful || input.inDoubtUntil !== null) && !isFollowed) {
     const found = await verify(context);
     if (found) return found;
   }
@@ -73,7 +74,7 @@ const assign: JobBody<'assign'> = async (context) => {
   return done({ providerID: input.node.providerID });
 };
 
-/** Null once it is known that nothing of an earlier try can be in the way of this one. */
+/** Null once it is known that nothing of an earlier try can be in the way of this one, and nobody else has moved the address. */
 async function verify(context: JobContext<'assign'>): Promise<JobResult<'assign'> | null> {
   const { input, clock, settings } = context;
   const waits = wait(context, 'doubt', restMs(input.inDoubtUntil, clock.now(), settings.callDeadlineMs));
@@ -81,7 +82,13 @@ async function verify(context: JobContext<'assign'>): Promise<JobResult<'assign'
   const request = addressRequest(context, 'find', { address: input.address });
   const followed = await follow(context, request, 'verify');
   if (followed.kind === 'again') return followed;
-  if (followed.ended.kind !== 'succeeded') throw stillInDoubt(failureOfJob(request, followed.ended));
+  if (followed.ended.kind !== 'succeeded') {
+    const failure = failureOfJob(request, followed.ended);
+    if (input.inDoubtUntil !== null) throw failed(failure, true);
+    // A template that cannot find is asked to assign, as it is while the store is there.
+    if (failure.kind === 'Invalid') return null;
+    throw failed(failure, false);
+  }
   const said = holderSaid(request, followed.ended.message);
   if (said === input.node.providerID) return done({ providerID: said });
   if (said && said !== input.holder) {
@@ -90,9 +97,10 @@ async function verify(context: JobContext<'assign'>): Promise<JobResult<'assign'
   return null;
 }
 
-const stillInDoubt = (cause: ProviderError): ProviderError => {
+/** A look that failed: it changes nothing, so that only what was in doubt before is. */
+const failed = (cause: ProviderError, unknownOutcome: boolean): ProviderError => {
   const { kind, message, conditionReason } = cause;
-  return new ProviderError(kind, message, { cause, unknownOutcome: true, conditionReason });
+  return new ProviderError(kind, message, { cause, unknownOutcome, conditionReason });
 };
 
 const release: JobBody<'release'> = async (context) => {

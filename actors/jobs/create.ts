@@ -2,7 +2,7 @@ import { restMs } from '../../machines/backoff.ts';
 import type { CreateInput } from '../../machines/jobs.ts';
 import type { ObservedAddress } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
-import type { ListCall } from '../ports.ts';
+import type { ListCall } from '../ports/provider.ts';
 import { again, done, type JobBody, type JobContext, read, write } from './body.ts';
 import { isLimited } from './reader.ts';
 

@@ -8,11 +8,11 @@ interface Progress {
   readonly polls: number;
 }
 
-/** FindRoutedIP once the answer can be trusted: not before `notBefore`, and not while the address is locked. */
+/** FindRoutedIP once the answer can be trusted: not before `notBefore`, nor before what others may still send is settled, and not while the address is locked. */
 export const find: JobBody<'find'> = async (context) => {
   const { input, progress, provider, reader, clock, settings } = context;
   const now = clock.now();
-  const wait = progress === null ? restMs(input.notBefore, now, settings.callDeadlineMs) : 0;
+  const wait = progress === null ? Math.max(restMs(input.notBefore, now, settings.callDeadlineMs), context.unsettledMs) : 0;
   const { startedAt, polls } = (progress as unknown as Progress | null) ?? { startedAt: now + wait, polls: 0 };
   if (wait > 0) return again(wait, { startedAt, polls });
   const reading =

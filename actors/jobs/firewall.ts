@@ -2,7 +2,8 @@ import type { FirewallFound, FirewallInput, FirewallOwned, FirewallRefused } fro
 import { parsePort, portText } from '../../machines/port.ts';
 import type { ProviderID } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
-import type { Firewall, Json } from '../ports.ts';
+import type { Firewall } from '../ports/provider.ts';
+import type { Json } from '../ports.ts';
 import { again, done, type JobBody, type JobContext, pollStep, read, write } from './body.ts';
 
 type FirewallJob = 'findFirewall' | 'openFirewall';

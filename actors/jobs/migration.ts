@@ -3,7 +3,7 @@ import { type Candidate, freeAddresses, groupContaining, keepalivedGroupOf, requ
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { annotationsOf, cloneOf, driftOf, followed, isCloneOf } from '../../machines/service-clone.ts';
 import type { Address } from '../../machines/types.ts';
-import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION } from '../../machines/virtual-ip.ts';
+import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIPStatus } from '../../machines/virtual-ip.ts';
 import type {
   ClaimedService,
   MigrationJobInput,
@@ -12,9 +12,9 @@ import type {
   ReservedVirtualIP,
 } from '../../machines/virtual-ip-migration-jobs.ts';
 import { STATES } from '../../machines/virtual-ip-stage.ts';
-import { ProviderError } from '../errors.ts';
+import { Overtaken, ProviderError } from '../errors.ts';
 import type { LiveIP, LiveService, LiveVirtualIP, MigrationWriter, Place } from '../ports/migration.ts';
-import type { Fence } from '../ports.ts';
+import type { Fence } from '../ports/provider.ts';
 import { done } from './body.ts';
 
 export interface MigrationJobContext<N extends MigrationJobName> {
@@ -35,6 +35,7 @@ async function saying<T>(what: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
+    if (error instanceof Overtaken) throw new Overtaken(`${what}: ${error.message}`, { cause: error });
     if (!(error instanceof ProviderError)) throw error;
     const { kind, message, retryAfterMs, unknownOutcome } = error;
     throw new ProviderError(kind, `${what}: ${message}`, { cause: error, unknownOutcome, ...(retryAfterMs !== null && { retryAfterMs }) });
@@ -102,14 +103,15 @@ async function reserved(vip: ObjectRef, requested: string, writer: MigrationWrit
   throw new ProviderError('Conflict', 'no IP could be allocated');
 }
 
-/** False when somebody else was faster. */
+/** False when somebody else was faster; what an earlier try of this one has done, unheard, is its own. */
 async function isReserved(writer: MigrationWriter, { address, gsm }: Candidate, vip: ObjectRef, fence: Fence): Promise<boolean> {
   try {
     await writer.reserve(address, gsm, vip, fence);
     return true;
   } catch (error) {
-    if (error instanceof ProviderError && error.kind === 'Conflict') return false;
-    throw error;
+    if (!(error instanceof ProviderError && error.kind === 'Conflict')) throw error;
+    const present = await writer.ip(address);
+    return present !== null && isOfVirtualIP(present, vip);
   }
 }
 
@@ -142,7 +144,7 @@ const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, f
   const service = await serviceOf(writer, vip, name, NO_SERVICE);
   const isOurs = isClaimedBy(service, vip);
   if (isLoadBalancer(service) || service.ingress.length > 0) return done<ClaimedService>({ kind: 'loadBalancer' });
-  const rival = isOurs ? null : await rivalOf(writer, service, vip);
+  const rival = isOurs ? null : ((await rivalOf(writer, service, vip)) ?? (await begunOf(writer, name, vip)));
   if (rival !== null) return done<ClaimedService>({ kind: 'rival', name: rival });
   if (!isOurs) await writer.mark(service, vip.name, fence);
   await writer.report(live, { state: STATES.reassociating }, fence);
@@ -172,6 +174,15 @@ async function rivalOf(
   return rival.asked || rival.status.state.startsWith('Migrating: ') ? name : null;
 }
 
+/** Another one whose migration to the Service has begun, also where the Service says nothing of it: one that was deleted and made again bears no mark. */
+async function begunOf(writer: MigrationWriter, service: string, { namespace, name }: ObjectRef): Promise<string | null> {
+  const isBegun = ({ state }: VirtualIPStatus): boolean => state.startsWith('Migrating: ') && state !== STATES.preparing;
+  const other = (await writer.virtualIPs()).find(
+    ({ ref, status }) => ref.namespace === namespace && ref.name !== name && status.service === service && isBegun(status),
+  );
+  return other?.ref.name ?? null;
+}
+
 /** Nobody takes an address away from somebody else: it is the VirtualIP's, or the Service's already. The Service bears the mark before it owns an IP that it does not
  *  ask for yet, also in a migration that another allocator began: who looks for IPs that nobody wants goes by that. */
 const reassociateIP: MigrationJobBody<'reassociateIP'> = async ({ input, writer, fence }) => {
@@ -179,6 +190,9 @@ const reassociateIP: MigrationJobBody<'reassociateIP'> = async ({ input, writer,
   const address = addressIn(input.address);
   const service = await serviceOf(writer, vip, name, NO_SERVICE);
   const { namespace } = vip;
+  const rival = isClaimedBy(service, vip) ? null : await rivalOf(writer, service, vip);
+  if (rival !== null) throw new ProviderError('Conflict', `VirtualIP ${rival} is being migrated to the service`);
+  if (service.ingress.some(({ ip }) => ip !== address)) throw new ProviderError('Conflict', 'the service has another address');
   if (service.annotations[MIGRATING_ANNOTATION] === undefined) await writer.mark(service, vip.name, fence);
   const group = await saying('could not get IPGroup object of IP', async () => {
     const found = groupContaining(await writer.groups(), address);

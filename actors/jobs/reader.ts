@@ -1,7 +1,8 @@
 import { familyOf } from '../../machines/address.ts';
 import type { Address, Family, ObservedAddress } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
-import type { Call, Clock, Provider, Purpose } from '../ports.ts';
+import type { Call, Provider, Purpose } from '../ports/provider.ts';
+import type { Clock } from '../ports.ts';
 
 /** What the provider reports, or after how many ms to ask again. */
 export type Reading =

@@ -2,10 +2,10 @@ import type { JobName, JobOutput, VipJobName } from '../../machines/jobs.ts';
 import type { MigrationJobInput, MigrationJobName } from '../../machines/virtual-ip-migration-jobs.ts';
 import { isOvertaken, stateOfJob } from '../../machines/virtual-ip-stage.ts';
 import { MIGRATING_MESSAGE } from '../../machines/virtual-ip-status.ts';
-import { ProviderError, Unreachable } from '../errors.ts';
+import { Overtaken, Unreachable } from '../errors.ts';
 import type { LegacyKinds, MigrationWriter } from '../ports/migration.ts';
+import type { Fence } from '../ports/provider.ts';
 import type { VipWriter } from '../ports/vip.ts';
-import type { Fence } from '../ports.ts';
 import { type MigrationJobBodies, migrationJobBodies } from './migration.ts';
 import { vipJobBodies } from './vip.ts';
 
@@ -45,15 +45,15 @@ interface Asking {
   readonly fence: Fence;
 }
 
-/** Every body looks at what stands before it writes: what came in between is looked at anew. */
+/** What came in between is looked at anew, from the beginning: a later step may be wrong by now that was right when the first one was done, such as removing a copy
+ *  whose Service has lost its address since. A step that is done already finds that it is, and writes nothing. */
 async function runMigrationJob(job: MigrationJobName, asked: Asking): Promise<Done> {
   for (let conflicts = 0; ; conflicts += 1) {
     try {
       await showStage(job, asked);
       return await (migrationJobBodies as Bodies)[job](asked);
     } catch (error) {
-      const mayPass = error instanceof ProviderError && error.kind === 'Unavailable' && !error.unknownOutcome;
-      if (!mayPass || conflicts >= CONFLICTS) throw error;
+      if (!(error instanceof Overtaken) || conflicts >= CONFLICTS) throw error;
     }
   }
 }

@@ -1,4 +1,5 @@
-import type { Fence, Json } from '../ports.ts';
+import type { Json } from '../ports.ts';
+import type { Fence } from './provider.ts';
 
 /** What a Job of a class is asked to do. */
 export type JobAction = 'find' | 'create' | 'assign' | 'delete' | 'open' | 'prune';

@@ -2,7 +2,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import type { ReservedIP } from '../../machines/vip.ts';
 import type { ServiceObject, VirtualIP, VirtualIPStatus } from '../../machines/virtual-ip.ts';
-import type { Fence } from '../ports.ts';
+import type { Fence } from './provider.ts';
 
 /** A name within a namespace. */
 export interface Place {
@@ -37,7 +37,7 @@ export type Hold = 'ip' | 'clone';
 
 /** What the jobs of a VirtualIP read and write. Reads are of the server, not of a cache. Every write names the version that it is based on, may be
  *  repeated, and has the fence read and asserted right before it is sent; one that would change nothing is not sent.
- *  @throws ProviderError (Unavailable when somebody else wrote meanwhile: look again; NotFound, Conflict for a name that is taken, Invalid, Unauthorized
+ *  @throws Overtaken when somebody else wrote meanwhile, ProviderError (NotFound, Conflict for a name that is taken, Invalid, Unauthorized
  *  for what the ServiceAccount may not do), Fenced, or Unreachable when the server does not answer */
 export interface MigrationWriter {
   /** Null when it is gone, or another one has its name. */
@@ -65,7 +65,7 @@ export interface MigrationWriter {
   reserve(address: Address, gsm: string, vip: ObjectRef, fence: Fence): Promise<void>;
   /** The IP is the Service's, and of the group: these are all labels and annotations that it has from then on. */
   reassociate(ip: LiveIP, group: string, service: Place, fence: Fence): Promise<void>;
-  /** This very IP is gone; NotFound counts as gone. @throws ProviderError Unavailable when it was changed since it was read */
+  /** This very IP is gone; NotFound counts as gone. @throws Overtaken when it was changed since it was read */
   free(ip: LiveIP, fence: Fence): Promise<void>;
 
   /** @throws ProviderError Conflict when a Service of that name is there */

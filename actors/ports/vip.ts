@@ -1,7 +1,7 @@
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import type { GroupOffer, IPGroupObject, ReservedIP, VipService } from '../../machines/vip.ts';
-import type { Fence } from '../ports.ts';
+import type { Fence } from './provider.ts';
 
 /** What is seen for the VIP allocator. Facts only: lost, doubled or late ones do no harm. */
 export interface VipListener {

@@ -1,7 +1,7 @@
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { VipContext, VipRefusal } from '../../machines/vip-service.ts';
 import type { ClusterEvent, ClusterWriter } from '../ports/cluster.ts';
-import type { Observer, Transition } from '../ports.ts';
+import type { Observer, Transition } from '../ports/observers.ts';
 
 /** Tells in Events of a Service what became of its address. After the save, off the path of an allocation; one that cannot be written is told in the log by the writer. */
 export class VipAnnouncer implements Observer {

@@ -1,6 +1,7 @@
 import { Fenced } from '../errors.ts';
 import type { Leadership } from '../ports/leadership.ts';
-import type { Clock, Fence } from '../ports.ts';
+import type { Fence } from '../ports/provider.ts';
+import type { Clock } from '../ports.ts';
 
 export interface LeaderFencePorts {
   readonly leadership: Pick<Leadership, 'lease'>;

@@ -1,7 +1,8 @@
 import type { ActorId } from '../../machines/types.ts';
 import { textOf, type VipContext } from '../../machines/vip-service.ts';
+import type { Log, Observer, SavedTurn } from '../ports/observers.ts';
 import type { VipSource } from '../ports/vip.ts';
-import type { Clock, Log, Observer, SavedTurn } from '../ports.ts';
+import type { Clock } from '../ports.ts';
 import type { ObservedVips } from './observed.ts';
 
 /** A watch that does not show what we wrote within this time is not believed any more, ms. */

@@ -5,7 +5,7 @@ import { virtualIPEvents, virtualIPStatus } from '../../machines/virtual-ip-stat
 import { Fenced } from '../errors.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
 import type { MigrationWriter } from '../ports/migration.ts';
-import type { Log, Observer, Transition } from '../ports.ts';
+import type { Log, Observer, Transition } from '../ports/observers.ts';
 import { type LeaderFencePorts, leaderFence } from './leader-fence.ts';
 import { Looks } from './looks.ts';
 

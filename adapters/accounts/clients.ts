@@ -1,4 +1,4 @@
-import type { Provider } from '../../actors/ports.ts';
+import type { Provider } from '../../actors/ports/provider.ts';
 import { type Client, type Lent, lent } from './lent.ts';
 
 /** One user's part in a client. */

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JobTemplates, ProviderDirectory, ProviderNeed, SecretRef } from '../../actors/ports/directory.ts';
 import type { JobDriver } from '../../actors/ports/job-driver.ts';
+import type { Log } from '../../actors/ports/observers.ts';
 import type { Secrets, SecretUse } from '../../actors/ports/secrets.ts';
-import type { Log } from '../../actors/ports.ts';
 import { Clients, type ClientUse } from './clients.ts';
 import { type Credentials, credentialsOf } from './credentials.ts';
 import { type Abilities, type Known, knownBy, merged } from './known.ts';

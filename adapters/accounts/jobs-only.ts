@@ -1,7 +1,7 @@
 import { ProviderError } from '../../actors/errors.ts';
 import type { ProviderDirectory } from '../../actors/ports/directory.ts';
 import type { JobDriver } from '../../actors/ports/job-driver.ts';
-import type { Provider } from '../../actors/ports.ts';
+import type { Provider } from '../../actors/ports/provider.ts';
 
 /** The templates know what a node can hold; `perNodeIPLimit` says it. */
 const ANY_NUMBER = 1_000_000;

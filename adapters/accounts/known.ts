@@ -1,6 +1,6 @@
 import type { ProviderDirectory, ProviderNeed } from '../../actors/ports/directory.ts';
 import type { JobDriver } from '../../actors/ports/job-driver.ts';
-import type { Provider } from '../../actors/ports.ts';
+import type { Provider } from '../../actors/ports/provider.ts';
 import type { Credentials } from './credentials.ts';
 import { JOBS_ONLY, jobsOnly } from './jobs-only.ts';
 

@@ -1,4 +1,4 @@
-import type { Provider } from '../../actors/ports.ts';
+import type { Provider } from '../../actors/ports/provider.ts';
 
 /** A provider's client for one token. */
 export type Client = Provider & {

@@ -1,5 +1,6 @@
 import type { CertificateData, CertificateStore, Registered, WebhookRegistration } from '../../actors/ports/admission.ts';
-import type { Clock, Log } from '../../actors/ports.ts';
+import type { Log } from '../../actors/ports/observers.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { issue, type Pair } from './certificates.ts';
 import {
   bundleIn,

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { AdmissionRule } from '../../actors/ports/admission.ts';
-import type { Log } from '../../actors/ports.ts';
+import type { Log } from '../../actors/ports/observers.ts';
 import { Bodies } from './bodies.ts';
 import type { Pair } from './certificates.ts';
 import { answerOf, BadReview, readReview } from './review.ts';

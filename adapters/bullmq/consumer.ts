@@ -1,7 +1,8 @@
 import { DelayedError, type Queue, Worker, type WorkerOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { Fenced } from '../../actors/errors.ts';
-import type { ActiveJob, Clock, Consumer, JobStep, Json } from '../../actors/ports.ts';
+import type { ActiveJob, Consumer, JobStep } from '../../actors/ports/queues.ts';
+import type { Clock, Json } from '../../actors/ports.ts';
 import { endForGood, withCopies } from './connections.ts';
 import type { BullJob, JobData } from './job-data.ts';
 

@@ -1,6 +1,7 @@
 import { type JobsOptions, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { Clock, Consumer, JobQueue, NewJob, Queues } from '../../actors/ports.ts';
+import type { Consumer, JobQueue, NewJob, Queues } from '../../actors/ports/queues.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { endForGood } from './connections.ts';
 import { consumeQueue } from './consumer.ts';
 import { assertJobId, type JobData } from './job-data.ts';

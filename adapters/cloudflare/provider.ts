@@ -1,5 +1,5 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { Provider } from '../../actors/ports.ts';
+import type { Provider } from '../../actors/ports/provider.ts';
 import type { RequestLayerOptions } from '../http/verbs.ts';
 import { type DNSVerbs, dnsVerbs } from './records.ts';
 import { createRequestLayer } from './requests.ts';

@@ -1,5 +1,5 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { Call } from '../../actors/ports.ts';
+import type { Call } from '../../actors/ports/provider.ts';
 import { exchange, isWrite, openWire, type Reply, type Verb, type Wire } from '../http/exchange.ts';
 import { type Fields, fields, integer, isFields, items, parsed } from '../http/read.ts';
 import { baseURLOf, closeBudget, pay, type RequestLayerOptions, verbOf, withoutSecrets } from '../http/verbs.ts';

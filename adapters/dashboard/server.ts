@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ActorRecord, JournalEntry, Observer } from '../../actors/ports.ts';
+import type { Observer } from '../../actors/ports/observers.ts';
+import type { ActorRecord, JournalEntry } from '../../actors/ports.ts';
 import { SECURITY_HEADERS, serveAsset } from './assets.ts';
 import { chartDefinition, type MachineLike } from './definition.ts';
 import { createFeed, type Feed, type LeadershipView } from './feed.ts';

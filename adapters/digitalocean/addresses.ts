@@ -1,5 +1,5 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { Provider } from '../../actors/ports.ts';
+import type { Provider } from '../../actors/ports/provider.ts';
 import { familyOf } from '../../machines/address.ts';
 import type { Address, ProviderID } from '../../machines/types.ts';
 import { type AddressCalls, ApiRefusal, type RequestLayer, reservedIPCalls } from './gaps.ts';

@@ -1,5 +1,5 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { Provider } from '../../actors/ports.ts';
+import type { Provider } from '../../actors/ports/provider.ts';
 import { parseAddress } from '../../machines/address.ts';
 import type { DNSRecord } from '../../machines/types.ts';
 import { fields, integer, text } from '../http/read.ts';

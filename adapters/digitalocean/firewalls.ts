@@ -1,5 +1,5 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { Firewall, Provider } from '../../actors/ports.ts';
+import type { Firewall, Provider } from '../../actors/ports/provider.ts';
 import { portText } from '../../machines/port.ts';
 import type { Port } from '../../machines/types.ts';
 import { fields, integer, items, text } from '../http/read.ts';

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import type { DigitalOcean } from 'digitalocean-js';
 import { ProviderError } from '../../actors/errors.ts';
-import type { Call } from '../../actors/ports.ts';
+import type { Call } from '../../actors/ports/provider.ts';
 import type { ErrorKind } from '../../machines/types.ts';
 import { type Verb as AnyVerb, exchange, isWrite, openWire, type Reply, type Wire } from '../http/exchange.ts';
 import { fields, parsed } from '../http/read.ts';

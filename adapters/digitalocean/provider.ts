@@ -1,4 +1,4 @@
-import type { Provider } from '../../actors/ports.ts';
+import type { Provider } from '../../actors/ports/provider.ts';
 import type { RequestLayerOptions } from '../http/verbs.ts';
 import { type AddressAPI, addressVerbs } from './addresses.ts';
 import { dnsVerbs } from './dns.ts';

@@ -2,7 +2,8 @@ import { Agent as HttpAgent, type IncomingHttpHeaders, request as requestHttp } 
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { ProviderError } from '../../actors/errors.ts';
-import type { Call, Probe } from '../../actors/ports.ts';
+import type { Probe } from '../../actors/ports/observers.ts';
+import type { Call } from '../../actors/ports/provider.ts';
 
 /** One verb of the port while it goes on. */
 export interface Verb {

@@ -1,5 +1,7 @@
 import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
-import type { Budget, Call, Log, Probe } from '../../actors/ports.ts';
+import type { Budget } from '../../actors/ports/budget.ts';
+import type { Log, Probe } from '../../actors/ports/observers.ts';
+import type { Call } from '../../actors/ports/provider.ts';
 import type { Reply, Verb } from './exchange.ts';
 
 export interface RequestLayerOptions {

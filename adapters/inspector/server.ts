@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WebSocket } from '@fastify/websocket';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Observer } from '../../actors/ports.ts';
+import type { Observer } from '../../actors/ports/observers.ts';
 import { createSession, type Inspectable, type InspectedRecord, type Session } from './session.ts';
 
 interface InspectorOptions {

@@ -1,5 +1,6 @@
 import type { createInspector } from '@statelyai/inspect';
-import type { ActorRecord, Transition } from '../../actors/ports.ts';
+import type { Transition } from '../../actors/ports/observers.ts';
+import type { ActorRecord } from '../../actors/ports.ts';
 
 /** As much of an XState machine as the viewer is told: its definition. */
 export interface Inspectable {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ClusterEvent } from '../../actors/ports/cluster.ts';
-import type { Clock, Log } from '../../actors/ports.ts';
+import type { Log } from '../../actors/ports/observers.ts';
+import type { Clock } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { isConflict, isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';

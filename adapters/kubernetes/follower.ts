@@ -33,3 +33,7 @@ export const forbiddenTo = (uses: readonly Use<unknown>[]): string | null => {
   const refused = uses.map((use) => use.trouble()).filter(isForbidden);
   return refused.length > 0 ? [...new Set(refused.map(messageOf))].sort().join('; ') : null;
 };
+
+/** What keeps each of those from being settled that are not. */
+export const troublesOf = (uses: readonly Use<unknown>[]): readonly (Error | null)[] =>
+  uses.filter((use) => !settled(use)).map((use) => use.trouble());

@@ -1,7 +1,8 @@
 import { ProviderError } from '../../actors/errors.ts';
 import type { JobTemplates, SecretRef } from '../../actors/ports/directory.ts';
 import type { JobDriver, JobRequest, JobState } from '../../actors/ports/job-driver.ts';
-import type { Clock, Fence } from '../../actors/ports.ts';
+import type { Fence } from '../../actors/ports/provider.ts';
+import type { Clock } from '../../actors/ports.ts';
 import type { Connection } from './connection.ts';
 import { JobEnds } from './job-ends.ts';
 import { classified, refused } from './job-errors.ts';

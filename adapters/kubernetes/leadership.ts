@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Fenced } from '../../actors/errors.ts';
 import type { Leadership, LeadershipListener } from '../../actors/ports/leadership.ts';
-import type { Clock, Log } from '../../actors/ports.ts';
+import type { Log } from '../../actors/ports/observers.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { messageOf } from './api-error.ts';
 import type { Random } from './backoff.ts';
 import type { Connection } from './connection.ts';

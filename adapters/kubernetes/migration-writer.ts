@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ProviderError } from '../../actors/errors.ts';
+import { Overtaken, ProviderError } from '../../actors/errors.ts';
 import type {
   CloneContent,
   CloneManifest,
@@ -11,12 +11,13 @@ import type {
   MigrationWriter,
   Place,
 } from '../../actors/ports/migration.ts';
-import type { Fence, Json } from '../../actors/ports.ts';
+import type { Fence } from '../../actors/ports/provider.ts';
+import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { GROUP_LABEL, ipNameOf, LEGACY_GROUP_LABEL, OWNER_ANNOTATION } from '../../machines/vip.ts';
 import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIPStatus } from '../../machines/virtual-ip.ts';
-import { ApiError, isConflict, isNotFound } from './api-error.ts';
+import { ApiError, isConflict, isNotFound, messageOf } from './api-error.ts';
 import { despiteConflicts } from './conflicts.ts';
 import { type Connection, MERGE_PATCH, type Request } from './connection.ts';
 import { difference, isObject, type JsonObject } from './difference.ts';
@@ -84,7 +85,7 @@ export class KubernetesMigrationWriter implements MigrationWriter {
   }
 
   letGo(vip: ObjectRef, hold: Hold, fence: Fence): Promise<void> {
-    const isChanged = (error: unknown): boolean => error instanceof ProviderError && isConflict(error.cause);
+    const isChanged = (error: unknown): boolean => error instanceof Overtaken;
     return despiteConflicts(async () => {
       const live = await this.virtualIP(vip);
       if (!live?.finalizers.includes(FINALIZERS[hold])) return;
@@ -116,8 +117,7 @@ export class KubernetesMigrationWriter implements MigrationWriter {
     // What else it bears has to be named to be taken off.
     const present = await this.#get(ipPath(ip.name));
     const metadata = isObject(present ?? undefined) ? (present as JsonObject).metadata : undefined;
-    if (!isObject(metadata) || metadata.resourceVersion !== ip.version)
-      throw new ProviderError('Unavailable', `IP "${ip.name}" was changed meanwhile`);
+    if (!isObject(metadata) || metadata.resourceVersion !== ip.version) throw new Overtaken(`IP "${ip.name}" was changed meanwhile`);
     const wanted = { labels: { [GROUP_LABEL]: group }, annotations: { [OWNER_ANNOTATION]: `${namespace}/${name}` } };
     const { labels = {}, annotations = {} } = metadata;
     const change = difference({ present: { labels, annotations }, sent: undefined, answered: undefined }, wanted);
@@ -210,7 +210,7 @@ export class KubernetesMigrationWriter implements MigrationWriter {
     try {
       await this.#write({ method: 'POST', path, body }, fence);
     } catch (error) {
-      if (error instanceof ProviderError && isConflict(error.cause)) throw new ProviderError('Conflict', error.message, { cause: error });
+      if (error instanceof Overtaken) throw new ProviderError('Conflict', error.message, { cause: error });
       throw error;
     }
   }
@@ -231,6 +231,7 @@ export class KubernetesMigrationWriter implements MigrationWriter {
     try {
       return (await this.#connection.send(request)) as Json;
     } catch (error) {
+      if (isConflict(error)) throw new Overtaken(messageOf(error), { cause: error });
       throw error instanceof ApiError ? new ProviderError(KINDS[error.kind], error.message, { cause: error }) : error;
     }
   }

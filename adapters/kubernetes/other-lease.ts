@@ -1,4 +1,5 @@
-import type { Clock, Log } from '../../actors/ports.ts';
+import type { Log } from '../../actors/ports/observers.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { ApiError, isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
 import type { Random } from './backoff.ts';
 import type { Connection } from './connection.ts';

@@ -1,4 +1,5 @@
-import type { Clock, Log } from '../../actors/ports.ts';
+import type { Log } from '../../actors/ports/observers.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { isGone, isInvalid, isNotFound, messageOf, refusal, ServerUnreachable } from './api-error.ts';
 import { type Backoff, type BackoffTable, backoff, type Random } from './backoff.ts';
 import type { Connection, WatchHandlers } from './connection.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterFact, PoolObject } from '../../actors/ports/cluster.ts';
 import type { ObservedNode, ObservedPod } from '../../machines/types.ts';
-import { type Follower, type FollowerNews, forbiddenTo, settled } from './follower.ts';
+import { type Follower, type FollowerNews, forbiddenTo, settled, troublesOf } from './follower.ts';
 import { kindOf } from './kinds.ts';
 import { type MatchSelectors, type Selection, selectionOf } from './selection.ts';
 import type { Detail, SharedWatches, Use, WatchUser } from './shared-watches.ts';
@@ -63,9 +63,7 @@ export class SelectorFollower implements Follower {
   }
 
   troubles(): readonly (Error | null)[] {
-    return this.#uses()
-      .filter((use) => !settled(use))
-      .map((use) => use.trouble());
+    return troublesOf(this.#uses());
   }
 
   forbidden(): string | null {

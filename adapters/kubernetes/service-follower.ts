@@ -6,7 +6,7 @@ import type { ObservedBackend } from '../../machines/types.ts';
 import { isForbidden } from './api-error.ts';
 import type { SeenEndpoint, SeenSlice } from './endpoint-slices.ts';
 import type { EndpointWatches } from './endpoint-watches.ts';
-import { type Follower, type FollowerNews, forbiddenTo, settled } from './follower.ts';
+import { type Follower, type FollowerNews, forbiddenTo, settled, troublesOf } from './follower.ts';
 import { isNamespace } from './selection.ts';
 import { endpointsIn, observedService } from './services.ts';
 import type { SharedWatches, Use, WatchUser } from './shared-watches.ts';
@@ -108,9 +108,7 @@ export class ServiceFollower implements Follower {
   }
 
   troubles(): readonly (Error | null)[] {
-    return this.#uses()
-      .filter((use) => !settled(use))
-      .map((use) => use.trouble());
+    return troublesOf(this.#uses());
   }
 
   forbidden(): string | null {

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ProviderError } from '../../actors/errors.ts';
+import type { Fence } from '../../actors/ports/provider.ts';
 import type { OwnerName, Reclaim, VipWriter } from '../../actors/ports/vip.ts';
-import type { Fence } from '../../actors/ports.ts';
 import { API_VERSION, KIND } from '../../crds/generated/ip.ts';
 import { KIND as ROUTED_IP } from '../../crds/generated/routedip.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address, ErrorKind } from '../../machines/types.ts';
 import {
+  asOwner,
   GROUP_LABEL,
   type GroupOffer,
   ipNameOf,
@@ -84,15 +85,12 @@ const holderText = ({ owner, legacy, reclaim }: ReservedIP): string => {
   return owner === null ? 'nobody known' : `${kind} ${placeOf(owner)}`;
 };
 
-/** As one that wants what it has. */
-const asOwner = (routedIP: unknown): VipService | null => {
+const ownerIn = (routedIP: unknown): VipService | null => {
   const meta = metaOf(routedIP);
   if (meta === null) return null;
   const { namespace, name, uid, createdAt, deleting } = meta;
-  return { ...NOT_ASKING, ref: { kind: ROUTED_IP, namespace, name, uid }, createdAt, deleting };
+  return asOwner({ ref: { kind: ROUTED_IP, namespace, name, uid }, createdAt, deleting });
 };
-
-const NOT_ASKING = { wanting: true, guarded: true, ingress: [], loadBalancerIP: '', requestedIP: null, pinnedGroup: null, family: null };
 
 /** Finalizers and statuses of Services, and the objects that reserve addresses. Every write names the version that it is based on, or is the creation of
  *  a name that can be created once. */
@@ -211,7 +209,7 @@ export class KubernetesVipWriter implements VipWriter {
     const what = `look at ${service.kind ?? 'Service'} ${placeOf(service)}`;
     if (service.kind === ROUTED_IP) {
       const { namespace, name } = service;
-      return asOwner(await persistently(what, () => this.#get(pathOf({ kind: ROUTED_IP, namespace, name }))));
+      return ownerIn(await persistently(what, () => this.#get(pathOf({ kind: ROUTED_IP, namespace, name }))));
     }
     const present = await persistently(what, () => this.#get(servicePath(service)));
     return present === null ? null : vipServiceOf(present, this.#class);

@@ -1,5 +1,6 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { ActionRef, Clock } from '../../actors/ports.ts';
+import type { ActionRef } from '../../actors/ports/provider.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { familyOf } from '../../machines/address.ts';
 import type { Address, ObservedAddress, ProviderID } from '../../machines/types.ts';
 import { type Duration, durationOf } from './random.ts';

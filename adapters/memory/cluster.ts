@@ -10,8 +10,15 @@ import { type ProcessCluster, processCluster } from './process-cluster.ts';
  *  nodes, and all pods when the pool selects any. */
 export interface MemoryCluster {
   process(): ProcessCluster;
-  /** Creates or changes a pool, or an object of another `kind`; a changed spec is another generation. Answers its reference. */
-  setPool(pool: { readonly kind?: string; readonly namespace?: string; readonly name: string; readonly spec: Json }): ObjectRef;
+  /** Creates or changes a pool, or an object of another `kind`; a changed spec is another generation. Answers its reference. `status`: that of one that stood
+   *  before anybody watched; one that is there already keeps its own. */
+  setPool(pool: {
+    readonly kind?: string;
+    readonly namespace?: string;
+    readonly name: string;
+    readonly spec: Json;
+    readonly status?: Json;
+  }): ObjectRef;
   markDeleting(ref: ObjectRef): void;
   removePool(ref: ObjectRef): void;
   setNode(...nodes: readonly ObservedNode[]): void;
@@ -50,17 +57,21 @@ export interface MemoryCluster {
 export const memoryCluster = (options: MemoryClusterOptions): MemoryCluster => {
   const world = new ClusterWorld(options);
   const { pools, policies, nodes, pods, services, holders, annotations, projections, announced } = world;
-  const newObject = ({ spec, ...named }: Omit<ObjectRef, 'uid'> & { readonly spec: Json }): PoolObject => {
+  const newObject = ({
+    spec,
+    status = {},
+    ...named
+  }: Omit<ObjectRef, 'uid'> & { readonly spec: Json; readonly status?: Json }): PoolObject => {
     const { uid, createdAt } = world.nextObject();
-    return { ref: { ...named, uid }, generation: 1, createdAt, deleting: false, spec, status: {} };
+    return { ref: { ...named, uid }, generation: 1, createdAt, deleting: false, spec, status };
   };
   return {
     process: () => processCluster(world),
-    setPool: ({ kind = 'FloatingIPPool', namespace = 'default', name, spec }) => {
+    setPool: ({ kind = 'FloatingIPPool', namespace = 'default', name, spec, status = {} }) => {
       const before = pools.get(keyOf({ kind, namespace, name }));
       if (before !== undefined && isDeepStrictEqual(before.spec, spec)) return before.ref;
       const pool =
-        before === undefined ? newObject({ kind, namespace, name, spec }) : { ...before, generation: before.generation + 1, spec };
+        before === undefined ? newObject({ kind, namespace, name, spec, status }) : { ...before, generation: before.generation + 1, spec };
       world.store(pool);
       world.tellPool(pool);
       return pool.ref;

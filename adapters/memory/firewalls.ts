@@ -1,5 +1,6 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { Clock, Firewall } from '../../actors/ports.ts';
+import type { Firewall } from '../../actors/ports/provider.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { portText } from '../../machines/port.ts';
 import type { Port, ProviderID } from '../../machines/types.ts';
 import { type Duration, durationOf } from './random.ts';

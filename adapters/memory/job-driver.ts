@@ -1,5 +1,6 @@
 import type { JobDriver, JobMessage, JobRequest, JobState } from '../../actors/ports/job-driver.ts';
-import type { Clock, Fence } from '../../actors/ports.ts';
+import type { Fence } from '../../actors/ports/provider.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { MemoryPlatform } from './job-platform.ts';
 
 /** How a Job goes that a test scripts. Without a script it does what it is asked, and says so. */

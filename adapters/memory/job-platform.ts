@@ -23,7 +23,8 @@ export class MemoryPlatform {
     } = env;
     switch (action) {
       case 'create':
-        this.#made += 1;
+        do this.#made += 1;
+        while (this.holders.has(`198.51.100.${this.#made}`));
         this.holders.set(`198.51.100.${this.#made}`, null);
         this.#owners.set(uid, `198.51.100.${this.#made}`);
         return { address: `198.51.100.${this.#made}` };

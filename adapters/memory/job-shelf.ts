@@ -1,4 +1,5 @@
-import type { Clock, NewJob } from '../../actors/ports.ts';
+import type { NewJob } from '../../actors/ports/queues.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { type Job, type KeptJob, keptJob, newJob, nextOf } from './kept-jobs.ts';
 
 export interface ShelfOptions {

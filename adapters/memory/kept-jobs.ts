@@ -1,4 +1,5 @@
-import type { ActiveJob, JobStep, Json, NewJob } from '../../actors/ports.ts';
+import type { ActiveJob, JobStep, NewJob } from '../../actors/ports/queues.ts';
+import type { Json } from '../../actors/ports.ts';
 
 /** A process as the queues see it. */
 export interface JobProcess {

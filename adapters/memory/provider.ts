@@ -1,5 +1,6 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { Call, Clock, Provider } from '../../actors/ports.ts';
+import type { Call, Provider } from '../../actors/ports/provider.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { familyOf } from '../../machines/address.ts';
 import type { Address, ObservedAddress } from '../../machines/types.ts';
 import { type CloudSettings, MemoryCloud } from './cloud.ts';

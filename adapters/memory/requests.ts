@@ -1,5 +1,8 @@
 import { Fenced, ProviderError } from '../../actors/errors.ts';
-import type { Budget, Call, Clock, Fence, Probe, Provider, Purpose } from '../../actors/ports.ts';
+import type { Budget } from '../../actors/ports/budget.ts';
+import type { Probe } from '../../actors/ports/observers.ts';
+import type { Call, Fence, Provider, Purpose } from '../../actors/ports/provider.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { type Fault, type Faults, faultError } from './faults.ts';
 import { type Duration, durationOf } from './random.ts';
 

@@ -1,4 +1,5 @@
-import type { Clock, Firewall } from '../../actors/ports.ts';
+import type { Firewall } from '../../actors/ports/provider.ts';
+import type { Clock } from '../../actors/ports.ts';
 import type { DNSRecord, DNSZone, Port, ProviderID } from '../../machines/types.ts';
 import { type CloudChange, type ForeignContent, MemoryFirewalls } from './firewalls.ts';
 import type { Duration } from './random.ts';

@@ -1,4 +1,5 @@
-import type { Json, Probe } from '../../actors/ports.ts';
+import type { Probe } from '../../actors/ports/observers.ts';
+import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { addressOfIP, type IPGroupObject, type ReservedIP, type VipService } from '../../machines/vip.ts';
@@ -22,7 +23,14 @@ export interface MemoryVipCluster {
   /** The cluster as one process sees and writes it. */
   process(options?: { readonly probe?: Probe }): ProcessVips;
   /** Creates or changes a Service. */
-  setService(service: ServiceWish & { readonly namespace?: string; readonly name: string; readonly more?: ServiceParts }): ObjectRef;
+  setService(
+    service: ServiceWish & {
+      readonly namespace?: string;
+      readonly name: string;
+      readonly more?: ServiceParts;
+      readonly createdAt?: number;
+    },
+  ): ObjectRef;
   /** Somebody else writes the ingress of a Service: `ip` null for an entry with a hostname. */
   setIngress(ref: ObjectRef, ingress: VipService['ingress']): void;
   /** Somebody else puts these finalizers in the place of all, ours too. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ProviderError } from '../../actors/errors.ts';
+import type { Probe } from '../../actors/ports/observers.ts';
 import type { VipSource, VipWriter } from '../../actors/ports/vip.ts';
-import type { Probe } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { ipNameOf, isHeldBy, isKeptFor, isOwnedBy, type ReservedIP, VIP_FINALIZER } from '../../machines/vip.ts';
 import { vipCalls } from './vip-calls.ts';

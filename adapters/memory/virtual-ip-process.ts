@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ProviderError } from '../../actors/errors.ts';
+import { Overtaken, ProviderError } from '../../actors/errors.ts';
 import type { Hold, LiveService, MigrationWriter, VirtualIPListener, VirtualIPSource } from '../../actors/ports/migration.ts';
-import type { Probe } from '../../actors/ports.ts';
+import type { Probe } from '../../actors/ports/observers.ts';
 import { ipNameOf } from '../../machines/vip.ts';
 import { CLONE_FINALIZER, IP_FINALIZER, MIGRATING_ANNOTATION, type VirtualIP } from '../../machines/virtual-ip.ts';
 import { late } from './late.ts';
@@ -19,7 +19,7 @@ export interface ProcessVirtualIPs {
 
 const FINALIZERS: Readonly<Record<Hold, string>> = { ip: IP_FINALIZER, clone: CLONE_FINALIZER };
 
-const changed = (what: string): ProviderError => new ProviderError('Unavailable', `${what} was changed meanwhile`);
+const changed = (what: string): Overtaken => new Overtaken(`${what} was changed meanwhile`);
 
 export const processVirtualIPs = (world: VipWorld, legacy: VirtualIPWorld, probe: Probe = () => undefined): ProcessVirtualIPs => {
   const calls = vipCalls(world, probe);

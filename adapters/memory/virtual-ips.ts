@@ -1,4 +1,4 @@
-import type { Probe } from '../../actors/ports.ts';
+import type { Probe } from '../../actors/ports/observers.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { VirtualIP, VirtualIPStatus } from '../../machines/virtual-ip.ts';
 import { serviceKey, type VipWorld } from './vip-world.ts';

@@ -1,4 +1,4 @@
-import type { BudgetReading, BudgetWindow } from '../../actors/ports.ts';
+import type { BudgetReading, BudgetWindow } from '../../actors/ports/budget.ts';
 import { Gauge, type Registry } from './prom-client.ts';
 
 /** The request budget of one token. */

@@ -1,5 +1,5 @@
 import { Fenced, ProviderError } from '../../actors/errors.ts';
-import type { Call, Provider } from '../../actors/ports.ts';
+import type { Call, Provider } from '../../actors/ports/provider.ts';
 import type { ProviderCalls } from './provider-calls.ts';
 
 type Verb = Exclude<{ [K in keyof Provider]-?: Provider[K] extends (...args: never[]) => unknown ? K : never }[keyof Provider], never>;

@@ -1,4 +1,4 @@
-import type { JobObserver, JobRun } from '../../actors/ports.ts';
+import type { JobObserver, JobRun } from '../../actors/ports/observers.ts';
 import { Counter, Histogram, type Registry } from './prom-client.ts';
 
 /** The label `outcome` of a run: whether its job was over after it. */

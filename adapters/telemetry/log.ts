@@ -1,5 +1,5 @@
 import { type DestinationStream, pino } from 'pino';
-import type { Log } from '../../actors/ports.ts';
+import type { Log } from '../../actors/ports/observers.ts';
 import type { Redaction } from './redaction.ts';
 
 interface LogOptions {

@@ -1,4 +1,5 @@
-import type { ActorRecord, Json, Observer, Transition } from '../../actors/ports.ts';
+import type { Observer, Transition } from '../../actors/ports/observers.ts';
+import type { ActorRecord, Json } from '../../actors/ports.ts';
 import { Counter, Gauge, Histogram, type Registry } from './prom-client.ts';
 import { statePaths } from './state-paths.ts';
 

@@ -1,4 +1,5 @@
-import type { JobObserver, Observer, Provider } from '../../actors/ports.ts';
+import type { JobObserver, Observer } from '../../actors/ports/observers.ts';
+import type { Provider } from '../../actors/ports/provider.ts';
 import { budgetMetrics, type TokenBudget } from './budget-metrics.ts';
 import { type Failover, failoverMetrics } from './failover-metrics.ts';
 import { type GroupMetricsView, groupMetrics } from './group-metrics.ts';

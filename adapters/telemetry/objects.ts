@@ -1,5 +1,5 @@
 import type { ClusterSource } from '../../actors/ports/cluster.ts';
-import type { CallOwner } from '../../actors/ports.ts';
+import type { CallOwner } from '../../actors/ports/provider.ts';
 
 /** Told of the objects that the metrics bear the names of. */
 export interface Objects {

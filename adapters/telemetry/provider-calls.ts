@@ -1,4 +1,4 @@
-import type { CallOwner } from '../../actors/ports.ts';
+import type { CallOwner } from '../../actors/ports/provider.ts';
 import { Counter, Histogram, type Registry } from './prom-client.ts';
 
 /** A call to a provider that has ended. */

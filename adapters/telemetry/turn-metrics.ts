@@ -1,4 +1,4 @@
-import type { Observer, Transition } from '../../actors/ports.ts';
+import type { Observer, Transition } from '../../actors/ports/observers.ts';
 import type { AssignmentEnd } from './pool-metrics.ts';
 import { Counter, Histogram, type Registry } from './prom-client.ts';
 

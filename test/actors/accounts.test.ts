@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ProviderError } from '../../actors/errors.ts';
 import type { KnownProvider } from '../../actors/leader.ts';
-import type { Provider } from '../../actors/ports.ts';
+import type { Provider } from '../../actors/ports/provider.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { expectSound } from '../support/sound.ts';
 import { node, type OperatorProcess, PROVIDER, type World } from '../support/world.ts';

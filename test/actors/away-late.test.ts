@@ -1,32 +1,16 @@
 import { describe, expect } from 'vitest';
-import type { KillPoint } from '../../actors/ports.ts';
+import type { KillPoint } from '../../actors/ports/observers.ts';
 import { aways } from '../support/away-crash.ts';
-import { refuseTerms } from '../support/replicas.ts';
+import { refuseCalls, withoutHands } from '../support/replicas.ts';
 import { ingress, lose, untilAssigns } from '../support/setups.ts';
 import { test } from '../support/sound.ts';
-import { type OperatorProcess, PROVIDER, type World } from '../support/world.ts';
+import type { OperatorProcess, World } from '../support/world.ts';
 
 const A = '203.0.113.207';
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 /** Calls last shorter than the Lease: what is in doubt by its own time is settled before others have to know of a new term. */
 const DEADLINE = { callDeadlineMs: 5 * SECOND };
-
-/** A process that leaves the jobs that are in Redis to others. */
-async function withoutHands(world: World, start: () => Promise<OperatorProcess>): Promise<OperatorProcess> {
-  const { connect } = world.queues;
-  world.queues.connect = () => {
-    const queues = connect();
-    const idle = { close: async () => undefined };
-    return {
-      ...queues,
-      queue: (name) => ({ ...queues.queue(name), ...(name === PROVIDER && { consume: () => idle }) }),
-    };
-  };
-  const started = await start();
-  world.queues.connect = connect;
-  return started;
-}
 
 /** One leads, and another one, or two, run its jobs. */
 const serving = async (world: World, follow: () => Promise<readonly OperatorProcess[]>) => {
@@ -122,11 +106,46 @@ describe('an assign that another process takes from Redis and sends late', () =>
   });
 });
 
+describe('an assign that another process takes from Redis in the moment in which it is back for the leader', () => {
+  for (const call of [null, 'openTerm', 'resetClaims'] as const)
+    test(`is found by whoever carries out what the leader decides then, and is not sent again, the store going again at ${call}`, async ({
+      open,
+    }) => {
+      const world = open({ away: true, settings: DEADLINE, provider: { deadlineMs: 5 * SECOND } });
+      const refusals = call && refuseCalls(world, call);
+      const { ref, first, followers, moment } = await serving(world, async () => [await world.start()]);
+      const [second] = followers as [OperatorProcess];
+      holdsUp(moment, first, second);
+      lose(world, 'a');
+      await world.clock.advance(500);
+      // It sees no term after that.
+      second.lease.cut();
+      await world.clock.runUntil(() => aways(world) === 1, 5 * SECOND);
+      moment.saved = () => undefined;
+      // The leader cannot find out where the address is, and is about to try again when Redis is back.
+      world.provider.faults.always('findRoutedIP', { kind: 'refuse', error: 'Unavailable' });
+      await world.clock.advance(6 * SECOND);
+      expect(world.assigns()).toEqual([]);
+      if (refusals) refusals.left = 1;
+      first.store.mend();
+      await world.clock.advance(1_500);
+      takesEffectLate(world, 4_900);
+      second.store.mend();
+      await untilAssigns(world, 1, SECOND);
+      await world.clock.runUntil(() => world.log.some(({ message }) => message === 'the store is back'), 2 * SECOND);
+      world.provider.faults.clear();
+      second.lease.mend();
+      await world.untilStates(ref, { [A]: 'active' }, MINUTE);
+      await world.clock.advance(MINUTE);
+      expect(world.assigns()).toHaveLength(1);
+    });
+});
+
 describe('a process that wrote a term on the Lease, and then Redis was gone', () => {
   test('does not take the records for out of date: nobody has decided under it', async ({ open }) => {
     const world = open({ away: true });
     const { ref, first } = await serving(world, async () => [await world.start()]);
-    const refusals = refuseTerms(world);
+    const refusals = refuseCalls(world, 'openTerm');
     for (const process of world.processes) process.kill();
     const second = await world.start();
     expect(first.dead).toBe(true);

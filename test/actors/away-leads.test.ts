@@ -1,10 +1,9 @@
 import { describe, expect } from 'vitest';
-import type { RecordStore } from '../../actors/ports.ts';
 import { aways, redisGoes, redisIsEmptied, redisReturns } from '../support/away-crash.ts';
-import { leading } from '../support/replicas.ts';
-import { ingress, lose, untilAssigns } from '../support/setups.ts';
+import { leading, twoServing } from '../support/replicas.ts';
+import { lose, untilAssigns } from '../support/setups.ts';
 import { test } from '../support/sound.ts';
-import { node, type World } from '../support/world.ts';
+import type { World } from '../support/world.ts';
 
 const A = '203.0.113.207';
 const B = '203.0.113.208';
@@ -14,15 +13,7 @@ const BOTH = { [A]: 'active', [B]: 'active' } as const;
 
 const warned = (world: World, message: string): number => world.log.filter((line) => line.message === message).length;
 
-/** Two processes, the first of which leads, and a pool with spare nodes. */
-const serving = async (world: World) => {
-  const ref = ingress(world, { nodes: ['a', 'b', 'c', 'd'], addresses: { [A]: 'a', [B]: 'b' } });
-  const [first, second] = [await world.start(), await world.start()];
-  await world.untilStates(ref, BOTH);
-  await world.clock.advance(20 * SECOND);
-  expect(leading(world)).toEqual([first]);
-  return { ref, first, second };
-};
+const serving = (world: World) => twoServing(world, { [A]: 'a', [B]: 'b' });
 
 describe('while a leader has no Redis', () => {
   test('it goes on at once, and makes room for a process that has: nothing that it decided is done again', async ({ open }) => {
@@ -112,66 +103,4 @@ describe('while a leader has no Redis', () => {
       expect([world.holderOf(A), world.assigns().length]).toEqual(['c', 1]);
     });
   }
-});
-
-/** Calls to the store, by any process that is started from now on, that are let pass once Redis is back; the process ends at the next one. */
-function endsAtCall(world: World, call: number): { armed: boolean; ended: boolean } {
-  const state = { armed: false, ended: false, calls: 0 };
-  const { connect } = world.store;
-  world.store.connect = () => {
-    const store = connect();
-    const counted = ['drop', 'openTerm', 'save', 'resetClaims'] as const satisfies readonly (keyof RecordStore)[];
-    const watched = counted.map((name) => {
-      const run = store[name] as (...args: readonly unknown[]) => Promise<unknown>;
-      return [
-        name,
-        (...args: readonly unknown[]) => {
-          if (state.armed && !state.ended) state.calls += 1;
-          if (!state.armed || state.ended || state.calls < call) return run(...args);
-          state.ended = true;
-          for (const process of world.processes) process.kill();
-          return new Promise(() => undefined);
-        },
-      ] as const;
-    });
-    return { ...store, ...Object.fromEntries(watched) } as typeof store;
-  };
-  return state;
-}
-
-describe('a process that ends while it takes its memory back to Redis', () => {
-  test('leaves nothing that its successor would take for newer than it is, wherever it ends', async ({ open }) => {
-    let ended = 0;
-    for (let call = 1; call <= 8; call += 1) {
-      const world = open({ away: true });
-      const state = endsAtCall(world, call);
-      const ref = ingress(world, { nodes: ['a', 'b', 'c', 'd'], addresses: { [A]: 'a', [B]: 'b' } });
-      const other = world.pool('other', { ips: [world.address('203.0.113.9', 'e')], match: { nodeLabel: 'pool=other' } });
-      world.nodes(node('e', { labels: { pool: 'other' } }), node('f', { labels: { pool: 'other' } }));
-      await world.start();
-      await world.untilStates(ref, BOTH);
-      await world.untilStates(other, { '203.0.113.9': 'active' });
-      await world.clock.advance(20 * SECOND);
-      redisGoes(world);
-      await world.clock.runUntil(() => aways(world) === 1, 5 * SECOND);
-      lose(world, 'a');
-      world.cluster.setNode(node('e', { labels: { pool: 'other' }, ready: false }));
-      await world.untilOn(A, 'c', 5 * SECOND);
-      await world.untilOn('203.0.113.9', 'f', 5 * SECOND);
-      await world.untilStates(ref, BOTH);
-      await world.untilStates(other, { '203.0.113.9': 'active' });
-      state.armed = true;
-      redisReturns(world);
-      await world.clock.advance(5 * SECOND);
-      if (state.ended) ended += 1;
-      state.armed = false;
-      world.cluster.setNode(node('a'), node('e', { labels: { pool: 'other' } }));
-      const next = await world.start();
-      await world.clock.runUntil(() => next.supervisor.leading || leading(world).length > 0, 30 * SECOND);
-      await world.clock.advance(MINUTE);
-      await world.untilStates(ref, BOTH);
-      expect([world.holderOf(A), world.holderOf(B), world.holderOf('203.0.113.9'), world.assigns().length]).toEqual(['c', 'b', 'f', 2]);
-    }
-    expect(ended).toBe(8);
-  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { KillPoint } from '../../actors/ports.ts';
+import type { KillPoint } from '../../actors/ports/observers.ts';
 import { aways, redisGoes, redisReturns } from '../support/away-crash.ts';
 import { ingress, lose } from '../support/setups.ts';
 import { expectSound } from '../support/sound.ts';

@@ -1,29 +1,34 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test, vi } from 'vitest';
-import type { JobQueue, RecordStore } from '../../actors/ports.ts';
+import type { JobQueue } from '../../actors/ports/queues.ts';
+import type { RecordStore } from '../../actors/ports.ts';
 import type { World } from '../support/world.ts';
+import { GONE } from './away-gone.ts';
 import { RETURNS } from './away-returns.ts';
 import { tell } from './away-telling.ts';
 import { REPLICAS } from './away-without.ts';
 
-const STORIES = [...REPLICAS, ...RETURNS];
+const STORIES = [...REPLICAS, ...RETURNS, ...GONE];
 
 /** What is broken. */
 type Defect =
   | 'assigns are not shown before they are sent'
   | 'nothing is held back'
   | 'no new term on the way in'
+  | 'no new term on the way out'
   | 'what is in memory is not written over what Redis has'
   | 'whatever is waited for, each job is taken for that'
   | 'nobody waits for what others may still send'
   | 'who rebuilds in memory does not wait for what others may still send'
   | 'records that are older than what is shown are taken for true'
+  | 'of records that are older than what is shown nothing is kept'
   | 'what was shown first is taken for what may lag behind'
   | 'nothing is looked at before an assign'
   | 'a leader without Redis never makes room'
   | 'a replica without Redis takes the Lease at once'
   | 'who leads no more stays in its memory'
-  | 'what has ended since stays in Redis';
+  | 'what has ended since stays in Redis'
+  | 'what is to be ended is dropped with the rest';
 
 const now = vi.hoisted(() => ({ defect: null as string | null, lowered: false }));
 const has = vi.hoisted(
@@ -59,6 +64,10 @@ vi.mock(import('../../actors/outage.ts'), async (load) => {
       super.goAway();
       now.lowered = has('no new term on the way in');
     }
+    override comeBack(): RecordStore | null {
+      now.lowered = has('no new term on the way out');
+      return super.comeBack();
+    }
   }
   return { ...real, Outage };
 });
@@ -79,18 +88,24 @@ vi.mock(import('../../actors/takeover.ts'), async (load) => {
     ...real,
     restoreCells: (memory, ports, term, journalOf) => {
       if (has('what is in memory is not written over what Redis has') && !ports.store.isFleeting?.()) return real.loadCells(ports, term);
-      const store = has('what has ended since stays in Redis') ? { ...ports.store, drop: () => Promise.resolve(true) } : ports.store;
+      const store = has('what has ended since stays in Redis') ? { ...ports.store, cells: () => Promise.resolve([]) } : ports.store;
       return real.restoreCells(memory, { ...ports, store }, term, journalOf);
     },
-    dropOutdated: (store, term) =>
-      [
+    dropOutdated: async (ports, dropping) => {
+      const isKept = [
         'records that are older than what is shown are taken for true',
         'what is in memory is not written over what Redis has',
         'what has ended since stays in Redis',
-      ].includes(now.defect ?? '')
-        ? Promise.resolve({ journals: new Map(), intents: new Map() })
-        : real.dropOutdated(store, term),
+      ].includes(now.defect ?? '');
+      if (!isKept) await real.dropOutdated(ports, dropping);
+      if (has('of records that are older than what is shown nothing is kept')) dropping.doubts.clear();
+    },
   };
+});
+
+vi.mock(import('../../actors/leftovers.ts'), async (load) => {
+  const real = await load();
+  return { ...real, leftover: (...given) => (has('what is to be ended is dropped with the rest') ? null : real.leftover(...given)) };
 });
 
 vi.mock(import('../../actors/leader.ts'), async (load) => {
@@ -198,10 +213,17 @@ const BY: Readonly<Record<Defect, readonly string[]>> = {
     'who takes over from a leader in memory sends nothing while an assign of that one may be on its way',
     'a job of the term before is not sent by a replica that still has Redis',
   ],
+  'no new term on the way out': [
+    'each time that Redis goes or returns what is decided from then on bears a term of its own, which everybody sees',
+  ],
   'what is in memory is not written over what Redis has': [
     'Redis returns while an assign of unknown outcome is on its way, and its node fails',
   ],
   'what has ended since stays in Redis': ['of a pool that was deleted meanwhile nothing is left in Redis'],
+  'what is to be ended is dropped with the rest': [
+    'no node bears the addresses of a pool that was deleted when its leader had ended, with Redis back',
+    'no node bears the addresses of a pool that was deleted when its leader had ended, with Redis back after another one leads',
+  ],
   'whatever is waited for, each job is taken for that': ['a job of the term before is not sent by a replica that still has Redis'],
   'nobody waits for what others may still send': ['an assign in doubt is not sent as long as a replica that sees no Lease may send it'],
   'who rebuilds in memory does not wait for what others may still send': [
@@ -210,6 +232,9 @@ const BY: Readonly<Record<Defect, readonly string[]>> = {
   'records that are older than what is shown are taken for true': [
     'who takes over from a leader in memory sends nothing while an assign of that one may be on its way',
     'the leader ends with an assign on its way, and Redis is back with what it had before',
+  ],
+  'of records that are older than what is shown nothing is kept': [
+    'who takes over from a leader that has shown nothing yet finds in Redis which assign of before may be on its way',
   ],
   'what was shown first is taken for what may lag behind': [
     'a node to which an address is under way is given to no other by whoever comes next',

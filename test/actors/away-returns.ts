@@ -97,6 +97,27 @@ export const RETURNS: readonly Story[] = [
     },
   },
   {
+    name: 'each time that Redis goes or returns what is decided from then on bears a term of its own, which everybody sees',
+    play: async (open) => {
+      const served = await serving(open);
+      const { world, ref, first } = served;
+      const terms = [first.supervisor.term];
+      for (let time = 0; time < 3; time += 1) {
+        for (const change of [redisGoes, redisReturns]) {
+          const before = led(world).length;
+          change(world);
+          await world.clock.runUntil(() => led(world).length > before, 10 * SECOND);
+          terms.push(first.supervisor.term);
+          expect(world.lease.term()).toBe(first.supervisor.term);
+        }
+        expect((await world.store.state()).term).toBe(first.supervisor.term);
+      }
+      expect(terms).toEqual([...new Set(terms)].sort((a, b) => a - b));
+      await world.clock.runUntil(() => world.status(ref).term === first.supervisor.term, 10 * SECOND);
+      expect(world.assigns()).toEqual([]);
+    },
+  },
+  {
     name: 'nothing is created without Redis, not even by one process after the other',
     play: async (open) => {
       const { world, ref, first, second } = await serving(open);

@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
+import type { Address } from '../../machines/types.ts';
 import { aways, redisGoes, redisReturns } from '../support/away-crash.ts';
 import { cutOff, leading } from '../support/replicas.ts';
 import { lose, untilAssigns } from '../support/setups.ts';
-import { node } from '../support/world.ts';
+import { node, providerIDOf } from '../support/world.ts';
 import { A, ends, LATE, MINUTE, SECOND, type Story, sent, serving, untilLeads } from './away-telling.ts';
 
 /** One replica is without Redis, or all are, and leaders end or make room. */
@@ -44,6 +45,29 @@ export const REPLICAS: readonly Story[] = [
     },
   },
   {
+    name: 'who takes over from a leader that has shown nothing yet finds in Redis which assign of before may be on its way',
+    play: async (open) => {
+      const deadlineMs = 40 * SECOND;
+      const served = await serving(open, { settings: { callDeadlineMs: deadlineMs }, provider: { deadlineMs } });
+      const { world, ref, first, second } = served;
+      // What the status says is what was true before the node failed.
+      world.cluster.lag();
+      world.provider.faults.next('assignRoutedIP', { kind: 'hang', effectAfterMs: deadlineMs - 100 });
+      lose(world, 'a');
+      await untilAssigns(world, 1, SECOND);
+      cutOff(first);
+      await world.clock.runUntil(() => aways(world) === 1 && first.supervisor.leading, 5 * SECOND);
+      await world.clock.advance(100);
+      first.kill();
+      world.invariants.forget();
+      lose(world, 'c');
+      await untilLeads(world, second);
+      expect([world.states(ref)[A], world.holderOf(A)]).toEqual(['active', 'a']);
+      world.cluster.catchUp();
+      await ends(served, 'd', ['c', 'd']);
+    },
+  },
+  {
     name: 'a job of the term before is not sent by a replica that still has Redis',
     play: async (open) => {
       const served = await serving(open, { provider: { actionMs: 1_500 } });
@@ -76,6 +100,30 @@ export const REPLICAS: readonly Story[] = [
       lose(world, 'c');
       world.provider.faults.next('assignRoutedIP', { kind: 'hang', effectAfterMs: 4_900 });
       await untilAssigns(world, 2, 9 * SECOND);
+      expect(sent(world)).toEqual(['c', 'c']);
+      await ends(served, 'd', ['c', 'c', 'd']);
+    },
+  },
+  {
+    name: 'an address that somebody has moved is not sent anywhere either as long as a replica that sees no Lease may send it',
+    play: async (open) => {
+      const served = await serving(open, { settings: { callDeadlineMs: 5_000 }, provider: { deadlineMs: 5_000 } });
+      const { world, first, second } = served;
+      world.provider.cloud.addNode(providerIDOf('foreign'));
+      world.provider.faults.next('assignRoutedIP', { kind: 'refuse', error: 'RateLimited', retryAfterMs: 11_000 });
+      lose(world, 'a');
+      await untilAssigns(world, 1, SECOND);
+      await world.clock.advance(100);
+      cutOff(first);
+      second.lease.cut();
+      world.provider.cloud.moveByHand(A as Address, providerIDOf('foreign'));
+      await world.clock.advance(4 * SECOND);
+      expect(aways(world)).toBe(1);
+      lose(world, 'c');
+      await world.clock.advance(5 * SECOND);
+      expect(sent(world)).toEqual(['c']);
+      world.provider.faults.next('assignRoutedIP', { kind: 'hang', effectAfterMs: 4_900 });
+      await untilAssigns(world, 2, 3 * SECOND);
       expect(sent(world)).toEqual(['c', 'c']);
       await ends(served, 'd', ['c', 'c', 'd']);
     },

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Cell } from '../../actors/cell.ts';
 import type { Chart } from '../../actors/charts.ts';
-import type { KillPoint } from '../../actors/ports.ts';
+import type { KillPoint } from '../../actors/ports/observers.ts';
 import { type Spoil, state } from '../machines/mutations-spoil.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { type Crash, KILL_POINTS, run, type Takeover } from './crash-run.ts';

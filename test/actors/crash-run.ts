@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { KillPoint } from '../../actors/ports.ts';
+import type { KillPoint } from '../../actors/ports/observers.ts';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import { expectSound } from '../support/sound.ts';
 import { type Killer, type OperatorProcess, World } from '../support/world.ts';

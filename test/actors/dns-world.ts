@@ -1,7 +1,8 @@
 import { charts } from '../../actors/catalogue.ts';
 import { Cells } from '../../actors/cells.ts';
 import { Inbox } from '../../actors/inbox.ts';
-import type { ActorRecord, KillPoint, Log } from '../../actors/ports.ts';
+import type { KillPoint, Log } from '../../actors/ports/observers.ts';
+import type { ActorRecord } from '../../actors/ports.ts';
 import { loadCells } from '../../actors/takeover.ts';
 import type { Envelope } from '../../actors/turn.ts';
 import { stateOf } from '../../actors/view.ts';

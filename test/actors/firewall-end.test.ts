@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { KillPoint } from '../../actors/ports.ts';
+import type { KillPoint } from '../../actors/ports/observers.ts';
 import { firewallActor } from '../../machines/firewall-id.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ActorId } from '../../machines/types.ts';

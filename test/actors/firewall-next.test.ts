@@ -1,19 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { charts } from '../../actors/catalogue.ts';
-import { Cells } from '../../actors/cells.ts';
-import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
 import type { Envelope } from '../../actors/turn.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
-import { firewallActor, firewallOf } from '../../machines/firewall-id.ts';
+import { firewallActor } from '../../machines/firewall-id.ts';
 import type { ActorId, ProviderID } from '../../machines/types.ts';
+import { cellsOn } from '../support/cells.ts';
 
 const ACTOR = firewallActor('digitalocean', 'edge');
 const WEB: ActorId = 'rip/web/shop/ip/203.0.113.7';
 const NODE = { name: 'a', providerID: 'digitalocean://a' as ProviderID };
-const ignore = (): void => undefined;
 
 const claim = (claimId: string, mode: 'open' | 'prune'): Envelope => ({
   to: ACTOR,
@@ -27,19 +24,7 @@ async function unused() {
   const clock = virtualClock();
   const [store, queues] = [memoryStore(), memoryQueues(clock)];
   await store.openTerm(1);
-  const cells = new Cells(1, {
-    charts: charts(DEFAULT_SETTINGS, () => 1),
-    store,
-    queues,
-    clock,
-    log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
-    probe: ignore,
-    observers: [],
-    listAsked: ignore,
-    firewallInput: (id) => ({ id, provider: firewallOf(id).provider, firewall: firewallOf(id).name }),
-    gone: ignore,
-    halted: ignore,
-  });
+  const cells = cellsOn({ store, queues, clock });
   await cells.deliver(claim(`${WEB}.1.1.0`, 'prune'));
   await clock.settle();
   const context = () => cells.recordsOf(ACTOR)?.get(ACTOR)?.snapshot.context as unknown as FirewallContext | undefined;

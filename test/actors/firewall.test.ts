@@ -52,6 +52,7 @@ async function managed(policy: Partial<FirewallPolicy>) {
           }),
       },
       isServed: () => true,
+      isGone: () => false,
     },
     () => {},
   );

@@ -1,10 +1,8 @@
 import type { Json } from '../../actors/ports.ts';
 import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { VipService } from '../../machines/vip.ts';
+import { asOwner, type VipService } from '../../machines/vip.ts';
 import { JobsWorld, type JobsWorldOptions, OLD, YOUNG } from './jobs-world.ts';
-
-const WANTING = { wanting: true, guarded: true, ingress: [], loadBalancerIP: '', requestedIP: null, pinnedGroup: null, family: null };
 
 /** RoutedIPs of a class whose Jobs assign addresses of the IPGroup `edge`, which has 192.0.2.1 and 192.0.2.2 to give; and Services. */
 export class GroupWorld extends JobsWorld {
@@ -72,6 +70,6 @@ export class GroupWorld extends JobsWorld {
   #asOwner(namespace: string, name: string): VipService | null {
     const ref = this.#refs.get(name);
     const pool = ref && namespace === 'web' ? this.cluster.pool(ref) : null;
-    return pool && { ...WANTING, ref: pool.ref, createdAt: pool.createdAt, deleting: pool.deleting };
+    return pool && asOwner(pool);
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { KillPoint } from '../../actors/ports.ts';
+import type { KillPoint } from '../../actors/ports/observers.ts';
 import type { JobScript } from '../../adapters/memory/job-driver.ts';
 import { jobDriven, OLD, YOUNG } from './jobs-world.ts';
 

@@ -267,6 +267,27 @@ describe('what the table of the allocator before says', () => {
     expect(world.reserved()).toEqual({ [ADDRESS]: 'default/web', '1.1.2.3': 'default/second' });
   });
 
+  test('a second VirtualIP waits for the first one also when the Service was deleted and made again meanwhile', async () => {
+    const world = await served({ group: false });
+    await world.valid({ name: 'second' });
+    world.legacy.annotate('vip');
+    await world.untilState(REASSOCIATING, 'vip', NO_GROUP);
+    const web = world.k8s.service('default', 'web');
+    expect(world.marks()).toEqual({ 'virtualips.paas.org/migrating': 'vip' });
+    if (web) world.k8s.deleteService(web.ref);
+    await world.untilGone('web');
+    world.addService('web');
+    expect(world.marks()).toEqual({});
+    world.legacy.annotate('second');
+    await world.untilState(PREPARING, 'second', 'VirtualIP vip is being migrated to the service');
+    world.addGroup();
+    await world.untilState('Migrated');
+    await world.untilState(PREPARING, 'second', LOAD_BALANCER, 200 * SECOND);
+    expectMigrated(world);
+    expect(world.externals('second-keepalived-clone')).toEqual(['1.1.2.3']);
+    expect(world.reserved()).toEqual({ [ADDRESS]: 'default/web', '1.1.2.3': 'default/second' });
+  });
+
   test.each([
     ['stays set when the VirtualIP had spec.ip', ADDRESS],
     ['is taken off when it had none', ''],

@@ -192,4 +192,21 @@ describe('a RoutedIP that is asked to go to a node', () => {
     expect(world.changes().length).toBe(before);
     expect(world.eventsOf(ref)).toContain('MoveRefused');
   });
+
+  test('is refused when the address that it names is an older pool’s', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    world.setNode(node('a'), node('b'));
+    world.setWeb('shop', ['a', 'b']);
+    world.address(A, 'a');
+    const older = world.pool('ingress', { ips: [A] });
+    await world.start();
+    await world.untilStates(older, { [A]: 'active' });
+    const ref = world.setRoutedIP('shop', { routedIP: A });
+    await world.untilReason(ref, 'AddressConflict');
+    ask(world, ref, 'b');
+    await answered(world, ref);
+    expect(told(world, 'MoveRefused')).toEqual([`the older FloatingIPPool default/ingress lists ${A} too, and keeps it`]);
+    expect(world.assigns()).toEqual([]);
+  });
 });

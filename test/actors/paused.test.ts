@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import { killAll } from '../support/setups.ts';
 import { node, type World } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import type { RoutedWorld } from './routed-world.ts';
@@ -77,6 +78,28 @@ describe('a pool that is paused', () => {
     expect([world.holderOf(A), world.provider.writes()]).toEqual(['a', []]);
   });
 
+  test('creates nothing although it was about to: the addresses that there are were being read', async ({ open }) => {
+    const world = open({ provider: { callMs: 2_000 } });
+    world.nodes(node('a'), node('b'));
+    world.address(A, 'a');
+    const ref = world.pool('ingress', { ips: [A] });
+    await world.start();
+    await world.untilStates(ref, { [A]: 'active' }, 30_000);
+    const read = world.provider.calls.length;
+    world.pool('ingress', { ips: [A], desiredIPs: 2 });
+    await world.clock.runUntil(
+      () => world.provider.calls.slice(read).some(({ verb, result }) => verb === 'listRoutedIPs' && result === 'sent'),
+      5_000,
+    );
+    world.cluster.annotate(ref, PAUSED);
+    await world.clock.advance(600_000);
+    expect(world.provider.writes()).toEqual([]);
+    expect((world.status(ref) as { readonly pendingCreate?: unknown }).pendingCreate).toBeUndefined();
+    resume(world, ref);
+    await world.clock.runUntil(() => Object.keys(world.states(ref)).length === 2, 30_000);
+    expect(world.provider.writes().map(({ verb }) => verb)).toContain('createRoutedIP');
+  });
+
   test('drains no node, creates no address, gives none up and starts none until it is resumed', async ({ open }) => {
     const world = open();
     const ref = await paused(world, { drainPolicy: 'OnCordon' });
@@ -90,6 +113,26 @@ describe('a pool that is paused', () => {
     await world.clock.runUntil(() => Object.values(world.states(ref)).filter((state) => state === 'active').length === 2, 60_000);
     expect(world.states(ref)).not.toHaveProperty([A]);
     expect(world.provider.writes().map(({ verb }) => verb)).toContain('createRoutedIP');
+  });
+
+  test('takes its annotation off an address that it lists no more, once it is resumed, also when another process leads by then', async ({
+    open,
+  }) => {
+    const world = open();
+    const ref = await paused(world);
+    world.address(B);
+    world.pool('ingress', { ips: [B] });
+    await world.clock.advance(1_000);
+    expect(world.cluster.annotations()).toEqual({ a: A });
+    killAll(world);
+    const next = await world.start();
+    await world.clock.runUntil(() => next.supervisor.leading, 60_000);
+    await world.clock.advance(60_000);
+    expect(world.cluster.annotations()).toEqual({ a: A });
+    resume(world, ref);
+    await world.untilStates(ref, { [B]: 'active' }, 60_000);
+    await world.clock.runUntil(() => !Object.values(world.cluster.annotations()).map(String).includes(A), 60_000);
+    expect(Object.values(world.cluster.annotations())).toEqual([B]);
   });
 
   test('finishes a call that was sent, and tries no other one', async ({ open }) => {

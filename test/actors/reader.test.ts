@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ProviderError } from '../../actors/errors.ts';
 import { type AddressReader, addressReader, type Reading } from '../../actors/jobs/reader.ts';
-import type { Call } from '../../actors/ports.ts';
+import type { Call } from '../../actors/ports/provider.ts';
 import { type VirtualClock, virtualClock } from '../../adapters/memory/clock.ts';
 import { type MemoryProvider, memoryProvider } from '../../adapters/memory/provider.ts';
 import type { Address } from '../../machines/types.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { cutOff, leading, refuseTerms } from '../support/replicas.ts';
+import { cutOff, leading, refuseCalls, twoServing } from '../support/replicas.ts';
 import { ingress, lose, untilAssigns } from '../support/setups.ts';
 import { test } from '../support/sound.ts';
 import { node, type World } from '../support/world.ts';
@@ -9,15 +9,7 @@ const B = '203.0.113.208';
 const SECOND = 1000;
 const BOTH = { [A]: 'active', [B]: 'active' } as const;
 
-/** Two processes, the first of which leads, and a pool with spare nodes. */
-const serving = async (world: World) => {
-  const ref = ingress(world, { nodes: ['a', 'b', 'c', 'd'], addresses: { [A]: 'a', [B]: 'b' } });
-  const [first, second] = [await world.start(), await world.start()];
-  await world.untilStates(ref, BOTH);
-  await world.clock.advance(20 * SECOND);
-  expect(leading(world)).toEqual([first]);
-  return { ref, first, second };
-};
+const serving = (world: World) => twoServing(world, { [A]: 'a', [B]: 'b' });
 
 describe('a leader that the store does not answer', () => {
   test('makes room for a process that it does answer, and takes part again once it can', async ({ open }) => {
@@ -85,7 +77,7 @@ describe('when the store is away for everybody for a long time', () => {
 
   test('and comes back empty, the only process goes on with what it remembers', async ({ open }) => {
     const world = open({ provider: { actionMs: 3_000 } });
-    const refusals = refuseTerms(world);
+    const refusals = refuseCalls(world, 'openTerm');
     const ref = ingress(world, { nodes: ['a', 'b', 'c'], addresses: { [A]: 'a', [B]: 'b' } });
     const only = await world.start();
     await world.untilStates(ref, BOTH);

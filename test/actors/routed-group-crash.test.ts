@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { KillPoint } from '../../actors/ports.ts';
+import type { KillPoint } from '../../actors/ports/observers.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { GroupWorld } from './group-world.ts';
 

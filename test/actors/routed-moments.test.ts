@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { KillPoint } from '../../actors/ports.ts';
+import type { KillPoint } from '../../actors/ports/observers.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { KILL_POINTS } from './crash-run.ts';
 import { expectOpen, gone, NODES, type Open, one, ROUTED, stable } from './routed-crash-scenarios.ts';

@@ -1,7 +1,7 @@
 import type { ProviderNeed, SecretRef } from '../../actors/ports/directory.ts';
 import type { JobDriver } from '../../actors/ports/job-driver.ts';
+import type { Provider } from '../../actors/ports/provider.ts';
 import type { SecretReading, Secrets } from '../../actors/ports/secrets.ts';
-import type { Provider } from '../../actors/ports.ts';
 import { Accounts, type AccountsOptions } from '../../adapters/accounts/directory.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryProvider } from '../../adapters/memory/provider.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { AdmissionRule } from '../../actors/ports/admission.ts';
-import type { Log } from '../../actors/ports.ts';
+import type { Log } from '../../actors/ports/observers.ts';
 import { type Issued, issue } from '../../adapters/admission/certificates.ts';
 import { IP_PATH, VIRTUAL_IP_PATH } from '../../adapters/admission/names.ts';
 import { startWebhook, type Webhook } from '../../adapters/admission/server.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Call } from '../../actors/ports.ts';
+import type { Call } from '../../actors/ports/provider.ts';
 import type { DNSRecord } from '../../machines/types.ts';
 import { expectKind } from '../contracts/provider-harness.ts';
 import { secret, startTestBed, type TestBed } from './digitalocean-support.ts';

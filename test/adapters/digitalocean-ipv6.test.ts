@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Call } from '../../actors/ports.ts';
+import type { Call } from '../../actors/ports/provider.ts';
 import type { Address, ProviderID } from '../../machines/types.ts';
 import type { FaultSpec } from '../../simulator/digitalocean/faults.ts';
 import { expectKind } from '../contracts/provider-harness.ts';

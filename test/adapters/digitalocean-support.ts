@@ -1,4 +1,6 @@
-import type { Budget, Log, Purpose } from '../../actors/ports.ts';
+import type { Budget } from '../../actors/ports/budget.ts';
+import type { Log } from '../../actors/ports/observers.ts';
+import type { Purpose } from '../../actors/ports/provider.ts';
 import { createDigitalOceanProvider, type DigitalOceanOptions, type DigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
 import {
   type DigitalOceanSimulator,

@@ -1,6 +1,7 @@
 import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ActorRecord, Json, Transition } from '../../actors/ports.ts';
+import type { Transition } from '../../actors/ports/observers.ts';
+import type { ActorRecord, Json } from '../../actors/ports.ts';
 import { type InspectorBridge, startInspector } from '../../adapters/inspector/server.ts';
 import { accessTo } from '../../adapters/telemetry/access.ts';
 import { sampleMachine } from '../dashboard/sample-machine.ts';

@@ -72,7 +72,7 @@ describe('the annotation of a node', () => {
       reason: 'Forbidden',
       note: expect.stringContaining('the ServiceAccount may not patch nodes: '),
     });
-    expect(log.lines.some((line) => line.includes('may not patch nodes'))).toBe(true);
+    await waitFor('the log has it, too', () => log.lines.some((line) => line.includes('may not patch nodes')));
     allowed = true;
     await waitFor('the annotation', () => annotation('a') === FIRST);
   });

@@ -187,7 +187,7 @@ describe('a watch that pools and NodeDNSRecordSets share', () => {
     await waitFor('the set is gone', () => seen.count('gone set') === 1);
     setReady(simulator, 'a', false);
     await waitFor('the pool goes on', () => seen.nodes()?.join() === '!a,b');
-    expect(watchesOf(simulator, 'nodes')).toBe(1);
+    await watching('nodes');
     simulator.store.delete(poolRef('pool'));
     await waitFor('no watch', () => watchesOf(simulator, 'nodes') === 0);
   });

@@ -1,6 +1,7 @@
 import { failureOf, Unreachable } from '../../actors/errors.ts';
 import { migrationJobBodies } from '../../actors/jobs/migration.ts';
-import type { Fence } from '../../actors/ports.ts';
+import { runVipJob, type VipMeans } from '../../actors/jobs/vip-queue.ts';
+import type { Fence } from '../../actors/ports/provider.ts';
 import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts';
 import { virtualIPChart } from '../../actors/virtual-ip-chart.ts';
 import { ipIn, serviceIn, virtualIPIn } from '../../adapters/kubernetes/migration-objects.ts';
@@ -103,6 +104,8 @@ export class Actor {
   readonly #fence: Fence;
   #timer: string | null = null;
   writer: LegacyCluster['writer'];
+  /** Jobs are run as those of their queue are, which tell their stage first and look again when somebody else has written. */
+  isQueued = false;
 
   constructor(cluster: LegacyCluster, name = 'vip', fence: Fence = new TestFence()) {
     this.#cluster = cluster;
@@ -177,9 +180,11 @@ export class Actor {
     const { invokeId } = start;
     const job = start.job as string as MigrationJobName;
     await this.before(job);
+    const asked = { input: start.input as never, writer: this.writer, fence: this.#fence };
+    const means = { virtualIPs: { writer: this.writer } } as unknown as VipMeans;
     const body = migrationJobBodies[job] as (context: object) => Promise<{ output: unknown }>;
     try {
-      const { output } = await body({ input: start.input, writer: this.writer, fence: this.#fence });
+      const { output } = await (this.isQueued ? runVipJob(job, asked, means) : body(asked));
       this.ran.push(job);
       await this.#take({ type: `xstate.done.actor.${invokeId}`, output, at: 0 });
     } catch (error) {

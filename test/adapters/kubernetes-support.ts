@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ClusterFact, ClusterListener, PoolObject } from '../../actors/ports/cluster.ts';
-import type { Log } from '../../actors/ports.ts';
+import type { Log } from '../../actors/ports/observers.ts';
 import { type Connection, connect } from '../../adapters/kubernetes/connection.ts';
 import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
 import { type ReflectorTimings, TIMINGS } from '../../adapters/kubernetes/reflector.ts';

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { Fenced, ProviderError } from '../../actors/errors.ts';
-import type { ActorRecord, BudgetReading, Call, CallOwner, JobRun, Provider, SavedTurn } from '../../actors/ports.ts';
+import type { BudgetReading } from '../../actors/ports/budget.ts';
+import type { JobRun, SavedTurn } from '../../actors/ports/observers.ts';
+import type { Call, CallOwner, Provider } from '../../actors/ports/provider.ts';
+import type { ActorRecord } from '../../actors/ports.ts';
 import { createMetrics } from '../../adapters/telemetry/metrics.ts';
 import type { PoolMetricsView } from '../../adapters/telemetry/pool-metrics.ts';
 import { statePaths } from '../../adapters/telemetry/state-paths.ts';

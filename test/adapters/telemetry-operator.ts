@@ -1,6 +1,7 @@
 import { charts } from '../../actors/catalogue.ts';
 import { figures } from '../../actors/figures.ts';
-import type { Clock, Json, Log } from '../../actors/ports.ts';
+import type { Log } from '../../actors/ports/observers.ts';
+import type { Clock, Json } from '../../actors/ports.ts';
 import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
 import { Supervisor } from '../../actors/supervisor.ts';
 import { OUTCOMES, TIMERS } from '../../actors/worker.ts';

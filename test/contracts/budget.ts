@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
-import type { Budget, BudgetReading, Purpose } from '../../actors/ports.ts';
+import type { Budget, BudgetReading } from '../../actors/ports/budget.ts';
+import type { Purpose } from '../../actors/ports/provider.ts';
 
 export interface BudgetLimits {
   readonly perMinute: number;

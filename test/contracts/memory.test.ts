@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Fenced, ProviderError, Unreachable } from '../../actors/errors.ts';
-import type { CellWrite, Fence } from '../../actors/ports.ts';
+import type { Fence } from '../../actors/ports/provider.ts';
+import type { CellWrite } from '../../actors/ports.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryLease } from '../../adapters/memory/leadership.ts';
 import { memoryProvider } from '../../adapters/memory/provider.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Fenced } from '../../actors/errors.ts';
-import type { Call } from '../../actors/ports.ts';
+import type { Call } from '../../actors/ports/provider.ts';
 import type { DNSRecord } from '../../machines/types.ts';
 import { type DNSHarness, expectKind, failure, type ZoneRecord } from './provider-harness.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { ProviderError } from '../../actors/errors.ts';
-import type { Call, Provider } from '../../actors/ports.ts';
+import type { Call, Provider } from '../../actors/ports/provider.ts';
 import type { Address, DNSRecord, ErrorKind, Family, ObservedAddress, ProviderID } from '../../machines/types.ts';
 
 /** What befalls the next call, or the next that it can befall, once. */

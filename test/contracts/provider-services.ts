@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Call } from '../../actors/ports.ts';
+import type { Call } from '../../actors/ports/provider.ts';
 import { expectKind, type Stage } from './provider-harness.ts';
 
 /** Ports and nodes of firewalls. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ActiveJob, JobQueue, JobStep, NewJob, Queues } from '../../actors/ports.ts';
+import type { ActiveJob, JobQueue, JobStep, NewJob, Queues } from '../../actors/ports/queues.ts';
 
 /** A process that consumes one queue, keeps the progress `half way` of each job and then gets no further. */
 export interface DoomedProcess {

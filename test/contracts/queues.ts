@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { JobQueue } from '../../actors/ports.ts';
+import type { JobQueue } from '../../actors/ports/queues.ts';
 import { describeAccidents } from './queues-accidents.ts';
 import { done, gate, idle, job, type QueueStage, type QueuesHarness, Recorder } from './queues-harness.ts';
 

@@ -1,5 +1,5 @@
+import type { Fence } from '../../actors/ports/provider.ts';
 import type { VipListener, VipSource, VipWriter } from '../../actors/ports/vip.ts';
-import type { Fence } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import type { IPGroupObject, ReservedIP, VipService } from '../../machines/vip.ts';

@@ -111,9 +111,9 @@ describe('the dashboard', () => {
     }
   });
 
-  test('shows where addresses are, failover, errors, budgets, queues and the leader', () => {
+  test('shows where addresses are, failover, errors, budgets, queues, the leader and that it works without Redis', () => {
     const asked = queries.map(({ expr }) => expr).join('\n');
-    const wanted = ['ip_node', 'failover_duration', 'outcome="error"', 'budget_left', 'queue_jobs', 'routedip_leader'];
+    const wanted = ['ip_node', 'failover_duration', 'outcome="error"', 'budget_left', 'queue_jobs', 'routedip_leader', 'store_away'];
     expect(wanted.filter((part) => !asked.includes(part))).toEqual([]);
   });
 

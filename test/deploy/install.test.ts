@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
 import { addGenerateSecret, type GenerateSecret } from '../../adapters/cli/generate-secret.ts';
 import { parseCommandLine } from '../../adapters/cli/options.ts';
 import { installFiles } from '../../tools/generate-install.ts';
@@ -53,6 +55,14 @@ describe('what installs the operator', () => {
       expect([typeof apiVersion, typeof kind, typeof metadata.name]).toEqual(['string', 'string', 'string']);
       expect([undefined, NAME]).toContain(metadata.namespace);
     }
+  });
+
+  test('gives the operator longer to stop than it takes, with time to spare', () => {
+    const { terminationGracePeriodSeconds: seconds = 0 } = find('Deployment', NAME).spec.template.spec;
+    const { stop_grace_period: compose = '' } = parse(readFileSync(join(ROOT, 'docker-compose.operator.yml'), 'utf8')).services.operator;
+    expect(DEFAULT_SETTINGS.shutdownGraceMs).toBeGreaterThan(20_000);
+    expect(seconds * 1000 - DEFAULT_SETTINGS.shutdownGraceMs).toBeGreaterThanOrEqual(2_000);
+    expect(compose).toBe(`${seconds}s`);
   });
 
   test('is the same for Kubernetes 1.20, but for what that does not have yet', () => {

@@ -39,6 +39,7 @@ export interface Shipped extends Manifest {
         readonly securityContext: object;
         readonly imagePullSecrets?: readonly object[];
         readonly automountServiceAccountToken?: boolean;
+        readonly terminationGracePeriodSeconds?: number;
         readonly affinity: {
           readonly podAntiAffinity: {
             readonly preferredDuringSchedulingIgnoredDuringExecution: readonly [

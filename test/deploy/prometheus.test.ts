@@ -5,6 +5,7 @@ import { busyReplica } from '../adapters/telemetry-busy.ts';
 import { metricsOf } from '../adapters/telemetry-scrape.ts';
 import { anchorsOf } from '../support/markdown.ts';
 import { judge, type Scrape } from './promql-check.ts';
+import { answerAt } from './promql-run.ts';
 
 interface Rule {
   readonly alert: string;
@@ -69,6 +70,65 @@ describe('the alerts', () => {
     }));
     expect(named.length).toBeGreaterThan(5);
     expect(named).toEqual(rules.map(({ alert, labels }) => ({ alert, severity: labels.severity })));
+  });
+});
+
+describe('the alert that the operator starts over', () => {
+  const { expr } = rules.find(({ alert }) => alert === 'RoutedIPStartsOver') ?? { expr: '' };
+  const counted = 'changes(max(routedip_term)[1h:1m]) > 6';
+
+  /** What the leader serves from a time on, s. */
+  interface Since {
+    readonly from: number;
+    readonly term: number;
+    readonly away: boolean;
+  }
+
+  /** A leader that has Redis, then for so long has not, with the Lease given up 15 s after that and every ten minutes, for 5 s each; then it has it again. */
+  const outage = (from: number, seconds: number, term: number): readonly Since[] => {
+    const offers = Array.from({ length: Math.ceil(Math.max(0, seconds - 15) / 600) }, (_, index) => from + 15 + 600 * index);
+    return [
+      { from, term: term + 1, away: true },
+      ...offers.flatMap((at, index) => [
+        { from: at, term: 0, away: false },
+        { from: at + 5, term: term + 2 + index, away: true },
+      ]),
+      { from: from + seconds, term: term + 2 + offers.length, away: false },
+    ];
+  };
+
+  /** Whether it fires at any minute of five hours, whichever second of a minute samples are of. */
+  const fires = (query: string, history: readonly Since[]): boolean => {
+    const now = (at: number): Since | undefined => history.findLast(({ from }) => from <= at);
+    const sample = (name: string, at: number): number | null => {
+      const since = now(at);
+      if (!since) return null;
+      return name === 'routedip_term' ? since.term : Number(since.away);
+    };
+    const seconds = Array.from({ length: 60 }, (_, second) => second);
+    const minutes = Array.from({ length: 300 }, (_, minute) => minute);
+    const firesAt = (minute: number, second: number): boolean =>
+      answerAt(query, 60 * minute, (name, at) => sample(name, at + second)) !== null;
+    return seconds.some((second) => minutes.some((minute) => firesAt(minute, second)));
+  };
+
+  const HOUR = 3_600;
+  const begin: Since = { from: 0, term: 5, away: false };
+
+  test('is silent while Redis is away for two hours, although the term changes every ten minutes', () => {
+    const history = [begin, ...outage(HOUR, 2 * HOUR, 5)];
+    expect(history.at(-1)).toMatchObject({ term: 19, away: false });
+    expect([fires(counted, history), fires(expr, history)]).toEqual([true, false]);
+  });
+
+  test('fires when the term changes every eight minutes and Redis is there', () => {
+    const changes = Array.from({ length: 20 }, (_, index) => ({ from: HOUR + 480 * index, term: 6 + index, away: false }));
+    expect([fires(expr, [begin]), fires(expr, [begin, ...changes])]).toEqual([false, true]);
+  });
+
+  test('fires when Redis comes and goes every eight minutes', () => {
+    const outages = Array.from({ length: 20 }, (_, index) => outage(HOUR + 480 * index, 120, 5 + 3 * index)).flat();
+    expect(fires(expr, [begin, ...outages])).toBe(true);
   });
 });
 

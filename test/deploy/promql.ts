@@ -7,7 +7,7 @@ export type Expression =
   | { readonly kind: 'call'; readonly name: string; readonly args: readonly Expression[] }
   | Aggregation
   | Binary
-  | { readonly kind: 'subquery'; readonly of: Expression };
+  | Subquery;
 
 export interface Selector {
   readonly kind: 'selector';
@@ -21,6 +21,15 @@ export interface Matcher {
   readonly label: string;
   readonly operator: '=' | '!=' | '=~' | '!~';
   readonly value: string;
+}
+
+export interface Subquery {
+  readonly kind: 'subquery';
+  readonly of: Expression;
+  /** How far it looks back. */
+  readonly range: string;
+  /** How far apart it looks; null for as often as rules are evaluated. */
+  readonly step: string | null;
 }
 
 export interface Aggregation {
@@ -137,9 +146,9 @@ class Parser {
   #ranged(of: Expression, inBrackets: boolean): Expression {
     const range = this.#of('duration');
     if (this.#take(':')) {
-      if (!this.#is(']')) this.#of('duration');
+      const step = this.#is(']') ? null : this.#of('duration');
       this.#expect(']');
-      return { kind: 'subquery', of };
+      return { kind: 'subquery', of, range, step };
     }
     if (of.kind !== 'selector' || inBrackets) this.#fail('a selector before a range');
     this.#expect(']');

@@ -76,7 +76,7 @@ export async function verified({ stage }: CarefulPool): Promise<void> {
   await stage.until('the addresses were listed twice', () => lists() >= 3);
 }
 
-/** The clocks of two processes tell times that are so far apart at most, ms. */
+/** By so much a timer that goes by a process's own clock may be before the wall clock, ms: that may be slewed meanwhile. */
 export const CLOCKS_MS = 50;
 
 /** When each assign of the address reached the provider, oldest first; ms since the epoch. */

@@ -24,7 +24,7 @@ import { movedFrom } from './served.ts';
 /** The fields of a pool that are off by default: a grace, draining, a hold, contention. */
 export const carefulScenarios = () =>
   describe('a careful pool', () => {
-    const { names } = named();
+    const { names } = named({ cloud: { now: Date.now } });
     graceScenarios(names);
     drainScenarios(names);
     holdScenarios(names);

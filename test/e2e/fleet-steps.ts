@@ -59,6 +59,17 @@ export async function shown({ stage, ip }: Fleeted, term: number): Promise<void>
   });
 }
 
+/** Resolves once the pool is shown as it is under a later term than that: a machine that is busy may have another leader in between. Answers which. */
+export async function shownAfter({ stage, ip }: Fleeted, term: number): Promise<number> {
+  const found = { term };
+  await stage.until(`the status is of a term after ${term}`, async () => {
+    const { status } = await stage.getPool('ingress');
+    found.term = status?.term ?? 0;
+    return found.term > term && status?.ips?.[ip]?.state === 'active';
+  });
+  return found.term;
+}
+
 /** Resolves once a former leader is a replica like the others. */
 export async function follows({ stage }: Fleeted, former: Replica): Promise<void> {
   await stage.until('the former leader follows', async () => !(await former.leads()) && (await former.isReady()));

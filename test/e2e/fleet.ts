@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { KillPoint } from '../../actors/ports.ts';
+import type { KillPoint } from '../../actors/ports/observers.ts';
 import type { Operator } from '../support/operator.ts';
 import { isRunning, isStopped } from '../support/processes.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';

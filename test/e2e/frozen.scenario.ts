@@ -28,7 +28,7 @@ export const frozenScenarios = () =>
 
       const second = await stage.start();
       const now = await movedFrom(situation, holder);
-      expect(second.log.some(({ msg }) => msg === 'leads')).toBe(true);
+      await stage.until('the second one has said that it leads', () => second.log.some(({ msg }) => msg === 'leads'));
       const sent = stage.cloud.calls.select({ writes: true }).length;
       expect(stage.assigns(ip)).toEqual([
         { address: ip, node: holder },

@@ -12,6 +12,9 @@ import type { Target } from './target.ts';
 
 const JOURNAL: ClientRef = { apiVersion: 'v1', kind: 'Service', namespace: 'routedip-operator', name: 'routedip-operator-journal' };
 
+const SERVICE = { apiVersion: 'v1', kind: 'Service' };
+const DOOR = { type: 'LoadBalancer', selector: { app: 'door' }, ports: [{ name: 'http', port: 80, targetPort: 80 }] };
+
 /** Of this machine, as the API server reaches it: it takes no endpoint on loopback. */
 const ownAddress = (): string =>
   Object.values(networkInterfaces())
@@ -33,6 +36,20 @@ async function journalService({ client }: Target, { log }: Operator): Promise<vo
   await client.patch({ apiVersion: 'v1', kind: 'Pod', ...pod }, { status }, { subresource: 'status' });
   const addresses = [{ ip, targetRef: { kind: 'Pod', ...pod } }];
   await client.create({ apiVersion, kind: 'Endpoints', metadata, subsets: [{ addresses, ports }] });
+}
+
+/** Rows of a plan that are about an address. */
+const AN_ADDRESS = /^(?:move|assign|create|leave|allocate|release) /gm;
+
+/** `kubectl routedip plan` of an object in a file. */
+async function planned(kubeconfig: string, object: object) {
+  const folder = mkdtempSync(join(tmpdir(), 'routedip-plan-'));
+  const file = join(folder, 'object.json');
+  writeFileSync(file, JSON.stringify(object));
+  const ran = await plugin(kubeconfig, 'plan', '-f', file, '-n', 'default');
+  rmSync(folder, { recursive: true });
+  if (process.env.SHOW) console.log(ran.stdout);
+  return ran;
 }
 
 /** The plugin as its users run it: a process of its own, with their kubeconfig. */
@@ -80,16 +97,23 @@ export const pluginScenarios = () =>
 
       const spare = ['a', 'b', 'c'].find((name) => name !== holder && name !== assignedNode) ?? '';
       await routed.service('inner', [spare], [{ name: 'http', port: 80, targetPort: 80, nodePort: 30_081 }]);
-      const folder = mkdtempSync(join(tmpdir(), 'routedip-plan-'));
-      const file = join(folder, 'shop.json');
       const spec = { className: CLASS_NAME, serviceRef: { serviceName: 'inner' } };
-      writeFileSync(file, JSON.stringify({ apiVersion: GROUP, kind: 'RoutedIP', metadata: { name: 'shop' }, spec }));
-      const plan = await plugin(adminKubeconfig, 'plan', '-f', file, '-n', 'default');
-      rmSync(folder, { recursive: true });
+      const plan = await planned(adminKubeconfig, { apiVersion: GROUP, kind: 'RoutedIP', metadata: { name: 'shop' }, spec });
       expect([plan.stderr, plan.code]).toEqual(['', 3]);
       expect(plan.stdout).toMatch(new RegExp(`^move +${address} +${assignedNode} +${spare}$`, 'm'));
-      expect(plan.stdout.match(/^(?:move|assign|create|leave) /gm)).toHaveLength(1);
-      if (process.env.SHOW) console.log(plan.stdout);
+      expect(plan.stdout.match(AN_ADDRESS)).toHaveLength(1);
+
+      await stage.target.client.create({ ...SERVICE, metadata: { name: 'door', namespace: 'default' }, spec: DOOR });
+      const segment = { segment: '192.0.2.8/32', excludedIPs: [] };
+      const given = await planned(adminKubeconfig, {
+        apiVersion: 'paas.org/v1',
+        kind: 'IPGroup',
+        metadata: { name: 'edge' },
+        spec: segment,
+      });
+      expect([given.stderr, given.code]).toEqual(['', 3]);
+      expect(given.stdout).toMatch(/^allocate +192\.0\.2\.8 +- +Service default\/door$/m);
+      expect(given.stdout.match(AN_ADDRESS)).toHaveLength(1);
 
       const paused = await plugin(adminKubeconfig, 'pause', 'ingress', '-n', 'default');
       expect([paused.stderr, paused.code]).toEqual(['', 0]);

@@ -43,7 +43,7 @@ export const routedConflictScenarios = () =>
 
     async function serves(world: Routed, name: string, address: string): Promise<void> {
       await world.stage.until(`${name} serves`, async () => (await world.condition(name, 'Ready'))?.status === 'True');
-      expect(await world.condition(name)).toMatchObject({ status: 'False', reason: 'AsExpected' });
+      await world.stage.until(`nothing is wrong with ${name}`, async () => (await world.condition(name))?.reason === 'AsExpected');
       expect(await world.stable(name)).toBe(address);
     }
 

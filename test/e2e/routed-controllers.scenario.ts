@@ -43,7 +43,7 @@ export const routedControllerScenarios = () =>
       const operator = await world.stage.start({ flags: ['--controllers=flipop'] });
       await operator.ready();
       await served(world);
-      expect((await operator.metrics('/readyz')).status).toBe(200);
+      await operator.ready();
       const asked = world.stage.target.asked().slice(before);
       expect(asked.filter((path) => path.includes('/floatingippools')).length).toBeGreaterThan(2);
       expect(asked.filter((path) => path.includes('/routedip.io/'))).toEqual([]);

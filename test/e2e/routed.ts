@@ -179,8 +179,14 @@ function openRouted(stage: Stage): Routed & { close(): Promise<void> } {
     status,
     condition,
     degraded: async (name, reason) => {
-      await stage.until(`RoutedIP ${name} says ${reason}`, async () => (await condition(name))?.reason === reason);
-      return (await condition(name))?.message ?? '';
+      // What was read then: while it is tried again nothing counts as wrong for a moment.
+      const found: { message?: string } = {};
+      await stage.until(`RoutedIP ${name} says ${reason}`, async () => {
+        const now = await condition(name);
+        found.message = now?.message ?? '';
+        return now?.reason === reason;
+      });
+      return found.message ?? '';
     },
     stable: async (name, on) => {
       await stage.until(`RoutedIP ${name} is stable${on ? ` on ${on}` : ''}`, async () => {

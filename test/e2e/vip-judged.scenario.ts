@@ -25,9 +25,9 @@ export const vipJudgedScenarios = () =>
       const allowed = new RegExp(`user \\w+ cannot delete ip objects, only ${OPERATOR} is allowed$`);
       expect(await deletion()).toMatch(allowed);
       expect(await refusalOf(client.create(ipNamed('1.1.1.2')))).toMatch(/cannot create ip objects/);
-      expect(first.log.find(({ msg }) => msg === 'serves Services of type LoadBalancer')?.admission).toBe(
-        kind === 'simulator' ? 'policy' : 'webhook',
-      );
+      const served = () => first.log.find(({ msg }) => msg === 'serves Services of type LoadBalancer');
+      await world.until('it has said what it serves', () => served() !== undefined);
+      expect(served()?.admission).toBe(kind === 'simulator' ? 'policy' : 'webhook');
       expect(await first.stop()).toBe(0);
 
       expect(await deletion()).toMatch(kind === 'simulator' ? allowed : /failed calling webhook "vip\.kb\.io"/);

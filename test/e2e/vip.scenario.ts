@@ -24,7 +24,9 @@ export const vipScenarios = () =>
       await world.until('it is let go', async () => !JSON.stringify(await world.find('web')).includes('ips.paas.org/finalizer'));
       expect(await world.listed('web')).toBe('');
       expect(operator.log.filter(({ level }) => level === 'error')).toEqual([]);
-      expect(operator.log.find(({ msg }) => msg === 'serves Services of type LoadBalancer')).toMatchObject({ admission: 'off' });
+      const served = () => operator.log.find(({ msg }) => msg === 'serves Services of type LoadBalancer');
+      await world.until('it has said what it serves', () => served() !== undefined);
+      expect(served()).toMatchObject({ admission: 'off' });
       expect(operator.log.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toContain(
         'RECONCILIATION_INTERVAL_MS is "abc", which is no whole number of milliseconds above 0: the default is used, 60000',
       );

@@ -25,12 +25,11 @@ interface Given {
 const GOES = ['storeDown', 'queuesDown'] as const;
 const RETURNS = ['storeUp', 'queuesUp'] as const;
 
-/** The same, while the store goes and returns again and again. No pool is removed: whoever rebuilds meanwhile does not know it any more, and what its nodes are annotated with stays. */
+/** The same, while the store goes and returns again and again. */
 const withoutStore = <S extends Given['steps'][number]>(steps: readonly S[]): readonly S[] => {
   const happens = (kinds: readonly string[], afterMs: number) =>
     kinds.map((kind, index) => ({ afterMs: index === 0 ? afterMs : 0, what: { kind } }) as unknown as S);
-  const kept = steps.filter(({ what }) => what.kind !== 'removePool');
-  return kept.flatMap((step, index) => {
+  return steps.flatMap((step, index) => {
     if (index % 6 === 1) return [...happens(GOES, 0), step];
     return index % 6 === 5 ? [step, ...happens(RETURNS, 9_000)] : [step];
   });

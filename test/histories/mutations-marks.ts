@@ -17,7 +17,7 @@ const ask = step(2_000, { kind: 'moveTo', pool: 0, address: 0, node: 2 });
 const evacuate = (node: number) => step(2_000, { kind: 'evacuate', node });
 
 /** The context without what people ask for, or as if they asked for something else. */
-const unmarked = (): Pick<PoolContext, 'marks'> => ({ marks: null });
+export const unmarked = (): Pick<PoolContext, 'marks'> => ({ marks: null });
 const askedFor =
   (node: string) =>
   ({ marks }: PoolContext): Pick<PoolContext, 'marks'> =>
@@ -42,9 +42,17 @@ const grantsAnother: Spoil = (chart) =>
       isPrimed(context) && !context.marks?.moves?.some(({ begun }) => begun) && granting.decideGrants(context, at).reliefs.length > 0,
   )(grantsOn(askedFor('n1'))(chart));
 
-const staysSeen: Spoil = action<PoolContext, ClusterObserved>('observeCluster', (context, event) =>
+export const staysSeen: Spoil = action<PoolContext, ClusterObserved>('observeCluster', (context, event) =>
   facts.observeCluster(context, { ...event, nodes: event.nodes.map(({ evacuating: _, ...node }) => node) }),
 );
+
+/** It hears that it is paused, and goes on with its addresses as ever. */
+const staffsUnmarked: Spoil = action<PoolContext, SpecObserved>('observeSpec', (context, event) => {
+  const { marks: _, ...unpaused } = event;
+  const { context: heard } = facts.observeSpec(context, event);
+  const { context: decided, effects } = facts.observeSpec({ ...context, ...unmarked() }, unpaused);
+  return { context: { ...decided, marks: heard.marks ?? null }, effects };
+});
 
 const isOpen = ({ marks }: PoolContext): boolean => (marks?.moves ?? []).some(({ answer }) => answer === null);
 const saysDone: Spoil = (chart) =>
@@ -75,6 +83,21 @@ export const MARK_MUTATIONS: Readonly<Record<MarkRule, readonly [Mutation, ...Mu
       history: served(pause, step(1_000, { kind: 'moveByHand', address: 0, node: null }), wait(70_000)),
     },
   ],
+  'begins nothing while it is paused': [
+    {
+      mutation: 'what was about to be created is created',
+      spoil: inChart(
+        'pool',
+        guard('isPaused', () => false),
+      ),
+      history: served(step(5_000, { kind: 'want', pool: 0, extra: 1 }), step(10, { kind: 'pause', pool: 0 }), wait(10_000)),
+    },
+    {
+      mutation: 'what it lists no more is given up as ever',
+      spoil: inChart('pool', staffsUnmarked),
+      history: served(pause, step(5_000, { kind: 'list', pool: 0, addresses: [1] }), wait(10_000)),
+    },
+  ],
   'goes where it was asked to go': [
     {
       mutation: 'it leaves its node for the one that was asked for, and gets another one',
@@ -95,7 +118,7 @@ export const MARK_MUTATIONS: Readonly<Record<MarkRule, readonly [Mutation, ...Mu
 };
 
 /** What was said of a node once is said for ever. */
-function neverForgets(): void {
+export function neverForgets(): void {
   const { observed } = Evacuations.prototype;
   vi.spyOn(Evacuations.prototype, 'observed').mockImplementation(function (this: Evacuations, nodes) {
     if (nodes.length > 0) observed.call(this, nodes);

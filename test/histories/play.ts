@@ -31,9 +31,12 @@ export class Play {
   #boughtCount = 0;
   /** By pool: since when it cannot tell which address is its own, virtual ms. */
   readonly #unclearSince = new Map<string, number>();
+  /** Addresses that nodes bore while the store did not know of them: what was decided without it. Null where nothing is. */
+  readonly #unwritten: Set<string> | null;
 
   constructor(history: History, options: WorldOptions = {}) {
     this.#history = history;
+    this.#unwritten = options.away ? new Set() : null;
     const random = seededRandom(history.seed);
     const provider = { actionMs: history.actionMs, callMs: history.callMs, random };
     this.world = new World({ ...options, provider, settings: { verifyEveryMs: 60_000, ...options.settings } });
@@ -70,6 +73,7 @@ export class Play {
     await world.start();
     for (const { afterMs, what } of this.#history.steps) {
       await world.clock.advance(afterMs);
+      this.#noteUnwritten();
       await this.#happen(what);
     }
     await this.#mend();
@@ -134,12 +138,20 @@ export class Play {
     const shown = this.world.cluster.annotations();
     const missing = [...owned].filter((address) => shown[this.#holderOf(address) ?? ''] !== address);
     const others = Object.entries(shown).filter(([node, address]) =>
-      owned.has(address) ? this.#holderOf(address) !== node : !this.#mayForget,
+      owned.has(address) ? this.#holderOf(address) !== node : !this.#mayForget && !this.#unwritten?.has(address),
     );
     return [
       ...missing.map((address) => `${address} is not annotated`),
       ...others.map(([node, address]) => `${node} is annotated ${address}`),
     ];
+  }
+
+  /** What only a process knew that ended without the store may stay, too. */
+  #noteUnwritten(): void {
+    if (!this.#unwritten) return;
+    const stored = JSON.stringify([...this.world.store.checkpoint().data.cells.values()].map(({ records }) => [...records]));
+    for (const address of Object.values(this.world.cluster.annotations()))
+      if (!stored.includes(`"${address}\\"`)) this.#unwritten.add(address);
   }
 
   /** A pool that was deleted while all that was known of it was lost has nobody left who knows of its annotations. */

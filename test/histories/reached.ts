@@ -1,5 +1,5 @@
 import { charts } from '../../actors/catalogue.ts';
-import type { Transition } from '../../actors/ports.ts';
+import type { Transition } from '../../actors/ports/observers.ts';
 import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
 import type { Verb } from '../../adapters/memory/requests.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';

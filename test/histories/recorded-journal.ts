@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Chart, type Charts, claimsOf, type StoredSnapshot } from '../../actors/charts.ts';
-import type { SavedTurn, Transition } from '../../actors/ports.ts';
+import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts';
 import type { ActorId } from '../../machines/types.ts';
 import type { World, WorldOptions } from '../support/world.ts';

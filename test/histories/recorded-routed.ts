@@ -1,6 +1,7 @@
 import { ProviderError } from '../../actors/errors.ts';
 import { FORCE_RELEASE } from '../../actors/pools.ts';
-import type { Json, Provider } from '../../actors/ports.ts';
+import type { Provider } from '../../actors/ports/provider.ts';
+import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ActorId } from '../../machines/types.ts';
 import { JobsWorld, OLD, YOUNG } from '../actors/jobs-world.ts';

@@ -65,6 +65,8 @@ export class RoutedEnd {
       ...claims,
       ...busy,
       ...firewalls.wrongs(),
+      ...this.#parts.nodes.wrongEvacuations(),
+      ...this.#parts.objects.unanswered(),
       ...(this.#mayLeave ? [] : this.#unknown()),
       ...this.#left(world.rules.wrongs(records)),
     ];

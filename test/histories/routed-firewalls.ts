@@ -1,4 +1,4 @@
-import type { Firewall } from '../../actors/ports.ts';
+import type { Firewall } from '../../actors/ports/provider.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { parsePort, portText } from '../../machines/port.ts';

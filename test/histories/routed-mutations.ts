@@ -30,7 +30,7 @@ const POLICY = { firewall: 0, postAllow: false, taint: 'PreferNoSchedule', recla
 const SERVICE = { ports: [0], nodes: [0, 1], pods: 'unseen' } as const;
 
 /** One RoutedIP of a class for a Service on two nodes, which names its address; two more are not there. Nothing happens. */
-const CALM: RoutedHistory = {
+export const CALM: RoutedHistory = {
   nodes: 2,
   perNode: 1,
   policies: [POLICY, POLICY],
@@ -55,10 +55,10 @@ const [FIRST, SECOND, THIRD] = CALM.routed as [
   RoutedHistory['routed'][number],
 ];
 /** The address is made. */
-const MADE: RoutedHistory = { ...CALM, routed: [{ ...FIRST, address: null }, SECOND, THIRD] };
+export const MADE: RoutedHistory = { ...CALM, routed: [{ ...FIRST, address: null }, SECOND, THIRD] };
 
-const step = (afterMs: number, what: RoutedHappening): RoutedHistory['steps'][number] => ({ afterMs, what });
-const wait = (ms: number) => step(ms, { kind: 'jump', ms: 0 });
+export const step = (afterMs: number, what: RoutedHappening): RoutedHistory['steps'][number] => ({ afterMs, what });
+export const wait = (ms: number) => step(ms, { kind: 'jump', ms: 0 });
 const fails = step(5_000, { kind: 'nodeFails', node: 1 });
 const removed = step(5_000, { kind: 'remove', routed: 0 });
 

@@ -1,14 +1,16 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import { PAUSED } from '../../machines/marks.ts';
 import { boundAddress } from '../../machines/rebuild-routed-ip.ts';
-import type { Address } from '../../machines/types.ts';
+import { type ActorId, type Address, MOVE_TO } from '../../machines/types.ts';
 import { CLASS_NAME, type RoutedWorld } from '../actors/routed-world.ts';
+import { type Moment, momentOf } from '../support/marks.ts';
 import { PROVIDER } from '../support/world.ts';
 import { ISSUER } from './routed-policies.ts';
 import { serviceName } from './routed-services.ts';
-import type { RoutedHappening, RoutedHistory } from './routed-steps.ts';
-import { addressOf } from './steps.ts';
+import type { RoutedHappening, RoutedHistory, RoutedMark } from './routed-steps.ts';
+import { addressOf, nodeName } from './steps.ts';
 
 interface RoutedNow {
   readonly name: string;
@@ -16,6 +18,8 @@ interface RoutedNow {
   policy: number;
   address: Address | null;
   ref: ObjectRef | null;
+  /** Of the object of that uid: since when it is paused. */
+  paused: { readonly uid: string; readonly since: Moment } | null;
 }
 
 /** Somebody who wants an address, as he stands in the cluster. */
@@ -30,6 +34,7 @@ export interface Claimant {
 }
 
 type OfRouted = Extract<RoutedHappening, { readonly routed: number }>;
+const isMark = (what: OfRouted): what is RoutedMark => what.kind === 'pause' || what.kind === 'resume' || what.kind === 'moveTo';
 
 const FORCE = { 'routedip.io/force-release': 'true' };
 
@@ -47,6 +52,7 @@ export class RoutedObjects {
       policy,
       address: address === null ? null : addressOf(address),
       ref: null,
+      paused: null,
     }));
     this.list(pool);
     for (const [index, { isThere }] of routed.entries()) if (isThere) this.act({ kind: 'make', routed: index });
@@ -66,6 +72,10 @@ export class RoutedObjects {
   act(what: OfRouted): void {
     const plan = this.#plans[what.routed];
     if (!plan) return;
+    if (isMark(what)) {
+      this.#mark(plan, what);
+      return;
+    }
     const object = plan.ref && this.#world.cluster.pool(plan.ref);
     if (what.kind === 'ask') plan.address = what.address === null ? null : addressOf(what.address);
     if (what.kind === 'use') plan.policy = what.policy;
@@ -74,9 +84,43 @@ export class RoutedObjects {
     if (object && !isEdit && what.kind !== 'make') this.#delete(object, what.kind === 'force');
   }
 
-  #delete({ ref, deleting }: PoolObject, isForced: boolean): void {
+  /** Since when the RoutedIP of that actor is paused; null while it is not. */
+  pausedSince(actor: ActorId): Moment | null {
+    const plan = this.#plans.find(({ name }) => actor === `rip/web/${name}`);
+    return plan && this.#isPaused(plan) ? (plan.paused?.since ?? null) : null;
+  }
+
+  /** Requests that were not answered. */
+  unanswered(): readonly string[] {
+    return this.#plans.flatMap(({ name, ref }) => {
+      const asked = ref && this.#world.cluster.pool(ref)?.marks?.annotations[MOVE_TO];
+      return asked ? [`${name} has not answered ${asked}`] : [];
+    });
+  }
+
+  #isPaused({ ref, paused }: RoutedNow): boolean {
+    return paused !== null && ref !== null && this.#world.cluster.pool(ref)?.ref.uid === paused.uid;
+  }
+
+  #mark(plan: RoutedNow, what: RoutedMark): void {
+    const { cluster } = this.#world;
+    const object = plan.ref && cluster.pool(plan.ref);
+    if (!object) return;
+    const annotations = object.marks?.annotations ?? {};
+    const { [PAUSED]: _, ...others } = annotations;
+    if (what.kind === 'moveTo') cluster.annotate(object.ref, { ...annotations, [MOVE_TO]: nodeName(what.node) });
+    else if (what.kind === 'pause') {
+      if (!this.#isPaused(plan)) plan.paused = { uid: object.ref.uid, since: momentOf(this.#world) };
+      cluster.annotate(object.ref, { ...others, [PAUSED]: 'true' });
+    } else {
+      if (this.#isPaused(plan)) cluster.annotate(object.ref, others);
+      plan.paused = null;
+    }
+  }
+
+  #delete({ ref, deleting, marks }: PoolObject, isForced: boolean): void {
     if (!deleting) this.#world.cluster.markDeleting(ref);
-    if (isForced) this.#world.cluster.annotate(ref, FORCE);
+    if (isForced) this.#world.cluster.annotate(ref, { ...marks?.annotations, ...FORCE });
   }
 
   /** The pool is to have these, and is gone without any. */
@@ -97,9 +141,10 @@ export class RoutedObjects {
     this.#pool = cluster.setPool({ name: 'beside', spec });
   }
 
-  /** Whoever asked for another address than the one that his RoutedIP has got takes that back. */
+  /** None is paused any more; whoever asked for another address than the one that his RoutedIP has got takes that back. */
   mend(): void {
     for (const plan of this.#plans) {
+      this.#mark(plan, { kind: 'resume', routed: 0 });
       const object = plan.ref && this.#world.cluster.pool(plan.ref);
       if (!object || object.deleting) continue;
       const bound = boundAddress(object.status);

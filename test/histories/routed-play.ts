@@ -1,9 +1,10 @@
-import type { KillPoint } from '../../actors/ports.ts';
+import type { KillPoint } from '../../actors/ports/observers.ts';
 import { seededRandom } from '../../adapters/memory/random.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import type { Address } from '../../machines/types.ts';
 import { RoutedWorld } from '../actors/routed-world.ts';
+import { MarkRules } from '../support/marks.ts';
 import { type OperatorProcess, providerIDOf, type WorldOptions } from '../support/world.ts';
 import { isOfProcess, isOfStore, PlayedOperator } from './played-operator.ts';
 import { RoutedEnd } from './routed-end.ts';
@@ -17,7 +18,7 @@ import { addressOf, nodeName } from './steps.ts';
 
 /** The longest that everything may take to be right again once nothing is in the way, ms: the longest back-off of each table, one after the other. */
 const RIGHT_WITHIN_MS = 3_600_000;
-/** How long all has to stay right, ms. */
+/** How long all has to stay right unless the history says otherwise, ms. */
 const STAYS_RIGHT_MS = 30_000;
 /** How long a person looks on while a RoutedIP cannot tell which address is its own, ms. */
 const PERSON_WAITS_MS = 30_000;
@@ -33,6 +34,7 @@ export class RoutedPlay {
   readonly #objects: RoutedObjects;
   readonly #operator: PlayedOperator;
   readonly #end: RoutedEnd;
+  readonly #marks: MarkRules;
   #killAt: { readonly point: KillPoint; later: number } | null = null;
   /** By RoutedIP: since when it cannot tell which address is its own, virtual ms. */
   readonly #unclearSince = new Map<string, number>();
@@ -58,6 +60,10 @@ export class RoutedPlay {
     this.#policies = new RoutedPolicies(world, history);
     this.#objects = new RoutedObjects(world, history);
     this.#operator = new PlayedOperator(world, () => this.#start());
+    this.#marks = new MarkRules(world, {
+      pausedSince: (cell) => this.#objects.pausedSince(cell),
+      evacuatedSince: (name) => this.#nodes.evacuatedSince(name),
+    });
     this.#end = new RoutedEnd({
       world,
       nodes: this.#nodes,
@@ -80,18 +86,27 @@ export class RoutedPlay {
     await this.#mend();
     try {
       await world.clock.runUntil(() => this.#isRight(), RIGHT_WITHIN_MS);
-      await world.clock.advance(STAYS_RIGHT_MS);
     } catch (error) {
       throw new Error(`not right after ${RIGHT_WITHIN_MS} ms: ${this.#end.wrongs().join('; ')}`, { cause: error });
     }
-    const wrongs = this.#end.wrongs();
+    const written = world.provider.writes().length;
+    await world.clock.advance(this.#history.restsMs ?? STAYS_RIGHT_MS);
+    // What somebody left behind may be tidied up once.
+    const more = world.provider
+      .writes()
+      .slice(written)
+      .map(({ verb, args: [about] }) => `${verb} of ${about}`);
+    const wrongs = [
+      ...this.#end.wrongs(),
+      ...more.flatMap((text, index) => (more.indexOf(text) < index ? [`${text} at rest, again and again`] : [])),
+    ];
     if (wrongs.length > 0) throw new Error(`right, and then wrong again: ${wrongs.join('; ')}`);
   }
 
   /** What was wrong at any moment; to be asked once. */
   violations(): readonly { readonly rule: string; readonly at: number; readonly text: string }[] {
     this.world.invariants.checkCalls();
-    return [...this.world.invariants.violations, ...this.world.rules.violations];
+    return [...this.world.invariants.violations, ...this.world.rules.violations, ...this.#marks.violations];
   }
 
   async #start(): Promise<OperatorProcess> {
@@ -123,7 +138,7 @@ export class RoutedPlay {
   // ---------------------------------------------------------------- what happens
 
   async #happen(what: RoutedHappening): Promise<void> {
-    const { provider, clock } = this.world;
+    const { provider } = this.world;
     if (isOfProcess(what)) return this.#operator.ofProcess(what);
     if (isOfStore(what)) return this.#operator.ofStore(what);
     if ('service' in what) return this.#services.act(what);
@@ -153,7 +168,7 @@ export class RoutedPlay {
       case 'failActions':
         return provider.cloud.failActions(what.times);
       case 'jump':
-        return clock.jump(what.ms);
+        return this.world.jump(what.ms);
       default:
         return this.#nodes.act(what.kind, nodeName(what.node));
     }

@@ -1,5 +1,5 @@
 import { ends, statesOf } from './reached.ts';
-import type { RoutedHappening } from './routed-steps.ts';
+import type { RoutedHappening, RoutedMark } from './routed-steps.ts';
 
 const IN_A_BREATH = 'left within the turn that enters it: never stored';
 const AT_ONCE_GONE = 'final: the record goes with it';
@@ -16,8 +16,10 @@ export const NOT_REACHED: Readonly<Record<string, string>> = {
   'verification is in Ended': AT_ONCE_GONE,
 };
 
-/** Every kind of happening, by the compiler's word. */
-const HAPPENINGS: Readonly<Record<RoutedHappening['kind'], true>> = {
+type MarkKind = RoutedMark['kind'] | 'evacuate' | 'stay';
+
+/** Every kind of happening but those of marks, by the compiler's word. */
+const HAPPENINGS: Readonly<Record<Exclude<RoutedHappening['kind'], MarkKind>, true>> = {
   ports: true,
   endpoints: true,
   serviceGoes: true,
@@ -112,4 +114,12 @@ export const TO_REACH: Readonly<Record<string, readonly string[]>> = {
   'what a RoutedIP may say of its firewall': ['FirewallOpened', 'FirewallClosed', 'NothingToOpen', 'NoFirewall', 'Opening'].map(
     (reason) => `says: ${reason}`,
   ),
+};
+
+const MARKS: Readonly<Record<MarkKind, true>> = { pause: true, resume: true, moveTo: true, evacuate: true, stay: true };
+
+/** What histories with marks must come to, together. */
+export const MARKED_TO_REACH: Readonly<Record<string, readonly string[]>> = {
+  'everything that people may ask for by marks': Object.keys(MARKS).map((kind) => `happens: ${kind}`),
+  'what a RoutedIP may say of them': ['Paused', 'Draining', 'MoveRequested'].map((reason) => `says: ${reason}`),
 };

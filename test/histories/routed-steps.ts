@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import type { KillPoint } from '../../actors/ports.ts';
+import type { KillPoint } from '../../actors/ports/observers.ts';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import type { OfProcess, OfStore } from './played-operator.ts';
 import type { Happening } from './steps.ts';
-import { index, of, ofStores, usual } from './steps.ts';
+import { happen, index, of, usual } from './steps.ts';
 
 /** What may happen to RoutedIPs and to all that they need. Plain data, as for pools; numbers choose among what exists. */
 export type RoutedHappening =
@@ -17,6 +17,7 @@ export type RoutedHappening =
   | { readonly kind: 'make' | 'remove' | 'force'; readonly routed: number }
   | { readonly kind: 'ask'; readonly routed: number; readonly address: number | null }
   | { readonly kind: 'use'; readonly routed: number; readonly policy: number }
+  | RoutedMark
   | { readonly kind: 'list'; readonly addresses: readonly number[] }
   | { readonly kind: 'firewallGoes' | 'firewallComes' | 'fillRules' | 'fillNodes' | 'makeRoom'; readonly firewall: number }
   | { readonly kind: 'addRule' | 'removeRule'; readonly firewall: number; readonly port: number }
@@ -29,6 +30,11 @@ export type RoutedHappening =
   | OfStore
   | Extract<Happening, { readonly kind: 'fault' | 'staleReads' | 'jump' }>
   | { readonly kind: 'failActions'; readonly times: number };
+
+/** What people ask for by annotations of a RoutedIP. */
+export type RoutedMark =
+  | { readonly kind: 'pause' | 'resume'; readonly routed: number }
+  | { readonly kind: 'moveTo'; readonly routed: number; readonly node: number };
 
 export type ByHand =
   | { readonly kind: 'moveByHand'; readonly address: number; readonly node: number | null }
@@ -51,7 +57,9 @@ export type RoutedNodeHappening =
   | 'taint'
   | 'exclude'
   | 'relieve'
-  | 'untaint';
+  | 'untaint'
+  | 'evacuate'
+  | 'stay';
 
 /** What is seen of the Pods behind a Service: nothing yet; some of them; all of them, which listen on other ports of some nodes. */
 export type Pods = 'unseen' | 'some' | 'seen';
@@ -106,6 +114,8 @@ export interface RoutedHistory {
   readonly callMs: readonly [number, number];
   readonly firewallMs: readonly [number, number];
   readonly seed: number;
+  /** How long all has to stay right in the end, virtual ms. */
+  readonly restsMs?: number;
   readonly steps: readonly RoutedStep[];
 }
 
@@ -158,7 +168,7 @@ const ofNodes = fc.oneof(
     }),
   },
 );
-const kindOf = <K extends RoutedHappening['kind']>(...kinds: readonly K[]): fc.Arbitrary<K> => fc.constantFrom(...kinds);
+export const kindOf = <K extends RoutedHappening['kind']>(...kinds: readonly K[]): fc.Arbitrary<K> => fc.constantFrom(...kinds);
 const ofServices = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: kindOf('ports'), service: index(SERVICES), ports: some(PORTS.length) }) },
   { weight: 3, arbitrary: fc.record({ kind: kindOf('endpoints'), service: index(SERVICES), nodes: some(NODES), pods }) },
@@ -250,9 +260,25 @@ const ofProcesses = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: kindOf('kill', 'killAll', 'stop', 'freeze', 'deleteLease', 'cutLease', 'mendLease') }) },
 );
 
-const step: fc.Arbitrary<RoutedStep> = fc.record({
-  afterMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 500 }), fc.integer({ min: 0, max: 10_000 })),
-  what: fc.oneof(
+/** What may happen in every kind of history of RoutedIPs, by what it happens to. */
+export const routedHappen = {
+  nodes: ofNodes,
+  people: ofPeople,
+  policies: ofPolicies,
+  processes: ofProcesses,
+  provider: ofProvider,
+  routed: ofRouted,
+  services: ofServices,
+};
+
+/** Steps, each soon after the one before. */
+export const routedSteps = (what: fc.Arbitrary<unknown>): fc.Arbitrary<RoutedStep[]> => {
+  const afterMs = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 500 }), fc.integer({ min: 0, max: 10_000 }));
+  return fc.array(fc.record({ afterMs, what: what as fc.Arbitrary<RoutedHappening> }), { minLength: 3, maxLength: 20, size: 'max' });
+};
+
+const steps = routedSteps(
+  fc.oneof(
     { weight: 5, arbitrary: ofNodes },
     { weight: 3, arbitrary: ofServices },
     { weight: 2, arbitrary: ofPolicies },
@@ -261,9 +287,9 @@ const step: fc.Arbitrary<RoutedStep> = fc.record({
     { weight: 1, arbitrary: ofPeople },
     { weight: 4, arbitrary: ofProvider },
     { weight: 3, arbitrary: ofProcesses },
-    { weight: 1, arbitrary: ofStores },
-  ) as fc.Arbitrary<RoutedHappening>,
-});
+    { weight: 1, arbitrary: happen.stores },
+  ),
+);
 
 const range = (max: number): fc.Arbitrary<[number, number]> =>
   fc.tuple(fc.integer({ min: 0, max: Math.floor(max / 2) }), fc.integer({ min: Math.floor(max / 2), max }));
@@ -292,5 +318,5 @@ export const routedHistory: fc.Arbitrary<RoutedHistory> = fc.record({
   callMs: range(200),
   firewallMs: range(3_000),
   seed: fc.integer(),
-  steps: fc.array(step, { minLength: 3, maxLength: 20, size: 'max' }),
+  steps,
 });

@@ -1,20 +1,5 @@
 import fc from 'fast-check';
-import {
-  ADDRESSES,
-  type History,
-  history,
-  index,
-  NODES,
-  of,
-  ofNodes,
-  ofPeople,
-  ofPools,
-  ofProcesses,
-  ofProvider,
-  ofStores,
-  stepOf,
-  stepsOf,
-} from './steps.ts';
+import { ADDRESSES, type History, happen, history, index, NODES, of, stepOf, stepsOf } from './steps.ts';
 
 /** What people ask for by annotations. */
 const ofMarks = fc.oneof(
@@ -26,12 +11,12 @@ const ofMarks = fc.oneof(
 const step = stepOf(
   fc.oneof(
     { weight: 6, arbitrary: ofMarks },
-    { weight: 4, arbitrary: ofNodes },
-    { weight: 2, arbitrary: ofPools },
-    { weight: 1, arbitrary: ofPeople },
-    { weight: 3, arbitrary: ofProvider },
-    { weight: 2, arbitrary: ofProcesses },
-    { weight: 2, arbitrary: ofStores },
+    { weight: 4, arbitrary: happen.nodes },
+    { weight: 2, arbitrary: happen.pools },
+    { weight: 1, arbitrary: happen.people },
+    { weight: 3, arbitrary: happen.provider },
+    { weight: 2, arbitrary: happen.processes },
+    { weight: 2, arbitrary: happen.stores },
   ),
 );
 

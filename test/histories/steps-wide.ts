@@ -1,23 +1,6 @@
 import fc from 'fast-check';
 import type { Fault } from '../../adapters/memory/faults.ts';
-import {
-  ADDRESSES,
-  type Happening,
-  type History,
-  index,
-  of,
-  ofNodes,
-  ofPeople,
-  ofPools,
-  ofProcesses,
-  ofProvider,
-  ofStores,
-  type Step,
-  stepOf,
-  stepsOf,
-  usual,
-  world,
-} from './steps.ts';
+import { ADDRESSES, type Happening, type History, happen, index, of, type Step, stepOf, stepsOf, usual, world } from './steps.ts';
 
 const POOLS = 2;
 const NAMES = 2;
@@ -64,15 +47,15 @@ const ofFaults = fc.oneof(
 
 const ofOne = stepOf(
   fc.oneof(
-    { weight: 5, arbitrary: ofNodes },
-    { weight: 2, arbitrary: ofPools },
+    { weight: 5, arbitrary: happen.nodes },
+    { weight: 2, arbitrary: happen.pools },
     { weight: 3, arbitrary: ofWishes },
-    { weight: 1, arbitrary: ofPeople },
+    { weight: 1, arbitrary: happen.people },
     { weight: 1, arbitrary: ofHands },
-    { weight: 3, arbitrary: ofProvider },
+    { weight: 3, arbitrary: happen.provider },
     { weight: 4, arbitrary: ofFaults },
-    { weight: 2, arbitrary: ofProcesses },
-    { weight: 2, arbitrary: ofStores },
+    { weight: 2, arbitrary: happen.processes },
+    { weight: 2, arbitrary: happen.stores },
   ),
 );
 
@@ -92,8 +75,8 @@ const ofDoubt: fc.Arbitrary<readonly Step[]> = fc.tuple(
     fc.oneof(
       { weight: 4, arbitrary: fc.record({ kind: of('removePool'), pool: index(POOLS) }) },
       { weight: 2, arbitrary: fc.record({ kind: of('makeByHand') }) },
-      { weight: 2, arbitrary: ofProcesses },
-      { weight: 2, arbitrary: ofStores },
+      { weight: 2, arbitrary: happen.processes },
+      { weight: 2, arbitrary: happen.stores },
       { weight: 1, arbitrary: fc.record({ kind: of('staleReads'), ms: fc.integer({ min: 100, max: 8_000 }) }) },
     ),
   ),

@@ -125,7 +125,7 @@ const ofAssign: fc.Arbitrary<Fault> = fc.oneof(
   }),
 );
 
-export const ofNodes = fc.oneof(
+const ofNodes = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: of('nodeFails'), node: index(NODES) }) },
   { weight: 3, arbitrary: fc.record({ kind: of('nodeRecovers'), node: index(NODES) }) },
   { weight: 2, arbitrary: fc.record({ kind: of('nodeGoes', 'nodeComes', 'machineGoes', 'machineDies'), node: index(NODES) }) },
@@ -147,17 +147,17 @@ const ofRules: fc.Arbitrary<PoolRules> = fc.record(
   { requiredKeys: [] },
 );
 const POOLS = 2;
-export const ofPools = fc.oneof(
+const ofPools = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: of('list'), pool: index(2), addresses: fc.uniqueArray(index(ADDRESSES), { minLength: 1 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: of('coolOff'), pool: index(2), seconds: fc.constantFrom(0, 3, 10) }) },
   { weight: 1, arbitrary: fc.record({ kind: of('rules'), pool: index(POOLS), rules: ofRules }) },
   { weight: 2, arbitrary: fc.record({ kind: of('breakSpec', 'mendSpec', 'removePool', 'makePool'), pool: index(2) }) },
 );
-export const ofPeople = fc.oneof(
+const ofPeople = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: of('moveByHand'), address: index(ADDRESSES), node: fc.option(index(NODES)) }) },
   { weight: 1, arbitrary: fc.record({ kind: of('deleteByHand', 'restoreByHand', 'lockByHand'), address: index(ADDRESSES) }) },
 );
-export const ofProvider = fc.oneof(
+const ofProvider = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
@@ -179,16 +179,19 @@ export const ofProvider = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: of('staleReads'), ms: fc.integer({ min: 100, max: 8_000 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: of('failActions'), times: fc.integer({ min: 1, max: 2 }) }) },
 );
-export const ofProcesses = fc.oneof(
+const ofProcesses = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: of('start') }) },
   { weight: 3, arbitrary: fc.record({ kind: of('kill', 'killAll', 'stop', 'freeze', 'deleteLease', 'cutLease', 'mendLease') }) },
 );
-export const ofStores = fc.oneof(
+const ofStores = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: of('storeDown', 'storeUp', 'queuesDown', 'queuesUp', 'failWrites', 'mendWrites') }) },
   { weight: 2, arbitrary: fc.record({ kind: of('goBack', 'wipe', 'wipeAtRest', 'wipeQueues', 'repeatJobs') }) },
   { weight: 1, arbitrary: fc.record({ kind: of('loseReplies'), times: fc.integer({ min: 1, max: 3 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: of('jump'), ms: fc.integer({ min: -3_600_000, max: 3_600_000 }) }) },
 );
+
+/** What may happen in every kind of history, by what it happens to. */
+export const happen = { nodes: ofNodes, people: ofPeople, pools: ofPools, processes: ofProcesses, provider: ofProvider, stores: ofStores };
 
 /** What happens, and how long after what happened before. */
 export const stepOf = (what: fc.Arbitrary<unknown>): fc.Arbitrary<Step> =>

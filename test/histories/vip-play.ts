@@ -3,8 +3,8 @@ import type { ServiceWish, StoredService } from '../../adapters/memory/vip-world
 import { VipWorld } from '../actors/vip-world.ts';
 import type { VipRules } from '../support/vip-rules.ts';
 import type { WorldOptions } from '../support/world.ts';
-import { PlayedOperator } from './played-operator.ts';
 import { groupName, SPECS, serviceName, VIP_ADDRESSES, type VipHappening, type VipHistory } from './vip-steps.ts';
+import { isTrouble, VipTroubles } from './vip-troubles.ts';
 import { wrongVips } from './vip-wrongs.ts';
 
 /** The longest that everything may take to be right again once nothing is in the way, ms: the longest back-off of each table, one after the other. */
@@ -41,7 +41,7 @@ export class VipPlay {
   readonly world: VipWorld;
   readonly rules: VipRules;
   readonly #history: VipHistory;
-  readonly #operator: PlayedOperator;
+  readonly #troubles: VipTroubles;
   /** By name: uids of the IPs that people made for nobody of ours. */
   readonly #foreign = new Map<string, string>();
 
@@ -49,7 +49,7 @@ export class VipPlay {
     this.#history = history;
     const { callMs, watchMs, wipesIngress, seed } = history;
     this.world = new VipWorld({ ...options, vips: { callMs, watchMs, wipesIngress, random: seededRandom(seed) } });
-    this.#operator = new PlayedOperator(this.world, () => this.world.start());
+    this.#troubles = new VipTroubles(this.world);
     this.rules = this.world.rules;
     this.rules.comesLate = history.steps.some(
       ({ what }) => what.kind === 'fault' && what.fault.kind === 'hang' && what.fault.effectAfterMs !== undefined,
@@ -68,7 +68,7 @@ export class VipPlay {
       await world.clock.advance(afterMs);
       await this.#happen(what);
     }
-    await this.#mend();
+    await this.#troubles.mend();
     try {
       await world.clock.runUntil(() => this.wrongs().length === 0, rightWithinMs);
       await world.clock.advance(STAYS_RIGHT_MS);
@@ -93,37 +93,8 @@ export class VipPlay {
   // ---------------------------------------------------------------- what happens
 
   async #happen(what: VipHappening): Promise<void> {
-    switch (what.kind) {
-      case 'fault':
-        return this.world.k8s.faults.next(what.verb, what.fault, what.times);
-      case 'jump':
-        return this.world.jump(what.ms);
-      case 'hold':
-      case 'tell':
-        return this.#watches(what.kind);
-      case 'start':
-      case 'kill':
-      case 'killAll':
-      case 'stop':
-      case 'freeze':
-      case 'deleteLease':
-      case 'cutLease':
-      case 'mendLease':
-        return this.#operator.ofProcess(what);
-      case 'storeDown':
-      case 'storeUp':
-      case 'queuesDown':
-      case 'queuesUp':
-      case 'wipe':
-      case 'wipeAtRest':
-      case 'goBack':
-      case 'wipeQueues':
-        return this.#operator.ofStore({ kind: what.kind });
-      case 'loseReply':
-        return this.world.store.loseReplies(1);
-      default:
-        return this.#edit(what);
-    }
+    if (isTrouble(what)) await this.#troubles.act(what);
+    else this.#edit(what);
   }
 
   #edit(what: Edit): void {
@@ -187,22 +158,5 @@ export class VipPlay {
   #unreserve(name: string): void {
     this.#foreign.delete(name);
     this.world.k8s.removeIP(name);
-  }
-
-  #watches(kind: 'hold' | 'tell'): void {
-    const { processes } = this.world;
-    if (kind === 'tell') for (const process of processes) this.world.vipsOf(process).resumeWatches();
-    const leader = processes.find(({ supervisor }) => supervisor.leading);
-    if (kind === 'hold' && leader) this.world.vipsOf(leader).holdWatches();
-  }
-
-  /** Nothing is in the way any more. */
-  async #mend(): Promise<void> {
-    const { world } = this;
-    world.k8s.faults.clear();
-    this.#operator.mend();
-    for (const process of world.processes) world.vipsOf(process).resumeWatches();
-    await world.clock.advance(1_000);
-    await this.#operator.isThere();
   }
 }

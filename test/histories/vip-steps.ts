@@ -14,6 +14,10 @@ export type VipHappening =
   /** An administrator reserves an address for a Service, with its uid or without, or for nobody (null). */
   | { readonly kind: 'reserve'; readonly address: number; readonly service: number | null; readonly isOld: boolean }
   | { readonly kind: 'unreserve'; readonly address: number }
+  | VipTrouble;
+
+/** What may happen to the operator, its calls, its watches and what it keeps its records in. */
+export type VipTrouble =
   | { readonly kind: 'fault'; readonly verb: VipVerb | 'any'; readonly fault: Fault; readonly times: number }
   | { readonly kind: 'hold' | 'tell' }
   | { readonly kind: 'start' | 'kill' | 'killAll' | 'stop' | 'freeze' | 'deleteLease' | 'cutLease' | 'mendLease' }
@@ -63,7 +67,8 @@ const maybe = (count: number): fc.Arbitrary<number | null> => fc.option(index(co
 const service = index(SERVICES);
 const of = <K extends VipHappening['kind']>(...kinds: readonly K[]): fc.Arbitrary<K> => fc.constantFrom(...kinds);
 
-const fault: fc.Arbitrary<Fault> = fc.oneof(
+/** How a call of the API server may end. */
+export const fault: fc.Arbitrary<Fault> = fc.oneof(
   fc.record({
     kind: fc.constant('refuse' as const),
     error: fc.constantFrom('Unavailable' as const, 'Unauthorized' as const, 'Conflict' as const, 'Invalid' as const),
@@ -97,7 +102,7 @@ const byHand: fc.Arbitrary<VipHappening> = fc.oneof(
 );
 
 const VERBS = ['guard', 'reserve', 'publish', 'free', 'unguard', 'look', 'any'] as const;
-const trouble: fc.Arbitrary<VipHappening> = fc.oneof(
+export const trouble: fc.Arbitrary<VipTrouble> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({ kind: of('fault'), verb: fc.constantFrom(...VERBS), fault, times: fc.integer({ min: 1, max: 3 }) }),
@@ -116,18 +121,20 @@ const trouble: fc.Arbitrary<VipHappening> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: of('jump'), ms: fc.constantFrom(-30_000, 5_000, 90_000) }) },
 );
 
+/** From one step to the next, virtual ms. */
+export const pause: fc.Arbitrary<number> = fc.oneof(
+  fc.constant(0),
+  fc.integer({ min: 1, max: 60 }),
+  fc.integer({ min: 60, max: 1_500 }),
+  fc.integer({ min: 1_500, max: 16_000 }),
+  fc.integer({ min: 16_000, max: 70_000 }),
+);
 const step: fc.Arbitrary<VipStep> = fc.record({
-  afterMs: fc.oneof(
-    fc.constant(0),
-    fc.integer({ min: 1, max: 60 }),
-    fc.integer({ min: 60, max: 1_500 }),
-    fc.integer({ min: 1_500, max: 16_000 }),
-    fc.integer({ min: 16_000, max: 70_000 }),
-  ),
+  afterMs: pause,
   what: fc.oneof({ weight: 6, arbitrary: ofServices }, { weight: 2, arbitrary: byHand }, { weight: 4, arbitrary: trouble }),
 });
 
-const between = (least: number, most: number): fc.Arbitrary<[number, number]> =>
+export const between = (least: number, most: number): fc.Arbitrary<[number, number]> =>
   fc.tuple(fc.integer({ min: 0, max: least }), fc.integer({ min: least, max: most }));
 
 export const vipHistory: fc.Arbitrary<VipHistory> = fc.record({

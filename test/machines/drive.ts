@@ -10,7 +10,7 @@ export const VERIFY_EVERY = 300_000;
 
 const all = charts({ backoff: FLIPOP_BACKOFF, callDeadlineMs: CALL_DEADLINE, verifyEveryMs: VERIFY_EVERY, orphanDoubtMs: 60_000 }, () => 1);
 
-type ChartName = 'ip' | 'pool' | 'firewall' | 'verification' | 'dns-zone' | 'dns-record-set' | 'vip-service';
+type ChartName = 'ip' | 'pool' | 'firewall' | 'verification' | 'dns-zone' | 'dns-record-set' | 'vip-service' | 'virtual-ip';
 
 /** @throws Error for a chart that there is none of */
 export function chartOf(name: ChartName): Chart {

@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { explain } from '../../plugin/explain.ts';
 import { type ClusterFacts, EXIT, Refused } from '../../plugin/ports.ts';
 import { node, pod as podOn } from '../support/world.ts';
-import { at, condition, POOLS, pool, ROUTED_IPS, routedIP, world } from './support.ts';
+import { at, condition, NO_FACTS, POOLS, pool, ROUTED_IPS, routedIP, world } from './support.ts';
 
 const ADDRESS = '203.0.113.9';
 
 const facts = (change: Partial<ClusterFacts> = {}): ClusterFacts => ({
+  ...NO_FACTS,
   nodes: async () => [
     node('a'),
     node('b', { ready: false }),
@@ -17,9 +18,6 @@ const facts = (change: Partial<ClusterFacts> = {}): ClusterFacts => ({
     node('g'),
     node('other', { labels: {} }),
   ],
-  pods: async () => [],
-  service: async () => null,
-  tolerations: async () => [],
   ...change,
 });
 

@@ -1,4 +1,5 @@
-import { Changed, type ClusterAPI, Refused, type Session } from '../../plugin/ports.ts';
+import { reservedIPOf, vipServiceOf } from '../../adapters/kubernetes/trim-vip.ts';
+import { Changed, type ClusterAPI, type ClusterFacts, Refused, type Session } from '../../plugin/ports.ts';
 
 export const NOW = Date.parse('2026-03-01T12:00:00Z');
 /** The time so many seconds from now; before now when negative. */
@@ -38,7 +39,7 @@ export function world(answers: Readonly<Record<string, unknown>>, more: Partial<
   };
   const session: Session = {
     api,
-    facts: { nodes: async () => [], pods: async () => [], service: async () => null, tolerations: async () => [] },
+    facts: NO_FACTS,
     namespace: null,
     json: false,
     journalService: { namespace: 'routedip-operator', service: 'routedip-operator-journal:journal' },
@@ -51,6 +52,16 @@ export function world(answers: Readonly<Record<string, unknown>>, more: Partial<
   };
   return { session, out: () => out.join('\n'), problems, patches };
 }
+
+/** An empty cluster. */
+export const NO_FACTS: ClusterFacts = {
+  nodes: async () => [],
+  pods: async () => [],
+  service: async () => null,
+  tolerations: async () => [],
+  vipService: vipServiceOf,
+  reservedIP: reservedIPOf,
+};
 
 export const POOLS = '/apis/flipop.digitalocean.com/v1alpha1/floatingippools';
 export const RECORD_SETS = '/apis/flipop.digitalocean.com/v1alpha1/nodednsrecordsets';

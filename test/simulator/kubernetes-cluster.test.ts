@@ -98,7 +98,7 @@ describe('a big cluster', () => {
     }
     const perWriteMs = (performance.now() - start) / writes;
     await watch.until(100 + writes);
-    // Typically 0.1 ms. The bound leaves room for a busy machine, and none for work that grows with the number of nodes.
-    expect(perWriteMs).toBeLessThan(2);
+    // Typically 0.1 ms. The bound leaves room for a busy machine, and none for work that grows with what all nodes say: 4 MB.
+    expect(perWriteMs).toBeLessThan(8);
   });
 });

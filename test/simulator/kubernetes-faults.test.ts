@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { at } from '../../simulator/kubernetes/objects.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { type Cluster, CONFIG_MAPS, configMap, NODES, namesOf, node, startCluster, type TestWatch } from './kubernetes-support.ts';
 
 const withNodes = async (...names: string[]): Promise<Cluster> => {
@@ -126,14 +127,17 @@ describe('lists', () => {
 
 test('requests of one method and path can be delayed', async () => {
   const cluster = await withNodes('a');
-  cluster.faults.delay({ method: 'POST', path: CONFIG_MAPS, ms: 500, count: 1 });
-  const timed = async (run: () => Promise<unknown>): Promise<number> => {
-    const start = performance.now();
-    await run();
-    return performance.now() - start;
-  };
-  expect(await timed(() => cluster.make(CONFIG_MAPS, configMap('slow')))).toBeGreaterThan(495);
-  expect(await timed(() => cluster.make(CONFIG_MAPS, configMap('fast')))).toBeLessThan(495);
+  cluster.faults.delay({ method: 'POST', path: CONFIG_MAPS, ms: 2_000, count: 1 });
+  const received = () => cluster.requests.filter(({ method }) => method === 'POST').length;
+  const before = received();
+  const ended: string[] = [];
+  const start = performance.now();
+  const slow = cluster.make(CONFIG_MAPS, configMap('slow')).then(() => ended.push('slow'));
+  await waitFor('it is received', () => received() > before);
+  await cluster.make(CONFIG_MAPS, configMap('fast')).then(() => ended.push('fast'));
+  await slow;
+  expect(ended).toEqual(['fast', 'slow']);
+  expect(performance.now() - start).toBeGreaterThan(1_995);
 });
 
 describe('the control routes', () => {

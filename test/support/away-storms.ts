@@ -1,4 +1,4 @@
-import type { KillPoint } from '../../actors/ports.ts';
+import type { KillPoint } from '../../actors/ports/observers.ts';
 import { redisGoes, redisReturns } from './away-crash.ts';
 import type { World } from './world.ts';
 

@@ -1,5 +1,6 @@
 import { cellOf } from '../../actors/charts.ts';
-import type { ActorRecord, SavedTurn, Transition } from '../../actors/ports.ts';
+import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
+import type { ActorRecord } from '../../actors/ports.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
 import { portsOn } from '../../machines/firewall-policy.ts';
 import { confirmedHere } from '../../machines/ip.ts';

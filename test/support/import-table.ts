@@ -52,7 +52,7 @@ const adapter = (folder: string): ImportRule => ({
     /^crds\/generated\//,
   ],
   instead:
-    'An adapter knows its own system and the ports, so that it can be replaced alone. Ask for what is missing through a port in actors/ports.ts ' +
+    'An adapter knows its own system and the ports, so that it can be replaced alone. Ask for what is missing through a port in actors/ports/ ' +
     'and let main.ts pass it in; a value that both sides need belongs into machines/types.ts. A package is added to SDKS here when it is this system’s own client, ' +
     'and a provider whose API is called over HTTP to OVER_HTTP.',
 });
@@ -79,8 +79,7 @@ const FIXED: readonly ImportRule[] = [
     name: 'actors/*',
     files: /^actors\//,
     what: [/^npm:xstate(\/|$)/, /^machines\//, /^actors\//],
-    instead:
-      'The runtime knows ports, not products. Put the need into actors/ports.ts, write it in an adapter, and let main.ts pass it in.',
+    instead: 'The runtime knows ports, not products. Put the need into actors/ports/, write it in an adapter, and let main.ts pass it in.',
   },
   {
     name: 'plugin/*',

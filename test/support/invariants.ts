@@ -1,5 +1,7 @@
 import { cellOf } from '../../actors/charts.ts';
-import type { ActionRef, ActorRecord, Observer, SavedTurn, StoredCell, Transition } from '../../actors/ports.ts';
+import type { Observer, SavedTurn, Transition } from '../../actors/ports/observers.ts';
+import type { ActionRef } from '../../actors/ports/provider.ts';
+import type { ActorRecord, StoredCell } from '../../actors/ports.ts';
 import type { MemoryProvider } from '../../adapters/memory/provider.ts';
 import type { LoggedCall } from '../../adapters/memory/requests.ts';
 import { nodesFull } from '../../machines/claims.ts';

@@ -1,14 +1,16 @@
-import type { SavedTurn, Transition } from '../../actors/ports.ts';
+import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import { nodesFull } from '../../machines/claims.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import { isPaused, type Move } from '../../machines/marks.ts';
 import { familyServed, type PoolContext } from '../../machines/pool.ts';
-import type { ActorId } from '../../machines/types.ts';
+import type { ActorId, Address } from '../../machines/types.ts';
 import { providerIDOf, type World } from './world.ts';
 
 /** What must hold at every moment of what people ask for by annotations. */
 export type MarkRule =
   | 'is not moved while it is paused'
+  /** Nothing is created or given up, and what is to be open for an address, or asked for with it, stays what it was. */
+  | 'begins nothing while it is paused'
   | 'goes where it was asked to go'
   | 'is said to have moved when it has'
   | 'comes to no node that is to be evacuated';
@@ -51,12 +53,25 @@ export class MarkRules {
     const now: Moment = { wall: at, monotonic: this.#world.clock.monotonic() };
     const own = transitions.find(({ actor, chart }) => actor === cell && chart === 'pool');
     if (own) this.#checkAnswers(own);
+    if (own && isPaused(contextOf(own.before) ?? {}) && isPaused(contextOf(own.after) ?? {})) this.#checkPaused(own, transitions);
     for (const { chart, before, after } of transitions) {
       if (chart !== 'ip' || !after || !own?.after) continue;
-      const then = before?.snapshot.context as unknown as AddressContext | undefined;
-      const is = after.snapshot.context as unknown as AddressContext;
-      const isGranted = then !== undefined && is.epoch !== then.epoch && is.elected !== null;
+      const [then, is] = [addressIn(before), addressIn(after)];
+      const isGranted = then !== null && is !== null && is.epoch !== then.epoch && is.elected !== null;
       if (isGranted && is.elected?.providerID !== is.holder) this.#checkMove(is, own, now);
+    }
+  }
+
+  #checkPaused({ before, after }: Transition, transitions: readonly Transition[]): void {
+    const [then, pool] = [contextOf(before), contextOf(after)];
+    if (!pool || pool.deleted) return;
+    if (pool.acquiring.intent && !then?.acquiring.intent) this.#note('begins nothing while it is paused', `${pool.id} creates an address`);
+    for (const { chart, actor, before: former, after: present } of transitions) {
+      if (chart !== 'ip' || !former) continue;
+      const [was, is] = [addressIn(former), addressIn(present)];
+      if (!was?.retiring && (!is || is.retiring)) this.#note('begins nothing while it is paused', `${actor} is given up`);
+      if (is && JSON.stringify(is.policy) !== JSON.stringify(was?.policy))
+        this.#note('begins nothing while it is paused', `${actor} is told of other rules`);
     }
   }
 
@@ -71,7 +86,7 @@ export class MarkRules {
     const evacuatedSince = this.#truth.evacuatedSince(elected.name);
     if (evacuatedSince && since(evacuatedSince, now) > KNOWN_AFTER_MS)
       this.#note('comes to no node that is to be evacuated', `${about} although that one is to be evacuated`);
-    const asked = openMoves(pool).find((move) => move.begun && move.address === address);
+    const asked = openMoves(pool).find((move) => move.begun && (move.address ?? address) === address);
     if (asked && asked.node !== elected.name && isFree(pool, asked.node, now.wall))
       this.#note('goes where it was asked to go', `${about} although ${asked.node}, for which it left its node, is free`);
   }
@@ -79,7 +94,9 @@ export class MarkRules {
   #checkAnswers({ before, after }: Transition): void {
     const pool = contextOf(after);
     const told = new Set((contextOf(before)?.marks?.moves ?? []).flatMap(({ text, answer: said }) => (said ? [text] : [])));
-    for (const { text, address, node, answer } of pool?.marks?.moves ?? []) {
+    for (const { text, address: named, node, answer } of pool?.marks?.moves ?? []) {
+      // A request to a RoutedIP names none: it has one.
+      const address = named ?? (Object.keys(pool?.members ?? {})[0] as Address | undefined);
       if (!answer?.done || !address || told.has(text)) continue;
       const wasThere = this.#world.provider.cloud.history(address).some(({ providerID }) => providerID === providerIDOf(node));
       if (!wasThere) this.#note('is said to have moved when it has', `${address} has never been on ${node}: ${answer.message}`);
@@ -92,6 +109,7 @@ export class MarkRules {
 }
 
 const contextOf = (record: Transition['after']): PoolContext | null => (record?.snapshot.context as unknown as PoolContext) ?? null;
+const addressIn = (record: Transition['after']): AddressContext | null => (record?.snapshot.context as unknown as AddressContext) ?? null;
 const openMoves = (pool: PoolContext | null): readonly Move[] => (pool?.marks?.moves ?? []).filter(({ answer }) => answer === null);
 
 /** The pool may grant the node, and nothing but the request decides about it. */

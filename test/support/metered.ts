@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { charts } from '../../actors/catalogue.ts';
-import type { Log, Provider } from '../../actors/ports.ts';
+import type { Log } from '../../actors/ports/observers.ts';
+import type { Provider } from '../../actors/ports/provider.ts';
 import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
 import { Supervisor } from '../../actors/supervisor.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';

@@ -1,4 +1,4 @@
-import type { SavedTurn, Transition } from '../../actors/ports.ts';
+import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import { fullName, relativeName } from '../../machines/dns.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { EnsureRecordsInput } from '../../machines/jobs.ts';

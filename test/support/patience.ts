@@ -1,4 +1,5 @@
-import type { ActorRecord, SavedTurn, Transition } from '../../actors/ports.ts';
+import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
+import type { ActorRecord } from '../../actors/ports.ts';
 import type { ContentionRules } from '../../machines/contention.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { PoolContext } from '../../machines/pool.ts';

@@ -1,5 +1,6 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
-import type { ActorRecord, Json, SavedTurn, Transition } from '../../actors/ports.ts';
+import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
+import type { ActorRecord, Json } from '../../actors/ports.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { PoolContext } from '../../machines/pool.ts';

@@ -1,7 +1,9 @@
-import { switching } from '../../actors/away.ts';
+import { type StandIn, switching } from '../../actors/away.ts';
 import { charts } from '../../actors/catalogue.ts';
 import type { Charts } from '../../actors/charts.ts';
-import type { Json, KillPoint, Log, Queues } from '../../actors/ports.ts';
+import type { KillPoint, Log } from '../../actors/ports/observers.ts';
+import type { Queues } from '../../actors/ports/queues.ts';
+import type { Clock, Json } from '../../actors/ports.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../actors/settings.ts';
 import { Supervisor } from '../../actors/supervisor.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
@@ -207,7 +209,7 @@ export class World {
     const provider = this.provider.process({ probe });
     const providers = memoryDirectory({ [PROVIDER]: { facts: this.facts, provider } });
     const living = unlessDead(queues, () => state.dead);
-    const inMemory = () => ({ store: memoryStore({ fleeting: true }), queues: unlessDead(memoryQueues(clock), () => state.dead) });
+    const inMemory = () => standIn(clock, () => state.dead);
     const away = this.#away ? switching({ store, queues: living }, inMemory) : null;
     const supervisor = new Supervisor({
       charts: this.#spoil(charts(this.settings, () => this.facts.addressesPerNode)),
@@ -240,7 +242,7 @@ export class World {
         void supervisor.stop().then(() => {
           stopped = true;
         });
-        await this.clock.runUntil(() => stopped, 2 * this.settings.shutdownGraceMs);
+        await this.clock.runUntil(() => stopped, this.settings.shutdownGraceMs);
         end();
       },
       get dead() {
@@ -333,6 +335,17 @@ export class World {
     return this.log.filter(({ level }) => level === 'error');
   }
 }
+
+/** What a process goes on with while the store is away. */
+const standIn = (clock: Clock, isDead: () => boolean): StandIn => {
+  const own = endableClock(clock);
+  const queues = memoryQueues(own);
+  const close = async (): Promise<void> => {
+    await queues.close();
+    own.end();
+  };
+  return { store: memoryStore({ fleeting: true }), queues: unlessDead(queues, isDead), close };
+};
 
 /** A process that has died takes no jobs any more, even when it was about to. */
 const unlessDead = (queues: Queues, isDead: () => boolean): Queues => ({

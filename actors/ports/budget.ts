@@ -1,0 +1,85 @@
+import type { Purpose } from './provider.ts';
+
+/** The request budget of one token, shared by all replicas. */
+export interface Budget {
+  /** Takes `calls` (1 unless given) out of the budget, all or none; as many as the purpose may ever use when that is less. Answers 0 when they may be sent
+   *  now, else after how many ms to ask again: those that wait for one purpose are given different times, so that they do not all come back for one
+   *  place. Throws `Unreachable`. */
+  pay(purpose: Purpose, calls?: number): Promise<number>;
+  /** What the provider said of its limit in a reply. */
+  observe(limits: { readonly remaining: number; readonly resetAtMs: number }): void;
+  /** Nobody sends for `ms`: the provider answered 429. */
+  close(ms: number): Promise<void>;
+}
+
+/** One of the limits that a budget keeps. */
+export interface BudgetWindow {
+  /** Calls per minute, calls per hour, creations per minute. */
+  readonly window: 'minute' | 'hour' | 'create';
+  readonly limit: number;
+  /** Calls that could be made now, 0 or more. */
+  readonly left: number;
+}
+
+/** A budget to look at. */
+export interface BudgetReading {
+  /** As it stands now; takes nothing. While it is closed nothing is left in any window. @throws Unreachable */
+  left(): Promise<readonly BudgetWindow[]>;
+}
+
+/** What a budget allows; what is left out is as DigitalOcean has it. */
+export interface BudgetOptions {
+  /** Calls in any minute. Default 250, as DigitalOcean allows. */
+  readonly perMinute?: number;
+  /** Calls per hour. Default 5000, as DigitalOcean allows. */
+  readonly perHour?: number;
+  /** Creations in any minute. Default 12. */
+  readonly createsPerMinute?: number;
+  /** The share of minute and hour that a purpose leaves to others, 0 to 1. Default: failover, its confirmation and firewall nothing, create and
+   *  intend a tenth, verify and dns 0.3. */
+  readonly reserve?: Readonly<Partial<Record<Purpose, number>>>;
+  /** How long a call counts as one of the last minute. Default 62000: calls are for different times on their way to the provider, which counts when they
+   *  arrive. */
+  readonly minuteMs?: number;
+}
+
+/** What every budget goes by, wherever it is kept. */
+export interface BudgetFigures {
+  readonly perMinute: number;
+  readonly perHour: number;
+  readonly createsPerMinute: number;
+  readonly minuteMs: number;
+  /** Calls of a minute and of an hour that a purpose leaves to others. */
+  readonly leaves: (purpose: Purpose) => { readonly ofMinute: number; readonly ofHour: number };
+}
+
+const RESERVE: Readonly<Record<Purpose, number>> = {
+  failover: 0,
+  confirm: 0,
+  firewall: 0,
+  create: 0.1,
+  intend: 0.1,
+  verify: 0.3,
+  dns: 0.3,
+};
+
+/** The share of a minute that assigns leave to their confirmations: many at once would else not be known to be done before the minute is over. */
+const CONFIRMATIONS = 0.06;
+
+/** The longest that a reply saying "nothing left" closes the budget, ms: its reset time is by the provider's clock, which may be wrong. */
+export const LONGEST_CLOSE_MS = 60_000;
+
+export function budgetFigures({
+  perMinute = 250,
+  perHour = 5_000,
+  createsPerMinute = 12,
+  reserve = {},
+  minuteMs = 62_000,
+}: BudgetOptions): BudgetFigures {
+  const reserves = { ...RESERVE, ...reserve };
+  const leaves = (purpose: Purpose) => ({
+    ofMinute: Math.floor(perMinute * (purpose === 'failover' ? CONFIRMATIONS : reserves[purpose])),
+    ofHour: Math.floor(perHour * reserves[purpose]),
+  });
+  return { perMinute, perHour, createsPerMinute, minuteMs, leaves };
+}

@@ -1,0 +1,61 @@
+import type { JobName } from '../../machines/jobs.ts';
+import type { ActorId } from '../../machines/types.ts';
+import type { ActorRecord } from '../ports.ts';
+
+/** One actor's part in a turn that was saved. */
+export interface Transition {
+  readonly actor: ActorId;
+  readonly chart: string;
+  readonly events: readonly string[];
+  /** Commands whose outcomes, timers or answers are among the events: each was waited for. */
+  readonly consumed: readonly string[];
+  readonly before: ActorRecord | null;
+  readonly after: ActorRecord | null;
+}
+
+/** A turn that was saved. Observers project it; nothing they do flows back. */
+export interface SavedTurn {
+  readonly cell: ActorId;
+  readonly term: number;
+  /** When the turn began, ms since the epoch. */
+  readonly at: number;
+  readonly transitions: readonly Transition[];
+}
+
+/** One run of a provider job on this replica. */
+export interface JobRun {
+  readonly job: JobName;
+  /** `success` and `error` were told to the actor and ended the job. `fenced` ended it in silence: its command is not waited for any more.
+   *  After the others it runs again: it waits for the provider, for the request budget or a 429, for a store that does not answer, or knows
+   *  too little of the leader to send. */
+  readonly outcome: 'success' | 'error' | 'fenced' | 'unfinished' | 'rateLimited' | 'unreachable' | 'stale';
+  /** From the time it was added to its first start, ms; null for later starts. */
+  readonly waitedMs: number | null;
+  readonly ranMs: number;
+  /** From the time it was added to the end of this run, ms. */
+  readonly sinceQueuedMs: number;
+}
+
+export interface Observer {
+  turnSaved(turn: SavedTurn): void;
+  /** This process leads no longer, or starts over: forget what was shown. */
+  reset?(): void;
+}
+
+/** Looks on at jobs as well, on a replica that does not lead, too. */
+export interface JobObserver {
+  jobRan(run: JobRun): void;
+}
+
+/** Constant message, then fields. */
+export interface Log {
+  debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+/** Named places at which a crash is survivable. Tests end the process there; in production nobody listens. */
+export type KillPoint = 'beforeWrite' | 'afterWrite' | 'afterDispatch' | 'beforeSend' | 'beforeReplyRead' | 'afterReply';
+
+export type Probe = (point: KillPoint, about: string) => void;

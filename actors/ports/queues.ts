@@ -1,0 +1,55 @@
+import type { Json } from '../ports.ts';
+
+export interface NewJob {
+  /** Never repeats; adding an id that is still kept is a no-op. */
+  readonly id: string;
+  readonly title: string;
+  readonly data: Json;
+  readonly delayMs?: number;
+  readonly priority?: number;
+}
+
+/** A job that this process runs now. */
+export interface ActiveJob {
+  readonly id: string;
+  readonly data: Json;
+  /** What the last try of this job left with `keep` or `again`; null at first. */
+  readonly progress: Json;
+  /** True when an earlier run of this job may have got anywhere before its process died. */
+  readonly rerun: boolean;
+  /** When it was added, ms since the epoch by the clock of whoever added it. */
+  readonly queuedAt: number;
+  /** 1 when it is started for the first time, one more with each later start on whatever process. */
+  readonly starts: number;
+  /** Stores progress at once, durably. */
+  keep(progress: Json): Promise<void>;
+  /** Monotonic time (ms) at which the lock was last known renewed, and how long it holds, ms. */
+  lock(): { readonly renewedAt: number; readonly durationMs: number };
+}
+
+export type JobStep = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number; readonly progress: Json };
+
+/** A durable queue. A job is one try: a handler that throws ends it as failed, and only its owner's chart tries again. */
+export interface JobQueue {
+  /** Resolves once stored. Throws `Unreachable`. */
+  add(jobs: readonly NewJob[]): Promise<void>;
+  /** Best effort; an active job goes on. */
+  remove(id: string): Promise<void>;
+  /** Whether a job of this id is kept, finished or not. */
+  has(id: string): Promise<boolean>;
+  /** Progress of a job that is still kept, finished or not; null when it left none or is gone. */
+  progressOf(id: string): Promise<Json>;
+  /** Starts to run jobs, at most `concurrency` at once. A job whose process died runs again on some consumer. */
+  consume(run: (job: ActiveJob) => Promise<JobStep>, concurrency: number): Consumer;
+  counts(): Promise<Readonly<Record<'waiting' | 'active' | 'delayed' | 'failed', number>>>;
+}
+
+export interface Consumer {
+  /** Takes no more jobs and resolves once the running ones ended, at the latest after `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+export interface Queues {
+  queue(name: string): JobQueue;
+  close(): Promise<void>;
+}

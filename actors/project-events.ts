@@ -1,0 +1,98 @@
+import { isUntilChanged, UNTIL_CHANGED } from '../machines/backoff.ts';
+import type { AddressContext } from '../machines/ip-context.ts';
+import { markEvents } from '../machines/marks-status.ts';
+import { nodeEvents } from '../machines/node-status.ts';
+import type { PoolContext } from '../machines/pool.ts';
+import { type AddressView, conflictText } from '../machines/pool-view.ts';
+import { recordSetEvents } from '../machines/record-set-status.ts';
+import { firewallEvents, ownerEvents } from '../machines/routed-ip-events.ts';
+import { failureReason, poolError, textAbout } from '../machines/status.ts';
+import type { Address } from '../machines/types.ts';
+import type { ClusterEvent } from './ports/cluster.ts';
+import type { Transition } from './ports/observers.ts';
+import type { ActorRecord } from './ports.ts';
+import { addressView } from './view.ts';
+
+/** What people should hear of one actor's part in a turn. */
+export function eventsOf({ chart, before, after }: Transition): readonly ClusterEvent[] {
+  if (!after) return [];
+  if (chart === 'dns-record-set') return recordSetEvents(before?.snapshot.context as never, after.snapshot.context as never);
+  if (chart === 'ip') return addressEvents(before, after);
+  if (chart !== 'pool') return [];
+  const [was, is] = [before?.snapshot.context as never, after.snapshot.context as never];
+  return [...poolEvents(was, is), ...nodeEvents(was, is), ...markEvents(was, is), ...ownerEvents(was, is)];
+}
+
+function addressEvents(former: ActorRecord | null, record: ActorRecord): readonly ClusterEvent[] {
+  const now = addressView(record);
+  const was = former && addressView(former);
+  const [before, after] = [was?.context, now.context];
+  const told = [assignedEvent(before, after), electedEvent(before, after), failedEvent(before, now), driftEvent(before, after)];
+  return [...told.filter((event) => event !== null), ...(was ? firewallEvents(was, now) : [])];
+}
+
+function assignedEvent(before: AddressContext | undefined, { address, assigned }: AddressContext): ClusterEvent | null {
+  if (!assigned || assigned.name === before?.assigned?.name) return null;
+  const from = before?.assigned ? `, from ${before.assigned.name}` : '';
+  return { type: 'Normal', reason: 'Assigned', action: 'Assign', message: `${address} is on ${assigned.name}${from}` };
+}
+
+function electedEvent(before: AddressContext | undefined, { address, assigned, elected, epoch }: AddressContext): ClusterEvent | null {
+  // One that is rebuilt may know the node to which it was under way by its name alone: that is no election.
+  if (!elected?.providerID || elected.name === assigned?.name || before?.epoch === epoch) return null;
+  return { type: 'Normal', reason: 'NodeElected', action: 'Elect', message: `${elected.name} is to take ${address}` };
+}
+
+function failedEvent(before: AddressContext | undefined, { context, state }: AddressView): ClusterEvent | null {
+  const { address, failure, attempts, coolOffUntil } = context;
+  if (!failure || attempts === before?.attempts) return null;
+  // Said once: what is tried from time to time until somebody gives other credentials is no news.
+  if (failure.kind === 'Unauthorized' && before?.failure?.kind === 'Unauthorized') return null;
+  // Not when it is tried again: what says the same each time is counted, and the status has the time.
+  const wait = coolOffUntil !== null && state === 'CoolOff' && isUntilChanged(failure) ? `; ${UNTIL_CHANGED}` : '';
+  return { type: 'Warning', reason: failureReason(failure), action: 'Assign', message: `${textAbout(address, failure.message)}${wait}` };
+}
+
+function driftEvent(before: AddressContext | undefined, { address, assigned, holder, failure }: AddressContext): ClusterEvent | null {
+  if (!before?.assigned || before.holder !== before.assigned.providerID || holder === before.holder || assigned || failure) return null;
+  const now = holder ? `on ${holder}` : 'attached to nothing';
+  return {
+    type: 'Warning',
+    reason: 'DriftDetected',
+    action: 'Verify',
+    message: `${address} is ${now} at the provider, not on ${before.assigned.name}`,
+  };
+}
+
+const madeIn = ({ spec }: PoolContext): string => {
+  const { group } = spec?.exposes ?? {};
+  return group ? `taken from IPGroup ${group.name}` : 'created';
+};
+
+function poolEvents(before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] {
+  const events: ClusterEvent[] = [];
+  if (after.error !== null && after.error !== before?.error) {
+    events.push({ type: 'Warning', reason: after.exposed?.reason ?? 'InvalidSpec', action: 'Validate', message: after.error });
+  }
+  for (const [address, owner] of Object.entries(after.conflicts)) {
+    if (before?.conflicts[address as Address] === owner) continue;
+    events.push({
+      type: 'Warning',
+      reason: 'AddressConflict',
+      action: 'Validate',
+      message: conflictText(address, owner),
+    });
+  }
+  const created = after.created.filter((address) => !before?.created.includes(address));
+  if (before)
+    for (const address of created)
+      events.push({ type: 'Normal', reason: 'AddressCreated', action: 'Create', message: `${address} was ${madeIn(after)}` });
+  const { failure, attempts, unclear } = after.acquiring;
+  if (failure && attempts !== before?.acquiring.attempts) {
+    events.push({ type: 'Warning', reason: 'CreateFailed', action: 'Create', message: poolError(after) ?? failure.message });
+  }
+  if (unclear.length > 0 && before?.acquiring.unclear.length === 0) {
+    events.push({ type: 'Warning', reason: 'CreateUnknown', action: 'Create', message: poolError(after) ?? '' });
+  }
+  return events;
+}

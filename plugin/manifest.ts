@@ -1,0 +1,48 @@
+import { parseAllDocuments } from 'yaml';
+import type { Json } from '../actors/ports.ts';
+import * as pools from '../crds/generated/floatingippool.ts';
+import * as ipGroups from '../crds/generated/ipgroup.ts';
+import * as recordSets from '../crds/generated/nodednsrecordset.ts';
+import * as routedIPs from '../crds/generated/routedip.ts';
+import { fields, text } from './fields.ts';
+import type { Wish } from './stage.ts';
+
+/** What somebody would apply. */
+export interface Change extends Wish {
+  /** As the manifest has it. */
+  readonly object: unknown;
+}
+
+/** Kinds with a machine of their own, each object of which is one. */
+export const POOLS = [pools, routedIPs, recordSets];
+
+export const SERVICE = 'Service';
+
+const PLANNED = [...POOLS.map(({ KIND }) => KIND), ipGroups.KIND, SERVICE];
+
+/** @throws Error for what is no YAML, or of a kind whose change is not rehearsed */
+export function changesIn(content: string, namespace: string): readonly Change[] {
+  const objects = parseAllDocuments(content).flatMap((document) => {
+    const [error] = document.errors;
+    if (error) throw error;
+    const value: unknown = document.toJS();
+    return Array.isArray(fields(value).items) ? (fields(value).items as readonly unknown[]) : value ? [value] : [];
+  });
+  if (objects.length === 0) throw new Error('the manifest holds no object');
+  return objects.map((object) => {
+    const { metadata, spec } = fields(object);
+    const kind = text(fields(object).kind);
+    const name = text(fields(metadata).name);
+    if (!PLANNED.includes(kind)) throw new Error(`${kind || 'something'} ${name} cannot be planned: only ${PLANNED.join(', ')} can`);
+    if (!name) throw new Error(`an object of kind ${kind} in the manifest has no name`);
+    const home = kind === ipGroups.KIND ? '' : text(fields(metadata).namespace) || namespace;
+    const annotations = ownAnnotations(fields(metadata).annotations);
+    return { kind, namespace: home, name, spec: (spec ?? {}) as Json, annotations, object };
+  });
+}
+
+/** Those of the group routedip.io. */
+export const ownAnnotations = (annotations: unknown): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(fields(annotations)).flatMap(([key, value]) => (key.startsWith('routedip.io/') ? [[key, text(value)]] : [])),
+  );

@@ -1,0 +1,22 @@
+import { charts } from '../../actors/catalogue.ts';
+import { Cells } from '../../actors/cells.ts';
+import type { Queues } from '../../actors/ports/queues.ts';
+import type { Clock, RecordStore } from '../../actors/ports.ts';
+import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
+import { firewallOf } from '../../machines/firewall-id.ts';
+
+const ignore = (): void => undefined;
+
+/** The cells of term 1, with nobody around who hears of them. */
+export const cellsOn = (parts: { readonly store: RecordStore; readonly queues: Queues; readonly clock: Clock }): Cells =>
+  new Cells(1, {
+    ...parts,
+    charts: charts(DEFAULT_SETTINGS, () => 1),
+    log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+    probe: ignore,
+    observers: [],
+    listAsked: ignore,
+    firewallInput: (id) => ({ id, provider: firewallOf(id).provider, firewall: firewallOf(id).name }),
+    gone: ignore,
+    halted: ignore,
+  });
