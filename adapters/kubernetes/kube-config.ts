@@ -17,6 +17,7 @@ export class KeptConfig extends KubeConfig {
   #kept: Dispatcher | null = null;
   #keptFor = '';
   #own: { readonly connect: object } | null = null;
+  #closed = false;
 
   override createDispatcherOptions(
     cluster: Parameters<KubeConfig['createDispatcherOptions']>[0],
@@ -31,15 +32,18 @@ export class KeptConfig extends KubeConfig {
     return this.#own === null ? made : { type: 'none' };
   }
 
+  /** @throws Error once it is closed: by then another server may listen at that address */
   override async applySecurityAuthentication(context: RequestContext): Promise<void> {
     await super.applySecurityAuthentication(context);
+    if (this.#closed) throw new Error('the connection is closed');
     const made = context.getDispatcher() ?? this.#ownAgent();
     if (made !== null) this.#replace(made);
     if (this.#kept !== null) context.setDispatcher(this.#kept);
   }
 
-  /** Closes idle connections now and the others when their requests end. */
+  /** Ends all connections, with the requests under way on them. Nothing is sent any more. */
   async close(): Promise<void> {
+    this.#closed = true;
     const kept = this.#kept;
     this.#kept = null;
     await kept?.destroy();

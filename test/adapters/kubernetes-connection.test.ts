@@ -56,6 +56,27 @@ describe('the connection', () => {
     await expect(nowhere.send({ method: 'GET', path: '/api/v1/nodes' })).rejects.toThrow(/ECONNREFUSED|fetch failed|bad port/);
   });
 
+  test('sends nothing any more once it is closed, whoever listens there by then', async () => {
+    let requests = 0;
+    const kubeconfig = await serving((_request, response) => {
+      requests += 1;
+      json(response, { items: [] });
+    });
+    const connection = connected(kubeconfig);
+    await connection.send({ method: 'GET', path: '/api/v1/nodes' });
+    await connection.close();
+    await expect(connection.send({ method: 'GET', path: '/api/v1/nodes' })).rejects.toMatchObject({
+      name: 'ServerUnreachable',
+      message: expect.stringMatching(/the connection is closed$/),
+    });
+    const ended = new Promise<Error | null>((done) => {
+      const options = { path: '/api/v1/nodes', query: {}, connectMs: 1_000, quietMs: () => 1_000 };
+      connection.watch(options, { opened: () => undefined, event: () => undefined, done });
+    });
+    expect(await ended).toMatchObject({ name: 'ServerUnreachable', message: expect.stringMatching(/the connection is closed$/) });
+    expect(requests).toBe(1);
+  });
+
   test('takes over what a busy server asks for', async () => {
     const kubeconfig = await serving((_request, response) => {
       response.writeHead(429, { 'retry-after': '7' });

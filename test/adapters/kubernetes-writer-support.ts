@@ -1,9 +1,10 @@
+import { onTestFinished } from 'vitest';
 import type { PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock } from '../../actors/ports.ts';
 import { refusal } from '../../adapters/kubernetes/api-error.ts';
 import type { Request } from '../../adapters/kubernetes/connection.ts';
 import type { Seen } from '../../adapters/kubernetes/source.ts';
-import { KubernetesWriter } from '../../adapters/kubernetes/writer.ts';
+import { KubernetesWriter, type WriterOptions } from '../../adapters/kubernetes/writer.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
@@ -38,8 +39,13 @@ export const writing = async (options: { readonly crds?: readonly (string | Json
   if (options.watch !== false) await source.start(recorder);
   const log = recordedLog();
   const seen = options.watch === false ? NOTHING_SEEN : source;
-  const newWriter = (clock: Clock = systemClock()): KubernetesWriter =>
-    new KubernetesWriter({ connection, clock, random: () => 0.5, log, seen, instance: 'test', timings: TIMINGS });
+  /** One that ends with the test: what it could not write yet it would write to whatever listens at that address next. */
+  const opened = (options: Pick<WriterOptions, 'connection' | 'clock' | 'log'>): KubernetesWriter => {
+    const writer = new KubernetesWriter({ ...options, random: () => 0.5, seen, instance: 'test', timings: TIMINGS });
+    onTestFinished(() => writer.close());
+    return writer;
+  };
+  const newWriter = (clock: Clock = systemClock()): KubernetesWriter => opened({ connection, clock, log });
   const writer = newWriter();
   /** A writer before whose requests `before` runs, or which fail with what it throws. */
   const meddled = (before: (request: Request) => void) => {
@@ -48,8 +54,7 @@ export const writing = async (options: { readonly crds?: readonly (string | Json
       return connection.send(request);
     };
     const log = recordedLog();
-    const options = { connection: { ...connection, send }, clock: systemClock(), random: () => 0.5, seen, instance: 'test' };
-    return { writer: new KubernetesWriter({ ...options, timings: TIMINGS, log }), log };
+    return { writer: opened({ connection: { ...connection, send }, clock: systemClock(), log }), log };
   };
   /** A writer whose ServiceAccount is not allowed some requests. */
   const refusing = (refused: (request: Request) => boolean) =>
