@@ -73,6 +73,7 @@ export class KubernetesWriter implements ClusterWriter {
   readonly #holders: HolderMarks;
   readonly #evacuations: EvacuationMarks;
   readonly #desks = new Map<string, Desk>();
+  #closed = false;
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -202,9 +203,10 @@ export class KubernetesWriter implements ClusterWriter {
     this.#evacuations.forget();
   }
 
-  /** Writes nothing any more; what waits is dropped. */
+  /** Writes nothing any more, whatever it is told; what waits is dropped. */
   close(): void {
     this.forget();
+    this.#closed = true;
     this.#holders.close();
     this.#events.stop();
   }
@@ -217,7 +219,7 @@ export class KubernetesWriter implements ClusterWriter {
   }
 
   #isOpen(desk: Desk): boolean {
-    return this.#desks.get(desk.ref.uid) === desk;
+    return !this.#closed && this.#desks.get(desk.ref.uid) === desk;
   }
 
   #desk(ref: ObjectRef): Desk {
@@ -249,7 +251,7 @@ export class KubernetesWriter implements ClusterWriter {
 
   #lane({ what, object, run, refused }: Work): Lane {
     const { clock, log, random } = this.#options;
-    return new Lane({
+    const lane = new Lane({
       clock,
       pace: this.#timings.pace,
       backoff: backoff(this.#timings.backoff, random),
@@ -261,6 +263,8 @@ export class KubernetesWriter implements ClusterWriter {
         if (refusal !== undefined) refused?.(refusal);
       },
     });
+    if (this.#closed) lane.stop();
+    return lane;
   }
 }
 

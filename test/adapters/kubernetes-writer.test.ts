@@ -353,3 +353,24 @@ describe('an Event', () => {
     expect(simulator.store.list('events.k8s.io/v1', 'Event')).toHaveLength(1);
   });
 });
+
+describe('a writer that was closed', () => {
+  test('sends nothing of what it is told afterwards, and takes back nothing', async () => {
+    const { meddled, writer: other, projection, ref } = await writing();
+    const another = { ...ref, name: 'another', uid: 'of another pool' };
+    const sent: string[] = [];
+    const { writer } = meddled(({ method, path }) => void sent.push(`${method} ${path}`));
+    writer.close();
+    const answered: string[] = [];
+    for (const told of [writer, other]) {
+      told.project(projection());
+      told.showEvacuations({ a: { status: 'True', reason: 'NoAddressHeld', message: 'no address is held here' } });
+      told.markHolders({ a: 'NoSchedule' }, true);
+      void told.retract(another, [SECOND]).then(() => answered.push(told === other ? 'other' : 'closed'));
+    }
+    // Whatever the closed one had to do it would have begun before the other one.
+    await waitFor('the other one is done', () => answered.includes('other'));
+    await other.flush(2_000);
+    expect([sent, answered]).toEqual([[], ['other']]);
+  });
+});
