@@ -2,8 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { freePort } from '../tools/free-ports.mjs';
 import { findRedis } from '../tools/redis.mjs';
-import { freePort, launch } from '../tools/redis-launch.mjs';
+import { launch } from '../tools/redis-launch.mjs';
 
 let root: string;
 let bin: string;

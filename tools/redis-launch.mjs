@@ -1,6 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { endWithParent } from './leash.mjs';
 import { lastLines, SetupError } from './setup-error.mjs';
 
@@ -12,21 +11,6 @@ import { lastLines, SetupError } from './setup-error.mjs';
 
 const READY_MS = 15_000;
 const POLL_MS = 15;
-
-/**
- * A port of 127.0.0.1 that nobody listens on now.
- * @returns {Promise<number>}
- */
-export const freePort = async () => {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new SetupError('No free port on 127.0.0.1.');
-  return address.port;
-};
 
 /**
  * What the server says to PING and INFO; '' when it does not listen. While it loads its append-only file PING is refused.

@@ -1,8 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { freePort } from './free-ports.mjs';
 import { findRedis } from './redis-find.mjs';
-import { freePort, launch } from './redis-launch.mjs';
+import { launch } from './redis-launch.mjs';
 
 export { findRedis };
 

@@ -7,6 +7,7 @@ import {
   type DigitalOceanOptions as SimulatorOptions,
   startDigitalOcean,
 } from '../../simulator/digitalocean/server.ts';
+import { freePort } from '../../tools/free-ports.mjs';
 
 export const secret = 'dop_v1_the_secret_of_the_test';
 
@@ -58,13 +59,14 @@ export interface TestBed {
   readonly close: () => Promise<void>;
 }
 
-/** The adapter against a simulator of its own that has no limits of the account. */
+/** The adapter against a simulator of its own that has no limits of the account, on a port that nobody else is given while it does not listen. */
 export async function startTestBed(
   options: Partial<DigitalOceanOptions> = {},
   simulated: SimulatorOptions = {},
   budget: RecordingBudget = recordingBudget(),
 ): Promise<TestBed> {
-  const simulator = await startDigitalOcean({ actionMs: 20, firewallMs: 20, reservedIPQuota: 1000, token: secret, ...simulated });
+  const port = await freePort();
+  const simulator = await startDigitalOcean({ port, actionMs: 20, firewallMs: 20, reservedIPQuota: 1000, token: secret, ...simulated });
   const provider = createDigitalOceanProvider({ token: secret, url: simulator.url, budget, log: recordingLog(), ...options });
   const close = async (): Promise<void> => {
     provider.close();

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { patientClient } from '../../adapters/redis/client.ts';
 import { redisLink } from '../../adapters/redis/link.ts';
 import { redisStore } from '../../adapters/redis/store.ts';
+import { freePort } from '../../tools/free-ports.mjs';
 import { endWithParent } from '../../tools/leash.mjs';
 import { findRedis } from '../../tools/redis-find.mjs';
-import { freePort } from '../../tools/redis-launch.mjs';
 import { startTestRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Container, isWorkload, shippedIn } from './manifest-facts.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
+import { freePort } from '../../tools/free-ports.mjs';
 import { objectsIn } from '../support/kube-apply.ts';
-import { freePorts } from '../support/kube-process.ts';
 import type { OperatorOptions } from '../support/operator.ts';
 import type { Target } from './target.ts';
 
@@ -26,7 +26,7 @@ const byPolicies = async ({ client, simulator }: Target): Promise<Partial<Operat
 
 /** The webhook, called at the operator's own address: no Service leads anywhere on an API server alone. */
 const byWebhook = async ({ client }: Target): Promise<Partial<OperatorOptions>> => {
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
   const called = (webhook: { clientConfig: { service: { path: string } } }) => ({
     ...webhook,

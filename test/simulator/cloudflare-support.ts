@@ -1,4 +1,5 @@
 import { type CloudflareOptions, type CloudflareSimulator, startCloudflare } from '../../simulator/cloudflare/server.ts';
+import { freePort } from '../../tools/free-ports.mjs';
 import { request, type TestClock, type TestReply, testClock } from './digitalocean-support.ts';
 
 export interface TestCloudflare {
@@ -15,7 +16,8 @@ export interface TestCloudflare {
 
 export async function startTestCloudflare(options: CloudflareOptions = {}): Promise<TestCloudflare> {
   const clock = testClock();
-  const simulator = await startCloudflare({ now: clock.now, zones: ['example.com'], ...options });
+  // Nobody else is given such a port while it does not listen.
+  const simulator = await startCloudflare({ port: await freePort(), now: clock.now, zones: ['example.com'], ...options });
   const [zone = ''] = simulator.zones.keys();
   return {
     simulator,

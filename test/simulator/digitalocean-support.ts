@@ -1,4 +1,5 @@
 import { type DigitalOceanOptions, type DigitalOceanSimulator, startDigitalOcean } from '../../simulator/digitalocean/server.ts';
+import { freePort } from '../../tools/free-ports.mjs';
 
 export interface TestClock {
   readonly now: () => number;
@@ -48,10 +49,10 @@ export interface TestCloud {
   readonly call: (method: string, path: string, body?: unknown, token?: string) => Promise<TestReply>;
 }
 
-/** A simulator on a clock of the test's own; actions take 1000 ms of that clock. */
+/** A simulator on a clock of the test's own; actions take 1000 ms of that clock. Nobody else is given its port while it does not listen. */
 export async function startTestCloud(options: DigitalOceanOptions = {}): Promise<TestCloud> {
   const clock = testClock();
-  const simulator = await startDigitalOcean({ now: clock.now, actionMs: 1000, firewallMs: 1000, ...options });
+  const simulator = await startDigitalOcean({ port: await freePort(), now: clock.now, actionMs: 1000, firewallMs: 1000, ...options });
   return { simulator, clock, call: (method, path, body, token = 'test-token') => request(simulator.url, { method, path, body, token }) };
 }
 

@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
 import { basename, join } from 'node:path';
 import { endWithParent } from '../../tools/leash.mjs';
 
@@ -42,27 +40,4 @@ export const startServer = async (command: string, args: readonly string[], fold
     signal: (signal) => void child.kill(signal),
     exited,
   };
-};
-
-/** Below those that the system gives to whoever asks for any: nobody is given one of them before its server has started, or while that is started again. */
-const PORTS = { first: 11_000, count: 20_000 };
-
-/** Null when somebody else listens there. */
-const listenOn = (port: number): Promise<Server | null> =>
-  new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(null) : reject(error)));
-    server.listen(port, '127.0.0.1', () => resolve(server));
-  });
-
-/** Distinct ports of the loopback address that were free a moment ago. */
-export const freePorts = async (count: number): Promise<readonly number[]> => {
-  const found = new Map<number, Server>();
-  while (found.size < count) {
-    const port = PORTS.first + randomInt(PORTS.count);
-    const server = found.has(port) ? null : await listenOn(port);
-    if (server) found.set(port, server);
-  }
-  await Promise.all([...found.values()].map((server) => new Promise((resolve) => server.close(resolve))));
-  return [...found.keys()];
 };

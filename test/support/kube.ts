@@ -2,11 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePorts } from '../../tools/free-ports.mjs';
 import { auditsFolder, keepAudit } from './audits.ts';
 import { type ApiClient, type ApiRequest, type ApiResponse, apiClient, writeKubeconfig } from './kube-client.ts';
 import { apiServerFlags, auditFile, controllerFlags, etcdFlags, type Ports } from './kube-flags.ts';
 import { createPki, type Pki } from './kube-pki.ts';
-import { freePorts, type ServerProcess, startServer } from './kube-process.ts';
+import { type ServerProcess, startServer } from './kube-process.ts';
 
 export interface ClusterOptions {
   /** Controllers of kube-controller-manager to run; empty (default) starts none, and needs no such binary. */

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { issue } from '../../adapters/admission/certificates.ts';
+import { freePort } from '../../tools/free-ports.mjs';
 import { endWithParent } from '../../tools/leash.mjs';
 import { findRedis } from '../../tools/redis-find.mjs';
-import { freePort } from '../../tools/redis-launch.mjs';
 import { startTestRedis, type TestRedis } from './redis.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -104,7 +104,7 @@ const SLOTS = 16_384;
 const THIRDS = [0, 1, 2, 3].map((third) => Math.floor((third * SLOTS) / 3));
 
 const startNode = async (): Promise<TestRedis> => {
-  // The port of its bus would be 10000 higher than its own, which may be too high.
+  // The port of its bus would be 10000 higher than its own, where the system may have given it to anybody.
   const bus = ['--cluster-port', String(await freePort())];
   return startTestRedis({ aof: true, extra: ['--cluster-enabled', 'yes', '--cluster-node-timeout', '5000', ...bus] });
 };
