@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Fenced } from '../../actors/errors.ts';
 import { kubernetesLeadership } from '../../adapters/kubernetes/leadership-factory.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
@@ -65,6 +65,7 @@ describe('leadership over HTTP', () => {
         retryPeriodMs: 100,
         name,
       });
+      onTestFinished(() => leadership.release());
       return {
         leadership,
         start: () => leadership.start({ acquired: () => void told.push(`${name} acquired`), lost: () => void told.push(`${name} lost`) }),

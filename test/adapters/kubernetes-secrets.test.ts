@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { SecretReading, SecretUse } from '../../actors/ports/secrets.ts';
 import { refusal, ServerUnreachable } from '../../adapters/kubernetes/api-error.ts';
 import type { Connection, WatchHandlers } from '../../adapters/kubernetes/connection.ts';
@@ -22,7 +22,9 @@ const refOf = (name: string) => ({ apiVersion: 'v1', kind: 'Secret', name, names
 
 const secretsOn = (connection: Connection): { readonly secrets: KubernetesSecrets; readonly log: RecordedLog } => {
   const log = recordedLog();
-  return { secrets: new KubernetesSecrets({ connection, clock: systemClock(), random: () => 0.5, log, timings: QUICK }), log };
+  const secrets = new KubernetesSecrets({ connection, clock: systemClock(), random: () => 0.5, log, timings: QUICK });
+  onTestFinished(() => secrets.close());
+  return { secrets, log };
 };
 
 /** A use of the Secret, with what was read after each change. */

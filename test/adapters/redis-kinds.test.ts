@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
 import { connectorTo } from '../../adapters/redis/connector.ts';
 import { bySentinels } from '../../adapters/redis/find-master.ts';
@@ -15,15 +15,12 @@ import { waitFor } from '../support/wait-for.ts';
 
 const PASSWORD = 'correct-horse-battery';
 
-const links: RedisLink[] = [];
+/** A link that ends with the test: it would go on connecting to wherever that led. */
 const open = (options: RedisLinkOptions): RedisLink => {
   const link = redisLink(options);
-  links.push(link);
+  onTestFinished(() => link.close());
   return link;
 };
-afterAll(async () => {
-  for (const link of links) await link.close();
-});
 
 /** What a call says while it cannot reach its Redis, once that is more than that there is no connection. */
 const reasonOf = async (link: RedisLink): Promise<string> => {
@@ -169,16 +166,16 @@ describe('the Sentinels', () => {
 
   test('that name another server later on end the connection to the former one', async () => {
     const [former, next] = await Promise.all([startTestRedis(), startTestRedis()]);
+    onTestFinished(async () => void (await Promise.all([former.stop(), next.stop()])));
     const tells = { port: former.port, epoch: 1 };
     const sentinel = await sentinelThat(tells);
     const find = bySentinels([sentinel], 'main', { timeoutMs: 5_000 });
     const redis = new Redis({ Connector: connectorTo(find, undefined, 50), retryStrategy: () => 20 });
+    onTestFinished(() => redis.disconnect());
     redis.on('error', () => undefined);
     const port = async (): Promise<string> => String(await redis.config('GET', 'port'));
     expect(await port()).toContain(String(former.port));
     Object.assign(tells, { port: next.port, epoch: 2 });
     await waitFor('it is asked again', async () => (await port()).includes(String(next.port)));
-    redis.disconnect();
-    await Promise.all([former.stop(), next.stop()]);
   });
 });

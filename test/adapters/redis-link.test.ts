@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
 import type { CellWrite } from '../../actors/ports.ts';
 import { type RedisLink, type RedisLinkOptions, redisLink } from '../../adapters/redis/link.ts';
@@ -12,10 +12,10 @@ import { waitFor } from '../support/wait-for.ts';
 const PASSWORD = 'correct-horse-battery';
 
 let redis: TestRedis;
-const links: RedisLink[] = [];
+/** A link that ends with the test: it would go on connecting to wherever that led. */
 const open = (options: Partial<RedisLinkOptions> = {}): RedisLink => {
   const link = redisLink({ url: redis.url, commandTimeoutMs: 400, ...options });
-  links.push(link);
+  onTestFinished(() => link.close());
   return link;
 };
 const storeOn = (link: RedisLink, onWarning?: (message: string) => void) =>
@@ -50,10 +50,7 @@ beforeAll(async () => {
   redis = await startTestRedis({ aof: true });
 });
 beforeEach(() => redis.flushAll());
-afterAll(async () => {
-  for (const link of links) await link.close();
-  await redis.stop();
-});
+afterAll(() => redis.stop());
 
 describe('a Redis that may drop keys', () => {
   test('is refused, with what to change', async () => {
@@ -188,7 +185,7 @@ describe('a call', () => {
   });
 });
 
-/** A way to the server whose present connections can go silent, as a broken network leaves them. */
+/** A way to the server whose present connections can go silent, as a broken network leaves them. It ends with the test. */
 const proxy = async () => {
   const pairs = new Set<Socket[]>();
   const server = createServer((near) => {
@@ -201,6 +198,10 @@ const proxy = async () => {
     pairs.add([near, far]);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const sockets of pairs) for (const socket of sockets) socket.destroy();
+    server.close();
+  });
   return {
     url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
     silence: () => {
@@ -208,10 +209,6 @@ const proxy = async () => {
         near?.unpipe();
         far?.unpipe();
       }
-    },
-    close: () => {
-      for (const sockets of pairs) for (const socket of sockets) socket.destroy();
-      server.close();
     },
   };
 };
@@ -224,7 +221,6 @@ test('a connection that went silent is given up, and another takes its place', a
   way.silence();
   expect(await messageOf(ping())).toMatch(/timed out|no answer/);
   await waitFor('it answers again', () => ping().then(Boolean, () => false));
-  way.close();
 });
 
 test('stores of two clusters in one Redis do not see each other', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type Connection, connect, type Request } from '../../adapters/kubernetes/connection.ts';
 import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
 import { KubernetesWriter, WRITER_TIMINGS } from '../../adapters/kubernetes/writer.ts';
@@ -24,14 +24,14 @@ const lines: string[] = [];
 /** How far the writers' clock is ahead, ms. */
 let aheadMs = 0;
 
-/** A writer with the shipped roles, before whose requests `before` runs. */
+/** A writer with the shipped roles, before whose requests `before` runs. It ends with the test: the next one has the same node. */
 const writerWith = (before: (request: Request) => Promise<unknown> = async () => undefined): KubernetesWriter => {
   const send = async (request: Request): Promise<unknown> => {
     await before(request);
     return connection.send(request);
   };
   const note = (message: string, fields = {}): void => void lines.push(`${message} ${JSON.stringify(fields)}`);
-  return new KubernetesWriter({
+  const writer = new KubernetesWriter({
     connection: { ...connection, send },
     clock: { ...systemClock(), now: () => Date.now() + aheadMs },
     random: () => 0.5,
@@ -40,6 +40,8 @@ const writerWith = (before: (request: Request) => Promise<unknown> = async () =>
     instance: 'test',
     timings: WRITER_TIMINGS,
   });
+  onTestFinished(() => writer.close());
+  return writer;
 };
 
 const get = async (path: string) => (await cluster.send(path)).body;

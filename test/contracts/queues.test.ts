@@ -8,6 +8,7 @@ import { type MemoryQueues, memoryQueues } from '../../adapters/memory/queues.ts
 import { patientClient } from '../../adapters/redis/client.ts';
 import { redisLink } from '../../adapters/redis/link.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
+import { endWithParent } from '../../tools/leash.mjs';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { describeQueues } from './queues.ts';
@@ -75,6 +76,8 @@ const spawnDoomed = async (queue: string): Promise<DoomedProcess> => {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.add(child);
+  const leash = child.pid === undefined ? null : endWithParent(child.pid);
+  child.once('exit', () => leash?.release());
   let said = '';
   child.stdout.on('data', (data: Buffer) => {
     said += data.toString();

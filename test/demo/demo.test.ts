@@ -16,7 +16,7 @@ interface Demo {
   readonly exited: Promise<number | string>;
 }
 
-const running = new Set<ChildProcess>();
+const running = new Set<Demo>();
 
 function startDemo(args: readonly string[], redisUrl: string | undefined): Demo {
   const { REDIS_URL: _, ...inherited } = process.env;
@@ -24,7 +24,6 @@ function startDemo(args: readonly string[], redisUrl: string | undefined): Demo 
     env: { ...inherited, ...(redisUrl !== undefined && { REDIS_URL: redisUrl }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  running.add(child);
   const said = { out: '', err: '' };
   child.stdout.on('data', (data) => {
     said.out += data;
@@ -33,7 +32,9 @@ function startDemo(args: readonly string[], redisUrl: string | undefined): Demo 
     said.err += data;
   });
   const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
-  return { child, said, exited };
+  const demo = { child, said, exited };
+  running.add(demo);
+  return demo;
 }
 
 /** The operator's process, as soon as the demo has said it. */
@@ -49,7 +50,9 @@ describe('the demo', () => {
     redis = await startTestRedis();
   });
   afterEach(async () => {
-    for (const child of running) child.kill('SIGTERM');
+    for (const { child } of running) child.kill('SIGTERM');
+    // One that has not ended yet would write to the Redis of the next one.
+    await Promise.all([...running].map(({ exited }) => exited));
     running.clear();
     await redis.flushAll();
   });

@@ -7,7 +7,7 @@ import type { Operator } from '../support/operator.ts';
 import { isRunning, isStopped } from '../support/processes.ts';
 import { startProxy, type TcpProxy } from '../support/proxy.ts';
 import type { Served } from './served.ts';
-import type { Stage } from './stage.ts';
+import { end, type Stage } from './stage.ts';
 
 const PRELOAD = new URL('../support/kill-at.mjs', import.meta.url).href;
 
@@ -82,7 +82,7 @@ export async function serveByFleet(stage: Stage, count: number, options: Replica
   return { stage, ip, holder, fleet, leader, follower, term: await leader.figure('routedip_term') };
 }
 
-/** A fleet without replicas yet. Whoever opens it closes it, when its processes are of no use any more. */
+/** A fleet without replicas yet. Whoever opens it closes it, which ends its processes. */
 export function fleetOn(stage: Stage): Fleet & { close(): Promise<void> } {
   const folder = mkdtempSync(join(tmpdir(), 'routedip-replicas-'));
   const proxies: TcpProxy[] = [];
@@ -152,6 +152,7 @@ export function fleetOn(stage: Stage): Fleet & { close(): Promise<void> } {
       return replicas.filter((replica) => goesOn(replica) && !leaders.includes(replica));
     },
     close: async () => {
+      await Promise.all(replicas.map(({ operator }) => end(operator)));
       await Promise.all(proxies.map((proxy) => proxy.close()));
       rmSync(folder, { recursive: true, force: true });
     },

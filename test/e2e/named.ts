@@ -6,7 +6,7 @@ import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { objectsIn } from '../support/kube-apply.ts';
 import type { Operator, OperatorOptions } from '../support/operator.ts';
 import { staged } from './served.ts';
-import type { Stage, StageOptions } from './stage.ts';
+import { end, type Stage, type StageOptions } from './stage.ts';
 import { cloudflareZone, digitalOceanZone, type Zone } from './zones.ts';
 
 const GROUP = 'flipop.digitalocean.com/v1alpha1';
@@ -122,6 +122,7 @@ async function openNames(stage: Stage): Promise<Names & { close(): Promise<void>
     },
     close: async () => {
       for (const made of objects.values()) await client.delete(made).catch(() => undefined);
+      await Promise.all(operators.map(end));
       await cloudflare.close();
     },
   };

@@ -146,8 +146,9 @@ async function eachOf(names: readonly string[], run: (name: string) => Promise<v
   else for (const name of names) await run(name);
 }
 
-/** Ends an operator as its users do, so that its Lease is free for the next scenario; one that does not end is killed. */
-async function end(operator: Operator): Promise<void> {
+/** Ends an operator as its users do, so that its Lease is free for the next scenario; one that does not end is killed. What it talks to is to be closed after it:
+ *  it would go on trying, and whoever has got the port by then would be asked. */
+export async function end(operator: Operator): Promise<void> {
   operator.kill('SIGCONT');
   const timer = setTimeout(() => operator.kill('SIGKILL'), 10_000);
   await operator.stop();

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { endWithParent } from '../../tools/leash.mjs';
 import { waitFor } from './wait-for.ts';
 
 const BIN = new URL('../../bin/routedip-operator.mjs', import.meta.url).pathname;
@@ -23,7 +24,8 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** The operator as a process of its own, started as production starts it. */
+/** The operator as a process of its own, started as production starts it. It ends with this process, even when that is killed: it would go on trying to reach what
+ *  was there, for ever. */
 export interface Operator {
   readonly pid: number;
   /** What it has logged, oldest first. */
@@ -90,6 +92,8 @@ export function startOperator({
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', (line) => keep(line, log, noise));
+  const leash = child.pid === undefined ? null : endWithParent(child.pid);
+  child.once('exit', () => leash?.release());
   // Not with its exit: what it has said last may still be on its way then.
   const exited = once(child, 'close').then(([code]) => code as number | null);
   const url = () => log.find(({ msg }) => msg === 'serves metrics and probes')?.url as string | undefined;
