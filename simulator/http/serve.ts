@@ -14,7 +14,8 @@ export interface Served {
 
 /** Serves an API, and below /_control its control routes, on loopback. Port 0 takes a free one. */
 export async function serve(api: Handle, control: Handle, wantedPort: number): Promise<Served> {
-  const server = createServer((request, response) => {
+  // Longer than clients keep them: a connection that is ended in the moment in which it is used again would be a fault that nobody has asked for.
+  const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const handle = request.url?.startsWith('/_control/') ? control : api;
     handle(request, response).catch(() => response.destroy());
   });
