@@ -177,10 +177,10 @@ class RunningCluster implements Cluster {
 
   auditLog(): readonly AuditEvent[] {
     if (!this.#options.audit) throw new Error('the cluster was started without `audit`');
-    return readFileSync(auditFile(this.#folder), 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line));
+    const text = readFileSync(auditFile(this.#folder), 'utf8');
+    // The last line may be in the middle of being written.
+    const lines = text.split('\n').slice(0, -1);
+    return lines.map((line) => JSON.parse(line));
   }
 
   async killApiServer(): Promise<void> {

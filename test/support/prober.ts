@@ -18,8 +18,8 @@ export interface Target {
   readonly loopbackPort: number;
 }
 
-/** Long enough that only what hangs is called so. */
-const deadlineMs = 2_000;
+/** Long enough that only what hangs is called so. Counted in steps: while this process stands still, and cannot hear of an answer either, no more than one of them passes. */
+const PATIENCE = { steps: 20, stepMs: 100 };
 
 const now = (): number => performance.timeOrigin + performance.now();
 
@@ -30,11 +30,15 @@ export function tryOnce({ host, loopbackPort }: Target): Promise<Try> {
     let heard = '';
     const socket = connect({ host, port: loopbackPort });
     const end = (outcome: Outcome): void => {
-      clearTimeout(timer);
+      clearInterval(timer);
       socket.destroy();
       resolve({ startedAt, endedAt: now(), outcome, by: outcome === 'answered' ? heard.trimEnd() : null });
     };
-    const timer = setTimeout(() => end('timedOut'), deadlineMs);
+    let steps = 0;
+    const timer = setInterval(() => {
+      steps += 1;
+      if (steps > PATIENCE.steps) end('timedOut');
+    }, PATIENCE.stepMs);
     socket.on('data', (chunk) => {
       heard += chunk.toString('utf8');
       if (heard.includes('\n')) end('answered');
