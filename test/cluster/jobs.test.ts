@@ -121,10 +121,15 @@ describe('a Job on a real API server', () => {
   });
 
   test('whose image cannot be had fails at its deadline', async () => {
-    driver = driverOf({ updateRoutedIP: jobSpec({ spec: { activeDeadlineSeconds: 2 } }) });
+    const [deadlineS, shorterS] = [120, 1];
+    driver = driverOf({ updateRoutedIP: jobSpec({ spec: { activeDeadlineSeconds: deadlineS } }) });
     await stateOf();
     const { metadata } = await podOf();
     await setPod(metadata.name, 'Pending', { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image "curl:8"' } });
+    expect((await jobOf()).spec.activeDeadlineSeconds).toBe(deadlineS);
+    // Not before: on a busy machine it would have passed before there is a Pod.
+    const shorter = { method: 'PATCH', body: { spec: { activeDeadlineSeconds: shorterS } } } as const;
+    expect((await cluster.send(`${JOBS}/${jobName(request)}`, shorter)).status).toBe(200);
     expect(await until('failed')).toMatchObject({ exitCode: null, text: expect.stringMatching(/DeadlineExceeded/) });
   });
 

@@ -16,6 +16,8 @@ const WEB = `/apis/${apiVersion}/namespaces/default/routedips/web`;
 const CLASS = `/apis/${apiVersion}/clusterroutedipclasses/standard`;
 const FINALIZER = 'routedip.io/finalizer';
 const OURS = { key: 'routedip.io/routed-ip', effect: 'NoSchedule' };
+/** Ends as soon as all is written: this only has to be longer than that takes. */
+const FLUSH_MS = 20_000;
 const FOREIGN = { key: 'dedicated', value: 'ingress', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' };
 
 let cluster: Cluster;
@@ -93,7 +95,7 @@ describe('the taint of a holder, on a real API server', () => {
     await writer.markHolder('node-a', 'PreferNoSchedule');
     expect((await get(NODE)).spec.taints).toEqual([{ ...OURS, effect: 'PreferNoSchedule' }]);
     writer.markHolders({}, true);
-    await writer.flush(5_000);
+    await writer.flush(FLUSH_MS);
     expect((await get(NODE)).spec).not.toHaveProperty('taints');
     expect(lines).toEqual([]);
   });
@@ -109,7 +111,7 @@ describe('the taint of a holder, on a real API server', () => {
     expect(met()).toBe(3);
     expect((await get(NODE)).spec.taints).toEqual([...others(3), OURS]);
     writer.markHolders({}, true);
-    await writer.flush(5_000);
+    await writer.flush(FLUSH_MS);
     expect((await get(NODE)).spec.taints).toEqual(others(3));
   });
 
@@ -186,7 +188,7 @@ describe('a class, on a real API server', () => {
       addresses: [],
       events: [event],
     });
-    await writer.flush(5_000);
+    await writer.flush(FLUSH_MS);
     expect(await get(CLASS)).toMatchObject({
       metadata: { generation: 1 },
       status: { routedIPs: [{ namespace: 'default', name: 'web' }], conditions: [{ type: 'Ready', reason: 'InUse' }] },
@@ -225,7 +227,7 @@ describe('a NodeDNSRecordSet, on a real API server', () => {
       addresses: [],
       events: [],
     });
-    await writer.flush(5_000);
+    await writer.flush(FLUSH_MS);
     expect(await get(`${SETS}/nodes`)).toMatchObject({ status: { state: 'active', conditions: [{ reason: 'Published' }] } });
     expect(lines).toEqual([]);
   });
@@ -252,7 +254,7 @@ describe('what happens again within minutes, on a real API server', () => {
         (each: { reason: string; involvedObject: { uid: string } }) => each.reason === 'Again' && each.involvedObject.uid === ref.uid,
       );
     happens();
-    await writer.flush(5_000);
+    await writer.flush(FLUSH_MS);
     expect(await told()).toHaveLength(1);
     aheadMs = 90_000;
     happens();

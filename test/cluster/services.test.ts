@@ -10,6 +10,9 @@ import { waitFor } from '../support/wait-for.ts';
 
 const OPERATOR = 'routedip-operator';
 
+/** Nothing is to fail because the machine stands still for a while. */
+const CALL_MS = 20_000;
+
 let cluster: Cluster;
 /** Bears the token of the operator's ServiceAccount: what is seen is seen with the shipped roles. */
 let kubeconfig: string;
@@ -96,7 +99,7 @@ describe('a RoutedIP on a real API server', () => {
     await create(inNamespace(routedIPObject(name), namespace), namespace);
 
     const seen = new ServiceRecorder();
-    const source = sourceOn(limited(connected(readFileSync(kubeconfig, 'utf8'))));
+    const source = sourceOn(limited(connected(readFileSync(kubeconfig, 'utf8'), CALL_MS)));
     await source.start(seen);
     await waitFor('both endpoints', () => seen.endpoints(name) === 'x@a,!y@b');
     expect(seen.policies.get(name)?.ref).toMatchObject({ kind: 'ClusterRoutedIPClass', namespace: '' });

@@ -139,7 +139,8 @@ describe('the simulator answers as a real API server', () => {
         await client.send('PUT', `${collection}/watched`, { body: object(turn, chosen) });
       }
       await client.send('DELETE', `${collection}/watched`);
-      await waitFor('the deletion is heard of', () => streams[0]?.at(-1)?.startsWith('DELETED') === true);
+      // Each is told by a connection of its own.
+      await waitFor('the deletion is heard of', () => streams.every((events) => events.at(-1)?.startsWith('DELETED') === true));
       return streams;
     };
     const ours = await seen(simulated);

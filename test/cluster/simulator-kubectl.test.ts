@@ -37,13 +37,13 @@ const WALK: readonly { args: readonly string[]; says: string; since?: number }[]
   { args: ['taint', 'node', 'node-1', 'k=v:NoSchedule'], says: 'tainted' },
   { args: ['cordon', 'node-1'], says: 'cordoned' },
   { args: ['get', 'nodes'], says: 'SchedulingDisabled' },
-  { args: ['drain', 'node-2', '--force', '--timeout=10s'], says: 'pod-2' },
+  { args: ['drain', 'node-2', '--force', '--timeout=25s'], says: 'pod-2' },
   { args: ['create', 'configmap', 'c', '--from-literal=a=b'], says: 'created' },
   { args: ['create', 'namespace', 'walk'], says: 'created' },
-  { args: ['delete', 'namespace', 'walk', '--timeout=10s'], says: 'deleted' },
+  { args: ['delete', 'namespace', 'walk', '--timeout=25s'], says: 'deleted' },
   { args: ['auth', 'can-i', 'get', 'pods'], says: 'yes' },
   { args: ['get', 'events', '-A'], says: '' },
-  { args: ['delete', 'pod', 'pod-1', '--timeout=10s'], says: 'deleted' },
+  { args: ['delete', 'pod', 'pod-1', '--timeout=25s'], says: 'deleted' },
   { args: ['delete', 'floatingippools', '--all'], says: 'deleted' },
 ];
 

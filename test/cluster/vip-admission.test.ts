@@ -16,6 +16,7 @@ import { admitIP, admitVirtualIP } from '../../machines/vip-admission.ts';
 import { recordedLog } from '../adapters/kubernetes-support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, applyFile, installRoles, type KubeObject, objectsIn, pathOf } from '../support/kube-apply.ts';
+import { freePorts } from '../support/kube-process.ts';
 import { ADMITTED_CRDS, DENIALS, IPS, ipNamed, VIRTUAL_IPS, virtualIP } from '../support/vip-admission.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -138,7 +139,9 @@ beforeAll(async () => {
   for (const plural of ['secrets', 'validatingwebhookconfigurations']) cluster.forbidden.add(plural);
   jane = await cluster.tokenFor('default', 'jane');
   ({ connection, whoAmI } = asOperator(cluster.kubeconfigFor(token)));
-  webhook = await startedWebhook(0, () => whoAmI);
+  // It is started again there: nobody is given a port of these meanwhile.
+  const [port = 0] = await freePorts(1);
+  webhook = await startedWebhook(port, () => whoAmI);
   for (const object of objectsIn(deploy('vip-admission-webhook.yaml'))) {
     await accepted(object.kind === 'ValidatingWebhookConfiguration' ? registration(object, webhook.url) : object);
   }

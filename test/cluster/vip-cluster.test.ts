@@ -17,6 +17,9 @@ import { waitFor } from '../support/wait-for.ts';
 const CRDS = join(import.meta.dirname, '../../crds');
 const OPERATOR = 'routedip-operator';
 
+/** Nothing is to fail because the machine stands still for a while. */
+const CALL_MS = 20_000;
+
 /** From which minor version on servers take the addresses of a Service away with its type. */
 const WIPED_SINCE = 23;
 
@@ -30,7 +33,7 @@ const opened = async (): Promise<VipHarness> => {
   namespaces += 1;
   const namespace = await createNamespace(cluster, `vips-${namespaces}`);
   const wipesIngress = Number(cluster.version.split('.')[1]) >= WIPED_SINCE;
-  return kubernetesVips(client, connected(kubeconfig), { namespace, wipesIngress });
+  return kubernetesVips(client, connected(kubeconfig, CALL_MS), { namespace, wipesIngress });
 };
 
 beforeAll(async () => {
