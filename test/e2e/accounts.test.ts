@@ -115,6 +115,9 @@ describe('a token in a Secret', () => {
     await client.delete(issuerRef('shop'));
     await waitFor('no account is left', async () => (await budgets()).length === 0, 20_000);
 
+    const { text } = await operator.metrics();
+    // Its log is whole once it has ended.
+    expect(await operator.stop()).toBe(0);
     expect(changesOf(operator, 'digitalocean@web.do-token')).toEqual([
       'Secret web/do-token is not there',
       null,
@@ -122,12 +125,10 @@ describe('a token in a Secret', () => {
       'Secret web/do-token is not there',
     ]);
     expect(operator.noise).toEqual([]);
-    const { text } = await operator.metrics();
     const status = JSON.stringify(await client.get({ apiVersion: GROUP, kind: 'RoutedIP', name: 'ingress', namespace: 'web' }));
     const shown = `${JSON.stringify(operator.log)}${text}${status}`;
     expect(shown.length).toBeGreaterThan(10_000);
     expect(shown).not.toMatch(/dop_v1_|ZG9wX3Yx/);
     expect(operator.log.filter(({ level }) => level === 'error')).toEqual([]);
-    expect(await operator.stop()).toBe(0);
   });
 });

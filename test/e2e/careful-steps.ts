@@ -1,6 +1,6 @@
 import type { IPStatus } from '../../crds/generated/floatingippool.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
-import type { Operator } from '../support/operator.ts';
+import { MORTAL_FLAGS, type Operator } from '../support/operator.ts';
 import type { Condition, Names } from './named.ts';
 import type { Stage } from './stage.ts';
 
@@ -104,7 +104,8 @@ export function loseMachine({ stage, machines }: CarefulPool, node: string): voi
   stage.cloud.removeDroplet(id);
 }
 
-/** Ends the operator as if its machine had gone, with what Redis has when that is asked for, and starts the next one. Resolves once the status is of the next one. */
+/** Ends the operator, which has MORTAL_FLAGS, as if its machine had gone, with what Redis has when that is asked for, and starts the next one. Resolves once the status is
+ *  of the next one. */
 export async function killed(pool: CarefulPool, redis: 'keeps' | 'loses'): Promise<void> {
   const { names, stage, operator } = pool;
   const term = async () => (await stage.getPool('ingress')).status?.term ?? 0;
@@ -112,6 +113,6 @@ export async function killed(pool: CarefulPool, redis: 'keeps' | 'loses'): Promi
   operator.kill('SIGKILL');
   await operator.exited;
   if (redis === 'loses') await stage.redis.command('FLUSHALL');
-  await names.start();
+  await names.start({ flags: MORTAL_FLAGS });
   await stage.until('the status is of the next operator', async () => (await term()) > former);
 }

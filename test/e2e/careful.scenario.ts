@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cordon, setTaints } from '../../simulator/kubernetes/cluster.ts';
+import { MORTAL_FLAGS } from '../support/operator.ts';
 import { contentionScenarios, holdScenarios } from './careful-hold.scenario.ts';
 import { inputScenarios } from './careful-input.scenario.ts';
 import {
@@ -117,7 +118,7 @@ const graceScenarios = (current: () => Names) =>
     });
 
     test('gives the node the rest of its time when the operator is killed, not the whole again', async () => {
-      const pool = await carefulPool(current(), { recoveryGraceSeconds: 20 }, { nodes: ['a', 'b'] });
+      const pool = await carefulPool(current(), { recoveryGraceSeconds: 20 }, { nodes: ['a', 'b'], flags: MORTAL_FLAGS });
       const { stage, ip } = pool;
       await stage.notReady('a');
       const until = await recovering(pool, 'a');
@@ -132,7 +133,7 @@ const graceScenarios = (current: () => Names) =>
     });
 
     test('gives the node the same time when Redis has lost all with the operator; a shorter one in the spec ends it', async () => {
-      const pool = await carefulPool(current(), LONG, { nodes: ['a', 'b'] });
+      const pool = await carefulPool(current(), LONG, { nodes: ['a', 'b'], flags: MORTAL_FLAGS });
       const { stage, ip } = pool;
       await stage.notReady('a');
       const until = await recovering(pool, 'a');

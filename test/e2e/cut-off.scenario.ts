@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { KillPoint } from '../../actors/ports/observers.ts';
-import { PATIENT_FLAGS } from '../support/operator.ts';
+import { MORTAL_FLAGS } from '../support/operator.ts';
 import { isStopped } from '../support/processes.ts';
 import type { TcpProxy } from '../support/proxy.ts';
 import { type ScriptRun, watchScripts } from '../support/redis-watch.ts';
@@ -16,7 +16,7 @@ export const cutOffScenarios = () => {
 
     for (const [where, { at, isLate }] of Object.entries(TURNS)) {
       test(`${where}: it changes nothing any more when it goes on, and follows`, async () => {
-        const situation = await serveByFleet(stage(), 2, { stroke: { at, about: 'pool/', by: 'SIGSTOP' } });
+        const situation = await serveByFleet(stage(), 2, { stroke: { at, about: 'pool/', by: 'SIGSTOP' }, flags: MORTAL_FLAGS });
         const { fleet, leader, follower, ip, holder, term } = situation;
         leader.arm();
         await stage().notReady(holder);
@@ -41,7 +41,10 @@ export const cutOffScenarios = () => {
     }
 
     test('after it has sent an assign: the other one finds it, and nobody sends it again', async () => {
-      const situation = await serveByFleet(stage(), 2, { stroke: { at: 'beforeReplyRead', about: 'assign ', by: 'SIGSTOP' } });
+      const situation = await serveByFleet(stage(), 2, {
+        stroke: { at: 'beforeReplyRead', about: 'assign ', by: 'SIGSTOP' },
+        flags: MORTAL_FLAGS,
+      });
       const { leader, follower, ip, holder, term } = situation;
       await cutOffFromRedis(situation, follower);
       leader.arm();
@@ -63,7 +66,7 @@ export const cutOffScenarios = () => {
     const { stage } = staged();
 
     test('by the leader: another one leads, its status comes too late and so does what it decides, and it follows once it can', async () => {
-      const situation = await serveByFleet(stage(), 3, { flags: SLOW_LEASE });
+      const situation = await serveByFleet(stage(), 3);
       const { fleet, leader, ip, holder, term } = situation;
       const scripts = await watchScripts(stage().redis.url);
       onTestFinished(() => scripts.close());
@@ -93,7 +96,7 @@ export const cutOffScenarios = () => {
     });
 
     test('by one that follows, and slowly by the leader: it is all the same', async () => {
-      const situation = await serveByFleet(stage(), 2, { flags: PATIENT_FLAGS });
+      const situation = await serveByFleet(stage(), 2);
       const { leader, follower, term } = situation;
       follower.api.cut();
       leader.api.delay(100);
@@ -112,7 +115,7 @@ export const cutOffScenarios = () => {
 
     for (const [how, { cutOff, isLate }] of Object.entries(CUTS)) {
       test(`by the leader, since ${how}: it makes room for another one, nothing that it writes too late is taken, and it follows`, async () => {
-        const situation = await serveByFleet(stage(), 2);
+        const situation = await serveByFleet(stage(), 2, { flags: MORTAL_FLAGS });
         const { leader, follower, ip, holder, term } = situation;
         const scripts = await watchScripts(stage().redis.url);
         onTestFinished(() => scripts.close());
@@ -134,7 +137,7 @@ export const cutOffScenarios = () => {
       test(`by one that follows, since ${how}: the job in which it has sent an assign is ended by another one, without a second assign`, async () => {
         const situation = await serveByFleet(stage(), 2, {
           stroke: { at: 'beforeReplyRead', about: 'assign ', by: 'SIGSTOP' },
-          flags: LONG_LEASE,
+          flags: SHORT_LOCKS,
         });
         const { leader, follower, ip, term } = situation;
         follower.arm();
@@ -188,11 +191,8 @@ function expectNothingLate(runs: readonly ScriptRun[], formerTerm: number): read
 
 const hasGivenUp = ({ operator }: Replica): boolean => operator.log.some(({ msg }) => msg === 'leads no longer');
 
-/** Lasts so much longer than what the leader is to find out meanwhile that a busy machine finds it out, too. */
-const SLOW_LEASE: readonly string[] = ['--leader-elect-lease-duration=10s', '--leader-elect-renew-deadline=8s'];
-
 /** Nobody is to lose the Lease, and jobs of one that stands still are to be others' soon. */
-const LONG_LEASE: readonly string[] = ['--leader-elect-lease-duration=15s', '--leader-elect-renew-deadline=10s'];
+const SHORT_LOCKS: readonly string[] = ['--lock-duration=1500ms'];
 
 /** Assignments that were confirmed to the leader. */
 const ASSIGNMENTS = 'flipop_floatingippoolcontroller_ip_assignments';

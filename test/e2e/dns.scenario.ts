@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { addPod, createNamespace, labelNode, removePod } from '../../simulator/kubernetes/cluster.ts';
 import { kubectl } from '../support/kubectl.ts';
+import { MORTAL_FLAGS } from '../support/operator.ts';
 import { type Names, named } from './named.ts';
 import { movedFrom } from './served.ts';
 import type { Zone } from './zones.ts';
@@ -11,7 +12,7 @@ const PROVIDERS = ['digitalocean', 'cloudflare'] as const;
 const [A, B, C] = ['198.51.100.1', '198.51.100.2', '198.51.100.3'];
 
 /** The record set `nodes` lists the nodes a and b at nodes.example.com, in a zone in which more stands. */
-async function published(names: Names, provider: Zone['provider']): Promise<Zone> {
+async function published(names: Names, provider: Zone['provider'], flags: readonly string[] = []): Promise<Zone> {
   const { stage } = names;
   const zone = await names.zoneAt(provider);
   zone.add({ type: 'TXT', name: 'nodes', data: 'somebody else’s', ttl: 300 });
@@ -20,7 +21,7 @@ async function published(names: Names, provider: Zone['provider']): Promise<Zone
   await names.external('a', A);
   await names.external('b', B);
   // What happens is heard of when it happens, not when everything is told again.
-  await names.start({ flags: ['--resync-interval=1h'] });
+  await names.start({ flags: ['--resync-interval=1h', ...flags] });
   await names.recordSet('nodes', { dnsRecordSet: { provider, zone: 'example.com', recordName: 'nodes.example.com', ttl: 120 } });
   await stage.until('it is published', async () => (await names.status('nodes')).state === 'active');
   expect(zone.records('nodes')).toEqual([`A ${A} 120`, `A ${B} 120`]);
@@ -100,9 +101,9 @@ export const dnsScenarios = () =>
 
         test('is left alone by an operator that was killed and the one after it, and by a deleted object', async () => {
           const names = current();
-          const zone = await published(names, provider);
+          const zone = await published(names, provider, MORTAL_FLAGS);
           const before = zone.writes().length;
-          const next = await names.start();
+          const next = await names.start({ flags: MORTAL_FLAGS });
           const [former] = names.operators();
           former?.kill('SIGKILL');
           await names.stage.until('the next one leads', () => next.log.some(({ msg }) => msg === 'leads'));
@@ -181,7 +182,7 @@ export const dnsScenarios = () =>
       const operator = await names.start();
       for (const file of ['floatingippool-dns.yaml', 'nodednsrecordset.yaml']) await names.apply(join(SAMPLES, file));
 
-      await stage.until('three addresses are active', async () => (await stage.getPool('ingress-pool')).status?.activeIPs === 3);
+      await stage.until('three addresses are active', async () => (await stage.getPool('ingress-pool')).status?.activeIPs === 3, 120_000);
       const { ips = [] } = (await stage.getPool('ingress-pool')).spec;
       expect(ips).toHaveLength(3);
       const listing = (ttl: number) => ips.map((ip) => `A ${ip} ${ttl}`).sort();
@@ -197,13 +198,12 @@ export const dnsScenarios = () =>
       expect(code, stderr).toBe(0);
       const [head = '', row = ''] = stdout.split('\n');
       expect(head.split(/\s{2,}/).map((column) => column.trim())).toEqual(['NAME', 'ZONE', 'RECORD', 'STATE', 'RECORDS', 'ERROR', 'AGE']);
-      expect(row).toMatch(/^ingress-nodes +example\.com +nodes\.example\.com +active +3 +\d+s/);
+      expect(row).toMatch(/^ingress-nodes +example\.com +nodes\.example\.com +active +3 +\d+[ms]/);
 
-      const { text } = await operator.metrics();
-      expect(text).toContain(
-        'flipop_nodednsrecordset_records{namespace="default",name="ingress-nodes",provider="digitalocean",dns="nodes.example.com"} 3',
-      );
-      expect(text).toMatch(/routedip_queue_jobs\{queue="cloudflare",state="waiting"\} 0/);
+      const records =
+        'flipop_nodednsrecordset_records{namespace="default",name="ingress-nodes",provider="digitalocean",dns="nodes.example.com"} 3';
+      await stage.until('the metrics count them', async () => (await operator.metrics()).text.includes(records));
+      expect((await operator.metrics()).text).toMatch(/routedip_queue_jobs\{queue="cloudflare",state="waiting"\} 0/);
       for (const pod of pods) await removePod(client, pod);
     });
   });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { MORTAL_FLAGS } from '../support/operator.ts';
 import { staged } from './served.ts';
 
 /** A pool as its users know it, from the manifest to the provider's call log. */
@@ -72,7 +73,7 @@ export const failoverScenarios = () =>
       const stage = current();
       await stage.nodes('a', 'b', 'c');
       const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
-      const first = await stage.start();
+      const first = await stage.start({ flags: MORTAL_FLAGS });
       await stage.pool('ingress', { ips: [ip] });
       await stage.until('it is active', async () => (await stage.activeOn('ingress', ip)) !== null);
       const holder = stage.heldBy(ip) ?? '';
@@ -82,7 +83,7 @@ export const failoverScenarios = () =>
       first.kill('SIGKILL');
       await first.exited;
       fault.remove();
-      await stage.start();
+      await stage.start({ flags: MORTAL_FLAGS });
       await stage.until('it is active elsewhere', async () => ![null, holder].includes(await stage.activeOn('ingress', ip)));
       expect(fault.hits).toBe(1);
       expect(stage.assigns(ip)).toHaveLength(2);

@@ -11,7 +11,7 @@ import { end, type Stage } from './stage.ts';
 
 const PRELOAD = new URL('../support/kill-at.mjs', import.meta.url).href;
 
-/** The Lease of TEST_FLAGS holds so long, ms. */
+/** The Lease of MORTAL_FLAGS holds so long, ms. */
 export const LEASE_MS = 3_000;
 
 /** Where a process is struck once its replica is armed, and by which signal. */

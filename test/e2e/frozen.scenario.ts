@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { MORTAL_FLAGS } from '../support/operator.ts';
 import { isStopped } from '../support/processes.ts';
 import { movedFrom, staged } from './served.ts';
 
@@ -19,6 +20,7 @@ export const frozenScenarios = () =>
       const situation = await served(['a', 'b', 'c'], {
         nodeFlags: [`--import=${PRELOAD}`],
         env: { ROUTEDIP_KILL_AT: 'beforeSend', ROUTEDIP_KILL_ABOUT: 'assign ', ROUTEDIP_KILL_BY: 'SIGSTOP', ROUTEDIP_ARMED_BY: armed },
+        flags: MORTAL_FLAGS,
       });
       const { stage, ip, holder, operator: first } = situation;
       writeFileSync(armed, '');
@@ -26,7 +28,7 @@ export const frozenScenarios = () =>
       await stage.until('the first one stands still', () => isStopped(first.pid));
       expect([stage.assigns(ip).length, stage.heldBy(ip)]).toEqual([1, holder]);
 
-      const second = await stage.start();
+      const second = await stage.start({ flags: MORTAL_FLAGS });
       const now = await movedFrom(situation, holder);
       await stage.until('the second one has said that it leads', () => second.log.some(({ msg }) => msg === 'leads'));
       const sent = stage.cloud.calls.select({ writes: true }).length;

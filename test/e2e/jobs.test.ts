@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JobScript } from '../../simulator/kubernetes/job-scripts.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
+import { MORTAL_FLAGS } from '../support/operator.ts';
 import { routedStage } from './routed.ts';
 
 const JOBS = 'routedip-operator';
@@ -84,10 +85,10 @@ describe('a RoutedIP of a class driven by Jobs', () => {
     };
     const { simulator, left } = await begin([slow]);
     const { stage, stable } = routed();
-    const first = await stage.start();
+    const first = await stage.start({ flags: MORTAL_FLAGS });
     await stage.until('the Job that creates runs', () => left().length === 1);
     first.kill('SIGKILL');
-    await stage.start();
+    await stage.start({ flags: MORTAL_FLAGS });
     expect(await stable('web')).toBe(ADDRESS);
     const made = simulator.requests.filter(({ method, path, code }) => method === 'POST' && path.endsWith('/jobs') && code === 201);
     expect(made.length).toBeGreaterThanOrEqual(3);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { KillPoint } from '../../actors/ports/observers.ts';
+import { MORTAL_FLAGS } from '../support/operator.ts';
 import { movedFrom, staged } from './served.ts';
 
 const PRELOAD = new URL('../support/kill-at.mjs', import.meta.url).href;
@@ -29,13 +30,14 @@ export const killScenarios = () =>
         const situation = await served(['a', 'b', 'c'], {
           nodeFlags: [`--import=${PRELOAD}`],
           env: { ROUTEDIP_KILL_AT: point, ROUTEDIP_ARMED_BY: armed },
+          flags: MORTAL_FLAGS,
         });
         const { stage, ip, holder, operator } = situation;
         writeFileSync(armed, '');
         await stage.notReady(holder);
         await operator.exited;
         expect(operator.signal()).toBe('SIGKILL');
-        await stage.start();
+        await stage.start({ flags: MORTAL_FLAGS });
         const now = await movedFrom(situation, holder);
         expect(stage.assigns(ip).length).toBeLessThanOrEqual(assigns);
         expect(stage.assigns(ip).at(-1)).toEqual({ address: ip, node: now });

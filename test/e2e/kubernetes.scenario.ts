@@ -40,8 +40,9 @@ export const kubernetesScenarios = () =>
     test('tells of the address that it was creating for a pool when that was deleted, and how to be rid of it', async () => {
       const stage = current();
       await stage.nodes('a');
-      const operator = await stage.start();
-      const slow = stage.cloud.faults.add({ kind: 'latency', ms: 1_000, match: { method: 'POST', path: '/reserved_ips$' } });
+      // So much longer than it takes to delete the pool meanwhile that a busy machine does it, too.
+      const operator = await stage.start({ flags: ['--call-deadline=8s'] });
+      const slow = stage.cloud.faults.add({ kind: 'latency', ms: 6_000, match: { method: 'POST', path: '/reserved_ips$' } });
       await stage.pool('brief', { desiredIPs: 1 });
       await stage.until('the call was received', () => slow.hits === 1);
       const records = async () => (await stage.redis.command('KEYS', '*:cell:pool/*')) as string[];

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { PATIENT_FLAGS } from '../support/operator.ts';
 import { staged } from './served.ts';
 
 const NODES = 1_000;
@@ -18,7 +17,7 @@ export const largeScenarios = () =>
       await stage().pool('ingress', { ips });
       let former = 0;
       for (let start = 1; start <= STARTS; start += 1) {
-        const operator = await stage().start({ flags: PATIENT_FLAGS });
+        const operator = await stage().start();
         // The term is new with each start: what the status shows is not from before.
         await stage().until(`all addresses are active at start ${start}`, async () => {
           const { status } = (await stage().getPool('ingress')) as {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { PATIENT_FLAGS } from '../support/operator.ts';
 import { staged } from './served.ts';
 
 const COUNT = 120;
@@ -22,7 +21,6 @@ export const massScenarios = () =>
       await stage.pool('ingress', { ips });
       const operator = await stage.start({
         flags: [
-          ...PATIENT_FLAGS,
           `--rate-limit-per-minute=${LIMIT.perMinute}`,
           `--rate-limit-per-hour=${LIMIT.perHour}`,
           '--verify-interval=10m',

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type OperatorOptions, PATIENT_FLAGS } from '../support/operator.ts';
+import type { OperatorOptions } from '../support/operator.ts';
 import { movedFrom, type Served, staged } from './served.ts';
 
 const PRELOAD = new URL('../support/kill-at.mjs', import.meta.url).href;
 
 /** Without Redis, nor the address of one. Nobody else contends for the Lease, so that a busy machine may be late. */
-const IN_MEMORY: Partial<OperatorOptions> = { redisUrl: '', flags: ['--jobs=memory', ...PATIENT_FLAGS, '--leader-elect=false'] };
+const IN_MEMORY: Partial<OperatorOptions> = { redisUrl: '', flags: ['--jobs=memory', '--leader-elect=false'] };
 
 /** The next process, once it leads and has shown so in the status. */
 const successor = async ({ stage }: Served) => {
@@ -31,7 +31,9 @@ export const memoryJobsScenarios = () =>
       });
       const { stage, operator, ip, holder } = situation;
       await operator.ready();
-      const dashboard = operator.log.find(({ msg }) => msg === 'serves the dashboard');
+      const said = () => operator.log.find(({ msg }) => msg === 'serves the dashboard');
+      await stage.until('it has said where its dashboard is', () => said() !== undefined);
+      const dashboard = said();
       expect(dashboard).not.toHaveProperty('jobs');
       expect(await (await fetch(`${dashboard?.url}/api/about`)).json()).toMatchObject({
         links: {},

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { objectsIn } from '../support/kube-apply.ts';
+import { MORTAL_FLAGS } from '../support/operator.ts';
 import { judged } from './judged.ts';
 import { MigrationWatch } from './migration-watch.ts';
 import { isGuarded, type Vips, vipStage } from './vip-objects.ts';
@@ -91,7 +92,7 @@ export const migrationScenarios = () =>
 
       // From here on every write of an IP or a VirtualIP is judged, those of the operator too.
       const { flags = [], ...options } = await judged(target());
-      const start = () => world.stage.start({ ...options, flags: ['--controllers=vip', ...flags] });
+      const start = () => world.stage.start({ ...options, flags: ['--controllers=vip', ...MORTAL_FLAGS, ...flags] });
       const second = await start();
       await second.ready();
       const watch = new MigrationWatch(world.stage.target, 'shop', ADDRESS);
@@ -139,7 +140,8 @@ export const migrationScenarios = () =>
         .map((line) => STAGES.find((stage) => line.startsWith(`${stage}: `)))
         .filter((state, index, all) => state && state !== all[index - 1]);
       expect(order, watch.shown.join(' | ')).toEqual(STAGES);
-      // First the copy, then both, then the Service alone; never nobody.
+      // First the copy, then both, then the Service alone; never nobody. Each kind is told of by a watch of its own.
+      await world.until('the end of its copy was seen', () => watch.serving.at(-1) === 'web');
       expect(watch.serving.slice(watch.serving.indexOf(CLONE))).toEqual([CLONE, `${CLONE},web`, 'web']);
       const told = async (reason: string) =>
         (await client.list('v1', 'Event', { namespace: 'default' })).filter(

@@ -8,7 +8,7 @@ import type { Operator } from '../support/operator.ts';
 import { plugin, throughKubectl } from '../support/plugin.ts';
 import { forbid } from './rights.ts';
 import { CLASS_NAME, GROUP, routedStage } from './routed.ts';
-import type { Target } from './target.ts';
+import type { Stage } from './stage.ts';
 
 const JOURNAL: ClientRef = { apiVersion: 'v1', kind: 'Service', namespace: 'routedip-operator', name: 'routedip-operator-journal' };
 
@@ -22,8 +22,10 @@ const ownAddress = (): string =>
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';
 
 /** The Service in front of the journal of this operator, as deploy/journal.yaml has it where Pods run. */
-async function journalService({ client }: Target, { log }: Operator): Promise<void> {
-  const { port } = new URL(String(log.find(({ msg }) => msg === 'serves the journal')?.url));
+async function journalService({ target: { client }, until }: Stage, { log }: Operator): Promise<void> {
+  const said = () => log.find(({ msg }) => msg === 'serves the journal');
+  await until('it has said where its journal is', () => said() !== undefined);
+  const { port } = new URL(String(said()?.url));
   const { apiVersion, namespace, name } = JOURNAL;
   const ports = [{ name: 'journal', port: Number(port) }];
   const metadata = { name, namespace: namespace ?? '' };
@@ -78,7 +80,7 @@ export const pluginScenarios = () =>
       // What happened, by way of the API server; the Service has an endpoint where no Pods run.
       const kept = await plugin(adminKubeconfig, 'journal', ip, '-A');
       expect([kept.code, kept.stderr]).toEqual([1, expect.stringContaining('there is no Service routedip-operator-journal:journal')]);
-      await journalService(stage.target, operator);
+      await journalService(stage, operator);
       const asked = () => plugin(adminKubeconfig, 'journal', ip, '-A');
       await stage.until('the API server knows what is behind it', async () => (await asked()).code === 0);
       const journal = await asked();

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { FaultSpec } from '../../simulator/digitalocean/faults.ts';
-import { PATIENT_FLAGS } from '../support/operator.ts';
 import { movedFrom, staged } from './served.ts';
 
 const ASSIGN = { method: 'POST', path: '/reserved_ips/[^/]+/actions$' };
@@ -36,7 +35,7 @@ export const providerScenarios = () =>
 
     for (const [what, { fault, assigns }] of Object.entries(CASES)) {
       test(`${what} ends on a spare node`, async () => {
-        const situation = await served(['a', 'b', 'c'], { flags: PATIENT_FLAGS });
+        const situation = await served();
         const { stage, ip, holder, operator } = situation;
         const handle = stage.cloud.faults.add(fault);
         const before = stage.assigns(ip).length;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { Operator } from '../support/operator.ts';
-import { PATIENT_FLAGS } from '../support/operator.ts';
 import { movedFrom, staged } from './served.ts';
 import type { Stage } from './stage.ts';
 
@@ -22,7 +21,7 @@ export const redisAwayScenarios = () =>
     const { served } = staged({ aof: true });
 
     test('an address moves each time its node fails, by one assign each, and nothing is sent again when it is back', async () => {
-      const situation = await served(['a', 'b', 'c'], { flags: [...PATIENT_FLAGS, '--leader-elect=false'] });
+      const situation = await served(['a', 'b', 'c'], { flags: ['--leader-elect=false'] });
       const { stage, operator, ip } = situation;
       const nodes = () => stage.assigns(ip).map(({ node }) => node);
       const held = [situation.holder];

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { PATIENT_FLAGS } from '../support/operator.ts';
 import { serveByFleet } from './fleet.ts';
 import { aways, recordedNode, redisAwayScenarios } from './redis-away.scenario.ts';
 import { movedFrom, staged } from './served.ts';
@@ -11,7 +10,7 @@ describe('while Redis comes and goes, with two replicas', () => {
   const { stage } = staged({ aof: true });
 
   test('an address moves all the while, each time by one assign', async () => {
-    const situation = await serveByFleet(stage(), 2, { flags: PATIENT_FLAGS });
+    const situation = await serveByFleet(stage(), 2);
     const { fleet, ip } = situation;
     const away = async () =>
       (await Promise.all(fleet.replicas.map((each) => each.figure('routedip_store_away')))).reduce((sum, n) => sum + n, 0);

@@ -2,7 +2,6 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Operator, OperatorOptions } from '../support/operator.ts';
-import { PATIENT_FLAGS } from '../support/operator.ts';
 import { startProxy } from '../support/proxy.ts';
 import type { TestRedis } from '../support/redis.ts';
 import { startCluster, startTlsRedis, startWatched } from '../support/redis-kinds.ts';
@@ -28,7 +27,7 @@ async function failsOver(situation: Served): Promise<void> {
 }
 
 const NODES = ['a', 'b', 'c', 'd'];
-const servedBy = (options: Partial<OperatorOptions>) => served(NODES, { ...options, flags: [...PATIENT_FLAGS, ...(options.flags ?? [])] });
+const servedBy = (options: Partial<OperatorOptions>) => served(NODES, options);
 
 test('a master that is killed in the middle of an assignment: the Sentinels name another one, and the address moves by that one assign', async () => {
   const watched = await startWatched();
@@ -74,7 +73,7 @@ test('a Redis that asks for TLS and a password: a wrong password is told without
   onTestFinished(() => tls.stop());
   await tls.redis.command('ACL', 'SETUSER', 'operator', 'on', '>another', '~*', '&*', '+@all');
   const env = { REDIS_USERNAME: 'operator', REDIS_PASSWORD: PASSWORD, REDIS_CA_FILE: tls.caFile };
-  const operator = await stage().start({ redisUrl: tls.url, env, flags: PATIENT_FLAGS });
+  const operator = await stage().start({ redisUrl: tls.url, env });
   await stage().until('it says so', async () => (await readyz(operator)).includes('WRONGPASS'));
   await stage().until('its log says so', () =>
     operator.log.some(({ msg, message }) => msg === 'trouble with Redis' && /WRONGPASS/.test(String(message))),

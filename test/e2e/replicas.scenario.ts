@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PATIENT_FLAGS } from '../support/operator.ts';
+import { MORTAL_FLAGS } from '../support/operator.ts';
 import { LEASE_MS, type ReplicaOptions, type Stroke, serveByFleet } from './fleet.ts';
 import { cutOffFromRedis, move, moveUntil, shown } from './fleet-steps.ts';
 import { movedFrom, staged } from './served.ts';
@@ -18,6 +18,9 @@ const TAKEOVER_MS = 15_000;
 const LONG_LEASE: ReplicaOptions = { flags: ['--leader-elect-lease-duration=90s', '--leader-elect-renew-deadline=60s'] };
 const AT_ONCE_MS = 45_000;
 
+/** Who is left by a leader that ends without giving its Lease up waits so long; a busy machine does not lose it meanwhile. */
+const SHORT_LEASE: readonly string[] = ['--leader-elect-lease-duration=8s', '--leader-elect-renew-deadline=6s'];
+
 /** Of the time that its call may take; what a process needs to end, on a busy machine. */
 const CALL_MS = 20_000;
 const END_MS = 12_000;
@@ -29,7 +32,7 @@ export const replicaScenarios = () => {
 
     // The leader lives, and those that are killed have nothing under way that is waited for.
     test('one leads, all run jobs, and those that remain do not mind when the others are killed', async () => {
-      const situation = await serveByFleet(stage(), count, { flags: PATIENT_FLAGS });
+      const situation = await serveByFleet(stage(), count);
       const { fleet, leader, term, ip } = situation;
       const moves = await moveUntil(situation, async () =>
         (await Promise.all(fleet.replicas.map((each) => each.jobs()))).every((n) => n > 0),
@@ -55,7 +58,7 @@ export const replicaScenarios = () => {
 
     for (const [where, { stroke, replicas, alone }] of Object.entries(DEATHS)) {
       test(where, async () => {
-        const situation = await serveByFleet(stage(), replicas, { stroke });
+        const situation = await serveByFleet(stage(), replicas, { stroke, flags: MORTAL_FLAGS });
         const { fleet, leader, follower, ip, holder, term } = situation;
         if (alone) await cutOffFromRedis(situation, follower);
         leader.arm();
@@ -107,7 +110,7 @@ export const replicaScenarios = () => {
     });
 
     test('ends at once when it is asked a second time, and what it has sent is found by the next one', async () => {
-      const situation = await serveByFleet(stage(), 2, { flags: [`--call-deadline=${CALL_MS}ms`] });
+      const situation = await serveByFleet(stage(), 2, { flags: [`--call-deadline=${CALL_MS}ms`, ...SHORT_LEASE] });
       const { fleet, leader, follower, ip, holder } = situation;
       await cutOffFromRedis(situation, follower);
       const hang = stage().cloud.faults.add({ kind: 'hang', applied: true, match: { method: 'POST', path: '/actions$' } });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { KillPoint } from '../../actors/ports/observers.ts';
+import { MORTAL_FLAGS } from '../support/operator.ts';
 import { CLASS, FIREWALL, type Routed, routedStage } from './routed.ts';
 
 const PRELOAD = new URL('../support/kill-at.mjs', import.meta.url).href;
@@ -85,14 +86,14 @@ export const routedKillScenarios = () =>
         onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
         const armed = join(folder, 'armed');
         const env = { ROUTEDIP_KILL_AT: at, ROUTEDIP_KILL_ABOUT: about, ROUTEDIP_ARMED_BY: armed };
-        const first = await routed().stage.start({ nodeFlags: [`--import=${PRELOAD}`], env });
+        const first = await routed().stage.start({ nodeFlags: [`--import=${PRELOAD}`], env, flags: MORTAL_FLAGS });
         const { world, address } = await shop(async () => first);
         const before = world.lastCall();
         writeFileSync(armed, '');
         await world.stage.notReady('a');
         await world.stage.until('the operator is dead', () => first.signal() === 'SIGKILL');
         expect(world.changes(before)).toEqual(MOVE.slice(0, done));
-        await world.stage.start();
+        await world.stage.start({ flags: MORTAL_FLAGS });
         await ended(world, address);
         expect(world.changes(before)).toEqual(MOVE);
       });

@@ -87,7 +87,7 @@ export const routedReleaseScenarios = () =>
       await world.deleteRoutedIP('shop');
       await world.stage.until('it says why', async () => ((await world.status('shop'))?.error ?? '').includes('503'));
       await annotate(world, { 'routedip.io/force-release': 'true' });
-      await gone(world, 10_000);
+      await gone(world, 30_000);
       await unmarked(world, holder);
       expect(world.stage.heldBy(address)).toBe(holder);
       await world.stage.until('an Event says what is left', async () =>

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MORTAL_FLAGS } from '../support/operator.ts';
 import { isRunning } from '../support/processes.ts';
 import { type Fleet, fleetOn, type Replica, type Stroke } from './fleet.ts';
 import { CLASS, type Routed, routedStageOnce } from './routed.ts';
@@ -67,7 +68,7 @@ export const routedReplicaScenarios = () =>
       const { replicas } = fleet();
       const running = () => replicas.filter(({ operator }) => isRunning(operator.pid));
       for (const { redis } of running()) redis.mend();
-      while (running().length < 2) await fleet().start({ armable: true });
+      while (running().length < 2) await fleet().start({ armable: true, flags: MORTAL_FLAGS });
       for (const replica of running()) await world.stage.until('each is ready', () => replica.isReady());
       const leader = await fleet().leader();
       const [follower] = await fleet().followers();

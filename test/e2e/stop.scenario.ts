@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FaultSpec } from '../../simulator/digitalocean/faults.ts';
+import { MORTAL_FLAGS } from '../support/operator.ts';
 import { movedFrom, staged } from './served.ts';
 import type { Stage } from './stage.ts';
 
@@ -27,7 +28,7 @@ export const stopScenarios = () => {
 
     for (const [where, fault] of Object.entries(STANDS)) {
       test(`${where} ends cleanly within its grace, and the next one brings it to its end within seconds`, async () => {
-        const situation = await served();
+        const situation = await served(undefined, { flags: MORTAL_FLAGS });
         const { stage, operator, ip, holder } = situation;
         const slow = stage.cloud.faults.add(fault);
         await stage.notReady(holder);
@@ -40,7 +41,7 @@ export const stopScenarios = () => {
         expect(slow.hits).toBe(1);
         slow.remove();
         const startedAt = performance.now();
-        const next = await stage.start();
+        const next = await stage.start({ flags: MORTAL_FLAGS });
         const now = await movedFrom(situation, holder, SECONDS_MS);
         expect(performance.now() - startedAt).toBeLessThan(SECONDS_MS);
         expect(stage.assigns(ip).slice(1)).toEqual([{ address: ip, node: now }]);
@@ -55,7 +56,7 @@ export const stopScenarios = () => {
     for (const [what, takeAway] of Object.entries(AWAY)) {
       for (const noticed of [false, true]) {
         test(`ends cleanly within its grace when Redis ${what}${noticed ? ' and it has given the lead away' : ''}`, async () => {
-          const { stage, operator } = await served();
+          const { stage, operator } = await served(undefined, { flags: MORTAL_FLAGS });
           await operator.ready();
           await takeAway(stage);
           if (noticed) await stage.until('it has given the lead away', () => operator.log.some(({ msg }) => msg === 'leads no longer'));

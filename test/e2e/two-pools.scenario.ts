@@ -60,6 +60,7 @@ export const twoPoolsScenarios = () =>
       await untilASecondLater(stage);
       await stage.pool('a-newer', { ips: [second], dnsRecordSet: { provider: 'cloudflare', zone: zone.id, recordName: 'web' } });
       await stage.until('the newer one says so', async () => (await poolDegraded('a-newer'))?.reason === 'RecordConflict');
+      await stage.until('its address serves', async () => (await stage.activeOn('a-newer', second)) !== null);
       expect((await poolDegraded('a-newer'))?.message).toContain('default/z-older');
       expect([await stage.activeOn('a-newer', second), zone.records('web')]).toEqual([stage.heldBy(second), [`A ${first} 60`]]);
       expect(zone.writes()).toHaveLength(1);

@@ -1,9 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { MORTAL_FLAGS } from '../support/operator.ts';
 import { fleetOn } from './fleet.ts';
 import { vipStage } from './vip-objects.ts';
 import { VipWatch } from './vip-watch.ts';
 
-const FLAGS = { flags: ['--controllers=vip', '--debug'] };
+const FLAGS = { flags: ['--controllers=vip', '--debug', ...MORTAL_FLAGS] };
 const NONE_LEFT = 'PoolExhausted: no IP could be allocated';
 const DEADLINE_MS = 120_000;
 

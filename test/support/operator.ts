@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { get as httpGet, type IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
+import { text as textOf } from 'node:stream/consumers';
 import { endWithParent } from '../../tools/leash.mjs';
 import { waitFor } from './wait-for.ts';
 
@@ -43,7 +45,9 @@ export interface Operator {
   signal(): NodeJS.Signals | null;
 }
 
-/** Figures short enough for a test; the production tables are proven on the virtual clock. */
+/** Figures short enough for a test; the production tables are proven on the virtual clock. Locks and the Lease last as long as in production: with short ones a
+ *  machine that is busy for a second has a job taken from the run that has just sent, and run again; that run reads the address, is shown what was true before, and
+ *  sends once more: to the same node, so no harm, but more than scenarios count. One that is busy for three seconds has another term. */
 export const TEST_FLAGS: readonly string[] = [
   '--backoff-fast=100ms,100ms,300ms,500ms',
   '--backoff-slow=500ms,1s',
@@ -52,20 +56,18 @@ export const TEST_FLAGS: readonly string[] = [
   '--resync-interval=5s',
   '--rate-limit-per-minute=6000',
   '--rate-limit-per-hour=100000',
-  '--lock-duration=1500ms',
-  '--leader-elect-lease-duration=3s',
-  '--leader-elect-renew-deadline=2s',
-  '--leader-elect-retry-period=500ms',
-];
-
-/** For scenarios that count what is sent and in which nobody dies: locks and the Lease last as long as in production. With those of TEST_FLAGS, a machine that is busy
- *  for a second has a job taken from the run that has just sent, and run again; that run reads the address, is shown what was true before, and sends once
- *  more: to the same node, so no harm, but more than such scenarios count. One that is busy for two seconds has another term. */
-export const PATIENT_FLAGS: readonly string[] = [
   '--lock-duration=30s',
   '--leader-elect-lease-duration=15s',
   '--leader-elect-renew-deadline=10s',
   '--leader-elect-retry-period=2s',
+];
+
+/** For scenarios in which operators die, stand still or are cut off, so that what they had is soon others'. */
+export const MORTAL_FLAGS: readonly string[] = [
+  '--lock-duration=1500ms',
+  '--leader-elect-lease-duration=3s',
+  '--leader-elect-renew-deadline=2s',
+  '--leader-elect-retry-period=500ms',
 ];
 
 export function startOperator({
@@ -99,8 +101,7 @@ export function startOperator({
   const url = () => log.find(({ msg }) => msg === 'serves metrics and probes')?.url as string | undefined;
   const get = async (path: string) => {
     await waitFor('the operator serves metrics', () => url() !== undefined || hasEnded(child), 30_000);
-    const response = await fetch(`${url()}${path}`);
-    return { status: response.status, text: await response.text() };
+    return ask(`${url()}${path}`);
   };
   return {
     pid: child.pid ?? -1,
@@ -116,6 +117,14 @@ export function startOperator({
     exited,
     signal: () => child.signalCode,
   };
+}
+
+/** Over a connection of its own: one that was kept may be ended by an operator that stood still for a while, in the moment in which it is used again. */
+async function ask(url: string): Promise<{ readonly status: number; readonly text: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  httpGet(url, { agent: false }, resolve).on('error', reject);
+  const response = await promise;
+  return { status: response.statusCode ?? 0, text: await textOf(response) };
 }
 
 const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
