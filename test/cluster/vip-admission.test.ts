@@ -13,10 +13,10 @@ import { ownUser } from '../../adapters/kubernetes/own-user.ts';
 import { certificateSecret, webhookConfiguration } from '../../adapters/kubernetes/webhook-registration.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { admitIP, admitVirtualIP } from '../../machines/vip-admission.ts';
+import { freePorts } from '../../tools/free-ports.mjs';
 import { recordedLog } from '../adapters/kubernetes-support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, applyFile, installRoles, type KubeObject, objectsIn, pathOf } from '../support/kube-apply.ts';
-import { freePorts } from '../support/kube-process.ts';
 import { ADMITTED_CRDS, DENIALS, IPS, ipNamed, VIRTUAL_IPS, virtualIP } from '../support/vip-admission.ts';
 import { waitFor } from '../support/wait-for.ts';
 
