@@ -1,29 +1,25 @@
+import { isFirewall } from '../machines/firewall-id.ts';
 import type { PoolContext, PoolInput } from '../machines/pool.ts';
 import { nothingRemembered } from '../machines/rebuild.ts';
 import type { ActorId, Address } from '../machines/types.ts';
-import type { Charts } from './charts.ts';
 import { isPool, isRoutedIP } from './pools.ts';
-import type { ActorRecord, Clock, StoredCell } from './ports.ts';
+import type { ActorRecord, StoredCell } from './ports.ts';
 import { begin } from './step.ts';
+import { type FirewallLeftoverPorts, firewallLeftover } from './unheard.ts';
 
-export interface LeftoverPorts {
-  readonly charts: Charts;
-  readonly clock: Clock;
+export interface LeftoverPorts extends FirewallLeftoverPorts {
   readonly providers: { readonly all: Readonly<Record<string, unknown>> };
-  readonly settings: { readonly callDeadlineMs: number };
   /** Whether the object that the actor stands for is gone, or another one of that name is there; false while that cannot be seen. */
   readonly isGone: (actor: ActorId, uid: string) => boolean;
 }
 
-/** What takes the place of records that are out of date, when they are those of a pool whose object is gone: a pool that knows which addresses it had, so that no node goes on to
- *  bear them, and the creation that it had begun. It claims no node and sends nothing: others may have decided about these addresses since. Null for all else: a RoutedIP is
- *  there as long as anything is to be undone for it. */
-export function leftover(
-  cell: ActorId,
-  records: StoredCell['records'],
-  { charts, clock, providers, settings, isGone }: LeftoverPorts,
-): ActorRecord | null {
+/** What takes the place of records that are out of date, when they are those of a firewall, or of a pool whose object is gone: a pool that knows which addresses it had, so that
+ *  no node goes on to bear them, and the creation that it had begun. It claims no node and sends nothing: others may have decided about these addresses since. Null for all
+ *  else: a RoutedIP is there as long as anything is to be undone for it. */
+export function leftover(cell: ActorId, records: StoredCell['records'], ports: LeftoverPorts): ActorRecord | null {
   const record = records[cell];
+  if (isFirewall(cell)) return firewallLeftover(cell, record, ports);
+  const { charts, clock, providers, settings, isGone } = ports;
   const chart = charts.pool;
   if (!chart || !record || !isPool(cell) || isRoutedIP(cell)) return null;
   const { ref, since = 0, members = {}, left = [], remembered = {}, acquiring, spec, provider = '' } = contextOf(record);

@@ -86,6 +86,7 @@ export class Supervisor {
     this.#vips = new Vips({ ...ports, kinds: ports.vips, desk: () => this.#terms.leader?.vips ?? null });
     this.#terms = new Terms({
       ...ports,
+      pools: this.#pools,
       isGone: (actor, uid) => this.#isGone(actor, uid),
       shownTerms: () => this.#shownTerms(),
       leaderOf: (term, halted) => this.#leaderOf(term, halted),

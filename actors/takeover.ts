@@ -9,6 +9,7 @@ import { type LeftoverPorts, leftover } from './leftovers.ts';
 import type { Log } from './ports/observers.ts';
 import type { ActorRecord, CellWrite, Claim, JournalEntry, RecordStore, StoredCell } from './ports.ts';
 import { fits } from './step.ts';
+import { settledBy } from './unheard.ts';
 
 /** Records by cell, as an earlier term of this process left them. */
 export type Memory = ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>>;
@@ -147,7 +148,7 @@ export async function restoreCells(
   return cells;
 }
 
-/** With what is in doubt in them being so until then. Whoever carries out what is decided next need not know then that there was an outage. */
+/** With what is in doubt in them being so until then, a firewall at the latest. Whoever carries out what is decided next need not know then that there was an outage. */
 export const inDoubtUntil = (cells: ReadonlyMap<ActorId, StoredCell>, until: number): ReadonlyMap<ActorId, StoredCell> =>
   new Map([...cells].map(([id, cell]) => [id, { ...cell, records: Object.fromEntries(renewedIn(Object.entries(cell.records), until)) }]));
 
@@ -165,7 +166,11 @@ function renewed(record: ActorRecord, until: number): ActorRecord {
     ...(record.chart === 'ip' && typeof context.inDoubtUntil === 'number' && { inDoubtUntil: until }),
     ...(record.chart === 'pool' && typeof acquiring?.inDoubtUntil === 'number' && { acquiring: { ...acquiring, inDoubtUntil: until } }),
   };
-  return { ...record, snapshot: { ...record.snapshot, context: { ...context, ...doubts } } as ActorRecord['snapshot'] };
+  const settled = settledBy(record, until);
+  return {
+    ...settled,
+    snapshot: { ...settled.snapshot, context: { ...(settled.snapshot.context as object), ...doubts } } as ActorRecord['snapshot'],
+  };
 }
 
 interface Restoring {

@@ -14,6 +14,7 @@ import {
   rememberedInDoubtUntil,
   restoreCells,
 } from './takeover.ts';
+import { withUnheard } from './unheard.ts';
 
 export interface TermsPorts extends OutagePorts, RestorePorts {
   readonly settings: OutagePorts['settings'];
@@ -247,6 +248,8 @@ export class Terms {
     if (!this.#isCurrent(round)) return;
     if (!(await store.openTerm(term))) throw new Error(`the store holds a higher term than ${term}`);
     this.#runId = runId;
+    // Nobody would end its pause any more.
+    if (!this.#isCurrent(round)) return;
     if (known === null && this.outage.isAway && stored === null) await this.#settle();
     if (!this.#isCurrent(round)) return;
     // From here on something may be decided under this term.
@@ -285,7 +288,7 @@ export class Terms {
     // From here on facts reach it; what it may not hear yet it asks for when it opens.
     this.#leader = leader;
     try {
-      await leader.open(known, beginning);
+      await leader.open(known && this.#unsettled(known), beginning);
     } catch (error) {
       this.#leader = null;
       await leader.close('stale', 0);
@@ -329,6 +332,13 @@ export class Terms {
     this.#dropped = { term: under, intents: this.#dropped?.intents ?? new Map(), doubts: this.#dropped?.doubts ?? new Map() };
     await dropOutdated(this.#ports, this.#dropped);
     return { isShownFirst: true, dropped: this.#dropped, journalOf, restored: null };
+  }
+
+  /** With what others may still do of what stood in the store when that went. */
+  #unsettled(known: Memory): Memory {
+    const { clock } = this.#ports;
+    const ms = this.outage.settledAt - clock.monotonic();
+    return ms > 0 ? withUnheard(known, clock.now(), ms) : known;
   }
 
   /** Nobody knows what a former leader had sent: it takes effect, or is not sent any more, before anything is read. */

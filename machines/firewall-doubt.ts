@@ -4,10 +4,12 @@ import type { AnyFirewallEvent, FirewallContext } from './firewall.ts';
 
 /** A call that was sent and of which no answer was heard may still change a firewall, until a call's deadline has passed. Then only a look tells. */
 export interface FirewallDoubt {
-  /** Of the job that sent it. What may still be removed does not count as open; what may still be added is not removed, since it is not there yet. */
-  readonly of: 'open' | 'prune';
+  /** Of the job that sent it, or of either. What may still be removed does not count as open; what may still be added is not removed, since it is not there yet. */
+  readonly of: 'open' | 'prune' | 'both';
   /** Ms since the epoch. */
   readonly until: number;
+  /** How long it may last at most, ms, where that is longer than a call: as long as others may still send it. */
+  readonly wholeMs?: number;
 }
 
 export interface DoubtSettings {
@@ -15,15 +17,21 @@ export interface DoubtSettings {
   readonly callDeadlineMs: number;
 }
 
-export const doubtsOpen = ({ doubt }: FirewallContext): boolean => doubt?.of === 'prune';
-export const doubtsPruned = ({ doubt }: FirewallContext): boolean => doubt?.of === 'open';
+export const doubtsOpen = ({ doubt }: FirewallContext): boolean => Boolean(doubt) && doubt?.of !== 'open';
+export const doubtsPruned = ({ doubt }: FirewallContext): boolean => Boolean(doubt) && doubt?.of !== 'prune';
 export const isInDoubt = ({ doubt }: FirewallContext): boolean => Boolean(doubt);
+
+/** Both of them: what one of them leaves open the other one may tell of. */
+export function bothDoubts(one: FirewallDoubt | null | undefined, other: FirewallDoubt): FirewallDoubt {
+  if (!one) return other;
+  return { ...(one.until > other.until ? one : other), of: one.of === other.of ? one.of : 'both' };
+}
 
 /** Whoever sent the call may have ended before its answer. A Job is found again, so that of what Jobs do there is no doubt. */
 export const doubt =
   ({ callDeadlineMs }: DoubtSettings, of: FirewallDoubt['of']) =>
   (context: FirewallContext, event: AnyFirewallEvent): Decision<FirewallContext> => ({
-    context: context.byJobs ? context : { ...context, doubt: { of, until: event.at + callDeadlineMs } },
+    context: context.byJobs ? context : { ...context, doubt: bothDoubts(context.doubt, { of, until: event.at + callDeadlineMs }) },
     effects: [],
   });
 
@@ -43,4 +51,4 @@ export const endDoubt = (context: FirewallContext): Decision<FirewallContext> =>
 export const doubtLeft =
   ({ callDeadlineMs }: DoubtSettings) =>
   (context: FirewallContext, at: number): number =>
-    restMs(context.doubt?.until ?? null, at, callDeadlineMs);
+    restMs(context.doubt?.until ?? null, at, context.doubt?.wholeMs ?? callDeadlineMs);

@@ -55,6 +55,8 @@ export interface FirewallMachineInput {
   readonly owned?: FirewallOwned;
   /** After the records were lost: what claimants may need until they say what they do. */
   readonly claims?: Readonly<Record<ActorId, Held>>;
+  /** Calls of before that may still change it; null or absent when none can. It ends in time once the firewall has been told to go on. */
+  readonly doubt?: FirewallDoubt | null;
 }
 
 export type AnyFirewallEvent =
@@ -73,7 +75,14 @@ export interface FirewallSettings extends DoubtSettings {
 
 const NOTHING: FirewallOwned = { ports: [], nodes: [] };
 
-export const firewallContext = ({ id, provider, firewall, owned = NOTHING, claims = {} }: FirewallMachineInput): FirewallContext => ({
+export const firewallContext = ({
+  id,
+  provider,
+  firewall,
+  owned = NOTHING,
+  claims = {},
+  doubt = null,
+}: FirewallMachineInput): FirewallContext => ({
   id,
   provider,
   firewall,
@@ -84,6 +93,7 @@ export const firewallContext = ({ id, provider, firewall, owned = NOTHING, claim
   working: [],
   byJobs: false,
   hasShrunk: Object.keys(claims).length > 0,
+  ...(doubt && { doubt }),
   failure: null,
   attempts: 0,
 });
@@ -216,7 +226,7 @@ export function plan(context: FirewallContext, event: AnyFirewallEvent): Next {
   return next({ ...looked, owned: union(context.owned, missing(looked)), working: Object.values(context.waiting) });
 }
 
-const union = (a: FirewallOwned, b: FirewallOwned): FirewallOwned => ({
+export const union = (a: FirewallOwned, b: FirewallOwned): FirewallOwned => ({
   ports: [...new Set([...a.ports, ...b.ports])].sort(),
   nodes: [...new Set([...a.nodes, ...b.nodes])].sort(),
 });

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { aways, redisGoes, redisReturns } from '../support/away-crash.ts';
+import { withoutHands } from '../support/replicas.ts';
 import { test } from '../support/sound.ts';
 import { node, type World } from '../support/world.ts';
 
@@ -38,5 +39,34 @@ describe('the record set of a pool while Redis is away', () => {
     redisReturns(world);
     await untilRecords(world, B);
     expect(changes(world)).toBe(before + 1);
+  });
+
+  test('is looked at once a replica without a view of the Lease can change it no more', async ({ open }) => {
+    const world = open({ away: true });
+    world.provider.cloud.addZone(ZONE);
+    world.nodes(node('a'), node('b'));
+    world.pool('ingress', { ips: [world.address(A), world.address(B)], dnsRecordSet: { zone: ZONE, recordName: 'web' } });
+    const first = await withoutHands(world, () => world.start());
+    const second = await world.start();
+    await untilRecords(world, A, B);
+    await world.clock.advance(20 * SECOND);
+    const lists = (): number => world.provider.calls.filter(({ verb }) => verb === 'listDNSRecords').length;
+    const before = lists();
+    world.provider.faults.next('listDNSRecords', { kind: 'refuse', error: 'RateLimited', retryAfterMs: 11 * SECOND });
+    world.cluster.setNode(node('a', { ready: false }));
+    await world.clock.runUntil(() => lists() > before, 5 * SECOND);
+    await world.clock.advance(100);
+    first.store.cut();
+    second.lease.cut();
+    await world.clock.runUntil(() => aways(world) === 1, 5 * SECOND);
+    world.cluster.setNode(node('a'));
+    await world.clock.advance(5 * SECOND);
+    expect(records(world)).toEqual([A, B]);
+    await untilRecords(world, B);
+    await untilRecords(world, A, B);
+    first.store.mend();
+    second.lease.mend();
+    await world.clock.advance(60 * SECOND);
+    expect([records(world), first.supervisor.withoutStore()]).toEqual([[A, B], null]);
   });
 });

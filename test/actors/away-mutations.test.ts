@@ -1,14 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test, vi } from 'vitest';
 import type { JobQueue } from '../../actors/ports/queues.ts';
-import type { RecordStore } from '../../actors/ports.ts';
+import type { ActorRecord, Json, RecordStore } from '../../actors/ports.ts';
+import { firewallBegin } from '../../actors/sharing.ts';
 import type { World } from '../support/world.ts';
+import { FIREWALLS } from './away-firewalls.ts';
 import { GONE } from './away-gone.ts';
 import { RETURNS } from './away-returns.ts';
 import { tell } from './away-telling.ts';
 import { REPLICAS } from './away-without.ts';
 
-const STORIES = [...REPLICAS, ...RETURNS, ...GONE];
+const STORIES = [...REPLICAS, ...RETURNS, ...GONE, ...FIREWALLS];
 
 /** What is broken. */
 type Defect =
@@ -28,7 +30,10 @@ type Defect =
   | 'a replica without Redis takes the Lease at once'
   | 'who leads no more stays in its memory'
   | 'what has ended since stays in Redis'
-  | 'what is to be ended is dropped with the rest';
+  | 'what is to be ended is dropped with the rest'
+  | 'only what the leader in memory does itself may still be done to a firewall'
+  | 'what was done to a firewall is over once its records are out of date'
+  | 'what was added to a firewall is forgotten with records that are out of date';
 
 const now = vi.hoisted(() => ({ defect: null as string | null, lowered: false }));
 const has = vi.hoisted(
@@ -106,6 +111,30 @@ vi.mock(import('../../actors/takeover.ts'), async (load) => {
 vi.mock(import('../../actors/leftovers.ts'), async (load) => {
   const real = await load();
   return { ...real, leftover: (...given) => (has('what is to be ended is dropped with the rest') ? null : real.leftover(...given)) };
+});
+
+vi.mock(import('../../actors/unheard.ts'), async (load) => {
+  const real = await load();
+  return {
+    ...real,
+    withUnheard: (cells, ...given) =>
+      has('only what the leader in memory does itself may still be done to a firewall') ? cells : real.withUnheard(cells, ...given),
+    firewallLeftover: (id, record, ports) => {
+      const left = real.firewallLeftover(id, record, ports);
+      if (!left || !record) return left;
+      const { doubt: _, ...settled } = left.snapshot.context as { readonly [field: string]: Json };
+      if (has('what was done to a firewall is over once its records are out of date')) return recordOf(left, settled, 'Idle');
+      const shown = firewallBegin(id, ports.pools.all).owned as unknown as Json;
+      if (has('what was added to a firewall is forgotten with records that are out of date'))
+        return recordOf(left, { ...(left.snapshot.context as object), owned: shown }, left.snapshot.value);
+      return left;
+    },
+  };
+});
+
+const recordOf = (record: ActorRecord, context: object, value: unknown): ActorRecord => ({
+  ...record,
+  snapshot: { value, context } as ActorRecord['snapshot'],
 });
 
 vi.mock(import('../../actors/leader.ts'), async (load) => {
@@ -225,7 +254,10 @@ const BY: Readonly<Record<Defect, readonly string[]>> = {
     'no node bears the addresses of a pool that was deleted when its leader had ended, with Redis back after another one leads',
   ],
   'whatever is waited for, each job is taken for that': ['a job of the term before is not sent by a replica that still has Redis'],
-  'nobody waits for what others may still send': ['an assign in doubt is not sent as long as a replica that sees no Lease may send it'],
+  'nobody waits for what others may still send': [
+    'an assign in doubt is not sent as long as a replica that sees no Lease may send it',
+    'a port that a replica without a view of the Lease may still close does not count as open',
+  ],
   'who rebuilds in memory does not wait for what others may still send': [
     'whoever rebuilds without Redis waits for what others may have had of it',
   ],
@@ -244,6 +276,16 @@ const BY: Readonly<Record<Defect, readonly string[]>> = {
     'a leader without Redis makes room for a replica that has it, which goes by what was decided meanwhile',
   ],
   'a replica without Redis takes the Lease at once': ['a replica without Redis leaves the Lease to one that has it, whoever looks first'],
+  'only what the leader in memory does itself may still be done to a firewall': [
+    'a port that a replica without a view of the Lease may still close does not count as open',
+    'a port that a replica without a view of the Lease may still open is closed only after that, with Redis back',
+  ],
+  'what was done to a firewall is over once its records are out of date': [
+    'who takes over from a leader in memory opens nothing on the word of a firewall in which something may still be closed',
+  ],
+  'what was added to a firewall is forgotten with records that are out of date': [
+    'who takes over from a leader in memory finds in Redis what was opened and not shown, and closes it in the end',
+  ],
   'who leads no more stays in its memory': ['a job of the next leader is not lost on a former one that gets Redis back'],
 };
 

@@ -11,6 +11,14 @@ const SEED = Number(process.env.ROUTEDIP_SEED ?? 20_260_101);
 const RUNS = Number(process.env.ROUTEDIP_AWAY_RUNS ?? 30);
 const NODES = ['a', 'b', 'c', 'd'].map((name, index) => node(name, { createdAt: index + 1 }));
 const NAMES = ['shop', 'blog'];
+const HANGING = [
+  'assignRoutedIP',
+  'assignRoutedIP',
+  'addRoutedIPFirewallPort',
+  'addRoutedIPFirewallNode',
+  'deleteRoutedIPFirewallPort',
+  'deleteRoutedIPFirewallNode',
+] as const;
 
 /** Two RoutedIPs that share a firewall, while Redis comes and goes: in the end each has its one address on a node that is well, and only what is claimed is open. */
 async function play(seed: number): Promise<{ readonly assigns: number; readonly aways: number }> {
@@ -30,7 +38,7 @@ async function play(seed: number): Promise<{ readonly assigns: number; readonly 
     world,
     random,
     steps: 20,
-    weights: ['lose', 'lose', 'lose', 'find', 'find', 'port', 'hang'],
+    weights: ['lose', 'lose', 'lose', 'find', 'find', 'port', 'port', 'hang', 'hang', 'blind', 'see'],
     acts: {
       lose: () => {
         const found = pick(NODES.filter((each) => !bad.has(each)));
@@ -49,10 +57,16 @@ async function play(seed: number): Promise<{ readonly assigns: number; readonly 
         ports[name] = 8080 + Math.floor(random() * 3);
         world.setWeb(name, all, { ports: [servicePort(ports[name])] });
       },
+      blind: () => pick(world.processes)?.lease.cut(),
+      see: () => world.processes.map(({ lease }) => lease.mend()),
       hang: () =>
-        world.provider.faults.next('assignRoutedIP', { kind: 'hang', ...(random() < 0.7 && { effectAfterMs: random() * 14_900 }) }),
+        world.provider.faults.next(pick(HANGING) ?? 'assignRoutedIP', {
+          kind: 'hang',
+          ...(random() < 0.7 && { effectAfterMs: random() * 14_900 }),
+        }),
     },
   });
+  for (const { lease } of world.processes) lease.mend();
   world.cluster.setNode(...bad);
   const on = (): readonly string[] => refs.map((ref) => String(world.statusOf(ref).assignedNode));
   await world.clock.runUntil(() => refs.every((ref, index) => stable(world, ref, on()[index] ?? '')), 15 * MINUTE);

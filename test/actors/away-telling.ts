@@ -22,7 +22,7 @@ export interface Story {
 }
 
 /** Opens a world, which is looked at once more when the story is over. */
-interface Opens {
+export interface Opens {
   (options?: WorldOptions): World;
   <W extends World>(options: WorldOptions, Kind: new (options: WorldOptions) => W): W;
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { aways, redisGoes, redisReturns } from '../support/away-crash.ts';
+import { withoutHands } from '../support/replicas.ts';
 import { node } from '../support/world.ts';
-import { jobDriven, OLD, YOUNG } from './jobs-world.ts';
+import { JobsWorld, jobDriven, KEY, OLD, YOUNG } from './jobs-world.ts';
 
 const ADDRESS = '198.51.100.1';
 const SECOND = 1000;
@@ -85,5 +86,54 @@ describe('a RoutedIP whose class is driven by Jobs, while Redis is away', () => 
     expect([actions(), world.heldBy(ADDRESS), world.statusOf(ref).inDoubt]).toEqual([['find'], 'young', undefined]);
     await world.stable(ref, 'old', 2 * MINUTE);
     expect([actions(), world.heldBy(ADDRESS)]).toEqual([['find', 'find', 'assign'], 'old']);
+  });
+});
+
+describe('a firewall that is driven by Jobs, while Redis is away', () => {
+  test('is open in the end although a replica without a view of the Lease prunes it by what was wanted before', async () => {
+    const world = new JobsWorld({ away: true });
+    world.jobClass();
+    world.setNode(OLD, YOUNG);
+    world.setWeb('shop', ['old', 'young']);
+    const ref = world.setRoutedIP('shop');
+    const cell = `firewall/${KEY}/edge`;
+    let onceThere = (): void => undefined;
+    const first = await withoutHands(
+      world,
+      () =>
+        world.operator((point, about) => {
+          const state = point === 'afterWrite' && about === cell && first.supervisor.records().get(cell)?.get(cell)?.snapshot.value;
+          if (state === 'Pruning') onceThere();
+          return false;
+        }),
+      KEY,
+    );
+    const second = await world.operator();
+    await world.stable(ref, 'young', 2 * MINUTE);
+    await world.clock.advance(20 * SECOND);
+    // Nobody reaches the records from the moment on in which the job is there, and who is to run it sees no Lease any more.
+    onceThere = () => {
+      first.store.cut();
+      second.store.cut();
+      second.lease.cut();
+    };
+    world.cluster.setNode({ ...YOUNG, ready: false });
+    await world.clock.runUntil(() => aways(world) === 1, MINUTE);
+    onceThere = () => undefined;
+    expect([world.opened(), world.heldBy(ADDRESS)]).toEqual([['tcp/8080 old', 'tcp/8080 young'], 'old']);
+    world.cluster.setNode(YOUNG, { ...OLD, ready: false });
+    await world.clock.advance(9 * SECOND);
+    const before = world.jobs.actions.filter((action) => action === 'prune').length;
+    second.store.mend();
+    await world.clock.runUntil(() => world.jobs.actions.filter((action) => action === 'prune').length > before, 2 * SECOND);
+    await world.clock.runUntil(() => world.opened().join() === 'tcp/8080 old', 5 * SECOND);
+    expect(world.heldBy(ADDRESS), 'it waits for its port').toBe('old');
+    await world.clock.runUntil(() => world.heldBy(ADDRESS) === 'young', MINUTE);
+    expect(world.opened()).toContain('tcp/8080 young');
+    first.store.mend();
+    second.lease.mend();
+    await world.clock.advance(2 * MINUTE);
+    await world.stable(ref, 'young', 2 * MINUTE);
+    expect([world.opened(), world.heldBy(ADDRESS), world.jobs.overlaps, world.faults()]).toEqual([['tcp/8080 young'], 'young', [], []]);
   });
 });

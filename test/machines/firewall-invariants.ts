@@ -212,7 +212,8 @@ export const FIREWALL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> =
     const [was, is] = [contextOf(before), contextOf(after)];
     const isOpened = Object.entries(is.claims).some(([id, { isOpen }]) => isOpen && was.claims[id]?.isOpen !== true);
     const opens = isOpened || answersOf(after).some(({ type }) => type === 'OPENED') || after.invoking.has('look');
-    return (is.doubt?.of !== 'prune' || !opens) && (is.doubt?.of !== 'open' || !after.invoking.has('prune'));
+    const of = is.doubt?.of;
+    return (of === undefined || of === 'open' || !opens) && (of === undefined || of === 'prune' || !after.invoking.has('prune'));
   },
 
   'a failure is told to all that wait, once': ({ before, event, after }) => {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
+import type { FirewallDoubt } from '../../machines/firewall-doubt.ts';
 import type { FirewallInput } from '../../machines/jobs.ts';
-import { frozen, providerIDOf, START } from './builders.ts';
+import { frozen, providerIDOf, SECOND, START } from './builders.ts';
 import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
 import { chartOf } from './drive.ts';
 import { placesOf, told } from './explore.ts';
@@ -13,11 +14,17 @@ const chart = chartOf('firewall');
 describe.each([
   { by: 'an API', events: frozen(words.FIREWALL_EVENTS.usual), never: ['Doubting'] },
   { by: 'an API of which not every answer is heard', events: frozen(words.FIREWALL_EVENTS.unheard), never: [] },
+  {
+    by: 'an API, and to which something may still be done of before',
+    events: frozen([...words.FIREWALL_EVENTS.usual, words.doubted]),
+    never: [],
+    begins: { ...words.NEW_FIREWALL, doubt: { of: 'both', until: START + SECOND } } as const,
+  },
   { by: 'an API, and from which others take something out', events: frozen(words.FIREWALL_EVENTS.taken), never: ['Doubting'] },
   // A Job is found again: nothing of it is in doubt.
   { by: 'Jobs', events: frozen(words.FIREWALL_EVENTS.byJobs), never: ['Doubting'] },
-])('a firewall that is driven by $by', ({ events, never }) => {
-  const exploration = { chart, input: frozen(words.NEW_FIREWALL), events, telling: words.firewallTelling };
+])('a firewall that is driven by $by', ({ events, never, begins = words.NEW_FIREWALL }) => {
+  const exploration = { chart, input: frozen(begins), events, telling: words.firewallTelling };
   const all = placesOf(exploration);
   /** What has ended hears nothing any more. */
   const places = all.filter(({ edges }) => edges.every(({ after }) => !after.done));
@@ -98,4 +105,48 @@ test('a job that was run once more, since whoever ran it first was not heard of 
   expect(play(words.prunedAgain)).toBe('Doubting');
   expect(play(words.prunedAgain, words.apiOpens)).toBe('Doubting');
   expect(play(words.prunedAgain, words.apiOpens, words.doubted)).toBe('Looking');
+});
+
+describe('what may still be done to a firewall of before', () => {
+  const MAY_LAST = 30 * SECOND;
+  const doubtful = (doubt: FirewallDoubt): Step => begin(chart, frozen({ ...words.NEW_FIREWALL, doubt }));
+  const heard = (from: Step, ...events: readonly MachineEvent[]): Step =>
+    events.reduce((now, next) => step(chart, now.snapshot, next), from);
+  const waits = ({ delays }: Step): readonly number[] => delays.map(({ delayMs }) => delayMs);
+  const until = START + MAY_LAST;
+
+  test('is waited out for as long as others may do it, and no longer than a call lasts where it does not say how long', () => {
+    const resumed = (doubt: FirewallDoubt, at: number): readonly number[] => waits(heard(doubtful(doubt), { type: 'RESUME', at }));
+    const long = { of: 'prune', until, wholeMs: MAY_LAST } as const;
+    expect(resumed(long, START)).toEqual([MAY_LAST]);
+    expect(resumed(long, START + 20 * SECOND)).toEqual([10 * SECOND]);
+    expect(resumed({ of: 'prune', until }, START)).toEqual([15 * SECOND]);
+    // The clock was set back.
+    expect(resumed(long, START - 3600 * SECOND)).toEqual([MAY_LAST]);
+  });
+
+  test.each([
+    { of: 'open', opens: true },
+    { of: 'prune', opens: false },
+    { of: 'both', opens: false },
+  ] as const)('is of what is closed where it says $of', ({ of, opens }) => {
+    const claimed = heard(doubtful({ of, until }), words.webOpens);
+    expect(claimed.invoking.has('look')).toBe(opens);
+    expect(heard(claimed, words.doubted).snapshot.value).toBe('Looking');
+  });
+
+  test.each([
+    { of: 'open', prunes: false },
+    { of: 'prune', prunes: true },
+    { of: 'both', prunes: false },
+  ] as const)('is of what is opened where it says $of', ({ of, prunes }) => {
+    const left = begin(chart, frozen({ ...words.FIREWALL_INPUT, claims: {}, doubt: { of, until } }));
+    expect(left.invoking.has('prune')).toBe(prunes);
+  });
+
+  test('is not over because a call of now is in doubt as well, which ends sooner', () => {
+    const long = doubtful({ of: 'open', until, wholeMs: MAY_LAST });
+    const opening = heard(long, words.webOpens, words.bare, { type: 'RESUME', at: START });
+    expect((opening.snapshot.context as FirewallContext).doubt).toEqual({ of: 'open', until, wholeMs: MAY_LAST });
+  });
 });

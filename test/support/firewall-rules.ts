@@ -68,6 +68,9 @@ export class FirewallRules {
   #alive: readonly OperatorProcess[] = [];
   /** When it was last seen that a process had ended, virtual ms. */
   #endedAt = Number.NEGATIVE_INFINITY;
+  /** The last term in which anything was decided, and since when, virtual ms. */
+  #term = 0;
+  #termAt = Number.NEGATIVE_INFINITY;
   #isByHand = false;
   /** By firewall: what the operator added and cannot know of any more. */
   readonly #unknown = new Map<string, Set<Item>>();
@@ -145,7 +148,8 @@ export class FirewallRules {
 
   // ---------------------------------------------------------------- turns
 
-  #look({ transitions }: SavedTurn): void {
+  #look({ transitions, term }: SavedTurn): void {
+    if (term > this.#term) [this.#term, this.#termAt] = [term, this.#world.clock.monotonic()];
     this.#noteForce();
     for (const transition of transitions) {
       if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
@@ -326,7 +330,10 @@ export class FirewallRules {
     const under = provider.calls.filter(
       ({ verb, args, result, at }) => CHANGES.has(verb) && args[0] === firewall && result === 'sent' && at > this.#endedAt,
     );
-    if (processes.length === 1 && under.length > 1)
+    // What two terms add does not depend on which of them comes first.
+    const isAdding = under.every(({ verb }) => verb.startsWith('add'));
+    const own = isAdding ? under.filter(({ at }) => at >= this.#termAt) : under;
+    if (processes.length === 1 && own.length > 1)
       this.#note(
         'one change of a firewall at a time',
         `${under.map(({ verb, at }) => `${verb} of ${at}`).join(' and ')} go on in ${firewall}`,

@@ -45,14 +45,18 @@ export const refuseCalls = (world: World, call: Opening): { left: number } => {
 };
 
 /** A process that leaves the jobs that are in Redis to others. */
-export async function withoutHands(world: World, start: () => Promise<OperatorProcess>): Promise<OperatorProcess> {
+export async function withoutHands(
+  world: World,
+  start: () => Promise<OperatorProcess>,
+  provider: string = PROVIDER,
+): Promise<OperatorProcess> {
   const { connect } = world.queues;
   world.queues.connect = () => {
     const queues = connect();
     const idle = { close: async () => undefined };
     return {
       ...queues,
-      queue: (name) => ({ ...queues.queue(name), ...(name === PROVIDER && { consume: () => idle }) }),
+      queue: (name) => ({ ...queues.queue(name), ...(name === provider && { consume: () => idle }) }),
     };
   };
   const started = await start();

@@ -1,0 +1,84 @@
+import type { FirewallContext } from '../machines/firewall.ts';
+import { union } from '../machines/firewall.ts';
+import { bothDoubts, type FirewallDoubt } from '../machines/firewall-doubt.ts';
+import type { ActorId } from '../machines/types.ts';
+import type { ZoneContext } from '../machines/zone.ts';
+import type { Charts } from './charts.ts';
+import type { ObservedPools } from './pools.ts';
+import type { ActorRecord, Clock } from './ports.ts';
+import { firewallBegin } from './sharing.ts';
+import { begin } from './step.ts';
+
+/** What was decided before the store went, or while it was away, may be done to a firewall or a zone when nobody hears of it any more. */
+
+type Cells = ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>>;
+
+/** Which calls a job that is waited for may send; null when it sends none. */
+function underWay({ waiting }: ActorRecord): FirewallDoubt['of'] | null {
+  if (waiting.prune) return 'prune';
+  return waiting.open ? 'open' : null;
+}
+
+/** Firewalls and zones whose job was in the store when that went: whoever reaches the store may still do it, and is not found out by a term, for `ms`. A firewall is in doubt
+ *  for as long, by whatever it is driven: a Job that is created that late cannot be found before. A zone is looked at then. */
+export function withUnheard(cells: Cells, now: number, ms: number): Cells {
+  const noted = (record: ActorRecord): ActorRecord => {
+    const of = underWay(record);
+    if (record.chart === 'dns-zone' && record.waiting.ensure) return verifiedBy(record, now + ms);
+    return record.chart === 'firewall' && of
+      ? withContext(record, { doubt: bothDoubts(doubtOf(record), { of, until: now + ms, wholeMs: ms }) })
+      : record;
+  };
+  return new Map([...cells].map(([id, records]) => [id, new Map([...records].map(([actor, record]) => [actor, noted(record)]))]));
+}
+
+function verifiedBy(record: ActorRecord, at: number): ActorRecord {
+  const { verifyAt } = record.snapshot.context as unknown as ZoneContext;
+  return withContext(record, { verifyAt: Math.min(verifyAt ?? at, at) });
+}
+
+/** Nobody can send what was decided before any more: a doubt ends no later than then. */
+export function settledBy(record: ActorRecord, until: number): ActorRecord {
+  const doubt = record.chart === 'firewall' ? doubtOf(record) : null;
+  return doubt && doubt.until > until ? withContext(record, { doubt: { of: doubt.of, until } }) : record;
+}
+
+const doubtOf = ({ snapshot }: ActorRecord): FirewallDoubt | null => (snapshot.context as unknown as FirewallContext).doubt ?? null;
+
+const withContext = (record: ActorRecord, change: Partial<FirewallContext & ZoneContext>): ActorRecord => ({
+  ...record,
+  snapshot: { ...record.snapshot, context: { ...(record.snapshot.context as object), ...change } } as unknown as ActorRecord['snapshot'],
+});
+
+export interface FirewallLeftoverPorts {
+  readonly charts: Charts;
+  readonly clock: Clock;
+  readonly pools: Pick<ObservedPools, 'all'>;
+  readonly settings: { readonly callDeadlineMs: number; readonly storePatienceMs: number };
+}
+
+/** What takes the place of the record of a firewall that is out of date: one that begins anew, as the statuses say, and knows besides what it has added and what may still be
+ *  done to it unheard: all that was opened since is in doubt. Null when nothing is ours and nothing may be. */
+export function firewallLeftover(
+  id: ActorId,
+  record: ActorRecord | undefined,
+  { charts, clock, pools, settings }: FirewallLeftoverPorts,
+): ActorRecord | null {
+  const chart = charts.firewall;
+  if (!record || !chart) return null;
+  const { owned } = record.snapshot.context as unknown as FirewallContext;
+  const former = [doubtOf(record)?.of, underWay(record)];
+  if (owned.ports.length + owned.nodes.length === 0 && former.every((of) => !of)) return null;
+  const isClosing = former.some((of) => of === 'prune' || of === 'both');
+  // Until a call deadline after it resumes, which is as long as a doubt may last, whenever that is.
+  const until = clock.now() + settings.storePatienceMs + settings.callDeadlineMs;
+  const input = firewallBegin(id, pools.all);
+  const { snapshot } = begin(chart, {
+    ...input,
+    owned: union(input.owned ?? NOTHING, owned),
+    doubt: { of: isClosing ? 'both' : 'open', until } satisfies FirewallDoubt,
+  });
+  return { ...record, chartVersion: chart.version, snapshot: snapshot as ActorRecord['snapshot'], waiting: {} };
+}
+
+const NOTHING = { ports: [], nodes: [] };
