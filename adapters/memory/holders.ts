@@ -16,10 +16,11 @@ export class Holders {
     if (this.#isThere(node)) this.#effects.set(node, effect);
   }
 
-  markAll(wanted: Readonly<Record<string, HolderEffect>>, complete: boolean): void {
+  /** `spared`: nodes of which `wanted` says nothing. */
+  markAll(wanted: Readonly<Record<string, HolderEffect>>, complete: boolean, spared: ReadonlySet<string> = new Set()): void {
     for (const [node, effect] of Object.entries(wanted)) this.mark(node, effect);
     if (!complete) return;
-    for (const node of this.#effects.keys()) if (!Object.hasOwn(wanted, node)) this.#effects.delete(node);
+    for (const node of this.#effects.keys()) if (!Object.hasOwn(wanted, node) && !spared.has(node)) this.#effects.delete(node);
   }
 
   /** The node is gone, or somebody took the taint off. */
@@ -38,18 +39,26 @@ export const wishes = (
   holders: Holders,
 ): {
   want(wanted: Readonly<Record<string, HolderEffect>>, complete: boolean): () => void;
+  /** The node is marked at once: what was wanted of all before says nothing against it. */
+  mark(node: string, effect: HolderEffect): void;
   again(run: (mark: () => void) => void): void;
   forget(): void;
 } => {
   let last: (() => void) | null = null;
+  const marked = new Set<string>();
   return {
+    mark: (node, effect) => {
+      marked.add(node);
+      holders.mark(node, effect);
+    },
     want: (wanted, complete) => {
+      marked.clear();
       // What was marked since by itself is nobody's fault: only what is missing is put on again.
       const mark = (): void => holders.markAll(wanted, false);
       return () => {
         holders.markedBy = mark;
         last = mark;
-        holders.markAll(wanted, complete);
+        holders.markAll(wanted, complete, marked);
       };
     },
     again: (run) => {

@@ -101,7 +101,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
     markHolder: (node, effect) =>
       whileAlive(() => {
         world.assertWritable();
-        world.holders.mark(node, effect);
+        marks.mark(node, effect);
       }),
     markHolders: (wanted, complete) => soon('holders', marks.want(wanted, complete)),
     showEvacuations: (wanted) =>
