@@ -20,8 +20,10 @@ const group = (name: string, order: number, include: string[], exclude: string[]
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Nothing that goes well takes so long, on a machine that stands still for seconds either.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
     maxWorkers: 2,

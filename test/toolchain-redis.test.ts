@@ -2,11 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRunning, isStopped } from './support/processes.ts';
 import { startTestRedis, type TestRedis } from './support/redis.ts';
-
-const within = { timeout: 10_000, interval: 20 };
+import { PATIENCE_MS, waitFor } from './support/wait-for.ts';
 
 describe('a private Redis', () => {
   let redis: TestRedis;
@@ -66,6 +65,6 @@ test('a private Redis ends with the process that started it, even when that is k
   expect(isRunning(pid)).toBe(true);
   expect(existsSync(dir)).toBe(true);
   parent.kill('SIGKILL');
-  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), within);
-  await vi.waitFor(() => expect(existsSync(dir)).toBe(false), within);
+  await waitFor('it has ended', () => !isRunning(pid), PATIENCE_MS);
+  await waitFor('its folder is gone', () => !existsSync(dir), PATIENCE_MS);
 });

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { isRunning } from './support/processes.ts';
+import { PATIENCE_MS, waitFor } from './support/wait-for.ts';
 
 const SETUP = join(import.meta.dirname, '../tools/setup.mjs');
 const folder = mkdtempSync(join(tmpdir(), 'routedip-setup-'));
@@ -28,8 +29,8 @@ const setUp = (source: string, ...options: string[]): Run => {
   return { child, output: () => text, exit: once(child, 'close').then(([code]) => code as number | null) };
 };
 
-const saying = async ({ output }: Run, word: string): Promise<void> =>
-  vi.waitFor(() => expect(output()).toContain(word), { timeout: 10_000, interval: 20 });
+const saying = ({ output }: Run, word: string): Promise<void> => waitFor(`it says ${word}`, () => output().includes(word), PATIENCE_MS);
+const ending = (pid: number): Promise<void> => waitFor(`${pid} ends`, () => !isRunning(pid), PATIENCE_MS);
 
 const WAITS = `
   let heard = 0;
@@ -77,8 +78,9 @@ describe('the set-up', () => {
     const pid = Number(/ready (\d+)/.exec(run.output())?.[1]);
     expect(isRunning(pid)).toBe(true);
     run.child.kill('SIGKILL');
-    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 10_000, interval: 20 });
-    expect(run.output()).toContain('heard 1 SIGTERM');
+    await ending(pid);
+    // What it said may still be on its way.
+    await saying(run, 'heard 1 SIGTERM');
   });
 
   test('starts a Redis for as long as the script runs', async () => {
@@ -108,16 +110,16 @@ test('a process on a leash that does not heed SIGTERM is killed when its time is
   const source = `import { spawn } from 'node:child_process';
     import { endWithParent } from ${JSON.stringify(leash)};
     const child = spawn(process.execPath, ['-e', ${JSON.stringify(deaf)}], { stdio: 'inherit', detached: true });
-    endWithParent(child.pid, { signal: 'TERM', graceSeconds: 1 });
+    endWithParent(child.pid, { signal: 'TERM', graceSeconds: 2 });
     setInterval(() => {}, 1000);`;
   const parent = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   parent.stdout.on('data', (data) => {
     output += String(data);
   });
-  await vi.waitFor(() => expect(output).toContain('ready'), { timeout: 10_000, interval: 20 });
+  await waitFor('it is ready', () => output.includes('ready'), PATIENCE_MS);
   const pid = Number(/ready (\d+)/.exec(output)?.[1]);
   parent.kill('SIGKILL');
-  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 10_000, interval: 20 });
-  expect(output).toContain('deaf');
+  await ending(pid);
+  await waitFor('it has heard of it', () => output.includes('deaf'));
 });
