@@ -7,7 +7,7 @@ import { patientClient } from '../../adapters/redis/client.ts';
 import { type RedisLink, redisLink } from '../../adapters/redis/link.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 
 const IPV6_JOB = 'pool/production/a-pool-with-quite-a-long-name/ip/2001%3Adb8%3A0%3A0%3A0%3A0%3A0%3A1.12.345.0';
 
@@ -29,7 +29,7 @@ describe('the job dashboard', () => {
 
   beforeAll(async () => {
     redis = await startTestRedis();
-    link = redisLink({ url: redis.url });
+    link = redisLink({ url: redis.url, commandTimeoutMs: PATIENCE_MS });
     queues = bullQueues({ link, connectPatient: () => patientClient({ url: redis.url }), prefix: '{board}', clock: systemClock() });
     const queue = queues.queue('digitalocean');
     await queue.add([

@@ -1,11 +1,21 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
+import type { JobQueue } from '../../actors/ports/queues.ts';
 import { type BullQueues, bullQueues } from '../../adapters/bullmq/queues.ts';
 import { patientClient } from '../../adapters/redis/client.ts';
 import { type RedisLink, redisLink } from '../../adapters/redis/link.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
+
+/** Resolves once the queue has the job, over a link that gives a call two seconds. */
+const added = (queue: JobQueue, id: string): Promise<void> =>
+  waitFor(`${id} is taken`, () =>
+    queue.add([{ id, title: id, data: null }]).then(
+      () => true,
+      () => false,
+    ),
+  );
 
 describe('queues over BullMQ', () => {
   let redis: TestRedis;
@@ -14,9 +24,8 @@ describe('queues over BullMQ', () => {
   beforeAll(async () => {
     redis = await startTestRedis({ aof: true });
   });
-  beforeEach(async () => {
-    await redis.flushAll();
-    link = redisLink({ url: redis.url, name: 'calls' });
+  const open = (commandTimeoutMs?: number): void => {
+    link = redisLink({ url: redis.url, name: 'calls', ...(commandTimeoutMs !== undefined && { commandTimeoutMs }) });
     queues = bullQueues({
       link,
       connectPatient: () => patientClient({ url: redis.url, name: 'work' }),
@@ -25,16 +34,27 @@ describe('queues over BullMQ', () => {
       lockDurationMs: 1_000,
       stalledIntervalMs: 200,
     });
+  };
+  beforeEach(async () => {
+    await redis.flushAll();
+    open(PATIENCE_MS);
   });
-  afterEach(async () => {
+  const close = async (): Promise<void> => {
     await queues.close();
     await link.close();
-  });
+  };
+  afterEach(close);
+  /** Over a link that gives a call as long as the operator's does. */
+  const reopen = async (): Promise<void> => {
+    await close();
+    open();
+  };
   afterAll(() => redis.stop());
 
   test('tell within two seconds that a frozen server cannot be reached', async () => {
+    await reopen();
     const queue = queues.queue('digitalocean');
-    await queue.add([{ id: 'a.1', title: 'first', data: null }]);
+    await added(queue, 'a.1');
     await redis.freeze();
     const start = performance.now();
     await expect(queue.add([{ id: 'a.2', title: 'second', data: null }])).rejects.toBeInstanceOf(Unreachable);
@@ -46,23 +66,19 @@ describe('queues over BullMQ', () => {
   });
 
   test('go on after a server was frozen for longer than a lock', async () => {
+    await reopen();
     const ran: string[] = [];
     const queue = queues.queue('digitalocean');
     queue.consume(async ({ id }) => {
       ran.push(id);
       return { kind: 'done' };
     }, 10);
-    await queue.add([{ id: 'a.1', title: 'before', data: null }]);
+    await added(queue, 'a.1');
     await waitFor('the first job ran', () => ran.includes('a.1'));
     await redis.freeze();
     await expect(queue.add([{ id: 'a.2', title: 'meanwhile', data: null }])).rejects.toBeInstanceOf(Unreachable);
     await redis.thaw();
-    await waitFor('jobs are taken again', () =>
-      queue.add([{ id: 'a.3', title: 'after', data: null }]).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await added(queue, 'a.3');
     await waitFor('the later job ran', () => ran.includes('a.3'));
   });
 

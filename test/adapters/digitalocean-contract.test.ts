@@ -15,6 +15,9 @@ const faultFor: Readonly<Record<Exclude<NextCall, 'refusedConnection'>, FaultSpe
   partialList: { kind: 'truncatePages', how: 'missingRest', times: 1 },
 };
 
+/** Longer than anything takes. */
+const HOUR_MS = 3_600_000;
+
 const dropletOf = (providerID: ProviderID): number => Number(providerID.slice('digitalocean://'.length));
 const nodeOf = (dropletId: number): ProviderID => `digitalocean://${dropletId}` as ProviderID;
 
@@ -26,7 +29,10 @@ function ruleFor(port: string, more: object = {}): unknown {
 }
 
 async function harness(addressAPI: 'reserved_ips' | 'floating_ips'): Promise<ProviderHarness> {
-  const { simulator, provider, close } = await startTestBed({ addressAPI }, { rateLimit: { perHour: 100_000, perMinute: 100_000 } });
+  let passedMs = 0;
+  const now = (): number => performance.timeOrigin + performance.now() + passedMs;
+  const simulated = { rateLimit: { perHour: 100_000, perMinute: 100_000 }, now };
+  const { simulator, provider, close } = await startTestBed({ addressAPI }, simulated);
   const post = async (path: string, body: unknown): Promise<void> => {
     const headers = { authorization: `Bearer ${secret}` };
     const reply = await fetch(simulator.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -49,10 +55,7 @@ async function harness(addressAPI: 'reserved_ips' | 'floating_ips'): Promise<Pro
     addresses: () => [...simulator.state.reservedIPs.keys()] as Address[],
     setQuota: (addresses) => simulator.setReservedIPQuota(addresses),
     settle: async () => {
-      const pending = () => [...simulator.state.actions.values()].filter((action) => action.status === 'in-progress').length;
-      await expect.poll(pending).toBe(0);
-      const changes = () => [...simulator.state.firewalls.values()].flatMap((one) => one.pending).filter((one) => one.dueAt > Date.now());
-      await expect.poll(() => changes().length).toBe(0);
+      passedMs += HOUR_MS;
     },
     befall: async (next) => {
       if (next === 'refusedConnection') await simulator.stopListening();

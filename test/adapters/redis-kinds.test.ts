@@ -11,13 +11,13 @@ import { redisStore } from '../../adapters/redis/store.ts';
 import type { Endpoint } from '../../adapters/redis/url.ts';
 import { startTestRedis } from '../support/redis.ts';
 import { type Cluster, startCluster, startTlsRedis, type Tls } from '../support/redis-kinds.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 
 const PASSWORD = 'correct-horse-battery';
 
 /** A link that ends with the test: it would go on connecting to wherever that led. */
 const open = (options: RedisLinkOptions): RedisLink => {
-  const link = redisLink(options);
+  const link = redisLink({ commandTimeoutMs: PATIENCE_MS, ...options });
   onTestFinished(() => link.close());
   return link;
 };
@@ -154,7 +154,7 @@ describe('the Sentinels', () => {
 
   test('may be silent but for one', async () => {
     const [alone, silent] = await Promise.all([sentinelThat({ port: 3, epoch: 1 }), sentinelThat(null)]);
-    expect(await find([silent, alone, { host: '127.0.0.1', port: 1 }], 300)).toEqual({ host: '127.0.0.1', port: 3 });
+    expect(await find([silent, alone, { host: '127.0.0.1', port: 1 }], 1_000)).toEqual({ host: '127.0.0.1', port: 3 });
   });
 
   test('of which none answers are named with what each has said', async () => {
@@ -169,7 +169,7 @@ describe('the Sentinels', () => {
     onTestFinished(async () => void (await Promise.all([former.stop(), next.stop()])));
     const tells = { port: former.port, epoch: 1 };
     const sentinel = await sentinelThat(tells);
-    const find = bySentinels([sentinel], 'main', { timeoutMs: 5_000 });
+    const find = bySentinels([sentinel], 'main', { timeoutMs: PATIENCE_MS });
     const redis = new Redis({ Connector: connectorTo(find, undefined, 50), retryStrategy: () => 20 });
     onTestFinished(() => redis.disconnect());
     redis.on('error', () => undefined);

@@ -4,6 +4,7 @@ import { virtualClock } from '../../adapters/memory/clock.ts';
 import { redisBudget } from '../../adapters/redis/budget.ts';
 import { type RedisLink, redisLink } from '../../adapters/redis/link.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { PATIENCE_MS } from '../support/wait-for.ts';
 import { describeBudget } from './budget.ts';
 
 describeBudget('in memory', async () => {
@@ -33,7 +34,7 @@ describeBudget('in Redis', async () => {
   const links: RedisLink[] = [];
   return {
     replica: (limits) => {
-      const link = redisLink({ url: redis.url, commandTimeoutMs: 500 });
+      const link = redisLink({ url: redis.url, commandTimeoutMs: PATIENCE_MS });
       links.push(link);
       return redisBudget({ link, prefix: '{budget}', tokenHash: 'abcdef', ...limits });
     },
@@ -45,7 +46,7 @@ describeBudget('in Redis', async () => {
         return seconds * 1_000 + microseconds / 1_000;
       };
       const end = (await timeOfServer()) + ms;
-      await expect.poll(timeOfServer, { timeout: ms + 5_000, interval: 20 }).toBeGreaterThan(end);
+      await expect.poll(timeOfServer, { timeout: ms + PATIENCE_MS, interval: 20 }).toBeGreaterThan(end);
     },
     goDown: redis.crash,
     close: async () => {

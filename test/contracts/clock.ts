@@ -53,17 +53,24 @@ export const describeClock = (name: string, setup: () => ClockHarness): void => 
         const wall = clock.now();
         return clock.monotonic() - fixed < 5 ? { wall, fixed } : told();
       };
-      const before = told();
-      expect(before.wall).toBeGreaterThan(Date.UTC(2025, 0, 1));
-      let due = false;
-      clock.after(50, () => {
-        due = true;
-      });
-      await until(() => due, 5_000);
-      const after = told();
-      const passed = after.fixed - before.fixed;
-      expect(passed).toBeGreaterThanOrEqual(50);
-      expect(Math.abs(after.wall - before.wall - passed)).toBeLessThan(20);
+      expect(clock.now()).toBeGreaterThan(Date.UTC(2025, 0, 1));
+      /** How far they are apart after a while. */
+      const apart = async (): Promise<number> => {
+        const before = told();
+        let due = false;
+        clock.after(50, () => {
+          due = true;
+        });
+        await until(() => due, 5_000);
+        const after = told();
+        const passed = after.fixed - before.fixed;
+        expect(passed).toBeGreaterThanOrEqual(50);
+        return Math.abs(after.wall - before.wall - passed);
+      };
+      // The wall clock may be corrected meanwhile, though not again and again.
+      let least = await apart();
+      for (let tries = 1; least >= 20 && tries < 5; tries += 1) least = Math.min(least, await apart());
+      expect(least).toBeLessThan(20);
     });
   });
 };

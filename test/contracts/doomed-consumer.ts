@@ -3,11 +3,12 @@ import { bullQueues } from '../../adapters/bullmq/queues.ts';
 import { patientClient } from '../../adapters/redis/client.ts';
 import { redisLink } from '../../adapters/redis/link.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
+import { PATIENCE_MS } from '../support/wait-for.ts';
 
 const [url = '', prefix = '', queue = '', lockDurationMs = ''] = process.argv.slice(2);
 
 bullQueues({
-  link: redisLink({ url }),
+  link: redisLink({ url, commandTimeoutMs: PATIENCE_MS }),
   connectPatient: () => patientClient({ url }),
   prefix,
   clock: systemClock(),

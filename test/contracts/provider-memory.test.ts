@@ -44,7 +44,7 @@ describeProvider('in memory', async () => {
     inspect: (address) => cloud.addresses().find((each) => each.address === address) ?? null,
     addresses: () => cloud.addresses().map(({ address }) => address),
     setQuota: (addresses) => cloud.setQuota(addresses),
-    settle: () => clock.advance(1_000),
+    settle: () => clock.advance(3_600_000),
     befall: async (accident) => {
       if (accident === 'refusedConnection') faults.always('any', { kind: 'noConnection' });
       else faults.next('any', faultFor[accident]);

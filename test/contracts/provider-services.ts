@@ -180,7 +180,7 @@ export function describeFirewalls(stage: Stage): void {
       await stage.world.settle();
       const pending = async () => (await stage.provider.findRoutedIPFirewall('front', call))?.pending;
       expect(await pending()).toBe(false);
-      stage.world.setFirewallMs(500);
+      stage.world.setFirewallMs(600_000);
       await stage.provider.addRoutedIPFirewallNode('front', [b], call);
       expect(await pending()).toBe(true);
       await stage.world.settle();

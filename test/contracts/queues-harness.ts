@@ -15,14 +15,14 @@ export interface QueuesHarness {
   readonly lockDurationMs: number;
   /** The longest that an abandoned job may wait after its lock is over, ms. */
   readonly noticedMs: number;
-  /** The same queues as another process sees them. */
-  another(): Queues;
+  /** The same queues as another process sees them, whose locks hold for so long at least. */
+  another(lockDurationMs?: number): Queues;
   /** Monotonic time as the locks tell it, ms. */
   now(): number;
-  /** Lets time pass until `holds`. @throws Error naming `what` after `maxMs` (default 5 s) */
+  /** Lets time pass until `holds`. @throws Error naming `what` after `maxMs` (default 5 s of virtual or 20 s of real time) */
   until(what: string, holds: () => boolean | Promise<boolean>, maxMs?: number): Promise<void>;
-  /** Lets so much time pass. */
-  pass(ms: number): Promise<void>;
+  /** Lets so much time pass. Answers for how long at most the machine stood still meanwhile, ms. */
+  pass(ms: number): Promise<number>;
   startDoomed(queue: string): Promise<DoomedProcess>;
   wipe(): Promise<void>;
   goDown(): Promise<void>;
@@ -36,8 +36,8 @@ export interface QueueStage {
   /** A queue that no other test uses. */
   readonly queue: JobQueue;
   readonly queueName: string;
-  /** The same queue as another process sees it. */
-  another(): JobQueue;
+  /** The same queue as another process sees it, whose locks hold for so long at least. */
+  another(lockDurationMs?: number): JobQueue;
 }
 
 export interface Run {

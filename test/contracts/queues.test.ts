@@ -10,7 +10,7 @@ import { redisLink } from '../../adapters/redis/link.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { endWithParent } from '../../tools/leash.mjs';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { describeQueues } from './queues.ts';
 import type { DoomedProcess } from './queues-harness.ts';
 
@@ -48,7 +48,10 @@ describeQueues('in memory', async () => {
         await clock.advance(10);
       }
     },
-    pass: clock.advance,
+    pass: async (ms) => {
+      await clock.advance(ms);
+      return 0;
+    },
     startDoomed: async (queue) => doomedInMemory(queues.connect(), queue, () => clock.advance(10)),
     wipe: async () => queues.wipe(),
     goDown: async () => queues.goDown(),
@@ -83,7 +86,7 @@ const spawnDoomed = async (queue: string): Promise<DoomedProcess> => {
     said += data.toString();
   });
   return {
-    kept: (id) => waitFor(`the doomed process keeps progress of ${id}`, () => said.includes(`kept ${id}\n`), 15_000),
+    kept: (id) => waitFor(`the doomed process keeps progress of ${id}`, () => said.includes(`kept ${id}\n`), PATIENCE_MS),
     kill: async () => {
       child.kill('SIGKILL');
       await once(child, 'exit');
@@ -92,17 +95,32 @@ const spawnDoomed = async (queue: string): Promise<DoomedProcess> => {
   };
 };
 
+const clock = systemClock();
+
+/** The machine stands still while this process does, and while Redis does, by whose clock locks end. */
+const pass = async (ms: number): Promise<number> => {
+  const end = clock.monotonic() + ms;
+  let stoodMs = 0;
+  while (clock.monotonic() < end) {
+    const lookedAt = clock.monotonic();
+    const pauseMs = Math.min(50, end - lookedAt);
+    await new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
+    await redis.command('PING').catch(() => undefined);
+    stoodMs = Math.max(stoodMs, clock.monotonic() - lookedAt - pauseMs);
+  }
+  return stoodMs;
+};
+
 describeQueues('over BullMQ', async () => {
-  const clock = systemClock();
   const closing: (() => Promise<void>)[] = [];
-  const open = () => {
-    const link = redisLink({ url: redis.url, commandTimeoutMs: 1_000 });
+  const open = (lockMs = lockDurationMs) => {
+    const link = redisLink({ url: redis.url, commandTimeoutMs: PATIENCE_MS });
     const queues = bullQueues({
       link,
       connectPatient: () => patientClient({ url: redis.url }),
       prefix,
       clock,
-      lockDurationMs,
+      lockDurationMs: lockMs,
       stalledIntervalMs: 300,
     });
     closing.push(queues.close, link.close);
@@ -111,11 +129,11 @@ describeQueues('over BullMQ', async () => {
   return {
     queues: open(),
     lockDurationMs,
-    noticedMs: 6_000,
+    noticedMs: 20_000,
     another: open,
     now: clock.monotonic,
-    until: (what, holds, maxMs = 5_000) => waitFor(what, holds, maxMs),
-    pass: (ms) => new Promise((resolve) => void clock.after(ms, resolve)),
+    until: (what, holds, maxMs = 20_000) => waitFor(what, holds, maxMs),
+    pass,
     startDoomed: spawnDoomed,
     wipe: redis.flushAll,
     goDown: redis.crash,

@@ -3,6 +3,7 @@ import { memoryStore } from '../../adapters/memory/store.ts';
 import { type RedisLink, redisLink } from '../../adapters/redis/link.ts';
 import { redisStore } from '../../adapters/redis/store.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { PATIENCE_MS } from '../support/wait-for.ts';
 import { describeRecords } from './records.ts';
 
 const journalLength = 5;
@@ -30,7 +31,7 @@ describeRecords('in Redis', async () => {
   await redis.flushAll();
   const links: RedisLink[] = [];
   const open = () => {
-    const link = redisLink({ url: redis.url, commandTimeoutMs: 500 });
+    const link = redisLink({ url: redis.url, commandTimeoutMs: PATIENCE_MS });
     links.push(link);
     return redisStore({ link, prefix: '{records}', journalLength });
   };

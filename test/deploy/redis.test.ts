@@ -10,7 +10,7 @@ import { freePort } from '../../tools/free-ports.mjs';
 import { endWithParent } from '../../tools/leash.mjs';
 import { findRedis } from '../../tools/redis-find.mjs';
 import { startTestRedis } from '../support/redis.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { type Container, isWorkload, shippedIn } from './manifest-facts.ts';
 
 const PASSWORD = '0123456789abcdef'.repeat(4);
@@ -65,7 +65,7 @@ const start = (password: string | undefined) => {
 };
 
 const opened = (url: string, password?: string) => {
-  const link = redisLink({ url, ...(password !== undefined && { password }) });
+  const link = redisLink({ url, commandTimeoutMs: PATIENCE_MS, ...(password !== undefined && { password }) });
   onTestFinished(() => link.close());
   return link;
 };
@@ -74,7 +74,7 @@ const url = (): string => `redis://127.0.0.1:${port}`;
 /** Resolves once the server serves whoever knows the password. */
 const serving = (password: string) => {
   const link = opened(url(), password);
-  return waitFor('Redis serves', () => link.call('ping', (redis) => redis.ping()).then(Boolean, () => false), 15_000);
+  return waitFor('Redis serves', () => link.call('ping', (redis) => redis.ping()).then(Boolean, () => false), PATIENCE_MS);
 };
 
 const commandLineOf = (pid: number): string => {
