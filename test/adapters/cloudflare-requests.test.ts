@@ -135,7 +135,7 @@ describe('the request budget', () => {
 
 describe('the deadline', () => {
   test('ends a write that hangs, with unknown outcome', async () => {
-    const { provider, simulator, list } = await testBed({ deadlineMs: 400 });
+    const { provider, simulator, list } = await testBed({ deadlineMs: 1_500 });
     await list();
     const fault = simulator.faults.add({ kind: 'hang', applied: true });
     expect(await failure(provider.createDNSRecord('example.com', record, dns))).toMatchObject({
@@ -146,10 +146,16 @@ describe('the deadline', () => {
   });
 
   test('is for the look-up of the zone and all pages together', async () => {
-    const { list, simulator } = await testBed({ deadlineMs: 600 });
-    simulator.faults.add({ kind: 'latency', ms: 400 });
-    expect(await failure(list())).toMatchObject({ kind: 'Unavailable', unknownOutcome: false });
-    expect(simulator.calls.all()).toHaveLength(2);
+    const attempt = async (): Promise<number> => {
+      const { list, simulator } = await testBed({ deadlineMs: 600 });
+      simulator.faults.add({ kind: 'latency', ms: 400 });
+      expect(await failure(list())).toMatchObject({ kind: 'Unavailable', unknownOutcome: false });
+      return simulator.calls.all().length;
+    };
+    let calls = await attempt();
+    // Where the machine stood still all the time went into the look-up, which shows nothing of the two together.
+    for (let tries = 1; calls < 2 && tries < 10; tries += 1) calls = await attempt();
+    expect(calls).toBe(2);
   });
 
   test('before a secure connection stands leaves no doubt: nothing was sent, nor was the fence asked whether it may be', async () => {
@@ -162,7 +168,7 @@ describe('the deadline', () => {
     closing.push(() => agent.destroy());
     const asked: string[] = [];
     const fence = { read: async () => void asked.push('read'), assertFresh: () => void asked.push('assertFresh') };
-    const verb = { what: 'create', call: { ...dns, fence }, deadlineAt: performance.now() + 400 };
+    const verb = { what: 'create', call: { ...dns, fence }, deadlineAt: performance.now() + 1_000 };
     const error = await failure(
       exchange({ secure: true, agent, probe: undefined }, verb, { method: 'POST', url, headers: {}, body: '{}' }),
     );
@@ -260,12 +266,12 @@ describe('answers', () => {
 
   test('whose Retry-After is a date are understood', async () => {
     const { simulator, list } = await testBed();
-    const date = new Date(Date.now() + 30_000).toUTCString();
+    const date = new Date(Date.now() + 600_000).toUTCString();
     simulator.faults.add({ kind: 'status', code: 503, headers: { 'retry-after': date }, times: 1 });
     const error = await failure(list());
     expect(error.kind).toBe('Unavailable');
-    expect(error.retryAfterMs).toBeGreaterThan(25_000);
-    expect(error.retryAfterMs).toBeLessThan(31_000);
+    expect(error.retryAfterMs).toBeGreaterThan(500_000);
+    expect(error.retryAfterMs).toBeLessThan(601_000);
   });
 });
 

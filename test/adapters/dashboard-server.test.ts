@@ -19,7 +19,7 @@ async function get(url: string, init?: RequestInit) {
   return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : null };
 }
 
-/** The events of the stream, one after the other. */
+/** The news of the stream, one after the other, without the signs of life in between. */
 async function* events(url: string): AsyncGenerator<{ readonly event: string; readonly data: Record<string, unknown> }> {
   const response = await fetch(`${url}/api/stream`);
   let rest = '';
@@ -28,7 +28,7 @@ async function* events(url: string): AsyncGenerator<{ readonly event: string; re
     rest = parts.pop() ?? '';
     for (const part of parts) {
       const [, event = '', data = ''] = /^event: (.+)\ndata: (.+)$/s.exec(part) ?? [];
-      yield { event, data: JSON.parse(data) };
+      if (event !== 'heartbeat') yield { event, data: JSON.parse(data) };
     }
   }
 }

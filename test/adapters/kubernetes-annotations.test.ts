@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { at, type Json } from '../../simulator/kubernetes/objects.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { nodeRef } from './kubernetes-support.ts';
 import { FIRST, FIRST_V6, IPV4, IPV6, patchesOf, SECOND, writing } from './kubernetes-writer-support.ts';
 
@@ -8,10 +8,10 @@ describe('the annotation of a node', () => {
   test('is set where an address is and taken from where it was', async () => {
     const { writer, projection, annotation } = await writing();
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(annotation('a')).toBe(FIRST);
     writer.project(projection({ annotated: { b: FIRST } }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(annotation('a')).toBeUndefined();
     expect(annotation('b')).toBe(FIRST);
   });
@@ -20,7 +20,7 @@ describe('the annotation of a node', () => {
     const { writer, projection, simulator } = await writing();
     for (let round = 0; round < 3; round += 1) {
       writer.project(projection());
-      await writer.flush(2_000);
+      await writer.flush(PATIENCE_MS);
     }
     expect(patchesOf(simulator, '/nodes/a')).toBe(1);
     expect(patchesOf(simulator, '/nodes/b')).toBe(0);
@@ -29,35 +29,35 @@ describe('the annotation of a node', () => {
   test('is taken from a node that no longer matches the selector', async () => {
     const { writer, projection, annotation, simulator, source } = await writing();
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     simulator.store.patch(nodeRef('a'), { metadata: { labels: { color: 'red' } } });
     await waitFor('a left the cache', () => [...source.nodes()].every(({ node }) => node.name !== 'a'));
     writer.project(projection({ annotated: { b: FIRST } }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(annotation('a')).toBeUndefined();
   });
 
   test('is found by the status after a restart, on a node that is not seen', async () => {
     const { writer, newWriter, projection, annotation, simulator, source, ref } = await writing();
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     simulator.store.patch(nodeRef('a'), { metadata: { labels: { color: 'red' } } });
     await waitFor('a left the cache', () => [...source.nodes()].every(({ node }) => node.name !== 'a'));
     await waitFor('the status is seen', () => at(source.object(ref)?.object.status as Json, 'activeIPs') === 1);
     expect(annotation('a')).toBe(FIRST);
     const next = newWriter();
     next.project(projection({ annotated: {} }));
-    await next.flush(2_000);
+    await next.flush(PATIENCE_MS);
     expect(annotation('a')).toBeUndefined();
   });
 
   test('that another pool has written meanwhile stays', async () => {
     const { writer, projection, annotation, simulator } = await writing({ watch: false });
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     simulator.store.patch(nodeRef('a'), { metadata: { annotations: { [IPV4]: '198.51.100.1' } } });
     writer.project(projection({ annotated: {} }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(annotation('a')).toBe('198.51.100.1');
   });
 
@@ -80,10 +80,10 @@ describe('the annotation of a node', () => {
   test('of a node that is gone is no concern', async () => {
     const { writer, projection, simulator, log } = await writing({ watch: false });
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     simulator.store.delete(nodeRef('a'));
     writer.project(projection({ annotated: { b: FIRST } }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(log.lines).toEqual([]);
   });
 
@@ -91,11 +91,11 @@ describe('the annotation of a node', () => {
     const { writer, projection, annotation, ref } = await writing();
     const addresses = [FIRST, FIRST_V6];
     writer.project(projection({ annotated: { a: addresses, b: SECOND }, addresses: [...addresses, SECOND] }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect([annotation('a'), annotation('a', IPV6)]).toEqual([FIRST, FIRST_V6]);
     expect([annotation('b'), annotation('b', IPV6)]).toEqual([SECOND, undefined]);
     writer.project(projection({ annotated: { a: FIRST, b: [SECOND, FIRST_V6] }, addresses: [...addresses, SECOND] }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect([annotation('a'), annotation('a', IPV6)]).toEqual([FIRST, undefined]);
     expect([annotation('b'), annotation('b', IPV6)]).toEqual([SECOND, FIRST_V6]);
     await writer.retract(ref, [...addresses, SECOND]);
@@ -108,7 +108,7 @@ describe('the annotation of a node', () => {
     await waitFor('the annotation is seen', () => [...source.nodes()].some(({ ipv6 }) => ipv6 === FIRST_V6));
     const next = newWriter();
     next.project(projection({ annotated: { b: FIRST_V6 }, addresses: [FIRST_V6] }));
-    await next.flush(2_000);
+    await next.flush(PATIENCE_MS);
     expect(annotation('a', IPV6)).toBeUndefined();
     expect(annotation('a')).toBe('198.51.100.1');
     expect(annotation('b', IPV6)).toBe(FIRST_V6);
@@ -117,7 +117,7 @@ describe('the annotation of a node', () => {
   test('goes with the pool', async () => {
     const { writer, projection, annotation, ref } = await writing();
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(annotation('a')).toBe(FIRST);
     await writer.retract(ref, [FIRST]);
     await waitFor('no annotation', () => annotation('a') === undefined);

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { virtualClock } from '../../adapters/memory/clock.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { FOREIGN, HOLDER, isPatchOf, marking, ours, setTaints } from './kubernetes-holders-support.ts';
 import { addNode, nodeRef } from './kubernetes-support.ts';
 
@@ -11,16 +11,16 @@ describe('the taints of all holders', () => {
     const { writer, taints, simulator } = await marking();
     setTaints(simulator, 'a', [FOREIGN]);
     writer.markHolders({ a: EFFECT }, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect([taints('a'), taints('b')]).toEqual([[FOREIGN, ours(EFFECT)], []]);
     writer.markHolders({ b: 'NoSchedule' }, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect([taints('a'), taints('b')]).toEqual([[FOREIGN], [ours('NoSchedule')]]);
     writer.markHolders({ b: EFFECT }, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(taints('b')).toEqual([ours(EFFECT)]);
     writer.markHolders({}, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect([taints('a'), taints('b')]).toEqual([[FOREIGN], []]);
   });
 
@@ -29,10 +29,10 @@ describe('the taints of all holders', () => {
     await writer.markHolder('a', EFFECT);
     await shown('a', EFFECT);
     writer.markHolders({ b: EFFECT }, false);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect([taints('a'), taints('b')]).toEqual([[ours(EFFECT)], [ours(EFFECT)]]);
     writer.markHolders({ b: EFFECT }, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect([taints('a'), taints('b')]).toEqual([[], [ours(EFFECT)]]);
   });
 
@@ -40,11 +40,11 @@ describe('the taints of all holders', () => {
     const { writer, simulator, patches, shown } = await marking();
     for (let round = 0; round < 3; round += 1) {
       writer.markHolders({ a: EFFECT }, true);
-      await writer.flush(2_000);
+      await writer.flush(PATIENCE_MS);
     }
     await shown('a', EFFECT);
     writer.markHolders({ a: EFFECT }, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect([patches('a'), patches('b')]).toEqual([1, 0]);
     const asked = simulator.requests.filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v1/nodes/'));
     expect(asked.map(({ path }) => path)).toEqual(['/api/v1/nodes/a']);
@@ -53,7 +53,7 @@ describe('the taints of all holders', () => {
   test('are put back after somebody took one off', async () => {
     const { writer, simulator, taints, shown } = await marking();
     writer.markHolders({ a: EFFECT }, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     await shown('a', EFFECT);
     setTaints(simulator, 'a', [FOREIGN]);
     expect(taints('a')).toEqual([FOREIGN]);
@@ -69,19 +69,19 @@ describe('the taints of all holders', () => {
     await shown('a', EFFECT);
     const next = newWriter();
     next.markHolders({}, true);
-    await next.flush(2_000);
+    await next.flush(PATIENCE_MS);
     expect([taints('a'), taints('b')]).toEqual([[], [byHand]]);
   });
 
   test('go from a node that the watches do not show any more', async () => {
     const { writer, source, simulator, taints } = await marking();
     writer.markHolders({ a: EFFECT }, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     simulator.store.patch(nodeRef('a'), { metadata: { labels: { color: 'red' } } });
     await waitFor('a left the cache', () => [...source.nodes()].every(({ node }) => node.name !== 'a'));
     expect(taints('a')).toEqual([ours(EFFECT)]);
     writer.markHolders({}, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(taints('a')).toEqual([]);
   });
 
@@ -98,7 +98,7 @@ describe('the taints of all holders', () => {
   test('stand on a node that comes later by the name of a holder', async () => {
     const { writer, simulator, taints, log } = await marking();
     writer.markHolders({ c: EFFECT }, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(log.lines).toEqual([]);
     addNode(simulator, 'c', { labels: { color: 'blue' } });
     await waitFor('c is marked', () => taints('c').length > 0);
@@ -112,7 +112,7 @@ describe('the taints of all holders', () => {
       if (isPatchOf('a')(request) && meddling > 0) setTaints(simulator, 'a', [{ ...FOREIGN, value: `v${--meddling}` }]);
     });
     writer.markHolders({ a: EFFECT }, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(meddling).toBe(0);
     expect(taints('a')).toEqual([{ ...FOREIGN, value: 'v0' }, ours(EFFECT)]);
     expect(log.lines).toEqual([]);
@@ -127,7 +127,7 @@ describe('the taints of all holders', () => {
     writer.markHolders({ b: 'NoSchedule' }, true);
     simulator.faults.endOutage();
     await waitFor('b is marked', () => taints('b').length > 0);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect([taints('a'), taints('b')]).toEqual([[], [ours('NoSchedule')]]);
     expect(patches('a')).toBe(0);
   });
@@ -151,21 +151,23 @@ describe('the taints of all holders', () => {
     expect(event?.involvedObject).toEqual({ apiVersion: 'v1', kind: 'Node', name: 'a', uid: 'a' });
     allowed = true;
     await waitFor('all are marked', () => ['a', 'b', 'c'].every((node) => taints(node).length === 1));
+    await writer.flush(PATIENCE_MS);
+    expect(events()).toHaveLength(1);
   });
 
   test('do not lose a mark that was set after they were said', async () => {
     const { writer, taints, shown, simulator } = await marking();
     writer.markHolders({ b: EFFECT }, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     await writer.markHolder('a', EFFECT);
     await Promise.all([shown('a', EFFECT), shown('b', EFFECT)]);
     // Once the mark of b is back, all nodes were looked at since.
     setTaints(simulator, 'b', [FOREIGN]);
     await waitFor('the mark of b is back', () => taints('b').length === 2);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(taints('a')).toEqual([ours(EFFECT)]);
     writer.markHolders({ b: EFFECT }, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(taints('a')).toEqual([]);
   });
 });
@@ -185,7 +187,7 @@ describe('a process that leads no more', () => {
       'the node was read',
       () => read === 1 && simulator.requests.some(({ path, code }) => path === '/api/v1/nodes/a' && code === 200),
     );
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     await writer.markHolder('b', EFFECT);
     expect([patches('a'), taints('a')]).toEqual([0, []]);
   });
@@ -200,7 +202,7 @@ describe('a process that leads no more', () => {
       for (let request = 0; request < 4; request += 1) await writer.markHolder('nowhere', EFFECT);
     };
     writer.markHolders({ a: EFFECT }, true);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     const disturb = async (): Promise<void> => {
       setTaints(simulator, 'a', []);
       setTaints(simulator, 'b', [ours(EFFECT)]);
@@ -217,7 +219,7 @@ describe('a process that leads no more', () => {
     expect([taints('a'), taints('b')]).toEqual([[], [ours(EFFECT)]]);
     writer.markHolders({ a: EFFECT }, true);
     await clock.advance(60_000);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect([taints('a'), taints('b')]).toEqual([[ours(EFFECT)], []]);
   });
 });

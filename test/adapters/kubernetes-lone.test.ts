@@ -60,8 +60,8 @@ describe('leadership over HTTP', () => {
         namespace: 'default',
         elect: true,
         // Nobody waits for its end: it is given up.
-        leaseDurationMs: 10_000,
-        renewDeadlineMs: 6_000,
+        leaseDurationMs: 60_000,
+        renewDeadlineMs: 40_000,
         retryPeriodMs: 100,
         name,
       });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PoolProjection } from '../../actors/ports/cluster.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { at, type Json } from '../../simulator/kubernetes/objects.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { routing } from './kubernetes-routedips-support.ts';
 
 const apiVersion = 'routedip.io/v1alpha1';
@@ -41,7 +41,7 @@ describe.each(['ClusterRoutedIPClass', 'RoutedIPIssuer'] as const)('a %s', (kind
     writer.project(projection({ status: { routedIPs: [] } }));
     for (let round = 0; round < 2; round += 1) {
       writer.project(projection());
-      await writer.flush(2_000);
+      await writer.flush(PATIENCE_MS);
     }
     expect(stored().status).toMatchObject({
       routedIPs: [{ namespace: 'default', name: 'web' }],
@@ -57,7 +57,7 @@ describe.each(['ClusterRoutedIPClass', 'RoutedIPIssuer'] as const)('a %s', (kind
   test('is based on what the server has after a conflict, and written when the server is back', async () => {
     const { writer, projection, stored, simulator } = await deciding(kind);
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     const { name, ...more } = stored().metadata;
     const place = more.namespace === undefined ? {} : { namespace: more.namespace };
     const foreign = { type: 'Audited', status: 'True', reason: 'Done', message: 'ok', lastTransitionTime: '2026-01-01T00:00:00Z' };
@@ -78,11 +78,11 @@ describe.each(['ClusterRoutedIPClass', 'RoutedIPIssuer'] as const)('a %s', (kind
     const { writer, projection, stored, ref } = await deciding(kind);
     await writer.guard(ref);
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(stored().metadata.finalizers).toEqual(['routedip.io/finalizer']);
     await writer.unguard(ref);
     writer.project(projection({ status: { routedIPs: [] } }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(stored()).toMatchObject({ status: { routedIPs: [] } });
     expect(stored().metadata.finalizers ?? []).toEqual([]);
   });
@@ -90,12 +90,12 @@ describe.each(['ClusterRoutedIPClass', 'RoutedIPIssuer'] as const)('a %s', (kind
   test('that is gone is shown no more', async () => {
     const { writer, projection, stored, ref, simulator, log } = await deciding(kind);
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     const { namespace } = stored().metadata;
     simulator.store.delete({ apiVersion, kind, name: 'standard', ...(namespace === undefined ? {} : { namespace }) });
     writer.project(projection({ status: { routedIPs: [] } }));
     await writer.retract(ref, []);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(log.lines).toEqual([]);
   });
 });
@@ -106,7 +106,7 @@ describe('an Event about an object without a namespace', () => {
   test('stands in the namespace default', async () => {
     const { writer, projection, ref, simulator } = await deciding('ClusterRoutedIPClass');
     writer.project(projection({ events: [EVENT] }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     const events = simulator.store.list('v1', 'Event');
     expect(events).toMatchObject([{ reason: 'SecretNotFound', metadata: { namespace: 'default' } }]);
     expect(events[0]?.involvedObject).toEqual({ ...regarding, uid: ref.uid });

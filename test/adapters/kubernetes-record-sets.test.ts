@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PoolProjection } from '../../actors/ports/cluster.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { CRD, nodeRef, RECORD_SETS, recordSetObject, recordSetRef } from './kubernetes-support.ts';
 import { FIRST, patchesOf, writing } from './kubernetes-writer-support.ts';
 
@@ -33,7 +33,7 @@ describe('the status of a NodeDNSRecordSet', () => {
   test('is written with conditions that bear the generation, and nothing else is touched', async () => {
     const { writer, projection, status, poolStatus, simulator } = await writingSets();
     writer.project(projection({ generation: 3 }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toEqual({
       state: 'active',
       observedGeneration: 3,
@@ -50,7 +50,7 @@ describe('the status of a NodeDNSRecordSet', () => {
     });
     expect(poolStatus()).toEqual({});
     writer.project(projection({ generation: 3 }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(patchesOf(simulator, STATUS)).toBe(1);
     expect(patchesOf(simulator, '')).toBe(1);
   });
@@ -59,7 +59,7 @@ describe('the status of a NodeDNSRecordSet', () => {
     const { writer, projection, ofPool, status, poolStatus, annotation } = await writingSets();
     writer.project(ofPool());
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(poolStatus()).toMatchObject({ activeIPs: 1 });
     expect(status()).toMatchObject({ state: 'active' });
     expect(annotation('a')).toBe(FIRST);
@@ -68,10 +68,10 @@ describe('the status of a NodeDNSRecordSet', () => {
   test('loses its error when it holds no longer', async () => {
     const { writer, projection, status } = await writingSets();
     writer.project(projection({ status: { state: 'error', error: 'Failed to update DNS: no such zone' } }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toMatchObject({ state: 'error', error: 'Failed to update DNS: no such zone' });
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toMatchObject({ state: 'active' });
     expect(status()).not.toHaveProperty('error');
   });
@@ -87,7 +87,7 @@ describe('the status of a NodeDNSRecordSet', () => {
       if (patches === 2) simulator.store.patch(recordSetRef('set'), byHand, { subresource: 'status' });
     });
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     writer.project(projection({ status: { state: 'in-progress' } }));
     await waitFor('the new status', () => status().state === 'in-progress');
     expect(status()).not.toHaveProperty('error');
@@ -98,12 +98,12 @@ describe('the status of a NodeDNSRecordSet', () => {
   test('of one that was deleted and made anew meanwhile is left alone', async () => {
     const { writer, projection, status, simulator } = await writingSets();
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toMatchObject({ state: 'active' });
     simulator.store.delete(recordSetRef('set'));
     simulator.store.create(recordSetObject('set'));
     writer.project(projection({ status: { state: 'error' } }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toEqual({});
   });
 
@@ -114,7 +114,7 @@ describe('the status of a NodeDNSRecordSet', () => {
     await waitFor('a try', () => patchesOf(simulator, STATUS) > 0);
     simulator.store.patch(recordSetRef('set'), { status: { state: 'error', term: 5 } }, { subresource: 'status' });
     simulator.faults.endOutage();
-    await writer.flush(5_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toEqual({ state: 'error', term: 5 });
   });
 
@@ -129,7 +129,7 @@ describe('the status of a NodeDNSRecordSet', () => {
     await waitFor('a try for the pool', () => patchesOf(simulator, '/pool/status') > 1);
     simulator.faults.endOutage();
     await waitFor('the pool is written', () => poolStatus().activeIPs === 1);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toEqual({});
   });
 
@@ -152,7 +152,7 @@ describe('an Event about a NodeDNSRecordSet', () => {
   test('stands in its namespace and names it', async () => {
     const { writer, projection, simulator, ref } = await writingSets();
     writer.project(projection({ events: [{ type: 'Warning', reason: 'NoAddress', message: 'no node has one', action: 'Publish' }] }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     const [stored, ...more] = simulator.store.list('events.k8s.io/v1', 'Event', { namespace: 'default' });
     expect(more).toEqual([]);
     expect(stored).toMatchObject({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { waitFor } from '../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { FINALIZER, FOREIGN, isPatchOfRoutedIP, ripRef, routedIPObject, routing } from './kubernetes-routedips-support.ts';
 import { FIRST, SECOND } from './kubernetes-writer-support.ts';
 
@@ -91,13 +91,13 @@ describe('a RoutedIP of which nothing is known yet', () => {
     const { writer, status, projection } = await routing();
     const remembered = { state: 'Stable', routedIP: FIRST, addressOrigin: 'Created', assignedNode: 'a', term: 3 };
     writer.project(projection({ status: remembered }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     const degraded = { type: 'Degraded', status: 'True', reason: 'Forbidden', message: 'may not list services' } as const;
     writer.project(projection({ partial: true, status: { term: 4 }, conditions: [degraded] }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toMatchObject({ ...remembered, term: 4, conditions: [degraded] });
     writer.project(projection({ status: { state: 'Unassigned', term: 4 } }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).not.toHaveProperty('assignedNode');
   });
 });
@@ -106,7 +106,7 @@ describe('the address of a RoutedIP', () => {
   test('stands in the status with where it is from when the promise resolves, beside what stood there', async () => {
     const { writer, ref, status, projection } = await routing();
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     await writer.bindAddress(ref, FIRST, 'Created');
     expect(status()).toMatchObject({ state: 'Unassigned', routedIP: FIRST, addressOrigin: 'Created' });
     await writer.bindAddress(ref, SECOND, 'Found');
@@ -117,11 +117,11 @@ describe('the address of a RoutedIP', () => {
     const { writer, ref, status, projection } = await routing();
     await writer.bindAddress(ref, FIRST, 'Created');
     writer.project(projection({ status: { state: 'CoolOff' } }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toMatchObject({ state: 'CoolOff', routedIP: FIRST, addressOrigin: 'Created' });
     writer.project(projection({ status: { state: 'Electing', routedIP: FIRST, addressOrigin: 'Created' } }));
     writer.project(projection({ status: { state: 'Unassigned' } }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).not.toHaveProperty('routedIP');
     expect(status()).not.toHaveProperty('addressOrigin');
   });
@@ -129,10 +129,10 @@ describe('the address of a RoutedIP', () => {
   test('that another replica has bound is kept, too', async () => {
     const { writer, newWriter, ref, status, projection } = await routing();
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     await newWriter().bindAddress(ref, FIRST, 'Created');
     writer.project(projection({ status: { state: 'CoolOff' } }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toMatchObject({ state: 'CoolOff', routedIP: FIRST, addressOrigin: 'Created' });
   });
 
@@ -154,7 +154,7 @@ describe('a RoutedIP that is released', () => {
       if (request.method === 'PATCH') order.push(isPatchOfRoutedIP(request) ? 'finalizer' : request.path);
     });
     writer.project(projection({ annotated: { a: FIRST } }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(annotation('a')).toBe(FIRST);
     order.length = 0;
     simulator.store.delete(ripRef);
@@ -255,7 +255,7 @@ describe('a RoutedIP that is released', () => {
     const retracted = writer.retract(ref, []);
     writer.project(projection());
     await retracted;
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toMatchObject({ state: 'Unassigned' });
     expect(finalizers()).toEqual([FINALIZER]);
   });

@@ -117,11 +117,13 @@ describe('the cluster source', () => {
 
   test('tells facts under new selectors only after the new caches are synced', async () => {
     const { seen, simulator } = await running((cluster) => cluster.store.create(poolObject('pool', BLUE)));
-    simulator.faults.failLists('nodes', 2, 500);
+    simulator.faults.failLists('nodes', 1_000, 500);
     simulator.store.patch(poolRef('pool'), { spec: { match: { nodeLabel: 'color=red' } } });
-    await waitFor('the new spec', () => seen.count('observed pool') === 2);
+    const lists = (): number => requestsOf(simulator, 'nodes', 'labelSelector=color%3Dred');
+    await waitFor('the new nodes are asked for in vain', () => seen.count('observed pool') === 2 && lists() > 1);
     setReady(simulator, 'a', false);
     expect(JSON.parse(seen.facts.get('pool')?.query ?? '')).toEqual(['color=blue', null, null]);
+    simulator.faults.clear();
     await waitFor('the new facts', () => seen.nodes()?.join() === 'c');
     expect(JSON.parse(seen.facts.get('pool')?.query ?? '')).toEqual(['color=red', null, null]);
     expect(seen.nodes()).not.toContain('!a');

@@ -67,7 +67,7 @@ test('a source that starts in a large cluster that changes all the while tells n
   const changes = unrest(simulator);
   for (let start = 1; start <= STARTS; start += 1) {
     const log = recordedLog();
-    const source = sourceOn(connected(simulator.kubeconfig(), 10_000), { log });
+    const source = sourceOn(connected(simulator.kubeconfig()), { log });
     const partial: string[] = [];
     const seen = new (class extends Recorder {
       override clusterObserved(...told: Parameters<Recorder['clusterObserved']>): void {

@@ -17,6 +17,7 @@ import type { EvacuatedNode } from '../../machines/types.ts';
 import { type NodeSpec, nodeObject, type PodSpec, podObject } from '../../simulator/kubernetes/cluster.ts';
 import type { Json } from '../../simulator/kubernetes/objects.ts';
 import { type KubernetesOptions, type KubernetesSimulator, startKubernetes } from '../../simulator/kubernetes/server.ts';
+import { PATIENCE_MS } from '../support/wait-for.ts';
 
 export const CRD = 'crds/floatingippools.yaml';
 export const RECORD_SETS = 'crds/nodednsrecordsets.yaml';
@@ -51,7 +52,7 @@ export const simulated = async (options: KubernetesOptions = {}): Promise<Kubern
 };
 
 /** A connection to the server that `kubeconfig` (its text) names. */
-export const connected = (kubeconfig: string, deadlineMs = 2_000): Connection => {
+export const connected = (kubeconfig: string, deadlineMs = PATIENCE_MS): Connection => {
   const folder = mkdtempSync(join(tmpdir(), 'kubeconfig-'));
   const path = join(folder, 'config');
   writeFileSync(path, kubeconfig);

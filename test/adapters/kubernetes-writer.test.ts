@@ -3,7 +3,7 @@ import { Unreachable } from '../../actors/errors.ts';
 import { readDefinitions } from '../../simulator/kubernetes/definitions.ts';
 import { at, type Json, type JsonObject } from '../../simulator/kubernetes/objects.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { poolObject, poolRef } from './kubernetes-support.ts';
 import { FIRST, patchesOf, SECOND, writing } from './kubernetes-writer-support.ts';
 
@@ -11,7 +11,7 @@ describe('the status of a pool', () => {
   test('is written at once, with conditions that bear the generation and the time of their last transition', async () => {
     const { writer, projection, status } = await writing();
     writer.project(projection({ generation: 3 }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toEqual({
       ips: { [FIRST]: { state: 'active', nodeName: 'a' } },
       activeIPs: 1,
@@ -32,7 +32,7 @@ describe('the status of a pool', () => {
   test('bears no empty message, which some servers refuse', async () => {
     const { writer, projection, status } = await writing();
     writer.project(projection({ conditions: [{ type: 'Degraded', status: 'False', reason: 'AsExpected', message: '' }] }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(at(status(), 'conditions', 0)).toMatchObject({ reason: 'AsExpected', message: 'AsExpected' });
   });
 
@@ -42,20 +42,20 @@ describe('the status of a pool', () => {
     const ready = { type: 'Ready', status: 'True', reason: 'Other', message: '', lastTransitionTime };
     simulator.store.patch(poolRef('pool'), { status: { conditions: [ready] } }, { subresource: 'status' });
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(at(status(), 'conditions', 0)).toMatchObject({ reason: 'AllActive', lastTransitionTime });
     writer.project(projection({ conditions: [{ type: 'Ready', status: 'False', reason: 'Waiting', message: '' }] }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(at(status(), 'conditions', 0, 'lastTransitionTime')).not.toBe(lastTransitionTime);
   });
 
   test('is not written again when nothing changed', async () => {
     const { writer, projection, simulator } = await writing();
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(patchesOf(simulator, '/status')).toBe(1);
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(patchesOf(simulator, '/status')).toBe(1);
   });
 
@@ -66,10 +66,10 @@ describe('the status of a pool', () => {
     writer.project(
       projection({ status: { ips: { [FIRST]: { state: 'error', error: 'x' }, [SECOND]: { state: 'active' } }, error: 'broken' } }),
     );
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toMatchObject({ error: 'broken' });
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status().ips).toEqual({ [FIRST]: { state: 'active', nodeName: 'a' } });
     expect(status()).not.toHaveProperty('error');
     expect(at(status(), 'conditions', 1)).toEqual(foreign);
@@ -78,7 +78,7 @@ describe('the status of a pool', () => {
   test('is based on what the server has after a conflict', async () => {
     const { writer, projection, status, simulator } = await writing();
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     simulator.faults.outage('reset');
     // Nobody sees this change before the writer meets it.
     simulator.store.patch(poolRef('pool'), { status: { error: 'by hand', activeIPs: 7 } }, { subresource: 'status' });
@@ -92,11 +92,11 @@ describe('the status of a pool', () => {
   test('of a pool that was deleted and made anew meanwhile is left alone', async () => {
     const { writer, projection, status, simulator } = await writing({ watch: false });
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     simulator.store.delete(poolRef('pool'));
     simulator.store.create(poolObject('pool', {}));
     writer.project(projection({ status: { activeIPs: 0 } }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toEqual({});
   });
 
@@ -107,10 +107,10 @@ describe('the status of a pool', () => {
     await waitFor('a try', () => patchesOf(simulator, '/status') > 0);
     simulator.store.patch(poolRef('pool'), { status: { activeIPs: 2, term: 5 } }, { subresource: 'status' });
     simulator.faults.endOutage();
-    await writer.flush(5_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toEqual({ activeIPs: 2, term: 5 });
     writer.project(projection({ status: { activeIPs: 3, term: 6 } }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).toMatchObject({ activeIPs: 3, term: 6 });
   });
 
@@ -154,7 +154,7 @@ describe('the status of a pool', () => {
     const { writer, newWriter, projection, status, simulator, source, ref } = await writing({ crds: [definition as JsonObject] });
     for (let round = 0; round < 3; round += 1) {
       writer.project(projection());
-      await writer.flush(2_000);
+      await writer.flush(PATIENCE_MS);
     }
     expect(status()).toEqual({ ips: { [FIRST]: { state: 'active', nodeName: 'a' } } });
     expect(patchesOf(simulator, '/status')).toBe(1);
@@ -162,7 +162,7 @@ describe('the status of a pool', () => {
     const next = newWriter();
     for (let round = 0; round < 3; round += 1) {
       next.project(projection());
-      await next.flush(2_000);
+      await next.flush(PATIENCE_MS);
     }
     expect(patchesOf(simulator, '/status')).toBe(2);
   });
@@ -177,7 +177,7 @@ describe('a status that has to stand before something is done', () => {
     await writer.written(ref);
     expect(status().activeIPs).toBe(1);
     await writer.written(ref);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(patchesOf(simulator, '/status')).toBe(1);
   });
 
@@ -216,12 +216,12 @@ describe('a creation intent', () => {
     const now = new Date().toISOString();
     await writer.recordIntent(ref, { ...intent, listedAt: Date.parse(now) });
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status().pendingCreate).toMatchObject({ startedAt: now });
     expect(status().activeIPs).toBe(1);
     writer.project(projection({ status: { activeIPs: 1, pendingCreate: { ...stored, startedAt: now } } }));
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).not.toHaveProperty('pendingCreate');
   });
 
@@ -230,7 +230,7 @@ describe('a creation intent', () => {
     await writer.recordIntent(ref, { ...intent, listedAt: Date.now() - 3_600_000 });
     expect(status()).toHaveProperty('pendingCreate');
     writer.project(projection());
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(status()).not.toHaveProperty('pendingCreate');
   });
 
@@ -294,7 +294,7 @@ describe('a new address', () => {
       writer.appendAddress(ref, SECOND),
       writer.recordIntent(ref, { knownAddresses: [], listedAt: Date.now(), region: '', term: 4 }),
     ]);
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(ips(simulator)).toEqual([FIRST, SECOND]);
     expect(status()).toMatchObject({ activeIPs: 1, pendingCreate: { knownAddresses: [] } });
   });
@@ -306,7 +306,7 @@ describe('an Event', () => {
   test('stands in the namespace of its pool and names it', async () => {
     const { writer, projection, simulator, ref } = await writing();
     writer.project(projection({ events: [event] }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     const [stored, ...more] = simulator.store.list('events.k8s.io/v1', 'Event', { namespace: 'default' });
     expect(more).toEqual([]);
     expect(stored).toMatchObject({
@@ -330,7 +330,7 @@ describe('an Event', () => {
     const { writer, projection, simulator } = await writing();
     for (let round = 0; round < 20; round += 1) writer.project(projection({ events: [event] }));
     writer.project(projection({ events: [{ ...event, message: 'another' }] }));
-    await writer.flush(2_000);
+    await writer.flush(PATIENCE_MS);
     expect(simulator.store.list('events.k8s.io/v1', 'Event')).toHaveLength(2);
   });
 
@@ -349,7 +349,7 @@ describe('an Event', () => {
     simulator.faults.outage('503', 100);
     writer.project(projection({ events: [event] }));
     writer.project(projection({ status: { activeIPs: 0 } }));
-    await writer.flush(5_000);
+    await writer.flush(PATIENCE_MS);
     expect(simulator.store.list('events.k8s.io/v1', 'Event')).toHaveLength(1);
   });
 });
