@@ -102,7 +102,7 @@ describe('the page in a browser', () => {
   });
 
   test('tells how long a state has lasted that another leader entered, in the list and beside the name, and goes on counting', async () => {
-    world.wrote({ actor: first, at: Date.now() - 100_000, event: 'GRANTED', from: 'Electing', to: 'Stable' });
+    world.wrote({ actor: first, at: Date.now() - 65_000, event: 'GRANTED', from: 'Electing', to: 'Stable' });
     await show();
     await page.waitForFunction(() => /for 1 m \d+ s/.test(document.querySelector('#title')?.textContent ?? ''));
     await shows(`[data-actor="${first}"]`, /1 m \d+ s/);

@@ -178,10 +178,10 @@ describe('the demo', () => {
 
   test('fails with what is missing when a step takes too long', { timeout: 60_000 }, async () => {
     // Nothing listens on port 1.
-    const demo = startDemo(['--deadline', '8'], 'redis://127.0.0.1:1');
+    const demo = startDemo(['--deadline', '15'], 'redis://127.0.0.1:1');
     const operator = await operatorOf(demo);
     expect(await demo.exited).toBe(1);
-    expect(demo.said.err).toContain('FAILED: the operator is ready: not within 8.00 s');
+    expect(demo.said.err).toContain('FAILED: the operator is ready: not within 15.0 s');
     expect(demo.said.err).toMatch(/readyz says: .*redis/);
     expect(demo.said.err).toContain("The operator's last words:");
     expect(isRunning(operator)).toBe(false);

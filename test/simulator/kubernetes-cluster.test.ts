@@ -91,14 +91,15 @@ describe('a big cluster', () => {
     expect(await client.list('v1', 'Node', { selector: 'pool=few' })).toHaveLength(100);
     const watch = await cluster.watch('/api/v1/nodes?watch=1&labelSelector=pool%3Dfew');
     await watch.until(100);
-    const start = performance.now();
     const writes = 200;
-    for (let index = 0; index < writes; index++) {
+    const tookMs = Array.from({ length: writes }, (_, index) => {
+      const start = performance.now();
       cluster.store.patch({ apiVersion: 'v1', kind: 'Node', name: 'n-0' }, { metadata: { labels: { turn: `${index}` } } });
-    }
-    const perWriteMs = (performance.now() - start) / writes;
+      return performance.now() - start;
+    });
     await watch.until(100 + writes);
-    // Typically 0.1 ms. The bound leaves room for a busy machine, and none for work that grows with what all nodes say: 4 MB.
-    expect(perWriteMs).toBeLessThan(8);
+    // Typically 0.1 ms; the one in the middle, since a machine may stand still in some. The bound leaves room for a busy one, and none for work that grows
+    // with what all nodes say: 4 MB.
+    expect(tookMs.toSorted((one, other) => one - other)[writes / 2]).toBeLessThan(8);
   });
 });

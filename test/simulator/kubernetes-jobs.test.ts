@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { at, type JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type Cluster, startCluster } from './kubernetes-support.ts';
+import { type Cluster, PODS, startCluster } from './kubernetes-support.ts';
 
 const JOBS = '/apis/batch/v1/namespaces/default/jobs';
 
@@ -54,11 +54,13 @@ describe('Jobs of the simulated cluster', () => {
   test('end at their deadline, without their Pods', async () => {
     const cluster = await startCluster();
     cluster.jobs.add({ outcome: 'hang' });
+    const watch = await cluster.watch(`${PODS}?watch=1`);
     await cluster.make(JOBS, jobObject('long', { activeDeadlineSeconds: 1 }));
-    await waitFor('its Pod runs', () => at(podsOf(cluster, 'long')[0], 'status', 'phase') === 'Running');
     await waitFor('it ends', () => condition(cluster, 'long') !== undefined);
     expect(condition(cluster, 'long')).toMatchObject({ type: 'Failed', reason: 'DeadlineExceeded' });
     await waitFor('its Pod is gone', () => podsOf(cluster, 'long').length === 0);
+    const running = () => watch.events.some(({ object }) => at(object, 'status', 'phase') === 'Running');
+    await waitFor('its Pod was seen to run, and to go', () => running() && watch.events.at(-1)?.type === 'DELETED');
   });
 
   test('are tried as often as they allow', async () => {

@@ -102,11 +102,11 @@ describe('kubectl get', () => {
       type: 'Warning',
       reason: 'Quota',
       message: 'quota reached',
-      lastTimestamp: new Date(Date.now() - 90_000).toISOString(),
+      lastTimestamp: new Date(Date.now() - 20.5 * 86_400_000).toISOString(),
     });
     const events = row(await tableOf(cluster, '/api/v1/namespaces/default/events'));
     expect(events).toMatchObject({
-      'Last Seen': '90s',
+      'Last Seen': '20d',
       Type: 'Warning',
       Reason: 'Quota',
       Object: 'floatingippool/x',

@@ -35,7 +35,7 @@ export interface TestWatch {
   ended: Promise<boolean>;
 }
 
-const DEADLINE_MS = 5000;
+const DEADLINE_MS = 30_000;
 
 const openWatch = (url: string): Promise<TestWatch> =>
   new Promise((resolve, reject) => {

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** How one connection ended: `answered` when a whole line came back. */
 export type Outcome = 'answered' | 'reset' | 'refused' | 'silent' | 'timedOut';
 
-/** One connection. Times are milliseconds since the epoch with fractions, the clock of the simulators. */
+/** One connection. Times are milliseconds since the epoch with fractions, by the clock of the simulator. */
 export interface Try {
   readonly startedAt: number;
   readonly endedAt: number;
@@ -21,10 +21,12 @@ export interface Target {
 /** Long enough that only what hangs is called so. Counted in steps: while this process stands still, and cannot hear of an answer either, no more than one of them passes. */
 const PATIENCE = { steps: 20, stepMs: 100 };
 
-const now = (): number => performance.timeOrigin + performance.now();
+const EVERY_MS = 3;
+
+const preciseNow = (): number => performance.timeOrigin + performance.now();
 
 /** Connects once and waits for a line. */
-export function tryOnce({ host, loopbackPort }: Target): Promise<Try> {
+export function tryOnce({ host, loopbackPort }: Target, now = preciseNow): Promise<Try> {
   const startedAt = now();
   return new Promise((resolve) => {
     let heard = '';
@@ -55,14 +57,14 @@ export interface Prober {
   readonly stop: () => Promise<readonly Try[]>;
 }
 
-/** Connects again and again, `everyMs` after the end of the last try, until it is stopped. */
-export function startProber(target: Target, everyMs = 3): Prober {
+/** Connects again and again, 3 ms after the end of the last try, until it is stopped. `now` is the clock of the simulator, unless that goes by its own. */
+export function startProber(target: Target, now = preciseNow): Prober {
   const tries: Try[] = [];
   const stopping = new AbortController();
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      tries.push(await tryOnce(target));
-      await pause(everyMs);
+      tries.push(await tryOnce(target, now));
+      await pause(EVERY_MS);
     }
   };
   const running = run();
