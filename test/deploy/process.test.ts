@@ -4,7 +4,7 @@ import { labelsOf, metricsOf, type Sample, type ScrapedMetric } from '../adapter
 import { openStage, type Stage } from '../e2e/stage.ts';
 import { openTarget, type Target } from '../e2e/target.ts';
 import { digitalOceanZone } from '../e2e/zones.ts';
-import { type Operator, PATIENT_FLAGS } from '../support/operator.ts';
+import type { Operator } from '../support/operator.ts';
 
 let target: Target;
 let stage: Stage;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   await stage.nodes('a', 'b');
   const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
   // What it sends is counted: a machine that stands still must not have it send anything twice.
-  operator = await stage.start({ flags: [...PATIENT_FLAGS, '--call-deadline=5s'] });
+  operator = await stage.start({ flags: ['--call-deadline=5s'] });
   await stage.pool('ingress', { ips: [ip] });
   await digitalOceanZone(stage.cloud, 'example.com');
   const metadata = { name: 'nodes', namespace: 'default' };
