@@ -59,8 +59,8 @@ export interface WorldOptions extends Omit<DigitalOceanOptions, 'token'> {
 /** The operator comes from the plan's entry point, the figures of DigitalOcean from `options`. */
 export async function openWorld({ entry }: Plan, { crds = [CRD], ...options }: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'routedip-bench-'));
-  // As it is shipped: what is acknowledged survives a crash.
-  const redis: PrivateRedis = await startRedis({ aof: true });
+  // As it is shipped, with what its append-only file costs.
+  const redis: PrivateRedis = await startRedis({ aof: true, extra: ['--appendfsync', 'everysec'] });
   const kubernetes = await startKubernetes({ crds, historySize: 20_000 });
   const cloud = await startDigitalOcean({ token: TOKEN, rateLimit: RAISED, reservedIPQuota: 10_000, ...options });
   const kubeconfig = join(folder, 'kubeconfig');
