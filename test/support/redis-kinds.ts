@@ -77,6 +77,8 @@ export async function startWatched(): Promise<Watched> {
     const knows = async () =>
       (await figure(sentinel.port, 'num-other-sentinels')) === '2' && (await figure(sentinel.port, 'num-slaves')) === '1';
     await waitFor('a Sentinel knows all', () => knows().catch(() => false));
+    // A Sentinel that finds that it stood still for two seconds does nothing for half a minute; here that is to be over soon.
+    await tell(sentinel.port, 'SENTINEL', 'DEBUG', 'tilt-period', '1000');
   }
   return {
     url: `redis+sentinel://${sentinels.map((sentinel) => `127.0.0.1:${sentinel.port}`).join(',')}/${MASTER}`,
