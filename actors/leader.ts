@@ -47,6 +47,8 @@ export interface LeaderPorts {
   readonly isServed: (kind: string) => boolean;
   /** Whether the object is gone that an actor stands for. */
   readonly isGone: (actor: ActorId, uid: string) => boolean;
+  /** Whether the store is away: some jobs wait for it, and none can be lost in the memory of this process. */
+  readonly isAway: () => boolean;
   readonly settings: Settings;
   readonly vips: Pick<Vips, 'deskFor'>;
 }
@@ -128,7 +130,7 @@ export class Leader {
 
   /** Takes over what is stored, or what this process remembers; from then on facts, outcomes and timers are heard. @throws Unreachable */
   async open(memory: Memory | null, beginning: Beginning = FROM_STORE): Promise<void> {
-    const { pools, settings } = this.#ports;
+    const { pools, settings, isAway } = this.#ports;
     this.#beginning = beginning;
     const stored = beginning.restored ?? (await this.#takeOver(memory, beginning));
     for (const [id, cell] of stored) this.#cells.load(id, cell);
@@ -146,7 +148,7 @@ export class Leader {
     this.#alarms.every(settings.sweepEveryMs, () => {
       this.#cells.sweep();
       this.#lists.endUnknown();
-      this.#inbox.wakeOverdue();
+      if (!isAway()) this.#inbox.wakeOverdue();
     });
   }
 

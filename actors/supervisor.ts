@@ -254,6 +254,7 @@ export class Supervisor {
       vips: this.#vips,
       isServed: (kind: string) => source.knows(kind),
       isGone: (actor: ActorId, uid: string) => this.#isGone(actor, uid),
+      isAway: () => this.#terms.outage.isAway,
       observers: [...observers, this.#projector, this.#evacuations, ...this.#vips.observers],
     };
     return new Leader(term, ports, halted);

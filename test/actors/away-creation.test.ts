@@ -126,3 +126,19 @@ describe.each(FAILURES)('the store goes again at %s', (call) => {
     expect(refusals?.left ?? 0, 'the store went').toBe(0);
   });
 });
+
+test('a creation that waits until Redis is back is not taken for lost, however long that lasts', async ({ open }) => {
+  const world = open({ away: true });
+  const ref = ingress(world, { nodes: ['a', 'b'], addresses: { [A]: 'a' } });
+  const { store } = await world.start();
+  await world.clock.runUntil(allActive(world, ref, 1), 60 * SECOND);
+  store.cut();
+  await world.clock.runUntil(() => aways(world) === 1, 30 * SECOND);
+  world.pool('ingress', { ips: [A], desiredIPs: 2 });
+  await world.clock.advance(480 * SECOND);
+  expect(world.log.filter(({ message }) => message === 'what was waited for did not come in time')).toEqual([]);
+  expect(creates(world)).toEqual([]);
+  store.mend();
+  await world.clock.runUntil(allActive(world, ref, 2), 60 * SECOND);
+  expect(creates(world)).toHaveLength(1);
+});

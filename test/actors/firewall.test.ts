@@ -53,6 +53,7 @@ async function managed(policy: Partial<FirewallPolicy>) {
       },
       isServed: () => true,
       isGone: () => false,
+      isAway: () => false,
     },
     () => {},
   );
