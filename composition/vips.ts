@@ -53,6 +53,7 @@ export function vips(options: Options, context: VipsContext): VipParts | null {
     },
   });
   const begin = async (): Promise<Admission> => {
+    hindrance = () => 'it is not known yet who judges who writes IPs';
     const begun = await startAdmission(options, context);
     ({ hindrance } = begun);
     log.info('serves Services of type LoadBalancer', { admission: begun.mode });

@@ -110,12 +110,14 @@ class CertificateKeeper implements Keeper {
   async #take(data: CertificateData, registered: Promise<Registered | null>): Promise<boolean> {
     const pair = servedPair(data);
     if (pair === null) return true;
+    // The first one before the API server is told of it: its question may come sooner than the answer to that.
+    if (this.#used === null) this.#use(pair);
     let isNewest = true;
     try {
       isNewest = await this.#trust(bundleIn(data), await registered);
     } finally {
       // Also when the API server cannot be told: what it trusts already may well be this.
-      if (isNewest || this.#used === null) this.#use(pair);
+      if (isNewest) this.#use(pair);
     }
     return isNewest;
   }

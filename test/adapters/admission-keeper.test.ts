@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { issue, vouchersOf } from '../../adapters/admission/certificates.ts';
 import { CONFIGURATION, SECRET } from '../../adapters/admission/names.ts';
 import { CERTIFICATE_TIMES } from '../../adapters/admission/renewal.ts';
@@ -22,6 +22,20 @@ describe('the certificates of the webhook', () => {
     for (const index of [0, 1]) expect(vouchersOf(cert, await bundleOf(server, index))).not.toBe('');
     expect(server.requests.filter(({ method, path, code }) => method === 'POST' && path === SECRETS && code === 201)).toHaveLength(1);
     expect(at(await send(server, 'GET', `${SECRETS}/${SECRET}`), 'type')).toBe('kubernetes.io/tls');
+  });
+
+  test('are served before the API server is told of the first: it may ask at once', async () => {
+    const server = await registered();
+    const clock = virtualClock({ startAt: Date.now() });
+    const one = replica(server, clock);
+    const servedWhenTold = vi.fn(() => one.used.length);
+    const push = server.requests.push.bind(server.requests);
+    server.requests.push = (...requests) => {
+      for (const { method, path } of requests) if (method !== 'GET' && path.startsWith(CONFIGURATIONS)) servedWhenTold();
+      return push(...requests);
+    };
+    await ready(clock, one);
+    expect(servedWhenTold.mock.results.map(({ value }) => value)).toEqual([1]);
   });
 
   test('are left alone while nothing is due', async () => {
