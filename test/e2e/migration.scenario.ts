@@ -117,6 +117,12 @@ export const migrationScenarios = () =>
         spec: { service: 'web' },
       };
       expect(await refusalOf(client.create(another as unknown as JsonObject))).toContain('VirtualIP resource is deprecated');
+      const told = async (reason: string) =>
+        (await client.list('v1', 'Event', { namespace: 'default' })).filter(
+          (event) => event.reason === reason && (event.involvedObject as { kind?: string } | undefined)?.kind === 'VirtualIP',
+        ).length;
+      // What it has not written yet of stages that are behind is told by nobody else.
+      await world.until('its two stages are told in Events', async () => (await told('MigrationStage')) >= 2);
       second.kill('SIGKILL');
       await second.exited;
       const third = await start();
@@ -143,10 +149,6 @@ export const migrationScenarios = () =>
       // First the copy, then both, then the Service alone; never nobody. Each kind is told of by a watch of its own.
       await world.until('the end of its copy was seen', () => watch.serving.at(-1) === 'web');
       expect(watch.serving.slice(watch.serving.indexOf(CLONE))).toEqual([CLONE, `${CLONE},web`, 'web']);
-      const told = async (reason: string) =>
-        (await client.list('v1', 'Event', { namespace: 'default' })).filter(
-          (event) => event.reason === reason && (event.involvedObject as { kind?: string } | undefined)?.kind === 'VirtualIP',
-        ).length;
       await world.until(
         'it is told in Events',
         async () => (await told('Migrated')) > 0 && (await told('MigrationStage')) >= STAGES.length,
