@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /** Below those that the system gives to whoever asks for any, and to connections: nobody is given one of them before its server has started, or while that is
- *  away and started again. So are those 10,000 higher, by which nodes of a Redis Cluster talk to one another. */
-const PORTS = { first: 11_000, count: 10_000 };
+ *  away and started again. */
+const PORTS = { first: 11_000, count: 20_000 };
 
 /**
  * Null when somebody else listens there.

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { aways, redisGoes, redisReturns } from '../support/away-crash.ts';
+import { aroundTermWrites } from '../support/replicas.ts';
 import { ingress, lose } from '../support/setups.ts';
 import { test } from '../support/sound.ts';
 import type { World } from '../support/world.ts';
@@ -18,17 +19,10 @@ function afterNextTerm(world: World, moment: number): { act: (() => void) | null
       armed.act = null;
     }
   };
-  const { contender } = world.lease;
-  world.lease.contender = (name) => {
-    const lease = contender(name);
-    return {
-      ...lease,
-      writeTerm: async (term) => {
-        await lease.writeTerm(term);
-        if (armed.act) later(moment);
-      },
-    };
-  };
+  aroundTermWrites(world, async (write) => {
+    await write();
+    if (armed.act) later(moment);
+  });
   return armed;
 }
 

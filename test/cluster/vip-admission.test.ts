@@ -13,7 +13,7 @@ import { ownUser } from '../../adapters/kubernetes/own-user.ts';
 import { certificateSecret, webhookConfiguration } from '../../adapters/kubernetes/webhook-registration.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import { admitIP, admitVirtualIP } from '../../machines/vip-admission.ts';
-import { freePorts } from '../../tools/free-ports.mjs';
+import { freePort } from '../../tools/free-ports.mjs';
 import { recordedLog } from '../adapters/kubernetes-support.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, applyFile, installRoles, type KubeObject, objectsIn, pathOf } from '../support/kube-apply.ts';
@@ -140,8 +140,7 @@ beforeAll(async () => {
   jane = await cluster.tokenFor('default', 'jane');
   ({ connection, whoAmI } = asOperator(cluster.kubeconfigFor(token)));
   // It is started again there: nobody is given a port of these meanwhile.
-  const [port = 0] = await freePorts(1);
-  webhook = await startedWebhook(port, () => whoAmI);
+  webhook = await startedWebhook(await freePort(), () => whoAmI);
   for (const object of objectsIn(deploy('vip-admission-webhook.yaml'))) {
     await accepted(object.kind === 'ValidatingWebhookConfiguration' ? registration(object, webhook.url) : object);
   }

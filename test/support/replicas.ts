@@ -64,21 +64,23 @@ export async function withoutHands(
   return started;
 }
 
+/** Has `around` write each term on the Lease, of processes that are started from now on. */
+export const aroundTermWrites = (world: World, around: (write: () => Promise<void>) => Promise<void>): void => {
+  const { contender } = world.lease;
+  world.lease.contender = (name) => {
+    const lease = contender(name);
+    return { ...lease, writeTerm: (term) => around(() => lease.writeTerm(term)) };
+  };
+};
+
 /** From `hold` on no term is written on the Lease until `release`. For processes that are started from now on. */
 export const holdTermWrites = (world: World): { readonly hold: () => void; readonly release: () => void } => {
   let held: Promise<void> | null = null;
   let open = (): void => undefined;
-  const { contender } = world.lease;
-  world.lease.contender = (name) => {
-    const lease = contender(name);
-    return {
-      ...lease,
-      writeTerm: async (term) => {
-        await held;
-        await lease.writeTerm(term);
-      },
-    };
-  };
+  aroundTermWrites(world, async (write) => {
+    await held;
+    await write();
+  });
   return {
     hold: () => {
       const { promise, resolve } = Promise.withResolvers<void>();
