@@ -11,14 +11,14 @@ let stage: Stage;
 let operator: Operator;
 let scrape: ReadonlyMap<string, ScrapedMetric>;
 
-/** The process that is shipped, after a failover that was refused once. */
+/** The process that is shipped, from its sources as they are, after a failover that was refused once. */
 beforeAll(async () => {
   target = await openTarget();
   stage = await openStage(target);
   await stage.nodes('a', 'b');
   const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
   // What it sends is counted: a machine that stands still must not have it send anything twice.
-  operator = await stage.start({ flags: ['--call-deadline=5s'] });
+  operator = await stage.start({ isBundled: false, flags: ['--call-deadline=5s'] });
   await stage.pool('ingress', { ips: [ip] });
   await digitalOceanZone(stage.cloud, 'example.com');
   const metadata = { name: 'nodes', namespace: 'default' };

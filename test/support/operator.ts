@@ -4,9 +4,8 @@ import { get as httpGet, type IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import { text as textOf } from 'node:stream/consumers';
 import { endWithParent } from '../../tools/leash.mjs';
+import { entryOf } from './entry.ts';
 import { waitFor } from './wait-for.ts';
-
-const BIN = new URL('../../bin/routedip-operator.mjs', import.meta.url).pathname;
 
 export interface OperatorOptions {
   readonly kubeconfig: string;
@@ -18,6 +17,8 @@ export interface OperatorOptions {
   /** Node flags, e.g. `--import` of a module that kills the process at a named point. */
   readonly nodeFlags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Started from a bundle of its sources, see tools/bundle.ts. Default true. */
+  readonly isBundled?: boolean;
 }
 
 export interface LogLine {
@@ -78,11 +79,13 @@ export function startOperator({
   flags = [],
   nodeFlags = [],
   env = {},
+  isBundled = true,
 }: OperatorOptions): Operator {
   const log: LogLine[] = [];
   const noise: string[] = [];
   const { DIGITALOCEAN_ACCESS_TOKEN: _, CLOUDFLARE_TOKEN: __, ...inherited } = process.env;
-  const child = spawn(process.execPath, [...nodeFlags, BIN, 'run', '--metrics-bind-addr=127.0.0.1:0', ...TEST_FLAGS, ...flags], {
+  const entry = entryOf('routedip-operator', isBundled);
+  const child = spawn(process.execPath, [...nodeFlags, entry, 'run', '--metrics-bind-addr=127.0.0.1:0', ...TEST_FLAGS, ...flags], {
     env: {
       ...inherited,
       KUBECONFIG: kubeconfig,

@@ -2,9 +2,10 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { entryOf } from './entry.ts';
 import { findKubectl } from './kubectl.ts';
 
-const BIN = join(import.meta.dirname, '../../bin/kubectl-routedip.mjs');
+const ENTRY = entryOf('kubectl-routedip');
 
 export interface PluginResult {
   readonly stdout: string;
@@ -23,12 +24,12 @@ const run = (command: string, args: readonly string[], env: Readonly<Record<stri
 
 /** Runs the plugin as a process of its own. */
 export const plugin = (kubeconfig: string, ...args: readonly string[]): Promise<PluginResult> =>
-  run(process.execPath, [BIN, ...args], { KUBECONFIG: kubeconfig });
+  run(process.execPath, [ENTRY, ...args], { KUBECONFIG: kubeconfig });
 
 /** The same as `kubectl routedip …`, from a folder of PATH, as users have it. */
 export async function throughKubectl(kubeconfig: string, ...args: readonly string[]): Promise<PluginResult> {
   const folder = mkdtempSync(join(tmpdir(), 'routedip-plugin-'));
-  symlinkSync(BIN, join(folder, 'kubectl-routedip'));
+  symlinkSync(ENTRY, join(folder, 'kubectl-routedip'));
   try {
     const path = [folder, dirname(process.execPath), process.env.PATH ?? ''].join(delimiter);
     return await run(findKubectl(), ['routedip', ...args], { KUBECONFIG: kubeconfig, PATH: path });
