@@ -36,11 +36,9 @@ const names = async (path: string): Promise<readonly string[]> => {
   return status === 404 ? [] : body.items.map(({ metadata }: KubeObject) => metadata.name).sort();
 };
 
-/** What is installed, as far as this server knows its kinds; the policies of interruption are of an API that it has under an older name. */
 async function install(): Promise<void> {
   for (const object of objectsIn(join(ROOT, 'deploy/bundle.yaml'))) {
-    const known = object.kind === 'PodDisruptionBudget' ? { ...object, apiVersion: 'policy/v1beta1' } : object;
-    expect([object.kind, (await apply(cluster, known)).status]).toEqual([object.kind, 201]);
+    expect([object.kind, (await apply(cluster, object)).status]).toEqual([object.kind, 201]);
   }
   for (const kind of [
     'apis/routedip.io/v1alpha1/routedips',

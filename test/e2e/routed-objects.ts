@@ -79,26 +79,22 @@ export function meaningOf({ method, path, body }: { readonly method: string; rea
   return `${method} ${path}`;
 }
 
-/** The real API server of these tests serves v1beta1 only. */
-const sliceVersion = ({ target }: Stage): string => (target.kind === 'simulator' ? 'discovery.k8s.io/v1' : 'discovery.k8s.io/v1beta1');
-
-export const sliceRef = (stage: Stage, service: string): ClientRef => ({
-  apiVersion: sliceVersion(stage),
+export const sliceRef = (service: string): ClientRef => ({
+  apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
   namespace: NAMESPACE,
   name: `${service}-1`,
 });
 
-export function sliceOf(stage: Stage, service: string, nodes: readonly string[], ready = true): JsonObject {
-  const isOld = stage.target.kind !== 'simulator';
+export function sliceOf(service: string, nodes: readonly string[], ready = true): JsonObject {
   const endpoints = nodes.map((node, index) => ({
     addresses: [`10.0.0.${index + 1}`],
     conditions: { ready },
-    ...(isOld ? { topology: { 'kubernetes.io/hostname': node } } : { nodeName: node }),
+    nodeName: node,
     targetRef: { kind: 'Pod', namespace: NAMESPACE, name: `ingress-${node}` },
   }));
   return {
-    apiVersion: sliceVersion(stage),
+    apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
     metadata: { name: `${service}-1`, namespace: NAMESPACE, labels: { 'kubernetes.io/service-name': service } },
     addressType: 'IPv4',

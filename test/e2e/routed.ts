@@ -159,12 +159,12 @@ function openRouted(stage: Stage): Routed & { close(): Promise<void> } {
     editClass: async (name, spec) => void (await client.patch({ apiVersion: GROUP, kind: 'ClusterRoutedIPClass', name }, { spec })),
     service: async (name, nodes, ports = [HTTP]) => {
       await put(serviceObject(name, ports));
-      await put(sliceOf(stage, name, nodes));
+      await put(sliceOf(name, nodes));
     },
     editService: async (name, spec) =>
       void (await client.patch({ apiVersion: 'v1', kind: 'Service', namespace: NAMESPACE, name }, { spec })),
     endpoints: async (service, nodes, ready = true) =>
-      void (await client.patch(sliceRef(stage, service), { endpoints: sliceOf(stage, service, nodes, ready).endpoints ?? [] })),
+      void (await client.patch(sliceRef(service), { endpoints: sliceOf(service, nodes, ready).endpoints ?? [] })),
     pod: (node, listens) => podWith(client, node, listens),
     cordon: async (node) => void (await client.patch({ apiVersion: 'v1', kind: 'Node', name: node }, { spec: { unschedulable: true } })),
     routedIP: (name, spec = {}) =>

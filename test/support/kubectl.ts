@@ -26,10 +26,12 @@ const runs = (command: string): boolean => spawnSync(command, ['version', '--cli
 
 let found: string | undefined;
 
-/** The command to run: kubectl of PATH, else a copy of the distribution's, unpacked once below `.cache`; nothing is installed.
+/** The command to run: that beside the API server which is tested on, else kubectl of PATH, else a copy of the distribution's, unpacked once below `.cache`; nothing is
+ *  installed.
  *  @throws Error when neither is to be had, with what apt said as its cause */
 export const findKubectl = (): string => {
-  found ??= ['kubectl', UNPACKED].find(runs) ?? unpack();
+  const assets = process.env.KUBEBUILDER_ASSETS;
+  found ??= [...(assets ? [join(assets, 'kubectl')] : []), 'kubectl', UNPACKED].find(runs) ?? unpack();
   return found;
 };
 
