@@ -3,6 +3,8 @@ import { LongestFirst } from './tools/longest-first.ts';
 
 // The scenarios against a real API server are run by `npm run test:cluster` alone: they need its binaries.
 const cluster = process.env.TEST_TARGET === 'cluster';
+// Those by the tools of users, by `npm run test:tools` alone: they need these.
+const tools = process.env.TEST_TARGET === 'tools';
 
 /** What runs whole processes and waits for them against a deadline. It comes last, so that no computing beside it takes its time. */
 const PROCESSES = ['test/e2e/**/*.test.ts', 'test/demo/**/*.test.ts', 'test/dashboard/**/*.test.ts'];
@@ -28,8 +30,13 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     maxWorkers: 2,
     reporters: ['default', './tools/closing-line.ts'],
-    projects: cluster
-      ? [group('cluster', 0, ['test/cluster/**/*.test.ts'], [RIGHTS], WAITING), group('rights', 1, [RIGHTS], [])]
-      : [group('parts', 0, ['test/**/*.test.ts'], ['test/cluster/**', ...PROCESSES]), group('processes', 1, PROCESSES, [], WAITING)],
+    projects: tools
+      ? [group('tools', 0, ['test/tools/**/*.test.ts'], [])]
+      : cluster
+        ? [group('cluster', 0, ['test/cluster/**/*.test.ts'], [RIGHTS], WAITING), group('rights', 1, [RIGHTS], [])]
+        : [
+            group('parts', 0, ['test/**/*.test.ts'], ['test/cluster/**', 'test/tools/**', ...PROCESSES]),
+            group('processes', 1, PROCESSES, [], WAITING),
+          ],
   },
 });

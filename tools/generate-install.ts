@@ -1,10 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
 import { type GeneratedFile, generate } from './generated-files.ts';
-import { chartTemplates } from './helm-chart.ts';
-import { valuesSchema, valuesText } from './helm-values.ts';
-import { DEPLOY, definitionTexts, imagesOf, installedFiles, manifestsIn, manifestText } from './manifests.ts';
+import { DEPLOY, definitionFiles, definitionText, imagesOf, installedFiles, manifestsIn, manifestText } from './manifests.ts';
 import { olderKubernetes } from './older-kubernetes.ts';
 
 const WRITTEN = '# Generated from the plain manifests: change those and run npm run generate.';
@@ -25,24 +21,15 @@ const joined = (texts: readonly string[]): string => `${WRITTEN}\n${texts.map((t
 const bundle = (definitions: string): string =>
   joined(installedFiles().map((path) => (path === 'crds.yaml' ? definitions.replace(/^#.*\n---\n/, '') : manifestText(path))));
 
-const chart = (): Readonly<Record<string, string>> => {
-  const { version, description } = JSON.parse(readFileSync(join(DEPLOY, '../package.json'), 'utf8')) as {
-    readonly version: string;
-    readonly description: string;
-  };
-  const about = { apiVersion: 'v2', name: 'routedip-operator', description, type: 'application', version, appVersion: version };
-  const kubeVersion = '>=1.21.0-0';
-  return {
-    'Chart.yaml': `${WRITTEN}\n${stringify({ ...about, kubeVersion })}`,
-    'values.yaml': `${WRITTEN}\n\n${valuesText()}`,
-    'values.schema.json': `${JSON.stringify(valuesSchema(), null, 2)}\n`,
-    ...Object.fromEntries(Object.entries(chartTemplates()).map(([name, text]) => [`templates/${name}`, text])),
-  };
-};
+/** The chart takes them from its own folder: it may be packed. */
+const chartDefinitions = (): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    definitionFiles().map((name) => [`chart/definitions/${name}`, `# Generated from crds/${name}.\n${definitionText(name)}`]),
+  );
 
 /** Every file by which the operator is installed that follows from the plain manifests in `deploy/` and `crds/`. Reads only. */
 export const installFiles = (): readonly GeneratedFile[] => {
-  const definitions = joined(definitionTexts());
+  const definitions = joined(definitionFiles().map(definitionText));
   const whole = bundle(definitions);
   const files: Readonly<Record<string, string>> = {
     'crds.yaml': definitions,
@@ -55,7 +42,7 @@ export const installFiles = (): readonly GeneratedFile[] => {
       ]),
     ),
     ...olderKubernetes(manifestsIn(whole), WRITTEN),
-    ...Object.fromEntries(Object.entries(chart()).map(([path, text]) => [`chart/${path}`, text])),
+    ...chartDefinitions(),
   };
   return Object.entries(files).map(([path, text]) => ({ path: join(DEPLOY, path), text }));
 };

@@ -24,14 +24,16 @@ export const manifestsIn = (text: string): readonly Manifest[] =>
     return object === null ? [] : [object];
   });
 
-/** The definitions of all kinds but the legacy ones, one text each, ordered by name. */
-export const definitionTexts = (): readonly string[] => {
+/** The files in crds/ that define all kinds but the legacy ones, ordered by name. */
+export const definitionFiles = (): readonly string[] => {
   const names = readdirSync(join(ROOT, 'crds'))
     .filter((name) => name.endsWith('.yaml'))
     .sort();
   if (names.length === 0) throw new Error('crds/ holds no definition');
-  return names.map((name) => readFileSync(join(ROOT, 'crds', name), 'utf8'));
+  return names;
 };
+
+export const definitionText = (name: string): string => readFileSync(join(ROOT, 'crds', name), 'utf8');
 
 /** What `kubectl apply -k deploy/` takes, in its order: paths below `deploy/`. */
 export const installedFiles = (): readonly string[] => parse(manifestText('kustomization.yaml')).resources;

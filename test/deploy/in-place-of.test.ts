@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseCommandLine } from '../../adapters/cli/options.ts';
 import { findKubectl, kubectlVersion } from '../support/kubectl.ts';
-import { GoTemplates, releaseOf } from './go-template.ts';
 import { type ByName, keyed, pick, type Shipped, shippedIn } from './manifest-facts.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -53,21 +52,6 @@ test.skipIf(!hasComponents)(
     expect(JSON.stringify(pick(objects, `Role ${NAME}`).rules)).toContain('floating-ip-pool-controller-leader-election');
   },
 );
-
-test('by Helm it is the namespace of the release, and one value', () => {
-  const chart = (path: string): string => readFileSync(join(ROOT, 'deploy/chart', path), 'utf8');
-  const language = new GoTemplates(chart('templates/_helpers.tpl'));
-  const release = releaseOf(chart('values.yaml'), chart('Chart.yaml'), 'flipop', { secretName: 'flipop' });
-  const templates = readdirSync(join(ROOT, 'deploy/chart/templates')).filter((name) => name.endsWith('.yaml'));
-  const objects = keyed(templates.flatMap((name) => shippedIn(language.render(chart(`templates/${name}`), release))));
-  const { env } = pick(objects, `Deployment ${NAME}`).spec.template.spec.containers[0];
-  for (const name of ['DIGITALOCEAN_ACCESS_TOKEN', 'CLOUDFLARE_TOKEN']) {
-    const secretKeyRef = expect.objectContaining({ name: 'flipop', key: name });
-    expect(env).toContainEqual({ name, valueFrom: { secretKeyRef } });
-  }
-  const places = new Set(Object.values(objects).map(({ metadata }) => metadata.namespace));
-  expect(places).toEqual(new Set([undefined, 'flipop']));
-});
 
 test.skipIf(!hasComponents)(`in the VIP allocator's place it waits for that one's Lease, which it may read and take${why}`, async () => {
   const objects = overlaid('vip-allocator');

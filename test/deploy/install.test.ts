@@ -131,7 +131,8 @@ describe('the Pods', () => {
     expect(labelsOf(redis)).toMatchObject(policy.podSelector.matchLabels);
     expect(policy.ingress).toHaveLength(1);
     expect(labelsOf(operator)).toMatchObject(policy.ingress[0].from[0].podSelector.matchLabels);
-    expect(policy.egress).toEqual([]);
+    // No rule lets anything out.
+    expect([policy.policyTypes, policy.egress]).toEqual([['Ingress', 'Egress'], undefined]);
   });
 
   test('of Redis keep what they are told, never evict, and are where the operator looks for them', () => {

@@ -53,6 +53,7 @@ export interface Shipped extends Manifest {
     readonly ports: readonly [{ readonly port: number }];
     readonly podSelector: Labelled;
     readonly ingress: readonly [{ readonly ports: readonly object[]; readonly from: readonly [{ readonly podSelector: Labelled }] }];
+    readonly policyTypes: readonly string[];
     readonly egress?: readonly object[];
     readonly endpoints: readonly object[];
   };

@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { type ByName, keyed, shippedIn } from '../deploy/manifest-facts.ts';
+import { outputOf } from './tool.ts';
+
+export const CHART = join(import.meta.dirname, '../../deploy/chart');
+
+/** The release that the chart is rendered for: helm would take an old one of its own for granted. */
+const KUBERNETES = ['--kube-version', '1.36.3'];
+
+/** What `helm template` prints of the chart with `values` over its own. @throws Error with helm's words */
+export const template = (values: unknown = {}, namespace = 'routedip-operator'): string =>
+  outputOf('helm', ['template', 'routedip-operator', CHART, '--namespace', namespace, ...KUBERNETES, '--values', '-'], stringify(values));
+
+/** The objects of it. */
+export const rendered = (values?: unknown, namespace?: string): ByName => keyed(shippedIn(template(values, namespace)));
