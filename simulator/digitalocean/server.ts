@@ -21,6 +21,8 @@ import { tagDroplet, untagDroplet } from './tags.ts';
 export interface DigitalOceanOptions {
   /** 0, the default, takes a free port. */
   readonly port?: number;
+  /** The address to listen at; 127.0.0.1 by default. */
+  readonly host?: string;
   /** The only token accepted; any that is not empty when omitted. */
   readonly token?: string;
   /** How long an action is `in-progress`, in milliseconds; 50 by default. */
@@ -73,7 +75,7 @@ export interface DigitalOceanSimulator extends Served {
   readonly calls: CallLog;
 }
 
-/** Starts a DigitalOcean API on loopback that follows the published description (repository digitalocean/openapi). */
+/** Starts a DigitalOcean API that follows the published description (repository digitalocean/openapi). */
 export async function startDigitalOcean(options: DigitalOceanOptions = {}): Promise<DigitalOceanSimulator> {
   const now = options.now ?? preciseNow;
   const seed = options.seed ?? 1;
@@ -104,7 +106,7 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
     bringToPresent(cloud);
     return control(request, response);
   };
-  const served = await serve(api, settled, options.port ?? 0);
+  const served = await serve(api, settled, options.port ?? 0, options.host);
   return {
     ...served,
     state: liveState(cloud),

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { NETWORK } from './kube-network.ts';
 import type { Pki } from './kube-pki.ts';
 
 export interface Ports {
@@ -33,17 +34,31 @@ interface ApiServer {
   readonly ports: Ports;
   readonly pki: Pki;
   readonly audit: boolean;
+  readonly runsPods: boolean;
 }
 
+const WITHOUT_PODS = [
+  '--bind-address=127.0.0.1',
+  '--advertise-address=127.0.0.1',
+  '--endpoint-reconciler-type=none',
+  // It would refuse every Pod, since nothing there creates the default ServiceAccounts.
+  '--disable-admission-plugins=ServiceAccount',
+];
+
+const WITH_PODS = [
+  '--bind-address=0.0.0.0',
+  `--advertise-address=${NETWORK.node}`,
+  '--endpoint-reconciler-type=lease',
+  '--kubelet-preferred-address-types=InternalIP',
+];
+
 /** Writes the audit policy when one is needed. */
-export const apiServerFlags = ({ folder, ports, pki, audit }: ApiServer): readonly string[] => {
+export const apiServerFlags = ({ folder, ports, pki, audit, runsPods }: ApiServer): readonly string[] => {
   const { crt, key } = pki.certificate('apiserver');
   return [
     `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
-    '--bind-address=127.0.0.1',
-    '--advertise-address=127.0.0.1',
+    ...(runsPods ? WITH_PODS : WITHOUT_PODS),
     `--secure-port=${ports.api}`,
-    '--endpoint-reconciler-type=none',
     `--cert-dir=${folder}`,
     `--tls-cert-file=${crt}`,
     `--tls-private-key-file=${key}`,
@@ -52,10 +67,8 @@ export const apiServerFlags = ({ folder, ports, pki, audit }: ApiServer): readon
     '--api-audiences=https://localhost/',
     `--service-account-key-file=${pki.serviceAccount.publicKey}`,
     `--service-account-signing-key-file=${pki.serviceAccount.privateKey}`,
-    '--service-cluster-ip-range=10.0.0.0/24',
+    `--service-cluster-ip-range=${NETWORK.services}`,
     '--authorization-mode=RBAC',
-    // It would refuse every Pod, since nothing here creates the default ServiceAccounts.
-    '--disable-admission-plugins=ServiceAccount',
     ...(audit ? auditFlags(folder) : []),
   ];
 };
@@ -73,9 +86,14 @@ interface ControllerManager {
   readonly version: string;
   readonly kubeconfig: string;
   readonly controllers: readonly string[];
+  readonly runsPods: boolean;
 }
 
-export const controllerFlags = ({ folder, ports, pki, version, kubeconfig, controllers }: ControllerManager): readonly string[] => {
+/** A node that has not been heard of for so long is marked as not Ready, s: less than the default of 50, so that tests need not wait as long. */
+export const NODE_GRACE_SECONDS = 10;
+
+export const controllerFlags = (manager: ControllerManager): readonly string[] => {
+  const { folder, ports, pki, version, kubeconfig, controllers, runsPods } = manager;
   const [, minor = 0] = version.split('.').map(Number);
   return [
     `--kubeconfig=${kubeconfig}`,
@@ -89,5 +107,6 @@ export const controllerFlags = ({ folder, ports, pki, version, kubeconfig, contr
     `--service-account-private-key-file=${pki.serviceAccount.privateKey}`,
     `--root-ca-file=${pki.ca}`,
     `--controllers=${controllers.join(',')}`,
+    ...(runsPods ? [`--node-monitor-grace-period=${NODE_GRACE_SECONDS}s`, '--node-monitor-period=1s'] : []),
   ];
 };

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { NETWORK } from './kube-network.ts';
 
 /** Paths of a throw-away certificate authority and what it signed. `name` is one of CERTIFICATES. */
 export interface Pki {
@@ -17,7 +18,7 @@ const CLIENT = 'extendedKeyUsage=clientAuth';
 const CERTIFICATES = {
   apiserver: {
     subject: '/CN=kube-apiserver',
-    extensions: 'subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc\nextendedKeyUsage=serverAuth',
+    extensions: `subjectAltName=IP:127.0.0.1,IP:${NETWORK.node},IP:${NETWORK.api},DNS:localhost,DNS:kubernetes.default.svc\nextendedKeyUsage=serverAuth`,
   },
   admin: { subject: '/O=system:masters/CN=admin', extensions: CLIENT },
   controllerManager: { subject: '/CN=system:kube-controller-manager', extensions: CLIENT },

@@ -14,6 +14,8 @@ export interface ClusterOptions {
   readonly controllers?: readonly string[];
   /** Record every request, for auditLog(). Default: only where what operators ask for is gathered; `false` where a test asks in their name. */
   readonly audit?: boolean;
+  /** Pods of a real node are to reach the server, and Nodes may die: see startNode of kube-node.ts. Default false. */
+  readonly runsPods?: boolean;
 }
 
 /** A real kube-apiserver with etcd, RBAC on, and no kubelet or scheduler: tests create Nodes and Pods with their status. */
@@ -143,7 +145,7 @@ class RunningCluster implements Cluster {
   async startAll(): Promise<void> {
     await this.#start('etcd', etcdFlags(this.#folder, this.#ports));
     await this.startApiServer();
-    const { controllers = [] } = this.#options;
+    const { controllers = [], runsPods = false } = this.#options;
     if (controllers.length === 0) return;
     const kubeconfig = this.#kubeconfigOf('controllerManager');
     const flags = controllerFlags({
@@ -153,6 +155,7 @@ class RunningCluster implements Cluster {
       version: this.version,
       kubeconfig,
       controllers,
+      runsPods,
     });
     await this.#start('kube-controller-manager', flags);
   }
@@ -194,7 +197,13 @@ class RunningCluster implements Cluster {
     if (this.#apiServer !== null) throw new Error('the API server runs already');
     this.#apiServer = await this.#start(
       'kube-apiserver',
-      apiServerFlags({ folder: this.#folder, ports: this.#ports, pki: this.#pki, audit: this.#options.audit ?? false }),
+      apiServerFlags({
+        folder: this.#folder,
+        ports: this.#ports,
+        pki: this.#pki,
+        audit: this.#options.audit ?? false,
+        runsPods: this.#options.runsPods ?? false,
+      }),
     );
     await this.#ready(this.#apiServer);
   }

@@ -1,0 +1,3 @@
+module tools/kubernetes/pause
+
+go 1.26.0
