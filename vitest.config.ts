@@ -1,11 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './tools/longest-first.ts';
 
-// The scenarios against a real API server are run by `npm run test:cluster` alone: they need its binaries.
-const cluster = process.env.TEST_TARGET === 'cluster';
-// Those by the tools of users, by `npm run test:tools` alone: they need these.
-const tools = process.env.TEST_TARGET === 'tools';
-
 /** What runs whole processes and waits for them against a deadline. It comes last, so that no computing beside it takes its time. */
 const PROCESSES = ['test/e2e/**/*.test.ts', 'test/demo/**/*.test.ts', 'test/dashboard/**/*.test.ts'];
 
@@ -15,10 +10,28 @@ const RIGHTS = 'test/cluster/least-privilege.test.ts';
 /** Such tests wait for processes most of the time: one more of them than there are processors costs none of them its deadline. */
 const WAITING = 3;
 
+/** On a node images are unpacked, Pods started and probes asked meanwhile. */
+const ON_A_NODE = { testTimeout: 300_000, hookTimeout: 300_000 };
+
 const group = (name: string, order: number, include: string[], exclude: string[], maxWorkers = 2) => ({
   extends: true as const,
   test: { name, include, exclude: ['node_modules/**', ...exclude], sequence: { groupOrder: order }, maxWorkers },
 });
+
+/** Suites that need more than Node and Redis, each run by a script of its own that sees to that: test:cluster, test:tools, test:node. */
+const APART = {
+  // Against a real API server.
+  cluster: [group('cluster', 0, ['test/cluster/**/*.test.ts'], [RIGHTS], WAITING), group('rights', 1, [RIGHTS], [])],
+  // By the tools that users of the shipped files have.
+  tools: [group('tools', 0, ['test/tools/**/*.test.ts'], [])],
+  // In Pods; one after another, since they have one node.
+  node: [group('node', 0, ['test/node/**/*.test.ts'], [], 1)],
+};
+
+const elsewhere = Object.keys(APART).map((folder) => `test/${folder}/**`);
+const HERE = [group('parts', 0, ['test/**/*.test.ts'], [...elsewhere, ...PROCESSES]), group('processes', 1, PROCESSES, [], WAITING)];
+
+const target = process.env.TEST_TARGET as keyof typeof APART | undefined;
 
 export default defineConfig({
   test: {
@@ -30,13 +43,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     maxWorkers: 2,
     reporters: ['default', './tools/closing-line.ts'],
-    projects: tools
-      ? [group('tools', 0, ['test/tools/**/*.test.ts'], [])]
-      : cluster
-        ? [group('cluster', 0, ['test/cluster/**/*.test.ts'], [RIGHTS], WAITING), group('rights', 1, [RIGHTS], [])]
-        : [
-            group('parts', 0, ['test/**/*.test.ts'], ['test/cluster/**', 'test/tools/**', ...PROCESSES]),
-            group('processes', 1, PROCESSES, [], WAITING),
-          ],
+    ...(target === 'node' && ON_A_NODE),
+    projects: target === undefined ? HERE : APART[target],
   },
 });

@@ -77,15 +77,24 @@ export function whyMissing(needed: Needed): string | null {
   }
 }
 
-/** Has the images that a Dockerfile starts from, and that of Redis, in the store: from their registry, or, where none is reached, made of Debian's packages and the Node
+/** Published images by what they hold. */
+export interface Published {
+  readonly redis: string;
+  /** A shell and curl. */
+  readonly curl?: string;
+}
+
+/** Has the images that a Dockerfile starts from, and others, in the store: from their registry, or, where none is reached, made of Debian's packages and the Node
  *  that the project has. Answers where they are from. @throws CommandFailed */
-export function provideBases(store: ImageStore, dockerfile: string, redis: string, work: string, root: string): string {
+export function provideBases(store: ImageStore, dockerfile: string, { redis, curl }: Published, work: string, root: string): string {
   const bases = new Set([...readFileSync(dockerfile, 'utf8').matchAll(/^FROM (\S+\/\S+)/gm)].map(([, name = '']) => name));
+  const all = [...bases, redis, ...(curl === undefined ? [] : [curl])];
   // Where packets are dropped rather than refused it would try for minutes.
-  if ([...bases, redis].every((name) => store.tries(REGISTRY_MS, 'pull', '--quiet', name))) return 'its registry';
-  fromContext(store, DEBIAN, join(work, 'debian'), fillDebian);
+  if (all.every((name) => store.tries(REGISTRY_MS, 'pull', '--quiet', name))) return 'its registry';
+  fromContext(store, DEBIAN, join(work, 'debian'), (context) => fillDebian(context, LIBRARIES));
   for (const name of bases) fromContext(store, name, join(work, 'base'), (context) => fillBase(context, root));
   fromContext(store, redis, join(work, 'redis'), fillRedis);
+  if (curl !== undefined) fromContext(store, curl, join(work, 'curl'), (context) => fillDebian(context, 'ca-certificates,curl'));
   return 'Debian’s packages and the project’s Node: no registry is reached';
 }
 
@@ -96,11 +105,11 @@ function fromContext(store: ImageStore, name: string, context: string, fill: (co
   rmSync(context, { recursive: true });
 }
 
-function fillDebian(context: string): void {
+function fillDebian(context: string, packages: string): void {
   run('mmdebstrap', [
     '--variant=essential',
     '--aptopt=Acquire::Retries "3"',
-    `--include=${LIBRARIES}`,
+    `--include=${packages}`,
     'bookworm',
     join(context, 'debian.tar'),
   ]);

@@ -46,7 +46,7 @@ async function built(store: ImageStore, work: string): Promise<{ readonly passed
   if (!operator || redis?.image !== composed.redis) throw new Error(`${manifest} and the compose file name different images of Redis`);
   // The name by which podman finds what has been built here.
   const image = `localhost/${operator.image}`;
-  console.log(`        base from ${provideBases(store, join(ROOT, 'Dockerfile'), composed.redis, work, ROOT)}`);
+  console.log(`        base from ${provideBases(store, join(ROOT, 'Dockerfile'), { redis: composed.redis }, work, ROOT)}`);
   buildImages(store, { [composed.target]: composed.demo, '': image }, work, ROOT);
   store.buildah('tag', image, composed.operator);
   const unable = await whyNoContainers(store, image);

@@ -1,0 +1,41 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { buildImages, ImageStore, provideBases } from './image-builder.ts';
+import { composedImages } from './image-compose.ts';
+
+const SAMPLE = 'crds/samples/routedip-jobs.yaml';
+
+/** Writes what Pods of the project run, as docker archives, into the folder, where they are not there yet: the operator, its Redis, and what the Jobs of the sample run.
+ *  Answers their paths. @throws CommandFailed */
+export function archiveImages(folder: string, work: string, root: string): readonly string[] {
+  const { redis, operator } = composedImages(root);
+  const curl = imageOfJobs(join(root, SAMPLE));
+  const wanted = [redis, operator, curl].map((name) => ({ name, path: join(folder, `${name.replaceAll(/\W+/g, '-')}.tar`) }));
+  if (wanted.every(({ path }) => existsSync(path))) return wanted.map(({ path }) => path);
+  mkdirSync(folder, { recursive: true });
+  const store = new ImageStore(join(work, 'images'));
+  try {
+    provideBases(store, join(root, 'Dockerfile'), { redis, curl }, work, root);
+    buildImages(store, { '': operator }, work, root);
+    for (const { name, path } of wanted) store.buildah('push', '--quiet', name, `docker-archive:${path}:${name}`);
+  } finally {
+    store.remove();
+  }
+  return wanted.map(({ path }) => path);
+}
+
+interface JobClass {
+  readonly kind: string;
+  readonly spec: {
+    readonly updateRoutedIP: { readonly template: { readonly spec: { readonly containers: readonly { readonly image: string }[] } } };
+  };
+}
+
+/** @throws Error when the class of the sample names no image */
+function imageOfJobs(sample: string): string {
+  const objects = parseAllDocuments(readFileSync(sample, 'utf8')).map((document) => document.toJS() as JobClass);
+  const image = objects.find(({ kind }) => kind === 'ClusterRoutedIPClass')?.spec.updateRoutedIP.template.spec.containers[0]?.image;
+  if (image === undefined) throw new Error(`${sample} names no image`);
+  return image;
+}
