@@ -1,35 +1,47 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './tools/longest-first.ts';
 
-/** What runs whole processes and waits for them against a deadline. It comes last, so that no computing beside it takes its time. */
-const PROCESSES = ['test/e2e/**/*.test.ts', 'test/demo/**/*.test.ts', 'test/dashboard/**/*.test.ts'];
-
 /** Compares what all others have asked for with the roles that are shipped. */
 const RIGHTS = 'test/cluster/least-privilege.test.ts';
 
-/** Such tests wait for processes most of the time: one more of them than there are processors costs none of them its deadline. */
-const WAITING = 3;
+/** What replaces modules, or looks at the process that it runs in: in a process of its own. */
+const ALONE = ['test/actors/{away,crash}-mutations.test.ts', 'test/adapters/kubernetes-vip-source.test.ts'];
 
-/** On a node images are unpacked, Pods started and probes asked meanwhile. */
-const ON_A_NODE = { testTimeout: 300_000, hookTimeout: 300_000 };
-
-const group = (name: string, order: number, include: string[], exclude: string[], maxWorkers = 2) => ({
+const group = (name: string, order: number, include: string[], exclude: string[], { maxWorkers = 2, isolate = true } = {}) => ({
   extends: true as const,
-  test: { name, include, exclude: ['node_modules/**', ...exclude], sequence: { groupOrder: order }, maxWorkers },
+  test: {
+    name,
+    include,
+    exclude: ['node_modules/**', ...exclude],
+    sequence: { groupOrder: order },
+    maxWorkers,
+    isolate,
+    globalSetup: './test/support/bundled-operator.ts',
+  },
 });
+
+/** Most of what waits for processes waits most of the time: so many at once keep two processors busy. */
+const WAITING = { maxWorkers: 6 };
 
 /** Suites that need more than Node and Redis, each run by a script of its own that sees to that: test:cluster, test:tools, test:node. */
 const APART = {
   // Against a real API server.
-  cluster: [group('cluster', 0, ['test/cluster/**/*.test.ts'], [RIGHTS], WAITING), group('rights', 1, [RIGHTS], [])],
+  cluster: [group('cluster', 0, ['test/cluster/**/*.test.ts'], [RIGHTS], { maxWorkers: 3 }), group('rights', 1, [RIGHTS], [])],
   // By the tools that users of the shipped files have.
   tools: [group('tools', 0, ['test/tools/**/*.test.ts'], [])],
   // In Pods; one after another, since they have one node.
-  node: [group('node', 0, ['test/node/**/*.test.ts'], [], 1)],
+  node: [group('node', 0, ['test/node/**/*.test.ts'], [], { maxWorkers: 1 })],
 };
 
 const elsewhere = Object.keys(APART).map((folder) => `test/${folder}/**`);
-const HERE = [group('parts', 0, ['test/**/*.test.ts'], [...elsewhere, ...PROCESSES]), group('processes', 1, PROCESSES, [], WAITING)];
+const HERE = [
+  // One process runs file after file: what they import is loaded, and compiled, once.
+  group('shared', 0, ['test/**/*.test.ts'], [...elsewhere, ...ALONE], { ...WAITING, isolate: false }),
+  group('alone', 0, ALONE, [], WAITING),
+];
+
+/** On a node images are unpacked, Pods started and probes asked meanwhile. */
+const ON_A_NODE = { testTimeout: 300_000, hookTimeout: 300_000 };
 
 const target = process.env.TEST_TARGET as keyof typeof APART | undefined;
 

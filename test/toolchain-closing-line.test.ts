@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isShare } from '../tools/closing-line.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -70,6 +71,15 @@ describe('the closing line of a test run', () => {
       last: '0 passed, 1 failed, 2 skipped',
       failures: ['FAILED unprepared.test.ts > a server: no port'],
     });
+  });
+
+  test('comes after a word about all histories when a share of them was shown', () => {
+    expect(isShare(['run'], {})).toBe(true);
+    expect([isShare(['run'], { TEST_EXTENT: 'all' }), isShare(['run'], { TEST_TARGET: 'cluster' }), isShare(['run', 'docs'], {})]).toEqual([
+      false,
+      false,
+      false,
+    ]);
   });
 
   test('makes a run without any test a failure', () => {

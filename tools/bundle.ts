@@ -43,7 +43,12 @@ async function make(folder: string): Promise<void> {
   const draft = mkdtempSync(join(BUNDLES, 'draft-'));
   try {
     const bundle = await rolldown({ input: ENTRIES, cwd: ROOT, platform: 'node', external: APART, plugins: [ownUrls], logLevel: 'silent' });
-    await bundle.write({ dir: join(draft, 'dist'), sourcemap: true, entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' });
+    await bundle.write({
+      dir: join(draft, 'dist'),
+      sourcemap: true,
+      entryFileNames: '[name].js',
+      chunkFileNames: 'chunks/[name]-[hash].js',
+    });
     await bundle.close();
     cpSync(join(ROOT, 'bin'), join(draft, 'bin'), { recursive: true });
     renameSync(draft, folder);

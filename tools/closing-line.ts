@@ -45,15 +45,23 @@ export const failureLines = (modules: readonly TestModule[], unhandled: readonly
   ...unhandled.map((error) => failure('outside of any test', error)),
 ];
 
-/** Prints what failed and, as the very last line of the output, and makes a run in which no test ran a failure. */
+/** Told of a run of all files with a share of the histories and crashes. */
+const MORE = 'a share of all histories and crashes was shown; npm run test:all shows all of them';
+
+/** Whether vitest was called with these words for all files, and with this environment for a share of what they could show. */
+export const isShare = (words: readonly string[], { TEST_EXTENT, TEST_TARGET }: NodeJS.ProcessEnv): boolean =>
+  words.join(' ') === 'run' && TEST_EXTENT !== 'all' && TEST_TARGET === undefined;
+
+/** Prints what failed and, as the very last line of the output, how many did, and makes a run in which no test ran a failure. */
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const totals = totalsOf(modules, unhandled);
     const failures = failureLines(modules, unhandled);
+    const hint = isShare(process.argv.slice(2), process.env) ? [MORE] : [];
     process.once('exit', () => {
       if (totals.failed > 0 || totals.passed === 0) process.exitCode = 1;
       // Synchronous, and in the exit handler: nothing that vitest still prints comes after it.
-      writeSync(1, [...failures, closingLine(totals), ''].join('\n'));
+      writeSync(1, [...hint, ...failures, closingLine(totals), ''].join('\n'));
     });
   }
 }

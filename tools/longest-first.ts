@@ -32,12 +32,28 @@ function rankOf(name: string): number {
   return rank === -1 ? LONGEST.length : rank;
 }
 
+/** Files whose tests start processes and wait for them most of the time. */
+const WAITS = /\/test\/(e2e|demo|dashboard|cluster)\//;
+
+/** Two lists as one in which both are spread evenly: what waits leaves the processors to what computes from the first file to the last. */
+export function woven<T>(first: readonly T[], second: readonly T[]): readonly T[] {
+  const placed = [first, second].flatMap((list) => list.map((one, index) => ({ one, at: (index + 0.5) / list.length })));
+  return placed.toSorted((a, b) => a.at - b.at).map(({ one }) => one);
+}
+
 /** Starts what takes longest first, so that at the end no file runs alone; without it a file's size decides, and a scenario's is that of one line. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const groups = Map.groupBy(sorted, ({ project }) => project.name);
-    return [...groups.values()].flatMap((group) => longestFirst(group, ({ moduleId }) => basename(moduleId)));
+    const groups = Map.groupBy(sorted, ({ project }) => project.config.sequence.groupOrder);
+    return [...groups.values()].flatMap((group) => {
+      const ordered = longestFirst(group, ({ moduleId }) => basename(moduleId));
+      const waits = ({ moduleId }: TestSpecification) => WAITS.test(moduleId);
+      return woven(
+        ordered.filter(waits),
+        ordered.filter((file) => !waits(file)),
+      );
+    });
   }
 }
 

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../adapters/memory/random.ts';
 import { type AwayScenario, attempt, crashEverywhere, REDIS_THEN, type RedisThen } from '../support/away-crash.ts';
+import { extent } from '../support/extent.ts';
 import { SCENARIOS } from './crash-scenarios.ts';
 
 const SEED = Number(process.env.ROUTEDIP_SEED ?? 20_260_101);
 /** One in so many points is tried with each of the three that may come after; 1 for all. */
-const EVERY = Number(process.env.ROUTEDIP_AWAY_EVERY ?? 4);
-const TWICE = Number(process.env.ROUTEDIP_CRASHES ?? 6);
+const EVERY = Number(process.env.ROUTEDIP_AWAY_EVERY ?? extent(4, 24));
+const TWICE = Number(process.env.ROUTEDIP_CRASHES ?? extent(6, 2));
 
 /** What ends in another way when nothing is remembered but what the status and the provider say, or waits for Redis altogether. */
 const OTHERWISE: readonly string[] = ['creation', 'pool deletion', 'pool deletion while an address is created'];

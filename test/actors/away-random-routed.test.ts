@@ -3,12 +3,13 @@ import { seededRandom } from '../../adapters/memory/random.ts';
 import type { ObservedNode } from '../../machines/types.ts';
 import { aways } from '../support/away-crash.ts';
 import { playAll, storms } from '../support/away-storms.ts';
+import { extent } from '../support/extent.ts';
 import { node } from '../support/world.ts';
 import { expectOpen, ROUTED, stable } from './routed-crash-scenarios.ts';
 import { FIREWALL, MINUTE, servicePort } from './routed-world.ts';
 
 const SEED = Number(process.env.ROUTEDIP_SEED ?? 20_260_101);
-const RUNS = Number(process.env.ROUTEDIP_AWAY_RUNS ?? 30);
+const RUNS = Number(process.env.ROUTEDIP_AWAY_RUNS ?? extent(30, 5));
 const NODES = ['a', 'b', 'c', 'd'].map((name, index) => node(name, { createdAt: index + 1 }));
 const NAMES = ['shop', 'blog'];
 const HANGING = [

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../adapters/memory/random.ts';
+import { extent } from '../support/extent.ts';
 import { ingress } from '../support/setups.ts';
 import { expectSound } from '../support/sound.ts';
 import { node, type OperatorProcess, World } from '../support/world.ts';
 
 const SEED = Number(process.env.ROUTEDIP_SEED ?? 20_260_101);
-const RUNS = Number(process.env.ROUTEDIP_AWAY_RUNS ?? 60);
+const RUNS = Number(process.env.ROUTEDIP_AWAY_RUNS ?? extent(60, 8));
 const SECOND = 1000;
 const NODES = ['a', 'b', 'c', 'd', 'e'];
 const ADDRESSES = ['203.0.113.207', '203.0.113.208'];

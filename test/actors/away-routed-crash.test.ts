@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { Address } from '../../machines/types.ts';
 import { type AwayScenario, crashEverywhere, REDIS_THEN } from '../support/away-crash.ts';
+import { extent } from '../support/extent.ts';
 import { providerIDOf, type World } from '../support/world.ts';
 import { ROUTED_SCENARIOS } from './routed-crash-scenarios.ts';
 import { FIREWALL } from './routed-world.ts';
 
 /** One in so many points is tried with each of the three that may come after; 1 for all. */
-const EVERY = Number(process.env.ROUTEDIP_AWAY_EVERY ?? 5);
+const EVERY = Number(process.env.ROUTEDIP_AWAY_EVERY ?? extent(5, 30));
 
 /** What goes on without Redis: an address is created, pruned and given back only when it is there. */
 const ON: Readonly<Record<string, (world: World) => boolean>> = {

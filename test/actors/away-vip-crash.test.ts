@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { type AwayScenario, crashEverywhere, REDIS_THEN } from '../support/away-crash.ts';
+import { extent } from '../support/extent.ts';
 import { VIP_SCENARIOS } from './vip-crash-scenarios.ts';
 
 /** One in so many points is tried with each of the three that may come after; 1 for all. */
-const EVERY = Number(process.env.ROUTEDIP_AWAY_EVERY ?? 4);
+const EVERY = Number(process.env.ROUTEDIP_AWAY_EVERY ?? extent(4, 24));
 
 const scenarios = VIP_SCENARIOS.map((scenario): AwayScenario => ({ ...scenario, isOverAway: scenario.isOver }));
 

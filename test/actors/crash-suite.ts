@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../adapters/memory/faults.ts';
 import { seededRandom } from '../../adapters/memory/random.ts';
+import { extent, shareOf } from '../support/extent.ts';
 import { type Crash, type Hits, KILL_POINTS, PLACES, type Place, run, runWithCallOnItsWay, type Takeover } from './crash-run.ts';
 import type { Scenario } from './crash-scenarios.ts';
 
 const SEED = Number(process.env.ROUTEDIP_SEED ?? 20_260_101);
-const DOUBLE_CRASHES = Number(process.env.ROUTEDIP_CRASHES ?? 40);
+const DOUBLE_CRASHES = Number(process.env.ROUTEDIP_CRASHES ?? extent(40, 6));
 
 const ON_THE_WAY: Readonly<Record<string, Fault>> = {
   'takes effect 6 s later': { kind: 'hang', effectAfterMs: 6_000 },
@@ -30,25 +31,27 @@ const attempt = async (scenario: Scenario, crashes: readonly Crash[], takeover: 
   }
 };
 
-/** Ends the process at every point of every scenario. */
+/** One end at each time that each point is passed. */
+const crashesIn = (hits: Hits): readonly Crash[] =>
+  KILL_POINTS.flatMap((point) => Array.from({ length: hits[point] }, (_, index) => ({ point, occurrence: index + 1 })));
+
+/** Ends the process at every point of every scenario, or at a share of them all over it. */
 export function describeCrashes({ scenarios, takeovers, cannot }: CrashSuite): void {
   const table: Record<string, Hits & { readonly runs: number; readonly repeats: number }> = {};
 
   describe.each(scenarios)('$name', (scenario) => {
     test('ends the same wherever the process ends', { timeout: 120_000 }, async () => {
       const { hits } = await attempt(scenario, [], 'lease runs out');
+      const places = takeovers.flatMap((takeover) => crashesIn(hits).map((crash) => ({ takeover, crash })));
       let runs = 0;
       let repeats = 0;
-      for (const takeover of takeovers) {
-        for (const point of KILL_POINTS) {
-          for (let occurrence = 1; occurrence <= hits[point]; occurrence += 1) {
-            const outcome = await attempt(scenario, [{ point, occurrence }], takeover);
-            expect(outcome.crashed, `${point} ${occurrence} was not passed again`).toBe(1);
-            repeats += outcome.repeats;
-            runs += 1;
-          }
-        }
+      for (const { takeover, crash } of shareOf(places, 7)) {
+        const outcome = await attempt(scenario, [crash], takeover);
+        expect(outcome.crashed, `${crash.point} ${crash.occurrence} was not passed again`).toBe(1);
+        repeats += outcome.repeats;
+        runs += 1;
       }
+      expect(runs).toBeGreaterThan(2);
       table[scenario.name] = { ...hits, runs, repeats };
     });
 
@@ -68,7 +71,7 @@ export function describeCrashes({ scenarios, takeovers, cannot }: CrashSuite): v
     const { sends } = scenario;
     for (const [what, fault] of sends ? Object.entries(ON_THE_WAY) : []) {
       test(`ends the same when the process ends with a call on its way that ${what}`, async () => {
-        for (const takeover of takeovers) if (sends) await runWithCallOnItsWay(scenario, sends, fault, takeover);
+        for (const takeover of shareOf(takeovers, takeovers.length)) if (sends) await runWithCallOnItsWay(scenario, sends, fault, takeover);
       });
     }
   });

@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { aways } from '../support/away-crash.ts';
+import { extent } from '../support/extent.ts';
 import type { World } from '../support/world.ts';
 import { Play } from './play.ts';
 import { history } from './steps.ts';
 import { VipPlay } from './vip-play.ts';
 import { vipHistory } from './vip-steps.ts';
 
-const RUNS = Number(process.env.ROUTEDIP_HISTORIES ?? 40);
+const RUNS = Number(process.env.ROUTEDIP_HISTORIES ?? extent(40, 8));
 const SEED = Number(process.env.ROUTEDIP_SEED ?? 13);
 
 /** What goes by the past, which ends with a process that ends without the store, but for what a status says of it. */

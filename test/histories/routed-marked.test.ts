@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { extent, SHOWS_ALL } from '../support/extent.ts';
 import { Reached } from './reached.ts';
 import { routedHappens } from './routed-happens.ts';
 import { markedRoutedHistory } from './routed-marked.ts';
 import { MARKED_TO_REACH } from './routed-reached.ts';
 
 const { ROUTEDIP_HISTORIES, ROUTEDIP_SEED } = process.env;
-const RUNS = Number(ROUTEDIP_HISTORIES ?? 60);
+const RUNS = Number(ROUTEDIP_HISTORIES ?? extent(60, 20));
 /** The same histories each time, so that a change is judged by itself; others by ROUTEDIP_SEED, more by ROUTEDIP_HISTORIES. */
 const SEED = Number(ROUTEDIP_SEED ?? 5);
 
@@ -22,9 +23,10 @@ describe(`whatever happens (ROUTEDIP_SEED=${SEED})`, () => {
   }, 1_800_000);
 });
 
-describe.runIf(ROUTEDIP_SEED === undefined && ROUTEDIP_HISTORIES === undefined)('taken together, histories of marked RoutedIPs', () => {
-  test.each(Object.entries(MARKED_TO_REACH))('come to %s', (_, wanted) => {
-    expect(wanted.length).toBeGreaterThan(0);
-    expect(reached.missing(wanted)).toEqual([]);
+if (SHOWS_ALL && ROUTEDIP_SEED === undefined && ROUTEDIP_HISTORIES === undefined)
+  describe('taken together, histories of marked RoutedIPs', () => {
+    test.each(Object.entries(MARKED_TO_REACH))('come to %s', (_, wanted) => {
+      expect(wanted.length).toBeGreaterThan(0);
+      expect(reached.missing(wanted)).toEqual([]);
+    });
   });
-});

@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chartOf } from '../machines/drive.ts';
 import { restingStates, restsIn } from '../machines/explore.ts';
+import { extent } from '../support/extent.ts';
 import { vipsHappen } from './vip-happens.ts';
 import type { VipPlay } from './vip-play.ts';
 import { vipHistory } from './vip-steps.ts';
 
 const { ROUTEDIP_HISTORIES, ROUTEDIP_SEED } = process.env;
-const RUNS = Number(ROUTEDIP_HISTORIES ?? 500);
+const RUNS = Number(ROUTEDIP_HISTORIES ?? extent(500, 40));
 /** The same histories each time, so that a change is judged by itself; others by ROUTEDIP_SEED, more by ROUTEDIP_HISTORIES. */
 const SEED = Number(ROUTEDIP_SEED ?? 13);
 
@@ -30,14 +31,15 @@ describe(`whatever happens to Services with addresses of IPGroups (ROUTEDIP_SEED
     expect(RUNS).toBeGreaterThan(0);
   });
 
-  describe.runIf(RUNS >= 500)('they come to', () => {
-    test('every state in which one rests', () => {
-      // The record of one that is gone goes with it.
-      expect(restingStates(chart).filter((state) => state !== 'Gone' && !reached.has(state))).toEqual([]);
-    });
+  if (RUNS >= 500)
+    describe('they come to', () => {
+      test('every state in which one rests', () => {
+        // The record of one that is gone goes with it.
+        expect(restingStates(chart).filter((state) => state !== 'Gone' && !reached.has(state))).toEqual([]);
+      });
 
-    test.each(['guard', 'reserve', 'publish', 'free', 'unguard'])('every end of a call that changes something: %s', (verb) => {
-      expect(['done', 'lost', 'error'].filter((result) => !reached.has(`${verb}: ${result}`))).toEqual([]);
+      test.each(['guard', 'reserve', 'publish', 'free', 'unguard'])('every end of a call that changes something: %s', (verb) => {
+        expect(['done', 'lost', 'error'].filter((result) => !reached.has(`${verb}: ${result}`))).toEqual([]);
+      });
     });
-  });
 });

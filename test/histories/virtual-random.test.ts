@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chartOf } from '../machines/drive.ts';
 import { restingStates, restsIn } from '../machines/explore.ts';
+import { extent } from '../support/extent.ts';
 import { virtualIPsHappen } from './virtual-happens.ts';
 import type { VirtualPlay } from './virtual-play.ts';
 import { virtualHistory } from './virtual-steps.ts';
 
 const { ROUTEDIP_HISTORIES, ROUTEDIP_SEED } = process.env;
-const RUNS = Number(ROUTEDIP_HISTORIES ?? 200);
+const RUNS = Number(ROUTEDIP_HISTORIES ?? extent(200, 40));
 /** The same histories each time, so that a change is judged by itself; others by ROUTEDIP_SEED, more by ROUTEDIP_HISTORIES. */
 const SEED = Number(ROUTEDIP_SEED ?? 17);
 
@@ -29,16 +30,17 @@ describe(`whatever happens to VirtualIPs and the Services that they are migrated
     expect(RUNS).toBeGreaterThan(0);
   });
 
-  describe.runIf(RUNS >= 200)('they come to', () => {
-    test('every state in which one rests', () => {
-      // The record of one that is gone goes with it.
-      expect(restingStates(chart).filter((state) => state !== 'Gone' && !reached.has(state))).toEqual([]);
+  if (RUNS >= 200)
+    describe('they come to', () => {
+      test('every state in which one rests', () => {
+        // The record of one that is gone goes with it.
+        expect(restingStates(chart).filter((state) => state !== 'Gone' && !reached.has(state))).toEqual([]);
+      });
+
+      test.each(['reassociate', 'letGo', 'convert', 'setIngress', 'settle', 'deleteClone', 'free'])('a call that is answered: %s', (verb) =>
+        expect([...reached]).toContain(`${verb}: done`),
+      );
+
+      test('calls that are not', () => expect([...reached].filter((end) => end.endsWith(': lost')).length).toBeGreaterThan(5));
     });
-
-    test.each(['reassociate', 'letGo', 'convert', 'setIngress', 'settle', 'deleteClone', 'free'])('a call that is answered: %s', (verb) =>
-      expect([...reached]).toContain(`${verb}: done`),
-    );
-
-    test('calls that are not', () => expect([...reached].filter((end) => end.endsWith(': lost')).length).toBeGreaterThan(5));
-  });
 });

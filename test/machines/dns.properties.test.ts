@@ -57,12 +57,12 @@ function states(all: readonly DNSRecord[], addresses: readonly Address[]): reado
   return zones;
 }
 
-fc.configureGlobal({ numRuns: 2000 });
+const assert = <T>(property: fc.IProperty<T>): void => fc.assert(property, { numRuns: 2000 });
 
 describe('whatever stands in a zone, a plan', () => {
   test('ends with exactly the wanted addresses, each once, with its TTL and not hidden', () => {
     let changed = 0;
-    fc.assert(
+    assert(
       fc.property(records, wanted, (all, addresses) => {
         fc.pre(addresses.length > 0);
         const zones = states(all, addresses);
@@ -76,7 +76,7 @@ describe('whatever stands in a zone, a plan', () => {
   });
 
   test('never takes a right answer away on its way, and never the last one', () => {
-    fc.assert(
+    assert(
       fc.property(records, wanted, (all, addresses) => {
         const zones = states(all, addresses);
         zones.forEach((zone, index) => {
@@ -90,7 +90,7 @@ describe('whatever stands in a zone, a plan', () => {
   });
 
   test('takes wrong answers away only once all the right ones are there', () => {
-    fc.assert(
+    assert(
       fc.property(records, wanted, (all, addresses) => {
         const zones = states(all, addresses);
         const steps = stepsOf(all, addresses);
@@ -103,7 +103,7 @@ describe('whatever stands in a zone, a plan', () => {
 
   test('touches no other name and no other type', () => {
     const others = (all: readonly DNSRecord[]) => all.filter((each) => each.name !== 'www' || each.type === 'TXT');
-    fc.assert(
+    assert(
       fc.property(records, wanted, (all, addresses) => {
         expect(others(states(all, addresses).at(-1) ?? [])).toEqual(others(all));
       }),
@@ -111,7 +111,7 @@ describe('whatever stands in a zone, a plan', () => {
   });
 
   test('spends no more calls than needed: one for each record that is wrong or missing, whichever is more, and for each to be mended', () => {
-    fc.assert(
+    assert(
       fc.property(records, wanted, (all, addresses) => {
         fc.pre(addresses.length > 0);
         const need = ['A', 'AAAA'].map((family) => {
@@ -130,7 +130,7 @@ describe('whatever stands in a zone, a plan', () => {
 
   test('is the same for any order of the records and of the addresses', () => {
     const shuffled = records.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })));
-    fc.assert(
+    assert(
       fc.property(shuffled, wanted, ([all, permuted], addresses) => {
         expect(stepsOf(permuted, addresses.toReversed())).toEqual(stepsOf(all, addresses));
       }),
@@ -138,11 +138,11 @@ describe('whatever stands in a zone, a plan', () => {
   });
 
   test('for no addresses is empty', () => {
-    fc.assert(fc.property(records, (all) => void expect(stepsOf(all, [])).toEqual([])));
+    assert(fc.property(records, (all) => void expect(stepsOf(all, [])).toEqual([])));
   });
 
   test('for a name with a CNAME is refused, whatever else stands there', () => {
-    fc.assert(
+    assert(
       fc.property(records, wanted, (all, addresses) => {
         fc.pre(addresses.length > 0);
         const cname: DNSRecord = { id: 'c', type: 'CNAME', name: 'www', data: 'example.net', ttlSeconds: TTL, proxied: false };

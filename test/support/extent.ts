@@ -1,0 +1,9 @@
+/** Whether this run shows all of what could go on without end: every history, a crash at every point. `npm run test:all` does; `npm test` shows a share of it, the
+ *  same each time. */
+export const SHOWS_ALL = process.env.TEST_EXTENT === 'all';
+
+/** What a run goes by: `all`, or the share of it that `npm test` shows. */
+export const extent = <T>(all: T, share: T): T => (SHOWS_ALL ? all : share);
+
+/** One in so many of a list, beginning with the first, so that a share has something of every part; all of them when all is shown. */
+export const shareOf = <T>(list: readonly T[], oneIn: number): readonly T[] => list.filter((_, index) => SHOWS_ALL || index % oneIn === 0);
