@@ -144,8 +144,9 @@ class KubernetesJobs implements JobDriver {
 
   async #create(request: JobRequest, fence: Fence): Promise<JobState> {
     const template = this.#templateOf(request);
+    const standard = await this.#objects.standardOf(this.#templates.namespace);
     await fence.read();
-    const body = renderJob({ templates: this.#templates, template, secrets: this.#secrets, request, now: this.#clock.now() });
+    const body = renderJob({ templates: this.#templates, template, secrets: this.#secrets, request, standard, now: this.#clock.now() });
     const job = this.#pathOf(jobName(request));
     fence.assertFresh();
     const isNew = await this.#objects.create(this.#templates.namespace, body);

@@ -4,6 +4,7 @@ import { despiteConflicts } from './conflicts.ts';
 import { type Connection, MERGE_PATCH } from './connection.ts';
 import { placeOf } from './job-names.ts';
 import { readJob, type SeenJob } from './job-reading.ts';
+import { ENFORCED_STANDARD } from './job-security.ts';
 
 /** What is written of Jobs, one request at a time. Jobs are named `namespace/name`. */
 export class JobObjects {
@@ -21,6 +22,13 @@ export class JobObjects {
       if (isNotFound(error)) return undefined;
       throw error;
     }
+  }
+
+  /** The Pod security standard that the namespace enforces by its label; empty for none. @throws ServerUnreachable | ApiError */
+  async standardOf(namespace: string): Promise<string> {
+    const found = await this.#connection.send({ method: 'GET', path: `/api/v1/namespaces/${encodeURIComponent(namespace)}` });
+    const { metadata } = found as { readonly metadata?: { readonly labels?: Readonly<Record<string, string>> } };
+    return metadata?.labels?.[ENFORCED_STANDARD] ?? '';
   }
 
   /** False when one of that name is there already. @throws ServerUnreachable | ApiError */

@@ -4,6 +4,7 @@ import type { JobRequest } from '../../actors/ports/job-driver.ts';
 import { API_VERSION } from '../../crds/generated/clusterroutedipclass.ts';
 import { FINALIZER } from '../../machines/types.ts';
 import { INPUT_HASH, inputHash, jobName, LABELS, labelValue, REQUEST, subjectLabel } from './job-names.ts';
+import { restrictedContext } from './job-security.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -13,6 +14,8 @@ export interface Rendering {
   readonly template: unknown;
   readonly secrets: readonly SecretRef[];
   readonly request: JobRequest;
+  /** The Pod security standard that the namespace enforces; empty for none. */
+  readonly standard: string;
   /** The time now, ms since the epoch. */
   readonly now: number;
 }
@@ -32,8 +35,8 @@ export const deadlineMsOf = (template: unknown): number => {
   return (typeof activeDeadlineSeconds === 'number' ? activeDeadlineSeconds : DEADLINE_SECONDS) * 1000;
 };
 
-/** The Job of one request: the template with the request, a deadline and labels. What the template says of images, commands, resources and accounts stands;
- *  the contract's variables are ours. @throws ProviderError Invalid when the request is too large */
+/** The Job of one request: the template with the request, a deadline and labels, and in a namespace that enforces the standard `restricted` with what that asks
+ *  for. What the template says of images, commands, resources, accounts and security stands; the contract's variables are ours. @throws ProviderError Invalid when the request is too large */
 export const renderJob = (rendering: Rendering): Fields => {
   const { templates, request } = rendering;
   const template = fieldsOf(rendering.template);
@@ -84,7 +87,12 @@ const podTemplate = (rendering: Rendering, template: Fields, labels: Readonly<Re
   const annotations = { ...fieldsOf(metadata.annotations), [REQUEST]: JSON.stringify(rendering.request.request ?? {}) };
   refuseLarge(rendering, annotations);
   const env = envOf(rendering);
-  const inContainer = (container: unknown): Fields => completed(fieldsOf(container), env, rendering.secrets);
+  // A Pod for Windows may not say what the standard asks of others.
+  const isRestricted = rendering.standard === 'restricted' && fieldsOf(spec.os).name !== 'windows';
+  const inContainer = (container: unknown): Fields => ({
+    ...completed(fieldsOf(container), env, rendering.secrets),
+    ...(isRestricted && { securityContext: restrictedContext(spec, fieldsOf(container)) }),
+  });
   return {
     ...copy(template),
     metadata: { ...copy(metadata), labels: { ...fieldsOf(metadata.labels), ...labels }, annotations },

@@ -187,7 +187,8 @@ export interface ClusterRoutedIPClassSpec {
    * JobSpec of batch/v1 for Jobs that find, create, assign and delete addresses. Absent means that the operator does it
    * itself, as className says. One pod each: restartPolicy is Never or OnFailure, completions and parallelism are
    * absent or 1, suspend is not true, and there is no selector. Every container gets the request as environment
-   * variables `ROUTEDIP_*`.
+   * variables `ROUTEDIP_*`. Where the namespace enforces the Pod security standard `restricted`, what that asks for and
+   * the template leaves out is filled in.
    */
   readonly updateRoutedIP?: UpdateRoutedIPJob;
   /**
@@ -245,7 +246,8 @@ export interface SecretRef {
  * JobSpec of batch/v1 for Jobs that find, create, assign and delete addresses. Absent means that the operator does it
  * itself, as className says. One pod each: restartPolicy is Never or OnFailure, completions and parallelism are absent
  * or 1, suspend is not true, and there is no selector. Every container gets the request as environment variables
- * `ROUTEDIP_*`.
+ * `ROUTEDIP_*`. Where the namespace enforces the Pod security standard `restricted`, what that asks for and the
+ * template leaves out is filled in.
  */
 export interface UpdateRoutedIPJob {
   /** Absent or 1. */

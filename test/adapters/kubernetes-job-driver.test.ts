@@ -195,6 +195,16 @@ describe('the Jobs of a class', () => {
     ).toEqual(['curl:8', 'curl:9']);
   });
 
+  test('are completed for the Pod security standard that their namespace enforces by then', async () => {
+    const { simulator, run, jobs } = await cluster();
+    const enforce = { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } };
+    await run();
+    simulator.store.patch({ apiVersion: 'v1', kind: 'Namespace', name: 'jobs' }, enforce);
+    await run(requestOf({ subject: 'uid-2' }));
+    const contexts = jobs().map((job) => at(job, 'spec', 'template', 'spec', 'containers', 0, 'securityContext', 'runAsNonRoot'));
+    expect(contexts.toSorted()).toEqual([true, undefined]);
+  });
+
   test('are asked for by few requests however many look', async () => {
     const { simulator, run } = await cluster();
     await run();

@@ -45,7 +45,11 @@ const render = (
   request: JobRequest = requestOf(),
   secrets = NO_SECRETS,
   templates: Partial<JobTemplates> = {},
-): Job => renderJob({ templates: templatesOf(templates), template, secrets, request, now: NOW }) as unknown as Job;
+): Job => renderJob({ templates: templatesOf(templates), template, secrets, request, standard: '', now: NOW }) as unknown as Job;
+
+/** The same in a namespace that enforces this standard. */
+const renderUnder = (standard: string, template: unknown): Job =>
+  renderJob({ templates: templatesOf(), template, secrets: NO_SECRETS, request: requestOf(), standard, now: NOW }) as unknown as Job;
 
 const containerOf = (job: Job): Container => {
   const [container] = job.spec.template.spec.containers;
@@ -224,5 +228,69 @@ describe('the value of a label', () => {
   test('differs for texts that differ only in what is not legal, or behind what there is room for', () => {
     expect(labelValue('a/b')).not.toBe(labelValue('a:b'));
     expect(labelValue(`${'x'.repeat(80)}a`)).not.toBe(labelValue(`${'x'.repeat(80)}b`));
+  });
+});
+
+/** All that the standard asks of a container which says nothing. */
+const RESTRICTED = {
+  allowPrivilegeEscalation: false,
+  runAsNonRoot: true,
+  runAsUser: 65_532,
+  seccompProfile: { type: 'RuntimeDefault' },
+  capabilities: { drop: ['ALL'] },
+};
+
+describe('a Job in a namespace that enforces the Pod security standard restricted', () => {
+  test('says in every container what the standard asks for, those of the start too, where its template says nothing', () => {
+    const { spec } = renderUnder('restricted', jobSpec({ pod: { initContainers: [{ name: 'first', image: 'curl:8' }] } }));
+    const containers = [...(spec.template.spec.initContainers ?? []), ...spec.template.spec.containers];
+    expect(containers.map(({ name }) => name)).toEqual(['first', 'platform']);
+    for (const { securityContext } of containers) expect(securityContext).toEqual(RESTRICTED);
+  });
+
+  test.each(['', 'baseline', 'privileged'])('and in one that enforces "%s" nothing that its template does not say', (standard) => {
+    const context = { runAsUser: 0 };
+    expect(containerOf(renderUnder(standard, jobSpec())).securityContext).toBeUndefined();
+    expect(containerOf(renderUnder(standard, jobSpec({ container: { securityContext: context } }))).securityContext).toEqual(context);
+  });
+
+  test('keeps what its template says of a container, if it will be refused', () => {
+    const own = {
+      allowPrivilegeEscalation: true,
+      runAsNonRoot: false,
+      seccompProfile: { type: 'Unconfined' },
+      capabilities: { drop: ['NET_RAW'], add: ['NET_BIND_SERVICE'] },
+      readOnlyRootFilesystem: true,
+    };
+    expect(containerOf(renderUnder('restricted', jobSpec({ container: { securityContext: own } }))).securityContext).toEqual(own);
+  });
+
+  test('keeps what its template says of the Pod: a container would overrule it', () => {
+    const pod = { securityContext: { runAsUser: 100, seccompProfile: { type: 'Localhost', localhostProfile: 'curl.json' } } };
+    const job = renderUnder('restricted', jobSpec({ pod }));
+    const { runAsUser: _, seccompProfile: __, ...rest } = RESTRICTED;
+    expect(containerOf(job).securityContext).toEqual(rest);
+    expect(job.spec.template.spec).toMatchObject(pod);
+  });
+
+  test('runs as the user of its image when the template says that this is not root', () => {
+    const { runAsNonRoot: _, runAsUser: __, ...rest } = RESTRICTED;
+    expect(containerOf(renderUnder('restricted', jobSpec({ pod: { securityContext: { runAsNonRoot: true } } }))).securityContext).toEqual(
+      rest,
+    );
+    const container = { securityContext: { runAsNonRoot: true } };
+    expect(containerOf(renderUnder('restricted', jobSpec({ container }))).securityContext).toEqual({ ...rest, runAsNonRoot: true });
+  });
+
+  test('has the capabilities that its template adds, and drops the others', () => {
+    const container = { securityContext: { capabilities: { add: ['NET_BIND_SERVICE'] } } };
+    expect(containerOf(renderUnder('restricted', jobSpec({ container }))).securityContext).toEqual({
+      ...RESTRICTED,
+      capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
+    });
+  });
+
+  test('says nothing of it for Windows, where a Pod may not', () => {
+    expect(containerOf(renderUnder('restricted', jobSpec({ pod: { os: { name: 'windows' } } }))).securityContext).toBeUndefined();
   });
 });

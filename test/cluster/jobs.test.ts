@@ -101,6 +101,14 @@ describe('a Job on a real API server', () => {
     expect(pod.spec.volumes).toContainEqual(expect.objectContaining({ name: 'routedip-request', downwardAPI: expect.anything() }));
   });
 
+  test('of a template that says nothing of security has a Pod where the standard restricted is enforced, which it meets', async () => {
+    const { metadata } = await get(`/api/v1/namespaces/${NAMESPACE}`);
+    expect(metadata.labels).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'restricted' });
+    await stateOf();
+    const { spec } = await podOf();
+    expect(spec.containers[0].securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 65_532, allowPrivilegeEscalation: false });
+  });
+
   test('that succeeds is heard of with its message, and goes with its Pod when it is cleared', async () => {
     await stateOf();
     const { metadata } = await podOf();
