@@ -36,6 +36,7 @@ beforeAll(async () => {
   await installCrds(cluster);
   await installRoles(cluster);
   await createNamespace(cluster, 'elsewhere');
+  await createNamespace(cluster, 'before');
   uid = (await apply(cluster, routedIPClass())).body.metadata.uid;
   connection = connect(loadConfig(cluster.kubeconfigFor(await cluster.tokenFor(NAMESPACE, NAMESPACE))));
 });
@@ -107,6 +108,29 @@ describe('a Job on a real API server', () => {
     await stateOf();
     const { spec } = await podOf();
     expect(spec.containers[0].securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 65_532, allowPrivilegeEscalation: false });
+  });
+
+  test('is created as its template says where a role of before may not read the namespace', async () => {
+    const binding = { kind: 'Role', apiGroup: 'rbac.authorization.k8s.io', name: 'jobs' };
+    const metadata = { name: 'jobs', namespace: 'before' };
+    const rules = [
+      { apiGroups: ['batch'], resources: ['jobs'], verbs: ['get', 'list', 'create', 'patch', 'delete'] },
+      { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
+    ];
+    const subjects = [{ kind: 'ServiceAccount', name: NAMESPACE, namespace: NAMESPACE }];
+    const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/before';
+    for (const [plural, body] of Object.entries({ roles: { metadata, rules }, rolebindings: { metadata, roleRef: binding, subjects } }))
+      expect((await cluster.send(`${rbac}/${plural}`, { method: 'POST', body })).status).toBe(201);
+    const enforce = { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } };
+    await cluster.send('/api/v1/namespaces/before', { method: 'PATCH', body: enforce });
+    await waitFor('its Job is created', async () => {
+      const state = await driverOf({ namespace: 'before' })
+        .run(request, null, fence)
+        .catch(() => null);
+      return state?.kind === 'running';
+    });
+    const { spec } = await get(`/apis/batch/v1/namespaces/before/jobs/${jobName(request)}`);
+    expect(spec.template.spec.containers[0].securityContext).toBeUndefined();
   });
 
   test('that succeeds is heard of with its message, and goes with its Pod when it is cleared', async () => {
