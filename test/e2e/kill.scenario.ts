@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { KillPoint } from '../../actors/ports/observers.ts';
+import { shareOf } from '../support/extent.ts';
 import { MORTAL_FLAGS } from '../support/operator.ts';
 import { movedFrom, staged } from './served.ts';
 
@@ -18,12 +19,12 @@ const POINTS: Readonly<Record<KillPoint, number>> = {
   afterReply: 2,
 };
 
-/** The operator ends by SIGKILL at each named point of a failover; the next one brings it to the same end. */
+/** The operator ends by SIGKILL at named points of a failover; the next one brings it to the same end. */
 export const killScenarios = () =>
   describe('a failover ends on a spare node when its operator is killed', () => {
     const { served } = staged();
 
-    for (const [point, assigns] of Object.entries(POINTS)) {
+    for (const [point, assigns] of shareOf(Object.entries(POINTS), 2)) {
       test(`at the point ${point}`, async () => {
         const folder = mkdtempSync(join(tmpdir(), 'routedip-kill-'));
         const armed = join(folder, 'armed');

@@ -1,6 +1,8 @@
-/** Whether this run shows all of what could go on without end: every history, a crash at every point. `npm run test:all` does; `npm test` shows a share of it, the
- *  same each time. */
-export const SHOWS_ALL = process.env.TEST_EXTENT === 'all';
+const { TEST_EXTENT, TEST_TARGET } = process.env;
+
+/** Whether this run shows all of what could go on without end: every history, a crash at every point. `npm run test:all` does, and what runs against a real API
+ *  server; `npm test` shows a share of it, the same each time. */
+export const SHOWS_ALL = TEST_EXTENT === 'all' || TEST_TARGET === 'cluster';
 
 /** What a run goes by: `all`, or the share of it that `npm test` shows. */
 export const extent = <T>(all: T, share: T): T => (SHOWS_ALL ? all : share);
