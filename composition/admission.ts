@@ -1,6 +1,6 @@
 import type { Log } from '../actors/ports/observers.ts';
 import type { Clock } from '../actors/ports.ts';
-import { type AdmissionMode, type AdmissionWish, modeOf, namesOf } from '../adapters/admission/mode.ts';
+import { type AdmissionMode, type AdmissionWish, modeOf, namesOf, type PoliciesInCluster } from '../adapters/admission/mode.ts';
 import { CONFIGURATION, IP_PATH, SECRET, VIRTUAL_IP_PATH } from '../adapters/admission/names.ts';
 import type { Options } from '../adapters/cli/options.ts';
 import { isPolicyBound, servesPolicies } from '../adapters/kubernetes/admission-policies.ts';
@@ -43,7 +43,7 @@ export async function startAdmission(options: Options, context: AdmissionContext
     ...(options.webhookService !== undefined && { service: options.webhookService }),
     ...(options.webhookUrl !== undefined && { url: options.webhookUrl }),
   };
-  const mode = modeOf(wish, wish.asked === 'auto' && (await policiesServed(context)));
+  const mode = modeOf(wish, wish.asked === 'auto' ? await policiesIn(context) : 'unserved');
   try {
     return { mode, ...(await begun(mode, wish, options, context)) };
   } catch (error) {
@@ -112,10 +112,14 @@ async function webhook(
 }
 
 /** Looked for once: who upgrades a cluster restarts its Pods. Waits for the API server as long as it takes; not once the operator is to stop. */
-async function policiesServed({ connection, clock, log, stopping }: AdmissionContext): Promise<boolean> {
+async function policiesIn({ connection, clock, log, stopping }: AdmissionContext): Promise<PoliciesInCluster> {
   const failed = (error: unknown, attempt: number): void =>
     log.warn('cannot tell yet whether the cluster evaluates ValidatingAdmissionPolicies', { attempt, error: String(error) });
-  return (await untilAnswered(() => servesPolicies(connection), { clock, stopping, failed })) ?? false;
+  const ask = async (): Promise<PoliciesInCluster> => {
+    if (!(await servesPolicies(connection))) return 'unserved';
+    return (await isPolicyBound(connection, IP_POLICY)) === false ? 'unbound' : 'bound';
+  };
+  return (await untilAnswered(ask, { clock, stopping, failed })) ?? 'unserved';
 }
 
 async function checkPolicies(connection: Connection, log: Log): Promise<void> {

@@ -11,11 +11,16 @@ export interface AdmissionWish {
   readonly url?: string;
 }
 
-/** As asked; left to itself, by policies where the cluster evaluates them, else by the webhook where the API server can reach it, else not at all. */
-export const modeOf = ({ asked, service, url }: AdmissionWish, policiesServed: boolean): AdmissionMode => {
+/** How the cluster stands to the policies about IPs: it evaluates none, these are not installed, or they are, as far as we may know. */
+export type PoliciesInCluster = 'unserved' | 'unbound' | 'bound';
+
+/** As asked; left to itself, by the policies where they are installed, else by the webhook where the API server can reach it, else by policies that may be installed
+ *  later, where the cluster evaluates such. A registered webhook that nobody serves would keep everybody from writing IPs. */
+export const modeOf = ({ asked, service, url }: AdmissionWish, policies: PoliciesInCluster): AdmissionMode => {
   if (asked !== 'auto') return asked;
-  if (policiesServed) return 'policy';
-  return service === undefined && url === undefined ? 'off' : 'webhook';
+  if (policies === 'bound') return 'policy';
+  if (service !== undefined || url !== undefined) return 'webhook';
+  return policies === 'unbound' ? 'policy' : 'off';
 };
 
 /** The names by which the API server calls the webhook: a certificate has to bear each of them. @throws Error for a URL that is none */

@@ -164,7 +164,7 @@ function flags(): Option[] {
     ),
     new Option(
       '--admission <way>',
-      'how writes of IPs and VirtualIPs are judged; auto: by the policies where the cluster evaluates such, else by the webhook where a Service or URL of it is named',
+      'how writes of IPs and VirtualIPs are judged; auto: by the webhook where a Service or URL of it is named and the policies are not installed, else by policies where the cluster evaluates such',
     )
       .choices(['auto', 'webhook', 'policy', 'off'])
       .default('auto'),

@@ -123,16 +123,18 @@ describe('the renewal', () => {
 
 describe('the way of admission', () => {
   test.each([
-    ['auto', true, true, 'policy'],
-    ['auto', true, false, 'policy'],
-    ['auto', false, true, 'webhook'],
-    ['auto', false, false, 'off'],
-    ['webhook', true, false, 'webhook'],
-    ['policy', false, true, 'policy'],
-    ['off', true, true, 'off'],
-  ] as const)('asked as %s with policies served %s and a Service named %s is %s', (asked, served, named, expected) => {
-    expect(modeOf({ asked, ...(named && { service: 'webhook' }) }, served)).toBe(expected);
-    expect(modeOf({ asked, ...(named && { url: 'https://10.0.0.1' }) }, served)).toBe(expected);
+    ['auto', 'bound', true, 'policy'],
+    ['auto', 'bound', false, 'policy'],
+    ['auto', 'unbound', true, 'webhook'],
+    ['auto', 'unbound', false, 'policy'],
+    ['auto', 'unserved', true, 'webhook'],
+    ['auto', 'unserved', false, 'off'],
+    ['webhook', 'bound', false, 'webhook'],
+    ['policy', 'unserved', true, 'policy'],
+    ['off', 'bound', true, 'off'],
+  ] as const)('asked as %s with policies %s and a Service named %s is %s', (asked, policies, named, expected) => {
+    expect(modeOf({ asked, ...(named && { service: 'webhook' }) }, policies)).toBe(expected);
+    expect(modeOf({ asked, ...(named && { url: 'https://10.0.0.1' }) }, policies)).toBe(expected);
   });
 
   test.each<[Omit<Parameters<typeof namesOf>[0], 'asked'>, readonly string[]]>([

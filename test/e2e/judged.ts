@@ -6,17 +6,31 @@ import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { freePort } from '../../tools/free-ports.mjs';
 import { objectsIn } from '../support/kube-apply.ts';
 import type { OperatorOptions } from '../support/operator.ts';
+import { IPS, ipNamed } from '../support/vip-admission.ts';
+import { waitFor } from '../support/wait-for.ts';
 import type { Target } from './target.ts';
 
 const deploy = (file: string): string => join(import.meta.dirname, '../../deploy', file);
 
-/** Has writes of IPs and VirtualIPs judged, as the shipped manifests do it. Answers how the operator is to be started from then on. */
-export const judged = (target: Target): Promise<Partial<OperatorOptions>> =>
-  target.kind === 'simulator' ? byPolicies(target) : byWebhook(target);
+/** Who judges the writes of IPs and VirtualIPs. */
+export type Judge = 'policies' | 'the webhook';
 
-/** The policies, where the server evaluates them; the operator is told apart from the administrator by its token. */
-const byPolicies = async ({ client, simulator }: Target): Promise<Partial<OperatorOptions>> => {
+/** The simulator calls no webhooks, and old servers evaluate no policies. */
+export const JUDGES: readonly Judge[] =
+  process.env.TEST_TARGET !== 'cluster' ? ['policies'] : process.env.TEST_SERVER === 'old' ? ['the webhook'] : ['policies', 'the webhook'];
+
+/** Has writes of IPs and VirtualIPs judged, as the shipped manifests do it. Answers how the operator is to be started from then on; it finds out by itself who judges. */
+export const judged = (target: Target, judge: Judge): Promise<Partial<OperatorOptions>> =>
+  judge === 'policies' ? byPolicies(target) : byWebhook(target);
+
+/** The policies; the operator is told apart from the administrator by its token. */
+const byPolicies = async ({ client, simulator, cluster }: Target): Promise<Partial<OperatorOptions>> => {
   for (const object of objectsIn(deploy('vip-admission-policies.yaml'))) await client.create(object as unknown as JsonObject);
+  if (cluster) {
+    const refused = async () => (await cluster.send(`${IPS}?dryRun=All`, { method: 'POST', body: ipNamed('192.0.2.255') })).status === 403;
+    await waitFor('the server judges by the policies', refused);
+    return { flags: [] };
+  }
   const folder = mkdtempSync(join(tmpdir(), 'routedip-judged-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const kubeconfig = join(folder, 'kubeconfig');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ipNamed } from '../support/vip-admission.ts';
-import { judged } from './judged.ts';
+import { JUDGES, judged } from './judged.ts';
 import { vipStage } from './vip-objects.ts';
 
 const OPERATOR = 'system:serviceaccount:routedip-operator:routedip-operator';
@@ -9,10 +9,11 @@ export const vipJudgedScenarios = () =>
   describe('an IP', () => {
     const { vips, target } = vipStage();
 
-    test('is written by the operator alone, also while it is away', async () => {
+    test.each(JUDGES)('is written by the operator alone, also while it is away, as judged by %s', async (judge) => {
       const world = vips();
-      const { client, kind } = target();
-      const { flags = [], ...options } = await judged(target());
+      const { client } = target();
+      const byPolicies = judge === 'policies';
+      const { flags = [], ...options } = await judged(target(), judge);
       const started = { ...options, flags: ['--controllers=vip', ...flags] };
       const refusalOf = (write: Promise<unknown>): Promise<string> => write.then(() => 'allowed', String);
       const deletion = () => refusalOf(client.delete({ apiVersion: 'paas.org/v1', kind: 'IP', name: '1.1.1.1' }));
@@ -27,10 +28,10 @@ export const vipJudgedScenarios = () =>
       expect(await refusalOf(client.create(ipNamed('1.1.1.2')))).toMatch(/cannot create ip objects/);
       const served = () => first.log.find(({ msg }) => msg === 'serves Services of type LoadBalancer');
       await world.until('it has said what it serves', () => served() !== undefined);
-      expect(served()?.admission).toBe(kind === 'simulator' ? 'policy' : 'webhook');
+      expect(served()?.admission).toBe(byPolicies ? 'policy' : 'webhook');
       expect(await first.stop()).toBe(0);
 
-      expect(await deletion()).toMatch(kind === 'simulator' ? allowed : /failed calling webhook "vip\.kb\.io"/);
+      expect(await deletion()).toMatch(byPolicies ? allowed : /failed calling webhook "vip\.kb\.io"/);
       await world.service('late');
       const second = await world.stage.start(started);
       await world.listing('late', '1.1.1.2');
