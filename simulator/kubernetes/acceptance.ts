@@ -1,16 +1,16 @@
-import { badRequest, invalid } from './errors.ts';
+import { badRequest, type Cause } from './errors.ts';
 import { copy, isObject, type Json, type JsonObject, type KubeObject } from './objects.ts';
 import { apiVersionOf, type Resource } from './resource.ts';
 
-/** @throws ApiError 400 for another kind or apiVersion, or none in a custom resource; 422 for another kind of custom resource. */
+/** @throws ApiError 400 for another apiVersion, another kind of a built-in resource, or none of a custom one. */
 const checkType = (resource: Resource, object: KubeObject, body: JsonObject): void => {
   const { kind, version, custom } = resource;
   const wanted = apiVersionOf(resource);
   const handled = `cannot be handled as a ${kind}`;
   if (custom && body.kind === undefined) {
-    throw badRequest(
-      `${kind} in version "${version}" ${handled}: unmarshalerDecoder: Object 'Kind' is missing in '${JSON.stringify(body)}'`,
-    );
+    const text = JSON.stringify(body);
+    const begin = text.length > 30 ? `${text.slice(0, 30)} ...` : text;
+    throw badRequest(`the object provided is unrecognized (must be of type ${kind}): Object 'Kind' is missing in '${text}' (${begin})`);
   }
   if (object.apiVersion !== wanted && !custom) {
     throw badRequest(
@@ -20,16 +20,23 @@ const checkType = (resource: Resource, object: KubeObject, body: JsonObject): vo
   if (object.apiVersion !== wanted) {
     throw badRequest(`the API version in the data (${object.apiVersion}) does not match the expected API version (${wanted})`);
   }
-  if (object.kind === kind) return;
-  if (!custom)
-    throw badRequest(
-      `${object.kind} in version "${version}" ${handled}: converting (${version}.${object.kind}) to (${kind}): unknown conversion`,
-    );
-  const message = `Invalid value: ${JSON.stringify(object.kind)}: must be ${kind}`;
-  throw invalid(resource, object.metadata.name ?? '', [{ reason: 'FieldValueInvalid', message, field: 'kind' }], object.kind);
+  // Another kind of custom resource is found with the other rules that it breaks.
+  if (object.kind === kind || custom) return;
+  throw badRequest(
+    `${object.kind} in version "${version}" ${handled}: converting (${version}.${object.kind}) to (${internalGroup(resource)}.${kind}): unknown conversion`,
+  );
 };
 
-/** The body of a write as an object of this resource in this namespace. @throws ApiError 400, 422. */
+/** The package of the kinds of this group in the API server. */
+const internalGroup = ({ group }: Resource): string => (group === '' ? 'core' : (group.split('.')[0] ?? ''));
+
+/** What is wrong with the kind that a custom resource says it is. */
+export const typeCauses = (resource: Resource, { kind }: KubeObject): Cause[] => {
+  if (kind === resource.kind) return [];
+  return [{ reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(kind)}: must be ${resource.kind}`, field: 'kind' }];
+};
+
+/** The body of a write as an object of this resource in this namespace. @throws ApiError 400. */
 export const asObject = (resource: Resource, namespace: string | undefined, body: Json): KubeObject => {
   if (!isObject(body))
     throw badRequest(`the object provided is unrecognized (must be of type ${resource.kind}): couldn't get version/kind`);

@@ -1,4 +1,4 @@
-import { asObject } from './acceptance.ts';
+import { asObject, typeCauses } from './acceptance.ts';
 import type { AdmissionCheck } from './admission/attributes.ts';
 import { recordUpdate } from './apply/managed-fields.ts';
 import { mergeSchemaOf } from './apply/schemas.ts';
@@ -199,9 +199,9 @@ export class Api {
   }
 
   #check(resource: Resource, object: KubeObject, old: KubeObject | undefined, options: WriteOptions): void {
-    const causes: Cause[] = [...metaCauses(resource, object.metadata)];
+    const causes: Cause[] = [...typeCauses(resource, object), ...metaCauses(resource, object.metadata)];
     causes.push(...(resource.schema?.validate(object, old, { ...options, minor: this.#minor }) ?? []));
-    if (causes.length > 0) throw invalid(resource, object.metadata.name ?? '', causes);
+    if (causes.length > 0) throw invalid(resource, object.metadata.name ?? '', causes, object.kind);
   }
 
   #requireNamespace(resource: Resource, namespace: string | undefined, name: string): void {
@@ -221,7 +221,7 @@ export class Api {
     }
     if (!resourceVersion || resourceVersion === '0') {
       if (strategyOf(resource).unconditionalUpdate) return;
-      const message = 'Invalid value: 0x0: must be specified for an update';
+      const message = 'Invalid value: 0: must be specified for an update';
       throw invalid(resource, name, [{ reason: 'FieldValueInvalid', message, field: 'metadata.resourceVersion' }], resource.plural);
     }
     if (resourceVersion !== old.metadata.resourceVersion) throw modified(resource, name);
@@ -234,5 +234,7 @@ const checkNewFinalizers = (resource: Resource, object: KubeObject, old: KubeObj
   if (added.length === 0) return;
   const list = added.map((name) => JSON.stringify(name)).join(', ');
   const message = `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
-  throw invalid(resource, object.metadata.name ?? '', [{ reason: 'FieldValueForbidden', message, field: 'metadata.finalizers' }]);
+  const cause = { reason: 'FieldValueForbidden', message, field: 'metadata.finalizers' };
+  // Found by what is common to all kinds, and by the rules of a built-in kind again.
+  throw invalid(resource, object.metadata.name ?? '', resource.custom ? [cause] : [cause, cause]);
 };

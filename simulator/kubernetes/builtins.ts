@@ -13,6 +13,7 @@ interface Line {
   all?: boolean;
   storage?: string;
   storageVersion?: string;
+  deprecated?: string;
 }
 
 const cluster = false;
@@ -21,7 +22,12 @@ const cluster = false;
 const TABLE: Readonly<Record<string, readonly Line[]>> = {
   v1: [
     { plural: 'configmaps', kind: 'ConfigMap', short: ['cm'] },
-    { plural: 'endpoints', kind: 'Endpoints', short: ['ep'] },
+    {
+      plural: 'endpoints',
+      kind: 'Endpoints',
+      short: ['ep'],
+      deprecated: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
+    },
     { plural: 'events', kind: 'Event', short: ['ev'] },
     { plural: 'namespaces', kind: 'Namespace', short: ['ns'], namespaced: cluster, status: true },
     { plural: 'nodes', kind: 'Node', short: ['no'], namespaced: cluster, status: true },
@@ -103,6 +109,7 @@ const resourceOf = (apiVersion: string, line: Line): Resource => {
     storage: line.storage ?? (group === '' ? line.plural : `${line.plural}.${group}`),
     storageVersion: line.storageVersion ?? apiVersion,
     custom: false,
+    ...(line.deprecated !== undefined && { deprecated: line.deprecated }),
   };
   const schema = builtinSchema(resource);
   return schema ? { ...resource, schema } : resource;

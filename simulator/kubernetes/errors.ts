@@ -92,9 +92,9 @@ export const preconditionFailed = (resource: Resource, name: string, why: string
     kind: resource.kind,
   });
 
-/** 422, with one cause for each violated rule, in the order found. `kind` replaces the resource's own. */
+/** 422, with one cause for each violated rule, in the order found; what is found twice is told once. `kind` replaces the resource's own. */
 export const invalid = (resource: Resource, name: string, causes: readonly Cause[], kind = resource.kind): ApiError => {
-  const lines = causes.map((cause) => `${cause.field}: ${cause.message}`);
+  const lines = [...new Set(causes.map((cause) => `${cause.field}: ${cause.message}`))];
   const text = lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
   return new ApiError(422, 'Invalid', `${qualifiedKind({ ...resource, kind })} "${name}" is invalid: ${text}`, {
     ...(name === '' ? {} : { name }),

@@ -5,7 +5,6 @@ import type { Resource } from './resource.ts';
 
 const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const SUBDOMAIN = String.raw`${LABEL}(\.${LABEL})*`;
-const DNS1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
 const QUALIFIED = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
 
 interface Form {
@@ -24,11 +23,6 @@ const LABEL_FORM: Form = {
   max: 63,
   complaint: `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '${LABEL}')`,
 };
-const SERVICE_FORM: Form = {
-  pattern: new RegExp(`^${DNS1035}$`),
-  max: 63,
-  complaint: `a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '${DNS1035}')`,
-};
 const VALUE_FORM: Form = {
   pattern: new RegExp(`^(${QUALIFIED})?$`),
   max: 63,
@@ -42,8 +36,7 @@ const NAME_PART_FORM: Form = {
 
 const formOf = (resource: Resource): Form | undefined => {
   if (resource.group === 'rbac.authorization.k8s.io') return undefined;
-  if (resource.plural === 'services') return SERVICE_FORM;
-  return resource.plural === 'namespaces' ? LABEL_FORM : SUBDOMAIN_FORM;
+  return ['namespaces', 'services'].includes(resource.plural) ? LABEL_FORM : SUBDOMAIN_FORM;
 };
 
 const invalidValue = (field: string, value: string, why: string): Cause => ({
@@ -55,8 +48,10 @@ const invalidValue = (field: string, value: string, why: string): Cause => ({
 const against = (form: Form, field: string, value: string): Cause[] => {
   const causes: Cause[] = [];
   if (value.length > form.max) causes.push(invalidValue(field, value, `must be no more than ${form.max} characters`));
-  if (!form.pattern.test(value)) causes.push(invalidValue(field, value, form.complaint));
-  return causes;
+  if (form.pattern.test(value)) return causes;
+  // What would be a subdomain is no label for its dots alone.
+  const dotted = form === LABEL_FORM && SUBDOMAIN_FORM.pattern.test(value);
+  return [...causes, invalidValue(field, value, dotted ? 'must not contain dots' : form.complaint)];
 };
 
 const keyCauses = (field: string, key: string): Cause[] => {

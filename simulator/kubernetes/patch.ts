@@ -15,7 +15,8 @@ export const mergePatch = (target: Json | undefined, patch: Json): Json => {
 
 /** RFC 6902. @throws ApiError 400 for a document that is no patch, 422 when an operation cannot be applied. */
 export const jsonPatch = (target: JsonObject, patch: Json): Json => {
-  if (!Array.isArray(patch)) throw badRequest('json: cannot unmarshal object into Go value of type jsonpatch.Patch');
+  if (!Array.isArray(patch))
+    throw badRequest('error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp');
   try {
     return jsonpatch.applyPatch(copy(target), patch as unknown as Operation[], true).newDocument as Json;
   } catch (cause) {

@@ -1,6 +1,6 @@
 import { applied, appliedNew } from './apply/apply.ts';
 import { mergeSchemaOf } from './apply/schemas.ts';
-import { badRequest, modified, notFound, unsupportedMediaType } from './errors.ts';
+import { ApiError, badRequest, modified, notFound, unsupportedMediaType } from './errors.ts';
 import { isObject, type Json, type JsonObject, type KubeObject } from './objects.ts';
 import type { WriteOptions } from './options.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
@@ -37,12 +37,7 @@ export const applyPatchOf = (target: PatchTarget, patch: { type: string; body: J
     case 'application/json-patch+json':
       return guarded(target, current, jsonPatch(current, patch.body));
     default:
-      throw unsupportedMediaType([
-        'application/json-patch+json',
-        'application/merge-patch+json',
-        ...(resource.custom ? [] : ['application/strategic-merge-patch+json']),
-        'application/apply-patch+yaml',
-      ]);
+      throw new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
   }
 };
 

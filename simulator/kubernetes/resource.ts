@@ -48,6 +48,8 @@ export interface Resource {
   columns?: readonly Column[];
   /** Fields of a custom resource that may be selected on, as `spec.provider`. */
   selectableFields?: readonly string[];
+  /** What every client is warned of that asks for it. */
+  deprecated?: string;
 }
 
 export const apiVersionOf = (resource: Pick<Resource, 'group' | 'version'>): string =>

@@ -30,7 +30,6 @@ export const review = (store: Store, resource: Resource, body: Json, caller: Use
   return {
     kind: resource.kind,
     apiVersion: apiVersionOf(resource),
-    metadata: { creationTimestamp: null },
     ...(asked.spec === undefined ? {} : { spec: asked.spec }),
     status: statusOf(store, resource.kind, asked, caller),
   };

@@ -21,6 +21,7 @@ import { isObject } from './objects.ts';
 import { OpenApi } from './openapi/openapi.ts';
 import { Registry } from './registry.ts';
 import { bodyOf, type LoggedRequest } from './requests.ts';
+import type { Resource } from './resource.ts';
 import { targetOf } from './routes.ts';
 import { forward, serviceProxyOf } from './service-proxy.ts';
 import { Store } from './store.ts';
@@ -35,7 +36,7 @@ export interface KubernetesOptions {
   /** Built-in groups and versions, or single resources of them, that are served other than by a new server: `{ 'discovery.k8s.io/v1': false,
    *  'discovery.k8s.io/v1beta1': true, 'authentication.k8s.io/v1/selfsubjectreviews': false }`. */
   apiVersions?: Readonly<Record<string, boolean>>;
-  /** What /version says, as `v1.34.2`. Services are dealt with as that version does. */
+  /** What /version says, as `v1.36.3`. Services are dealt with as that version does. */
   version?: string;
   log?: (line: string) => void;
   /** How many changes watches can resume over. */
@@ -124,7 +125,7 @@ const answer = async (context: Context, request: IncomingMessage, response: Serv
     const user = userOf(context.api.store, request.headers);
     const { accept } = request.headers;
     const reply = handle(context, { method, target, query: url.searchParams, accept, body, userAgent, user, response });
-    if (reply) sendJson(response, reply.code, reply.text, 'application/json', reply.warnings);
+    if (reply) sendJson(response, reply.code, reply.text, 'application/json', warningsOf(target.resource, reply.warnings));
     return;
   }
   const document = documentAt(context.facts(), url, request.headers.accept);
@@ -142,6 +143,9 @@ const withinServed = (registry: Registry, path: string): boolean => {
   if (root === 'apis') return second !== '' && registry.groups().has(first);
   return root === 'api' && registry.inVersion(first).length > 0;
 };
+
+const warningsOf = ({ deprecated }: Resource, others: readonly string[] = []): readonly string[] =>
+  deprecated === undefined ? others : [deprecated, ...others];
 
 const broken = (context: Context, response: ServerResponse, path: string): boolean => {
   const mode = path.startsWith('/_control/') ? undefined : context.faults.currentOutage();
@@ -188,7 +192,7 @@ const listen = (server: Server, port: number): Promise<number> =>
 
 /** Starts a Kubernetes API server on loopback. Objects live in memory and end with it. */
 export const startKubernetes = async (options: KubernetesOptions = {}): Promise<KubernetesSimulator> => {
-  const { historySize = 10_000, bookmarkIntervalMs = 60_000, version = 'v1.34.2', log = () => undefined } = options;
+  const { historySize = 10_000, bookmarkIntervalMs = 60_000, version = 'v1.36.3', log = () => undefined } = options;
   const store = new Store(historySize);
   const registry = new Registry();
   for (const [apiVersion, served] of Object.entries(options.apiVersions ?? {})) registry.serve(apiVersion, served);

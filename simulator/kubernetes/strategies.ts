@@ -27,7 +27,7 @@ const counted: Strategy = { ...plain, generation: true };
 
 const BY_STORAGE: Readonly<Record<string, Strategy>> = {
   nodes: { ...plain, initialStatus: 'keep' },
-  pods: { ...plain, initialStatus: { phase: 'Pending', qosClass: 'BestEffort' }, returnsDeleted: true },
+  pods: { ...counted, initialStatus: { phase: 'Pending', qosClass: 'BestEffort' }, returnsDeleted: true },
   namespaces: { ...plain, initialStatus: { phase: 'Active' } },
   services: { ...plain, initialStatus: { loadBalancer: {} }, returnsDeleted: true },
   persistentvolumes: { ...plain, initialStatus: { phase: 'Pending' }, returnsDeleted: true },

@@ -18,7 +18,7 @@ const ipRef = (name: string) => ({ apiVersion: 'paas.org/v1', kind: 'IP', name }
 
 /** A Service on a server of this version, and a writer before whose requests `before` runs. */
 const prepared = async ({
-  version = 'v1.34.2',
+  version = 'v1.36.3',
   crds = VIP_CRDS,
   before = () => undefined,
 }: {

@@ -16,7 +16,7 @@ const opened = (version: string, wipesIngress: boolean) => async (): Promise<Vip
 
 describe.each([
   ['v1.20.2', false],
-  ['v1.34.2', true],
+  ['v1.36.3', true],
 ])('the cluster of a simulated API server %s', (version, wipes) => {
   vipWriterContract(opened(version, wipes));
   groupAddressesContract(opened(version, wipes));

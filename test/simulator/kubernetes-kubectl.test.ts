@@ -33,7 +33,7 @@ describe('kubectl get', () => {
   test('of nodes prints status, roles, version and, wide, addresses', async () => {
     const cluster = await startCluster();
     const addresses = [{ type: 'InternalIP', address: '10.0.0.1' }];
-    const status = { conditions: [{ type: 'Ready', status: 'False' }], addresses, nodeInfo: { kubeletVersion: 'v1.34.2' } };
+    const status = { conditions: [{ type: 'Ready', status: 'False' }], addresses, nodeInfo: { kubeletVersion: 'v1.36.3' } };
     const metadata = { name: 'a', labels: { 'node-role.kubernetes.io/worker': '' } };
     await cluster.make(NODES, node('a', { metadata, spec: { unschedulable: true }, status }));
     const table = await tableOf(cluster, NODES);
@@ -41,7 +41,7 @@ describe('kubectl get', () => {
       Name: 'a',
       Status: 'NotReady,SchedulingDisabled',
       Roles: 'worker',
-      Version: 'v1.34.2',
+      Version: 'v1.36.3',
       'Internal-IP': '10.0.0.1',
       'External-IP': '<none>',
     });

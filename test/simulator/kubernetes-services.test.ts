@@ -21,7 +21,7 @@ describe('the addresses of a simulated Service', () => {
   test.each([
     ['v1.20.2', [{ ip: '192.0.2.1' }]],
     ['v1.28.0', []],
-    ['v1.34.2', []],
+    ['v1.36.3', []],
   ])('stay with a change of its type before servers took them away: %s', async (version, left) => {
     const { publish, change } = await withService(version);
     expect(publish([{ ip: '192.0.2.1' }]).status).toMatchObject({ loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } });
@@ -52,7 +52,7 @@ describe('the addresses of a simulated Service', () => {
 
 describe('the class of a simulated Service', () => {
   test('stays as long as the type does, and goes with it', async () => {
-    const { change } = await withService('v1.34.2', { loadBalancerClass: 'example.com/a' });
+    const { change } = await withService('v1.36.3', { loadBalancerClass: 'example.com/a' });
     expect(() => change({ spec: { loadBalancerClass: 'example.com/b' } })).toThrow('may not change once set');
     expect(() => change({ spec: { loadBalancerClass: null } })).toThrow('may not change once set');
     expect(change({ spec: { type: 'NodePort' } }).spec).not.toHaveProperty('loadBalancerClass');

@@ -36,7 +36,7 @@ const withoutMutable = (pod: KubeObject): JsonObject => {
 const podChangeCauses = (object: KubeObject, old: KubeObject | undefined, subresource: string | undefined): Cause[] => {
   if (!old || subresource === 'binding' || equal(withoutMutable(object), withoutMutable(old))) return [];
   const message =
-    'Forbidden: pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, `spec.activeDeadlineSeconds` or `spec.tolerations` (only additions to existing tolerations)';
+    'Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
   return [{ reason: 'FieldValueForbidden', message, field: 'spec' }];
 };
 
@@ -58,14 +58,33 @@ const nodeCauses = (object: KubeObject): Cause[] => {
 const providerChanged = (object: KubeObject, old: KubeObject | undefined): Cause[] => {
   const before = at(old, 'spec', 'providerID');
   if (!before || before === at(object, 'spec', 'providerID')) return [];
-  const forbidden = (field: string, why: string): Cause => ({ reason: 'FieldValueForbidden', message: `Forbidden: ${why}`, field });
-  return [
-    forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid'),
-    forbidden(
-      '[]',
-      'node updates may only change labels, taints, or capacity (or configSource, if the DynamicKubeletConfig feature gate is enabled)',
-    ),
-  ];
+  const message = 'Forbidden: node updates may not change providerID except from "" to valid';
+  return [{ reason: 'FieldValueForbidden', message, field: 'spec.providerID' }];
+};
+
+const unchanged = (field: string, object: KubeObject, old: KubeObject): Cause[] => {
+  if (equal(object[field] ?? null, old[field] ?? null)) return [];
+  return [{ reason: 'FieldValueInvalid', message: `Invalid value: ${JSON.stringify(object[field] ?? null)}: field is immutable`, field }];
+};
+
+/** Of an Event by the newer API only its series changes. Told in the words of v1, as it is stored. */
+const eventCauses = (object: KubeObject, old: KubeObject): Cause[] =>
+  object.apiVersion === 'v1'
+    ? []
+    : Object.entries(EVENT_FIELDS).flatMap(([served, stored]) =>
+        unchanged(served, object, old).map((cause) => ({ ...cause, field: stored })),
+      );
+
+const EVENT_FIELDS: Readonly<Record<string, string>> = {
+  regarding: 'involvedObject',
+  reason: 'reason',
+  note: 'message',
+  type: 'type',
+  eventTime: 'eventTime',
+  action: 'action',
+  related: 'related',
+  reportingController: 'reportingController',
+  reportingInstance: 'reportingInstance',
 };
 
 /** The rules of built-in kinds that operators run into. The real server has many more. */
@@ -83,7 +102,12 @@ export const kindCauses = (
     case 'Service':
       return serviceCauses(object, old, options);
     case 'Node':
-      return [...nodeCauses(object), ...providerChanged(object, old)];
+      // An update is checked as a new node is, and the taints once more.
+      return [...nodeCauses(object), ...(old ? nodeCauses(object) : []), ...providerChanged(object, old)];
+    case 'EndpointSlice':
+      return old ? unchanged('addressType', object, old) : [];
+    case 'Event':
+      return old ? eventCauses(object, old) : [];
     case 'CustomResourceDefinition':
       return definitionCauses(object);
     case 'ValidatingAdmissionPolicy':

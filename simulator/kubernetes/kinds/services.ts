@@ -20,7 +20,7 @@ const SINCE = {
   ipMode: 30,
 } as const;
 
-/** Of `v1.34.2` 34; newer than everything for what is no such text. */
+/** Of `v1.36.3` 36; newer than everything for what is no such text. */
 export const minorOf = (version: string): number => Number(/^v?1\.(\d+)/.exec(version)?.[1] ?? Number.POSITIVE_INFINITY);
 
 const LOAD_BALANCER = 'LoadBalancer';
@@ -42,6 +42,23 @@ const freeClusterIP = (store: Store): string => {
   for (;;) {
     const address = `10.96.${randomInt(256)}.${randomInt(1, 255)}`;
     if (!taken.has(address)) return address;
+  }
+};
+
+const NODE_PORTS = { first: 30_000, last: 32_767 } as const;
+
+/** Each port gets one on the nodes that no other Service has; one number with several protocols gets the same. */
+const giveNodePorts = (spec: JsonObject, store: Store): void => {
+  const ports = listOf(spec.ports);
+  const others = store.list('services').entries.flatMap(({ object }) => listOf(at(object, 'spec', 'ports')));
+  const taken = new Set([...others, ...ports].map(({ nodePort }) => nodePort));
+  for (const port of ports) {
+    port.nodePort ??= ports.find((other) => other.port === port.port && other.protocol !== port.protocol && other.nodePort)?.nodePort;
+    while (!port.nodePort) {
+      const nodePort = randomInt(NODE_PORTS.first, NODE_PORTS.last + 1);
+      if (!taken.has(nodePort)) port.nodePort = nodePort;
+    }
+    taken.add(port.nodePort);
   }
 };
 
@@ -68,7 +85,9 @@ export const completeService = (spec: JsonObject, store: Store, minor: number): 
   if (spec.type === LOAD_BALANCER && minor >= SINCE.allocateLoadBalancerNodePorts) {
     withDefaults(spec, { allocateLoadBalancerNodePorts: true });
   }
-  if (spec.type !== 'ClusterIP') withDefaults(spec, { externalTrafficPolicy: 'Cluster' });
+  if (spec.type === 'ClusterIP') return;
+  withDefaults(spec, { externalTrafficPolicy: 'Cluster' });
+  if (spec.type === 'NodePort' || spec.allocateLoadBalancerNodePorts !== false) giveNodePorts(spec, store);
 };
 
 /** What a type does not have goes with the change to it, unless it was changed too. */
@@ -126,18 +145,10 @@ const invalidAt = (field: string, value: Json | undefined, why: string): Cause =
   field,
 });
 
-/** Nobody from outside may reach the kubelet by a Service. */
-const KUBELET_PORT = 10250;
-
 const portCauses = (spec: JsonObject, minor: number): Cause[] => {
-  const ports = listOf(spec.ports);
-  const causes = ports.flatMap(({ port }, index): Cause[] => {
-    const why = `may not expose port ${KUBELET_PORT} externally since it is used by kubelet`;
-    return port === KUBELET_PORT ? [invalidAt(`spec.ports[${index}]`, port, why)] : [];
-  });
-  const protocols = new Set(ports.map(({ protocol }) => protocol));
-  if (protocols.size < 2 || minor >= SINCE.mixedProtocols) return causes;
-  return [...causes, invalidAt('spec.ports', spec.ports, "may not contain more than 1 protocol when type is 'LoadBalancer'")];
+  const protocols = new Set(listOf(spec.ports).map(({ protocol }) => protocol));
+  if (protocols.size < 2 || minor >= SINCE.mixedProtocols) return [];
+  return [invalidAt('spec.ports', spec.ports, "may not contain more than 1 protocol when type is 'LoadBalancer'")];
 };
 
 const specCauses = (spec: JsonObject, old: JsonObject | undefined, minor: number): Cause[] => {
@@ -150,7 +161,7 @@ const specCauses = (spec: JsonObject, old: JsonObject | undefined, minor: number
     causes.push(forbidden('spec.loadBalancerClass', "may only be used when `type` is 'LoadBalancer'"));
   }
   if (type === 'ClusterIP' && externalTrafficPolicy !== undefined) {
-    const why = 'ExternalTrafficPolicy can only be set on NodePort and LoadBalancer service';
+    const why = 'may only be set for externally-accessible services';
     causes.push(invalidAt('spec.externalTrafficPolicy', externalTrafficPolicy, why));
   }
   return causes;
@@ -160,10 +171,12 @@ const statusCauses = (object: KubeObject, minor: number): Cause[] => {
   const field = 'status.loadBalancer.ingress';
   const ingress = ingressOf(object);
   if (ingress.length > 0 && minor >= SINCE.refusing && specOf(object).type !== LOAD_BALANCER) {
-    return [forbidden(field, 'may only be used when `spec.type` is "LoadBalancer"')];
+    return [forbidden(field, "may only be used when `spec.type` is 'LoadBalancer'")];
   }
   return ingress.flatMap(({ ip, hostname, ipMode }, index): Cause[] => [
-    ...(ip && isIP(String(ip)) === 0 ? [invalidAt(`${field}[${index}].ip`, ip, 'must be a valid IP address')] : []),
+    ...(ip && isIP(String(ip)) === 0
+      ? [invalidAt(`${field}[${index}].ip`, ip, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)')]
+      : []),
     ...(hostname && isIP(String(hostname)) !== 0
       ? [invalidAt(`${field}[${index}].hostname`, hostname, 'must be a DNS name, not an IP address')]
       : []),

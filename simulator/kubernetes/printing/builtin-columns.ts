@@ -212,7 +212,7 @@ export const BUILTIN_COLUMNS: Readonly<Record<string, readonly BuiltinColumn[]>>
   ],
   namespaces: [column('Status', field('', 'status', 'phase')), AGE],
   configmaps: [column('Data', (object) => size(object.data) + size(object.binaryData)), AGE],
-  secrets: [column('Type', field('', 'type')), column('Data', (object) => size(object.data), 'integer'), AGE],
+  secrets: [column('Type', field('', 'type')), column('Data', (object) => size(object.data)), AGE],
   serviceaccounts: [column('Secrets', (object) => size(object.secrets)), AGE],
   services: [
     column('Type', field('', 'spec', 'type')),

@@ -4,6 +4,7 @@ import type { Cause } from '../errors.ts';
 import { equal, isObject, type Json, type JsonObject } from '../objects.ts';
 import { FORMATS } from './formats.ts';
 import { child, isIntOrString, mapKeysOf, propertyOf, type Schema } from './schema.ts';
+import { NOWHERE } from './values.ts';
 
 interface Rule {
   rule: string;
@@ -94,18 +95,13 @@ const messageOf = (rule: Rule, context: Record<string, unknown>): string => {
   return rule.message ? rule.message.trim() : `failed rule: ${rule.rule.trim()}`;
 };
 
-const shown = (value: Json, schema: Schema): string =>
-  isObject(value) || Array.isArray(value) ? JSON.stringify(schema.type ?? 'object') : JSON.stringify(value);
-
 const causeOf = (rule: Rule, value: Json, schema: Schema, path: string, why: string): Cause => {
   const reason = rule.reason ?? 'FieldValueInvalid';
-  const field = rule.fieldPath ? `${path}${rule.fieldPath}`.replace(/^\./, '') : path || '<nil>';
-  const valued = reason === 'FieldValueInvalid' || reason === 'FieldValueDuplicate';
-  return { reason, message: `${REASONS[reason] ?? 'Invalid value'}${valued ? `: ${shown(value, schema)}` : ''}: ${why}`, field };
+  const field = rule.fieldPath ? `${path}${rule.fieldPath}`.replace(/^\./, '') : path || NOWHERE;
+  // A whole object is not shown.
+  const isShown = !['object', 'array'].includes(schema.type ?? 'object') && ['FieldValueInvalid', 'FieldValueDuplicate'].includes(reason);
+  return { reason, message: `${REASONS[reason] ?? 'Invalid value'}${isShown ? `: ${JSON.stringify(value)}` : ''}: ${why}`, field };
 };
-
-/** The field of a cause that belongs to no field of the object. */
-const NOWHERE = '<nil>';
 
 const failure = (error: unknown): string => (error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error));
 

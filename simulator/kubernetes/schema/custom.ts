@@ -7,7 +7,7 @@ import { listCauses } from './lists.ts';
 import { modelOf } from './models.ts';
 import { fillDefaults, prune } from './pruning.ts';
 import type { Schema } from './schema.ts';
-import { valueCauses } from './values.ts';
+import { NOWHERE, valueCauses } from './values.ts';
 
 const BLOCKING = ['FieldValueNotSupported', 'FieldValueRequired', 'FieldValueTooLong', 'FieldValueTooMany', 'FieldValueTypeInvalid'];
 
@@ -15,7 +15,7 @@ const NOT_CHECKED: Cause = {
   reason: 'FieldValueInvalid',
   message:
     'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
-  field: '<nil>',
+  field: NOWHERE,
 };
 
 const unknownFields = (paths: readonly string[]): string => paths.map((path) => `unknown field ${JSON.stringify(path)}`).join(', ');

@@ -3,6 +3,9 @@ import { equal, isObject, type Json, type JsonObject } from '../objects.ts';
 import { FORMATS } from './formats.ts';
 import { child, isIntOrString, mapKeysOf, propertyOf, type Schema } from './schema.ts';
 
+/** The field of a cause that belongs to no field of the object. */
+export const NOWHERE = '<nil>';
+
 const printed = (value: Json): string => JSON.stringify(value);
 
 export const invalidAt = (field: string, value: Json, why: string): Cause => ({
@@ -32,6 +35,14 @@ const typeCauses = (value: Json, schema: Schema, path: string): Cause[] => {
   if (wanted === undefined || wanted === '' || wanted === found || (wanted === 'number' && found === 'integer')) return [];
   if (wanted === 'integer' && found === 'number' && schema.format) return [wrongType(path, schema.format, 'double')];
   return [wrongType(path, wanted, found)];
+};
+
+/** What the checks of numbers say of a fraction that is to be whole: nothing of where it is. */
+const fractionCauses = (value: Json, schema: Schema, path: string): Cause[] => {
+  if (schema.type !== 'integer' || typeof value !== 'number' || Number.isInteger(value)) return [];
+  const format = schema.format === undefined ? '(default format)' : `with format ${schema.format}`;
+  const message = `Invalid value: "": Checked value must be of type integer ${format} in ${path}`;
+  return [{ reason: 'FieldValueInvalid', message, field: NOWHERE }];
 };
 
 const patterns = new Map<string, RegExp>();
@@ -143,17 +154,40 @@ const enumCauses = (value: Json, schema: Schema, path: string): Cause[] => {
   return [{ reason: 'FieldValueNotSupported', message: `Unsupported value: ${printed(value)}: supported values: ${values}`, field: path }];
 };
 
+const ofNoField = (why: string): Cause => invalidAt(NOWHERE, '', why);
+
+/** How many schemas look at something of the value: the alternative of the most is what was meant. */
+const depthOf = (value: Json, schema: Schema): number => {
+  if (!isObject(value)) return 1;
+  return Object.entries(value).reduce((sum, [key, item]) => {
+    const property = propertyOf(schema, key);
+    return property && item !== undefined ? sum + depthOf(item, property) : sum;
+  }, 1);
+};
+
+/** What the alternative lacks that comes closest. */
+const bestFailure = (value: Json, alternatives: readonly Schema[], path: string): Cause[] => {
+  const [best] = [...alternatives].sort((one, other) => depthOf(value, other) - depthOf(value, one));
+  return best ? valueCauses(value, best, path, undefined) : [];
+};
+
 const combinationCauses = (value: Json, schema: Schema, path: string): Cause[] => {
   const holds = (one: Schema): boolean => valueCauses(value, one, path, undefined).length === 0;
-  const causes = (schema.allOf ?? []).flatMap((one) => valueCauses(value, one, path, undefined));
-  if (causes.length > 0) causes.push(invalidAt(path, '', `"${path}" must validate all the schemas (allOf)`));
-  if (schema.anyOf && !schema.anyOf.some(holds)) causes.push(invalidAt(path, '', `"${path}" must validate at least one schema (anyOf)`));
-  if (schema.oneOf) {
-    const count = schema.oneOf.filter(holds).length;
-    const found = count === 0 ? 'Found none valid' : `Found ${count} valid alternatives`;
-    if (count !== 1) causes.push(invalidAt(path, '', `"${path}" must validate one and only one schema (oneOf). ${found}`));
+  const causes: Cause[] = [];
+  const { anyOf, oneOf, allOf = [], not } = schema;
+  if (anyOf && !anyOf.some(holds)) {
+    causes.push(ofNoField(`"${path}" must validate at least one schema (anyOf)`), ...bestFailure(value, anyOf, path));
   }
-  if (schema.not && holds(schema.not)) causes.push(invalidAt(path, '', `"${path}" must not validate the schema (not)`));
+  if (oneOf) {
+    const count = oneOf.filter(holds).length;
+    const found = count === 0 ? 'Found none valid' : `Found ${count} valid alternatives`;
+    if (count !== 1) causes.push(ofNoField(`"${path}" must validate one and only one schema (oneOf). ${found}`));
+    if (count === 0) causes.push(...bestFailure(value, oneOf, path));
+  }
+  causes.push(...allOf.flatMap((one) => valueCauses(value, one, path, undefined)));
+  const all = allOf.filter(holds).length;
+  if (all < allOf.length) causes.push(ofNoField(`"${path}" must validate all the schemas (allOf)${all === 0 ? '. None validated' : ''}`));
+  if (not && holds(not)) causes.push(ofNoField(`"${path}" must not validate the schema (not)`));
   return causes;
 };
 
@@ -168,6 +202,6 @@ const ownCauses = (value: Json, schema: Schema, path: string, old: Json | undefi
 export const valueCauses = (value: Json, schema: Schema, path: string, old: Json | undefined): Cause[] => {
   if (old !== undefined && equal(value, old)) return [];
   const wrong = typeCauses(value, schema, path);
-  if (wrong.length > 0 || value === null) return wrong;
-  return [...ownCauses(value, schema, path, old), ...enumCauses(value, schema, path), ...combinationCauses(value, schema, path)];
+  if (wrong.length > 0 || value === null) return [...wrong, ...fractionCauses(value, schema, path)];
+  return [...combinationCauses(value, schema, path), ...ownCauses(value, schema, path, old), ...enumCauses(value, schema, path)];
 };

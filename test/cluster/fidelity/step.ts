@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../simulator/kubernetes/objects.ts';
+import type { Json, JsonObject } from '../../../simulator/kubernetes/objects.ts';
 
 /** One request; the same one goes to the simulator and to a real API server, and the replies are compared. */
 export interface Step {
@@ -10,25 +10,13 @@ export interface Step {
   /** Content type; JSON when absent. */
   type?: string;
   accept?: string;
-  /** Paths within the reply, dots between, whose values (and all below) may differ; with the reason. */
-  except?: Readonly<Record<string, string>>;
-  /** What the messages of both have in them, where they may differ otherwise. */
-  both?: string;
 }
 
 export const MERGE = 'application/merge-patch+json';
 export const STRATEGIC = 'application/strategic-merge-patch+json';
 export const JSON_PATCH = 'application/json-patch+json';
 
-export const NEWER = 'servers after 1.20 do it as the simulator does';
-export const CEL = 'servers that know CEL add that its rules were not checked';
-export const GO = 'the rest tells of the inside of the Go decoder';
-export const TWICE = 'the real server says the same twice';
-
 export const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
-export const TABLE_EXCEPT = { columnDefinitions: 'descriptions are for people; the names are compared by their cells' };
-
-export const OWNER = 'the real server knows who created it, the simulator from the first apply on';
 export const APPLY = 'application/apply-patch+yaml';
 
 export const NS = 'fidelity';

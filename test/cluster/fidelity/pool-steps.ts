@@ -1,4 +1,4 @@
-import { CEL, MERGE, NEWER, pool, pools, STRATEGIC, type Step, step, TABLE, TABLE_EXCEPT } from './fidelity-step.ts';
+import { MERGE, pool, pools, STRATEGIC, type Step, step, TABLE } from './step.ts';
 
 /** A custom resource and the rules of its schema. */
 export const POOL_STEPS: readonly Step[] = [
@@ -11,36 +11,24 @@ export const POOL_STEPS: readonly Step[] = [
   }),
   step('refuses a pool without a provider', 'POST', pools(), {
     body: pool('w', { desiredIPs: 1 }),
-    except: { message: CEL, 'details.causes.1': CEL },
-    both: 'spec.provider: Required value',
   }),
   step('refuses a wrong type', 'POST', pools(), {
     body: pool('w', { provider: 1, desiredIPs: 1 }),
-    except: { message: CEL, 'details.causes.0.reason': NEWER, 'details.causes.1': CEL },
-    both: 'spec.provider: Invalid value: "integer": spec.provider in body must be of type string: "integer"',
   }),
   step('refuses a negative number', 'POST', pools(), { body: pool('w', { provider: 'a', ips: ['192.0.2.1'], desiredIPs: -1 }) }),
   step('refuses a fraction', 'POST', pools(), {
     body: pool('w', { provider: 'a', ips: ['192.0.2.1'], desiredIPs: 1.5 }),
-    except: { message: CEL, 'details.causes.0.reason': NEWER, 'details.causes.1': CEL },
-    both: 'spec.desiredIPs: Invalid value: "number": spec.desiredIPs in body must be of type integer: "number"',
   }),
   step('refuses an address twice', 'POST', pools(), { body: pool('w', { provider: 'a', ips: ['192.0.2.1', '192.0.2.1'] }) }),
   step('refuses what is no address', 'POST', pools(), {
     body: pool('w', { provider: 'a', ips: ['999.1.1.1'] }),
-    except: { message: NEWER, 'details.causes.0': NEWER },
-    both: "in body should match '^(((25[0-5]|",
   }),
   step('refuses a spec that is a list', 'POST', pools(), {
     body: { ...pool('w', {}), spec: [] },
-    except: { message: CEL, 'details.causes.0.reason': NEWER, 'details.causes.1': CEL },
-    both: 'spec: Invalid value: "array": spec in body must be of type object: "array"',
   }),
   step('refuses another kind of pool', 'POST', pools(), { body: { ...pool('w', { provider: 'a' }), kind: 'Other' } }),
   step('refuses a pool of no kind', 'POST', pools(), {
     body: { metadata: { name: 'w' }, spec: { provider: 'a', desiredIPs: 1 } },
-    except: { message: 'the real server quotes the place in the body' },
-    both: "Object 'Kind' is missing in '",
   }),
   step('refuses an update of a pool without a resourceVersion', 'PUT', pools('/x'), { body: pool('x', { provider: 'a', desiredIPs: 2 }) }),
   step('bumps the generation of a pool', 'PATCH', pools('/x'), { type: MERGE, body: { spec: { desiredIPs: 3 } } }),
@@ -57,8 +45,6 @@ export const POOL_STEPS: readonly Step[] = [
   step('refuses an unknown state', 'PATCH', pools('/x/status'), {
     type: MERGE,
     body: { status: { ips: { '192.0.2.1': { state: 'lost' } } } },
-    except: { message: CEL, 'details.causes.1': CEL },
-    both: 'Unsupported value: "lost": supported values: "active"',
   }),
   step('refuses a stale status patch', 'PATCH', pools('/x/status'), {
     type: MERGE,
@@ -67,7 +53,7 @@ export const POOL_STEPS: readonly Step[] = [
   step('refuses a strategic patch of a pool', 'PATCH', pools('/x'), { type: STRATEGIC, body: {} }),
   step('reads the status of a pool', 'GET', pools('/x/status')),
   step('lists pools', 'GET', pools()),
-  step('prints a pool', 'GET', pools('/z'), { accept: TABLE, except: TABLE_EXCEPT }),
+  step('prints a pool', 'GET', pools('/z'), { accept: TABLE }),
   step('deletes a pool', 'DELETE', pools('/y')),
   step('deletes the others as a collection', 'DELETE', pools()),
   step('has no pools any more', 'GET', pools()),
