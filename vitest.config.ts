@@ -23,10 +23,12 @@ const group = (name: string, order: number, include: string[], exclude: string[]
 /** Most of what waits for processes waits most of the time: so many at once keep two processors busy. */
 const WAITING = { maxWorkers: 6 };
 
-/** Suites that need more than Node and Redis, each run by a script of its own that sees to that: test:cluster, test:tools, test:node. */
+/** Suites that need more than Node and Redis, each run by a script of its own that sees to that: test:cluster, test:cluster:old, test:tools, test:node. */
 const APART = {
   // Against a real API server.
   cluster: [group('cluster', 0, ['test/cluster/**/*.test.ts'], [RIGHTS], { maxWorkers: 3 }), group('rights', 1, [RIGHTS], [])],
+  // Against one of before Kubernetes 1.21: what shows that the operator works on old servers still.
+  'cluster-old': [group('cluster-old', 0, ['test/cluster-old/**/*.test.ts'], [], { maxWorkers: 3 })],
   // By the tools that users of the shipped files have.
   tools: [group('tools', 0, ['test/tools/**/*.test.ts'], [])],
   // In Pods; one after another, since they have one node.

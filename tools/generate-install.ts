@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { type GeneratedFile, generate } from './generated-files.ts';
 import { DEPLOY, definitionFiles, definitionText, imagesOf, installedFiles, manifestsIn, manifestText } from './manifests.ts';
-import { olderKubernetes } from './older-kubernetes.ts';
 
 const WRITTEN = '# Generated from the plain manifests: change those and run npm run generate.';
 
@@ -41,7 +40,6 @@ export const installFiles = (): readonly GeneratedFile[] => {
         `# Generated from deploy/${file}.\n${manifestText(file)}`,
       ]),
     ),
-    ...olderKubernetes(manifestsIn(whole), WRITTEN),
     ...chartDefinitions(),
   };
   return Object.entries(files).map(([path, text]) => ({ path: join(DEPLOY, path), text }));

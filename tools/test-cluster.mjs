@@ -1,4 +1,5 @@
 // The scenarios against a real API server. Without one it says so and ends with 2: a run that skips everything must not look green.
+// With --old what shows that servers of before Kubernetes 1.21 are still served.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,18 +26,22 @@ const absence = (folder) => {
 };
 
 const main = async () => {
+  const isOld = process.argv[2] === '--old';
+  const name = isOld ? 'test:cluster:old' : 'test:cluster';
   const absent = absence(process.env.KUBEBUILDER_ASSETS);
   if (absent !== null) {
-    process.stderr.write(`test:cluster: ${absent}\n`);
+    process.stderr.write(`${name}: ${absent}\n`);
     return 2;
   }
   installDependencies(ROOT);
   findRedis();
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run'];
+  if (isOld) return await handOver(ROOT, [...vitest, ...process.argv.slice(3)], { TEST_TARGET: 'cluster-old' });
   // What the operators of all scenarios ask for is gathered there, and compared with the roles in the end.
   const audits = mkdtempSync(join(tmpdir(), 'routedip-audits-'));
   try {
     const env = { TEST_TARGET: 'cluster', TEST_AUDITS: audits };
-    return await handOver(ROOT, ['node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2)], env);
+    return await handOver(ROOT, [...vitest, ...process.argv.slice(2)], env);
   } finally {
     rmSync(audits, { recursive: true, force: true });
   }

@@ -148,7 +148,8 @@ describe('the operator with the shipped roles', () => {
     expect(await asOperator('POST', events('default'), event('nodes.1', 'default', set))).toBe(201);
     const node = { apiVersion: 'v1', kind: 'Node', name: 'node-a' };
     expect(await asOperator('POST', events('kube-system'), event('node.1', 'kube-system', node))).toBe(201);
-    expect(await asOperator('PATCH', `${events('default')}/pool.1`, { note: 'assigned again' })).toBe(200);
+    const again = { count: 2, lastObservedTime: '2026-01-02T03:05:05.000000Z' };
+    expect(await asOperator('PATCH', `${events('default')}/pool.1`, { series: again })).toBe(200);
     expect(
       await asOperator('POST', '/api/v1/namespaces/default/events', {
         metadata: { name: 'pool.2' },
@@ -323,20 +324,16 @@ describe('metrics that ask for tokens', () => {
 
 describe('what is installed', () => {
   const rendered = (folder: string): readonly KubeObject[] =>
-    // The definitions of kinds bear rules in CEL, which older servers drop; they are installed above, and test/crds is about them.
+    // The definitions of kinds are installed above, and test/crds is about them.
     objectsInText(execFileSync(findKubectl(), ['kustomize', folder], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 })).filter(
       ({ kind }) => kind !== 'CustomResourceDefinition',
     );
   const nameOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`;
-  let folder: string;
   let applied: readonly KubeObject[];
 
   beforeAll(async () => {
-    const isOld = (await cluster.send('/apis/policy/v1')).status === 404;
-    folder = isOld ? deploy('../deploy-1.20') : deploy('.');
-    applied = rendered(folder);
-    // Older kubectl refuses definitions with rules in CEL otherwise, and a server does not mind.
-    const { code, stderr } = await kubectl(['apply', '-k', folder, '--validate=false'], {
+    applied = rendered(deploy('.'));
+    const { code, stderr } = await kubectl(['apply', '-k', deploy('.')], {
       kubeconfig: cluster.kubeconfig,
       timeoutMs: 60_000,
     });
@@ -345,7 +342,7 @@ describe('what is installed', () => {
 
   test.each(rendered(deploy('.')).map(nameOf))('by kubectl apply -k, %s, is taken by the server as it is written', async (name) => {
     const object = applied.find((each) => nameOf(each) === name);
-    if (!object) throw new Error(`${folder} has no ${name}`);
+    if (!object) throw new Error(`deploy/ has no ${name}`);
     const { status, body } = await cluster.send(await pathOf(cluster, object));
     expect(status).toBe(200);
     // What the server does not know it drops; what is empty it may leave out.

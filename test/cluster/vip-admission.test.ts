@@ -6,7 +6,7 @@ import { keepCertificates } from '../../adapters/admission/keeper.ts';
 import { CONFIGURATION, IP_PATH, SECRET, VIRTUAL_IP_PATH } from '../../adapters/admission/names.ts';
 import { CERTIFICATE_TIMES, type CertificateTimes } from '../../adapters/admission/renewal.ts';
 import { startWebhook, type Webhook } from '../../adapters/admission/server.ts';
-import { servesPolicies } from '../../adapters/kubernetes/admission-policies.ts';
+import { isPolicyBound } from '../../adapters/kubernetes/admission-policies.ts';
 import { type Connection, connect } from '../../adapters/kubernetes/connection.ts';
 import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
 import { ownUser } from '../../adapters/kubernetes/own-user.ts';
@@ -160,7 +160,7 @@ afterAll(async () => {
 
 describe('an IP on a real API server', () => {
   test('is written by the operator alone', async () => {
-    expect(await servesPolicies(connection)).toBe(false);
+    expect(await isPolicyBound(connection, 'ips.paas.org')).toBe(false);
     expect(await whoAmI()).toBe(OPERATOR);
     const denied = (user: string, verb: string) => by('vip.kb.io', `user ${user} cannot ${verb} ip objects, only ${OPERATOR} is allowed`);
     expect(await told(jane, 'POST', IPS, ipNamed('1.1.1.1'))).toBe(denied(JANE, 'create'));
@@ -246,15 +246,27 @@ describe('the admission webhook on a real API server', () => {
   });
 
   test('of an operator that cannot tell who it is refuses for now, and goes on once it can', async () => {
-    // The administrator has a certificate: outside of a cluster there is no token to ask about.
-    const admin = asOperator(cluster.kubeconfig);
-    onTestFinished(() => admin.connection.close());
-    await expect(admin.whoAmI()).rejects.toThrow('the operator has no token');
     const known = whoAmI;
-    whoAmI = admin.whoAmI;
+    whoAmI = async () => {
+      throw new Error('the API server does not answer');
+    };
     expect(await told(token, 'POST', IPS, ipNamed('1.1.1.3'))).toMatch(/^500 .*failed calling webhook "vip\.kb\.io"/);
     whoAmI = known;
     expect(await told(token, 'POST', IPS, ipNamed('1.1.1.3'))).toBe('allowed');
+  });
+
+  test('knows who the operator is by its client certificate, too', async () => {
+    const admin = asOperator(cluster.kubeconfig);
+    onTestFinished(() => admin.connection.close());
+    expect(await admin.whoAmI()).toBe('admin');
+    const known = whoAmI;
+    whoAmI = admin.whoAmI;
+    expect(await told(token, 'POST', IPS, ipNamed('1.1.1.4'))).toBe(
+      by('vip.kb.io', `user ${OPERATOR} cannot create ip objects, only admin is allowed`),
+    );
+    const { status } = await cluster.send(IPS, { method: 'POST', body: ipNamed('1.1.1.4') });
+    expect(status).toBe(201);
+    whoAmI = known;
   });
 
   test('has the rights that its certificates need, and no others', async () => {

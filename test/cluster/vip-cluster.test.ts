@@ -20,9 +20,6 @@ const OPERATOR = 'routedip-operator';
 /** Nothing is to fail because the machine stands still for a while. */
 const CALL_MS = 20_000;
 
-/** From which minor version on servers take the addresses of a Service away with its type. */
-const WIPED_SINCE = 23;
-
 let cluster: Cluster;
 let client: KubeClient;
 /** Bears the token of the operator's ServiceAccount: what is done is done with the shipped roles. */
@@ -32,8 +29,7 @@ let namespaces = 0;
 const opened = async (): Promise<VipHarness> => {
   namespaces += 1;
   const namespace = await createNamespace(cluster, `vips-${namespaces}`);
-  const wipesIngress = Number(cluster.version.split('.')[1]) >= WIPED_SINCE;
-  return kubernetesVips(client, connected(kubeconfig, CALL_MS), { namespace, wipesIngress });
+  return kubernetesVips(client, connected(kubeconfig, CALL_MS), { namespace, wipesIngress: true });
 };
 
 beforeAll(async () => {

@@ -65,13 +65,6 @@ describe('what installs the operator', () => {
     expect(compose).toBe(`${seconds}s`);
   });
 
-  test('is the same for Kubernetes 1.20, but for what that does not have yet', () => {
-    const objects = keyed(built(join(ROOT, 'deploy-1.20')));
-    const budget = `PodDisruptionBudget ${NAME}`;
-    expect(pick(keyed(bundle), budget).apiVersion).toBe('policy/v1');
-    expect(objects).toEqual({ ...keyed(bundle), [budget]: { ...pick(keyed(bundle), budget), apiVersion: 'policy/v1beta1' } });
-  });
-
   test('names every image', () => {
     const images = read('images.txt').trim().split('\n');
     expect(images).toEqual(imagesOf([...bundle, ...extras]));

@@ -16,8 +16,9 @@ const deploy = (file: string): string => join(import.meta.dirname, '../../deploy
 export type Judge = 'policies' | 'the webhook';
 
 /** The simulator calls no webhooks, and old servers evaluate no policies. */
-export const JUDGES: readonly Judge[] =
-  process.env.TEST_TARGET !== 'cluster' ? ['policies'] : process.env.TEST_SERVER === 'old' ? ['the webhook'] : ['policies', 'the webhook'];
+const BY_TARGET: Readonly<Record<string, readonly Judge[]>> = { cluster: ['policies', 'the webhook'], 'cluster-old': ['the webhook'] };
+
+export const JUDGES: readonly Judge[] = BY_TARGET[process.env.TEST_TARGET ?? ''] ?? ['policies'];
 
 /** Has writes of IPs and VirtualIPs judged, as the shipped manifests do it. Answers how the operator is to be started from then on; it finds out by itself who judges. */
 export const judged = (target: Target, judge: Judge): Promise<Partial<OperatorOptions>> =>

@@ -3,7 +3,8 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ClientRef } from '../../simulator/kubernetes/client.ts';
-import { addPod } from '../../simulator/kubernetes/cluster.ts';
+import { podObject, setPod } from '../../simulator/kubernetes/cluster.ts';
+import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import type { Operator } from '../support/operator.ts';
 import { plugin, throughKubectl } from '../support/plugin.ts';
 import { forbid } from './rights.ts';
@@ -21,6 +22,20 @@ const ownAddress = (): string =>
     .flatMap((each) => each ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';
 
+/** The Pod as Pod security `restricted` lets it in, which the operator's namespace enforces. */
+const restricted = (pod: JsonObject): JsonObject => {
+  const { containers, ...spec } = pod.spec as { readonly containers: JsonObject[] } & JsonObject;
+  const confined = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+  return {
+    ...pod,
+    spec: {
+      ...spec,
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: containers.map((container) => ({ ...container, securityContext: confined })),
+    },
+  };
+};
+
 /** The Service in front of the journal of this operator, as deploy/journal.yaml has it where Pods run. */
 async function journalService({ target: { client }, until }: Stage, { log }: Operator): Promise<void> {
   const said = () => log.find(({ msg }) => msg === 'serves the journal');
@@ -33,7 +48,8 @@ async function journalService({ target: { client }, until }: Stage, { log }: Ope
   // The API server passes requests on to Pods only, by the addresses of their status.
   const pod = { name: 'journal', namespace: metadata.namespace };
   const ip = ownAddress();
-  await addPod(client, { ...pod, node: 'a' });
+  await client.create(restricted(podObject({ ...pod, node: 'a' })));
+  await setPod(client, pod, { ready: true });
   const status = { podIP: ip, podIPs: [{ ip }] };
   await client.patch({ apiVersion: 'v1', kind: 'Pod', ...pod }, { status }, { subresource: 'status' });
   const addresses = [{ ip, targetRef: { kind: 'Pod', ...pod } }];

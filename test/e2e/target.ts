@@ -15,7 +15,7 @@ const CRDS = readdirSync(join(REPOSITORY, 'crds'))
   .map((name) => join(REPOSITORY, 'crds', name));
 const DEPLOY = ['namespace.yaml', 'rbac.yaml'].map((name) => join(REPOSITORY, 'deploy', name));
 
-/** A Kubernetes API that scenarios run against: the simulator, or a real API server when TEST_TARGET is `cluster`. */
+/** A Kubernetes API that scenarios run against: the simulator, or a real API server when TEST_TARGET is `cluster` or `cluster-old`. */
 export interface Target {
   readonly kind: 'simulator' | 'cluster';
   /** The operator's own kubeconfig: on a real server that of its ServiceAccount, under the roles that are shipped. */
@@ -47,7 +47,7 @@ export interface Pool {
 }
 
 export const openTarget = (options: TargetOptions = {}): Promise<Target> =>
-  process.env.TEST_TARGET === 'cluster' ? openCluster(options) : openSimulator();
+  process.env.TEST_TARGET?.startsWith('cluster') ? openCluster(options) : openSimulator();
 
 async function openSimulator(): Promise<Target> {
   const simulator = await startKubernetes({ crds: CRDS });

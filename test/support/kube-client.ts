@@ -14,6 +14,8 @@ export interface ApiRequest {
   readonly accept?: string;
   /** Bearer token of the caller; without one the caller is the administrator. */
   readonly token?: string;
+  /** In whose name the administrator asks. */
+  readonly user?: string;
 }
 
 export interface ApiResponse {
@@ -34,12 +36,13 @@ const TIMEOUT_MS = 30_000;
 const parsed = (answer: string, contentType: string | undefined): unknown =>
   contentType?.includes('json') && answer !== '' ? JSON.parse(answer) : answer;
 
-const headersOf = ({ method, body, contentType, accept, token }: ApiRequest): OutgoingHttpHeaders => ({
+const headersOf = ({ method, body, contentType, accept, token, user }: ApiRequest): OutgoingHttpHeaders => ({
   accept: accept ?? 'application/json',
   ...(body === undefined
     ? {}
     : { 'content-type': contentType ?? (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json') }),
   ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  ...(user === undefined ? {} : { 'impersonate-user': user }),
 });
 
 const send = (url: string, agent: Agent, options: ApiRequest): Promise<ApiResponse> =>

@@ -16,6 +16,8 @@ export interface KubectlOptions {
   readonly input?: string;
   /** Default 30 s. */
   readonly timeoutMs?: number;
+  /** Besides that of this process. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const CACHE = join(import.meta.dirname, '../../.cache/kubectl');
@@ -45,11 +47,12 @@ export const kubectlVersion = (): { readonly major: number; readonly minor: numb
 export const kubectl = (args: readonly string[], options: KubectlOptions): Promise<KubectlResult> => {
   const command = findKubectl();
   const { kubeconfig, input = '', timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  const env = { ...process.env, ...options.env };
   // Discovery is cached by host and port below the home folder; ports are used again by other servers.
   const cache = join(dirname(kubeconfig), 'kubectl-cache');
   const all = ['--kubeconfig', kubeconfig, '--cache-dir', cache, ...args];
   return new Promise((resolve, reject) => {
-    const child = execFile(command, all, { encoding: 'utf8', timeout: timeoutMs, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
+    const child = execFile(command, all, { encoding: 'utf8', timeout: timeoutMs, killSignal: 'SIGKILL', env }, (error, stdout, stderr) => {
       if (error?.killed) reject(new Error(`kubectl ${args.join(' ')} took more than ${timeoutMs} ms: ${stderr}`, { cause: error }));
       else resolve({ stdout, stderr, code: child.exitCode });
     });

@@ -1,0 +1,3 @@
+import { failoverScenarios } from '../e2e/failover.scenario.ts';
+
+failoverScenarios();

@@ -1,0 +1,3 @@
+import { describeServiceSource } from '../support/service-source-suite.ts';
+
+describeServiceSource();

@@ -1,0 +1,3 @@
+import { vipJudgedScenarios } from '../e2e/vip-judged.scenario.ts';
+
+vipJudgedScenarios();

@@ -1,0 +1,3 @@
+import { vipLifeScenarios } from '../e2e/vip-life.scenario.ts';
+
+vipLifeScenarios();
