@@ -50,7 +50,7 @@ const everything = async (): Promise<readonly string[]> => {
   return [...new Set(lines.map((line) => line.trim().split(/\s+/).join(' ')))].filter((line) => !BY_ITSELF.test(line)).sort();
 };
 
-const answerOf = async (object: Shipped) => cluster.send(await pathOf(cluster, object, NAMESPACE));
+const answerOf = async (object: Shipped) => cluster.send(await pathOf(cluster, { ...object }, NAMESPACE));
 
 /** Each object of `objects` that the server does not have. */
 const absent = async (objects: ByName): Promise<readonly string[]> => {
