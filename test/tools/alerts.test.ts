@@ -46,15 +46,6 @@ describe('promtool', () => {
     const { code, output } = runTool('promtool', ['check', 'rules', '--lint=all', '--lint-fatal', file]);
     expect([code, output]).toEqual([0, expect.stringContaining(`SUCCESS: ${rules.length} rules found`)]);
   });
-
-  test("takes what a busy operator serves, but for two of FLIPOP's names, which are kept", () => {
-    const { output } = runTool('promtool', ['check', 'metrics'], page);
-    expect(output.trim().split('\n')).toEqual(
-      ['ip_assignment_errors', 'ip_assignments'].map(
-        (name) => `flipop_floatingippoolcontroller_${name} counter metrics should have "_total" suffix`,
-      ),
-    );
-  });
 });
 
 describe('an alert', () => {

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { parseCommandLine } from '../../adapters/cli/options.ts';
 import { type ByName, isWorkload, keyed, pick, type Shipped, shippedIn } from '../deploy/manifest-facts.ts';
-import { CHART, rendered } from './helm.ts';
-import { outputOf } from './tool.ts';
+import { CHART, rendered, template } from './helm.ts';
+import { outputOf, temporaryFolder } from './tool.ts';
 
 const DEPLOY = join(CHART, '..');
 const NAME = 'routedip-operator';
@@ -40,6 +40,14 @@ describe('the chart', () => {
   test('installs by default what the bundle does', () => {
     expect(Object.keys(plain()).length).toBeGreaterThan(20);
     expect(withoutPolicies(rendered())).toEqual(plain());
+  });
+
+  test('is the same when it is packed', () => {
+    const folder = temporaryFolder();
+    outputOf('helm', ['package', CHART, '--destination', folder]);
+    const { version } = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8')) as { readonly version: string };
+    expect(template({}, NAME, join(folder, `routedip-operator-${version}.tgz`))).toBe(template());
+    expect(version).toBe(JSON.parse(readFileSync(join(DEPLOY, '../package.json'), 'utf8')).version);
   });
 
   test.each([

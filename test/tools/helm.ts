@@ -8,9 +8,9 @@ export const CHART = join(import.meta.dirname, '../../deploy/chart');
 /** The release that the chart is rendered for: helm would take an old one of its own for granted. */
 const KUBERNETES = ['--kube-version', '1.36.3'];
 
-/** What `helm template` prints of the chart with `values` over its own. @throws Error with helm's words */
-export const template = (values: unknown = {}, namespace = 'routedip-operator'): string =>
-  outputOf('helm', ['template', 'routedip-operator', CHART, '--namespace', namespace, ...KUBERNETES, '--values', '-'], stringify(values));
+/** What `helm template` prints of the chart, or of a packed one, with `values` over its own. @throws Error with helm's words */
+export const template = (values: unknown = {}, namespace = 'routedip-operator', chart = CHART): string =>
+  outputOf('helm', ['template', 'routedip-operator', chart, '--namespace', namespace, ...KUBERNETES, '--values', '-'], stringify(values));
 
 /** The objects of it. */
 export const rendered = (values?: unknown, namespace?: string): ByName => keyed(shippedIn(template(values, namespace)));
