@@ -6,7 +6,7 @@ import { type Crash, type Hits, KILL_POINTS, PLACES, type Place, run, runWithCal
 import type { Scenario } from './crash-scenarios.ts';
 
 const SEED = Number(process.env.ROUTEDIP_SEED ?? 20_260_101);
-const DOUBLE_CRASHES = Number(process.env.ROUTEDIP_CRASHES ?? extent(40, 6));
+const DOUBLE_CRASHES = Number(process.env.ROUTEDIP_CRASHES ?? extent(40, 3));
 
 const ON_THE_WAY: Readonly<Record<string, Fault>> = {
   'takes effect 6 s later': { kind: 'hang', effectAfterMs: 6_000 },
@@ -45,7 +45,7 @@ export function describeCrashes({ scenarios, takeovers, cannot }: CrashSuite): v
       const places = takeovers.flatMap((takeover) => crashesIn(hits).map((crash) => ({ takeover, crash })));
       let runs = 0;
       let repeats = 0;
-      for (const { takeover, crash } of shareOf(places, 7)) {
+      for (const { takeover, crash } of shareOf(places, 20)) {
         const outcome = await attempt(scenario, [crash], takeover);
         expect(outcome.crashed, `${crash.point} ${crash.occurrence} was not passed again`).toBe(1);
         repeats += outcome.repeats;
