@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -29,18 +29,27 @@ test('the command says in one line what to do under a Node that is too old', () 
 });
 
 describe('npm run test:cluster', () => {
-  const run = (assets: string | undefined) => {
-    const { KUBEBUILDER_ASSETS: _, ...env } = process.env;
-    return spawnSync(process.execPath, [join(ROOT, 'tools/test-cluster.mjs')], {
+  /** On a machine that has built nothing yet, with a Go that cannot. */
+  const run = (assets: string, ...words: readonly string[]) => {
+    const tools = temporary();
+    writeFileSync(join(tools, 'go'), '#!/bin/sh\necho no module proxy >&2\nexit 1\n', { mode: 0o755 });
+    return spawnSync(process.execPath, [join(ROOT, 'tools/test-cluster.mjs'), ...words], {
       encoding: 'utf8',
-      env: assets === undefined ? env : { ...env, KUBEBUILDER_ASSETS: assets },
+      env: { PATH: `${tools}${delimiter}${process.env.PATH}`, HOME: temporary(), KUBEBUILDER_ASSETS: assets },
     });
   };
 
-  test('ends with 2 and the reason when there is no API server to test against', () => {
-    const { status, stderr } = run(undefined);
+  test('ends with 2 and the reason when there is no API server to test against, and none can be built', () => {
+    const { status, stderr } = run('');
     expect(status).toBe(2);
+    expect(stderr).toContain('no module proxy');
     expect(stderr).toContain('KUBEBUILDER_ASSETS is not set');
+  });
+
+  test('ends with 2 when the old one is asked for and not given', () => {
+    const { status, stderr } = run('', '--old');
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^test:cluster: KUBEBUILDER_ASSETS is not set/);
   });
 
   test('ends with 2 and names what is missing in the folder', () => {
