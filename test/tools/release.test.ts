@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
 import type { ByName, Shipped } from '../deploy/manifest-facts.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
@@ -19,6 +19,9 @@ const POOL = {
   metadata: { name: 'kept', namespace: 'default' },
   spec: { provider: 'digitalocean', desiredIPs: 1, ips: ['203.0.113.1'], match: {} },
 };
+
+// Each asks a server a few hundred times, by processes that are started for it.
+vi.setConfig({ testTimeout: 180_000 });
 
 let cluster: Cluster;
 
