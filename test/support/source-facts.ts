@@ -80,9 +80,18 @@ const nodesIn = function* (value: unknown): Generator<Syntax> {
   for (const child of Object.values(value)) if (typeof child === 'object') yield* nodesIn(child);
 };
 
-/** @throws Error when the text is not TypeScript that swc can read */
+const known = new Map<string, SourceFacts>();
+
+/** Each text is read once: all sources take seconds.
+ *  @throws Error when the text is not TypeScript that swc can read */
 export const factsOf = (text: string): SourceFacts => {
+  const facts = known.get(text) ?? read(text);
+  known.set(text, facts);
+  return facts;
+};
+
+function read(text: string): SourceFacts {
   const nodes = [...nodesIn(parseSync(text, { syntax: 'typescript', target: 'es2022' }).body)];
   const imports = nodes.map(importedBy).filter((each) => each !== null);
   return { imports: [...new Set(imports)], globals: [...new Set(globalsOf(nodes))], waits: nodes.some(waitsAt) };
-};
+}
