@@ -150,6 +150,8 @@ describe('the operator with the shipped roles', () => {
     expect(await asOperator('POST', events('kube-system'), event('node.1', 'kube-system', node))).toBe(201);
     const again = { count: 2, lastObservedTime: '2026-01-02T03:05:05.000000Z' };
     expect(await asOperator('PATCH', `${events('default')}/pool.1`, { series: again })).toBe(200);
+    // Nothing else of an Event changes, hence nothing else is written again.
+    expect(await asOperator('PATCH', `${events('default')}/pool.1`, { note: 'assigned again' })).toBe(422);
     expect(
       await asOperator('POST', '/api/v1/namespaces/default/events', {
         metadata: { name: 'pool.2' },

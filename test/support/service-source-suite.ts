@@ -53,7 +53,7 @@ const setReady = async (name: string, namespace: string, ip: string, ready: bool
   expect((await cluster.send(path, { method: 'PATCH', body: { status } })).status).toBe(200);
 };
 
-/** A server without EndpointSlices, as there was before 1.19. */
+/** A server without EndpointSlices. */
 const withoutSlices = (connection: Connection): Connection => {
   const absent = (path: string): Error | null => (path.includes('/discovery.k8s.io') ? refusal({ verb: 'list', path }, 404, '') : null);
   return {
