@@ -1,5 +1,5 @@
 import type { JobName } from '../machines/jobs.ts';
-import type { ActorId } from '../machines/types.ts';
+import type { ActorId, Finding } from '../machines/types.ts';
 
 // ---------------------------------------------------------------- time
 
@@ -23,6 +23,8 @@ export interface Waiting {
   readonly commandId: string;
   /** When a timer is due, ms since the epoch; absent for jobs and sends. */
   readonly dueAt?: number;
+  /** What a job waits for that people are to know; absent or null for nothing. */
+  readonly waits?: Finding | null;
 }
 
 /** The stored state of one actor. */

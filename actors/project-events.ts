@@ -11,7 +11,19 @@ import type { Address } from '../machines/types.ts';
 import type { ClusterEvent } from './ports/cluster.ts';
 import type { Transition } from './ports/observers.ts';
 import type { ActorRecord } from './ports.ts';
-import { addressView } from './view.ts';
+import { addressView, waitsIn } from './view.ts';
+
+const OF_JOBS: ReadonlySet<string> = new Set(['RoutedIPJobFailed', 'FirewallJobFailed']);
+const RUN_JOB = 'RunJob';
+
+/** Whether an Event is about Jobs: then it concerns the class whose templates these are. */
+export const isAboutJobs = ({ reason, action }: ClusterEvent): boolean => OF_JOBS.has(reason) || action === RUN_JOB;
+
+/** What people should hear of a job that has begun to wait for something in a turn. */
+export function waitEvents({ before, after }: Transition): readonly ClusterEvent[] {
+  const waits = waitsIn(after);
+  return waits && waits.reason !== waitsIn(before)?.reason ? [{ type: 'Warning', action: RUN_JOB, ...waits }] : [];
+}
 
 /** What people should hear of one actor's part in a turn. */
 export function eventsOf({ chart, before, after }: Transition): readonly ClusterEvent[] {

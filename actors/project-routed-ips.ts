@@ -8,11 +8,12 @@ import type { PoolView } from '../machines/pool-view.ts';
 import { ownedRules } from '../machines/rebuild-routed-ip.ts';
 import { deferral, losses, releaseEvent } from '../machines/routed-ip-events.ts';
 import { holderNodes, routedIPConditions, routedIPStatus } from '../machines/routed-ip-status.ts';
-import type { ActorId } from '../machines/types.ts';
+import type { ActorId, Finding } from '../machines/types.ts';
 import type { ClusterEvent, Condition, HolderEffect, PoolProjection } from './ports/cluster.ts';
 import type { SavedTurn, Transition } from './ports/observers.ts';
 import type { ActorRecord, Json } from './ports.ts';
-import { addressView, poolView } from './view.ts';
+import { waitEvents } from './project-events.ts';
+import { addressView, poolView, waitsIn } from './view.ts';
 
 type Records = ReadonlyMap<ActorId, ActorRecord>;
 type RecordsOf = (cell: ActorId) => Records | null;
@@ -30,7 +31,7 @@ export function routedIPProjection(
   { events, hindrance }: Told,
 ): PoolProjection {
   const { ref, generation } = view.context;
-  const shown = { ...view, owned: ownedFor(view, recordsOf, former), loss: lossFor(view, recordsOf) };
+  const shown = { ...view, owned: ownedFor(view, recordsOf, former), loss: lossFor(view, recordsOf), waits: waitsFor(view, recordsOf) };
   return {
     ref,
     generation,
@@ -96,6 +97,23 @@ function lossFor({ addresses }: PoolView, recordsOf: RecordsOf): string | null {
   return null;
 }
 
+/** What a job waits for that works for the RoutedIP, or on a firewall for its address. */
+function waitsFor({ context: { id }, addresses }: PoolView, recordsOf: RecordsOf): Finding | null {
+  const firewalls = Object.values(addresses).flatMap(({ context }) =>
+    context.claimed.flatMap((firewall) => {
+      const record = recordsOf(firewall)?.get(firewall);
+      return claimantsAtWork(record).includes(context.id) ? [record] : [];
+    }),
+  );
+  return [...(recordsOf(id)?.values() ?? []), ...firewalls].map(waitsIn).find((waits) => waits !== null) ?? null;
+}
+
+/** For whom the job of a firewall that is under way works. */
+const claimantsAtWork = (record: ActorRecord | null | undefined): readonly ActorId[] => {
+  const { working = [] } = (record?.snapshot.context ?? {}) as unknown as Partial<FirewallContext>;
+  return working.map(({ claimant }) => claimant);
+};
+
 function ownedFrom({ owned, claims }: FirewallContext, claimant: ActorId): FirewallOwned {
   const own = claims[claimant];
   const others = Object.entries(claims).flatMap(([id, held]) => (id === claimant ? [] : [held]));
@@ -118,16 +136,18 @@ export function releaseEvents({ cell, transitions }: SavedTurn): readonly Cluste
   );
 }
 
-/** What RoutedIPs are to tell of a firewall that had to keep a rule of theirs, or that somebody took something out of. */
-export function deferralsOf({ before, after }: Transition): readonly { readonly cell: ActorId; readonly event: ClusterEvent }[] {
+/** What RoutedIPs are to tell of a firewall whose job waits, that had to keep a rule of theirs, or that somebody took something out of. */
+export function firewallEventsOf(transition: Transition): readonly { readonly cell: ActorId; readonly event: ClusterEvent }[] {
+  const { before, after } = transition;
   if (!before || !after) return [];
+  const waiting = waitEvents(transition).flatMap((event) => claimantsAtWork(after).map((claimant) => ({ cell: cellOf(claimant), event })));
   const [was, is] = [before, after].map(({ snapshot }) => snapshot.context as unknown as FirewallContext) as [
     FirewallContext,
     FirewallContext,
   ];
   const found = deferral(was, is);
   const kept = found ? found.claimants.map((claimant) => ({ cell: cellOf(claimant), event: found.event })) : [];
-  return [...kept, ...losses(was, is).map(({ claimant, event }) => ({ cell: cellOf(claimant), event }))];
+  return [...waiting, ...kept, ...losses(was, is).map(({ claimant, event }) => ({ cell: cellOf(claimant), event }))];
 }
 
 /** The RoutedIPs that have claims on a firewall. */

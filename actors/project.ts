@@ -13,10 +13,10 @@ import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterEvent, ClusterWriter, PoolProjection } from './ports/cluster.ts';
 import type { Observer, SavedTurn } from './ports/observers.ts';
 import type { ActorRecord, Json } from './ports.ts';
-import { eventsOf } from './project-events.ts';
+import { eventsOf, isAboutJobs, waitEvents } from './project-events.ts';
 import {
   claimantsOf,
-  deferralsOf,
+  firewallEventsOf,
   forbidden,
   hinderedProjection,
   holdersOf,
@@ -28,9 +28,6 @@ import { recordSetView } from './view.ts';
 
 /** Turns of one moment are shown as one. */
 const COALESCE_MS = 10;
-
-/** Reasons of Events about Jobs: they concern the class whose templates these are. */
-const OF_JOBS: ReadonlySet<string> = new Set(['RoutedIPJobFailed', 'FirewallJobFailed']);
 
 /** A condition with this reason says of each node why it is not free. */
 const NO_NODE = 'NoEligibleNode';
@@ -48,7 +45,7 @@ export interface ProjectorPorts extends ViewPorts {
   readonly hindranceOf: (cell: ActorId) => string | null;
   /** Every RoutedIP that is there, known to the leader or not; null while none is seen. */
   readonly routedIPs: () => Iterable<ActorId> | null;
-  /** A Job of its class has failed for this RoutedIP: whoever keeps the class hears of it, too. */
+  /** A Job of its class has failed for this RoutedIP, or does not begin: whoever keeps the class hears of it, too. */
   readonly classToo: (cell: ActorId, event: ClusterEvent) => void;
   /** Nothing of a deleted pool is shown any more. */
   readonly cleared: (cell: ActorId) => void;
@@ -240,7 +237,7 @@ export function projector(ports: ProjectorPorts): Observer & {
   /** What a RoutedIP shows of its firewalls may have changed. */
   const showClaimants = ({ transitions }: SavedTurn) => {
     for (const cell of claimantsOf(transitions.at(-1)?.after ?? undefined)) schedule(cell);
-    for (const { cell, event } of transitions.flatMap(deferralsOf)) tell(cell, [event]);
+    for (const { cell, event } of transitions.flatMap(firewallEventsOf)) tell(cell, [event]);
   };
 
   /** Whether it can be asked where addresses are concerns all that have one there. */
@@ -252,12 +249,11 @@ export function projector(ports: ProjectorPorts): Observer & {
   const noteTurn = (turn: SavedTurn) => {
     for (const { actor, after } of turn.transitions) noteOwner(turn.cell, actor, after !== null);
     if (forgetGone(turn)) return;
-    const told = [...turn.transitions.flatMap(eventsOf), ...releaseEvents(turn)];
-    for (const event of told) if (isRoutedIP(turn.cell) && OF_JOBS.has(event.reason)) classToo(turn.cell, event);
-    tell(turn.cell, told);
+    tell(turn.cell, [...turn.transitions.flatMap((each) => [...eventsOf(each), ...waitEvents(each)]), ...releaseEvents(turn)]);
   };
 
   const tell = (cell: ActorId, told: readonly ClusterEvent[]) => {
+    for (const event of told) if (isRoutedIP(cell) && isAboutJobs(event)) classToo(cell, event);
     events.set(cell, [...(events.get(cell) ?? []), ...told]);
     schedule(cell);
   };

@@ -1,5 +1,5 @@
 import type { Effect } from '../machines/events.ts';
-import type { ActorId } from '../machines/types.ts';
+import type { ActorId, Finding } from '../machines/types.ts';
 import { type Chart, type Charts, cellOf, claimsOf, isNewer, keyOf } from './charts.ts';
 import { journalEntry } from './journal.ts';
 import type { Transition } from './ports/observers.ts';
@@ -14,6 +14,8 @@ export interface Envelope {
   readonly fence?: { readonly key: string; readonly commandId: string };
   /** Creates the actor instead of telling it something; does nothing when it exists. */
   readonly begin?: { readonly chart: string; readonly input: unknown };
+  /** Noted with the command that is waited for; the actor is told nothing. */
+  readonly waits?: Finding | null;
   /** Heard only once: a send with an id not newer than the last one of its sender is dropped. */
   readonly sender?: { readonly actor: ActorId; readonly id: string };
 }
@@ -118,6 +120,10 @@ class Turn {
     if (!draft || draft.done) return [];
     if (fence) {
       if (draft.waiting.get(fence.key)?.commandId !== fence.commandId) return [];
+      if (envelope.waits !== undefined) {
+        draft.waiting.set(fence.key, { commandId: fence.commandId, waits: envelope.waits });
+        return [];
+      }
       draft.waiting.delete(fence.key);
       draft.consumed.add(fence.commandId);
     }
@@ -308,10 +314,12 @@ function isChanged(draft: Draft): boolean {
   const { stored } = draft;
   if (!stored || draft.done || draft.index > 0) return true;
   const waiting = Object.entries(stored.waiting);
-  if (waiting.length !== draft.waiting.size || waiting.some(([key, { commandId }]) => draft.waiting.get(key)?.commandId !== commandId))
-    return true;
+  if (waiting.length !== draft.waiting.size || waiting.some(([key, awaited]) => !isSame(awaited, draft.waiting.get(key)))) return true;
   return JSON.stringify(stored.snapshot) !== JSON.stringify(draft.snapshot);
 }
+
+const isSame = (before: Waiting, now: Waiting | undefined): boolean =>
+  now?.commandId === before.commandId && JSON.stringify(now.waits ?? null) === JSON.stringify(before.waits ?? null);
 
 function claimsDiff(actor: ActorId, draft: Draft, after: ActorRecord | null) {
   const old = draft.stored ? claimsOf(draft.chart, actor, draft.stored.snapshot.context) : [];

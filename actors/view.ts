@@ -3,7 +3,7 @@ import type { PoolContext } from '../machines/pool.ts';
 import type { AddressView, PoolView } from '../machines/pool-view.ts';
 import type { RecordSetContext } from '../machines/record-set.ts';
 import type { RecordSetView } from '../machines/record-set-status.ts';
-import type { ActorId, Address } from '../machines/types.ts';
+import type { ActorId, Address, Finding } from '../machines/types.ts';
 import type { ActorRecord } from './ports.ts';
 
 /** The name of the outermost active state: `Stable` for `{ Stable: 'Holding' }`. */
@@ -14,6 +14,10 @@ export const addressView = ({ snapshot }: ActorRecord): AddressView => ({
   state: stateOf(snapshot.value),
   context: snapshot.context as unknown as AddressContext,
 });
+
+/** What a job of the actor waits for that people are to know; null for nothing. */
+export const waitsIn = (record: ActorRecord | null | undefined): Finding | null =>
+  Object.values(record?.waiting ?? {}).find(({ waits }) => waits)?.waits ?? null;
 
 /** A pool's cell as decisions about status read it, at a time in ms since the epoch; null while it has no pool. */
 export function poolView(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>, at: number): PoolView | null {

@@ -1,5 +1,5 @@
 import type { JobName, ProviderJobName } from '../machines/jobs.ts';
-import type { JobFailure } from '../machines/types.ts';
+import type { Finding, JobFailure } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
 import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
 import { bodyOf } from './jobs/bodies.ts';
@@ -56,12 +56,16 @@ export interface JobData {
   readonly resumes: string | null;
 }
 
-/** What the leader is told of a job that ended. */
+/** What the leader is told of a job, once it has ended or in between. */
 export interface OutcomeData {
   readonly actor: string;
   readonly invokeId: string;
   readonly commandId: string;
-  readonly outcome: { readonly output: Json } | { readonly error: JobFailure };
+  readonly outcome:
+    | { readonly output: Json }
+    | { readonly error: JobFailure }
+    /** It has not ended: what people are to know that it waits for; null for nothing any more. */
+    | { readonly waits: Finding | null };
 }
 
 export const jobOf = (command: JobCommand, term: number): NewJob => ({
@@ -114,7 +118,10 @@ async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: Wor
     if (active.rerun && (await ports.queues.queue(OUTCOMES).has(outcomeId(data)))) return { step: DONE, outcome: 'fenced' };
     const progress = active.progress ?? (data.resumes ? await ports.queues.queue(queue).progressOf(data.resumes) : null);
     const result = await tryJob(data, { active, progress, tools, ports });
-    if (result.kind === 'again') return { step: result, outcome: 'unfinished' };
+    if (result.kind === 'again') {
+      if (result.waits !== undefined) await tellWait(active, data, result.waits, ports);
+      return { step: result, outcome: 'unfinished' };
+    }
     return await report(active, data, { output: result.output as unknown as Json }, ports);
   } catch (error) {
     if (error instanceof Fenced) ports.log.info('a job was not sent', { job: data.job, actor: data.actor, reason: error.message });
@@ -239,6 +246,18 @@ async function report(
       await new Promise<void>((resolve) => clock.after(Math.min(200 * attempt, 2000), resolve));
     }
   }
+}
+
+/** Told before the job goes on: whoever ends in between tells it again. @throws Unreachable */
+async function tellWait(
+  { starts }: ActiveJob,
+  { actor, invokeId, commandId, job }: JobData,
+  waits: Finding | null,
+  { queues }: WorkerPorts,
+): Promise<void> {
+  const title = `${waits ? `waits (${waits.reason})` : 'goes on'}: ${job} ${actor}`;
+  const data = { actor, invokeId, commandId, outcome: { waits } } as unknown as Json;
+  await queues.queue(OUTCOMES).add([{ id: `${commandId}.waits.${starts}`, title, data }]);
 }
 
 /** Whether this process may still send for this command. `read` asks the store; `assertFresh` checks, without a pause before the send, that

@@ -1,8 +1,8 @@
 import { isPaused, type Move, type NotedMarks, PAUSED } from './marks.ts';
 import type { PoolContext } from './pool.ts';
 import { isPrimed, lacks, wanted } from './pool.ts';
-import type { AddressView, Finding, PoolView } from './pool-view.ts';
-import { type Address, MOVE_TO } from './types.ts';
+import type { AddressView, PoolView } from './pool-view.ts';
+import { type Address, type Finding, MOVE_TO } from './types.ts';
 
 /** What people are told of what they ask for by annotations. */
 

@@ -3,8 +3,8 @@ import { restsUntil } from './contention.ts';
 import { type Absence, absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
 import { entries, type PoolContext, wanted } from './pool.ts';
-import { type AddressView, type Finding, type PoolView, stamp } from './pool-view.ts';
-import type { Address, Leaving, NodeRef } from './types.ts';
+import { type AddressView, type PoolView, stamp } from './pool-view.ts';
+import type { Address, Finding, Leaving, NodeRef } from './types.ts';
 
 /** What people are told of nodes that are absent or about to go, and of addresses that somebody else moves. */
 

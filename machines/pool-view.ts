@@ -33,12 +33,6 @@ export interface PoolView {
   readonly unverified?: string | null;
 }
 
-/** Something that a condition tells. */
-export interface Finding {
-  readonly reason: string;
-  readonly message: string;
-}
-
 /** The last time that a date can hold: a provider may ask to wait for longer than that. */
 const END_OF_TIME = 8.64e15;
 export const stamp = (ms: number): string => new Date(Math.min(ms, END_OF_TIME)).toISOString();

@@ -7,10 +7,10 @@ import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
 import { awaitsResume, pausedCondition } from './marks-status.ts';
 import type { PoolContext } from './pool.ts';
-import { type AddressView, type Finding, type PoolView, stamp } from './pool-view.ts';
+import { type AddressView, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
 import { addressProblem, busyOf, creationProblem, type PoolCondition, poolStatus, verified, waitingProblem } from './status.ts';
-import type { ActorId, Address } from './types.ts';
+import type { ActorId, Address, Finding } from './types.ts';
 
 /** The status of a RoutedIP: that of its pool of one, in the fields of its kind. */
 export interface RoutedIPView extends PoolView {
@@ -18,6 +18,8 @@ export interface RoutedIPView extends PoolView {
   readonly owned: Readonly<Record<ActorId, FirewallOwned>>;
   /** What its address needs and somebody took out of its firewall; null for nothing. */
   readonly loss: string | null;
+  /** What a job waits for that works for it; null for nothing that people are to know. */
+  readonly waits: Finding | null;
 }
 
 export interface RoutedIPCondition extends Omit<PoolCondition, 'type'> {
@@ -156,6 +158,7 @@ function problemOf(view: RoutedIPView): Finding | null {
   return (
     exposed?.refusal ??
     awaitsResume(view) ??
+    view.waits ??
     creationProblem(context) ??
     addressProblem(view) ??
     lossProblem(view.loss) ??

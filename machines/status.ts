@@ -8,9 +8,9 @@ import { whyNoNode } from './no-node.ts';
 import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, waitsOf } from './node-status.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
 import { familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
-import { type AddressView, conflictText, type Finding, type PoolView, stamp } from './pool-view.ts';
+import { type AddressView, conflictText, type PoolView, stamp } from './pool-view.ts';
 import { recordSetProblem } from './record-set-status.ts';
-import type { Address, JobFailure } from './types.ts';
+import type { Address, Finding, JobFailure } from './types.ts';
 
 /** FLIPOP's names for what an address is doing. */
 export type IPState = 'active' | 'in-progress' | 'error' | 'no-match' | 'unassigned' | 'disabled';

@@ -101,6 +101,12 @@ export interface JobFailure {
     | 'FirewallJobFailed';
 }
 
+/** Something that a condition tells. */
+export interface Finding {
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** One port that a Service needs open on the node that holds its address. */
 export interface Port {
   readonly port: number;

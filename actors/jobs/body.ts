@@ -1,4 +1,5 @@
 import type { JobInput, JobName, JobOutput, ProviderJobName } from '../../machines/jobs.ts';
+import type { Finding } from '../../machines/types.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
 import type { Call, CallOwner, Fence, Provider, Purpose } from '../ports/provider.ts';
 import type { GroupAddresses } from '../ports/vip.ts';
@@ -47,9 +48,15 @@ export interface JobContext<N extends JobName> {
   readonly settings: JobSettings;
 }
 
-export type JobResult<N extends JobName> =
-  | { readonly kind: 'done'; readonly output: JobOutput<N> }
-  | { readonly kind: 'again'; readonly afterMs: number; readonly progress: Json };
+export type JobResult<N extends JobName> = { readonly kind: 'done'; readonly output: JobOutput<N> } | Again;
+
+export interface Again {
+  readonly kind: 'again';
+  readonly afterMs: number;
+  readonly progress: Json;
+  /** What people are to know that it waits for, from now on; null for nothing any more, absent while that is as it was. */
+  readonly waits?: Finding | null;
+}
 
 /** One try of a job: at most one call that changes anything. Throws ProviderError, Fenced or Unreachable. */
 export type JobBody<N extends JobName> = (context: JobContext<N>) => Promise<JobResult<N>>;
@@ -57,7 +64,7 @@ export type JobBody<N extends JobName> = (context: JobContext<N>) => Promise<Job
 export type JobBodies = { readonly [N in ProviderJobName]: JobBody<N> };
 
 export const done = <T>(output: T): { readonly kind: 'done'; readonly output: T } => ({ kind: 'done', output });
-export const again = (afterMs: number, progress: Json): { readonly kind: 'again'; readonly afterMs: number; readonly progress: Json } => ({
+export const again = (afterMs: number, progress: Json): Again => ({
   kind: 'again',
   afterMs: Math.max(0, Math.ceil(afterMs)),
   progress,

@@ -5,7 +5,7 @@ import { ProviderError } from '../errors.ts';
 import type { JobRequest } from '../ports/job-driver.ts';
 import { announce } from './announce.ts';
 import { again, done, type JobBodies, type JobBody, type JobContext, type JobResult } from './body.ts';
-import { asJson, contradiction, driverOf, type Ended, failureOfJob, follow, look, progressOf, unhindered } from './by-job.ts';
+import { asJson, awaits, contradiction, driverOf, type Ended, failureOfJob, follow, look, progressOf, unhindered } from './by-job.ts';
 import { addressRequest } from './job-request.ts';
 
 /** A Job that creates stays until what it did stands in a status or nothing was done: that there is none means that nothing was made. */
@@ -42,15 +42,13 @@ function outcomeOf(request: JobRequest, ended: Ended): Address | ProviderError {
   return parseAddress(told) ?? contradiction(request, told === '' ? 'does not say which address it made' : `"${told}" is no address`);
 }
 
-const LOOK_MS = 500;
-
 /** Looks at the Job of the intent, and when that does not tell, asks by a Job what was made for the RoutedIP: `find` without an address. Never makes another
  *  address before it is known that there is none. */
 const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
   const request = requestOf(context);
   const state = await driverOf(context).look(request);
   if (state === null) return absent(context);
-  if (state.kind === 'running' || state.kind === 'busy') return again(LOOK_MS, context.progress);
+  if (state.kind === 'running' || state.kind === 'busy') return awaits(request, state, progressOf(context));
   const outcome = outcomeOf(request, state);
   if (!(outcome instanceof ProviderError)) return done({ found: 'one', address: outcome });
   return outcome.unknownOutcome ? await ask(context, state.job, outcome) : await none(context, state.job);

@@ -1,16 +1,14 @@
 import type { JobName } from '../../machines/jobs.ts';
-import type { ErrorKind, JobFailure } from '../../machines/types.ts';
+import type { ErrorKind, Finding, JobFailure } from '../../machines/types.ts';
 import { ProviderError, Unreachable } from '../errors.ts';
 import type { JobDriver, JobRequest, JobState } from '../ports/job-driver.ts';
 import type { Json } from '../ports.ts';
-import type { JobContext } from './body.ts';
+import { type Again, again, type JobContext } from './body.ts';
 
 /** How a Job ended, as far as that can be known. */
 export type Ended = Exclude<JobState, { readonly kind: 'running' | 'busy' }>;
 
-export type Followed =
-  | { readonly kind: 'ended'; readonly ended: Ended }
-  | { readonly kind: 'again'; readonly afterMs: number; readonly progress: Json };
+export type Followed = { readonly kind: 'ended'; readonly ended: Ended } | Again;
 
 /** How a job stands with one Job that it runs. */
 interface Slot {
@@ -26,6 +24,8 @@ export interface JobProgress {
   readonly slots: Readonly<Record<string, Slot>>;
   /** Waits that are over. */
   readonly waited: readonly string[];
+  /** What people were told last that it waits for; null or absent for nothing. */
+  readonly waits?: Finding | null;
 }
 
 /** How often a Job is looked at, ms: many look at one list. */
@@ -62,18 +62,21 @@ export async function follow(context: JobContext<JobName>, request: JobRequest, 
 export async function look(context: JobContext<JobName>, request: JobRequest, slot: string): Promise<Followed> {
   const progress = progressOf(context);
   const before = progress.slots[slot] ?? NO_SLOT;
-  const kept = (change: Partial<Slot>): Json =>
-    asJson({ ...progress, slots: { ...progress.slots, [slot]: { ...before, busySince: null, ...change } } });
+  const changed = (change: Partial<Slot>): JobProgress => ({
+    ...progress,
+    slots: { ...progress.slots, [slot]: { ...before, busySince: null, ...change } },
+  });
+  const kept = (change: Partial<Slot>): Json => asJson(changed(change));
   if (before.ended) return { kind: 'ended', ended: before.ended };
   const state = await driverOf(context).run(request, before.job, context.fence);
   switch (state.kind) {
     case 'running':
       if (state.job !== before.job) await context.keep(kept({ job: state.job }));
-      return { kind: 'again', afterMs: LOOK_MS, progress: kept({ job: state.job }) };
+      return awaits(request, state, changed({ job: state.job }));
     case 'busy': {
       const busySince = before.busySince ?? context.clock.now();
       if (context.clock.now() - busySince > LONGEST_BUSY_MS) throw inTheWay(request, state.job);
-      return { kind: 'again', afterMs: LOOK_MS, progress: kept({ busySince }) };
+      return awaits(request, state, changed({ busySince }));
     }
     case 'succeeded':
     case 'failed':
@@ -82,6 +85,20 @@ export async function look(context: JobContext<JobName>, request: JobRequest, sl
       await context.keep(isRefusal(state) ? kept({ job: null }) : kept({ job: state.job, ended: state }));
       return { kind: 'ended', ended: state };
   }
+}
+
+/** The Job is looked at again. Why it does not begin is told when that is another thing than before. */
+export function awaits(
+  { purpose, action }: JobRequest,
+  state: Extract<JobState, { kind: 'running' | 'busy' }>,
+  progress: JobProgress,
+): Again {
+  const job = state.kind === 'running' ? `Job ${state.job}` : state.job;
+  const waits = state.waits
+    ? { reason: state.waits.reason, message: `${purpose} (${action}): ${job} waits: ${state.waits.message}` }
+    : null;
+  const isNews = JSON.stringify(waits) !== JSON.stringify(progress.waits ?? null);
+  return { ...again(LOOK_MS, asJson({ ...progress, waits })), ...(isNews && { waits }) };
 }
 
 const isRefusal = (state: Ended): boolean => state.kind === 'failed' && state.exitCode === EXITS.credentials;

@@ -1,3 +1,4 @@
+import type { Finding } from '../../machines/types.ts';
 import type { Json } from '../ports.ts';
 import type { Fence } from './provider.ts';
 
@@ -29,9 +30,10 @@ export interface JobMessage {
 }
 
 export type JobState =
-  | { readonly kind: 'running'; readonly job: string }
+  /** `waits`: why no container of the Job begins, in Kubernetes' words; absent when nothing is wrong with it. */
+  | { readonly kind: 'running'; readonly job: string; readonly waits?: Finding }
   /** Another Job about the same subject, or a Pod that such a Job left behind, is alive: it is waited for. */
-  | { readonly kind: 'busy'; readonly job: string }
+  | { readonly kind: 'busy'; readonly job: string; readonly waits?: Finding }
   | { readonly kind: 'succeeded'; readonly job: string; readonly message: JobMessage }
   /** `exitCode` null when no container ended by itself: a deadline, an image that could not be pulled. `ran` false when surely none began either. */
   | { readonly kind: 'failed'; readonly job: string; readonly exitCode: number | null; readonly ran: boolean; readonly text: string }

@@ -115,7 +115,7 @@ class KubernetesJobs implements JobDriver {
     const alive = about.filter((job) => this.#ends.isAlive(job));
     for (const job of alive) if (isOutdated(job, request)) await this.#abort(job, fence);
     const [first] = alive;
-    if (first) return { kind: 'busy', job: `Job ${this.#pathOf(first.name)}` };
+    if (first) return { kind: 'busy', job: `Job ${this.#pathOf(first.name)}`, ...(await this.#ends.waitOf(first)) };
     // Of a Job that is being deleted only its Pods do anything.
     const pod = (await this.#watch.podsAbout({ subject, purpose })).find((each) => this.#mayRun(each, request));
     if (pod) return { kind: 'busy', job: `Pod ${this.#pathOf(pod.name)}` };

@@ -1,5 +1,7 @@
 import type { JobMessage, JobState } from '../../actors/ports/job-driver.ts';
 import type { Clock } from '../../actors/ports.ts';
+import type { Finding } from '../../machines/types.ts';
+import { isForbidden, messageOf as textOf } from './api-error.ts';
 import { readMessage, type SeenJob, type SeenPod } from './job-reading.ts';
 import type { JobWatch } from './job-watch.ts';
 
@@ -16,7 +18,7 @@ interface Sighting {
   /** By the monotonic clock, ms. */
   readonly at: number;
   readonly started: boolean;
-  readonly waits: string;
+  readonly waits: Finding | null;
 }
 
 /** So long a Pod has for its start before anybody asks what it waits for, ms. */
@@ -27,6 +29,13 @@ const RECENT_MS = 5_000;
 const OVERDUE_MS = 60_000;
 
 const LONGEST_TEXT = 300;
+/** The standard `restricted` has much to say of one Pod. */
+const LONGEST_WAIT = 800;
+
+/** Of a container that is about to begin, unless an Event says otherwise. */
+const BEGINNING: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);
+/** What a condition may have as its reason. */
+const REASON = /^[A-Z][A-Za-z0-9]{0,126}$/;
 
 /** A Pod whose containers' last words may be told: a script that prints its environment must not show a token in a status. */
 interface ToldPod extends Omit<SeenPod, 'exits'> {
@@ -54,8 +63,8 @@ export class JobEnds {
     const name = `${namespace}/${job.name}`;
     if (job.end === null && job.deleting) return leaving(name, await this.#podsOf(job));
     if (job.end === null) {
-      await this.#observe(job);
-      return this.#isOverdue(job) ? this.#overdue(job, name) : { kind: 'running', job: name };
+      const wait = await this.waitOf(job);
+      return this.#isOverdue(job) ? this.#overdue(job, name) : { kind: 'running', job: name, ...wait };
     }
     const pods = await this.#podsOf(job);
     const sighting = this.#sightings.get(job.uid);
@@ -78,14 +87,34 @@ export class JobEnds {
     return job.end === null && !job.deleting && !this.#isOverdue(job);
   }
 
-  /** Looks, while the Job lives, whether it has begun. */
-  async #observe(job: SeenJob): Promise<void> {
+  /** Looks, while the Job lives, whether it has begun, and if not, what is wrong. @throws ServerUnreachable | ApiError */
+  async waitOf(job: SeenJob): Promise<{ readonly waits: Finding } | null> {
     const { clock, watch } = this.#options;
-    if (clock.now() - job.createdAt <= PATIENCE_MS || this.#sightings.get(job.uid)?.started) return;
+    const before = this.#sightings.get(job.uid);
+    if (clock.now() - job.createdAt <= PATIENCE_MS || before?.started) return null;
     const { at, pods } = await watch.recentPods();
     const own = pods.filter((pod) => pod.job === job.name);
-    const waits = own.find((pod) => pod.waits !== '')?.waits ?? '';
-    this.#note(job, { at, started: own.some(({ started }) => started), waits });
+    const started = own.some((pod) => pod.started);
+    const waits = before?.at === at || started ? (before?.waits ?? null) : await this.#reasonOf(job, own);
+    this.#note(job, { at, started, waits });
+    return started || !waits || BEGINNING.has(waits.reason) ? null : { waits };
+  }
+
+  /** What a Pod says itself; else what is told of it, or of the Job while it has none. */
+  async #reasonOf({ uid }: SeenJob, [pod]: readonly SeenPod[]): Promise<Finding | null> {
+    const said = pod?.waits ?? null;
+    if (said && !BEGINNING.has(said.reason)) return this.#hidden(said);
+    try {
+      const warning = await this.#options.watch.warningAbout(pod?.uid ?? uid);
+      return warning && REASON.test(warning.reason) ? this.#hidden(warning) : said;
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      return { reason: 'Forbidden', message: textOf(error) };
+    }
+  }
+
+  #hidden({ reason, message }: Finding): Finding {
+    return { reason, message: this.#options.hide(message).slice(0, LONGEST_WAIT) };
   }
 
   #isOverdue({ createdAt, deadlineMs }: SeenJob): boolean {
@@ -100,7 +129,7 @@ export class JobEnds {
 
   /** Nobody ends Jobs here: the controller that would is away. */
   #overdue({ uid, deadlineMs }: SeenJob, name: string): JobState {
-    const waits = this.#sightings.get(uid)?.waits ?? '';
+    const waits = this.#sightings.get(uid)?.waits?.message ?? '';
     const text = `Job ${name} has not ended ${(deadlineMs ?? 0) / 1000 + OVERDUE_MS / 1000} s after it was created${waits && `; its Pod waits: ${waits}`}`;
     return { kind: 'failed', job: name, exitCode: null, ran: true, text };
   }
@@ -125,7 +154,7 @@ const failed = (job: SeenJob, name: string, pods: readonly ToldPod[], sighting: 
   // A container that is killed at the deadline ends with a code of the system's.
   const exit = isDeadline(job) ? null : exited(name, pods);
   if (exit) return exit;
-  const waits = pods.find((pod) => pod.waits !== '')?.waits ?? sighting?.waits ?? '';
+  const waits = (pods.find((pod) => pod.waits)?.waits ?? sighting?.waits)?.message ?? '';
   const ran = pods.length > 0 ? pods.some(({ started }) => started) || sighting?.started === true : sighting?.started !== false;
   const text = `Job ${name} failed: ${why || 'it gives no reason'}${!ran && waits !== '' ? `; its Pod waited: ${waits.slice(0, LONGEST_TEXT)}` : ''}`;
   return { kind: 'failed', job: name, exitCode: null, ran, text };

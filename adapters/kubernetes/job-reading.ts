@@ -1,4 +1,5 @@
 import type { JobMessage } from '../../actors/ports/job-driver.ts';
+import type { Finding } from '../../machines/types.ts';
 import { INPUT_HASH, LABELS } from './job-names.ts';
 
 /** A Job reduced to what decides. */
@@ -22,6 +23,7 @@ export interface SeenJob {
 /** A Pod of a Job, likewise. */
 export interface SeenPod {
   readonly name: string;
+  readonly uid: string;
   readonly job: string;
   readonly createdAt: number;
   /** When it is to be gone at the latest, ms since the epoch; null while nobody deletes it. */
@@ -30,8 +32,8 @@ export interface SeenPod {
   readonly ended: boolean;
   /** A container of it began at some time. */
   readonly started: boolean;
-  /** Why no container begins; empty when nothing is known of it. */
-  readonly waits: string;
+  /** Why no container begins, in Kubernetes' words; null when nothing is known of it. */
+  readonly waits: Finding | null;
   /** Of the containers that ended, in the order of the template, those of the start first. */
   readonly exits: readonly { readonly code: number; readonly message: string }[];
 }
@@ -79,17 +81,18 @@ const endOf = (conditions: readonly Fields[]): SeenJob['end'] => {
 
 export const readPod = (object: unknown): SeenPod => {
   const { metadata, status } = fieldsOf(object);
-  const { name, labels, creationTimestamp, deletionTimestamp } = fieldsOf(metadata);
+  const { name, uid, labels, creationTimestamp, deletionTimestamp } = fieldsOf(metadata);
   const { phase, conditions, containerStatuses, initContainerStatuses } = fieldsOf(status);
   const containers = [...listOf(initContainerStatuses), ...listOf(containerStatuses)];
   return {
     name: textOf(name),
+    uid: textOf(uid),
     job: textOf(fieldsOf(labels)['job-name']),
     createdAt: timeOf(creationTimestamp),
     goneBy: deletionTimestamp === undefined ? null : timeOf(deletionTimestamp),
     ended: phase === 'Succeeded' || phase === 'Failed',
     started: phase === 'Succeeded' || containers.some(hasStarted),
-    waits: waitOf(containers) || unscheduled(listOf(conditions)),
+    waits: waitOf(containers) ?? unscheduled(listOf(conditions)),
     exits: containers.flatMap(exitOf),
   };
 };
@@ -107,14 +110,20 @@ const exitOf = (container: Fields): SeenPod['exits'] => {
   return typeof exitCode === 'number' ? [{ code: exitCode, message: textOf(message) }] : [];
 };
 
-const waitOf = (containers: readonly Fields[]): string => {
-  const waiting = containers.map((each) => fieldsOf(stateOf(each).waiting)).find(({ reason }) => textOf(reason) !== '');
-  return waiting ? joined(waiting.reason, waiting.message) : '';
-};
+const waitOf = (containers: readonly Fields[]): Finding | null =>
+  findingOf(containers.map((each) => fieldsOf(stateOf(each).waiting)).find(({ reason }) => textOf(reason) !== ''));
 
-const unscheduled = (conditions: readonly Fields[]): string => {
-  const found = conditions.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
-  return found ? joined(found.reason, found.message) : '';
+const unscheduled = (conditions: readonly Fields[]): Finding | null =>
+  findingOf(conditions.find(({ type, status }) => type === 'PodScheduled' && status === 'False'));
+
+const findingOf = (found: Fields | undefined): Finding | null =>
+  found ? { reason: textOf(found.reason), message: joined(found.reason, found.message) } : null;
+
+/** What a Warning Event says. */
+export const readEvent = (object: unknown): { readonly at: number; readonly finding: Finding } => {
+  const { reason, message, lastTimestamp, eventTime, series, metadata } = fieldsOf(object);
+  const at = Math.max(...[lastTimestamp, eventTime, fieldsOf(series).lastObservedTime, fieldsOf(metadata).creationTimestamp].map(timeOf));
+  return { at, finding: { reason: textOf(reason), message: joined(reason, message) } };
 };
 
 /** As Kubernetes cuts off what a container says at its end, bytes. */

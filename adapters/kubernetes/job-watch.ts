@@ -1,7 +1,8 @@
 import type { Clock } from '../../actors/ports.ts';
+import type { Finding } from '../../machines/types.ts';
 import type { Connection } from './connection.ts';
 import { LABELS } from './job-names.ts';
-import { readJob, readPod, type SeenJob, type SeenPod } from './job-reading.ts';
+import { readEvent, readJob, readPod, type SeenJob, type SeenPod } from './job-reading.ts';
 import { listAll } from './pages.ts';
 
 export interface JobWatchOptions {
@@ -71,6 +72,19 @@ export class JobWatch {
   /** Pods of all Jobs about one subject and purpose, those that are gone too. @throws ServerUnreachable | ApiError */
   async podsAbout({ subject, purpose }: Pick<SeenJob, 'subject' | 'purpose'>): Promise<readonly SeenPod[]> {
     return [...(await this.#listPods(`${LABELS.subject}=${subject},${LABELS.purpose}=${purpose}`)).values()];
+  }
+
+  /** What was last wrong with a Job or a Pod, as their controllers and the kubelet say; null for nothing. That a Pod was once not scheduled says nothing: it says
+   *  so itself while it is not. @throws ServerUnreachable | ApiError */
+  async warningAbout(uid: string): Promise<Finding | null> {
+    const path = `/api/v1/namespaces/${encodeURIComponent(this.#options.namespace)}/events`;
+    const fieldSelector = `involvedObject.uid=${uid},type=Warning,reason!=FailedScheduling`;
+    const events: ReturnType<typeof readEvent>[] = [];
+    await listAll(this.#options.connection, { path, labelSelector: '', fieldSelector }, (object) => {
+      events.push(readEvent(object));
+      return null;
+    });
+    return events.sort((a, b) => b.at - a.at)[0]?.finding ?? null;
   }
 
   #listPods(labelSelector: string): Promise<ReadonlyMap<string, SeenPod>> {

@@ -9,8 +9,8 @@ export type JobScript =
   | { readonly kind: 'exit'; readonly code: number; readonly says?: JobMessage; readonly afterMs?: number }
   /** It ends with 0, and nothing was done. */
   | { readonly kind: 'pretend'; readonly says: JobMessage }
-  /** No container ever begins. */
-  | { readonly kind: 'stuck'; readonly why: string }
+  /** No container begins, and Kubernetes says why; after `forMs` it goes as without a script, without that never. */
+  | { readonly kind: 'stuck'; readonly reason?: string; readonly why: string; readonly forMs?: number }
   /** It goes on until its deadline. */
   | { readonly kind: 'hang' };
 
@@ -111,7 +111,7 @@ export class MemoryJobs {
     const other = this.#aliveAbout(request);
     // One that prunes by what was wanted once is ended for anything else.
     if (other?.request.action === 'prune') other.gone = true;
-    if (other) return { kind: 'busy', job: other.name };
+    if (other) return { ...other.state, kind: 'busy', job: `Job ${other.name}` };
     for (const job of this.#endedAbout(request)) job.gone = true;
     await fence.read();
     fence.assertFresh();
@@ -146,9 +146,14 @@ export class MemoryJobs {
   }
 
   #go(job: MemoryJob): void {
-    const { name, request } = job;
+    const { request } = job;
     const index = this.#scripts.findIndex(({ action }) => action === request.action);
     const script: JobScript = index < 0 ? { kind: 'exit', code: 0 } : (this.#scripts.splice(index, 1)[0]?.script ?? { kind: 'hang' });
+    this.#carryOut(job, script);
+  }
+
+  #carryOut(job: MemoryJob, script: JobScript): void {
+    const { name, request } = job;
     const failed = (exitCode: number | null, ran: boolean, text: string): JobState => ({ kind: 'failed', job: name, exitCode, ran, text });
     const end = (ms: number, state: () => JobState): void => {
       this.#clock.after(ms, () => {
@@ -158,6 +163,14 @@ export class MemoryJobs {
     };
     switch (script.kind) {
       case 'stuck':
+        job.state = { kind: 'running', job: name, waits: { reason: script.reason ?? 'Unschedulable', message: script.why } };
+        if (script.forMs !== undefined) {
+          this.#clock.after(script.forMs, () => {
+            job.state = { kind: 'running', job: name };
+            this.#carryOut(job, { kind: 'exit', code: 0 });
+          });
+          return;
+        }
         end(this.#deadlineMs, () => failed(null, false, `Job ${name} failed: DeadlineExceeded; its Pod waited: ${script.why}`));
         return;
       case 'hang':

@@ -27,6 +27,25 @@ export const podOf = (job: KubeObject, name: string, node: string | null): JsonO
   };
 };
 
+/** What the Job controller tells of a Pod that it could not make. */
+export const refusedEvent = ({ metadata }: KubeObject, why: string): JsonObject => {
+  const { namespace = 'default', name = '', uid = '' } = metadata;
+  const now = timestamp(Date.now());
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { generateName: `${name}.`, namespace },
+    involvedObject: { apiVersion: 'batch/v1', kind: 'Job', namespace, name, uid },
+    type: 'Warning',
+    reason: 'FailedCreate',
+    message: `Error creating: pods "${name}-" is forbidden: ${why}`,
+    source: { component: 'job-controller' },
+    firstTimestamp: now,
+    lastTimestamp: now,
+    count: 1,
+  };
+};
+
 const containersOf = (pod: KubeObject): JsonObject[] => {
   const containers = at(pod, 'spec', 'containers');
   return (Array.isArray(containers) ? containers : []).filter(isObject);

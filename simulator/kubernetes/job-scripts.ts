@@ -5,11 +5,11 @@ import { labelPredicate, type Predicate } from './selectors.ts';
 /** How the Pods of Jobs go. Nothing really runs: a Job does what a script says. */
 export interface JobScript {
   /** `exit`: the container runs for `ms` and ends. `hang`: it runs until the Job's deadline. `unscheduled`, `imagePull`: it never begins.
-   *  `deleted`: it runs, and after `ms` somebody deletes the Job. */
-  outcome: 'exit' | 'hang' | 'unscheduled' | 'imagePull' | 'deleted';
+   *  `deleted`: it runs, and after `ms` somebody deletes the Job. `refused`: an admission refuses the Pod, saying `message`, and after `ms` it is tried again. */
+  outcome: 'exit' | 'hang' | 'unscheduled' | 'imagePull' | 'deleted' | 'refused';
   /** Of `exit`. 0 when absent. */
   exitCode?: number;
-  /** What the container leaves in its termination message; `$(NAME)` stands for a variable of its environment. */
+  /** What the container leaves in its termination message, or an admission says; `$(NAME)` stands for a variable of its environment. */
   message?: string;
   /** 100 when absent. */
   ms?: number;
@@ -21,7 +21,7 @@ export interface JobScript {
   count?: number;
 }
 
-const OUTCOMES = ['exit', 'hang', 'unscheduled', 'imagePull', 'deleted'] as const;
+const OUTCOMES = ['exit', 'hang', 'unscheduled', 'imagePull', 'deleted', 'refused'] as const;
 
 /** The scripts in force, and whether there ever was one: without any, Jobs stay as a server without controllers leaves them. */
 export class JobScripts {

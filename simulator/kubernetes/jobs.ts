@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Api } from './api.ts';
-import { endedStatus, podOf, pullingStatus, runningStatus, unscheduledStatus } from './job-pods.ts';
+import { endedStatus, podOf, pullingStatus, refusedEvent, runningStatus, unscheduledStatus } from './job-pods.ts';
 import type { JobScript, JobScripts } from './job-scripts.ts';
 import { at, type JsonObject, type KubeObject, timestamp } from './objects.ts';
 import type { Resource } from './resource.ts';
@@ -22,6 +22,7 @@ export class JobController {
   readonly #options: JobsOptions;
   readonly #jobs: Resource;
   readonly #pods: Resource;
+  readonly #events: Resource;
   /** By the uid of the Job. */
   readonly #begun = new Set<string>();
   /** By the uid of the Job: how long its Pods go on after they were deleted, ms. */
@@ -30,11 +31,13 @@ export class JobController {
   constructor(api: Api, options: JobsOptions) {
     const jobs = api.registry.find('batch/v1', 'jobs');
     const pods = api.registry.find('v1', 'pods');
-    if (!jobs || !pods) throw new Error('jobs and pods are not served');
+    const events = api.registry.find('v1', 'events');
+    if (!jobs || !pods || !events) throw new Error('jobs, pods and events are not served');
     this.#api = api;
     this.#options = options;
     this.#jobs = jobs;
     this.#pods = pods;
+    this.#events = events;
   }
 
   start(): void {
@@ -63,6 +66,10 @@ export class JobController {
   /** `failures` Pods of the Job have failed before. */
   #run(job: KubeObject, failures: number): void {
     const script = this.#options.scripts.take(job);
+    if (script.outcome === 'refused') {
+      this.#refuse(job, script, failures);
+      return;
+    }
     this.#lingers.set(job.metadata.uid ?? '', script.lingerMs ?? 0);
     const node = script.outcome === 'unscheduled' ? null : NODE;
     const { namespace } = job.metadata;
@@ -78,6 +85,11 @@ export class JobController {
         () => this.#isThere(job) && this.#api.remove(this.#jobs, namespace, job.metadata.name ?? '', { propagationPolicy: 'Background' }),
       );
     }
+  }
+
+  #refuse(job: KubeObject, { ms = DEFAULT_MS, message = '' }: JobScript, failures: number): void {
+    this.#api.create(this.#events, job.metadata.namespace, refusedEvent(job, message));
+    this.#after(ms, () => this.#isLive(job) && this.#run(job, failures));
   }
 
   #exit(job: KubeObject, pod: KubeObject, { exitCode = 0, message = '' }: JobScript, failures: number): void {

@@ -241,6 +241,53 @@ describe('a Job that assigns', () => {
   });
 });
 
+describe('a Job that does not begin', () => {
+  const refused = 'FailedCreate: Error creating: pods "rip-r-1" is forbidden: violates PodSecurity "restricted:latest"';
+
+  test.each(['create', 'open', 'assign'] as const)(
+    'although it is to %s is told of within seconds, on the RoutedIP and its class, and no more once it has begun',
+    async (action) => {
+      const { world, ref } = await jobDriven();
+      world.jobs.script(action, { kind: 'stuck', reason: 'FailedCreate', why: refused, forMs: 60_000 });
+      const condition = (type: string) => world.cluster.conditions(ref).find((each) => each.type === type);
+      const { clock, jobs } = world;
+      await clock.runUntil(() => jobs.actions.includes(action), 60_000);
+      await clock.runUntil(() => condition('Degraded')?.status === 'True', 5_000);
+      const purpose = action === 'open' ? 'updateFirewall' : 'updateRoutedIP';
+      const told = new RegExp(`^${purpose} \\(${action}\\): Job \\S+ waits: FailedCreate: Error creating: pods .* violates PodSecurity`);
+      expect(condition('Degraded')).toMatchObject({ reason: 'FailedCreate', message: expect.stringMatching(told) });
+      expect(condition('Ready')).toMatchObject({ status: 'False', reason: 'FailedCreate' });
+      expect(world.eventsOf(ref).filter((reason) => reason === 'FailedCreate')).toHaveLength(1);
+      expect(world.cluster.announced.map(({ about, event }) => [about.kind, event.reason])).toEqual([
+        ['ClusterRoutedIPClass', 'FailedCreate'],
+      ]);
+      await clock.runUntil(() => condition('Degraded')?.status === 'False', 62_000);
+      expect(jobs.actions.filter((each) => each === action)).toHaveLength(1);
+      await world.stable(ref, 'young', 60_000);
+      expect(world.eventsOf(ref).filter((reason) => reason === 'FailedCreate')).toHaveLength(1);
+    },
+  );
+
+  test('is told of by the next leader, too', async () => {
+    const { world, ref, process } = await jobDriven();
+    world.jobs.script('assign', {
+      kind: 'stuck',
+      reason: 'ImagePullBackOff',
+      why: 'ImagePullBackOff: Back-off pulling image',
+      forMs: 120_000,
+    });
+    const reason = () => world.reasonOf(ref, 'Degraded');
+    await world.clock.runUntil(() => reason() === 'ImagePullBackOff', 60_000);
+    await process.stop();
+    await world.operator();
+    await world.clock.advance(30_000);
+    expect(reason()).toBe('ImagePullBackOff');
+    await world.stable(ref, 'young', 120_000);
+    expect(reason()).toBe('AsExpected');
+    expect(world.jobs.actions.filter((each) => each === 'assign')).toHaveLength(1);
+  });
+});
+
 describe('a class driven by Jobs whose Secret is missing', () => {
   test('waits and runs no Jobs until it is there', async () => {
     const { world, ref, process } = await jobDriven();

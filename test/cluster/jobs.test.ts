@@ -133,6 +133,25 @@ describe('a Job on a real API server', () => {
     expect(spec.template.spec.containers[0].securityContext).toBeUndefined();
   });
 
+  test('of a template that insists on what the standard forbids says so within seconds', async () => {
+    driver = driverOf({ updateRoutedIP: jobSpec({ container: { securityContext: { allowPrivilegeEscalation: true } } }) });
+    await stateOf();
+    let waits: unknown;
+    await waitFor(
+      'it is told',
+      async () => {
+        const state = await stateOf();
+        waits = 'waits' in state ? state.waits : undefined;
+        return waits !== undefined;
+      },
+      30_000,
+    );
+    expect(waits).toEqual({
+      reason: 'FailedCreate',
+      message: expect.stringMatching(/violates PodSecurity "restricted:\w+": allowPrivilegeEscalation/),
+    });
+  });
+
   test('that succeeds is heard of with its message, and goes with its Pod when it is cleared', async () => {
     await stateOf();
     const { metadata } = await podOf();

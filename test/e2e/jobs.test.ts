@@ -75,6 +75,25 @@ describe('a RoutedIP of a class driven by Jobs', () => {
     expect(await stable('web')).toBe(ADDRESS);
   });
 
+  test('says why a Job has no Pod, and no more once it has one', { timeout: 120_000 }, async () => {
+    const refused: JobScript = {
+      outcome: 'refused',
+      ms: 12_000,
+      count: 1,
+      selector: 'routedip.io/action=assign',
+      message: 'exceeded quota: pods',
+    };
+    await begin([refused, { ...WELL[2], outcome: 'exit', ms: 3_000, count: 1, selector: 'routedip.io/action=assign' }]);
+    const { stage, stable, condition, events } = routed();
+    await stage.start();
+    const degraded = () => condition('web', 'Degraded');
+    await stage.until('it is told', async () => (await degraded())?.reason === 'FailedCreate');
+    expect(await degraded()).toMatchObject({ status: 'True', message: expect.stringMatching(/Job \S+ waits: .* exceeded quota: pods/) });
+    await stage.until('it is told no more', async () => (await degraded())?.reason === 'AsExpected');
+    expect(await stable('web')).toBe(ADDRESS);
+    for (const name of ['web', 'http']) expect(await events(name)).toContain('FailedCreate');
+  });
+
   test('is heard of by the next leader when its process is killed in the middle', { timeout: 120_000 }, async () => {
     const slow: JobScript = {
       outcome: 'exit',

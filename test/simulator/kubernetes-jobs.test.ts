@@ -51,6 +51,22 @@ describe('Jobs of the simulated cluster', () => {
     await waitFor('which nobody schedules', () => at(podsOf(cluster, 'other')[0], 'status', 'conditions', 0, 'reason') === 'Unschedulable');
   });
 
+  test('have no Pod while an admission refuses it, which an Event says, and one when it does no more', async () => {
+    const cluster = await startCluster();
+    cluster.jobs.add({ outcome: 'refused', ms: 200, count: 1, message: 'violates PodSecurity' });
+    cluster.jobs.add({ outcome: 'hang' });
+    await cluster.make(JOBS, jobObject('late'));
+    const uid = jobOf(cluster, 'late')?.metadata.uid;
+    const events = () => cluster.store.list('v1', 'Event', { fieldSelector: `involvedObject.uid=${uid},type=Warning` });
+    await waitFor('it is told', () => events().length > 0);
+    expect([events()[0]?.reason, events()[0]?.message]).toEqual([
+      'FailedCreate',
+      'Error creating: pods "late-" is forbidden: violates PodSecurity',
+    ]);
+    await waitFor('its Pod is made', () => podsOf(cluster, 'late').length === 1);
+    expect(events()).toHaveLength(1);
+  });
+
   test('end at their deadline, without their Pods', async () => {
     const cluster = await startCluster();
     cluster.jobs.add({ outcome: 'hang' });
