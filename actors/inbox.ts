@@ -71,14 +71,16 @@ export class Inbox {
   async #heardOutcome(job: ActiveJob): Promise<JobStep> {
     const { actor, invokeId, commandId, outcome } = job.data as unknown as OutcomeData;
     if (this.#isOthers(commandId)) return { kind: 'again', afterMs: OTHERS_MS, progress: null };
-    const fence = { key: invokeId, commandId };
-    if ('waits' in outcome) return this.#hear({ to: actor, event: { type: 'WAITS' }, fence, waits: outcome.waits });
+    if ('waits' in outcome) {
+      const { waits, of } = outcome;
+      return this.#hear({ to: actor, event: { type: 'WAITS' }, fence: { key: of, commandId }, waits });
+    }
     const event =
       'error' in outcome
         ? { type: `xstate.error.actor.${invokeId}`, error: outcome.error }
         : { type: `xstate.done.actor.${invokeId}`, output: outcome.output };
     const isAwaited = this.#ports.cells.recordsOf(cellOf(actor))?.get(actor)?.waiting[invokeId]?.commandId === commandId;
-    const step = await this.#hear({ to: actor, event, fence });
+    const step = await this.#hear({ to: actor, event, fence: { key: invokeId, commandId } });
     this.#ports.answered(actor, commandId, step.kind === 'done' && isAwaited && 'output' in outcome ? outcome.output : null);
     return step;
   }

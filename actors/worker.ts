@@ -64,8 +64,8 @@ export interface OutcomeData {
   readonly outcome:
     | { readonly output: Json }
     | { readonly error: JobFailure }
-    /** It has not ended: what people are to know that it waits for; null for nothing any more. */
-    | { readonly waits: Finding | null };
+    /** The job of the command under `of` has not ended: what people are to know that it waits for; null for nothing any more. */
+    | { readonly waits: Finding | null; readonly of: string };
 }
 
 export const jobOf = (command: JobCommand, term: number): NewJob => ({
@@ -256,7 +256,8 @@ async function tellWait(
   { queues }: WorkerPorts,
 ): Promise<void> {
   const title = `${waits ? `waits (${waits.reason})` : 'goes on'}: ${job} ${actor}`;
-  const data = { actor, invokeId, commandId, outcome: { waits } } as unknown as Json;
+  // Under no invocation: a leader of before would take it for the job's result, and drops what nobody waits for.
+  const data = { actor, invokeId: '', commandId, outcome: { waits, of: invokeId } } as unknown as Json;
   await queues.queue(OUTCOMES).add([{ id: `${commandId}.waits.${starts}`, title, data }]);
 }
 

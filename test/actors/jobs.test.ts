@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { OUTCOMES, type OutcomeData } from '../../actors/worker.ts';
 import { JOBS_ONLY } from '../../adapters/accounts/jobs-only.ts';
 import type { JobScript } from '../../adapters/memory/job-driver.ts';
 import { jobDriven, KEY, OLD, YOUNG } from './jobs-world.ts';
@@ -267,6 +268,18 @@ describe('a Job that does not begin', () => {
       expect(world.eventsOf(ref).filter((reason) => reason === 'FailedCreate')).toHaveLength(1);
     },
   );
+
+  test('is told of in words that a leader of an earlier version takes for no result', async () => {
+    const { world, ref } = await jobDriven();
+    world.jobs.script('assign', { kind: 'stuck', reason: 'FailedCreate', why: refused, forMs: 60_000 });
+    await world.stable(ref, 'young', 120_000);
+    const outcomes = world.queues.jobs(OUTCOMES).map(({ data }) => data as unknown as OutcomeData);
+    const waits = outcomes.filter(({ outcome }) => 'waits' in outcome);
+    expect(waits.map(({ outcome }) => ('waits' in outcome ? outcome.waits?.reason : ''))).toEqual(['FailedCreate', undefined]);
+    // It knows a result by the invocation under which it waits, of which none is named so.
+    expect(waits.map(({ invokeId }) => invokeId)).toEqual(['', '']);
+    expect(outcomes.filter(({ outcome }) => !('waits' in outcome)).map(({ invokeId }) => invokeId)).not.toContain('');
+  });
 
   test('is told of by the next leader, too', async () => {
     const { world, ref, process } = await jobDriven();
