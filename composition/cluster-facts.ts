@@ -24,9 +24,9 @@ export const clusterFacts = (api: ClusterAPI): ClusterFacts => {
       const slices = (await slicesOf(api, namespace)).filter((slice) => slice.service === name);
       return observedService(service, endpointsIn(slices), ({ pod }) => pods.find((each) => each.name === pod) ?? null);
     },
-    tolerations: async (className) => {
-      const found = (await api.get(`/apis/${API_VERSION}/${PLURAL}/${encodeURIComponent(className)}`)) as ClusterRoutedIPClass | null;
-      return found?.spec.tolerations ?? [];
+    routedIPClass: async (name) => {
+      const found = (await api.get(`/apis/${API_VERSION}/${PLURAL}/${encodeURIComponent(name)}`)) as ClusterRoutedIPClass | null;
+      return found?.spec ?? null;
     },
     vipService: vipServiceOf,
     reservedIP: reservedIPOf,

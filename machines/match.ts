@@ -59,11 +59,11 @@ export function matching(nodes: readonly ObservedNode[], pods: readonly Observed
   return candidatesAmong(nodes, (node) => ineligible(node, rules, serving) === null);
 }
 
-/** Those of the nodes that are admitted, sorted by name. */
+/** Those of the nodes that are admitted, sorted by name. One that has no providerID goes by its name: only those are admitted without whose provider asks for none. */
 export const candidatesAmong = (nodes: readonly ObservedNode[], admits: (node: ObservedNode) => boolean): readonly Candidate[] =>
   nodes
     .filter(admits)
-    .map(({ name, providerID, region, createdAt }) => ({ name, providerID: providerID as ProviderID, region, createdAt }))
+    .map(({ name, providerID, region, createdAt }) => ({ name, providerID: (providerID || name) as ProviderID, region, createdAt }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /** Names of the nodes on which at least one pod that the rules ask for is serving; null when they ask for none. */

@@ -60,6 +60,8 @@ export type CheckedPolicy =
 
 /** Implementations that are built in: by the className of a class, and by the issuerClass of an issuer. */
 const BUILT_IN_CLASSES: Readonly<Record<string, string>> = { 'digitalocean.com/floating-ip': 'digitalocean' };
+/** Whether the className of a class names an implementation that is built in: its nodes are those of a cloud, whatever Jobs do. */
+export const isBuiltIn = (className: string): boolean => Object.hasOwn(BUILT_IN_CLASSES, className);
 const BUILT_IN_ISSUERS: Readonly<Record<string, string>> = { digitalocean: 'digitalocean' };
 
 const DEFAULT_NODE_PORTS = '30000-32767';

@@ -12,6 +12,7 @@ export const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers
 const REPELLING: ReadonlySet<string> = new Set(['NoSchedule', 'NoExecute']);
 
 export interface ServingRules {
+  /** What the providerID of a node has to begin with; empty where the provider asks for none. */
   readonly providerIDPrefix: string;
   readonly tolerations: readonly Toleration[];
   readonly graceMs: number;
@@ -33,7 +34,7 @@ export function unfit(node: ObservedNode, serving: ReadonlySet<string>, { provid
   );
   if (taint) return `its taint ${taint.key}:${taint.effect} is not tolerated`;
   if (Object.hasOwn(node.labels, EXCLUDED)) return `its label ${EXCLUDED} keeps it out`;
-  if (!node.providerID) return 'the Node has no spec.providerID yet';
+  if (providerIDPrefix !== '' && !node.providerID) return 'the Node has no spec.providerID yet';
   if (!node.providerID.startsWith(providerIDPrefix)) return `its providerID does not begin with ${providerIDPrefix}`;
   if (!serving.has(node.name)) return 'no ready endpoint of the Service is on it';
   return null;

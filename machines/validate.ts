@@ -42,6 +42,7 @@ export interface ProviderFacts {
   readonly dns: boolean;
   readonly ipv6: boolean;
   readonly addressesPerNode: number;
+  /** What a node's providerID starts with; empty where nodes need none. */
   readonly providerIDPrefix: string;
   /** E.g. `set DIGITALOCEAN_ACCESS_TOKEN`; null when the provider is ready for use. */
   readonly missing: string | null;

@@ -3,6 +3,7 @@ import type { RoutedIP } from '../crds/generated/routedip.ts';
 import { familyOf } from '../machines/address.ts';
 import { whyLeaving } from '../machines/drain.ts';
 import { compile, ineligible, servingNodes, wantsPods } from '../machines/match.ts';
+import { isBuiltIn } from '../machines/policy.ts';
 import { selects } from '../machines/selector.ts';
 import { serviceOf } from '../machines/service.ts';
 import { servingNodesOf, unfit } from '../machines/serving-nodes.ts';
@@ -11,6 +12,7 @@ import { matchOf } from '../machines/validate.ts';
 import type { Objects } from './objects.ts';
 import type { Owner } from './owners.ts';
 import type { ClusterFacts } from './ports.ts';
+import { CLOUD_PREFIX } from './stage-accounts.ts';
 
 /** A node, and how it stands to an address. */
 export interface Candidate {
@@ -57,11 +59,10 @@ async function judgeOfPool({ spec }: FloatingIPPool, facts: ClusterFacts): Promi
 async function judgeOfRoutedIP({ metadata, spec, status }: RoutedIP, facts: ClusterFacts): Promise<Judge> {
   const { namespace, name } = serviceOf(metadata.namespace ?? 'default', spec as never);
   const serving = servingNodesOf(await facts.service(namespace, name));
-  const tolerations = status?.class?.kind === 'ClusterRoutedIPClass' ? await facts.tolerations(status.class.name) : [];
-  return {
-    concerns: () => true,
-    unfit: (node) => unfit(node, serving, { providerIDPrefix: '', tolerations, graceMs: 0 }) ?? whyLeaving(node, 'OnCordon'),
-  };
+  const policy = status?.class?.kind === 'ClusterRoutedIPClass' ? await facts.routedIPClass(status.class.name) : null;
+  const isOfCloud = policy === null || isBuiltIn(policy.className);
+  const rules = { providerIDPrefix: isOfCloud ? CLOUD_PREFIX : '', tolerations: policy?.tolerations ?? [], graceMs: 0 };
+  return { concerns: () => true, unfit: (node) => unfit(node, serving, rules) ?? whyLeaving(node, 'OnCordon') };
 }
 
 function placesOf(owner: Owner, address: string): { readonly holder: string | null; readonly elected: string | null } {

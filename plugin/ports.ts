@@ -1,4 +1,5 @@
-import type { ObservedNode, ObservedPod, ObservedService, Toleration } from '../machines/types.ts';
+import type { ClusterRoutedIPClass } from '../crds/generated/clusterroutedipclass.ts';
+import type { ObservedNode, ObservedPod, ObservedService } from '../machines/types.ts';
 import type { ReservedIP, VipService } from '../machines/vip.ts';
 
 /** The API server as the commands use it. Errors are told to the user as they come. */
@@ -18,8 +19,8 @@ export interface ClusterFacts {
   pods(namespace: string | null): Promise<readonly ObservedPod[]>;
   /** With its endpoints; null when there is none. */
   service(namespace: string, name: string): Promise<ObservedService | null>;
-  /** Of the ClusterRoutedIPClass of that name; none where it cannot be read. */
-  tolerations(className: string): Promise<readonly Toleration[]>;
+  /** The spec of the ClusterRoutedIPClass of that name; null where there is none. */
+  routedIPClass(name: string): Promise<ClusterRoutedIPClass['spec'] | null>;
   /** A Service as the allocator sees it that serves `loadBalancerClass` besides Services without a class; null for what is none. */
   vipService(object: unknown, loadBalancerClass: string | null): VipService | null;
   /** An object of kind IP; null for one that reserves no address. */

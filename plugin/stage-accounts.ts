@@ -8,8 +8,9 @@ import type { ObservedAddress, ProviderID } from '../machines/types.ts';
 import type { ProviderFacts } from '../machines/validate.ts';
 import type { Scene, Snapshot } from './stage.ts';
 
-const PREFIX = 'digitalocean://';
-const CAN = { ipv6: true, addressesPerNode: 1, providerIDPrefix: PREFIX, missing: null };
+/** Of the nodes of the only cloud that is built in. */
+export const CLOUD_PREFIX = 'digitalocean://';
+const CAN = { ipv6: true, addressesPerNode: 1, providerIDPrefix: CLOUD_PREFIX, missing: null };
 const DIGITALOCEAN: ProviderFacts = { ...CAN, addresses: true, dns: true };
 const CLOUDFLARE: ProviderFacts = { ...CAN, addresses: false, dns: true, ipv6: false };
 
@@ -32,7 +33,7 @@ interface Accounts {
 
 /** One cloud, and one platform behind Jobs, that have what the scene says. Every Job does what it is asked. */
 export function stageAccounts(clock: Clock, scene: Scene): Accounts {
-  const provider = memoryProvider(clock, { name: 'digitalocean', providerIDPrefix: PREFIX, quota: Number.MAX_SAFE_INTEGER });
+  const provider = memoryProvider(clock, { name: 'digitalocean', providerIDPrefix: CLOUD_PREFIX, quota: Number.MAX_SAFE_INTEGER });
   const { cloud } = provider;
   const jobs = new MemoryJobs(clock);
   const { platform } = jobs;

@@ -56,7 +56,7 @@ export interface Provider {
     readonly ipv6: boolean;
     /** Addresses of one family that one node can hold at most. */
     readonly addressesPerNode: number;
-    /** What a node's providerID starts with, e.g. `digitalocean://`. */
+    /** What a node's providerID starts with, e.g. `digitalocean://`. Empty where nodes need none: one without goes by its name. */
     readonly providerIDPrefix: string;
   };
   /** Runs what Jobs of the cluster do in the place of these verbs. */

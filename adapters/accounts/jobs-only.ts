@@ -6,7 +6,7 @@ import type { Provider } from '../../actors/ports/provider.ts';
 /** The templates know what a node can hold; `perNodeIPLimit` says it. */
 const ANY_NUMBER = 1_000_000;
 
-/** What a platform can do that is driven by Jobs alone: whatever its nodes are called, IPv4 addresses on them. */
+/** What a platform can do that is driven by Jobs alone: IPv4 addresses on its nodes, which a Job knows by their names if they have no providerID. */
 export const JOBS_ONLY: Omit<ProviderDirectory['all'][string]['facts'], 'missing'> = {
   addresses: true,
   dns: false,

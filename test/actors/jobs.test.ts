@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { OUTCOMES, type OutcomeData } from '../../actors/worker.ts';
 import { JOBS_ONLY } from '../../adapters/accounts/jobs-only.ts';
 import type { JobScript } from '../../adapters/memory/job-driver.ts';
-import { jobDriven, KEY, OLD, YOUNG } from './jobs-world.ts';
+import { JobsWorld, jobDriven, KEY, OLD, YOUNG } from './jobs-world.ts';
 
 const ADDRESS = '198.51.100.1';
 
@@ -44,6 +44,26 @@ describe('a RoutedIP whose class is driven by Jobs', () => {
     expect(world.heldBy(ADDRESS)).toBe('old');
     expect(world.opened()).toEqual(['tcp/8080 old']);
     expect(world.jobs.overlaps).toEqual([]);
+  });
+
+  test('is led to nodes without a providerID, which its Jobs know by their names', async () => {
+    const world = new JobsWorld();
+    world.jobClass();
+    const [old, young] = [OLD, YOUNG].map((each) => ({ ...each, providerID: '' })) as [typeof OLD, typeof YOUNG];
+    world.setNode(old, young);
+    world.setWeb('shop', ['old', 'young']);
+    const ref = world.setRoutedIP('shop');
+    await world.operator();
+    await world.stable(ref, 'young', 120_000);
+    world.cluster.setNode({ ...young, ready: false });
+    await world.stable(ref, 'old', 120_000);
+    expect(world.heldBy(ADDRESS)).toBe('old');
+    expect(world.opened()).toEqual(['tcp/8080 old']);
+    const assigns = world.jobs.created.filter(({ request }) => request.action === 'assign');
+    const { env } = assigns.at(-1)?.request ?? {};
+    expect(env).toMatchObject({ ROUTEDIP_NODE: 'old', ROUTEDIP_NODE_PROVIDER_ID: 'old', ROUTEDIP_NODE_INSTANCE_ID: 'old' });
+    expect(env).toMatchObject({ ROUTEDIP_PREVIOUS_NODE: 'young', ROUTEDIP_PREVIOUS_NODE_PROVIDER_ID: 'young' });
+    expect([assigns.length, world.faults()]).toEqual([2, []]);
   });
 
   test('leaves no Job behind that has ended', async () => {

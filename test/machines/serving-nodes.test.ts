@@ -35,6 +35,17 @@ describe('a node', () => {
   ])('may hold one in spite of %s', (_, given) => expect(why(given)).toBeNull());
 });
 
+test('a node without a providerID may hold an address where the provider asks for none, and goes by its name', () => {
+  const nodes = [node('a').withProviderID(''), node('b')];
+  const rules = { ...RULES, providerIDPrefix: '' };
+  for (const each of nodes) expect(unfit(each, new Set(['a', 'b']), rules)).toBeNull();
+  const { matching } = servingStandings(nodes, service(['a', 'b']), rules);
+  expect(matching.map(({ name, providerID }) => [name, providerID])).toEqual([
+    ['a', 'a'],
+    ['b', node('b').providerID],
+  ]);
+});
+
 describe('the nodes of a Service', () => {
   const names = (list: readonly { readonly name: string }[]): readonly string[] => list.map(({ name }) => name);
 

@@ -86,10 +86,33 @@ g      free       -
     const endpoint = (name: string) => ({ node: name, ready: true, pod: null });
     const service = { type: 'ClusterIP', hasSelector: true, ports: [], endpoints: [endpoint('a'), endpoint('c')] };
     const tolerations = [{ key: 'dedicated', operator: 'Exists', value: '', effect: '' }];
-    const found = await explained({ [ROUTED_IPS]: [shop] }, { service: async () => service, tolerations: async () => tolerations });
+    const found = await explained(
+      { [ROUTED_IPS]: [shop] },
+      {
+        service: async () => service,
+        routedIPClass: async () => ({ className: 'digitalocean.com/floating-ip', tolerations }),
+      },
+    );
     expect(found.text).toMatch(/^a +holds it +-$/m);
     expect(found.text).toMatch(/^c +free +-$/m);
     expect(found.text).toMatch(/^d +refused +no ready endpoint of the Service is on it$/m);
+  });
+
+  test.each([
+    ['example.com/http', /^n +free +-$/m],
+    ['digitalocean.com/floating-ip', /^n +refused +the Node has no spec\.providerID yet$/m],
+  ])('a RoutedIP of the class %s has a node without a providerID judged by it', async (className, verdict) => {
+    const shop = routedIP('shop', { routedIP: ADDRESS, state: 'Unassigned', class: { kind: 'ClusterRoutedIPClass', name: 'c' } });
+    const service = { type: 'ClusterIP', hasSelector: true, ports: [], endpoints: [{ node: 'n', ready: true, pod: null }] };
+    const found = await explained(
+      { [ROUTED_IPS]: [shop] },
+      {
+        nodes: async () => [node('n', { providerID: '' })],
+        service: async () => service,
+        routedIPClass: async () => ({ className }),
+      },
+    );
+    expect(found.text).toMatch(verdict);
   });
 
   test('a pool that asks for Pods goes by them', async () => {

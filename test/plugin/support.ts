@@ -58,7 +58,7 @@ export const NO_FACTS: ClusterFacts = {
   nodes: async () => [],
   pods: async () => [],
   service: async () => null,
-  tolerations: async () => [],
+  routedIPClass: async () => null,
   vipService: vipServiceOf,
   reservedIP: reservedIPOf,
 };
