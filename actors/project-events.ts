@@ -7,7 +7,7 @@ import { type AddressView, conflictText } from '../machines/pool-view.ts';
 import { recordSetEvents } from '../machines/record-set-status.ts';
 import { firewallEvents, ownerEvents } from '../machines/routed-ip-events.ts';
 import { failureReason, poolError, textAbout } from '../machines/status.ts';
-import type { Address } from '../machines/types.ts';
+import type { Address, JobFailure } from '../machines/types.ts';
 import type { ClusterEvent } from './ports/cluster.ts';
 import type { Transition } from './ports/observers.ts';
 import type { ActorRecord } from './ports.ts';
@@ -55,11 +55,14 @@ function electedEvent(before: AddressContext | undefined, { address, assigned, e
   return { type: 'Normal', reason: 'NodeElected', action: 'Elect', message: `${elected.name} is to take ${address}` };
 }
 
+/** What is tried from time to time until somebody gives other credentials, or a right, is no news. */
+const isSaidAlready = ({ kind, reason }: JobFailure, before: JobFailure | null | undefined): boolean =>
+  (kind === 'Unauthorized' && before?.kind === kind) || (reason === 'Forbidden' && before?.reason === reason);
+
 function failedEvent(before: AddressContext | undefined, { context, state }: AddressView): ClusterEvent | null {
   const { address, failure, attempts, coolOffUntil } = context;
   if (!failure || attempts === before?.attempts) return null;
-  // Said once: what is tried from time to time until somebody gives other credentials is no news.
-  if (failure.kind === 'Unauthorized' && before?.failure?.kind === 'Unauthorized') return null;
+  if (isSaidAlready(failure, before?.failure)) return null;
   // Not when it is tried again: what says the same each time is counted, and the status has the time.
   const wait = coolOffUntil !== null && state === 'CoolOff' && isUntilChanged(failure) ? `; ${UNTIL_CHANGED}` : '';
   return { type: 'Warning', reason: failureReason(failure), action: 'Assign', message: `${textAbout(address, failure.message)}${wait}` };
@@ -95,13 +98,19 @@ function poolEvents(before: PoolContext | undefined, after: PoolContext): readon
       message: conflictText(address, owner),
     });
   }
+  return [...events, ...creationEvents(before, after)];
+}
+
+function creationEvents(before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] {
+  const events: ClusterEvent[] = [];
   const created = after.created.filter((address) => !before?.created.includes(address));
   if (before)
     for (const address of created)
       events.push({ type: 'Normal', reason: 'AddressCreated', action: 'Create', message: `${address} was ${madeIn(after)}` });
   const { failure, attempts, unclear } = after.acquiring;
-  if (failure && attempts !== before?.acquiring.attempts) {
-    events.push({ type: 'Warning', reason: 'CreateFailed', action: 'Create', message: poolError(after) ?? failure.message });
+  if (failure && attempts !== before?.acquiring.attempts && !isSaidAlready(failure, before?.acquiring.failure)) {
+    const reason = failure.reason ?? 'CreateFailed';
+    events.push({ type: 'Warning', reason, action: 'Create', message: poolError(after) ?? failure.message });
   }
   if (unclear.length > 0 && before?.acquiring.unclear.length === 0) {
     events.push({ type: 'Warning', reason: 'CreateUnknown', action: 'Create', message: poolError(after) ?? '' });

@@ -38,6 +38,9 @@ export const isUntilChanged = (failure: { readonly kind: ErrorKind; readonly rea
 
 export const UNTIL_CHANGED = 'not tried again before the RoutedIP or its class is changed';
 
+/** Somebody is to give a right, which takes effect without a sign: to ask again costs one request to the own cluster. */
+const FORBIDDEN_MS = 10 * SECOND;
+
 /** As good as for ever, and yet a time that every clock can hold: a year. */
 const UNTIL_CHANGED_MS = 31_536_000 * SECOND;
 
@@ -48,6 +51,7 @@ export function backoffMs(
   attempt: number,
 ): number {
   if (isUntilChanged(failure)) return UNTIL_CHANGED_MS;
+  if (failure.reason === 'Forbidden') return FORBIDDEN_MS;
   const table = tables[tempoOf(failure.kind)];
   const wait = table[Math.min(attempt, table.length) - 1] ?? 0;
   return Math.max(wait, failure.retryAfterMs ?? 0);

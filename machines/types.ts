@@ -98,7 +98,9 @@ export interface JobFailure {
     | 'PruneDeferred'
     /** A Job that works on the address, or on the firewall, did not do it; of kind Invalid: and will not before its class, or what it is asked for, changes. */
     | 'RoutedIPJobFailed'
-    | 'FirewallJobFailed';
+    | 'FirewallJobFailed'
+    /** The operator lacks a right in its own cluster: nothing was done. */
+    | 'Forbidden';
 }
 
 /** Something that a condition tells. */

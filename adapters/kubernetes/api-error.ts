@@ -33,6 +33,8 @@ export const isNotFound = (error: unknown): boolean => error instanceof ApiError
 export const isConflict = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Conflict';
 export const isGone = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Gone';
 export const isForbidden = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Forbidden';
+/** RBAC refuses it. What an admission denies is no missing right, and says so in other words. */
+export const isRightMissing = (error: unknown): boolean => isForbidden(error) && messageOf(error).startsWith(NO_RIGHT);
 /** The request itself is wrong: repeating it changes nothing. */
 export const isInvalid = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Invalid';
 
@@ -43,6 +45,8 @@ export interface Target {
   readonly verb: string;
   readonly path: string;
 }
+
+const NO_RIGHT = 'the ServiceAccount may not';
 
 const KINDS: Readonly<Record<number, ApiErrorKind>> = {
   401: 'Unauthorized',
@@ -69,6 +73,6 @@ export const refusal = (target: Target, status: number, serverMessage: string, r
   const kind = KINDS[status] ?? 'Invalid';
   // What an admission webhook denies is no missing permission.
   if (kind === 'Forbidden' && !serverMessage.startsWith('admission webhook'))
-    return new ApiError(kind, status, `the ServiceAccount may not ${deedOf(target)}: ${serverMessage}`);
+    return new ApiError(kind, status, `${NO_RIGHT} ${deedOf(target)}: ${serverMessage}`);
   return new ApiError(kind, status, text);
 };

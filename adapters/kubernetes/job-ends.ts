@@ -1,7 +1,7 @@
 import type { JobMessage, JobState } from '../../actors/ports/job-driver.ts';
 import type { Clock } from '../../actors/ports.ts';
 import type { Finding } from '../../machines/types.ts';
-import { isForbidden, messageOf as textOf } from './api-error.ts';
+import { isRightMissing, messageOf as textOf } from './api-error.ts';
 import { readMessage, type SeenJob, type SeenPod } from './job-reading.ts';
 import type { JobWatch } from './job-watch.ts';
 
@@ -108,7 +108,7 @@ export class JobEnds {
       const warning = await this.#options.watch.warningAbout(pod?.uid ?? uid);
       return warning && REASON.test(warning.reason) ? this.#hidden(warning) : said;
     } catch (error) {
-      if (!isForbidden(error)) throw error;
+      if (!isRightMissing(error)) throw error;
       return { reason: 'Forbidden', message: textOf(error) };
     }
   }

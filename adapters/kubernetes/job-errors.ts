@@ -1,19 +1,20 @@
 import { ProviderError } from '../../actors/errors.ts';
 import type { JobRequest } from '../../actors/ports/job-driver.ts';
 import type { JobFailure } from '../../machines/types.ts';
-import { ApiError } from './api-error.ts';
+import { ApiError, isRightMissing } from './api-error.ts';
 
 /** What a refusal of the API server means for a Job. None of them had an effect. Anything but a refusal is answered as it is. */
 export const refused = (error: unknown, what: string, reason: JobFailure['reason']): unknown => {
   if (!(error instanceof ApiError)) return error;
-  const of = (kind: JobFailure['kind'], why = error.message): ProviderError =>
-    new ProviderError(kind, `${what}: ${why}`, { cause: error, conditionReason: reason });
+  const of = (kind: JobFailure['kind'], conditionReason = reason): ProviderError =>
+    new ProviderError(kind, `${what}: ${error.message}`, { cause: error, conditionReason });
   switch (error.kind) {
     case 'Invalid':
       return of('Invalid');
     case 'Forbidden':
       // A quota frees itself; a permission has to be given.
-      return of(/exceeded quota/.test(error.message) ? 'Unavailable' : 'Unsupported');
+      if (/exceeded quota/.test(error.message)) return of('Unavailable');
+      return isRightMissing(error) ? of('Unsupported', 'Forbidden') : of('Unsupported');
     case 'NotFound':
       return of('Unsupported');
     case 'Unauthorized':

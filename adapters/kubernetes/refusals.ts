@@ -1,5 +1,5 @@
 import type { Clock } from '../../actors/ports.ts';
-import { isForbidden, messageOf } from './api-error.ts';
+import { isRightMissing, messageOf } from './api-error.ts';
 import type { Connection } from './connection.ts';
 
 /** What is refused is tried again after 10 minutes at the latest: what was not for longer than this is not asked for any more, ms. */
@@ -21,10 +21,7 @@ export function withRefusals(connection: Connection, clock: Clock): Refusals {
       return found;
     } catch (error) {
       refused.delete(deed);
-      // What an admission webhook denies is no missing right, and says so in other words.
-      if (isForbidden(error) && messageOf(error).startsWith('the ServiceAccount may not')) {
-        refused.set(deed, { why: messageOf(error), at: clock.monotonic() });
-      }
+      if (isRightMissing(error)) refused.set(deed, { why: messageOf(error), at: clock.monotonic() });
       throw error;
     }
   };

@@ -42,6 +42,8 @@ export class MemoryJobs {
   readonly created: MemoryJob[] = [];
   /** Jobs that were created while another one about the same was alive. There must be none. */
   readonly overlaps: string[] = [];
+  /** Why nothing about Jobs is allowed now; null for no reason. */
+  refused: Error | null = null;
   /** From what Jobs are made from now on. */
   template = 'first';
   readonly #clock: Clock;
@@ -104,6 +106,7 @@ export class MemoryJobs {
   }
 
   async #run(request: JobRequest, known: string | null, fence: Fence): Promise<JobState> {
+    if (this.refused) throw this.refused;
     const name = known ?? nameOf(request);
     const found = this.#find(name);
     if (found) return found.state;

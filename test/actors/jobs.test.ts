@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ProviderError } from '../../actors/errors.ts';
 import { OUTCOMES, type OutcomeData } from '../../actors/worker.ts';
 import { JOBS_ONLY } from '../../adapters/accounts/jobs-only.ts';
 import type { JobScript } from '../../adapters/memory/job-driver.ts';
@@ -318,6 +319,37 @@ describe('a Job that does not begin', () => {
     await world.stable(ref, 'young', 120_000);
     expect(reason()).toBe('AsExpected');
     expect(world.jobs.actions.filter((each) => each === 'assign')).toHaveLength(1);
+  });
+});
+
+describe('a class whose Jobs the operator may not run', () => {
+  const refused = new ProviderError(
+    'Unsupported',
+    'updateRoutedIP Job (create): the ServiceAccount may not list jobs in namespace routedip-jobs',
+    { conditionReason: 'Forbidden' },
+  );
+
+  test('is told of, once, and goes on within seconds once it may, however long that took', async () => {
+    const { world, ref } = await jobDriven();
+    world.jobs.refused = refused;
+    await world.untilReason(ref, 'Forbidden', 'Degraded');
+    await world.clock.advance(3_600_000);
+    expect(world.messageOf(ref, 'Degraded')).toContain('may not list jobs in namespace routedip-jobs');
+    expect(world.eventsOf(ref).filter((reason) => reason === 'Forbidden')).toHaveLength(1);
+    expect(world.eventsOf(ref)).not.toContain('CreateFailed');
+    world.jobs.refused = null;
+    await world.clock.runUntil(() => world.jobs.actions.includes('create'), 11_000);
+    await world.stable(ref, 'young', 60_000);
+  });
+
+  test('has its assignment tried again as soon', async () => {
+    const { world, ref } = await jobDriven();
+    await world.clock.runUntil(() => world.jobs.actions.includes('create') && world.statusOf(ref).routedIP === ADDRESS, 60_000);
+    world.jobs.refused = refused;
+    await world.untilReason(ref, 'Forbidden', 'Degraded', 60_000);
+    await world.clock.advance(3_600_000);
+    world.jobs.refused = null;
+    await world.stable(ref, 'young', 30_000);
   });
 });
 

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { ProviderError } from '../../actors/errors.ts';
 import type { JobTemplates } from '../../actors/ports/directory.ts';
 import type { JobDriver, JobRequest, JobState } from '../../actors/ports/job-driver.ts';
@@ -236,6 +238,22 @@ describe('a Job that a real API server refuses', () => {
     const error = await refusal({ namespace: 'elsewhere' });
     expect(error).toBeInstanceOf(ProviderError);
     expect(error).toMatchObject({ kind: 'Unsupported', message: expect.stringMatching(/may not list jobs in namespace elsewhere/) });
+    expect(error).toMatchObject({ conditionReason: 'Forbidden', unknownOutcome: false });
+  });
+
+  test('is not once the sample is applied, which gives all rights that it takes', async () => {
+    const text = readFileSync(new URL('../../crds/samples/routedip-jobs.yaml', import.meta.url), 'utf8');
+    const kinds = ['Namespace', 'RoleBinding'];
+    for (const document of parseAllDocuments(text).map((each) => each.toJS()))
+      if (kinds.includes(document.kind)) await apply(cluster, document);
+    const namespace = 'routedip-jobs';
+    const there = driverOf({ namespace });
+    await waitFor('the rights have come', async () => (await there.look(request).catch(() => 'refused')) === null, 10_000);
+    expect(await there.run(request, null, fence)).toMatchObject({ kind: 'running' });
+    expect(await there.run(request, null, fence)).toMatchObject({ kind: 'running' });
+    await connection.list({ path: `/api/v1/namespaces/${namespace}/secrets`, query: {} }, () => undefined);
+    for (const plural of ['pods', 'events'])
+      await connection.list({ path: `/api/v1/namespaces/${namespace}/${plural}`, query: {} }, () => undefined);
   });
 
   test("says in the server's words what is wrong with the template", async () => {

@@ -20,6 +20,20 @@ const script = (): string => {
   return maps[0].data['platform.sh'];
 };
 
+test('the sample gives the operator the rights that it needs where its Jobs run', () => {
+  const read = (path: string) => parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS());
+  const sample = read(SAMPLE);
+  const { jobNamespace } = sample.find(({ kind }) => kind === 'ClusterRoutedIPClass').spec;
+  const roles = read(join(import.meta.dirname, '../../deploy/rbac.yaml'));
+  const bindings = sample.filter(({ kind }) => kind === 'RoleBinding');
+  expect(bindings.map(({ roleRef }) => roleRef.name).sort()).toEqual(['routedip-operator-jobs', 'routedip-operator-secrets']);
+  for (const { metadata, roleRef, subjects } of bindings) {
+    expect(metadata.namespace).toBe(jobNamespace);
+    const shipped = roles.find((each) => each.kind === 'RoleBinding' && each.metadata.name === roleRef.name);
+    expect({ roleRef, subjects }).toEqual({ roleRef: shipped.roleRef, subjects: shipped.subjects });
+  }
+});
+
 interface Outcome {
   readonly code: number;
   /** The termination message; null when there was none. */

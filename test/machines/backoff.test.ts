@@ -21,6 +21,11 @@ describe('the wait after a failure', () => {
     expect(waits(kind, 5)).toEqual([60, 300, 600, 600, 600]);
   });
 
+  test('for a right is ten seconds each time: nobody tells when it has been given', () => {
+    const missing = { ...failure('Unsupported'), reason: 'Forbidden' as const };
+    expect([1, 2, 9, 100].map((attempt) => backoffMs(FLIPOP_BACKOFF, missing, attempt))).toEqual([10_000, 10_000, 10_000, 10_000]);
+  });
+
   test('is longer when the provider asks for longer', () => {
     expect(backoffMs(FLIPOP_BACKOFF, failure('RateLimited', { retryAfterMs: 42_000 }), 1)).toBe(42_000);
     expect(backoffMs(FLIPOP_BACKOFF, failure('NotFound', { retryAfterMs: 900_000 }), 9)).toBe(900_000);
