@@ -133,7 +133,7 @@ export class Api {
     const grace = graceOf(resource, object, deletion);
     // A namespace stays until a controller has emptied it.
     if (finalizers.length === 0 && grace === 0 && resource.storage !== 'namespaces')
-      return { last: lastOf(resource, this.#drop(resource, object)), gone: true };
+      return { last: lastOf(resource, this.#drop(resource, object), this.#now()), gone: true };
     const marked = markDeleted(object, finalizers, grace, this.#now());
     if (resource.storage === 'namespaces') {
       marked.status = { phase: 'Terminating' };

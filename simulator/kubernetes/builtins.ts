@@ -11,6 +11,7 @@ interface Line {
   status?: boolean;
   verbs?: readonly string[];
   all?: boolean;
+  extension?: boolean;
   storage?: string;
   storageVersion?: string;
   deprecated?: string;
@@ -18,7 +19,7 @@ interface Line {
 
 const cluster = false;
 
-/** The built-in resources that are served, by group and version, as `kubectl api-resources` of a real server lists them. */
+/** The built-in resources that are served, by group and version, as discovery of a real server lists them, in its order. */
 const TABLE: Readonly<Record<string, readonly Line[]>> = {
   v1: [
     { plural: 'configmaps', kind: 'ConfigMap', short: ['cm'] },
@@ -29,12 +30,21 @@ const TABLE: Readonly<Record<string, readonly Line[]>> = {
       deprecated: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
     },
     { plural: 'events', kind: 'Event', short: ['ev'] },
-    { plural: 'namespaces', kind: 'Namespace', short: ['ns'], namespaced: cluster, status: true },
+    { plural: 'limitranges', kind: 'LimitRange', short: ['limits'] },
+    {
+      plural: 'namespaces',
+      kind: 'Namespace',
+      short: ['ns'],
+      namespaced: cluster,
+      status: true,
+      verbs: ALL_VERBS.filter((verb) => verb !== 'deletecollection'),
+    },
     { plural: 'nodes', kind: 'Node', short: ['no'], namespaced: cluster, status: true },
     { plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim', short: ['pvc'], status: true },
     { plural: 'persistentvolumes', kind: 'PersistentVolume', short: ['pv'], namespaced: cluster, status: true },
     { plural: 'pods', kind: 'Pod', short: ['po'], status: true, all: true },
     { plural: 'podtemplates', kind: 'PodTemplate' },
+    { plural: 'resourcequotas', kind: 'ResourceQuota', short: ['quota'], status: true },
     { plural: 'secrets', kind: 'Secret' },
     { plural: 'serviceaccounts', kind: 'ServiceAccount', short: ['sa'] },
     { plural: 'services', kind: 'Service', short: ['svc'], status: true, all: true },
@@ -45,13 +55,21 @@ const TABLE: Readonly<Record<string, readonly Line[]>> = {
     { plural: 'replicasets', kind: 'ReplicaSet', short: ['rs'], status: true, all: true },
     { plural: 'statefulsets', kind: 'StatefulSet', short: ['sts'], status: true, all: true },
   ],
+  'events.k8s.io/v1': [{ plural: 'events', kind: 'Event', short: ['ev'], storage: 'events', storageVersion: 'v1' }],
+  'authentication.k8s.io/v1': [
+    { plural: 'selfsubjectreviews', kind: 'SelfSubjectReview', namespaced: cluster, verbs: ['create'] },
+    { plural: 'tokenreviews', kind: 'TokenReview', namespaced: cluster, verbs: ['create'] },
+  ],
+  'authorization.k8s.io/v1': [
+    { plural: 'localsubjectaccessreviews', kind: 'LocalSubjectAccessReview', verbs: ['create'] },
+    { plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview', namespaced: cluster, verbs: ['create'] },
+    { plural: 'selfsubjectrulesreviews', kind: 'SelfSubjectRulesReview', namespaced: cluster, verbs: ['create'] },
+    { plural: 'subjectaccessreviews', kind: 'SubjectAccessReview', namespaced: cluster, verbs: ['create'] },
+  ],
   'batch/v1': [
     { plural: 'cronjobs', kind: 'CronJob', short: ['cj'], status: true, all: true },
     { plural: 'jobs', kind: 'Job', status: true, all: true },
   ],
-  'coordination.k8s.io/v1': [{ plural: 'leases', kind: 'Lease' }],
-  'discovery.k8s.io/v1': [{ plural: 'endpointslices', kind: 'EndpointSlice' }],
-  'events.k8s.io/v1': [{ plural: 'events', kind: 'Event', short: ['ev'], storage: 'events', storageVersion: 'v1' }],
   'networking.k8s.io/v1': [
     { plural: 'ingresses', kind: 'Ingress', short: ['ing'], status: true },
     { plural: 'networkpolicies', kind: 'NetworkPolicy', short: ['netpol'] },
@@ -63,27 +81,26 @@ const TABLE: Readonly<Record<string, readonly Line[]>> = {
     { plural: 'rolebindings', kind: 'RoleBinding' },
     { plural: 'roles', kind: 'Role' },
   ],
-  'scheduling.k8s.io/v1': [{ plural: 'priorityclasses', kind: 'PriorityClass', short: ['pc'], namespaced: cluster }],
   'storage.k8s.io/v1': [{ plural: 'storageclasses', kind: 'StorageClass', short: ['sc'], namespaced: cluster }],
   'admissionregistration.k8s.io/v1': [
-    { plural: 'mutatingwebhookconfigurations', kind: 'MutatingWebhookConfiguration', namespaced: cluster },
-    { plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy', namespaced: cluster, status: true },
-    { plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding', namespaced: cluster },
-    { plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration', namespaced: cluster },
+    { plural: 'mutatingwebhookconfigurations', kind: 'MutatingWebhookConfiguration', namespaced: cluster, extension: true },
+    { plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy', namespaced: cluster, extension: true, status: true },
+    { plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding', namespaced: cluster, extension: true },
+    { plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration', namespaced: cluster, extension: true },
   ],
   'apiextensions.k8s.io/v1': [
-    { plural: 'customresourcedefinitions', kind: 'CustomResourceDefinition', short: ['crd', 'crds'], namespaced: cluster, status: true },
+    {
+      plural: 'customresourcedefinitions',
+      kind: 'CustomResourceDefinition',
+      short: ['crd', 'crds'],
+      namespaced: cluster,
+      status: true,
+      extension: true,
+    },
   ],
-  'authentication.k8s.io/v1': [
-    { plural: 'selfsubjectreviews', kind: 'SelfSubjectReview', namespaced: cluster, verbs: ['create'] },
-    { plural: 'tokenreviews', kind: 'TokenReview', namespaced: cluster, verbs: ['create'] },
-  ],
-  'authorization.k8s.io/v1': [
-    { plural: 'localsubjectaccessreviews', kind: 'LocalSubjectAccessReview', verbs: ['create'] },
-    { plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview', namespaced: cluster, verbs: ['create'] },
-    { plural: 'selfsubjectrulesreviews', kind: 'SelfSubjectRulesReview', namespaced: cluster, verbs: ['create'] },
-    { plural: 'subjectaccessreviews', kind: 'SubjectAccessReview', namespaced: cluster, verbs: ['create'] },
-  ],
+  'scheduling.k8s.io/v1': [{ plural: 'priorityclasses', kind: 'PriorityClass', short: ['pc'], namespaced: cluster }],
+  'coordination.k8s.io/v1': [{ plural: 'leases', kind: 'Lease' }],
+  'discovery.k8s.io/v1': [{ plural: 'endpointslices', kind: 'EndpointSlice' }],
 };
 
 /** What former servers list. Not served unless asked for. */
@@ -102,7 +119,7 @@ const resourceOf = (apiVersion: string, line: Line): Resource => {
     plural: line.plural,
     singular: line.kind.toLowerCase(),
     shortNames: line.short ?? [],
-    categories: line.all ? ['all'] : [],
+    categories: line.all ? ['all'] : line.extension ? ['api-extensions'] : [],
     namespaced: line.namespaced ?? true,
     status: line.status ?? false,
     verbs: line.verbs ?? ALL_VERBS,

@@ -157,7 +157,17 @@ const IMAGE = 'registry.example/app:1.0';
 
 const podStatus = (ready: boolean, phase: string): JsonObject => ({
   phase,
-  containerStatuses: [{ name: 'main', ready, restartCount: 0, image: IMAGE, imageID: '', started: ready }],
+  containerStatuses: [
+    {
+      name: 'main',
+      ready,
+      restartCount: 0,
+      image: IMAGE,
+      imageID: '',
+      started: ready,
+      ...(phase === 'Running' && { state: { running: { startedAt: timestamp(Date.now()) } } }),
+    },
+  ],
   conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: timestamp(Date.now()) }],
 });
 

@@ -48,9 +48,12 @@ export const markDeleted = (object: KubeObject, finalizers: readonly string[], g
   return marked;
 };
 
-/** What a deletion answers with for an object that is gone: a pod's grace period is over by then. */
-export const lastOf = (resource: Resource, object: KubeObject): KubeObject =>
-  resource.storage === 'pods' ? { ...object, metadata: { ...object.metadata, deletionGracePeriodSeconds: 0 } } : object;
+/** What a deletion answers with for an object that is gone: a pod was marked as deleted, and its grace period is over by then. */
+export const lastOf = (resource: Resource, object: KubeObject, now: number): KubeObject => {
+  if (resource.storage !== 'pods') return object;
+  const { metadata } = object.metadata.deletionTimestamp === undefined ? markDeleted(object, [], 0, now) : object;
+  return { ...object, metadata: { ...metadata, deletionGracePeriodSeconds: 0 } };
+};
 
 /** @throws ApiError 409. */
 export const checkPreconditions = (resource: Resource, object: KubeObject, { preconditions }: Deletion): void => {

@@ -1,4 +1,3 @@
-import { allVerbs } from './builtins.ts';
 import type { JsonObject } from './objects.ts';
 import type { Registry } from './registry.ts';
 import { apiVersionOf, type Resource } from './resource.ts';
@@ -27,16 +26,21 @@ const subresourcesOf = (resource: Resource): Subresource[] => [
   ...(resource.status ? [{ suffix: 'status', kind: resource.kind, verbs: STATUS_VERBS }] : []),
 ];
 
+/** Those of custom resources in the order of their handlers. */
+const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+
+const verbsOf = ({ custom, verbs }: Resource): string[] => (custom ? CUSTOM_VERBS.filter((verb) => verbs.includes(verb)) : [...verbs]);
+
 const entryOf = (resource: Resource): JsonObject[] => [
   {
     name: resource.plural,
     singularName: resource.singular,
     namespaced: resource.namespaced,
     kind: resource.kind,
-    verbs: [...resource.verbs],
+    verbs: verbsOf(resource),
     ...(resource.shortNames.length ? { shortNames: [...resource.shortNames] } : {}),
     ...(resource.categories.length ? { categories: [...resource.categories] } : {}),
-    ...(resource.verbs === allVerbs || resource.custom ? { storageVersionHash: hash(resource) } : {}),
+    ...(resource.verbs.includes('watch') ? { storageVersionHash: hash(resource) } : {}),
   },
   ...subresourcesOf(resource).map(({ suffix, kind, group, version, verbs }) => ({
     name: `${resource.plural}/${suffix}`,
@@ -95,7 +99,7 @@ export const aggregated = (registry: Registry, core: boolean): JsonObject => ({
   items: [...registry.groups()]
     .filter(([name]) => (name === '') === core)
     .map(([name, versions]) => ({
-      metadata: { name, creationTimestamp: null },
+      metadata: name === '' ? {} : { name },
       versions: versions.map((version) => ({
         version,
         freshness: 'Current',
@@ -104,19 +108,29 @@ export const aggregated = (registry: Registry, core: boolean): JsonObject => ({
     })),
 });
 
-const kindOf = (group: string, version: string, kind: string): JsonObject => ({ group, version, kind });
+/** A built-in kind is not told whose it is: it lies where it is found. */
+const kindOf = ({ custom }: Resource, group: string, version: string, kind: string): JsonObject =>
+  custom ? { group, version, kind } : { group: '', version: '', kind };
 
 const aggregatedResource = (resource: Resource): JsonObject => ({
   resource: resource.plural,
-  responseKind: kindOf(resource.group, resource.version, resource.kind),
+  responseKind: kindOf(resource, resource.group, resource.version, resource.kind),
   scope: resource.namespaced ? 'Namespaced' : 'Cluster',
   singularResource: resource.singular,
-  verbs: [...resource.verbs],
+  verbs: verbsOf(resource),
   ...(resource.shortNames.length ? { shortNames: [...resource.shortNames] } : {}),
   ...(resource.categories.length ? { categories: [...resource.categories] } : {}),
-  subresources: subresourcesOf(resource).map(({ suffix, kind, group = resource.group, version = resource.version, verbs }) => ({
-    subresource: suffix,
-    responseKind: kindOf(group, version, kind),
-    verbs: [...verbs],
-  })),
+  ...subresourceList(resource),
+});
+
+const subresourceList = (resource: Resource): JsonObject => {
+  const found = subresourcesOf(resource);
+  return found.length === 0 ? {} : { subresources: found.map((each) => aggregatedSubresource(resource, each)) };
+};
+
+const aggregatedSubresource = (resource: Resource, { suffix, kind, group, version, verbs }: Subresource): JsonObject => ({
+  subresource: suffix,
+  responseKind:
+    group === undefined || version === undefined ? kindOf(resource, resource.group, resource.version, kind) : { group, version, kind },
+  verbs: [...verbs],
 });

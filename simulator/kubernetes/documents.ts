@@ -10,10 +10,14 @@ export interface ServerFacts {
   address: string;
 }
 
-interface Document {
+export interface Document {
   type: string;
   body: JsonObject | string | Buffer;
+  /** How it may be kept, for one that is told apart by what is in it. */
+  caching?: Readonly<Record<string, string>>;
 }
+
+const DISCOVERY = { 'cache-control': 'public', vary: 'Accept' };
 
 const json = (body: JsonObject | undefined): Document | undefined => body && { type: 'application/json', body };
 
@@ -27,6 +31,10 @@ const versionInfo = (version: string): JsonObject => {
   return {
     major,
     minor,
+    emulationMajor: major,
+    emulationMinor: minor,
+    minCompatibilityMajor: major,
+    minCompatibilityMinor: String(Number(minor) - 1),
     gitVersion: version,
     gitCommit: 'simulator',
     gitTreeState: 'clean',
@@ -37,18 +45,23 @@ const versionInfo = (version: string): JsonObject => {
   };
 };
 
-const openApiDocument = (openApi: OpenApi, key: string): Document | undefined => {
+/** Under the hash that the index names a document never changes. */
+const openApiDocument = (openApi: OpenApi, key: string, hash: string | null): Document | undefined => {
   const body = openApi.document(key);
-  return body === undefined ? undefined : { type: 'application/json', body };
+  const expires = new Date(Date.now() + 365 * 24 * 3_600_000).toUTCString();
+  const lasting = hash === null ? {} : { 'cache-control': 'public, immutable', expires };
+  return body === undefined ? undefined : { type: 'application/json', body, caching: { vary: 'Accept', ...lasting } };
 };
 
 /** Asked for with an @ or a dot; answered with the dot, since Go's parser takes no @ in a media type. */
 const PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
+const V2 = { vary: 'Accept-Encoding, Accept' };
+
 const wholeOpenApi = (openApi: OpenApi, accept: string | undefined): Document =>
   accept?.replace('v2@v1', 'v2.v1').includes(PROTOBUF)
-    ? { type: PROTOBUF, body: openApi.wholeDocument('protobuf') }
-    : { type: 'application/json', body: openApi.wholeDocument('json') };
+    ? { type: PROTOBUF, body: openApi.wholeDocument('protobuf'), caching: V2 }
+    : { type: 'application/json', body: openApi.wholeDocument('json'), caching: V2 };
 
 const PROBES = ['/healthz', '/readyz', '/livez'];
 
@@ -58,10 +71,11 @@ export const documentAt = (facts: ServerFacts, url: URL, accept: string | undefi
   if (PROBES.includes(path)) return { type: 'text/plain; charset=utf-8', body: 'ok' };
   if (path === '/version') return json(versionInfo(facts.version));
   if (path === '/openapi/v2') return wholeOpenApi(facts.openApi, accept);
-  if (path === '/openapi/v3') return json(facts.openApi.index());
-  if (path.startsWith('/openapi/v3/')) return openApiDocument(facts.openApi, path.slice('/openapi/v3/'.length));
+  if (path === '/openapi/v3') return { type: 'text/plain; charset=utf-8', body: JSON.stringify(facts.openApi.index()) };
+  if (path.startsWith('/openapi/v3/'))
+    return openApiDocument(facts.openApi, path.slice('/openapi/v3/'.length), url.searchParams.get('hash'));
   if (path === '/api' || path === '/apis') {
-    if (wantsAggregated(accept)) return { type: AGGREGATED, body: aggregated(facts.registry, path === '/api') };
+    if (wantsAggregated(accept)) return { type: AGGREGATED, body: aggregated(facts.registry, path === '/api'), caching: DISCOVERY };
     return json(path === '/api' ? coreVersions(facts.address.replace(/^http:\/\//, '')) : groupList(facts.registry));
   }
   if (path === '/api/v1') return json(resourceList(facts.registry, 'v1'));

@@ -2,7 +2,7 @@ import { type Call, type Handling, includeOf, objectReply, type Reply } from './
 import { ApiError, expired } from './errors.ts';
 import { truncate } from './faults.ts';
 import { listMeta, listPage, type Page } from './listing.ts';
-import type { KubeObject } from './objects.ts';
+import type { JsonObject, KubeObject } from './objects.ts';
 import { tableText } from './printing/tables.ts';
 import { type Form, formOf, itemTextOf, metadataOnly } from './representation.ts';
 import { apiVersionOf, type Resource } from './resource.ts';
@@ -11,12 +11,15 @@ import { WatchStream } from './watching.ts';
 
 export const isWatch = (query: URLSearchParams): boolean => query.get('watch') === 'true' || query.get('watch') === '1';
 
+/** Tables say nothing of a next page where there is none. */
+const withoutEnd = ({ continue: token, ...metadata }: JsonObject): JsonObject => (token ? { ...metadata, continue: token } : metadata);
+
 export const listText = (resource: Resource, page: Page, form: Form, query: URLSearchParams): string => {
   const objects = (): KubeObject[] => page.entries.map((entry) => fromStorage(resource, entry.object));
   const metadata = listMeta(resource, page);
   switch (form) {
     case 'table':
-      return tableText(resource, objects(), metadata, { includeObject: includeOf(query), headers: true });
+      return tableText(resource, objects(), withoutEnd(metadata), { includeObject: includeOf(query), headers: true });
     case 'metadata':
       return JSON.stringify({
         kind: 'PartialObjectMetadataList',

@@ -66,7 +66,10 @@ export class Registry {
       if (!versions.includes(version)) versions.push(version);
       groups.set(group, versions);
     }
-    return groups;
+    // Built-in groups come in the order of their weight, those of definitions by their names.
+    const custom = new Set(this.all().flatMap(({ group, custom }) => (custom ? [group] : [])));
+    const [own, others] = [[...groups].filter(([name]) => !custom.has(name)), [...groups].filter(([name]) => custom.has(name))];
+    return new Map([...own, ...others.sort(([one], [other]) => (one < other ? -1 : 1))]);
   }
 
   /** One resource per storage, in its storage version where that is served: what the clean-up of a namespace has to go through. */

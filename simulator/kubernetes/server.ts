@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +9,7 @@ import type { Handling } from './calls.ts';
 import { control } from './control.ts';
 import { BackgroundControllers } from './controllers.ts';
 import { type CrdSource, DefinitionController, readDefinitions } from './definitions.ts';
-import { documentAt, type ServerFacts } from './documents.ts';
+import { type Document, documentAt, type ServerFacts } from './documents.ts';
 import { ApiError, noSuchPath } from './errors.ts';
 import { Faults } from './faults.ts';
 import { handle } from './handlers.ts';
@@ -135,7 +136,21 @@ const answer = async (context: Context, request: IncomingMessage, response: Serv
     sendJson(response, 404, '404 page not found\n', 'text/plain; charset=utf-8');
     return;
   }
-  sendJson(response, 200, document.body, document.type);
+  sendDocument(request, response, document);
+};
+
+/** A client that has it already is told so. */
+const sendDocument = (request: IncomingMessage, response: ServerResponse, { type, body, caching }: Document): void => {
+  const content = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  if (caching === undefined) {
+    sendJson(response, 200, content, type);
+    return;
+  }
+  const etag = `"${createHash('sha512').update(content).digest('hex').toUpperCase()}"`;
+  const headers = { 'cache-control': 'no-cache, private', etag, ...caching };
+  const isKnown = request.headers['if-none-match'] === etag;
+  response.writeHead(isKnown ? 304 : 200, isKnown ? headers : { 'content-type': type, ...headers });
+  response.end(isKnown ? undefined : content);
 };
 
 const withinServed = (registry: Registry, path: string): boolean => {

@@ -42,6 +42,10 @@ const BY_STORAGE: Readonly<Record<string, Strategy>> = {
   'rolebindings.rbac.authorization.k8s.io': { ...plain, createOnUpdate: true },
   'clusterroles.rbac.authorization.k8s.io': { ...plain, createOnUpdate: true },
   'clusterrolebindings.rbac.authorization.k8s.io': { ...plain, createOnUpdate: true },
+  'poddisruptionbudgets.policy': {
+    ...counted,
+    initialStatus: { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 },
+  },
   'priorityclasses.scheduling.k8s.io': counted,
   'storageclasses.storage.k8s.io': plain,
 };

@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RawClient } from '../../simulator/kubernetes/client.ts';
 import { at, type JsonObject } from '../../simulator/kubernetes/objects.ts';
+import { type RecordingProxy, recordingProxy } from '../support/recording-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { ALLOWED } from './fidelity/allowed.ts';
 import { answerLeaves, parsed } from './fidelity/answer.ts';
 import { APPLY_STEPS } from './fidelity/apply-steps.ts';
 import { Judge } from './fidelity/differences.ts';
 import { KIND_STEPS } from './fidelity/kind-steps.ts';
+import { ran } from './fidelity/kubectl-run.ts';
+import { COMMANDS } from './fidelity/kubectl-steps.ts';
 import { LAST_STEPS } from './fidelity/last-steps.ts';
 import { OBJECT_STEPS } from './fidelity/object-steps.ts';
 import { POOL_STEPS } from './fidelity/pool-steps.ts';
@@ -20,13 +23,17 @@ const STEPS = [...OBJECT_STEPS, ...KIND_STEPS, ...SERVICE_STEPS, ...POOL_STEPS, 
 
 describe('the simulator answers as a real API server', () => {
   let servers: Servers;
+  let proxies: readonly [RecordingProxy, RecordingProxy];
   const judge = new Judge(ALLOWED);
+  let compared = 0;
 
   beforeAll(async () => {
     servers = await startServers();
+    proxies = [await recordingProxy(servers.ours.connection), await recordingProxy(servers.theirs.connection)];
   });
 
   afterAll(async () => {
+    for (const proxy of proxies ?? []) await proxy.close();
     await servers?.close();
   });
 
@@ -72,5 +79,18 @@ describe('the simulator answers as a real API server', () => {
     expect(ours).toEqual(await seen(servers.theirs));
   });
 
+  test.each(COMMANDS.map((command, index) => ({ title: `${index + 1}: kubectl ${command.args.join(' ')}`, command })))(
+    'to $title',
+    async ({ title, command }) => {
+      const [ours, theirs] = await Promise.all([ran(proxies[0], command), ran(proxies[1], command)]);
+      const defects = judge.defects(title, ours.leaves, theirs.leaves);
+      expect(defects).toEqual([]);
+      compared += theirs.requests;
+      expect(theirs.code).toBe(command.code ?? 0);
+    },
+  );
+
   test('and differs no more than is allowed: each reason is still needed', () => expect(judge.unmet()).toEqual([]));
+
+  test('in some hundred requests', () => expect(STEPS.length + compared).toBeGreaterThan(500));
 });

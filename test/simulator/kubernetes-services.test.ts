@@ -35,7 +35,7 @@ describe('the addresses of a simulated Service', () => {
     expect(older.publish([{ ip: '192.0.2.1' }]).status).toEqual({ loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } });
     expect(older.change({ metadata: { labels: { a: 'b' } } }).status).toEqual({ loadBalancer: {} });
     const newer = await withService('v1.29.0', { type: 'ClusterIP' });
-    expect(() => newer.publish([{ ip: '192.0.2.1' }])).toThrow('may only be used when `spec.type` is "LoadBalancer"');
+    expect(() => newer.publish([{ ip: '192.0.2.1' }])).toThrow("may only be used when `spec.type` is 'LoadBalancer'");
     expect(newer.publish([]).status).toEqual({ loadBalancer: { ingress: [] } });
   });
 

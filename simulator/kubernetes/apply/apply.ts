@@ -50,6 +50,24 @@ interface Application {
   force: boolean;
 }
 
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+const sorted = (value: Json | undefined): Json | undefined => {
+  if (Array.isArray(value)) return value.map((item) => sorted(item) ?? null);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([key, item]) => [key, sorted(item) ?? null]),
+  );
+};
+
+/** Where kubectl has applied by itself before, it finds what it applies by the server now. */
+const tellLastApplied = ({ metadata }: KubeObject, configuration: JsonObject): void => {
+  const { annotations } = metadata;
+  if (annotations?.[LAST_APPLIED] !== undefined) annotations[LAST_APPLIED] = `${JSON.stringify(sorted(configuration))}\n`;
+};
+
 /** Server-side apply: the live object with the configuration laid over it, without what this manager applied before and no longer names.
  *  @throws ApiError 409 when another manager owns a field with another value, unless forced. Kubernetes: Server-Side Apply. */
 export const applied = (live: KubeObject, configuration: JsonObject, { schema, writer, force }: Application): KubeObject => {
@@ -73,6 +91,7 @@ export const applied = (live: KubeObject, configuration: JsonObject, { schema, w
   // The same configuration again changes nothing, not even a time.
   const time = own && equal(own.fields as unknown as JsonObject, fields as unknown as JsonObject) ? own.time : timestamp(writer.now);
   setManagers(object, [...left, { ...writer, apiVersion: live.apiVersion, time, fields }]);
+  if (writer.manager === 'kubectl') tellLastApplied(object, configuration);
   return object;
 };
 

@@ -24,7 +24,6 @@ const completePodSpec = (spec: JsonObject): void => {
     dnsPolicy: 'ClusterFirst',
     securityContext: {},
     schedulerName: 'default-scheduler',
-    enableServiceLinks: true,
   });
   for (const container of Array.isArray(spec.containers) ? spec.containers : []) {
     if (!isObject(container)) continue;
@@ -39,7 +38,7 @@ const completePodSpec = (spec: JsonObject): void => {
 
 const completePod = (spec: JsonObject): void => {
   completePodSpec(spec);
-  withDefaults(spec, { priority: 0, preemptionPolicy: 'PreemptLowerPriority' });
+  withDefaults(spec, { enableServiceLinks: true, priority: 0, preemptionPolicy: 'PreemptLowerPriority' });
   spec.tolerations = tolerationsOf(spec);
 };
 
@@ -61,7 +60,14 @@ const completeEndpoints = (endpoints: KubeObject): void => {
 
 const completeJob = (object: KubeObject): void => {
   const spec = member(object, 'spec');
-  withDefaults(spec, { parallelism: 1, completions: 1, backoffLimit: 6, completionMode: 'NonIndexed', suspend: false });
+  withDefaults(spec, {
+    parallelism: 1,
+    completions: 1,
+    backoffLimit: 6,
+    completionMode: 'NonIndexed',
+    suspend: false,
+    ...(spec.podFailurePolicy === undefined && { podReplacementPolicy: 'TerminatingOrFailed' }),
+  });
   const uid = object.metadata.uid ?? '';
   const labels = {
     'batch.kubernetes.io/controller-uid': uid,
@@ -73,7 +79,7 @@ const completeJob = (object: KubeObject): void => {
     spec.selector = { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } };
     const templateLabels = member(member(member(spec, 'template'), 'metadata'), 'labels');
     Object.assign(templateLabels, labels);
-    object.metadata.labels = { ...object.metadata.labels };
+    object.metadata.labels = { ...(templateLabels as Record<string, string>), ...object.metadata.labels };
   }
   completePodSpec(member(member(spec, 'template'), 'spec'));
 };

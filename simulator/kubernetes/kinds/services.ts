@@ -104,6 +104,18 @@ const dropTypeDependent = (spec: JsonObject, old: JsonObject): void => {
   if (spec.type === 'ExternalName') dropUnchanged(['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']);
 };
 
+/** Whoever does not say it leaves a port the one that it has on the nodes: found by the name of the port. */
+const keepNodePorts = (spec: JsonObject, old: JsonObject): void => {
+  if (spec.type === 'ClusterIP' || spec.type === 'ExternalName') return;
+  const wanted = new Set(listOf(spec.ports).map(({ nodePort }) => nodePort));
+  for (const port of listOf(spec.ports).filter(({ nodePort }) => nodePort === undefined)) {
+    const { nodePort } = listOf(old.ports).find(({ name }) => name === port.name) ?? {};
+    if (nodePort === undefined || wanted.has(nodePort)) continue;
+    port.nodePort = nodePort;
+    wanted.add(nodePort);
+  }
+};
+
 /** Settles a Service that is changed through its main path. */
 const settleMain = (object: KubeObject, old: KubeObject, store: Store, minor: number): void => {
   const spec = member(object, 'spec');
@@ -114,6 +126,7 @@ const settleMain = (object: KubeObject, old: KubeObject, store: Store, minor: nu
   }
   spec.type ??= 'ClusterIP';
   if (spec.type !== before.type) dropTypeDependent(spec, before);
+  keepNodePorts(spec, before);
   completeService(spec, store, minor);
   if (spec.type !== LOAD_BALANCER && minor >= SINCE.wiping)
     object.status = { ...(isObject(object.status) ? object.status : {}), loadBalancer: {} };

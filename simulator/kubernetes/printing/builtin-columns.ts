@@ -45,7 +45,9 @@ const podReason = (pod: KubeObject): string => {
 };
 
 const podReady = (pod: KubeObject): string => {
-  const ready = objectsAt(pod, 'status', 'containerStatuses').filter((status) => status.ready === true);
+  const ready = objectsAt(pod, 'status', 'containerStatuses').filter(
+    (status) => status.ready === true && at(status, 'state', 'running') !== undefined,
+  );
   return `${ready.length}/${objectsAt(pod, 'spec', 'containers').length}`;
 };
 
@@ -176,6 +178,22 @@ const counts =
     `${text(at(object, 'status', ready), '0')}/${text(at(object, 'spec', 'replicas'), '0')}`;
 
 /** The columns of built-in resources after their name, as the API server's printers have them; others have their age only. */
+const subjects = (kind: string): BuiltinColumn =>
+  wide(`${kind}s`, (binding) =>
+    objectsAt(binding, 'subjects')
+      .filter((subject) => subject.kind === kind)
+      .map(({ namespace, name }) => (namespace === undefined ? String(name) : `${namespace}/${name}`))
+      .join(', '),
+  );
+
+const bindings: readonly BuiltinColumn[] = [
+  column('Role', (binding) => `${at(binding, 'roleRef', 'kind')}/${at(binding, 'roleRef', 'name')}`),
+  AGE,
+  subjects('User'),
+  subjects('Group'),
+  subjects('ServiceAccount'),
+];
+
 export const BUILTIN_COLUMNS: Readonly<Record<string, readonly BuiltinColumn[]>> = {
   pods: [
     column('Ready', podReady),
@@ -195,7 +213,10 @@ export const BUILTIN_COLUMNS: Readonly<Record<string, readonly BuiltinColumn[]>>
     wide('Internal-IP', nodeAddress('InternalIP')),
     wide('External-IP', nodeAddress('ExternalIP')),
     wide('OS-Image', field('<unknown>', 'status', 'nodeInfo', 'osImage')),
-    wide('Kernel-Version', field('<unknown>', 'status', 'nodeInfo', 'kernelVersion')),
+    wide('Kernel-Version', (node) => {
+      const { kernelVersion = '<unknown>', architecture = '' } = (at(node, 'status', 'nodeInfo') ?? {}) as JsonObject;
+      return architecture === '' ? String(kernelVersion) : `${kernelVersion} (${architecture})`;
+    }),
     wide('Container-Runtime', field('<unknown>', 'status', 'nodeInfo', 'containerRuntimeVersion')),
   ],
   events: [
@@ -247,6 +268,14 @@ export const BUILTIN_COLUMNS: Readonly<Record<string, readonly BuiltinColumn[]>>
     containers('name'),
     containers('image'),
     selector,
+  ],
+  'rolebindings.rbac.authorization.k8s.io': bindings,
+  'clusterrolebindings.rbac.authorization.k8s.io': bindings,
+  'poddisruptionbudgets.policy': [
+    column('Min Available', field('N/A', 'spec', 'minAvailable')),
+    column('Max Unavailable', field('N/A', 'spec', 'maxUnavailable')),
+    column('Allowed Disruptions', (budget) => Number(at(budget, 'status', 'disruptionsAllowed') ?? 0), 'integer'),
+    AGE,
   ],
   'statefulsets.apps': [column('Ready', counts('readyReplicas')), AGE, containers('name'), containers('image')],
   'customresourcedefinitions.apiextensions.k8s.io': [column('Created At', field('', 'metadata', 'creationTimestamp'), 'date')],

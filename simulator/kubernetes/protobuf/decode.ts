@@ -103,7 +103,8 @@ const messageOf = (name: string, bytes: Buffer): JsonObject => {
   const object: JsonObject = {};
   for (const raw of fieldsOf(bytes)) {
     const field = MESSAGES[name]?.[raw.number];
-    const value = field && jsonOf(field.type, raw);
+    // In a list an empty text is a member: the group of the kinds of v1.
+    const value = field && (jsonOf(field.type, raw) ?? (field.repeated && field.type === 'string' ? '' : undefined));
     if (field && value !== undefined) put(object, field, value);
   }
   return object;
