@@ -234,6 +234,8 @@ describe('the operator with the shipped roles', () => {
       ...['create', 'patch'].flatMap((verb) => [`${verb} events`, `${verb} events.k8s.io/events`]),
       'create coordination.k8s.io/leases',
       ...['get', 'list', 'create', 'patch', 'delete'].map((verb) => `${verb} batch/jobs`),
+      // Whether Pod security is enforced where its Jobs are.
+      'get namespaces',
       ...['get', 'list', 'watch'].map((verb) => `${verb} secrets`),
       // Every authenticated user may ask what it may do.
       'create authorization.k8s.io/selfsubjectaccessreviews',

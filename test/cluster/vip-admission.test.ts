@@ -261,8 +261,8 @@ describe('the admission webhook on a real API server', () => {
     expect(await admin.whoAmI()).toBe('admin');
     const known = whoAmI;
     whoAmI = admin.whoAmI;
-    expect(await told(token, 'POST', IPS, ipNamed('1.1.1.4'))).toBe(
-      by('vip.kb.io', `user ${OPERATOR} cannot create ip objects, only admin is allowed`),
+    expect(await told(jane, 'POST', IPS, ipNamed('1.1.1.4'))).toBe(
+      by('vip.kb.io', `user ${JANE} cannot create ip objects, only admin is allowed`),
     );
     const { status } = await cluster.send(IPS, { method: 'POST', body: ipNamed('1.1.1.4') });
     expect(status).toBe(201);

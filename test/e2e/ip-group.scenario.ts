@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { KubeClientError } from '../../simulator/kubernetes/client.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { GROUP, type Routed, routedStageOnce } from './routed.ts';
 import { Vips } from './vip-objects.ts';
@@ -33,11 +34,17 @@ interface JobObject {
 async function runJobs({ stage: { target } }: Routed): Promise<readonly string[]> {
   const jobs = (await target.client.list('batch/v1', 'Job', { namespace: JOBS })) as unknown as readonly JobObject[];
   for (const { metadata, status } of jobs.filter((job) => !job.status?.conditions?.length)) {
-    const conditions = [{ type: 'Complete', status: 'True' }];
+    // As the Job controller writes it, which the server insists on.
+    const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({ type, status: 'True' }));
+    const at = `${new Date().toISOString().slice(0, 19)}Z`;
+    const ended = { ...status, startTime: at, completionTime: at, succeeded: 1, conditions };
     const ref = { apiVersion: 'batch/v1', kind: 'Job', namespace: JOBS, name: metadata.name };
     await target.client
-      .patch(ref, { status: { ...status, succeeded: 1, conditions } } as unknown as JsonObject, { subresource: 'status' })
-      .catch(() => undefined);
+      .patch(ref, { status: ended } as unknown as JsonObject, { subresource: 'status' })
+      // It may have been cleared meanwhile.
+      .catch((error: unknown) => {
+        if (!(error instanceof KubeClientError && error.code === 404)) throw error;
+      });
   }
   return jobs.map(({ metadata }) => metadata.labels?.['routedip.io/action'] ?? '');
 }

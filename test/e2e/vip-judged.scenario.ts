@@ -6,10 +6,10 @@ import { vipStage } from './vip-objects.ts';
 const OPERATOR = 'system:serviceaccount:routedip-operator:routedip-operator';
 
 export const vipJudgedScenarios = () =>
-  describe('an IP', () => {
+  describe.each(JUDGES)('an IP, as judged by %s', (judge) => {
     const { vips, target } = vipStage();
 
-    test.each(JUDGES)('is written by the operator alone, also while it is away, as judged by %s', async (judge) => {
+    test('is written by the operator alone, also while it is away', async () => {
       const world = vips();
       const { client } = target();
       const byPolicies = judge === 'policies';
