@@ -50,5 +50,9 @@ export const ran = async (
     const answer = answerLeaves(SCHEMAS.test(exchange.path) ? { ...exchange, text: '' } : exchange);
     return prefixed(`${request}${count === 1 ? '' : ` (${count})`}: `, { ...sent, ...answer });
   });
-  return { code, requests: asked.length, leaves: Object.assign({ 'exit code': code }, printed(args, stdout), numbered('stderr', stderr), ...asked) };
+  return {
+    code,
+    requests: asked.length,
+    leaves: Object.assign({ 'exit code': code }, printed(args, stdout), numbered('stderr', stderr), ...asked),
+  };
 };
