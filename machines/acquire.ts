@@ -42,7 +42,6 @@ function subjectOf({ spec, exposed, acquiring }: PoolContext): { readonly subjec
         subject: {
           ...about,
           ports: exposed?.policy.ports ?? [],
-          region: spec.region,
           epoch: 0,
           previous: null,
           attempt: acquiring.attempts + 1,

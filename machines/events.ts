@@ -143,7 +143,7 @@ export interface FirewallPolicy {
 /** What is the same for all Jobs about a RoutedIP. */
 export type Subject = Pick<
   RoutedIPSubject,
-  'namespace' | 'name' | 'uid' | 'serviceNamespace' | 'serviceName' | 'firewall' | 'reclaimPolicy' | 'ipGroup'
+  'namespace' | 'name' | 'uid' | 'serviceNamespace' | 'serviceName' | 'firewall' | 'region' | 'reclaimPolicy' | 'ipGroup'
 >;
 
 /** The credentials of the provider changed. */

@@ -202,6 +202,7 @@ function exposure(fact: RoutedIPFact, service: ServiceRef, policy: Policy, facts
     serviceNamespace: service.namespace,
     serviceName: service.name,
     firewall,
+    region: policy.region,
     reclaimPolicy: reclaim,
     ...(policy.ipGroup !== '' && { ipGroup: policy.ipGroup }),
   };

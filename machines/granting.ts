@@ -4,7 +4,7 @@ import { adopted, type Contest, rebasedContest, restsUntil, triedAgain } from '.
 import { type Grants, grants, type Member } from './grants.ts';
 import { isPaused } from './marks.ts';
 import { noteBegun, wishesIn } from './moves.ts';
-import { entries, familyServed, type Next, next, type PoolContext, tell, turnClaim } from './pool.ts';
+import { entries, familyServed, type Next, next, type PoolContext, regionOf, tell, turnClaim } from './pool.ts';
 import type { Address, Candidate, ProviderID } from './types.ts';
 
 /** A pool hands out nodes: what `grants` decides, as changes of the pool and messages to its addresses. */
@@ -33,7 +33,7 @@ export const decideGrants = (given: PoolContext, at: number): Grants => {
   const kept = keeping(context, at);
   const decided = grants(
     {
-      members: context.members,
+      members: inTheirRegions(context),
       candidates: isPaused(context) ? [] : candidates,
       keeping: isPaused(context) ? [...candidates, ...kept] : kept,
       leaving: context.leaving,
@@ -52,6 +52,11 @@ export const decideGrants = (given: PoolContext, at: number): Grants => {
   if (isPaused(context)) return { ...decided, reliefs: [], nextAt: null };
   return isHeld(context) ? { ...decided, reliefs: [] } : decided;
 };
+
+const inTheirRegions = (context: PoolContext): PoolContext['members'] =>
+  context.spec?.exposes?.subject
+    ? Object.fromEntries(entries(context.members).map(([address, member]) => [address, { ...member, region: regionOf(context, member) }]))
+    : context.members;
 
 /** Of the nodes that serve a Service the youngest comes first; of equals the one with fewer addresses, then the first by name. */
 function inOrder({ spec, candidates, exposed }: PoolContext): readonly Candidate[] {

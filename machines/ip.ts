@@ -22,7 +22,8 @@ function subjectOf({ policy, region, epoch, elected, assigned, previous, attempt
   if (!policy.subject) return {};
   const former = assigned && assigned.name !== elected?.name ? assigned : (previous.at(-1) ?? null);
   const ports = elected ? portsOn(policy, elected.name) : policy.ports;
-  return { subject: { ...policy.subject, ports, region, epoch, previous: former, attempt: attempts + 1 } };
+  // Records of before have none of their class, but that of the creation.
+  return { subject: { ...policy.subject, ports, region: policy.subject.region ?? region, epoch, previous: former, attempt: attempts + 1 } };
 }
 
 export const findInput = (context: AddressContext): FindInput => ({

@@ -3,7 +3,7 @@ import { nodesFull } from './claims.ts';
 import { restsUntil } from './contention.ts';
 import type { Member } from './grants.ts';
 import { isPaused, type Move } from './marks.ts';
-import { entries, familyServed, isPrimed, listed, type Next, next, type PoolContext, wanted } from './pool.ts';
+import { entries, familyServed, isPrimed, listed, type Next, next, type PoolContext, regionOf, wanted } from './pool.ts';
 import { conflictText, stamp } from './pool-view.ts';
 import type { Address } from './types.ts';
 
@@ -57,7 +57,8 @@ function whyNot(context: PoolContext, address: Address, member: Member, name: st
     if (goes) return goes.evacuating ? 'the node is to be evacuated' : 'the node is cordoned or about to go';
     return 'no node of that name is Ready and matches';
   }
-  if (node.region && member.region && node.region !== member.region) return `it is in region ${node.region}, not in ${member.region}`;
+  const region = regionOf(context, member);
+  if (node.region && region && node.region !== region) return `it is in region ${node.region}, not in ${region}`;
   const other = entries(members).find(([each, { node: held, stands }]) => each !== address && (held ?? stands)?.name === name);
   if (other) return `${other[0]} is on it, or on its way to it`;
   if (nodesFull(fullNodes, familyServed(context)).includes(name)) return 'it has as many addresses as it may hold';

@@ -1,7 +1,8 @@
 import { nodesFull } from './claims.ts';
 import { whyLeaving } from './drain.ts';
+import type { Member } from './grants.ts';
 import { compile, ineligible, type Rules, servingNodes } from './match.ts';
-import { familyServed, queryIn } from './pool.ts';
+import { familyServed, queryIn, regionOf } from './pool.ts';
 import { type ObservedCluster, type PoolView, stamp } from './pool-view.ts';
 import { selects } from './selector.ts';
 import { servingNodesOf, unfit } from './serving-nodes.ts';
@@ -52,11 +53,12 @@ function judge(observed: ObservedCluster, spec: PoolSpec): Judgement {
 /** Why a node that may hold an address takes none of these now. */
 function notFree({ context, at }: PoolView, { name, region }: ObservedNode, waiting: readonly Address[]): string {
   const { members, backOff, fullNodes } = context;
+  const regionIn = (member: Member | undefined): string => (member ? regionOf(context, member) : '');
   const holder = Object.entries(members).find(([, member]) => (member.node ?? member.stands)?.name === name)?.[0];
   if (holder !== undefined) return `${holder} is on it, or on its way to it`;
   if (nodesFull(fullNodes, familyServed(context)).includes(name)) return 'it has as many addresses as it may hold';
   const until = backOff[name]?.until ?? 0;
   if (until > at) return `left alone until ${stamp(until)} after a failure`;
-  const elsewhere = waiting.flatMap((address) => members[address]?.region || []).filter((wanted) => region !== '' && wanted !== region);
+  const elsewhere = waiting.flatMap((address) => regionIn(members[address]) || []).filter((wanted) => region !== '' && wanted !== region);
   return elsewhere.length === waiting.length ? `it is in region ${region}, not in ${elsewhere[0]}` : 'it is not free';
 }

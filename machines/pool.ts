@@ -257,6 +257,10 @@ export const tell = (
   params: { to: addressActor(context.id, address), event },
 });
 
+/** Where the address can go; empty for anywhere. A platform that Jobs drive has no regions but what its class says now: an address is not made in one for good. */
+export const regionOf = ({ spec }: Pick<PoolContext, 'spec'>, { region }: Pick<Member, 'region'>): string =>
+  spec?.exposes?.subject ? spec.region : region;
+
 export const entries = (members: PoolContext['members']): [Address, Member][] => Object.entries(members) as [Address, Member][];
 
 // ---------------------------------------------------------------- claims about the pool

@@ -107,7 +107,8 @@ export interface ClusterRoutedIPClassSpec {
   readonly className: string;
   /**
    * Region in which addresses are created; needed for that at a provider that has regions. An address can only be
-   * assigned to nodes of its region.
+   * assigned to nodes of its region, by their label `topology.kubernetes.io/region`; one that Jobs assign to those of
+   * the region that stands here now. Absent means any.
    */
   readonly region?: string;
   /**

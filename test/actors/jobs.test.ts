@@ -67,6 +67,18 @@ describe('a RoutedIP whose class is driven by Jobs', () => {
     expect([assigns.length, world.faults()]).toEqual([2, []]);
   });
 
+  test('goes by the region that its class says now: a wrong one is mended by changing the class', async () => {
+    const { world, ref } = await jobDriven({ region: 'here' });
+    for (const each of [OLD, YOUNG]) world.setNode({ ...each, region: 'nyc3' });
+    await world.untilReason(ref, 'NoEligibleNode', 'Degraded', 60_000);
+    expect(world.messageOf(ref, 'Degraded')).toContain('young (it is in region nyc3, not in here)');
+    world.jobClass({ region: 'nyc3' });
+    await world.stable(ref, 'young', 60_000);
+    expect(world.heldBy(ADDRESS)).toBe('young');
+    const [assign] = world.jobs.created.filter(({ request }) => request.action === 'assign');
+    expect(assign?.request.env.ROUTEDIP_REGION).toBe('nyc3');
+  });
+
   test('leaves no Job behind that has ended', async () => {
     const { world } = await served();
     expect(world.jobs.created.length).toBeGreaterThan(2);
