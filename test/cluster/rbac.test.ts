@@ -236,6 +236,8 @@ describe('the operator with the shipped roles', () => {
       ...['get', 'list', 'create', 'patch', 'delete'].map((verb) => `${verb} batch/jobs`),
       // Whether Pod security is enforced where its Jobs are.
       'get namespaces',
+      // Why a Job of theirs has no Pod.
+      'list events',
       ...['get', 'list', 'watch'].map((verb) => `${verb} secrets`),
       // Every authenticated user may ask what it may do.
       'create authorization.k8s.io/selfsubjectaccessreviews',
