@@ -56,6 +56,6 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof SetupError || error instanceof NoServer)) throw error;
-  process.stderr.write(`test:cluster: ${error.message}\n`);
+  process.stderr.write(`test:cluster${process.argv[2] === '--old' ? ':old' : ''}: ${error.message}\n`);
   process.exitCode = error instanceof NoServer ? 2 : 1;
 }
