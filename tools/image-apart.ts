@@ -18,7 +18,6 @@ export interface Suite {
 }
 
 export const COMPOSE: Suite = { subject: 'the compose files', script: 'test-compose.ts', checks: 6 };
-export const PODS: Suite = { subject: 'the Pods of deploy/bundle.yaml', script: 'test-pods.ts', checks: 6 };
 
 /** Runs a suite with the images of the store, unless `unable` says why it cannot run here, which is printed. Resolves with whether nothing failed. */
 export async function testApart(

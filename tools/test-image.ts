@@ -2,10 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CommandFailed } from './debian-apt.mjs';
-import { COMPOSE, PODS, skip, testApart } from './image-apart.ts';
+import { COMPOSE, skip, testApart } from './image-apart.ts';
 import { buildImages, ImageStore, provideBases, whyNoBuilder } from './image-builder.ts';
 import { composedImages, whyNoCompose } from './image-compose.ts';
-import { shippedContainers } from './image-pod.ts';
 import { type Check, demand, HOST_NETWORK, podman, report } from './image-run.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -40,15 +39,9 @@ async function whyNoContainers(store: ImageStore, image: string): Promise<string
 /** Builds all images, and tells of the operator's own. Resolves with whether that is as it should be. */
 async function built(store: ImageStore, work: string): Promise<{ readonly passed: boolean; readonly unable: string | null }> {
   const composed = composedImages(ROOT);
-  const manifest = join(ROOT, 'deploy/bundle.yaml');
-  const [operator] = shippedContainers(manifest, 'Deployment');
-  const [redis] = shippedContainers(manifest, 'StatefulSet');
-  if (!operator || redis?.image !== composed.redis) throw new Error(`${manifest} and the compose file name different images of Redis`);
-  // The name by which podman finds what has been built here.
-  const image = `localhost/${operator.image}`;
+  const image = composed.operator;
   console.log(`        base from ${provideBases(store, join(ROOT, 'Dockerfile'), { redis: composed.redis }, work, ROOT)}`);
   buildImages(store, { [composed.target]: composed.demo, '': image }, work, ROOT);
-  store.buildah('tag', image, composed.operator);
   const unable = await whyNoContainers(store, image);
   const inContainers: Check = ['starts its commands, as a user that is not root', () => commands(store, image)];
   if (unable !== null) console.log(`skipped what needs containers to run: ${unable}`);
@@ -64,16 +57,15 @@ async function built(store: ImageStore, work: string): Promise<{ readonly passed
 async function main(): Promise<number> {
   const none = whyNoBuilder();
   if (none !== null) {
-    skip('the images', none, 2 + PODS.checks + COMPOSE.checks);
+    skip('the images', none, 2 + COMPOSE.checks);
     return 0;
   }
   const work = mkdtempSync(join(tmpdir(), 'routedip-image-'));
   const store = new ImageStore(join(work, 'images'));
   try {
     const { passed, unable } = await built(store, work);
-    const pods = await testApart(PODS, store, work, unable);
     const compose = await testApart(COMPOSE, store, work, unable ?? whyNoCompose());
-    return passed && pods && compose ? 0 : 1;
+    return passed && compose ? 0 : 1;
   } catch (error) {
     console.log(`FAILED  the image: ${error instanceof CommandFailed ? `${error.message}\n${error.output.slice(-3000)}` : String(error)}`);
     console.log('0 passed, 1 failed');

@@ -1,15 +1,13 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { json } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { CREATED, PLATFORM_TOKEN, type SamplePlatform, startPlatform } from '../support/sample-platform.ts';
 
 const SAMPLE = join(import.meta.dirname, '../../crds/samples/routedip-jobs.yaml');
-const ADDRESS = '192.0.2.10';
+const ADDRESS = CREATED;
 
 /** The script as the sample's ConfigMap holds it, which is what a Job of the class runs. */
 const script = (): string => {
@@ -40,69 +38,16 @@ interface Outcome {
   readonly message: unknown;
 }
 
-/** The platform that the sample talks to, as far as its comment describes it. */
-interface Platform {
-  readonly addresses: Map<string, { server: string | null; owner?: string }>;
-  readonly rules: Map<string, unknown>;
-  /** Answers every request with this instead, once set. */
-  refuse: number | null;
-  readonly calls: string[];
-}
-
-let platform: Platform;
-let server: Server;
+let platform: SamplePlatform;
 let folder: string;
 
-const answerOf = async (request: IncomingMessage): Promise<{ code: number; body?: unknown }> => {
-  const { pathname, searchParams } = new URL(request.url ?? '', 'http://platform');
-  const [, kind, name = '', , rule] = pathname.split('/');
-  if (request.headers.authorization !== 'Bearer secret') return { code: 401 };
-  if (platform.refuse !== null) return { code: platform.refuse };
-  const sent = request.method === 'PUT' ? await json(request) : null;
-  return kind === 'firewalls'
-    ? firewallAnswer(request.method, { name, rule }, sent)
-    : addressAnswer(request.method, { name, owner: searchParams.get('owner') }, sent);
-};
-
-const addressAnswer = (method: string | undefined, { name, owner }: { name: string; owner: string | null }, sent: unknown) => {
-  const { addresses } = platform;
-  const taken = [...addresses].find(([, one]) => owner !== null && one.owner === owner)?.[0];
-  const address = name || taken || ADDRESS;
-  if (owner !== null && taken === undefined) addresses.set(address, { server: null, owner });
-  const found = addresses.get(address);
-  if (!found) return { code: 404 };
-  if (method === 'PUT' && owner === null) found.server = (sent as { server: string }).server;
-  if (method === 'DELETE') addresses.delete(address);
-  return { code: 200, body: { address, server: found.server } };
-};
-
-const firewallAnswer = (method: string | undefined, { name, rule }: { name: string; rule: string | undefined }, sent: unknown) => {
-  if (name !== 'ingress') return { code: 404 };
-  if (rule === undefined) return { code: 200, body: [...platform.rules.keys()].map((one) => ({ name: one })) };
-  if (method === 'PUT') platform.rules.set(rule, sent);
-  if (method === 'DELETE') platform.rules.delete(rule);
-  return { code: 200, body: {} };
-};
-
-const serve = (request: IncomingMessage, response: ServerResponse): void => {
-  platform.calls.push(`${request.method} ${request.url}`);
-  answerOf(request).then(
-    ({ code, body }) =>
-      response.writeHead(code, { 'content-type': 'application/json' }).end(body === undefined ? '' : JSON.stringify(body)),
-    (error: unknown) => response.writeHead(500).end(String(error)),
-  );
-};
-
 beforeEach(async () => {
-  platform = { addresses: new Map(), rules: new Map(), refuse: null, calls: [] };
+  platform = await startPlatform();
   folder = mkdtempSync(join(tmpdir(), 'job-sample-'));
-  server = createServer(serve);
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
 });
 
 afterEach(() => {
-  server.closeAllConnections();
-  server.close();
+  platform.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -114,8 +59,8 @@ const run = (action: string, more: Readonly<Record<string, string>> = {}): Promi
   const env = {
     PATH: process.env.PATH ?? '',
     TMPDIR: folder,
-    API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    API_TOKEN: 'secret',
+    API_URL: platform.url,
+    API_TOKEN: PLATFORM_TOKEN,
     PROVIDER_ID_PREFIX: 'example://',
     ROUTEDIP_CONTRACT: '1',
     ROUTEDIP_ACTION: action,

@@ -1,14 +1,17 @@
 import type { DigitalOceanSimulator } from '../../simulator/digitalocean/server.ts';
 import { type ClientRef, type KubeClient, KubeClientError } from '../../simulator/kubernetes/client.ts';
-import { addPod, nodeObject, removePod, setNodeReady } from '../../simulator/kubernetes/cluster.ts';
+import { addPod, nodeObject, removePod } from '../../simulator/kubernetes/cluster.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 
+const STATUS = { subresource: 'status', type: 'application/strategic-merge-patch+json' } as const;
+const READY = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' };
 const LEASES = 'kube-node-lease';
 const RENEWED_EVERY_MS = 1_000;
 export const REGION = 'nyc3';
 
 const nodeRef = (name: string): ClientRef => ({ apiVersion: 'v1', kind: 'Node', name });
 const leaseRef = (name: string): ClientRef => ({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', namespace: LEASES, name });
+const podRef = (name: string): ClientRef => ({ apiVersion: 'v1', kind: 'Pod', ...podOf(name) });
 const podOf = (name: string) => ({ name: `ingress-${name}`, namespace: 'default' });
 
 interface NodeBody {
@@ -42,6 +45,9 @@ export class BareNodes {
     // Else the scheduler would take it for a place where Pods run.
     await this.#client.create({ ...node, status: { ...(node.status as JsonObject), allocatable: { pods: '0' } } });
     await addPod(this.#client, { ...podOf(name), node: name, labels: { app: 'ingress' } });
+    // Endpoints of Services are Pods that have an address. Nobody answers there.
+    const podIP = `10.244.255.${this.#droplets.size}`;
+    await this.#client.patch(podRef(name), { status: { podIP, podIPs: [{ ip: podIP }] } }, STATUS);
   }
 
   /** Nobody renews its Lease any more. */
@@ -49,13 +55,10 @@ export class BareNodes {
     this.#alive.delete(name);
   }
 
-  /** As after a reboot: its kubelet is heard of again, and its Pod is Ready. */
+  /** Its kubelet is heard of again. */
   async revive(name: string): Promise<void> {
     this.#alive.add(name);
     await this.#renew(name);
-    await setNodeReady(this.#client, name, true);
-    await removePod(this.#client, podOf(name)).catch(absent);
-    await addPod(this.#client, { ...podOf(name), node: name, labels: { app: 'ingress' } });
   }
 
   /** Whether the node controller has given it up. */
@@ -66,8 +69,16 @@ export class BareNodes {
 
   /** The node whose droplet holds the address at the provider; null for none of these. */
   holderOf(address: string): string | null {
-    const droplet = this.#cloud.state.reservedIPs.get(address)?.dropletId;
+    return this.nameOf(this.#cloud.state.reservedIPs.get(address)?.dropletId);
+  }
+
+  /** Null for a droplet of none of these. */
+  nameOf(droplet: number | null | undefined): string | null {
     return [...this.#droplets].find(([, id]) => id === droplet)?.[0] ?? null;
+  }
+
+  dropletOf(name: string): number | undefined {
+    return this.#droplets.get(name);
   }
 
   async annotation(name: string): Promise<string | null> {
@@ -84,9 +95,15 @@ export class BareNodes {
     }
   }
 
+  /** What a kubelet does again and again. Status that is as it was changes nothing; a node that was given up, since this machine stood still, is back by it. */
   async #renew(name: string): Promise<void> {
+    const renewed = [
+      this.#client.patch(leaseRef(name), { spec: { renewTime: microTime() } }),
+      this.#client.patch(nodeRef(name), { status: { conditions: [READY] } }, STATUS),
+      this.#client.patch(podRef(name), { status: { conditions: [READY] } }, STATUS),
+    ];
     // One that is refused or comes to nothing is followed by the next: the controller waits for several.
-    await this.#client.patch(leaseRef(name), { spec: { renewTime: microTime() } }).catch(() => undefined);
+    await Promise.allSettled(renewed);
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { giveToken, replicas, rolledOut, uninstall } from './install.ts';
+import { giveToken, leftBehind, replicas, rolledOut, uninstall } from './install.ts';
 import { isReady, OPERATOR, type Pod, podsOf, processesOf, REDIS, secondsToReady, untilLed } from './pods.ts';
 import { NAMESPACE, type NodeStage, note, openStage, ROOT, tellOnFailure } from './stage.ts';
 
@@ -182,10 +182,7 @@ describe('deploy/bundle.yaml on an empty cluster', () => {
       'flipop.digitalocean.com/ipv6-reserved-ip-',
     );
     expect(stage.nodes.holderOf(address)).toBe(holder);
-    for (const kind of ['namespaces', 'customresourcedefinitions', 'clusterroles', 'clusterrolebindings']) {
-      const names = await stage.kubectl('get', kind, '--output=name');
-      expect(names, kind).not.toMatch(/routedip|flipop|paas\.org/);
-    }
+    expect(await leftBehind(stage)).toEqual([]);
   });
 });
 

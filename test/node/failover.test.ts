@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { install, replicas, rolledOut, uninstall } from './install.ts';
 import { isReady, leader, OPERATOR, type Pod, podsOf, processesOf, REDIS, untilLed } from './pods.ts';
-import { callsCloud, NAMESPACE, type NodeStage, note, openStage, tellOnFailure } from './stage.ts';
+import { NAMESPACE, type NodeStage, note, openStage, tellOnFailure } from './stage.ts';
 
 const POOL = 'ingress';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
   stage = await openStage();
   for (const name of ['a', 'b', 'c']) await stage.nodes.add(name);
   address = stage.cloud.addReservedIP({ region: 'nyc3' }).ip;
-  await install(stage, stage.overlay([], { patches: [callsCloud(stage.cloud.url)] }));
+  await install(stage, stage.overlay([]));
   await stage.pool(POOL, address);
   await served();
 });
@@ -62,6 +62,9 @@ function kill(pod: Pod): void {
   expect(pids).not.toEqual([]);
   for (const pid of pids) process.kill(pid, 'SIGKILL');
 }
+
+const eventsOf = ({ metadata }: Pod): Promise<string> =>
+  stage.kubectl('--namespace', NAMESPACE, 'get', 'events', `--field-selector=involvedObject.uid=${metadata.uid}`);
 
 const restarts = (pod: Pod): number => pod.status.containerStatuses?.[0]?.restartCount ?? 0;
 
@@ -116,7 +119,8 @@ describe('an address on a node that dies', () => {
     if (!other) throw new Error('there is one replica only');
     const now = async () => (await podsOf(stage, OPERATOR)).find(({ metadata }) => metadata.uid === other.metadata.uid);
     const hung = performance.now();
-    for (const pid of processesOf(other)) process.kill(pid, 'SIGSTOP');
+    const processes = processesOf(other);
+    for (const pid of processes) process.kill(pid, 'SIGSTOP');
     await nodeDies('the other replica hangs');
     await stage.until('it is not ready', async () => {
       const pod = await now();
@@ -124,10 +128,15 @@ describe('an address on a node that dies', () => {
     });
     note('a replica that hangs: not ready', hung);
     expect((await leader(stage))?.metadata.uid).toBe(led.metadata.uid);
+    await stage.until('its container is asked to end', async () =>
+      (await eventsOf(other)).includes('failed liveness probe, will be restarted'),
+    );
+    note('a replica that hangs: asked to end', hung);
+    // Else it would be killed at the end of its grace period.
+    for (const pid of processes) process.kill(pid, 'SIGCONT');
     await stage.until('it is started anew', async () => {
       const pod = await now();
       return pod !== undefined && restarts(pod) === restarts(other) + 1 && isReady(pod);
     });
-    note('a replica that hangs: started anew and ready', hung);
   });
 });

@@ -17,9 +17,9 @@ export const giveToken = ({ kubectl }: NodeStage, namespace = NAMESPACE): Promis
   );
 
 /** Applies a kustomization. Resolves when its Deployment is rolled out. */
-export async function applied(stage: NodeStage, overlay: string): Promise<void> {
+export async function applied(stage: NodeStage, overlay: string, namespace = NAMESPACE): Promise<void> {
   await stage.kubectl('apply', '--kustomize', overlay);
-  await rolledOut(stage);
+  await rolledOut(stage, namespace);
 }
 
 /** Installs from nothing, with a token. Resolves when all replicas are ready. */
@@ -47,6 +47,23 @@ export async function replicas(stage: NodeStage, count = 2): Promise<readonly Po
     return pods.length === count && ready.length === count;
   });
   return ready;
+}
+
+/** What an installation makes outside of its namespace, and that. */
+const KINDS = [
+  'namespaces',
+  'customresourcedefinitions',
+  'clusterroles',
+  'clusterrolebindings',
+  'validatingadmissionpolicies',
+  'validatingadmissionpolicybindings',
+  'validatingwebhookconfigurations',
+];
+
+/** Names of what is still there of an installation, with their kinds. */
+export async function leftBehind({ kubectl }: NodeStage): Promise<readonly string[]> {
+  const names = await kubectl('get', KINDS.join(','), '--output=name');
+  return names.split('\n').filter((name) => /routedip|flipop|paas\.org|vip-/.test(name));
 }
 
 /** Everything that was applied goes, with all objects of the kinds that it defined. */

@@ -16,10 +16,12 @@ export const TOKEN = 'a-token';
 const GROUP = 'flipop.digitalocean.com/v1alpha1';
 /** For what the machine does beside other work: images are unpacked, processes started, probes asked. */
 const DEADLINE_MS = 180_000;
-const KUBECTL_MS = 60_000;
+const KUBECTL_MS = 180_000;
 
 /** A real node, which tools/kubernetes/with-node started before the suite, other nodes beside it, and a cloud that Pods reach. */
 export interface NodeStage {
+  /** Path of the administrator's kubeconfig. */
+  readonly kubeconfig: string;
   readonly client: KubeClient;
   readonly cloud: DigitalOceanSimulator;
   readonly nodes: BareNodes;
@@ -27,8 +29,8 @@ export interface NodeStage {
   kubectl(...args: readonly string[]): Promise<string>;
   /** The same, given `input`, for `-f -`. */
   pipe(input: string, ...args: readonly string[]): Promise<string>;
-  /** A folder with a kustomization of deploy/ and these of its components, and with patches. Resolves with its path. */
-  overlay(components: readonly string[], more?: JsonObject): string;
+  /** The path of a folder with a kustomization of deploy/ and these of its components, of patches, and of one by which the operator calls this cloud. */
+  overlay(components: readonly string[], ...patches: readonly JsonObject[]): string;
   pool(name: string, ...addresses: readonly string[]): Promise<void>;
   /** The node that an address of the pool is active on by its status, and at the provider; null where it is nowhere, or the two do not agree. */
   activeOn(pool: string, address: string): Promise<string | null>;
@@ -52,16 +54,21 @@ export async function openStage(): Promise<NodeStage> {
     return stdout;
   };
   return {
+    kubeconfig,
     client,
     cloud,
     nodes,
     kubectl: (...args) => run(args),
     pipe: (input, ...args) => run(args, { input }),
-    overlay: (components, more = {}) => {
+    overlay: (components, ...patches) => {
       overlays += 1;
       const path = mkdtempSync(join(folder, `${overlays}-`));
       const from = (target: string) => relative(path, join(ROOT, 'deploy', target));
-      const kustomization = { resources: [from('.')], components: components.map((name) => from(`components/${name}`)), ...more };
+      const kustomization = {
+        resources: [from('.')],
+        components: components.map((name) => from(`components/${name}`)),
+        patches: [callsCloud(cloud.url), ...patches],
+      };
       writeFileSync(join(path, 'kustomization.yaml'), stringify(kustomization));
       return path;
     },
@@ -90,15 +97,15 @@ interface Pool {
   readonly status?: { readonly ips?: Readonly<Record<string, { readonly state: string; readonly nodeName?: string }>> };
 }
 
-/** The patch by which an overlay has the operator call this cloud. */
-export const callsCloud = (url: string): JsonObject => ({
+const callsCloud = (url: string): JsonObject => ({
   target: { kind: 'Deployment', name: 'routedip-operator' },
   patch: stringify([{ op: 'add', path: '/spec/template/spec/containers/0/env/-', value: { name: 'DIGITALOCEAN_API_URL', value: url } }]),
 });
 
 /** Tells of Pods and Events when the test fails that runs now. */
 export function tellOnFailure(stage: NodeStage): void {
-  onTestFailed(async () => {
+  onTestFailed(async ({ task }) => {
+    console.log(task.result?.errors?.map(({ message }) => message).join('\n'));
     for (const command of [
       ['get', 'pods', '--all-namespaces', '--output=wide'],
       ['get', 'events', '--all-namespaces', '--sort-by=.lastTimestamp'],

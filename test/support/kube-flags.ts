@@ -90,7 +90,7 @@ interface ControllerManager {
 }
 
 /** A node that has not been heard of for so long is marked as not Ready, s: less than the default of 50, so that tests need not wait as long. */
-export const NODE_GRACE_SECONDS = 10;
+export const NODE_GRACE_SECONDS = 12;
 
 export const controllerFlags = (manager: ControllerManager): readonly string[] => {
   const { folder, ports, pki, version, kubeconfig, controllers, runsPods } = manager;
