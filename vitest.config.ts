@@ -50,7 +50,7 @@ const target = process.env.TEST_TARGET as keyof typeof APART | undefined;
 export default defineConfig({
   test: {
     // Nothing that goes well takes so long, on a machine that stands still for seconds either.
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000 } },
     pool: 'forks',

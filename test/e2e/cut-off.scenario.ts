@@ -4,7 +4,7 @@ import { MORTAL_FLAGS } from '../support/operator.ts';
 import { isStopped } from '../support/processes.ts';
 import type { TcpProxy } from '../support/proxy.ts';
 import { type ScriptRun, watchScripts } from '../support/redis-watch.ts';
-import { type Replica, serveByFleet } from './fleet.ts';
+import { type Replica, SHORT_LEASE, serveByFleet } from './fleet.ts';
 import { cutOffFromRedis, follows, move, shownAfter, standsStillIn, takesTurns } from './fleet-steps.ts';
 import { movedFrom, staged } from './served.ts';
 import type { Stage } from './stage.ts';
@@ -16,7 +16,7 @@ export const cutOffScenarios = () => {
 
     for (const [where, { at, isLate }] of Object.entries(TURNS)) {
       test(`${where}: it changes nothing any more when it goes on, and follows`, async () => {
-        const situation = await serveByFleet(stage(), 2, { stroke: { at, about: 'pool/', by: 'SIGSTOP' }, flags: MORTAL_FLAGS });
+        const situation = await serveByFleet(stage(), 2, { stroke: { at, about: 'pool/', by: 'SIGSTOP' }, flags: STANDING });
         const { fleet, leader, follower, ip, holder, term } = situation;
         leader.arm();
         await stage().notReady(holder);
@@ -43,7 +43,7 @@ export const cutOffScenarios = () => {
     test('after it has sent an assign: the other one finds it, and nobody sends it again', async () => {
       const situation = await serveByFleet(stage(), 2, {
         stroke: { at: 'beforeReplyRead', about: 'assign ', by: 'SIGSTOP' },
-        flags: MORTAL_FLAGS,
+        flags: STANDING,
       });
       const { leader, follower, ip, holder, term } = situation;
       await cutOffFromRedis(situation, follower);
@@ -157,6 +157,9 @@ export const cutOffScenarios = () => {
     }
   });
 };
+
+/** A leader that lost its Lease on the way would be stopped in its takeover instead, in which it sends nothing. */
+const STANDING: readonly string[] = [...MORTAL_FLAGS, ...SHORT_LEASE];
 
 /** Where in a turn; `isLate`: what it wanted to save reaches Redis when it goes on. Else it is what it has decided that comes too late. */
 const TURNS: Readonly<Record<string, { readonly at: KillPoint; readonly isLate: boolean }>> = {

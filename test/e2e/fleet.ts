@@ -14,6 +14,9 @@ const PRELOAD = new URL('../support/kill-at.mjs', import.meta.url).href;
 /** The Lease of MORTAL_FLAGS holds so long, ms. */
 export const LEASE_MS = 3_000;
 
+/** Who is left by a leader that ends, or stands still, without giving its Lease up waits so long; a busy machine does not lose it meanwhile. */
+export const SHORT_LEASE: readonly string[] = ['--leader-elect-lease-duration=8s', '--leader-elect-renew-deadline=6s'];
+
 /** Where a process is struck once its replica is armed, and by which signal. */
 export interface Stroke {
   readonly at: KillPoint;

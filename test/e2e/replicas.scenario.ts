@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MORTAL_FLAGS } from '../support/operator.ts';
-import { LEASE_MS, type ReplicaOptions, type Stroke, serveByFleet } from './fleet.ts';
+import { LEASE_MS, type ReplicaOptions, SHORT_LEASE, type Stroke, serveByFleet } from './fleet.ts';
 import { cutOffFromRedis, move, moveUntil, shown } from './fleet-steps.ts';
 import { movedFrom, staged } from './served.ts';
 
@@ -17,9 +17,6 @@ const TAKEOVER_MS = 15_000;
 /** So much longer than handing over takes on the busiest machine that what is quicker was not waited for it to run out. */
 const LONG_LEASE: ReplicaOptions = { flags: ['--leader-elect-lease-duration=90s', '--leader-elect-renew-deadline=60s'] };
 const AT_ONCE_MS = 45_000;
-
-/** Who is left by a leader that ends without giving its Lease up waits so long; a busy machine does not lose it meanwhile. */
-const SHORT_LEASE: readonly string[] = ['--leader-elect-lease-duration=8s', '--leader-elect-renew-deadline=6s'];
 
 /** Of the time that its call may take; what a process needs to end, on a busy machine. */
 const CALL_MS = 20_000;
