@@ -7,9 +7,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import { addMigrate } from '../../adapters/cli/migrate.ts';
 import { parseCommandLine } from '../../adapters/cli/options.ts';
+import { entryOf } from '../support/entry.ts';
 import { legacyCluster } from './kubernetes-migration-support.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
 
 const folder = (): string => {
   const path = mkdtempSync(join(tmpdir(), 'migrate-'));
@@ -25,7 +24,7 @@ const fileOf = (text: string): string => {
 
 /** `routedip-operator …` as a user calls it. */
 const run = async (args: readonly string[], input = '') => {
-  const child = spawn(process.execPath, [join(ROOT, 'bin/routedip-operator.mjs'), ...args], { env: { PATH: '', KUBECONFIG: '/nowhere' } });
+  const child = spawn(process.execPath, [entryOf('routedip-operator'), ...args], { env: { PATH: '', KUBECONFIG: '/nowhere' } });
   let [out, problems] = ['', ''];
   child.stdout.on('data', (data) => {
     out += data;

@@ -9,10 +9,10 @@ import { ApiError } from '../../adapters/kubernetes/api-error.ts';
 import type { Connection } from '../../adapters/kubernetes/connection.ts';
 import { ensureSecret } from '../../adapters/kubernetes/generated-secret.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
+import { entryOf } from '../support/entry.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { connected, simulated } from './kubernetes-support.ts';
 
-const BIN = join(import.meta.dirname, '../../bin/routedip-operator.mjs');
 const WANTED = { namespace: 'default', name: 'redis', key: 'REDIS_PASSWORD' };
 
 const opened = async (): Promise<{ readonly server: KubernetesSimulator; readonly connection: Connection }> => {
@@ -103,7 +103,9 @@ describe('a Secret that is to be there', () => {
 const started = (server: KubernetesSimulator, ...args: readonly string[]) => {
   const folder = mkdtempSync(join(tmpdir(), 'secret-'));
   writeFileSync(join(folder, 'config'), server.kubeconfig());
-  const child = spawn(process.execPath, [BIN, 'generate-secret', ...args], { env: { PATH: '', KUBECONFIG: join(folder, 'config') } });
+  const child = spawn(process.execPath, [entryOf('routedip-operator'), 'generate-secret', ...args], {
+    env: { PATH: '', KUBECONFIG: join(folder, 'config') },
+  });
   const said = { out: '', problems: '' };
   child.stdout.on('data', (data) => {
     said.out += data;

@@ -3,6 +3,7 @@ import { begin, type MachineEvent, type Step, step } from '../../actors/step.ts'
 import type { FirewallContext } from '../../machines/firewall.ts';
 import type { FirewallDoubt } from '../../machines/firewall-doubt.ts';
 import type { FirewallInput } from '../../machines/jobs.ts';
+import { shareOf } from '../support/extent.ts';
 import { frozen, providerIDOf, SECOND, START } from './builders.ts';
 import { expectEveryState, samplesOf, testPurity, testRules } from './chart-suite.ts';
 import { chartOf } from './drive.ts';
@@ -40,7 +41,7 @@ describe.each([
     testPurity(chart, { samples: samplesOf(places), samplesOver: 4, events });
 
     test('a restart looks again before it adds, and goes on with anything else', () => {
-      for (const { end } of places) {
+      for (const { end } of shareOf(places, 6)) {
         const resumed = step(chart, end.snapshot, { type: 'RESUME', at: START });
         const looks = end.snapshot.value === 'Opening';
         expect(resumed.snapshot.value).toBe(looks ? 'Looking' : end.snapshot.value);
@@ -67,7 +68,7 @@ describe.each([
     };
 
     test('nothing of ours is left once all claims are given back and jobs succeed', () => {
-      for (const place of places) {
+      for (const place of shareOf(places, 6)) {
         const { owned, waiting, claims } = settled(place.end);
         const left = [...owned.ports, ...owned.nodes, ...Object.keys(waiting), ...Object.keys(claims)];
         if (left.length > 0) expect.fail(`${left} is left after ${told(place.path)}`);
