@@ -1,5 +1,6 @@
 import { backoffMs, restMs } from './backoff.ts';
 import type { Decision } from './events.ts';
+import { firewallOf } from './firewall-id.ts';
 import { isFromGroup } from './group-address.ts';
 import type {
   AnnounceInput,
@@ -31,6 +32,7 @@ export const intendInput = (context: PoolContext): IntendCreateInput => ({
   provider: providerOf(context),
   owner: context.ref,
   region: context.spec?.region ?? '',
+  ...(context.spec?.exposes?.firewall && { firewall: firewallOf(context.spec.exposes.firewall).name }),
   ...subjectOf(context),
 });
 

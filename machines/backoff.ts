@@ -41,6 +41,9 @@ export const UNTIL_CHANGED = 'not tried again before the RoutedIP or its class i
 /** Somebody is to give a right, which takes effect without a sign: to ask again costs one request to the own cluster. */
 const FORBIDDEN_MS = 10 * SECOND;
 
+/** Somebody is to make the firewall: to ask for it costs one call. */
+const NO_FIREWALL_MS = 30 * SECOND;
+
 /** As good as for ever, and yet a time that every clock can hold: a year. */
 const UNTIL_CHANGED_MS = 31_536_000 * SECOND;
 
@@ -52,6 +55,7 @@ export function backoffMs(
 ): number {
   if (isUntilChanged(failure)) return UNTIL_CHANGED_MS;
   if (failure.reason === 'Forbidden') return FORBIDDEN_MS;
+  if (failure.reason === 'FirewallNotFound') return Math.max(NO_FIREWALL_MS, failure.retryAfterMs ?? 0);
   const table = tables[tempoOf(failure.kind)];
   const wait = table[Math.min(attempt, table.length) - 1] ?? 0;
   return Math.max(wait, failure.retryAfterMs ?? 0);

@@ -122,6 +122,8 @@ export interface IntendCreateInput {
   readonly provider: string;
   readonly owner: ObjectRef;
   readonly region: string;
+  /** The firewall in which its ports are to be opened: without it no address is created. Absent for none. */
+  readonly firewall?: string;
 }
 
 export interface CreateIntent {

@@ -59,6 +59,8 @@ function notFree({ context, at }: PoolView, { name, region }: ObservedNode, wait
   if (nodesFull(fullNodes, familyServed(context)).includes(name)) return 'it has as many addresses as it may hold';
   const until = backOff[name]?.until ?? 0;
   if (until > at) return `left alone until ${stamp(until)} after a failure`;
-  const elsewhere = waiting.flatMap((address) => regionIn(members[address]) || []).filter((wanted) => region !== '' && wanted !== region);
-  return elsewhere.length === waiting.length ? `it is in region ${region}, not in ${elsewhere[0]}` : 'it is not free';
+  // An address that is still to be created will be in the region of the spec.
+  const regions = waiting.length > 0 ? waiting.map((address) => regionIn(members[address])) : [context.spec?.region ?? ''];
+  const elsewhere = regions.filter((wanted) => wanted !== '' && region !== '' && wanted !== region);
+  return elsewhere.length === regions.length ? `it is in region ${region}, not in ${elsewhere[0]}` : 'it is not free';
 }

@@ -294,7 +294,20 @@ export const familyServed = ({ spec }: PoolContext): Family => (spec?.ips[0] ? f
 export const lacks = (context: PoolContext): boolean => listed(context).length < (context.spec?.desired ?? 0);
 
 /** An address is to be created. None is for a Service to which it could not be led: one that is attached to nothing costs money. */
-export const lacksAddress = (context: PoolContext): boolean =>
+export const lacksAddress = (context: PoolContext): boolean => mayCreate(context) && leadsSomewhere(context);
+
+/** An address would be created if a node could have it. */
+export const awaitsNode = (context: PoolContext): boolean =>
+  mayCreate(context) && !leadsSomewhere(context) && !isCreating(context.acquiring) && context.acquiring.unpublished === null;
+
+/** There is a node for a new address of a RoutedIP, be it full. A pool keeps as many as it is asked for, and an address of an IPGroup costs nothing. */
+const leadsSomewhere = (context: PoolContext): boolean => {
+  const { spec, candidates } = context;
+  if (!spec?.exposes || isFromGroup(context)) return true;
+  return candidates.some(({ region }) => region === '' || spec.region === '' || region === spec.region);
+};
+
+const mayCreate = (context: PoolContext): boolean =>
   isPrimed(context) &&
   !isPaused(context) &&
   lacks(context) &&

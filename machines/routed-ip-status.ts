@@ -178,10 +178,14 @@ const NO_FIREWALL: RoutedIPCondition = {
 };
 
 /** While there is no address: whether there is a firewall is not known before the class is. */
-const firewallBefore = ({ context: { spec } }: PoolView): RoutedIPCondition =>
-  spec?.exposes && spec.exposes.firewall === null
-    ? NO_FIREWALL
-    : { type: 'FirewallReady', status: 'Unknown', reason: 'Opening', message: 'there is no address yet' };
+const firewallBefore = ({ context: { spec, acquiring } }: PoolView): RoutedIPCondition => {
+  const type = 'FirewallReady' as const;
+  const { failure } = acquiring;
+  if (spec?.exposes && spec.exposes.firewall === null) return NO_FIREWALL;
+  if (failure?.reason === 'FirewallNotFound' || failure?.reason === 'FirewallNotSupported')
+    return { type, status: 'False', reason: failure.reason, message: failure.message };
+  return { type, status: 'Unknown', reason: 'Opening', message: 'there is no address yet' };
+};
 
 function firewallCondition(shown: AddressView, loss: string | null): RoutedIPCondition {
   const type = 'FirewallReady' as const;

@@ -7,7 +7,7 @@ import { awaitsResume, movesAwaited, pausedCondition } from './marks-status.ts';
 import { whyNoNode } from './no-node.ts';
 import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, waitsOf } from './node-status.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
-import { familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
+import { awaitsNode, familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
 import { type AddressView, conflictText, type PoolView, stamp } from './pool-view.ts';
 import { recordSetProblem } from './record-set-status.ts';
 import type { Address, Finding, JobFailure } from './types.ts';
@@ -235,12 +235,17 @@ export function addressProblem(view: PoolView): Finding | null {
 
 export function waitingProblem(view: PoolView): Finding | null {
   const { context, addresses } = view;
+  if (awaitsNode(context)) return noNode(view, [], 'an address, and none is created');
   const waiting = wanted(context).filter((address) => addresses[address]?.state === 'Unassigned' && addresses[address]?.context.known);
   if (isPrimed(context) && waiting.length > 0 && context.grantAt === null && !inTurn(context)) {
-    const why = whyNoNode(view, waiting);
-    return { reason: 'NoEligibleNode', message: `no eligible node is free for ${waiting.join(', ')}${why === null ? '' : `: ${why}`}` };
+    return noNode(view, waiting, waiting.join(', '));
   }
   return null;
+}
+
+function noNode(view: PoolView, waiting: readonly Address[], text: string): Finding {
+  const why = whyNoNode(view, waiting);
+  return { reason: 'NoEligibleNode', message: `no eligible node is free for ${text}${why === null ? '' : `: ${why}`}` };
 }
 
 /** Waiting only because another assignment of this pool, or of its class, has to be confirmed first. */

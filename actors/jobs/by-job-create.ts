@@ -6,12 +6,15 @@ import type { JobRequest } from '../ports/job-driver.ts';
 import { announce } from './announce.ts';
 import { again, done, type JobBodies, type JobBody, type JobContext, type JobResult } from './body.ts';
 import { asJson, awaits, contradiction, driverOf, type Ended, failureOfJob, follow, look, progressOf, unhindered } from './by-job.ts';
+import { requireFirewall } from './create.ts';
 import { addressRequest } from './job-request.ts';
 
 /** A Job that creates stays until what it did stands in a status or nothing was done: that there is none means that nothing was made. */
 
 /** Nobody can list what exists. The intent is recorded all the same: its time names the Job, so that whoever goes on finds the same one. */
-const intendCreate: JobBody<'intendCreate'> = async ({ input, writer, clock, term }) => {
+const intendCreate: JobBody<'intendCreate'> = async (context) => {
+  const { input, writer, clock, term } = context;
+  await requireFirewall(context);
   const intent = { knownAddresses: [], listedAt: clock.now() };
   await writer.recordIntent(input.owner, { ...intent, region: input.region, term });
   return done(intent);

@@ -12,11 +12,25 @@ const created = (context: Pick<JobContext<'create'>, 'owner'>): ListCall => ({ .
 /** Lists the addresses that exist, then records them in the owner's status: after this, a lost answer can be looked up. */
 export const intendCreate: JobBody<'intendCreate'> = async (context) => {
   const { input, provider, writer, clock, term } = context;
+  await requireFirewall(context);
   const all = await provider.listRoutedIPs(created(context));
   const intent = { knownAddresses: all.map(({ address }) => address).sort(), listedAt: clock.now() };
   await writer.recordIntent(input.owner, { ...intent, region: input.region, term });
   return done(intent);
 };
+
+/** An address costs money, and could not be led to a node without the firewall that its class names. What Jobs do to a firewall nobody can look at.
+ *  @throws ProviderError NotFound | Unsupported */
+export async function requireFirewall(context: JobContext<'intendCreate'>): Promise<void> {
+  const { input, provider } = context;
+  const { firewall } = input;
+  if (firewall === undefined || provider.jobs?.firewalls) return;
+  const found = await provider.findRoutedIPFirewall(firewall, read(context, 'firewall')).catch((error: unknown) => {
+    if (!(error instanceof ProviderError) || error.kind !== 'Unsupported') throw error;
+    throw new ProviderError(error.kind, error.message, { cause: error, conditionReason: 'FirewallNotSupported' });
+  });
+  if (!found) throw new ProviderError('NotFound', `firewall "${firewall}" does not exist`, { conditionReason: 'FirewallNotFound' });
+}
 
 /** CreateRoutedIP, once. A run that may have sent it before does not send it again. */
 export const create: JobBody<'create'> = async (context) => {

@@ -68,17 +68,34 @@ describe('a firewall', () => {
     expect(world.firewall()).toEqual({ ports: ['tcp/22'], nodes: [] });
   });
 
-  test('that does not exist is looked for slowly, and used once somebody made it', async ({ open }) => {
+  test('that does not exist is looked for every 30 s, and used once somebody made it', async ({ open }) => {
     const world = open();
     await ready(world, { routedIPFirewallName: 'later' });
     const ref = shop(world);
     await world.untilReason(ref, 'FirewallNotFound');
     const looked = firewallCalls(world).length;
-    await world.clock.advance(50 * SECOND);
+    await world.clock.advance(25 * SECOND);
     expect(firewallCalls(world)).toHaveLength(looked);
+    await world.clock.advance(60 * MINUTE);
+    expect(firewallCalls(world).length - looked).toBeLessThanOrEqual(121);
     expect(world.changes(), 'none is made').toEqual([]);
     world.provider.cloud.addFirewall('later', []);
-    await world.stable(ref, 'd', 10 * MINUTE);
+    await world.stable(ref, 'd', 35 * SECOND);
+  });
+
+  test('that does not exist has no address created for it, which would cost money, until somebody made it', async ({ open }) => {
+    const world = open();
+    await ready(world, { routedIPFirewallName: 'later' });
+    const ref = world.setRoutedIP('shop');
+    await world.untilReason(ref, 'FirewallNotFound');
+    await world.clock.advance(20 * MINUTE);
+    expect([world.changes(), world.statusOf(ref).routedIP]).toEqual([[], undefined]);
+    expect(world.messageOf(ref, 'FirewallReady')).toContain('firewall "later" does not exist');
+    expect(world.reasonOf(ref, 'FirewallReady')).toBe('FirewallNotFound');
+    expect(world.eventsOf(ref)).toContain('FirewallNotFound');
+    world.provider.cloud.addFirewall('later', []);
+    await world.stable(ref, 'd', 35 * SECOND);
+    expect(world.changes()[0]).toBe('createRoutedIP');
   });
 
   test('that somebody deleted does not keep its address from going to another one, nor its RoutedIP from being deleted', async ({

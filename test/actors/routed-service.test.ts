@@ -44,6 +44,35 @@ describe('the Service of a RoutedIP', () => {
     await world.stable(ref, 'old', 5 * SECOND);
   });
 
+  test('that has no ready endpoint costs none either, and is led to as soon as it has one', async ({ open }) => {
+    const world = open();
+    await ready(world);
+    world.setWeb('shop', []);
+    const ref = world.setRoutedIP('shop');
+    await world.untilReason(ref, 'NoEligibleNode');
+    await world.clock.advance(10 * MINUTE);
+    expect([world.changes(), world.statusOf(ref).routedIP]).toEqual([[], undefined]);
+    expect(world.messageOf(ref, 'Degraded')).toBe(
+      'no eligible node is free for an address, and none is created: old (no ready endpoint of the Service is on it), young (no ready endpoint of the Service is on it)',
+    );
+    world.setWeb('shop', ['old']);
+    await world.stable(ref, 'old', 5 * SECOND);
+  });
+
+  test('costs none in a region in which no node of it is: a class that says the wrong one is mended by changing it', async ({ open }) => {
+    const world = open();
+    await ready(world, { region: 'ams3' });
+    for (const each of [OLD, YOUNG]) world.setNode({ ...each, region: 'nyc3' });
+    world.setWeb('shop', ['old', 'young']);
+    const ref = world.setRoutedIP('shop');
+    await world.untilReason(ref, 'NoEligibleNode');
+    expect(world.messageOf(ref, 'Degraded')).toContain('old (it is in region nyc3, not in ams3)');
+    await world.clock.advance(10 * MINUTE);
+    expect(world.changes()).toEqual([]);
+    world.setClass({ region: 'nyc3' });
+    await world.stable(ref, 'young', 5 * SECOND);
+  });
+
   test('that goes takes nothing away: the address stays where it is, with its ports open', async ({ open }) => {
     const world = open();
     await ready(world);
