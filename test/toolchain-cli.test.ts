@@ -49,7 +49,7 @@ describe('npm run test:cluster', () => {
   test('ends with 2 when the old one is asked for and not given', () => {
     const { status, stderr } = run('', '--old');
     expect(status).toBe(2);
-    expect(stderr).toMatch(/^test:cluster: KUBEBUILDER_ASSETS is not set/);
+    expect(stderr).toMatch(/^test:cluster:old: KUBEBUILDER_ASSETS is not set/);
   });
 
   test('ends with 2 and names what is missing in the folder', () => {

@@ -21,8 +21,8 @@ describe('a RoutedIP that no node may hold', () => {
     const { supervisor } = await world.leader();
     const ref = world.setRoutedIP('shop');
     await world.untilReason(ref, 'NoEligibleNode', DEGRADED);
-    const address = world.statusOf(ref).routedIP;
-    const free = `no eligible node is free for ${address}`;
+    expect(world.statusOf(ref).routedIP, 'none is created').toBeUndefined();
+    const free = 'no eligible node is free for an address, and none is created';
     expect(world.messageOf(ref, DEGRADED)).toBe(`${free}: a (the Node is not Ready), b (the Node is cordoned)`);
     expect(world.messageOf(ref)).toBe(world.messageOf(ref, DEGRADED));
     expect(world.reasonOf(ref, 'FirewallReady'), 'its port is open nowhere').toBe('Opening');
@@ -35,6 +35,12 @@ describe('a RoutedIP that no node may hold', () => {
     world.setNode(node('a'));
     await world.stable(ref, 'a');
     expect(world.reasonOf(ref, DEGRADED)).toBe('AsExpected');
+    world.setNode(node('a', { ready: false }));
+    await until(
+      world,
+      ref,
+      `no eligible node is free for ${world.statusOf(ref).routedIP}: a (the Node is not Ready), b (the Node is being deleted)`,
+    );
   });
 });
 
