@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CREATED, PLATFORM_TOKEN, type SamplePlatform, startPlatform } from '../support/sample-platform.ts';
-import { REGION } from './bare-nodes.ts';
 import { install, replicas, uninstall } from './install.ts';
-import { NAMESPACE, type NodeStage, note, openStage, ROOT, tellOnFailure } from './stage.ts';
+import { type NodeStage, note, openStage, ROOT, tellOnFailure } from './stage.ts';
 
 const JOBS = 'routedip-jobs';
 const SAMPLE = join(ROOT, 'crds/samples/routedip-jobs.yaml');
@@ -34,16 +33,7 @@ afterAll(async () => {
 beforeEach(() => tellOnFailure(stage));
 
 /** The sample for a platform whose servers are the nodes of this cluster. */
-const sample = (): string =>
-  readFileSync(SAMPLE, 'utf8').replace('region: here', `region: ${REGION}`).replace('value: example://', 'value: digitalocean://');
-
-/** Lets the operator run Jobs there and read the Secret, as the documentation says. */
-async function grant(): Promise<void> {
-  for (const role of ['routedip-operator-jobs', 'routedip-operator-secrets']) {
-    const binding = ['rolebinding', `granted-${role}`, `--clusterrole=${role}`, `--serviceaccount=${NAMESPACE}:routedip-operator`];
-    await stage.kubectl('--namespace', JOBS, 'create', ...binding);
-  }
-}
+const sample = (): string => readFileSync(SAMPLE, 'utf8').replace('value: example://', 'value: digitalocean://');
 
 /** A Service whose Pods are on the nodes. */
 async function serve(): Promise<void> {
@@ -67,7 +57,6 @@ const ruleOf = (node: string | null): string => `routedip-tcp-80-${stage.nodes.d
 describe('a RoutedIP of the sample class, whose Jobs run in Pods', () => {
   test('has an address made, its port opened and the address put on a node', async () => {
     await stage.pipe(sample(), 'apply', '--filename=-');
-    await grant();
     const given = [`--from-literal=API_URL=${platform.url}`, `--from-literal=API_TOKEN=${PLATFORM_TOKEN}`];
     await stage.kubectl('--namespace', JOBS, 'create', 'secret', 'generic', 'platform', ...given);
     const at = performance.now();
