@@ -1,4 +1,5 @@
 import { isUntilChanged, UNTIL_CHANGED } from '../machines/backoff.ts';
+import { failureReason, textAbout } from '../machines/failure.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
 import { markEvents } from '../machines/marks-status.ts';
 import { nodeEvents } from '../machines/node-status.ts';
@@ -6,7 +7,7 @@ import type { PoolContext } from '../machines/pool.ts';
 import { type AddressView, conflictText } from '../machines/pool-view.ts';
 import { recordSetEvents } from '../machines/record-set-status.ts';
 import { firewallEvents, ownerEvents } from '../machines/routed-ip-events.ts';
-import { failureReason, poolError, textAbout } from '../machines/status.ts';
+import { poolError } from '../machines/status.ts';
 import type { Address, JobFailure } from '../machines/types.ts';
 import type { ClusterEvent } from './ports/cluster.ts';
 import type { Transition } from './ports/observers.ts';

@@ -193,6 +193,8 @@ export interface Failed extends Timed {
   readonly kind: ErrorKind;
   /** The node whose grant is given back; null when it is kept or there was none. */
   readonly returned: NodeRef | null;
+  /** What the provider said of the node that is given back; absent in events of before. */
+  readonly message?: string;
   readonly holder: ProviderID | null;
 }
 

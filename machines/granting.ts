@@ -15,7 +15,7 @@ function rebased(context: PoolContext, at: number): PoolContext {
   const ahead = Object.entries(backOff).filter(([, { since }]) => since !== undefined && since > at);
   const isAhead = ({ contest: { restsSince } }: Member): boolean => restsSince !== null && restsSince > at;
   if (ahead.length === 0 && (lastAssignmentAt ?? at) <= at && !Object.values(members).some(isAhead)) return context;
-  const again = ahead.map(([name, { since, until, attempts }]) => [name, { since: at, until: at + until - (since ?? at), attempts }]);
+  const again = ahead.map(([name, failed]) => [name, { ...failed, since: at, until: at + failed.until - (failed.since ?? at) }]);
   return {
     ...context,
     lastAssignmentAt: lastAssignmentAt === null ? null : Math.min(lastAssignmentAt, at),

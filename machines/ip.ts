@@ -4,7 +4,7 @@ import type { Decision, Effect, Refused } from './events.ts';
 import { portsOn } from './firewall-policy.ts';
 import type { AddressContext, AddressSettings, AnyAddressEvent, ResumeState } from './ip-context.ts';
 import type { AssignInput, ElectInput, FindInput, ReleaseInput, RoutedIPSubject } from './jobs.ts';
-import type { JobFailure } from './types.ts';
+import type { JobFailure, NodeRef } from './types.ts';
 
 type Next = Decision<AddressContext>;
 const next = (context: AddressContext, ...effects: Effect[]): Next => ({ context, effects });
@@ -245,8 +245,15 @@ export const fail =
       resume: returned ? 'Unassigned' : resume,
       ...(returned && { elected: null, eligible: false }),
     };
-    return next(failed, toPool(context, { type: 'FAILED', kind: failure.kind, returned, holder: failed.holder }));
+    return next(
+      failed,
+      toPool(context, { type: 'FAILED', kind: failure.kind, returned, ...saidOf(returned, failure), holder: failed.holder }),
+    );
   };
+
+/** What was said of the node that is given back: that the address is not found says nothing of it. */
+const saidOf = (returned: NodeRef | null, { kind, message }: JobFailure): { readonly message?: string } =>
+  returned && kind !== 'NotFound' ? { message } : {};
 
 /** How long the wait after a failure, or of an address that leaves in doubt, lasts from now on, ms. */
 export const coolOffLeft =
@@ -272,7 +279,7 @@ export function giveBack(context: AddressContext, event: AnyAddressEvent): Next 
   if (!failure) return next(context);
   const inDoubtUntil = failure.kind === 'NodeInUse' ? null : context.inDoubtUntil;
   const returned = inDoubtUntil === null ? context.elected : null;
-  const told = toPool(context, { type: 'FAILED', kind: failure.kind, returned, holder: context.holder });
+  const told = toPool(context, { type: 'FAILED', kind: failure.kind, returned, ...saidOf(returned, failure), holder: context.holder });
   const given = { ...context, failure, attempts: context.attempts + 1, inDoubtUntil };
   return next(returned ? { ...given, elected: null, eligible: false } : given, told);
 }

@@ -1,8 +1,9 @@
 import { isHeld } from './absences.ts';
 import { restsUntil } from './contention.ts';
+import { failureReason } from './failure.ts';
 import { type Absence, absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
-import { entries, type PoolContext, wanted } from './pool.ts';
+import { entries, type NodeBackOff, type PoolContext, wanted } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
 import type { Address, Finding, Leaving, NodeRef } from './types.ts';
 
@@ -76,6 +77,26 @@ export function draining({ context, addresses }: PoolView): Finding | null {
   return texts.length > 0 ? { reason: 'Draining', message: texts.join('; ') } : null;
 }
 
+/** Addresses that are to leave their nodes were refused elsewhere. It stays until they have left, also while a node is tried again. */
+export function refused({ context }: PoolView): Finding | null {
+  const failures = Object.keys(context.backOff).flatMap((node) => refusalBy(context, node) ?? []);
+  const [first] = failures;
+  return first ? { reason: failureReason(first.failure), message: failures.map(refusalText).join('; ') } : null;
+}
+
+interface Refusal extends Required<Pick<NodeBackOff, 'failure' | 'until'>> {
+  readonly by: string;
+  readonly from: Leaving;
+}
+
+/** That the node refused an address which is to leave another one. */
+function refusalBy({ backOff, members, leaving }: Pick<PoolContext, 'backOff' | 'members' | 'leaving'>, by: string): Refusal | null {
+  const { failure, until } = backOff[by] ?? {};
+  const stands = failure && members[failure.address]?.stands;
+  const from = stands && goes({ leaving }, stands);
+  return failure && until !== undefined && from && from.name !== by ? { by, from, failure, until } : null;
+}
+
 /** Addresses wait for their nodes. */
 export function recovering(view: PoolView): Finding | null {
   const texts = wanted(view.context).flatMap((address) => {
@@ -85,7 +106,7 @@ export function recovering(view: PoolView): Finding | null {
   return texts.length > 0 ? { reason: 'Recovering', message: texts.join('; ') } : null;
 }
 
-const goes = ({ leaving }: PoolContext, { name, providerID }: NodeRef): Leaving | undefined =>
+const goes = ({ leaving }: Pick<PoolContext, 'leaving'>, { name, providerID }: NodeRef): Leaving | undefined =>
   leaving.find((node) => node.name === name && node.providerID === providerID);
 
 // ---------------------------------------------------------------- in Events
@@ -103,6 +124,7 @@ export const nodeEvents = (before: PoolContext | undefined, after: PoolContext):
   ...entries(after.members).flatMap(([address, member]) =>
     [graceEvent, drainEvent, contentionEvent].flatMap((eventOf) => eventOf(before, after, address, member) ?? []),
   ),
+  ...Object.keys(after.backOff).flatMap((node) => refusalEvent(before, after, node) ?? []),
 ];
 
 type EventOf = (before: PoolContext | undefined, after: PoolContext, address: Address, member: Member) => NodeEvent | null;
@@ -130,6 +152,13 @@ const contentionEvent: EventOf = (before, after, address, member) => {
   return { type: 'Warning', reason: 'Contended', action: 'Verify', message: leftText(after, address, member) };
 };
 
+/** A node refused an address that is to leave another one. What is tried again and ends the same is no news. */
+function refusalEvent(before: PoolContext | undefined, after: PoolContext, node: string): NodeEvent | null {
+  const refusal = refusalBy(after, node);
+  if (!refusal || (before && refusalBy(before, node)?.failure.message === refusal.failure.message)) return null;
+  return { type: 'Warning', reason: failureReason(refusal.failure), action: 'Drain', message: refusalText(refusal) };
+}
+
 // ---------------------------------------------------------------- texts
 
 const graceText = ({ spec }: PoolContext, address: Address, { node, since }: Absence): string =>
@@ -137,6 +166,9 @@ const graceText = ({ spec }: PoolContext, address: Address, { node, since }: Abs
 
 const drainText = (address: Address, { name, evacuating }: Leaving): string =>
   `${name} is ${evacuating ? 'to be evacuated' : 'cordoned or about to go'}: ${address} leaves it as soon as another node is free`;
+
+const refusalText = ({ by, from, failure: { address, message } }: Refusal): string =>
+  `${address} is to leave ${from.name}, but ${by} did not take it: ${message}`;
 
 function leftText({ spec }: PoolContext, address: Address, { contest, holder }: Member): string {
   const { windowMs = 0, takeover = 'Yield' } = spec?.contention ?? {};

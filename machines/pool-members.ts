@@ -1,4 +1,4 @@
-import { backoffMs } from './backoff.ts';
+import { type BackoffTables, backoffMs } from './backoff.ts';
 import { nodeClaim } from './claims.ts';
 import { moved, NO_CONTEST, restedUntil } from './contention.ts';
 import type { Assigned, Effect, Failed, Ready, RetirePolicy } from './events.ts';
@@ -15,6 +15,7 @@ import {
   isPrimed,
   type Next,
   NOT_ACQUIRING,
+  type NodeBackOff,
   next,
   type PoolContext,
   type PoolSettings,
@@ -181,7 +182,8 @@ export function onAssigned(context: PoolContext, { address, node, moved, at }: A
 /** The address waits after an error. A grant given back puts the node in back-off as well, unless the error says nothing about the node, or the grant was not ours. */
 export const onFailed =
   ({ backoff }: PoolSettings) =>
-  (context: PoolContext, { address, kind, returned, holder, at }: Failed): Next => {
+  (context: PoolContext, event: Failed): Next => {
+    const { address, kind, returned, holder, at } = event;
     const member = context.members[address];
     if (!member) return next(context);
     const gone = kind === 'NotFound';
@@ -199,10 +201,17 @@ export const onFailed =
     const ranked = { ...given, nextRank: context.nextRank + 1 };
     if (gone) return next(freeNode(ranked, member.node, null));
     if (!blames(kind, member) || !returned) return next(ranked);
-    const attempts = (context.backOff[returned.name]?.attempts ?? 0) + 1;
-    const until = at + backoffMs(backoff, { kind, retryAfterMs: null }, attempts);
-    return next({ ...ranked, backOff: { ...context.backOff, [returned.name]: { since: at, until, attempts } } });
+    return next({
+      ...ranked,
+      backOff: { ...context.backOff, [returned.name]: backOffAfter(event, context.backOff[returned.name], backoff) },
+    });
   };
+
+function backOffAfter({ address, kind, message, at }: Failed, before: NodeBackOff | undefined, tables: BackoffTables): NodeBackOff {
+  const attempts = (before?.attempts ?? 0) + 1;
+  const until = at + backoffMs(tables, { kind, retryAfterMs: null }, attempts);
+  return { since: at, until, attempts, ...(message !== undefined && { failure: { address, kind, message } }) };
+}
 
 /** The error says something about the node, and the node was ours to grant. */
 const blames = (kind: Failed['kind'], { toward }: Member): boolean =>

@@ -6,6 +6,7 @@ import type { AddressContext } from './ip-context.ts';
 import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
 import { awaitsResume, pausedCondition } from './marks-status.ts';
+import { refused } from './node-status.ts';
 import type { PoolContext } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
@@ -37,7 +38,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Everything but the conditions: what people look for, and what a rebuild needs when the records are lost. Absent fields are nothing. */
 export function routedIPStatus(view: RoutedIPView): Fields {
   const { context } = view;
-  const { ips, observedGeneration, lastAssignmentTime, term, pendingCreate } = poolStatus(view);
+  const { ips, nodeErrors, observedGeneration, lastAssignmentTime, term, pendingCreate } = poolStatus(view);
   const found = only(view);
   const entry = found ? ips[found.address] : undefined;
   return present({
@@ -47,6 +48,7 @@ export function routedIPStatus(view: RoutedIPView): Fields {
     state: stateOf(view, found?.shown ?? null),
     error: context.error ?? entry?.error ?? problemOf(view)?.message,
     ...whereabouts(found?.shown ?? null),
+    nodeErrors: listed(nodeErrors),
     ownedRules: listed(Object.entries(view.owned).map(ownedRule)),
     epoch: entry?.epoch,
     attempts: found?.shown?.context.attempts || null,
@@ -161,6 +163,7 @@ function problemOf(view: RoutedIPView): Finding | null {
     view.waits ??
     creationProblem(context) ??
     addressProblem(view) ??
+    refused(view) ??
     lossProblem(view.loss) ??
     exposed?.trouble ??
     waitingProblem(view) ??

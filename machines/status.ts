@@ -1,16 +1,17 @@
 import { isHeld } from './absences.ts';
 import { isUntilChanged } from './backoff.ts';
 import { nodesFull } from './claims.ts';
+import { failureReason, textAbout } from './failure.ts';
 import { isOthersTurn } from './granting.ts';
 import { isPaused } from './marks.ts';
 import { awaitsResume, movesAwaited, pausedCondition } from './marks-status.ts';
 import { whyNoNode } from './no-node.ts';
-import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, waitsOf } from './node-status.ts';
+import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, refused, waitsOf } from './node-status.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
 import { awaitsNode, familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
 import { type AddressView, conflictText, type PoolView, stamp } from './pool-view.ts';
 import { recordSetProblem } from './record-set-status.ts';
-import type { Address, Finding, JobFailure } from './types.ts';
+import type { Address, Finding } from './types.ts';
 
 /** FLIPOP's names for what an address is doing. */
 export type IPState = 'active' | 'in-progress' | 'error' | 'no-match' | 'unassigned' | 'disabled';
@@ -203,6 +204,7 @@ function problemOf(view: PoolView): Finding | null {
     awaitsResume(view) ??
     creationProblem(context) ??
     addressProblem(view) ??
+    refused(view) ??
     contention(view) ??
     waitingProblem(view) ??
     (view.recordSet && recordSetProblem(view.recordSet))
@@ -218,10 +220,6 @@ export function creationProblem(context: PoolContext): Finding | null {
   const [contested] = Object.keys(context.conflicts) as Address[];
   return contested ? { reason: 'AddressConflict', message: unstaffed(context, contested).error ?? '' } : null;
 }
-
-/** A text that says which address it is about, as most do by themselves. */
-export const textAbout = (address: Address, text: string): string =>
-  text.split(/[\s,;]+/).some((word) => word.replace(/:$/, '') === address) ? text : `${address}: ${text}`;
 
 export function addressProblem(view: PoolView): Finding | null {
   for (const address of wanted(view.context)) {
@@ -252,28 +250,6 @@ function noNode(view: PoolView, waiting: readonly Address[], text: string): Find
 const inTurn = (context: PoolContext): boolean =>
   (context.spec?.coolOffMs ?? 0) > 0 &&
   (isOthersTurn(context) || Object.values(context.members).some(({ node, confirmed }) => node && !confirmed));
-
-/** The reason of a condition or an Event for a failure: one word for each thing that can be done about it. */
-export function failureReason({ kind, reason }: Pick<JobFailure, 'kind' | 'reason'>): string {
-  // Refused credentials and a limit are mended in the same way, whatever was asked for with them.
-  if (reason && !(reason === 'FirewallNotReady' && (kind === 'Unauthorized' || kind === 'RateLimited'))) return reason;
-  switch (kind) {
-    case 'NotFound':
-      return 'AddressNotFound';
-    case 'NodeInUse':
-      return 'NodeInUse';
-    case 'Unauthorized':
-      return 'Unauthorized';
-    case 'RateLimited':
-      return 'RateLimited';
-    case 'InProgress':
-    case 'Conflict':
-    case 'Invalid':
-    case 'Unavailable':
-    case 'Unsupported':
-      return 'AssignFailed';
-  }
-}
 
 export function busyOf(view: PoolView): Finding | null {
   const { context } = view;

@@ -89,8 +89,8 @@ function busyNodes({ pools }: Objects, address: string): ReadonlyMap<string, str
 function notFree(owner: Owner, { name, region }: ObservedNode, busy: ReadonlyMap<string, string>): string | null {
   const other = owner.kind === 'routedip' ? undefined : busy.get(name);
   if (other !== undefined) return `${other} is on it, or on its way to it`;
-  if (owner.kind === 'routedip') return null;
   if (owner.object.status?.nodeErrors?.includes(name)) return 'left alone for a while after a failure';
+  if (owner.kind === 'routedip') return null;
   const wanted = owner.object.spec?.region;
   return wanted && region !== '' && region !== wanted ? `it is in region ${region}, not in ${wanted}` : null;
 }

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { failureReason } from '../machines/failure.ts';
 import * as recordSetReasons from '../machines/record-set-reasons.ts';
-import { failureReason } from '../machines/status.ts';
 import type { ErrorKind } from '../machines/types.ts';
 import { entriesOf, readme, withSections } from '../tools/generate-docs.ts';
 import { staleFiles } from '../tools/generated-files.ts';

@@ -142,6 +142,8 @@ export interface RoutedIPStatus {
   readonly previousNode?: string;
   /** Former holders that are not cleaned up yet; their ports and taint are kept until then. */
   readonly previousNodes?: readonly string[];
+  /** Nodes that wait after a failed assignment. */
+  readonly nodeErrors?: readonly string[];
   /** Name of the firewall that is worked on; absent when none is. */
   readonly firewall?: string;
   /** Ports that are confirmed to be open for the assigned node. */

@@ -232,6 +232,30 @@ describe('an address that is to leave a node', () => {
     expect(times.map((at) => Math.round((at - (times[0] ?? 0)) / 1_000))).toEqual([0, 1, 2, 7]);
   });
 
+  test('says in Degraded and by one Event that the other node does not take it, until it has left', async ({ open }) => {
+    const world = open();
+    const ref = await served(world, ON_CORDON);
+    world.cluster.setNode(cordoned('a'));
+    world.nodes(node('b'));
+    world.address(B, 'b');
+    await world.clock.runUntil(() => world.assigns().length === 1, 1_000);
+    const told = () => condition(world, ref, 'Degraded');
+    await world.clock.runUntil(() => told()?.reason === 'NodeInUse', 1_000);
+    expect(told()?.message).toMatch(new RegExp(`^${A} is to leave a, but b did not take it: `));
+    await world.clock.runUntil(() => condition(world, ref, 'Ready')?.status === 'True', 1_000);
+    // While it is left alone, and while it is tried again.
+    for (let seconds = 0; seconds < 120; seconds += 1) {
+      await world.clock.advance(1_000);
+      expect(told()?.reason).toBe('NodeInUse');
+    }
+    expect(world.assigns().length).toBeGreaterThan(5);
+    const warnings = world.cluster.projections.flatMap((each) => each.events).filter(({ type }) => type === 'Warning');
+    expect(warnings.map(({ reason }) => reason)).toEqual(['NodeInUse']);
+    world.nodes(node('c'));
+    await world.untilOn(A, 'c', 60_000);
+    await world.clock.runUntil(() => told()?.reason === 'AsExpected', 1_000);
+  });
+
   test('goes on under another leader', async ({ open }) => {
     const world = open();
     const ref = await served(world, ON_CORDON);
