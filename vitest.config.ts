@@ -50,8 +50,8 @@ const target = process.env.TEST_TARGET as keyof typeof APART | undefined;
 export default defineConfig({
   test: {
     // Nothing that goes well takes so long, on a machine that stands still for seconds either.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     expect: { poll: { timeout: 20_000 } },
     pool: 'forks',
     sequence: { sequencer: LongestFirst },

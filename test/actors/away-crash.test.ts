@@ -6,7 +6,7 @@ import { SCENARIOS } from './crash-scenarios.ts';
 
 const SEED = Number(process.env.ROUTEDIP_SEED ?? 20_260_101);
 /** One in so many points is tried with each of the three that may come after; 1 for all. */
-const EVERY = Number(process.env.ROUTEDIP_AWAY_EVERY ?? extent(4, 8));
+const EVERY = Number(process.env.ROUTEDIP_AWAY_EVERY ?? extent(4, 16));
 const TWICE = Number(process.env.ROUTEDIP_CRASHES ?? extent(6, 2));
 
 /** What ends in another way when nothing is remembered but what the status and the provider say, or waits for Redis altogether. */

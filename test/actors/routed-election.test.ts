@@ -371,27 +371,6 @@ describe('an elected node', () => {
     expect(world.firewall().nodes).toEqual([providerIDOf('a')]);
   });
 
-  test('that does not take it while it is to leave a cordoned one is told, and named in nodeErrors', async ({ open }) => {
-    const world = open();
-    world.address('198.51.100.1', null);
-    await ready(world, [aged('a', DAY), aged('b', 2 * DAY)]);
-    world.provider.cloud.moveByHand('198.51.100.1' as Address, providerIDOf('b'));
-    const ref = shop(world);
-    await world.stable(ref, 'a');
-    world.setNode(aged('a', DAY, { unschedulable: true, taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] }));
-    await world.untilReason(ref, 'NodeInUse', 'Degraded');
-    expect(world.messageOf(ref, 'Degraded')).toContain(`${A} is to leave a, but b did not take it: `);
-    await world.untilReason(ref, 'Assigned', 'Ready', SECOND);
-    expect(world.statusOf(ref).nodeErrors).toEqual(['b']);
-    expect(world.eventsOf(ref).filter((reason) => reason === 'NodeInUse')).toHaveLength(1);
-    await world.clock.advance(10 * MINUTE);
-    expect([world.reasonOf(ref, 'Degraded'), world.holderOf(A)]).toEqual(['NodeInUse', 'a']);
-    world.provider.cloud.moveByHand('198.51.100.1' as Address, null);
-    await world.stable(ref, 'b', 6 * MINUTE);
-    await world.untilReason(ref, 'AsExpected', 'Degraded');
-    expect(world.statusOf(ref)).not.toHaveProperty('nodeErrors');
-  });
-
   test('that turns out to hold an address already is left alone for a while: the next one is tried, and the former holder serves on', async ({
     open,
   }) => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { shareOf } from '../support/extent.ts';
 import { END_MUTATIONS, MUTATIONS, type Mutation } from './mutations.ts';
 import { MARK_END_MUTATIONS, MARK_MUTATIONS } from './mutations-marks.ts';
 import { PATIENCE_MUTATIONS, RESTLESS } from './mutations-patience.ts';
@@ -36,6 +37,15 @@ async function played({ history, spoil, sabotage }: Mutation, isMutated: boolean
 }
 
 const SOUND: Outcome = { broken: [], end: [] };
+
+const without = new Map<Mutation['history'], Promise<Outcome>>();
+
+/** The same history without the defect: many defects show in one. */
+function sound(mutated: Mutation): Promise<Outcome> {
+  const outcome = without.get(mutated.history) ?? played(mutated, false);
+  without.set(mutated.history, outcome);
+  return outcome;
+}
 const rows = (mutations: Readonly<Record<string, readonly Mutation[]>>): [string, string, Mutation][] =>
   Object.entries(mutations).flatMap(([check, all]) => all.map((mutated): [string, string, Mutation] => [check, mutated.mutation, mutated]));
 
@@ -47,15 +57,18 @@ describe('each rule of every moment', () => {
     expect(Object.keys(ALL).sort()).toEqual([...new Set(noted)].sort());
   });
 
-  test.each(rows(ALL))('%s — catches: %s', async (rule, _, mutated) => {
-    expect(await played(mutated, false)).toEqual(SOUND);
+  test.each(shareOf(rows(ALL), 3))('%s — catches: %s', async (rule, _, mutated) => {
+    expect(await sound(mutated)).toEqual(SOUND);
     expect((await played(mutated, true)).broken).toContain(rule);
   });
 });
 
 describe('what is asked when a history is over', () => {
-  test.each(rows({ ...END_MUTATIONS, ...WIDE_END_MUTATIONS, ...MARK_END_MUTATIONS }))('%s — catches: %s', async (check, _, mutated) => {
-    expect(await played(mutated, false)).toEqual(SOUND);
-    expect((await played(mutated, true)).end.join('; ')).toContain(check);
-  });
+  test.each(shareOf(rows({ ...END_MUTATIONS, ...WIDE_END_MUTATIONS, ...MARK_END_MUTATIONS }), 3))(
+    '%s — catches: %s',
+    async (check, _, mutated) => {
+      expect(await sound(mutated)).toEqual(SOUND);
+      expect((await played(mutated, true)).end.join('; ')).toContain(check);
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { shareOf } from '../support/extent.ts';
 import { ROUTED_END_MUTATIONS, ROUTED_MUTATIONS, type RoutedMutation } from './routed-mutations.ts';
 import { ROUTED_MARK_END_MUTATIONS, ROUTED_MARK_MUTATIONS } from './routed-mutations-marks.ts';
 import { RoutedPlay } from './routed-play.ts';
@@ -32,6 +33,15 @@ const ALL = { ...ROUTED_MUTATIONS, ...ROUTED_MARK_MUTATIONS };
 
 const SOUND: Outcome = { broken: [], end: [] };
 
+const without = new Map<RoutedMutation['history'], Promise<Outcome>>();
+
+/** The same history without the defect: many defects show in one. */
+function sound(mutated: RoutedMutation): Promise<Outcome> {
+  const outcome = without.get(mutated.history) ?? played(mutated, false);
+  without.set(mutated.history, outcome);
+  return outcome;
+}
+
 describe('each rule of every moment of RoutedIPs', () => {
   test('has a defect that it must catch', () => {
     const source = RULES.map((file) => readFileSync(file, 'utf8')).join('\n');
@@ -43,8 +53,8 @@ describe('each rule of every moment of RoutedIPs', () => {
   const rows = Object.entries(ALL).flatMap(([rule, all]) =>
     all.map((mutated): [string, string, RoutedMutation] => [rule, mutated.mutation, mutated]),
   );
-  test.each(rows)('%s — catches: %s', async (rule, _, mutated) => {
-    expect(await played(mutated, false)).toEqual(SOUND);
+  test.each(shareOf(rows, 3))('%s — catches: %s', async (rule, _, mutated) => {
+    expect(await sound(mutated)).toEqual(SOUND);
     expect((await played(mutated, true)).broken).toContain(rule);
   });
 });
@@ -53,8 +63,8 @@ describe('what is asked when a history of RoutedIPs is over', () => {
   const rows = Object.entries({ ...ROUTED_END_MUTATIONS, ...ROUTED_MARK_END_MUTATIONS }).map(
     ([words, mutated]): [string, string, RoutedMutation] => [words, mutated.mutation, mutated],
   );
-  test.each(rows)('%s — catches: %s', async (words, _, mutated) => {
-    expect(await played(mutated, false)).toEqual(SOUND);
+  test.each(shareOf(rows, 3))('%s — catches: %s', async (words, _, mutated) => {
+    expect(await sound(mutated)).toEqual(SOUND);
     expect((await played(mutated, true)).end.join('; ')).toContain(words);
   });
 });
