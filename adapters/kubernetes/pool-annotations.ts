@@ -17,16 +17,24 @@ export type Wanted = Pick<PoolProjection, 'annotated' | 'addresses'>;
 const WATCH_LAG_MS = 10_000;
 
 /** That `node` bears `address`, or may. */
-interface Bearing {
+export interface Bearing {
   readonly node: string;
   readonly address: Address;
+}
+
+/** The annotations of the other pools: one may have come to hold what this one has let go of, on the same node. */
+export interface OtherPools {
+  /** Another pool wants the node to bear the address. */
+  want(bearing: Bearing): boolean;
+  /** It was taken off: whoever wants it by now is to write it again, whatever the watch shows yet. */
+  takenOff(bearing: Bearing): void;
 }
 
 const annotationOf = (address: Address): string => (familyOf(address) === 4 ? IPV4_ANNOTATION : IPV6_ANNOTATION);
 
 const borneBy = (seen: SeenNode, address: Address): string | null => (familyOf(address) === 4 ? seen.ipv4 : seen.ipv6);
 
-const isWanted = ({ node, address }: Bearing, { annotated }: Pick<Wanted, 'annotated'>): boolean =>
+export const isWanted = ({ node, address }: Bearing, { annotated }: Pick<Wanted, 'annotated'>): boolean =>
   [annotated[node] ?? []].flat().includes(address);
 
 /** A JSON pointer to the annotation (RFC 6901). */
@@ -38,14 +46,23 @@ export class PoolAnnotations {
   readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #seen: Seen;
+  readonly #others: OtherPools;
   readonly #bearings = new Map<string, Bearing>();
+  /** Bearings that another pool has taken off since this one wrote or saw them. */
+  readonly #takenOff = new Set<string>();
   /** When a bearing was last written, or found, by monotonic ms. */
   readonly #written = new Map<string, number>();
 
-  constructor(connection: Connection, clock: Clock, seen: Seen) {
+  constructor(connection: Connection, clock: Clock, seen: Seen, others: OtherPools) {
     this.#connection = connection;
     this.#clock = clock;
     this.#seen = seen;
+    this.#others = others;
+  }
+
+  /** Another pool took it off: what was written or seen before says nothing any more. */
+  takenOff(bearing: Bearing): void {
+    this.#takenOff.add(keyOf(bearing));
   }
 
   /** After a restart: who bore an address by the status that is found. */
@@ -85,6 +102,7 @@ export class PoolAnnotations {
     const lagging = writtenAt !== undefined && this.#clock.monotonic() - writtenAt < WATCH_LAG_MS;
     const borne = seen === null ? null : borneBy(seen, address) === address;
     if (isWanted(bearing, wanted)) {
+      if (this.#takenOff.has(key)) return () => this.#set(bearing);
       const right = borne === null ? writtenAt !== undefined : borne || lagging;
       return right ? null : () => this.#set(bearing);
     }
@@ -98,16 +116,25 @@ export class PoolAnnotations {
   async #set(bearing: Bearing): Promise<void> {
     const { node, address } = bearing;
     const body = { metadata: { annotations: { [annotationOf(address)]: address } } };
+    this.#takenOff.delete(keyOf(bearing));
     try {
       await this.#connection.send({ method: 'PATCH', path: nodePath(node), contentType: MERGE_PATCH, body });
     } catch (error) {
       // A node that is gone bears nothing and needs nothing.
-      if (!isNotFound(error)) throw error;
+      if (!isNotFound(error)) {
+        this.#takenOff.add(keyOf(bearing));
+        throw error;
+      }
     }
     this.#written.set(keyOf(bearing), this.#clock.monotonic());
   }
 
   async #remove(bearing: Bearing): Promise<void> {
+    if (!this.#others.want(bearing)) await this.#takeOff(bearing);
+    this.#forget(keyOf(bearing));
+  }
+
+  async #takeOff(bearing: Bearing): Promise<void> {
     const { node, address } = bearing;
     const path = pointerTo(annotationOf(address));
     // Only while it is still this address: another pool may have written its own meanwhile.
@@ -119,8 +146,10 @@ export class PoolAnnotations {
       await this.#connection.send({ method: 'PATCH', path: nodePath(node), contentType: JSON_PATCH, body });
     } catch (error) {
       if (!isNotFound(error) && !isFailedTest(error)) throw error;
+    } finally {
+      // Also when it failed: it may have been done all the same.
+      this.#others.takenOff(bearing);
     }
-    this.#forget(keyOf(bearing));
   }
 
   #add(bearing: Bearing): void {
@@ -130,6 +159,7 @@ export class PoolAnnotations {
   #forget(key: string): void {
     this.#bearings.delete(key);
     this.#written.delete(key);
+    this.#takenOff.delete(key);
   }
 }
 

@@ -12,7 +12,7 @@ import { type Announced, EventWriter } from './event-writer.ts';
 import { HolderMarks } from './holder-marks.ts';
 import { Lane, type Pace } from './lane.ts';
 import { ObjectWriter } from './object-writer.ts';
-import { PoolAnnotations, type Wanted } from './pool-annotations.ts';
+import { type Bearing, isWanted, PoolAnnotations, type Wanted } from './pool-annotations.ts';
 import type { Seen } from './source.ts';
 import { keyOf } from './trim.ts';
 
@@ -48,6 +48,7 @@ interface Desk {
   readonly status: Lane;
   readonly nodes: Lane;
   readonly finalizer: Lane;
+  readonly annotations: PoolAnnotations;
   projection: PoolProjection | null;
   wanted: Wanted | null;
 }
@@ -227,11 +228,22 @@ export class KubernetesWriter implements ClusterWriter {
     if (known !== undefined) return known;
     const { connection, clock, seen } = this.#options;
     const writer = new ObjectWriter(connection, clock, seen, ref);
-    const annotations = new PoolAnnotations(connection, clock, seen);
+    const wanting = (bearing: Bearing): readonly Desk[] =>
+      [...this.#desks.values()].filter((other) => other.ref.uid !== ref.uid && other.wanted !== null && isWanted(bearing, other.wanted));
+    const annotations = new PoolAnnotations(connection, clock, seen, {
+      want: (bearing) => wanting(bearing).length > 0,
+      takenOff: (bearing) => {
+        for (const other of wanting(bearing)) {
+          other.annotations.takenOff(bearing);
+          other.nodes.request();
+        }
+      },
+    });
     annotations.learn(seen.object(ref)?.object.status ?? null);
     const desk: Desk = {
       ref,
       writer,
+      annotations,
       projection: null,
       wanted: null,
       status: this.#laneOf(ref, 'status', 'UpdateStatus', () => writer.write(() => desk.projection)),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { JSON_PATCH } from '../../adapters/kubernetes/connection.ts';
 import { at, type Json } from '../../simulator/kubernetes/objects.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { nodeRef } from './kubernetes-support.ts';
@@ -59,6 +60,36 @@ describe('the annotation of a node', () => {
     writer.project(projection({ annotated: {} }));
     await writer.flush(PATIENCE_MS);
     expect(annotation('a')).toBe('198.51.100.1');
+  });
+
+  test('that another pool of the same address wants by now is not taken off', async () => {
+    const { writer, ref, projection, annotation, simulator } = await writing();
+    writer.project(projection());
+    await writer.flush(PATIENCE_MS);
+    writer.project(projection({ ref: { ...ref, name: 'newer', uid: 'newer' } }));
+    await writer.retract(ref, [FIRST]);
+    expect([annotation('a'), patchesOf(simulator, '/nodes/a')]).toEqual([FIRST, 1]);
+  });
+
+  test('that was on its way off when another pool came to want it is written again', async () => {
+    const { meddled, ref, projection, annotation } = await writing();
+    const off = Promise.withResolvers<void>();
+    const came = Promise.withResolvers<void>();
+    const { writer } = meddled(async ({ path, contentType }) => {
+      if (path !== '/api/v1/nodes/a' || contentType !== JSON_PATCH) return;
+      came.resolve();
+      await off.promise;
+    });
+    writer.project(projection());
+    await writer.flush(PATIENCE_MS);
+    const retracted = writer.retract(ref, [FIRST]);
+    await came.promise;
+    writer.project(projection({ ref: { ...ref, name: 'newer', uid: 'newer' } }));
+    off.resolve();
+    await retracted;
+    await waitFor('it is there again', () => annotation('a') === FIRST);
+    await writer.flush(PATIENCE_MS);
+    expect(annotation('a')).toBe(FIRST);
   });
 
   test('that may not be written is said in an Event, tried again, and holds up nothing else', async () => {

@@ -48,9 +48,9 @@ export const writing = async (options: { readonly crds?: readonly (string | Json
   const newWriter = (clock: Clock = systemClock()): KubernetesWriter => opened({ connection, clock, log });
   const writer = newWriter();
   /** A writer before whose requests `before` runs, or which fail with what it throws. */
-  const meddled = (before: (request: Request) => void) => {
+  const meddled = (before: (request: Request) => void | Promise<void>) => {
     const send = async (request: Request): Promise<unknown> => {
-      before(request);
+      await before(request);
       return connection.send(request);
     };
     const log = recordedLog();

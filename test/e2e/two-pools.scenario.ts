@@ -44,9 +44,7 @@ export const twoPoolsScenarios = () =>
       await stage.deletePool('z-older');
       await stage.until('the newer one has it', async () => (await stage.activeOn('a-newer', shared)) === on);
       await stage.until('nothing is wrong any more', async () => (await condition(stage, 'a-newer', 'Degraded'))?.status === 'False');
-      // The older one's leaving takes the annotation off; the status and the Node are written in no order. When it is taken off last, it comes again with what is
-      // projected each minute.
-      await stage.until('the Node says so', async () => (await stage.annotation(on ?? '')) === shared, 90_000);
+      await stage.until('the Node says so', async () => (await stage.annotation(on ?? '')) === shared, 10_000);
       expect([stage.assigns().length, stage.heldBy(shared)]).toEqual([3, on]);
     });
 
