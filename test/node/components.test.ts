@@ -192,18 +192,19 @@ describe('admission-webhook, vip-allocator and openshift, together', () => {
     // The user that OpenShift would choose.
     const chosen = [{ op: 'add', path: '/spec/template/spec/securityContext/runAsUser', value: ANY }];
     overlay = stage.overlay(['openshift', 'admission-webhook', 'vip-allocator'], {
-      target: { kind: 'StatefulSet', name: 'routedip-operator-redis' },
+      target: { kind: 'Deployment|StatefulSet', name: 'routedip-operator.*' },
       patch: stringify(chosen),
     });
     await install(stage, overlay);
     await replicas(stage);
   });
 
-  test('run Redis as any user, who can write to its disk', async () => {
+  test('run the operator and Redis as any user, who can write to the disk of Redis', async () => {
     const [pod] = await podsOf(stage, REDIS);
     if (!pod) throw new Error('there is no Redis');
     const own = (...command: readonly string[]) => inNamespace('exec', pod.metadata.name, '--', ...command);
-    expect((await own('id', '-u')).trim()).toBe(String(ANY));
+    for (const { metadata } of [pod, ...(await replicas(stage))])
+      expect((await inNamespace('exec', metadata.name, '--', 'id', '-u')).trim()).toBe(String(ANY));
     expect((await own('redis-cli', '-e', 'set', 'kept', 'yes')).trim()).toBe('OK');
     expect(await own('ls', '/data')).toContain('appendonlydir');
   });
