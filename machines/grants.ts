@@ -1,5 +1,5 @@
 import type { Contest } from './contention.ts';
-import type { Address, Candidate, NodeRef, ProviderID } from './types.ts';
+import type { Address, Candidate, ErrorKind, NodeRef, ProviderID } from './types.ts';
 
 /** What the pool knows of one of its addresses. */
 export interface Member {
@@ -23,6 +23,8 @@ export interface Member {
   readonly eligible: boolean;
   /** True once the address has said where it stands since it was started. */
   readonly heard: boolean;
+  /** What it was told when it was to leave the node on which it stands and another one did not take it; absent while none has refused it since. */
+  readonly refused?: { readonly node: string; readonly kind: ErrorKind; readonly message: string };
   /** Whether somebody else moves it, too. */
   readonly contest: Contest;
   /** True from the moment the address is no longer wanted until it is released. */

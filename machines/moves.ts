@@ -62,8 +62,8 @@ function whyNot(context: PoolContext, address: Address, member: Member, name: st
   const other = entries(members).find(([each, { node: held, stands }]) => each !== address && (held ?? stands)?.name === name);
   if (other) return `${other[0]} is on it, or on its way to it`;
   if (nodesFull(fullNodes, familyServed(context)).includes(name)) return 'it has as many addresses as it may hold';
-  const { until = 0, failure } = backOff[name] ?? {};
-  return until > at ? `it is left alone until ${stamp(until)} after a failure${failure ? `: ${failure.message}` : ''}` : null;
+  const { until = 0, message } = backOff[name] ?? {};
+  return until > at ? `it is left alone until ${stamp(until)} after a failure${message === undefined ? '' : `: ${message}`}` : null;
 }
 
 /** Which node each address is to have that somebody wants on another one, and that can be had. */

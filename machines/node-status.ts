@@ -3,7 +3,7 @@ import { restsUntil } from './contention.ts';
 import { failureReason } from './failure.ts';
 import { type Absence, absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
-import { entries, type NodeBackOff, type PoolContext, wanted } from './pool.ts';
+import { entries, type PoolContext, wanted } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
 import type { Address, Finding, Leaving, NodeRef } from './types.ts';
 
@@ -64,7 +64,7 @@ export const hold = ({ context }: PoolView): Finding | null =>
 export function contention(view: PoolView): Finding | null {
   const left = entries(view.context.members).filter(([address]) => contendedUntil(view, address) !== null);
   const texts = left.map(([address, member]) => leftText(view.context, address, member));
-  return texts.length > 0 ? { reason: 'Contended', message: texts.join('; ') } : null;
+  return texts.length > 0 ? { reason: 'Contended', message: several(texts) } : null;
 }
 
 /** Addresses are to leave their nodes. */
@@ -74,28 +74,23 @@ export function draining({ context, addresses }: PoolView): Finding | null {
     const leaving = node && goes(context, node);
     return leaving ? [drainText(address, leaving)] : [];
   });
-  return texts.length > 0 ? { reason: 'Draining', message: texts.join('; ') } : null;
+  return texts.length > 0 ? { reason: 'Draining', message: several(texts) } : null;
 }
 
 /** Addresses that are to leave their nodes were refused elsewhere. It stays until they have left, also while a node is tried again. */
 export function refused({ context }: PoolView): Finding | null {
-  const failures = Object.keys(context.backOff).flatMap((node) => refusalBy(context, node) ?? []);
-  const [first] = failures;
-  return first ? { reason: failureReason(first.failure), message: failures.map(refusalText).join('; ') } : null;
+  const refusals = entries(context.members).flatMap(([address, member]) => refusalOf(address, member) ?? []);
+  const [first] = refusals;
+  return first ? { reason: first.reason, message: several(refusals.map(({ message }) => message)) } : null;
 }
 
-interface Refusal extends Required<Pick<NodeBackOff, 'failure' | 'until'>> {
-  readonly by: string;
-  readonly from: Leaving;
-}
-
-/** That the node refused an address which is to leave another one. */
-function refusalBy({ backOff, members, leaving }: Pick<PoolContext, 'backOff' | 'members' | 'leaving'>, by: string): Refusal | null {
-  const { failure, until } = backOff[by] ?? {};
-  const stands = failure && members[failure.address]?.stands;
-  const from = stands && goes({ leaving }, stands);
-  return failure && until !== undefined && from && from.name !== by ? { by, from, failure, until } : null;
-}
+const refusalOf = (address: Address, { refused, stands }: Member): Finding | null =>
+  refused && stands
+    ? {
+        reason: failureReason(refused),
+        message: `${address} is to leave ${stands.name}, but ${refused.node} did not take it: ${refused.message}`,
+      }
+    : null;
 
 /** Addresses wait for their nodes. */
 export function recovering(view: PoolView): Finding | null {
@@ -103,10 +98,10 @@ export function recovering(view: PoolView): Finding | null {
     const absence = isHeld(view.context) ? null : absenceShown(view, address);
     return absence ? [graceText(view.context, address, absence)] : [];
   });
-  return texts.length > 0 ? { reason: 'Recovering', message: texts.join('; ') } : null;
+  return texts.length > 0 ? { reason: 'Recovering', message: several(texts) } : null;
 }
 
-const goes = ({ leaving }: Pick<PoolContext, 'leaving'>, { name, providerID }: NodeRef): Leaving | undefined =>
+const goes = ({ leaving }: PoolContext, { name, providerID }: NodeRef): Leaving | undefined =>
   leaving.find((node) => node.name === name && node.providerID === providerID);
 
 // ---------------------------------------------------------------- in Events
@@ -122,9 +117,8 @@ export interface NodeEvent {
 export const nodeEvents = (before: PoolContext | undefined, after: PoolContext): readonly NodeEvent[] => [
   ...(after.held && !before?.held ? [{ type: 'Warning' as const, reason: 'SafeHold', action: 'Hold', message: holdText(after) }] : []),
   ...entries(after.members).flatMap(([address, member]) =>
-    [graceEvent, drainEvent, contentionEvent].flatMap((eventOf) => eventOf(before, after, address, member) ?? []),
+    [graceEvent, drainEvent, refusalEvent, contentionEvent].flatMap((eventOf) => eventOf(before, after, address, member) ?? []),
   ),
-  ...Object.keys(after.backOff).flatMap((node) => refusalEvent(before, after, node) ?? []),
 ];
 
 type EventOf = (before: PoolContext | undefined, after: PoolContext, address: Address, member: Member) => NodeEvent | null;
@@ -152,12 +146,11 @@ const contentionEvent: EventOf = (before, after, address, member) => {
   return { type: 'Warning', reason: 'Contended', action: 'Verify', message: leftText(after, address, member) };
 };
 
-/** A node refused an address that is to leave another one. What is tried again and ends the same is no news. */
-function refusalEvent(before: PoolContext | undefined, after: PoolContext, node: string): NodeEvent | null {
-  const refusal = refusalBy(after, node);
-  if (!refusal || (before && refusalBy(before, node)?.failure.message === refusal.failure.message)) return null;
-  return { type: 'Warning', reason: failureReason(refusal.failure), action: 'Drain', message: refusalText(refusal) };
-}
+/** Another node refused an address that is to leave its own. */
+const refusalEvent: EventOf = (before, _, address, member) => {
+  const refusal = before?.members[address]?.refused ? null : refusalOf(address, member);
+  return refusal && { type: 'Warning', action: 'Drain', ...refusal };
+};
 
 // ---------------------------------------------------------------- texts
 
@@ -167,9 +160,6 @@ const graceText = ({ spec }: PoolContext, address: Address, { node, since }: Abs
 const drainText = (address: Address, { name, evacuating }: Leaving): string =>
   `${name} is ${evacuating ? 'to be evacuated' : 'cordoned or about to go'}: ${address} leaves it as soon as another node is free`;
 
-const refusalText = ({ by, from, failure: { address, message } }: Refusal): string =>
-  `${address} is to leave ${from.name}, but ${by} did not take it: ${message}`;
-
 function leftText({ spec }: PoolContext, address: Address, { contest, holder }: Member): string {
   const { windowMs = 0, takeover = 'Yield' } = spec?.contention ?? {};
   const where = holder ? `on ${holder}` : 'attached to nothing';
@@ -178,8 +168,11 @@ function leftText({ spec }: PoolContext, address: Address, { contest, holder }: 
   return `${address} was moved by somebody else ${contest.moves.length} times within ${windowMs / 1000} s: it is left ${where}, and ${then}`;
 }
 
-/** So many nodes are named; of the others people are told the number. */
+/** So many addresses or nodes are named; of the others people are told the number. */
 const NAMED = 10;
+
+const several = (texts: readonly string[]): string =>
+  [...texts.slice(0, NAMED), ...(texts.length > NAMED ? [`and ${texts.length - NAMED} more`] : [])].join('; ');
 
 function holdText({ absent, spec }: PoolContext): string {
   const names = absent.map(({ node: { name } }) => name);

@@ -5,7 +5,7 @@ import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } 
 import { checkExposed, observeLimit, observeService } from './exposing.ts';
 import { isPaused, observeMarks } from './marks.ts';
 import { familyServed, lacks, type Next, next, type PoolContext, queryIn, wanted } from './pool.ts';
-import { staff } from './pool-members.ts';
+import { forgetRefusals, staff } from './pool-members.ts';
 import { servingStandings } from './serving-nodes.ts';
 import { standings } from './standings.ts';
 import type { ObservedAddress, ProviderID } from './types.ts';
@@ -63,7 +63,7 @@ export function observeCluster(context: PoolContext, event: ClusterObserved): Ne
   const there = new Set(event.nodes.map(({ name }) => name));
   const backOff = Object.fromEntries(Object.entries(context.backOff).filter(([name]) => there.has(name)));
   const after = observeAbsences(context, found, event.query, event.at);
-  const told = tellMembers({ ...after, query: event.query, candidates, leaving: found.leaving, backOff }, event.at);
+  const told = tellMembers(forgetRefusals({ ...after, query: event.query, candidates, leaving: found.leaving, backOff }), event.at);
   const exposed = observeService(told.context, event.service ?? null);
   return staff({ context: exposed.context, effects: [...told.effects, ...exposed.effects] });
 }

@@ -176,7 +176,7 @@ export function onAssigned(context: PoolContext, { address, node, moved, at }: A
     ready: false,
     holder: node.providerID,
   });
-  return next({ ...confirmed, backOff, lastAssignmentAt: moved ? at : context.lastAssignmentAt });
+  return next({ ...forgetRefusals(confirmed), backOff, lastAssignmentAt: moved ? at : context.lastAssignmentAt });
 }
 
 /** The address waits after an error. A grant given back puts the node in back-off as well, unless the error says nothing about the node, or the grant was not ours. */
@@ -198,7 +198,7 @@ export const onFailed =
       ...(isTaken && { contest: moved(member.contest, context.spec?.contention ?? null, at) }),
       ...(isFree && { node: null, confirmed: false, eligible: false, rank: context.nextRank }),
     });
-    const ranked = { ...given, nextRank: context.nextRank + 1 };
+    const ranked = noteRefusal({ ...given, nextRank: context.nextRank + 1 }, event);
     if (gone) return next(freeNode(ranked, member.node, null));
     if (!blames(kind, member) || !returned) return next(ranked);
     return next({
@@ -207,10 +207,31 @@ export const onFailed =
     });
   };
 
-function backOffAfter({ address, kind, message, at }: Failed, before: NodeBackOff | undefined, tables: BackoffTables): NodeBackOff {
+function backOffAfter({ kind, message, at }: Failed, before: NodeBackOff | undefined, tables: BackoffTables): NodeBackOff {
   const attempts = (before?.attempts ?? 0) + 1;
   const until = at + backoffMs(tables, { kind, retryAfterMs: null }, attempts);
-  return { since: at, until, attempts, ...(message !== undefined && { failure: { address, kind, message } }) };
+  return { since: at, until, attempts, ...(message !== undefined && { message }) };
+}
+
+/** One that is to leave its node was refused by another one. The first of several is kept, so that what people are told does not change with each try. */
+function noteRefusal(context: PoolContext, { address, kind, returned, message }: Failed): PoolContext {
+  const member = context.members[address];
+  if (!member || !returned || message === undefined || !isLeaving(context, member.stands)) return context;
+  if (member.refused && member.refused.node !== returned.name) return context;
+  return withMember(context, address, { refused: { node: returned.name, kind, message } });
+}
+
+const isLeaving = ({ leaving }: Pick<PoolContext, 'leaving'>, stands: NodeRef | null): boolean =>
+  leaving.some(({ name, providerID }) => name === stands?.name && providerID === stands.providerID);
+
+/** A refusal counts as long as the address is to leave its node, and the other one could take it otherwise. */
+export function forgetRefusals(context: PoolContext): PoolContext {
+  const isOver = ({ refused, stands }: Member): boolean =>
+    refused !== undefined && !(isLeaving(context, stands) && context.candidates.some(({ name }) => name === refused.node));
+  const over = entries(context.members).filter(([, member]) => isOver(member));
+  if (over.length === 0) return context;
+  const without = over.map(([address, { refused: _, ...member }]) => [address, member] as const);
+  return { ...context, members: { ...context.members, ...Object.fromEntries(without) } };
 }
 
 /** The error says something about the node, and the node was ours to grant. */

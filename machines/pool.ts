@@ -13,7 +13,7 @@ import { isPaused, type NotedMarks } from './marks.ts';
 import { queryOf } from './match.ts';
 import { serviceQueryOf } from './service.ts';
 import type { PortWarning } from './service-ports.ts';
-import type { ActorId, Address, Candidate, ErrorKind, Family, JobFailure, Leaving, NodeRef, ObservedAddress, ProviderID } from './types.ts';
+import type { ActorId, Address, Candidate, Family, JobFailure, Leaving, NodeRef, ObservedAddress, ProviderID } from './types.ts';
 import type { PoolSpec } from './validate.ts';
 import type { GroupOffer } from './vip.ts';
 
@@ -109,8 +109,8 @@ export interface NodeBackOff {
   readonly since?: number;
   readonly until: number;
   readonly attempts: number;
-  /** Of whose assign it came, and what was said; absent in records of before. */
-  readonly failure?: { readonly address: Address; readonly kind: ErrorKind; readonly message: string };
+  /** What the provider said; absent in records of before. */
+  readonly message?: string;
 }
 
 /** How far the creation of an address has come. */

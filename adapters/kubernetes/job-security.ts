@@ -20,5 +20,8 @@ export const restrictedContext = (pod: Fields, container: Fields): Fields => {
   };
 };
 
+/** What is null is not said. */
 const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
+    : {};

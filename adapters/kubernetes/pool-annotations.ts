@@ -14,7 +14,7 @@ import { IPV4_ANNOTATION, IPV6_ANNOTATION, type SeenNode } from './trim.ts';
 export type Wanted = Pick<PoolProjection, 'annotated' | 'addresses'>;
 
 /** For so long our own write counts more than what the watch has shown, ms. */
-const WATCH_LAG_MS = 10_000;
+export const WATCH_LAG_MS = 10_000;
 
 /** That `node` bears `address`, or may. */
 export interface Bearing {
@@ -22,12 +22,14 @@ export interface Bearing {
   readonly address: Address;
 }
 
-/** The annotations of the other pools: one may have come to hold what this one has let go of, on the same node. */
+/** What the annotations of all pools have to know of each other: one may come to hold what another one has let go of, on the same node. */
 export interface OtherPools {
   /** Another pool wants the node to bear the address. */
   want(bearing: Bearing): boolean;
-  /** It was taken off: whoever wants it by now is to write it again, whatever the watch shows yet. */
+  /** It was taken off: whoever wants it is to write it again. */
   takenOff(bearing: Bearing): void;
+  /** When it was taken off last, by monotonic ms; null for never. What the watch shows may be older. */
+  takenOffAt(bearing: Bearing): number | null;
 }
 
 const annotationOf = (address: Address): string => (familyOf(address) === 4 ? IPV4_ANNOTATION : IPV6_ANNOTATION);
@@ -48,8 +50,6 @@ export class PoolAnnotations {
   readonly #seen: Seen;
   readonly #others: OtherPools;
   readonly #bearings = new Map<string, Bearing>();
-  /** Bearings that another pool has taken off since this one wrote or saw them. */
-  readonly #takenOff = new Set<string>();
   /** When a bearing was last written, or found, by monotonic ms. */
   readonly #written = new Map<string, number>();
 
@@ -58,11 +58,6 @@ export class PoolAnnotations {
     this.#clock = clock;
     this.#seen = seen;
     this.#others = others;
-  }
-
-  /** Another pool took it off: what was written or seen before says nothing any more. */
-  takenOff(bearing: Bearing): void {
-    this.#takenOff.add(keyOf(bearing));
   }
 
   /** After a restart: who bore an address by the status that is found. */
@@ -102,7 +97,7 @@ export class PoolAnnotations {
     const lagging = writtenAt !== undefined && this.#clock.monotonic() - writtenAt < WATCH_LAG_MS;
     const borne = seen === null ? null : borneBy(seen, address) === address;
     if (isWanted(bearing, wanted)) {
-      if (this.#takenOff.has(key)) return () => this.#set(bearing);
+      if (this.#wasTakenOff(bearing, writtenAt)) return () => this.#set(bearing);
       const right = borne === null ? writtenAt !== undefined : borne || lagging;
       return right ? null : () => this.#set(bearing);
     }
@@ -113,18 +108,20 @@ export class PoolAnnotations {
     return () => this.#remove(bearing);
   }
 
+  /** Another pool took it off since this one has written it, and so short ago that the watch need not show it yet. */
+  #wasTakenOff(bearing: Bearing, writtenAt: number | undefined): boolean {
+    const at = this.#others.takenOffAt(bearing);
+    return at !== null && (writtenAt === undefined || writtenAt <= at) && this.#clock.monotonic() - at < WATCH_LAG_MS;
+  }
+
   async #set(bearing: Bearing): Promise<void> {
     const { node, address } = bearing;
     const body = { metadata: { annotations: { [annotationOf(address)]: address } } };
-    this.#takenOff.delete(keyOf(bearing));
     try {
       await this.#connection.send({ method: 'PATCH', path: nodePath(node), contentType: MERGE_PATCH, body });
     } catch (error) {
       // A node that is gone bears nothing and needs nothing.
-      if (!isNotFound(error)) {
-        this.#takenOff.add(keyOf(bearing));
-        throw error;
-      }
+      if (!isNotFound(error)) throw error;
     }
     this.#written.set(keyOf(bearing), this.#clock.monotonic());
   }
@@ -159,11 +156,10 @@ export class PoolAnnotations {
   #forget(key: string): void {
     this.#bearings.delete(key);
     this.#written.delete(key);
-    this.#takenOff.delete(key);
   }
 }
 
-const keyOf = ({ node, address }: Bearing): string => `${node} ${address}`;
+export const keyOf = ({ node, address }: Bearing): string => `${node} ${address}`;
 
 /** The API server answers a JSON patch whose test fails, or whose path is not there, with 422. */
 const isFailedTest = (error: unknown): boolean => error instanceof ApiError && error.status === 422;

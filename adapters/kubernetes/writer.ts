@@ -12,7 +12,15 @@ import { type Announced, EventWriter } from './event-writer.ts';
 import { HolderMarks } from './holder-marks.ts';
 import { Lane, type Pace } from './lane.ts';
 import { ObjectWriter } from './object-writer.ts';
-import { type Bearing, isWanted, PoolAnnotations, type Wanted } from './pool-annotations.ts';
+import {
+  type Bearing,
+  isWanted,
+  keyOf as keyOfBearing,
+  type OtherPools,
+  PoolAnnotations,
+  WATCH_LAG_MS,
+  type Wanted,
+} from './pool-annotations.ts';
 import type { Seen } from './source.ts';
 import { keyOf } from './trim.ts';
 
@@ -48,7 +56,6 @@ interface Desk {
   readonly status: Lane;
   readonly nodes: Lane;
   readonly finalizer: Lane;
-  readonly annotations: PoolAnnotations;
   projection: PoolProjection | null;
   wanted: Wanted | null;
 }
@@ -74,6 +81,8 @@ export class KubernetesWriter implements ClusterWriter {
   readonly #holders: HolderMarks;
   readonly #evacuations: EvacuationMarks;
   readonly #desks = new Map<string, Desk>();
+  /** Annotations that were taken off nodes a short time ago, by monotonic ms. */
+  readonly #takenOff = new Map<string, number>();
   #closed = false;
 
   constructor(options: WriterOptions) {
@@ -228,22 +237,11 @@ export class KubernetesWriter implements ClusterWriter {
     if (known !== undefined) return known;
     const { connection, clock, seen } = this.#options;
     const writer = new ObjectWriter(connection, clock, seen, ref);
-    const wanting = (bearing: Bearing): readonly Desk[] =>
-      [...this.#desks.values()].filter((other) => other.ref.uid !== ref.uid && other.wanted !== null && isWanted(bearing, other.wanted));
-    const annotations = new PoolAnnotations(connection, clock, seen, {
-      want: (bearing) => wanting(bearing).length > 0,
-      takenOff: (bearing) => {
-        for (const other of wanting(bearing)) {
-          other.annotations.takenOff(bearing);
-          other.nodes.request();
-        }
-      },
-    });
+    const annotations = new PoolAnnotations(connection, clock, seen, this.#othersThan(ref));
     annotations.learn(seen.object(ref)?.object.status ?? null);
     const desk: Desk = {
       ref,
       writer,
-      annotations,
       projection: null,
       wanted: null,
       status: this.#laneOf(ref, 'status', 'UpdateStatus', () => writer.write(() => desk.projection)),
@@ -254,6 +252,22 @@ export class KubernetesWriter implements ClusterWriter {
     };
     this.#desks.set(ref.uid, desk);
     return desk;
+  }
+
+  #othersThan({ uid }: ObjectRef): OtherPools {
+    const { clock } = this.#options;
+    const wanting = (bearing: Bearing): readonly Desk[] =>
+      [...this.#desks.values()].filter(({ ref, wanted }) => ref.uid !== uid && wanted !== null && isWanted(bearing, wanted));
+    return {
+      want: (bearing) => wanting(bearing).length > 0,
+      takenOff: (bearing) => {
+        const now = clock.monotonic();
+        for (const [key, at] of this.#takenOff) if (now - at >= WATCH_LAG_MS) this.#takenOff.delete(key);
+        this.#takenOff.set(keyOfBearing(bearing), now);
+        for (const { nodes } of wanting(bearing)) nodes.request();
+      },
+      takenOffAt: (bearing) => this.#takenOff.get(keyOfBearing(bearing)) ?? null,
+    };
   }
 
   #laneOf(ref: ObjectRef, what: string, action: string, run: () => Promise<void>): Lane {

@@ -6,6 +6,8 @@ import { node, type World } from '../support/world.ts';
 
 const A = '203.0.113.7' as Address;
 const B = '203.0.113.8' as Address;
+/** Of somebody else. */
+const FOREIGN = '198.51.100.201' as Address;
 const ON_CORDON = { drainPolicy: 'OnCordon' };
 const UNSCHEDULABLE = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 /** As kubectl leaves it, and the controller a moment later. */
@@ -24,6 +26,9 @@ async function served(world: World, spec: Parameters<World['pool']>[1], ...other
   await world.clock.advance(5_000);
   return ref;
 }
+
+const warnings = (world: World) =>
+  world.cluster.projections.flatMap((each) => each.events.flatMap(({ type, message }) => (type === 'Warning' ? [message] : [])));
 
 const events = (world: World) => world.cluster.projections.flatMap((each) => each.events).filter(({ reason }) => reason === 'Draining');
 
@@ -249,11 +254,60 @@ describe('an address that is to leave a node', () => {
       expect(told()?.reason).toBe('NodeInUse');
     }
     expect(world.assigns().length).toBeGreaterThan(5);
-    const warnings = world.cluster.projections.flatMap((each) => each.events).filter(({ type }) => type === 'Warning');
-    expect(warnings.map(({ reason }) => reason)).toEqual(['NodeInUse']);
+    expect(warnings(world)).toHaveLength(1);
     world.nodes(node('c'));
     await world.untilOn(A, 'c', 60_000);
     await world.clock.runUntil(() => told()?.reason === 'AsExpected', 1_000);
+  });
+
+  test('says so as long as it is refused, whatever becomes of others that are refused too', async ({ open }) => {
+    const world = open();
+    const ref = await served(world, ON_CORDON);
+    world.cluster.setNode(cordoned('a'));
+    world.nodes(node('b'));
+    world.address(FOREIGN, 'b');
+    const told = () => condition(world, ref, 'Degraded');
+    await world.clock.runUntil(() => told()?.reason === 'NodeInUse', 5_000);
+    // It has no node at all, and comes first wherever b is tried.
+    world.address(B);
+    world.pool('ingress', { ips: [A, B], ...ON_CORDON });
+    for (let minutes = 0; minutes < 120; minutes += 1) {
+      await world.clock.advance(60_000);
+      expect(told()?.message).toMatch(new RegExp(`^${A} is to leave a, but b did not take it: `));
+    }
+    expect(warnings(world).filter((message) => message.includes('is to leave'))).toHaveLength(1);
+  });
+
+  test('says nothing of it any more once its node is to stay, or the other one cannot take an address anyhow', async ({ open }) => {
+    const world = open();
+    const ref = await served(world, ON_CORDON);
+    world.cluster.setNode(cordoned('a'));
+    world.nodes(node('b'));
+    world.address(FOREIGN, 'b');
+    const told = () => condition(world, ref, 'Degraded')?.reason;
+    await world.clock.runUntil(() => told() === 'NodeInUse', 5_000);
+    world.cluster.setNode(node('a'));
+    await world.clock.runUntil(() => told() === 'AsExpected', 1_000);
+    await world.clock.advance(3_600_000);
+    world.cluster.setNode(cordoned('b'));
+    world.cluster.setNode(cordoned('a'));
+    await world.clock.advance(600_000);
+    expect([told(), condition(world, ref, 'Progressing')?.reason]).toEqual(['AsExpected', 'Draining']);
+    expect(warnings(world)).toHaveLength(1);
+  });
+
+  test('says no more of several than people can read', async ({ open }) => {
+    const world = open();
+    const names = Array.from({ length: 200 }, (_, index) => `node-${index}`);
+    const ips = names.map((_, index) => `198.51.100.${index}` as Address);
+    world.nodes(...names.map((name) => node(name)));
+    for (const [index, name] of names.entries()) world.address(ips[index] as Address, name);
+    const ref = world.pool('ingress', { ips, ...ON_CORDON });
+    await world.start();
+    await world.clock.runUntil(() => condition(world, ref, 'Ready')?.status === 'True', 60_000);
+    world.cluster.setNode(...names.map((name) => cordoned(name)));
+    await world.clock.runUntil(() => condition(world, ref, 'Progressing')?.reason === 'Draining', 5_000);
+    expect(condition(world, ref, 'Progressing')?.message).toMatch(/; and 190 more$/);
   });
 
   test('goes on under another leader', async ({ open }) => {

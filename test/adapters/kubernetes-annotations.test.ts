@@ -92,6 +92,20 @@ describe('the annotation of a node', () => {
     expect(annotation('a')).toBe(FIRST);
   });
 
+  test('that another pool has taken off is written again though the watch shows it still', async () => {
+    const { writer, ref, projection, annotation, source, fallBehind, catchUp } = await writing();
+    writer.project(projection());
+    await writer.flush(PATIENCE_MS);
+    await waitFor('the watch shows it', () => [...source.nodes()].some(({ ipv4 }) => ipv4 === FIRST));
+    fallBehind();
+    await writer.retract(ref, [FIRST]);
+    expect(annotation('a')).toBeUndefined();
+    writer.project(projection({ ref: { ...ref, name: 'newer', uid: 'newer' } }));
+    await writer.flush(PATIENCE_MS);
+    catchUp();
+    expect(annotation('a')).toBe(FIRST);
+  });
+
   test('that may not be written is said in an Event, tried again, and holds up nothing else', async () => {
     let allowed = false;
     const { projection, annotation, status, simulator, refusing } = await writing();

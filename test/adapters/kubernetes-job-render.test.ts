@@ -265,6 +265,20 @@ describe('a Job in a namespace that enforces the Pod security standard restricte
     expect(containerOf(renderUnder('restricted', jobSpec({ container: { securityContext: own } }))).securityContext).toEqual(own);
   });
 
+  test('takes what is null in its template for what it does not say, as Kubernetes does', () => {
+    const none = {
+      allowPrivilegeEscalation: null,
+      runAsNonRoot: null,
+      runAsUser: null,
+      seccompProfile: null,
+      capabilities: { drop: null },
+    };
+    const pod = { securityContext: { runAsNonRoot: null, seccompProfile: null } };
+    expect(containerOf(renderUnder('restricted', jobSpec({ pod, container: { securityContext: none } }))).securityContext).toEqual(
+      RESTRICTED,
+    );
+  });
+
   test('keeps what its template says of the Pod: a container would overrule it', () => {
     const pod = { securityContext: { runAsUser: 100, seccompProfile: { type: 'Localhost', localhostProfile: 'curl.json' } } };
     const job = renderUnder('restricted', jobSpec({ pod }));

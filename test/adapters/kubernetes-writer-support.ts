@@ -4,6 +4,7 @@ import type { Clock } from '../../actors/ports.ts';
 import { refusal } from '../../adapters/kubernetes/api-error.ts';
 import type { Request } from '../../adapters/kubernetes/connection.ts';
 import type { Seen } from '../../adapters/kubernetes/source.ts';
+import type { SeenNode } from '../../adapters/kubernetes/trim.ts';
 import { KubernetesWriter, type WriterOptions } from '../../adapters/kubernetes/writer.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
@@ -38,7 +39,15 @@ export const writing = async (options: { readonly crds?: readonly (string | Json
   const recorder = new Recorder();
   if (options.watch !== false) await source.start(recorder);
   const log = recordedLog();
-  const seen = options.watch === false ? NOTHING_SEEN : source;
+  let shown: readonly SeenNode[] | null = null;
+  const seen: Seen = options.watch === false ? NOTHING_SEEN : { object: (ref) => source.object(ref), nodes: () => shown ?? source.nodes() };
+  /** From now on the writer sees the nodes as they are now, until `catchUp`. */
+  const fallBehind = (): void => {
+    shown = [...source.nodes()];
+  };
+  const catchUp = (): void => {
+    shown = null;
+  };
   /** One that ends with the test: what it could not write yet it would write to whatever listens at that address next. */
   const opened = (options: Pick<WriterOptions, 'connection' | 'clock' | 'log'>): KubernetesWriter => {
     const writer = new KubernetesWriter({ ...options, random: () => 0.5, seen, instance: 'test', timings: TIMINGS });
@@ -73,7 +82,22 @@ export const writing = async (options: { readonly crds?: readonly (string | Json
   });
   const status = (): JsonObject => (simulator.store.get(poolRef('pool')).status ?? {}) as JsonObject;
   const annotation = (node: string, key = IPV4): string | undefined => simulator.store.get(nodeRef(node)).metadata.annotations?.[key];
-  return { simulator, meddled, refusing, writer, newWriter, source, recorder, ref, projection, status, annotation, log };
+  return {
+    simulator,
+    meddled,
+    refusing,
+    writer,
+    newWriter,
+    source,
+    recorder,
+    ref,
+    projection,
+    status,
+    annotation,
+    log,
+    fallBehind,
+    catchUp,
+  };
 };
 
 export const patchesOf = (simulator: KubernetesSimulator, part: string): number =>

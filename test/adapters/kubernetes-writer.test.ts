@@ -36,6 +36,14 @@ describe('the status of a pool', () => {
     expect(at(status(), 'conditions', 0)).toMatchObject({ reason: 'AsExpected', message: 'AsExpected' });
   });
 
+  test('has a message cut that the server would refuse the whole status for', async () => {
+    const { writer, projection, status } = await writing();
+    writer.project(projection({ conditions: [{ type: 'Degraded', status: 'True', reason: 'NodeInUse', message: '€'.repeat(40_000) }] }));
+    await writer.flush(PATIENCE_MS);
+    expect(status().activeIPs).toBe(1);
+    expect(String(at(status(), 'conditions', 0, 'message'))).toMatch(/^€+…$/);
+  });
+
   test('keeps the time of the last transition while a condition stays as it is', async () => {
     const { writer, projection, status, simulator } = await writing();
     const lastTransitionTime = '2026-01-01T00:00:00Z';
