@@ -6,6 +6,8 @@ import { test } from './routed-test.ts';
 import { type RoutedWorld, SECOND } from './routed-world.ts';
 
 const A = '203.0.113.7' as Address;
+/** Of somebody else. */
+const FOREIGN = '198.51.100.1' as Address;
 const DEGRADED = 'Degraded';
 
 async function until(world: RoutedWorld, ref: Parameters<RoutedWorld['messageOf']>[0], message: string): Promise<void> {
@@ -58,5 +60,24 @@ describe('a pool with an address that no node may hold', () => {
     world.nodes(node('a'));
     await world.untilStates(ref, { [A]: 'active' });
     expect(message()).toBe('nothing is wrong');
+  });
+});
+
+describe('a pool whose only free node the provider refuses', () => {
+  poolTest('says so, with what the provider said and when it is tried again, while it waits', async ({ open }) => {
+    const world = open();
+    world.nodes(node('a'));
+    world.address(FOREIGN, 'a');
+    world.address(A);
+    const ref = world.pool('ingress', { ips: [A] });
+    await world.start();
+    const told = () => world.cluster.conditions(ref).find(({ type }) => type === DEGRADED);
+    await world.clock.runUntil(() => told()?.reason === 'NoEligibleNode', 30 * SECOND);
+    expect(told()?.message).toMatch(
+      new RegExp(`^no eligible node is free for ${A}: a \\(left alone until \\S+ after a failure: .*${FOREIGN}`),
+    );
+    world.provider.cloud.moveByHand(FOREIGN, null);
+    await world.untilOn(A, 'a', 600 * SECOND);
+    await world.clock.runUntil(() => told()?.reason === 'AsExpected', SECOND);
   });
 });
