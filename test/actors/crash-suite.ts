@@ -45,7 +45,7 @@ export function describeCrashes({ scenarios, takeovers, cannot }: CrashSuite): v
       const places = takeovers.flatMap((takeover) => crashesIn(hits).map((crash) => ({ takeover, crash })));
       let runs = 0;
       let repeats = 0;
-      for (const { takeover, crash } of shareOf(places, 20)) {
+      for (const { takeover, crash } of shareOf(places, 40)) {
         const outcome = await attempt(scenario, [crash], takeover);
         expect(outcome.crashed, `${crash.point} ${crash.occurrence} was not passed again`).toBe(1);
         repeats += outcome.repeats;

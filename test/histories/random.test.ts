@@ -8,7 +8,7 @@ import { markedHistory } from './steps-marked.ts';
 import { wideHistory } from './steps-wide.ts';
 
 const { ROUTEDIP_HISTORIES, ROUTEDIP_SEED } = process.env;
-const RUNS = Number(ROUTEDIP_HISTORIES ?? extent(200, 40));
+const RUNS = Number(ROUTEDIP_HISTORIES ?? extent(200, 20));
 /** The same histories each time, so that a change is judged by itself; others by ROUTEDIP_SEED, more by ROUTEDIP_HISTORIES. */
 const SEEDS = ROUTEDIP_SEED === undefined ? extent([8, 21], [8]) : [Number(ROUTEDIP_SEED)];
 
