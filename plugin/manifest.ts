@@ -1,9 +1,11 @@
 import { parseAllDocuments } from 'yaml';
 import type { Json } from '../actors/ports.ts';
+import * as classes from '../crds/generated/clusterroutedipclass.ts';
 import * as pools from '../crds/generated/floatingippool.ts';
 import * as ipGroups from '../crds/generated/ipgroup.ts';
 import * as recordSets from '../crds/generated/nodednsrecordset.ts';
 import * as routedIPs from '../crds/generated/routedip.ts';
+import * as issuers from '../crds/generated/routedipissuer.ts';
 import { fields, text } from './fields.ts';
 import type { Wish } from './stage.ts';
 
@@ -16,9 +18,15 @@ export interface Change extends Wish {
 /** Kinds with a machine of their own, each object of which is one. */
 export const POOLS = [pools, routedIPs, recordSets];
 
+/** Kinds that RoutedIPs go by. */
+export const POLICIES = [classes, issuers];
+
 export const SERVICE = 'Service';
 
-const PLANNED = [...POOLS.map(({ KIND }) => KIND), ipGroups.KIND, SERVICE];
+const PLANNED = [...[...POOLS, ...POLICIES, ipGroups].map(({ KIND }) => KIND), SERVICE];
+const CLUSTER_SCOPED: readonly string[] = [classes.KIND, ipGroups.KIND];
+
+export const isPolicy = ({ kind }: Pick<Wish, 'kind'>): boolean => POLICIES.some(({ KIND }) => KIND === kind);
 
 /** @throws Error for what is no YAML, or of a kind whose change is not rehearsed */
 export function changesIn(content: string, namespace: string): readonly Change[] {
@@ -35,7 +43,7 @@ export function changesIn(content: string, namespace: string): readonly Change[]
     const name = text(fields(metadata).name);
     if (!PLANNED.includes(kind)) throw new Error(`${kind || 'something'} ${name} cannot be planned: only ${PLANNED.join(', ')} can`);
     if (!name) throw new Error(`an object of kind ${kind} in the manifest has no name`);
-    const home = kind === ipGroups.KIND ? '' : text(fields(metadata).namespace) || namespace;
+    const home = CLUSTER_SCOPED.includes(kind) ? '' : text(fields(metadata).namespace) || namespace;
     const annotations = ownAnnotations(fields(metadata).annotations);
     return { kind, namespace: home, name, spec: (spec ?? {}) as Json, annotations, object };
   });

@@ -10,6 +10,7 @@ import { memoryStore } from '../adapters/memory/store.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { queryOf } from '../machines/match.ts';
 import type { ObservedService } from '../machines/types.ts';
+import { isPolicy } from './manifest.ts';
 import { newServices } from './new-services.ts';
 import { keyOf, type Scene, type Snapshot, type Wish } from './stage.ts';
 import { stageAccounts } from './stage-accounts.ts';
@@ -42,7 +43,8 @@ async function endOf(scene: Scene, changes: readonly Wish[], now: number): Promi
     cluster.setService(namespace, name, service);
   };
   for (const [key, service] of scene.services) setService(key, service);
-  for (const { annotations: _, ...policy } of scene.policies) cluster.setPolicy(policy);
+  const setPolicy = ({ kind, namespace, name, spec }: Wish): void => void cluster.setPolicy({ kind, namespace, name, spec });
+  for (const policy of scene.policies) setPolicy(policy);
   const refs = new Map<string, ObjectRef>();
   const put = ({ annotations, uid: _, ...wish }: Wish): void => {
     const ref = cluster.setPool(wish);
@@ -78,7 +80,9 @@ async function endOf(scene: Scene, changes: readonly Wish[], now: number): Promi
   });
   void supervisor.start();
   await clock.advance(SETTLING_MS);
-  for (const change of changes) if (!vips?.apply(change)) put(change);
+  // As if all came at once: a RoutedIP is not to want for a class that stands below it.
+  for (const change of changes.filter(isPolicy)) setPolicy(change);
+  for (const change of changes) if (!isPolicy(change) && !vips?.apply(change)) put(change);
   for (const [key, service] of newServices(scene, changes)) setService(key, service);
   await clock.advance(REHEARSED_MS);
   return snapshot();

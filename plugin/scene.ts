@@ -1,13 +1,11 @@
 import type { Json } from '../actors/ports.ts';
-import * as classes from '../crds/generated/clusterroutedipclass.ts';
 import * as ipGroups from '../crds/generated/ipgroup.ts';
 import * as routedIPs from '../crds/generated/routedip.ts';
-import * as issuers from '../crds/generated/routedipissuer.ts';
 import { parseAddress } from '../machines/address.ts';
 import { serviceOf } from '../machines/service.ts';
 import type { ObservedNode, ObservedService, ProviderID } from '../machines/types.ts';
 import { fields, text } from './fields.ts';
-import { type Change, ownAnnotations, POOLS, SERVICE } from './manifest.ts';
+import { type Change, isPolicy, ownAnnotations, POLICIES, POOLS, SERVICE } from './manifest.ts';
 import type { Session } from './ports.ts';
 import { keyOf, type Scene, type Wish } from './stage.ts';
 import { vipSceneOf } from './vip-scene.ts';
@@ -30,7 +28,7 @@ export async function sceneOf(session: Session, changes: readonly Change[]): Pro
   const stored = async ({ API_VERSION, PLURAL, KIND }: { readonly API_VERSION: string; readonly PLURAL: string; readonly KIND: string }) =>
     ((await api.list(`/apis/${API_VERSION}/${PLURAL}`)) ?? []).map((object) => ({ kind: KIND, ...(object as Stored) }));
   const objects = (await Promise.all(POOLS.map(stored))).flat().sort(byAge);
-  const policies = (await Promise.all([classes, issuers].map(stored))).flat().sort(byAge);
+  const policies = (await Promise.all(POLICIES.map(stored))).flat().sort(byAge);
   const wishes = objects.map((object) => ({ ...wishOf(object), spec: pinned(object), status: (object.status ?? {}) as Json }));
   const all = [...wishes, ...changes.filter(isPool)];
   const nodes = await facts.nodes();
@@ -49,17 +47,20 @@ export async function sceneOf(session: Session, changes: readonly Change[]): Pro
     wishes,
     addresses: addressesOf(objects, changes.filter(isPool), nodes),
     zones: [...new Set(all.flatMap(({ spec }) => text(fields(fields(spec).dnsRecordSet).zone) || []))].sort(),
-    vips: needsGroups(policies, changes) ? await vipSceneOf(session, changes) : null,
-    firewalls: [...new Set(policies.flatMap(({ spec }) => text(fields(spec).routedIPFirewallName) || []))].sort(),
+    vips: needsGroups([...policies, ...changes.filter(isPolicy)], changes) ? await vipSceneOf(session, changes) : null,
+    firewalls: [
+      ...new Set([...policies, ...changes.filter(isPolicy)].flatMap(({ spec }) => text(fields(spec).routedIPFirewallName) || [])),
+    ].sort(),
   };
 }
 
 const isPool = ({ kind }: Wish): boolean => POOLS.some(({ KIND }) => KIND === kind);
 
 /** Whether anything of IPGroups can differ: there are many Services, which not everybody may list. */
-const needsGroups = (policies: readonly Kinded[], changes: readonly Change[]): boolean =>
+const needsGroups = (policies: readonly { readonly spec?: unknown }[], changes: readonly Change[]): boolean =>
   changes.some(({ kind }) => kind === ipGroups.KIND || kind === SERVICE) ||
-  (changes.some(({ kind }) => kind === routedIPs.KIND) && policies.some(({ spec }) => text(fields(spec).ipGroup) !== ''));
+  (changes.some((change) => change.kind === routedIPs.KIND || isPolicy(change)) &&
+    policies.some(({ spec }) => text(fields(spec).ipGroup) !== ''));
 
 type Kinded = Stored & { readonly kind: string };
 

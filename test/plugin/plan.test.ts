@@ -304,11 +304,55 @@ move   198.51.100.1   a      c
     });
   });
 
+  describe('a class', () => {
+    const CLASS = 'digitalocean.com/floating-ip';
+    const classOf = (spec: object) =>
+      manifest(
+        'ClusterRoutedIPClass',
+        'floating',
+        { className: CLASS, region: 'nyc3', fromSecretsRef: [{ name: 's' }], ...spec },
+        'routedip.io/v1alpha1',
+      );
+    const shop = manifest('RoutedIP', 'shop', { className: CLASS, serviceRef: { serviceName: 'shop' } }, 'routedip.io/v1alpha1');
+    const served = {
+      type: 'NodePort',
+      hasSelector: true,
+      ports: [{ name: 'web', port: 80, protocol: 'TCP', targetPort: 80, nodePort: 8080 }],
+      endpoints: [{ node: 'a', ready: true, pod: null }],
+    };
+    const facts = { service: async () => served };
+
+    test('and a RoutedIP of it in one manifest, in either order: an address is created on the node that serves', async () => {
+      const edge = classOf({ routedIPFirewallName: 'edge' });
+      for (const content of [`${edge}---\n${shop}`, `${shop}---\n${edge}`]) {
+        const { text } = await planned({ answers: { [ROUTED_IPS]: [], [CLASSES]: [] }, facts }, content);
+        expect(text).toMatch(/^create +a new address +- +a$/m);
+        expect(text).toMatch(/^open +tcp\/8080 +- +firewall edge$/m);
+        expect(text).not.toContain('What would be wrong');
+      }
+    });
+
+    test('that comes to name a firewall has the ports of its RoutedIPs opened there', async () => {
+      const stands = {
+        metadata: { name: 'shop', namespace: 'default', uid: 'u', creationTimestamp: at(-9), finalizers: ['routedip.io/finalizer'] },
+        spec: { className: CLASS, serviceRef: { serviceName: 'shop' } },
+        status: { routedIP: ONE, assignedNode: 'a', providerID: 'digitalocean://a', addressOrigin: 'Created', state: 'Stable' },
+      };
+      const floating = { metadata: { name: 'floating' }, spec: { className: CLASS, region: 'nyc3', fromSecretsRef: [{ name: 's' }] } };
+      const answers = { [ROUTED_IPS]: [stands], [CLASSES]: [floating] };
+      expect((await planned({ answers, facts }, classOf({}))).text).toBe(
+        'Nothing would move if ClusterRoutedIPClass floating were applied.',
+      );
+      const { text } = await planned({ answers, facts }, classOf({ routedIPFirewallName: 'edge' }));
+      expect(text).toMatch(/^open +tcp\/8080 +- +firewall edge$/m);
+    });
+  });
+
   test.each([
     ['', 'the manifest holds no object'],
     [
       'kind: IP\nmetadata: {name: 192.0.2.1}',
-      'IP 192.0.2.1 cannot be planned: only FloatingIPPool, RoutedIP, NodeDNSRecordSet, IPGroup, Service can',
+      'IP 192.0.2.1 cannot be planned: only FloatingIPPool, RoutedIP, NodeDNSRecordSet, ClusterRoutedIPClass, RoutedIPIssuer, IPGroup, Service can',
     ],
     ['kind: IPGroup\nspec: {}', 'an object of kind IPGroup in the manifest has no name'],
     ['kind: FloatingIPPool\nspec: {}', 'an object of kind FloatingIPPool in the manifest has no name'],
