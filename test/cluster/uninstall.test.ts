@@ -92,7 +92,7 @@ const users = async () => ({
 
 test('the commands of docs/install.md take the workloads away and leave what users have; and take off what guards it when nobody else can', async () => {
   const [keeping = [], whole = [], byHand = []] = BLOCKS;
-  expect([keeping.length, whole.length, byHand.length]).toEqual([2, 5, 3]);
+  expect([keeping.length, whole.length, byHand.length]).toEqual([2, 5, 4]);
   await install();
   for (const object of USERS) expect([object.kind, (await apply(cluster, object)).status]).toEqual([object.kind, 201]);
   const before = await users();
@@ -111,7 +111,15 @@ test('the commands of docs/install.md take the workloads away and leave what use
   await run('kubectl delete service shop --namespace default --wait=false');
   expect(await users()).toEqual(before);
   const filled = { name: 'shop', namespace: 'default', address: '10.0.0.1' };
-  for (const command of byHand) expect([command, await run(command, filled)]).toEqual([command, expect.objectContaining({ code: 0 })]);
+  for (const object of objectsIn(join(ROOT, 'deploy/vip-admission-policies.yaml'))) expect((await apply(cluster, object)).status).toBe(201);
+  const deleteIP = byHand.at(-1) ?? '';
+  await waitFor('nobody may delete the IP', async () =>
+    (await run(`${deleteIP} --dry-run=server`, filled)).stderr.includes('cannot delete ip objects'),
+  );
+  for (const command of byHand.slice(0, -1))
+    expect([command, await run(command, filled)]).toEqual([command, expect.objectContaining({ code: 0 })]);
+  // The server hears of it from itself, a moment later.
+  await waitFor('it may be deleted', async () => (await run(deleteIP, filled)).code === 0);
   expect(await users()).toEqual({ ...before, routedIPs: [], services: [], ips: [] });
   const [annotations = ''] = whole.filter((command) => command.includes('annotate'));
   expect(await run(annotations)).toMatchObject({ code: 0 });
