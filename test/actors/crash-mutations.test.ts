@@ -3,6 +3,7 @@ import { Cell } from '../../actors/cell.ts';
 import type { Chart } from '../../actors/charts.ts';
 import type { KillPoint } from '../../actors/ports/observers.ts';
 import { type Spoil, state } from '../machines/mutations-spoil.ts';
+import { shareOf } from '../support/extent.ts';
 import type { WorldOptions } from '../support/world.ts';
 import { type Crash, KILL_POINTS, run, type Takeover } from './crash-run.ts';
 import { SCENARIOS, type Scenario } from './crash-scenarios.ts';
@@ -94,7 +95,7 @@ async function deadly(scenario: Scenario, point: KillPoint, times: number): Prom
 }
 
 describe('an end in the middle brings to light that', () => {
-  test.each(MUTATIONS)('$mutation', async ({ scenario: name, spoil, sabotage, points }) => {
+  test.each(shareOf(MUTATIONS, 3))('$mutation', async ({ scenario: name, spoil, sabotage, points }) => {
     const scenario = SCENARIOS.find((each) => each.name === name);
     if (!scenario) throw new Error(`there is no scenario ${name}`);
     sabotage?.();

@@ -7,7 +7,7 @@ import { NOT_REACHED, TO_REACH } from './routed-reached.ts';
 import { routedHistory } from './routed-steps.ts';
 
 const { ROUTEDIP_HISTORIES, ROUTEDIP_SEED } = process.env;
-const RUNS = Number(ROUTEDIP_HISTORIES ?? extent(500, 20));
+const RUNS = Number(ROUTEDIP_HISTORIES ?? extent(500, 10));
 
 /** Histories of RoutedIPs: the same each time, so that a change is judged by itself. With ROUTEDIP_SEED others, in the `first` of all files only; more by
  *  ROUTEDIP_HISTORIES. Each seed is a file of its own, so that they are spread over processors. */

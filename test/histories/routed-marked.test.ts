@@ -7,7 +7,7 @@ import { markedRoutedHistory } from './routed-marked.ts';
 import { MARKED_TO_REACH } from './routed-reached.ts';
 
 const { ROUTEDIP_HISTORIES, ROUTEDIP_SEED } = process.env;
-const RUNS = Number(ROUTEDIP_HISTORIES ?? extent(60, 20));
+const RUNS = Number(ROUTEDIP_HISTORIES ?? extent(60, 10));
 /** The same histories each time, so that a change is judged by itself; others by ROUTEDIP_SEED, more by ROUTEDIP_HISTORIES. */
 const SEED = Number(ROUTEDIP_SEED ?? 5);
 

@@ -8,7 +8,7 @@ import type { VipPlay } from './vip-play.ts';
 import { vipHistory } from './vip-steps.ts';
 
 const { ROUTEDIP_HISTORIES, ROUTEDIP_SEED } = process.env;
-const RUNS = Number(ROUTEDIP_HISTORIES ?? extent(500, 40));
+const RUNS = Number(ROUTEDIP_HISTORIES ?? extent(500, 20));
 /** The same histories each time, so that a change is judged by itself; others by ROUTEDIP_SEED, more by ROUTEDIP_HISTORIES. */
 const SEED = Number(ROUTEDIP_SEED ?? 13);
 

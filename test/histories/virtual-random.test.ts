@@ -8,7 +8,7 @@ import type { VirtualPlay } from './virtual-play.ts';
 import { virtualHistory } from './virtual-steps.ts';
 
 const { ROUTEDIP_HISTORIES, ROUTEDIP_SEED } = process.env;
-const RUNS = Number(ROUTEDIP_HISTORIES ?? extent(200, 40));
+const RUNS = Number(ROUTEDIP_HISTORIES ?? extent(200, 20));
 /** The same histories each time, so that a change is judged by itself; others by ROUTEDIP_SEED, more by ROUTEDIP_HISTORIES. */
 const SEED = Number(ROUTEDIP_SEED ?? 17);
 
