@@ -4,7 +4,7 @@ import { restsUntil } from './contention.ts';
 import type { Member } from './grants.ts';
 import { isPaused, type Move } from './marks.ts';
 import { entries, familyServed, isPrimed, listed, type Next, next, type PoolContext, regionOf, wanted } from './pool.ts';
-import { conflictText, stamp } from './pool-view.ts';
+import { conflictText, leftAlone } from './pool-view.ts';
 import type { Address } from './types.ts';
 
 /** Moves that people ask for: a planned move to the node that they name if it can be had now, else a reason. Requests, not pins: each is answered once. */
@@ -62,8 +62,8 @@ function whyNot(context: PoolContext, address: Address, member: Member, name: st
   const other = entries(members).find(([each, { node: held, stands }]) => each !== address && (held ?? stands)?.name === name);
   if (other) return `${other[0]} is on it, or on its way to it`;
   if (nodesFull(fullNodes, familyServed(context)).includes(name)) return 'it has as many addresses as it may hold';
-  const { until = 0, message } = backOff[name] ?? {};
-  return until > at ? `it is left alone until ${stamp(until)} after a failure${message === undefined ? '' : `: ${message}`}` : null;
+  const failed = leftAlone(backOff[name], at);
+  return failed === null ? null : `it is ${failed}`;
 }
 
 /** Which node each address is to have that somebody wants on another one, and that can be had. */

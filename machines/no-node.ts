@@ -3,7 +3,7 @@ import { whyLeaving } from './drain.ts';
 import type { Member } from './grants.ts';
 import { compile, ineligible, type Rules, servingNodes } from './match.ts';
 import { familyServed, queryIn, regionOf } from './pool.ts';
-import { type ObservedCluster, type PoolView, stamp } from './pool-view.ts';
+import { leftAlone, type ObservedCluster, type PoolView } from './pool-view.ts';
 import { selects } from './selector.ts';
 import { servingNodesOf, unfit } from './serving-nodes.ts';
 import type { Address, ObservedNode } from './types.ts';
@@ -57,8 +57,8 @@ function notFree({ context, at }: PoolView, { name, region }: ObservedNode, wait
   const holder = Object.entries(members).find(([, member]) => (member.node ?? member.stands)?.name === name)?.[0];
   if (holder !== undefined) return `${holder} is on it, or on its way to it`;
   if (nodesFull(fullNodes, familyServed(context)).includes(name)) return 'it has as many addresses as it may hold';
-  const { until = 0, message } = backOff[name] ?? {};
-  if (until > at) return `left alone until ${stamp(until)} after a failure${message === undefined ? '' : `: ${message}`}`;
+  const failed = leftAlone(backOff[name], at);
+  if (failed !== null) return failed;
   // An address that is still to be created will be in the region of the spec.
   const regions = waiting.length > 0 ? waiting.map((address) => regionIn(members[address])) : [context.spec?.region ?? ''];
   const elsewhere = regions.filter((wanted) => wanted !== '' && region !== '' && wanted !== region);

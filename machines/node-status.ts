@@ -3,7 +3,7 @@ import { restsUntil } from './contention.ts';
 import { failureReason } from './failure.ts';
 import { type Absence, absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
-import { entries, type PoolContext, wanted } from './pool.ts';
+import { entries, leavingNode, type PoolContext, wanted } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
 import type { Address, Finding, Leaving, NodeRef } from './types.ts';
 
@@ -71,7 +71,7 @@ export function contention(view: PoolView): Finding | null {
 export function draining({ context, addresses }: PoolView): Finding | null {
   const texts = wanted(context).flatMap((address) => {
     const node = activeOn(addresses[address]);
-    const leaving = node && goes(context, node);
+    const leaving = node && leavingNode(context, node);
     return leaving ? [drainText(address, leaving)] : [];
   });
   return texts.length > 0 ? { reason: 'Draining', message: several(texts) } : null;
@@ -79,18 +79,16 @@ export function draining({ context, addresses }: PoolView): Finding | null {
 
 /** Addresses that are to leave their nodes were refused elsewhere. It stays until they have left, also while a node is tried again. */
 export function refused({ context }: PoolView): Finding | null {
-  const refusals = entries(context.members).flatMap(([address, member]) => refusalOf(address, member) ?? []);
+  const refusals = wanted(context).flatMap((address) => refusalOf(address, context.members[address]) ?? []);
   const [first] = refusals;
   return first ? { reason: first.reason, message: several(refusals.map(({ message }) => message)) } : null;
 }
 
-const refusalOf = (address: Address, { refused, stands }: Member): Finding | null =>
-  refused && stands
-    ? {
-        reason: failureReason(refused),
-        message: `${address} is to leave ${stands.name}, but ${refused.node} did not take it: ${refused.message}`,
-      }
-    : null;
+const refusalOf = (address: Address, { refused, stands }: Partial<Member> = {}): Finding | null => {
+  if (!refused || !stands) return null;
+  const message = `${address} is to leave ${stands.name}, but ${refused.node} did not take it: ${refused.message}`;
+  return { reason: failureReason(refused), message };
+};
 
 /** Addresses wait for their nodes. */
 export function recovering(view: PoolView): Finding | null {
@@ -100,9 +98,6 @@ export function recovering(view: PoolView): Finding | null {
   });
   return texts.length > 0 ? { reason: 'Recovering', message: several(texts) } : null;
 }
-
-const goes = ({ leaving }: PoolContext, { name, providerID }: NodeRef): Leaving | undefined =>
-  leaving.find((node) => node.name === name && node.providerID === providerID);
 
 // ---------------------------------------------------------------- in Events
 
@@ -133,8 +128,8 @@ const graceEvent: EventOf = (before, after, address, { node, eligible }) => {
 /** A node is about to go on which the address serves, or served until another one was free in the same turn. */
 const drainEvent: EventOf = (before, after, address, member) => {
   const node = servesOn(before?.members[address]) ?? servesOn(member);
-  const leaving = node && goes(after, node);
-  if (!leaving || (before && goes(before, leaving))) return null;
+  const leaving = node && leavingNode(after, node);
+  if (!leaving || (before && leavingNode(before, leaving))) return null;
   return { type: 'Normal', reason: 'Draining', action: 'Drain', message: drainText(address, leaving) };
 };
 

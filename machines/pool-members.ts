@@ -13,6 +13,7 @@ import {
   addressClaim,
   entries,
   isPrimed,
+  leavingNode,
   type Next,
   NOT_ACQUIRING,
   type NodeBackOff,
@@ -221,8 +222,7 @@ function noteRefusal(context: PoolContext, { address, kind, returned, message }:
   return withMember(context, address, { refused: { node: returned.name, kind, message } });
 }
 
-const isLeaving = ({ leaving }: Pick<PoolContext, 'leaving'>, stands: NodeRef | null): boolean =>
-  leaving.some(({ name, providerID }) => name === stands?.name && providerID === stands.providerID);
+const isLeaving = (context: PoolContext, stands: NodeRef | null): boolean => stands !== null && leavingNode(context, stands) !== undefined;
 
 /** A refusal counts as long as the address is to leave its node, and the other one could take it otherwise. */
 export function forgetRefusals(context: PoolContext): PoolContext {

@@ -1,5 +1,5 @@
 import type { AddressContext } from './ip-context.ts';
-import type { PoolContext } from './pool.ts';
+import type { NodeBackOff, PoolContext } from './pool.ts';
 import type { RecordSetContext } from './record-set.ts';
 import type { Address, ObservedNode, ObservedPod, ObservedService } from './types.ts';
 
@@ -36,6 +36,12 @@ export interface PoolView {
 /** The last time that a date can hold: a provider may ask to wait for longer than that. */
 const END_OF_TIME = 8.64e15;
 export const stamp = (ms: number): string => new Date(Math.min(ms, END_OF_TIME)).toISOString();
+
+/** That a node is left alone after a failure, until when, and what was said; null for one that is not. */
+export const leftAlone = (failed: NodeBackOff | undefined, at: number): string | null => {
+  if (!failed || failed.until <= at) return null;
+  return `left alone until ${stamp(failed.until)} after a failure${failed.message === undefined ? '' : `: ${failed.message}`}`;
+};
 
 /** Why an address is not this owner's; the other one is named with its kind where that is not a FloatingIPPool as well. */
 export const conflictText = (address: string, owner: string): string =>

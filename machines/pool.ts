@@ -263,6 +263,10 @@ export const tell = (
 export const regionOf = ({ spec }: Pick<PoolContext, 'spec'>, { region }: Pick<Member, 'region'>): string =>
   spec?.exposes?.subject ? spec.region : region;
 
+/** The node of that name and machine, when it is about to go. */
+export const leavingNode = ({ leaving }: PoolContext, { name, providerID }: NodeRef): Leaving | undefined =>
+  leaving.find((node) => node.name === name && node.providerID === providerID);
+
 export const entries = (members: PoolContext['members']): [Address, Member][] => Object.entries(members) as [Address, Member][];
 
 // ---------------------------------------------------------------- claims about the pool

@@ -235,14 +235,14 @@ export function waitingProblem(view: PoolView): Finding | null {
   const { context, addresses } = view;
   if (awaitsNode(context)) return noNode(view, [], 'an address, and none is created');
   const waiting = wanted(context).filter((address) => addresses[address]?.state === 'Unassigned' && addresses[address]?.context.known);
-  if (isPrimed(context) && waiting.length > 0 && (context.grantAt === null || allRefused(view)) && !inTurn(context)) {
+  if (isPrimed(context) && waiting.length > 0 && (context.grantAt === null || freeOnesAreLeftAlone(view)) && !inTurn(context)) {
     return noNode(view, waiting, waiting.join(', '));
   }
   return null;
 }
 
-/** Every node that could be had is left alone after a failure. */
-const allRefused = (view: PoolView): boolean => inBackOff(view).length > 0 && assignable(view).length === 0;
+/** Nodes that nobody has are there, and each is left alone after a failure. */
+const freeOnesAreLeftAlone = (view: PoolView): boolean => inBackOff(view).length > 0 && assignable(view).length === 0;
 
 function noNode(view: PoolView, waiting: readonly Address[], text: string): Finding {
   const why = whyNoNode(view, waiting);

@@ -29,6 +29,7 @@ export async function sceneOf(session: Session, changes: readonly Change[]): Pro
     ((await api.list(`/apis/${API_VERSION}/${PLURAL}`)) ?? []).map((object) => ({ kind: KIND, ...(object as Stored) }));
   const objects = (await Promise.all(POOLS.map(stored))).flat().sort(byAge);
   const policies = (await Promise.all(POLICIES.map(stored))).flat().sort(byAge);
+  const allPolicies = [...policies, ...changes.filter(isPolicy)];
   const wishes = objects.map((object) => ({ ...wishOf(object), spec: pinned(object), status: (object.status ?? {}) as Json }));
   const all = [...wishes, ...changes.filter(isPool)];
   const nodes = await facts.nodes();
@@ -47,10 +48,8 @@ export async function sceneOf(session: Session, changes: readonly Change[]): Pro
     wishes,
     addresses: addressesOf(objects, changes.filter(isPool), nodes),
     zones: [...new Set(all.flatMap(({ spec }) => text(fields(fields(spec).dnsRecordSet).zone) || []))].sort(),
-    vips: needsGroups([...policies, ...changes.filter(isPolicy)], changes) ? await vipSceneOf(session, changes) : null,
-    firewalls: [
-      ...new Set([...policies, ...changes.filter(isPolicy)].flatMap(({ spec }) => text(fields(spec).routedIPFirewallName) || [])),
-    ].sort(),
+    vips: needsGroups(allPolicies, changes) ? await vipSceneOf(session, changes) : null,
+    firewalls: [...new Set(allPolicies.flatMap(({ spec }) => text(fields(spec).routedIPFirewallName) || []))].sort(),
   };
 }
 

@@ -12,9 +12,10 @@ const conditionsIn = (status: Json | undefined): readonly JsonObject[] => {
 const PASSING: ReadonlySet<unknown> = new Set(['Paused']);
 
 /** A server refuses the whole status for a message of more than 32,768 bytes; in UTF-8 no character has more than 4. */
-const MOST = 8_192;
+const MAX_LENGTH = 8_192;
 
-const cut = (message: string): string => (message.length > MOST ? `${message.slice(0, MOST - 1).toWellFormed()}…` : message);
+const truncated = (message: string): string =>
+  message.length > MAX_LENGTH ? `${message.slice(0, MAX_LENGTH - 1).toWellFormed()}…` : message;
 
 /** The conditions as they are to stand in status: the time of the last transition is kept while a condition's status stays, and conditions of
  *  other types, which others wrote, stay, but for those of ours that are over. An empty message becomes the reason: there are servers (1.20 compiled by
@@ -29,7 +30,7 @@ export const conditionsOf = (
   const own = conditions.map(({ type, status, reason, message }) => {
     const before = former.find((condition) => condition.type === type && condition.status === status);
     const lastTransitionTime = before?.lastTransitionTime ?? wholeSeconds(now);
-    return { type, status, reason, message: cut(message) || reason, observedGeneration: generation, lastTransitionTime };
+    return { type, status, reason, message: truncated(message) || reason, observedGeneration: generation, lastTransitionTime };
   });
   const foreign = conditionsIn(statuses.at(-1)).filter(
     (condition) => !PASSING.has(condition.type) && !conditions.some(({ type }) => type === condition.type),

@@ -92,7 +92,7 @@ export class PoolAnnotations {
 
   #due(bearing: Bearing, wanted: Wanted, seen: SeenNode | null): (() => Promise<void>) | null {
     const { address } = bearing;
-    const key = keyOf(bearing);
+    const key = keyOfBearing(bearing);
     const writtenAt = this.#written.get(key);
     const lagging = writtenAt !== undefined && this.#clock.monotonic() - writtenAt < WATCH_LAG_MS;
     const borne = seen === null ? null : borneBy(seen, address) === address;
@@ -123,12 +123,12 @@ export class PoolAnnotations {
       // A node that is gone bears nothing and needs nothing.
       if (!isNotFound(error)) throw error;
     }
-    this.#written.set(keyOf(bearing), this.#clock.monotonic());
+    this.#written.set(keyOfBearing(bearing), this.#clock.monotonic());
   }
 
   async #remove(bearing: Bearing): Promise<void> {
     if (!this.#others.want(bearing)) await this.#takeOff(bearing);
-    this.#forget(keyOf(bearing));
+    this.#forget(keyOfBearing(bearing));
   }
 
   async #takeOff(bearing: Bearing): Promise<void> {
@@ -150,7 +150,7 @@ export class PoolAnnotations {
   }
 
   #add(bearing: Bearing): void {
-    this.#bearings.set(keyOf(bearing), bearing);
+    this.#bearings.set(keyOfBearing(bearing), bearing);
   }
 
   #forget(key: string): void {
@@ -159,7 +159,7 @@ export class PoolAnnotations {
   }
 }
 
-export const keyOf = ({ node, address }: Bearing): string => `${node} ${address}`;
+export const keyOfBearing = ({ node, address }: Bearing): string => `${node} ${address}`;
 
 /** The API server answers a JSON patch whose test fails, or whose path is not there, with 422. */
 const isFailedTest = (error: unknown): boolean => error instanceof ApiError && error.status === 422;

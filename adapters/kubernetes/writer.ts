@@ -12,15 +12,7 @@ import { type Announced, EventWriter } from './event-writer.ts';
 import { HolderMarks } from './holder-marks.ts';
 import { Lane, type Pace } from './lane.ts';
 import { ObjectWriter } from './object-writer.ts';
-import {
-  type Bearing,
-  isWanted,
-  keyOf as keyOfBearing,
-  type OtherPools,
-  PoolAnnotations,
-  WATCH_LAG_MS,
-  type Wanted,
-} from './pool-annotations.ts';
+import { type Bearing, isWanted, keyOfBearing, type OtherPools, PoolAnnotations, WATCH_LAG_MS, type Wanted } from './pool-annotations.ts';
 import type { Seen } from './source.ts';
 import { keyOf } from './trim.ts';
 
