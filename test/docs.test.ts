@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { failureReason } from '../machines/failure.ts';
 import * as recordSetReasons from '../machines/record-set-reasons.ts';
 import type { ErrorKind } from '../machines/types.ts';
-import { entriesOf, readme, withSections } from '../tools/generate-docs.ts';
+import { configurationPage, entriesOf, withSections } from '../tools/generate-docs.ts';
 import { staleFiles } from '../tools/generated-files.ts';
 import { filesOf } from './support/files.ts';
 import { anchorsOf, codeOf, linksOf, namedPaths } from './support/markdown.ts';
@@ -55,9 +55,13 @@ describe('the documentation', () => {
 });
 
 describe('README.md', () => {
-  const { path, text } = readme();
+  test('fits on 150 lines', () => expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150));
+});
 
-  test('has the flags, the variables and the chart of today', () => expect(staleFiles([{ path, text }])).toEqual([]));
+describe('docs/configuration.md', () => {
+  const { path, text } = configurationPage();
+
+  test('has the flags and variables of today', () => expect(staleFiles([{ path, text }])).toEqual([]));
 
   test('is found stale when a flag is another one', () => {
     expect(text).toContain('--verify-interval');

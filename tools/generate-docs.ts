@@ -1,8 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { diagramOf } from './chart-diagram.ts';
-import { charts } from './generate-diagram.ts';
 import { type GeneratedFile, generate } from './generated-files.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -47,12 +45,6 @@ const rowOf = ({ term, text }: HelpEntry): string =>
 const tableOf = (heading: string, entries: readonly HelpEntry[]): string =>
   [`| ${heading} | Meaning |`, '|---|---|', ...entries.map(rowOf)].join('\n');
 
-const addressDiagram = (): string => {
-  const chart = charts().find(({ root }) => root.id === 'ip');
-  if (!chart) throw new Error('there is no chart of an address');
-  return `\`\`\`mermaid\n${diagramOf(chart.root)}\`\`\``;
-};
-
 /** `text` with new content between each pair of markers. @throws Error when a pair is missing */
 export const withSections = (text: string, sections: Readonly<Record<string, string>>): string =>
   Object.entries(sections).reduce((page, [name, content]) => {
@@ -63,16 +55,15 @@ export const withSections = (text: string, sections: Readonly<Record<string, str
     return `${page.slice(0, from + begin.length)}\n${content}\n${page.slice(to)}`;
   }, text);
 
-/** README.md as it should be: what people wrote, with the parts in it that come from elsewhere. */
-export const readme = (): GeneratedFile => {
-  const path = join(ROOT, 'README.md');
+/** docs/configuration.md as it should be: what people wrote, with the tables of flags and variables. */
+export const configurationPage = (): GeneratedFile => {
+  const path = join(ROOT, 'docs/configuration.md');
   const said = help();
   const sections = {
-    'the address chart': addressDiagram(),
     flags: tableOf('Flag', entriesOf(said, 'Options')),
     environment: tableOf('Variable', entriesOf(said, 'Environment')),
   };
   return { path, text: withSections(readFileSync(path, 'utf8'), sections) };
 };
 
-if (import.meta.main) process.exitCode = generate([readme()], process.argv.slice(2));
+if (import.meta.main) process.exitCode = generate([configurationPage()], process.argv.slice(2));

@@ -12,13 +12,12 @@ const SAMPLES = 'crds/samples';
 /** Where people are told about a kind, from docs/reference/. A kind that is not here does not get a page: write about it first. */
 const GUIDES: Readonly<Record<string, readonly Guide[]>> = {
   FloatingIPPool: [
-    { title: 'README', link: '../../README.md#a-pool' },
+    { title: 'pools', link: '../pools.md' },
     { title: 'grace, drain, safe hold, contention', link: '../operations.md#grace-drain-safe-hold-contention' },
     { title: 'reasons', link: '../conditions.md#reasons' },
   ],
   NodeDNSRecordSet: [
-    { title: 'README', link: '../../README.md#a-dns-record-of-nodes' },
-    { title: 'DNS', link: '../operations.md#dns' },
+    { title: 'DNS', link: '../dns.md' },
     { title: 'reasons', link: '../conditions.md#a-nodednsrecordset' },
   ],
   RoutedIP: [

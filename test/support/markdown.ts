@@ -30,6 +30,13 @@ export const codeOf = (text: string): string =>
     .concat([...text.replace(FENCE, '').matchAll(/`[^`\n]+`/g)].map(([span]) => span))
     .join('\n');
 
+/** What is in the fenced blocks of that language, in their order. */
+export const blocksOf = (text: string, language: string): readonly string[] =>
+  [...text.matchAll(FENCE)]
+    .map(([block]) => block.trim().split('\n'))
+    .filter(([first = '']) => first.replace(/^[`~]+/, '').trim() === language)
+    .map((lines) => lines.slice(1, -1).join('\n'));
+
 /** Files of the project that are named in a line as code: `actors/turn.ts`, `docs/adr/`. Those with a placeholder or of other projects' making are none. */
 export const namedPaths = (text: string): readonly string[] =>
   [...text.replace(FENCE, '').matchAll(/`([\w.-]+\/[\w./-]*|[\w-]+\.(?:ts|yaml|md|json|yml))`/g)]
