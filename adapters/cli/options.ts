@@ -72,21 +72,21 @@ export interface Environment {
 
 const FOOTER = `
 Environment:
-  DIGITALOCEAN_ACCESS_TOKEN   token for the provider "digitalocean"; without it what names that provider says so in its status
-  DIGITALOCEAN_API_URL        another API than https://api.digitalocean.com
-  CLOUDFLARE_TOKEN            token for the provider "cloudflare", which has DNS only; without it as above
-  CLOUDFLARE_API_URL          another API than https://api.cloudflare.com
-  KUBECONFIG                  used when --kubeconfig is absent; in a Pod its ServiceAccount
-  REDIS_URL                   records and jobs: redis://[:password@]host:port[/db] or, with TLS, rediss://… (default redis://127.0.0.1:6379); redis+sentinel://host:port,host:port/master[/db]; redis+cluster://host:port,host:port; these with TLS as rediss+…
-  REDIS_PASSWORD              instead of the one in the URL
-  REDIS_USERNAME              instead of the one in the URL; without either Redis's user "default"
-  REDIS_SENTINEL_USERNAME     user of the Sentinels themselves
-  REDIS_SENTINEL_PASSWORD     password of the Sentinels themselves
-  REDIS_CA_FILE               the authority that signed the certificates of Redis, in PEM (default: those that Node knows)
-  REDIS_CERT_FILE             certificate for a Redis that asks for one, in PEM
-  REDIS_KEY_FILE              the key of that certificate, in PEM
-  ROUTEDIP_DASHBOARD_TOKEN    asked of browsers when a dashboard does not listen on loopback
-  RECONCILIATION_INTERVAL_MS  as the VIP allocator has it: --resync-interval in ms, when that flag is absent
+  DIGITALOCEAN_ACCESS_TOKEN   token of the provider "digitalocean"; without it, objects that use this provider report the missing token in their status
+  DIGITALOCEAN_API_URL        base URL of the API (default https://api.digitalocean.com)
+  CLOUDFLARE_TOKEN            token of the provider "cloudflare", which serves DNS only; optional as above
+  CLOUDFLARE_API_URL          base URL of the API (default https://api.cloudflare.com)
+  KUBECONFIG                  kubeconfig file when --kubeconfig is absent; a Pod uses its ServiceAccount
+  REDIS_URL                   Redis for records and jobs: redis://[:password@]host:port[/db] (default redis://127.0.0.1:6379), redis+sentinel://host:port,host:port/master[/db] or redis+cluster://host:port,host:port; with TLS rediss://… or rediss+…
+  REDIS_PASSWORD              Redis password, instead of the one in the URL
+  REDIS_USERNAME              Redis user, instead of the one in the URL (default "default")
+  REDIS_SENTINEL_USERNAME     user for the Sentinels themselves
+  REDIS_SENTINEL_PASSWORD     password for the Sentinels themselves
+  REDIS_CA_FILE               CA of the Redis certificates, PEM file (default: the CAs that Node trusts)
+  REDIS_CERT_FILE             client certificate for a Redis that requires one, PEM file
+  REDIS_KEY_FILE              key of that certificate, PEM file
+  ROUTEDIP_DASHBOARD_TOKEN    token that browsers must present when a dashboard listens on another interface than loopback
+  RECONCILIATION_INTERVAL_MS  the VIP allocator's variable for --resync-interval, in ms; the flag wins
 
 Exit codes: 0 stopped as asked, 1 cannot run (the message says why), 2 wrong use.`;
 
@@ -150,63 +150,63 @@ function flags(): Option[] {
   const table = (name: string, text: string) => new Option(`${name} <durations>`, text).argParser(checked(parseDurations));
   const count = (name: string, text: string) => new Option(`${name} <n>`, text).argParser(checked(positive));
   return [
-    new Option('--kubeconfig <file>', 'configuration of the cluster to operate (default: KUBECONFIG, else the Pod’s own)'),
-    new Option('--metrics-bind-addr <address>', 'where /metrics, /healthz and /readyz are served; empty for nowhere').default(':8080'),
+    new Option('--kubeconfig <file>', 'kubeconfig of the cluster (default: KUBECONFIG, else the Pod’s ServiceAccount)'),
+    new Option('--metrics-bind-addr <address>', 'address of /metrics, /healthz and /readyz; empty for none').default(':8080'),
     new Option(
       '--metrics-auth <way>',
-      'who gets /metrics; token-review: whoever bears a token of the cluster and may get the nonResourceURL /metrics',
+      'access to /metrics; token-review: callers need a cluster token that may get the nonResourceURL /metrics',
     )
       .choices(['none', 'token-review'])
       .default('none'),
-    new Option('--debug', 'log more').default(false),
-    new Option('--controllers <names>', `comma-separated, of ${CONTROLLERS.join(', ')} (default: those whose CRDs are served)`).argParser(
+    new Option('--debug', 'log at debug level').default(false),
+    new Option('--controllers <names>', `controllers to run, comma-separated: ${CONTROLLERS.join(', ')} (default: those whose CRDs are served)`).argParser(
       checked(controllers),
     ),
     new Option(
       '--admission <way>',
-      'how writes of IPs and VirtualIPs are judged; auto: by the webhook where a Service or URL of it is named and the policies are not installed, else by policies where the cluster evaluates such',
+      'who validates writes of IPs and VirtualIPs; auto: the webhook if it has a Service or URL and no policies are installed, else policies if the cluster supports them',
     )
       .choices(['auto', 'webhook', 'policy', 'off'])
       .default('auto'),
-    new Option('--webhook-bind-addr <address>', 'where the admission webhook is served, e.g. :9443').default('127.0.0.1:9443'),
-    new Option('--webhook-service <name>', 'Service in front of the webhook, [namespace/]name (default: none for --admission=auto)'),
-    new Option('--webhook-url <url>', 'where the API server calls the webhook when not by a Service'),
+    new Option('--webhook-bind-addr <address>', 'address of the admission webhook, e.g. :9443').default('127.0.0.1:9443'),
+    new Option('--webhook-service <name>', 'Service in front of the webhook, [namespace/]name'),
+    new Option('--webhook-url <url>', 'URL at which the API server calls the webhook, instead of a Service'),
     new Option(
       '--load-balancer-class <name>',
-      'class of Services that get addresses of IPGroups besides those of no class (default: none)',
+      'loadBalancerClass to serve besides Services without a class (default: none)',
     ),
     new Option(
       '--vip-lease <namespace/name>',
-      'Lease of another allocator of IPGroups: nothing is done for Services while that one holds it (default: none)',
+      'Lease of another IPGroup allocator; Services are left alone while it is held (default: none)',
     ).argParser(checked(lease)),
-    new Option('--leader-elect [yes]', 'contend for the Lease; =false for a lone process')
+    new Option('--leader-elect [yes]', 'elect a leader; =false for a single process')
       .default(true)
       .argParser((text: string) => text !== 'false'),
     new Option('--namespace <name>', 'namespace of the Lease (default: the operator’s own)'),
-    new Option('--jobs <where>', 'where records and jobs are kept; memory: without Redis, one process at a time, no job dashboard')
+    new Option('--jobs <where>', 'store for records and jobs; memory needs no Redis, but runs one process at a time and has no job dashboard')
       .choices(['redis', 'memory'])
       .default('redis'),
-    new Option('--redis-prefix <name>', 'in front of all keys (default: the UID of the namespace kube-system)'),
+    new Option('--redis-prefix <name>', 'prefix of all keys (default: the UID of the namespace kube-system)'),
     new Option('--dashboard-bind-addr <address>', 'serve the dashboard and the job dashboard, e.g. 127.0.0.1:8081 (default: off)'),
     new Option('--jobs-writable', 'let the job dashboard retry and remove jobs').default(false),
     new Option('--journal-bind-addr <address>', 'serve the journal for `kubectl routedip`, e.g. :8084 (default: off)'),
     new Option('--inspect [address]', 'serve the Stately inspector (default address 127.0.0.1:8082)').preset('127.0.0.1:8082'),
-    new Option('--inspect-viewer-url <url>', 'another viewer than https://stately.ai/inspect'),
-    new Option('--digitalocean-address-api <paths>', 'which of the twin paths is used')
+    new Option('--inspect-viewer-url <url>', 'viewer page to embed (default https://stately.ai/inspect)'),
+    new Option('--digitalocean-address-api <paths>', 'API paths to use for addresses')
       .choices(['reserved_ips', 'floating_ips'])
       .default('reserved_ips'),
-    count('--rate-limit-per-minute', 'calls per minute and DigitalOcean token (default 250)'),
-    count('--rate-limit-per-hour', 'calls per hour and DigitalOcean token (default 5000)'),
-    table('--backoff-fast', 'waits between tries after what mends itself (default 1s,1s,5s,5s,10s,10s,10s,1m,1m,1m,1m,1m,5m)'),
-    table('--backoff-slow', 'waits between tries after what a person mends (default 1m,5m,10m)'),
-    table('--poll-steps', 'waits between looks at a running assignment (default eight times 150ms, then 500ms,1s,2s)'),
-    duration('--verify-interval', 'from one verification of all addresses, or of all records of a zone, to the next (default 5m)'),
-    duration('--resync-interval', 'how often everything observed is looked at again (default 1m)'),
-    duration('--call-deadline', 'longest call to a provider (default 15s)'),
-    duration('--leader-elect-lease-duration', 'how long the Lease holds').default(15_000, '15s'),
-    duration('--leader-elect-renew-deadline', 'how long the leader tries to renew').default(10_000, '10s'),
-    duration('--leader-elect-retry-period', 'how often the Lease is looked at').default(2_000, '2s'),
-    duration('--lock-duration', 'how long a job is held by a process that died (default 5s)'),
+    count('--rate-limit-per-minute', 'request budget per DigitalOcean token and minute (default 250)'),
+    count('--rate-limit-per-hour', 'request budget per DigitalOcean token and hour (default 5000)'),
+    table('--backoff-fast', 'delays between retries of transient errors (default 1s,1s,5s,5s,10s,10s,10s,1m,1m,1m,1m,1m,5m)'),
+    table('--backoff-slow', 'delays between retries of errors that a person has to fix (default 1m,5m,10m)'),
+    table('--poll-steps', 'delays between polls of a running assignment (default eight times 150ms, then 500ms,1s,2s)'),
+    duration('--verify-interval', 'interval between verifications of all addresses, and of all records of a zone (default 5m)'),
+    duration('--resync-interval', 'interval between resyncs of all observed objects (default 1m)'),
+    duration('--call-deadline', 'deadline of a provider call (default 15s)'),
+    duration('--leader-elect-lease-duration', 'duration of the leader Lease').default(15_000, '15s'),
+    duration('--leader-elect-renew-deadline', 'time the leader keeps trying to renew before it steps down').default(10_000, '10s'),
+    duration('--leader-elect-retry-period', 'interval between tries to acquire or renew the Lease').default(2_000, '2s'),
+    duration('--lock-duration', 'lock of a running job; the job of a dead process is retried after it (default 5s)'),
   ].map(renamed);
 }
 
