@@ -159,9 +159,10 @@ function flags(): Option[] {
       .choices(['none', 'token-review'])
       .default('none'),
     new Option('--debug', 'log at debug level').default(false),
-    new Option('--controllers <names>', `controllers to run, comma-separated: ${CONTROLLERS.join(', ')} (default: those whose CRDs are served)`).argParser(
-      checked(controllers),
-    ),
+    new Option(
+      '--controllers <names>',
+      `controllers to run, comma-separated: ${CONTROLLERS.join(', ')} (default: those whose CRDs are served)`,
+    ).argParser(checked(controllers)),
     new Option(
       '--admission <way>',
       'who validates writes of IPs and VirtualIPs; auto: the webhook if it has a Service or URL and no policies are installed, else policies if the cluster supports them',
@@ -171,10 +172,7 @@ function flags(): Option[] {
     new Option('--webhook-bind-addr <address>', 'address of the admission webhook, e.g. :9443').default('127.0.0.1:9443'),
     new Option('--webhook-service <name>', 'Service in front of the webhook, [namespace/]name'),
     new Option('--webhook-url <url>', 'URL at which the API server calls the webhook, instead of a Service'),
-    new Option(
-      '--load-balancer-class <name>',
-      'loadBalancerClass to serve besides Services without a class (default: none)',
-    ),
+    new Option('--load-balancer-class <name>', 'loadBalancerClass to serve besides Services without a class (default: none)'),
     new Option(
       '--vip-lease <namespace/name>',
       'Lease of another IPGroup allocator; Services are left alone while it is held (default: none)',
@@ -183,7 +181,10 @@ function flags(): Option[] {
       .default(true)
       .argParser((text: string) => text !== 'false'),
     new Option('--namespace <name>', 'namespace of the Lease (default: the operator’s own)'),
-    new Option('--jobs <where>', 'store for records and jobs; memory needs no Redis, but runs one process at a time and has no job dashboard')
+    new Option(
+      '--jobs <where>',
+      'store for records and jobs; memory needs no Redis, but runs one process at a time and has no job dashboard',
+    )
       .choices(['redis', 'memory'])
       .default('redis'),
     new Option('--redis-prefix <name>', 'prefix of all keys (default: the UID of the namespace kube-system)'),
