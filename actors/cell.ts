@@ -171,14 +171,7 @@ export class Cell {
       pending.map(({ envelope }) => envelope),
       context,
     );
-    for (const { envelope, error } of result.faults) {
-      this.#ports.log.error('an event was dropped: its handling threw', {
-        actor: envelope.to,
-        event: envelope.event.type,
-        error: String(error),
-        stack: error instanceof Error ? error.stack : undefined,
-      });
-    }
+    for (const fault of result.faults) this.#setAside(fault);
     const saved = result.write ? await this.#save(result.write) : SAVED;
     if (saved.kind === 'claimsFull') {
       await this.#retryWithout(saved.nodes, pending);
@@ -194,6 +187,13 @@ export class Cell {
       else handled();
     }
     if (result.write) await this.#dispatch(result.write.outbox.add);
+  }
+
+  #setAside({ envelope: { to: actor, event }, error }: TurnResult['faults'][number]): void {
+    const { log, observers } = this.#ports;
+    const stack = error instanceof Error ? error.stack : undefined;
+    log.error('an event was set aside: its handling threw', { actor, event: event.type, error: String(error), stack });
+    for (const observer of observers) this.#tell(() => observer.eventSetAside?.({ actor, event: event.type }));
   }
 
   #adopt(result: TurnResult, cleared: readonly string[], at: number): void {
@@ -212,12 +212,13 @@ export class Cell {
     if (result.write.claims.take.length + result.write.claims.free.length > 0) this.#ports.claimsChanged(result.write.claims);
     if (result.obsolete.length > 0) this.#ports.discard(result.obsolete, this.#state.records);
     const turn = { cell: this.id, term: result.write.term, at, transitions: result.transitions };
-    for (const observer of this.#ports.observers) this.#observe(observer, turn);
+    for (const observer of this.#ports.observers) this.#tell(() => observer.turnSaved(turn));
   }
 
-  #observe(observer: Observer, turn: Parameters<Observer['turnSaved']>[0]): void {
+  /** Nothing that an observer does has an effect here. */
+  #tell(observe: () => void): void {
     try {
-      observer.turnSaved(turn);
+      observe();
     } catch (error) {
       this.#ports.log.error('an observer threw', { error: String(error) });
     }

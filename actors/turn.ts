@@ -44,7 +44,8 @@ export interface TurnResult {
   readonly transitions: readonly Transition[];
   /** Jobs and timers that are no longer waited for. */
   readonly obsolete: readonly { readonly key: string; readonly commandId: string; readonly actor: ActorId }[];
-  /** Events whose handling threw: bugs, told to people; the other events of the turn stand. */
+  /** Envelopes whose handling threw, which is a defect. Nothing of them is applied, neither the event nor the sends inside the cell that followed from it; what was waited
+   *  for is still waited for, and the other envelopes of the turn stand. */
   readonly faults: readonly { readonly envelope: Envelope; readonly error: unknown }[];
   /** Claims on what had ended before it could hear them: they are for the one that comes after it. */
   readonly unheard: readonly Envelope[];
@@ -84,6 +85,8 @@ class Turn {
   readonly #sends: SendCommand[] = [];
   readonly #faults: { envelope: Envelope; error: unknown }[] = [];
   readonly #unheard: Envelope[] = [];
+  /** Drafts as they were before the envelope that is being handled; null for actors that had none. */
+  readonly #savepoints = new Map<ActorId, Draft | null>();
   readonly #seen: Record<ActorId, string> = {};
 
   constructor(state: CellState, context: TurnContext) {
@@ -96,14 +99,26 @@ class Turn {
       this.#unheard.push(first);
       return;
     }
+    this.#savepoints.clear();
+    const sends = this.#sends.length;
     const queue = [first];
-    for (let envelope = queue.shift(); envelope; envelope = queue.shift()) {
-      try {
-        queue.push(...this.#deliver(envelope));
-      } catch (error) {
-        this.#faults.push({ envelope, error });
+    try {
+      for (let envelope = queue.shift(); envelope; envelope = queue.shift()) queue.push(...this.#deliver(envelope));
+    } catch (error) {
+      this.#faults.push({ envelope: first, error });
+      this.#sends.length = sends;
+      for (const [actor, draft] of this.#savepoints) {
+        if (draft) this.#drafts.set(actor, draft);
+        else this.#drafts.delete(actor);
       }
     }
+  }
+
+  /** Keeps the actor's draft as it was before this envelope. To be called before anything in it changes. */
+  #keep(actor: ActorId): void {
+    if (this.#savepoints.has(actor)) return;
+    const draft = this.#drafts.get(actor);
+    this.#savepoints.set(actor, draft ? copyOf(draft) : null);
   }
 
   /** Runs one event; answers the sends that stay inside the cell. */
@@ -138,6 +153,7 @@ class Turn {
   }
 
   #draft(actor: ActorId): Draft | null {
+    this.#keep(actor);
     const open = this.#drafts.get(actor);
     if (open) return open;
     const stored = this.#state.records.get(actor);
@@ -232,6 +248,7 @@ class Turn {
   #spawn({ chart: name, id, input }: { chart: string; id: ActorId; input: unknown }): readonly Envelope[] {
     const chart = this.#context.charts[name];
     if (!chart) throw new Error(`no chart named ${name}`);
+    this.#keep(id);
     const former = this.#drafts.get(id);
     if (former ? !former.done : this.#state.records.has(id)) return [];
     const begun = begin(chart, input);
@@ -301,6 +318,15 @@ class Turn {
     };
   }
 }
+
+const copyOf = (draft: Draft): Draft => ({
+  ...draft,
+  waiting: new Map(draft.waiting),
+  commands: new Map(draft.commands),
+  consumed: new Set(draft.consumed),
+  events: [...draft.events],
+  journal: [...draft.journal],
+});
 
 /** An answer of a firewall is fenced like an outcome: by the claim that it answers. */
 const claimFence = ({ type, claimId }: Envelope['event']): Envelope['fence'] =>

@@ -36,8 +36,15 @@ export interface JobRun {
   readonly sinceQueuedMs: number;
 }
 
+/** An event that is not applied, since its handling threw: a defect. */
+export interface SetAside {
+  readonly actor: ActorId;
+  readonly event: string;
+}
+
 export interface Observer {
   turnSaved(turn: SavedTurn): void;
+  eventSetAside?(event: SetAside): void;
   /** This process leads no longer, or starts over: forget what was shown. */
   reset?(): void;
 }

@@ -22,7 +22,7 @@ interface FeedOptions {
 
 /** Rows of all actors, and a stream of what changes in them. */
 export interface Feed {
-  readonly observer: Required<Observer>;
+  readonly observer: Required<Pick<Observer, 'turnSaved' | 'reset'>>;
   rows(): readonly Row[];
   /** Finds out since when the states hold that this process has taken over. Never throws: what cannot be had now is asked for the next time. */
   recall(): Promise<void>;

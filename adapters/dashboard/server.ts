@@ -38,7 +38,7 @@ interface DashboardOptions {
 
 export interface Dashboard {
   readonly url: string;
-  readonly observer: Required<Observer>;
+  readonly observer: Required<Pick<Observer, 'turnSaved' | 'reset'>>;
   close(): Promise<void>;
 }
 

@@ -25,7 +25,7 @@ interface InspectorOptions {
 export interface InspectorBridge {
   /** The page to open in a browser. */
   readonly url: string;
-  readonly observer: Required<Observer>;
+  readonly observer: Required<Pick<Observer, 'turnSaved' | 'reset'>>;
   close(): Promise<void>;
 }
 

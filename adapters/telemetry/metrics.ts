@@ -66,6 +66,7 @@ export function createMetrics({ now, records, budgets, groups, ...runtime }: Met
         turns.turnSaved(turn);
         machines.turnSaved(turn);
       },
+      eventSetAside: (event) => turns.eventSetAside?.(event),
       reset: () => {
         machines.reset?.();
         outbox.reset();

@@ -20,8 +20,14 @@ export function turnMetrics({ registry, now, assignmentEnded }: TurnMetricsOptio
     buckets: [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
     registers,
   });
+  const setAside = new Counter({
+    name: 'routedip_events_set_aside_total',
+    help: 'Events that were not applied since their handling threw: defects.',
+    registers,
+  });
 
   return {
+    eventSetAside: () => setAside.inc(),
     turnSaved: ({ at, transitions }) => {
       turns.inc();
       duration.observe(Math.max(0, now() - at) / 1000);

@@ -132,6 +132,13 @@ describe('a saved turn', () => {
     expect(await of('routedip_turn_duration_seconds_sum')).toEqual(['routedip_turn_duration_seconds_sum 0.003']);
   });
 
+  test('says from the beginning how many events were set aside, so that the first one is seen as an increase', async () => {
+    const { observer, of } = metrics();
+    expect(await of('routedip_events_set_aside_total')).toEqual(['routedip_events_set_aside_total 0']);
+    observer.eventSetAside?.({ actor: 'pool/default/ingress', event: 'CLUSTER_OBSERVED' });
+    expect(await of('routedip_events_set_aside_total')).toEqual(['routedip_events_set_aside_total 1']);
+  });
+
   test('counts the assignments that ended in it', async () => {
     const { observer, pools, of } = metrics();
     pools.show(pool());

@@ -190,4 +190,12 @@ export const ALERTS: readonly AlertCase[] = [
     summary: 'a job of the queue digitalocean threw',
     right: [{ [jobs('failed')]: '1x30' }],
   },
+  {
+    alert: 'RoutedIPEventSetAside',
+    wrong: { routedip_events_set_aside_total: '0x5 1x20' },
+    begins: 6,
+    labels: {},
+    summary: 'the operator could not handle an event',
+    right: [{ routedip_events_set_aside_total: '1x30' }],
+  },
 ];
