@@ -29,7 +29,9 @@ export function clusterListener({ pools, guards, policies, evacuations, projecto
   };
   const policiesChanged = (): void => {
     providers.need(pools.policies.needs());
+    const others = pools.policiesChanged();
     leader()?.policiesChanged();
+    observeAgain(others.filter((id) => !isRoutedIP(id)));
     policies.request();
   };
   return {

@@ -5,6 +5,7 @@ import { isPrivate } from '../machines/provider-key.ts';
 import { boundAddress } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
 import { type ActorId, type Address, FINALIZER, MOVE_TO } from '../machines/types.ts';
+import { type Conflicts, Ownership } from './ownership.ts';
 import { ObservedPolicies } from './policies.ts';
 import type { ClusterFact, PoolObject } from './ports/cluster.ts';
 
@@ -28,7 +29,7 @@ export class ObservedPools {
   readonly #pools = new Map<ActorId, PoolObject>();
   readonly #facts = new Map<ActorId, ClusterFact>();
   readonly #hindrances = new Map<ActorId, string>();
-  #conflicts = new Map<ActorId, Readonly<Record<Address, string>>>();
+  readonly #ownership = new Ownership();
 
   constructor(operatorNamespace = 'default') {
     this.policies = new ObservedPolicies(operatorNamespace);
@@ -61,8 +62,8 @@ export class ObservedPools {
     return this.#facts.get(pool) ?? null;
   }
 
-  conflicts(pool: ActorId): Readonly<Record<Address, string>> {
-    return this.#conflicts.get(pool) ?? {};
+  conflicts(pool: ActorId): Conflicts {
+    return this.#ownership.conflicts(pool);
   }
 
   /** Answers the other pools whose conflicts changed by it. */
@@ -72,7 +73,7 @@ export class ObservedPools {
     // A fact of a former object, or of watches that ended when the selectors changed, may be out of date: the present watches tell it anew.
     if (former?.ref.uid !== pool.ref.uid || matchOf(former) !== matchOf(pool)) this.#facts.delete(id);
     this.#pools.set(id, pool);
-    return this.#settle().filter((other) => other !== id);
+    return this.#ownership.put(id, pool, this.#addressesOf(pool));
   }
 
   /** Forgets a pool, unless another one bears its name by now. */
@@ -82,7 +83,7 @@ export class ObservedPools {
     this.#pools.delete(id);
     this.#facts.delete(id);
     this.#hindrances.delete(id);
-    return this.#settle();
+    return this.#ownership.remove(id);
   }
 
   putFact(ref: ObjectRef, fact: ClusterFact): void {
@@ -99,23 +100,10 @@ export class ObservedPools {
     return this.#hindrances.get(id) ?? null;
   }
 
-  /** Of several pools that list one address the oldest has it; of two of the same age the one whose uid sorts first. */
-  #settle(): ActorId[] {
-    const owners = new Map<Address, PoolObject>();
-    for (const pool of [...this.#pools.values()].sort(byAge)) {
-      for (const address of this.#addressesOf(pool)) if (!owners.has(address)) owners.set(address, pool);
-    }
-    const conflicts = new Map<ActorId, Record<Address, string>>();
-    for (const [id, pool] of this.#pools) {
-      const lost = this.#addressesOf(pool).flatMap((address) => {
-        const owner = owners.get(address);
-        return owner && owner !== pool ? [[address, calledBy(pool, owner)] as const] : [];
-      });
-      if (lost.length > 0) conflicts.set(id, Object.fromEntries(lost));
-    }
-    const changed = [...this.#pools.keys()].filter((id) => JSON.stringify(conflicts.get(id)) !== JSON.stringify(this.#conflicts.get(id)));
-    this.#conflicts = conflicts;
-    return changed;
+  /** A class says whether its RoutedIPs take addresses of an IPGroup. Answers whose conflicts changed by what the classes say now. */
+  policiesChanged(): readonly ActorId[] {
+    const routedIPs = [...this.#pools].filter(([id]) => isRoutedIP(id));
+    return [...new Set(routedIPs.flatMap(([id, pool]) => this.#ownership.put(id, pool, this.#addressesOf(pool))))];
   }
 
   /** One that names an address of an IPGroup has it once it is reserved, however old it is: before, it may be somebody's. */
@@ -123,12 +111,6 @@ export class ObservedPools {
     return this.policies.takesFromGroup(pool) ? [boundAddress(pool.status) ?? []].flat() : addressesOf(pool);
   }
 }
-
-/** How one owner's status names another one: with its kind, unless both are FloatingIPPools. */
-const calledBy = ({ ref: { kind: own } }: PoolObject, { ref: { kind, namespace, name } }: PoolObject): string =>
-  `${own === 'FloatingIPPool' && kind === own ? '' : `${kind} `}${namespace}/${name}`;
-
-const byAge = (a: PoolObject, b: PoolObject): number => a.createdAt - b.createdAt || (a.ref.uid < b.ref.uid ? -1 : 1);
 
 function addressesOf({ ref, spec, status }: PoolObject): readonly Address[] {
   if (ref.kind === 'RoutedIP')
