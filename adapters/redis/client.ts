@@ -1,6 +1,7 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import { connectorTo } from './connector.ts';
 import { type Asking, byCluster, bySentinels, type FindMaster, nameOf } from './find-master.ts';
+import { replyCode } from './reply-code.ts';
 import { type TlsFiles, tlsTo } from './tls.ts';
 import { type RedisPlace, readRedisUrl } from './url.ts';
 
@@ -37,11 +38,11 @@ const ASK_MS = 2_000;
 const LOOK_AGAIN_MS = 10_000;
 
 /** What a server says that is not the one to write to any more: connecting again finds the one that is. */
-const MOVED_ON = /^(READONLY|MOVED|CLUSTERDOWN)\b/;
+const MOVED_ON = new Set(['READONLY', 'MOVED', 'CLUSTERDOWN']);
 
 const common: ConnectionOptions = {
   retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RETRY_MS),
-  reconnectOnError: (error) => MOVED_ON.test(error.message),
+  reconnectOnError: (error) => MOVED_ON.has(replyCode(error.message)),
 };
 
 /** A connection for calls that decide: a command fails at once while there is no connection, and at the latest after `commandTimeoutMs`. */

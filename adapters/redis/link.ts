@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { Unreachable } from '../../actors/errors.ts';
 import { failFastClient, type RedisAddress, targetOf } from './client.ts';
+import { replyCode } from './reply-code.ts';
 
 export interface RedisLinkOptions extends RedisAddress {
   /** A call that was not answered by then throws `Unreachable`, ms. Default 2000. */
@@ -28,8 +29,9 @@ export interface LuaScript {
 }
 
 /** Replies that say "not now" or "not you": the server is there, yet cannot be used. All others are defects of ours. */
-const UNUSABLE =
-  /^(LOADING|READONLY|OOM|MISCONF|CLUSTERDOWN|MASTERDOWN|MOVED|ASK|TRYAGAIN|BUSY|NOREPLICAS|NOAUTH|WRONGPASS|NOPERM|NOMASTERLINK)\b/;
+const UNUSABLE = new Set(
+  'LOADING READONLY OOM MISCONF CLUSTERDOWN MASTERDOWN MOVED ASK TRYAGAIN BUSY NOREPLICAS NOAUTH WRONGPASS NOPERM NOMASTERLINK'.split(' '),
+);
 
 export const redisLink = ({ commandTimeoutMs = 2_000, onTrouble, ...address }: RedisLinkOptions): RedisLink => {
   const redis = failFastClient(address, commandTimeoutMs);
@@ -120,5 +122,5 @@ const within = async <T>(ms: number, run: () => Promise<T>): Promise<T> => {
 const classified = (what: string, error: unknown): Error => {
   const message = error instanceof Error ? error.message : String(error);
   const isReply = error instanceof Error && error.name === 'ReplyError';
-  return isReply && !UNUSABLE.test(message) ? new Error(`${what}: ${message}`) : new Unreachable(`${what}: ${message}`);
+  return isReply && !UNUSABLE.has(replyCode(message)) ? new Error(`${what}: ${message}`) : new Unreachable(`${what}: ${message}`);
 };
