@@ -35,14 +35,15 @@ const GUIDES: Readonly<Record<string, readonly Guide[]>> = {
   VirtualIP: [{ title: 'moving VirtualIPs', link: '../virtual-ips.md' }],
 };
 
-const sampleFiles = (): readonly string[] =>
+/** Paths of all samples that are meant to be accepted, from the root of the project. */
+export const sampleFiles = (): readonly string[] =>
   readdirSync(join(ROOT, SAMPLES), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.yaml') && !basename(name).startsWith('invalid-'))
     .sort()
     .map((name) => `${SAMPLES}/${name}`);
 
 /** Samples with an object of the kind: one that is named after it first, then those at the top, by name. */
-const samplesOf = ({ spec: { names } }: CustomResourceDefinition, files: readonly string[]): readonly Sample[] => {
+export const samplesOf = ({ spec: { names } }: CustomResourceDefinition, files: readonly string[]): readonly Sample[] => {
   const rank = (path: string): number => ([names.singular, names.plural].includes(basename(path, '.yaml')) ? 0 : path.split('/').length);
   const found = files.flatMap((path) => {
     const text = readFileSync(join(ROOT, path), 'utf8')

@@ -45,6 +45,9 @@ const active = (): Promise<void> => stage.until('the address is active', async (
 /** Changes that the provider was asked for. */
 const writes = (): number => stage.cloud.calls.select({ writes: true }).length;
 
+/** Resolves with what `helm test` says when it ends well, and rejects when it does not. */
+const helmTest = (): Promise<string> => helm('test', RELEASE, TIMEOUT);
+
 describe('the chart', () => {
   test('is installed by helm, and serves a pool', async () => {
     const at = performance.now();
@@ -57,12 +60,38 @@ describe('the chart', () => {
     await active();
   });
 
+  test('passes helm test, where only restricted Pods may run', async () => {
+    await stage.kubectl('label', 'namespace', NET, 'pod-security.kubernetes.io/enforce=restricted');
+    expect(await helmTest()).toMatch(/Phase: +Succeeded/);
+    await stage.until('the Pod of the test is gone', async () => !(await there('pods')).includes('pod/routedip-operator-test'));
+  });
+
+  test('fails helm test while a replica is missing, and its Pod says so', async () => {
+    await inNamespace('scale', 'deployment/routedip-operator', '--replicas=1');
+    await stage.until('one replica is left', async () => (await podsOf(stage, OPERATOR, NET)).length === 1);
+    await expect(helmTest()).rejects.toThrow('routedip-operator-test');
+    const said = await inNamespace(
+      'get',
+      'pod/routedip-operator-test',
+      '--output=jsonpath={.status.containerStatuses[0].state.terminated.message}',
+    );
+    expect(said).toMatch(/: ok\n1 ready, 2 wanted/);
+    await inNamespace('scale', 'deployment/routedip-operator', '--replicas=2');
+    await rolledOut(stage, NET);
+  });
+
   test('is upgraded to other values while an address fails over', async () => {
     const from = stage.nodes.holderOf(address) ?? '';
     stage.nodes.die(from);
     await stage.until('the node controller gives the node up', () => stage.nodes.isUnknown(from));
     const at = performance.now();
-    const values = ['dashboard.enabled=true', 'journal.enabled=true', 'admission=webhook', 'resources.limits.memory=448Mi'];
+    const values = [
+      'dashboard.enabled=true',
+      'journal.enabled=true',
+      'admission=webhook',
+      'resources.limits.memory=448Mi',
+      'metrics.auth=token-review',
+    ];
     const upgraded = helm('upgrade', RELEASE, CHART, '--wait', TIMEOUT, ...values.flatMap((value) => ['--set', value]));
     await stage.until(
       'the address is active on the other node',
@@ -84,6 +113,8 @@ describe('the chart', () => {
         ),
     );
     await active();
+    // Metrics ask for a token now; whether a replica is ready may still be asked without.
+    expect(await helmTest()).toMatch(/Phase: +Succeeded/);
   });
 
   test('goes back to what it was, by helm rollback', async () => {

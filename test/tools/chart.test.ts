@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { parseCommandLine } from '../../adapters/cli/options.ts';
 import { type ByName, isWorkload, keyed, pick, type Shipped, shippedIn } from '../deploy/manifest-facts.ts';
-import { CHART, rendered, template } from './helm.ts';
+import { CHART, rendered, wholeTemplate } from './helm.ts';
 import { outputOf, temporaryFolder } from './tool.ts';
 
 const DEPLOY = join(CHART, '..');
@@ -30,6 +30,11 @@ const podImages = ({ containers, initContainers = [] }: Shipped['spec']['templat
   ...new Set([...initContainers, ...containers].map(({ image }) => image)),
 ];
 
+interface TestPod {
+  readonly metadata: { readonly namespace: string; readonly labels: object; readonly annotations: object };
+  readonly spec: { readonly containers: readonly [{ readonly command: readonly string[]; readonly env: readonly object[] }] };
+}
+
 const operatorIn = (objects: ByName) => pick(objects, `Deployment ${NAME}`).spec.template.spec;
 
 describe('the chart', () => {
@@ -46,7 +51,7 @@ describe('the chart', () => {
     const folder = temporaryFolder();
     outputOf('helm', ['package', CHART, '--destination', folder]);
     const { version } = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8')) as { readonly version: string };
-    expect(template({}, NAME, join(folder, `routedip-operator-${version}.tgz`))).toBe(template());
+    expect(wholeTemplate({}, NAME, join(folder, `routedip-operator-${version}.tgz`))).toBe(wholeTemplate());
     expect(version).toBe(JSON.parse(readFileSync(join(DEPLOY, '../package.json'), 'utf8')).version);
   });
 
@@ -84,6 +89,42 @@ describe('the chart', () => {
       'mirror.example.com:5000/apps/routedip-operator:0.1.0',
     ]);
     expect(images({ image: { registry: 'r.example.com', repository: 'ops/ip', tag: 'x' } })).toContain('r.example.com/ops/ip:x');
+  });
+
+  /** The Pod of `helm test`. */
+  const testPod = (values: unknown = {}) => {
+    const added = keyed(shippedIn(wholeTemplate(values, 'elsewhere')));
+    const { [`Pod ${NAME}-test`]: pod, ...others } = added;
+    expect(others).toEqual(rendered(values, 'elsewhere'));
+    return pod as unknown as TestPod;
+  };
+
+  test('is tested by a Pod that no Service and no policy of its own counts among the replicas', () => {
+    const { metadata, spec } = testPod({ imagePullSecrets: [{ name: 'pull' }], registry: 'r.example.com' });
+    expect(metadata).toMatchObject({ namespace: 'elsewhere', annotations: { 'helm.sh/hook': 'test' } });
+    const selectors = Object.values(rendered({ dashboard: { enabled: true } })).flatMap(
+      ({ kind, spec: { selector, podSelector } = {} as Shipped['spec'] }) =>
+        kind === 'Service' ? [selector] : kind === 'NetworkPolicy' ? [podSelector.matchLabels] : [],
+    );
+    expect(selectors.length).toBeGreaterThan(3);
+    for (const selector of selectors) expect(metadata.labels).not.toMatchObject(selector);
+    expect(spec).toMatchObject({
+      restartPolicy: 'Never',
+      automountServiceAccountToken: false,
+      imagePullSecrets: [{ name: 'pull' }],
+      containers: [{ image: `r.example.com/${NAME}:0.1.0`, terminationMessagePolicy: 'FallbackToLogsOnError' }],
+    });
+    const { name } = pick(rendered(), `Service ${NAME}-metrics`).metadata;
+    expect(spec.containers[0].env).toEqual([
+      { name: 'SERVICE', value: name },
+      { name: 'REPLICAS', value: '2' },
+    ]);
+  });
+
+  test('is tested by the script as it is, which knows how many replicas there are to be', () => {
+    const [{ command, env }] = testPod({ redis: { mode: 'memory' }, replicas: 3 }).spec.containers;
+    expect(command).toEqual(['node', '--input-type=module', '--eval', readFileSync(join(CHART, 'files/ready.mjs'), 'utf8')]);
+    expect(env).toContainEqual({ name: 'REPLICAS', value: '1' });
   });
 
   const redisEnv = (redis: object) => {

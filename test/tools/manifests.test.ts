@@ -7,7 +7,7 @@ import { type Cluster, startCluster } from '../support/kube.ts';
 import { applyFile, installCrds } from '../support/kube-apply.ts';
 import { findKubectl } from '../support/kubectl.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { template } from './helm.ts';
+import { wholeTemplate } from './helm.ts';
 import { describedGroups, SCHEMA_PATH, writeSchemas } from './schemas.ts';
 import { runTool } from './tool.ts';
 
@@ -121,7 +121,7 @@ describe('as Kubernetes describes its kinds, strictly, are', () => {
         extraArgs: ['--debug'],
       },
     ],
-  ])('the chart with %s', (_, values) => expectValid(template(values, 'elsewhere')));
+  ])('the chart with %s', (_, values) => expectValid(wholeTemplate(values, 'elsewhere')));
 });
 
 test('a field that is misspelt, a wrong type and an unknown kind are found', () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import type { ByName, Shipped } from '../deploy/manifest-facts.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { applyFile, pathOf } from '../support/kube-apply.ts';
@@ -88,6 +88,58 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.stop());
 
+/** What Helm shows of the notes after a command. */
+const notesIn = (output: string): string => output.split(/^NOTES:$/m)[1] ?? '';
+
+/** The manifest that the notes give to kubectl. */
+const manifestIn = (notes: string) => parse(/<<EOF\n(.*?)\n +EOF/s.exec(notes)?.[1] ?? '');
+
+describe('the notes', () => {
+  /** What is told after an installation by these values. */
+  const notesOf = (values: unknown): string => notesIn(helm('install', 'notes', values, '--dry-run=server'));
+
+  test('of an installation say what it takes, without anything that is off', () => {
+    const said = notesOf({});
+    expect(said).toContain(`is in the namespace ${NAMESPACE}: 2 replicas, with a Redis of its own (1Gi).`);
+    for (const next of [
+      'create secret generic routedip-operator ',
+      `helm test notes --namespace ${NAMESPACE}`,
+      'kind: FloatingIPPool',
+      'set image.registry',
+    ])
+      expect(said).toContain(next);
+    expect(said).not.toMatch(/dashboard|inspector|journal|clusterrolebinding|crds\.install/);
+    expect(said).not.toMatch(/\n\n\n|^ +$/m);
+  });
+
+  test('say of what is on how to get there, and tell no secret', () => {
+    const said = notesOf({
+      ...EVERYTHING,
+      image: { registry: 'r.example.com' },
+      secretName: 'tokens',
+      controllers: ['vip'],
+      redis: { mode: 'memory' },
+    });
+    expect(said).toContain('one replica, which keeps records and jobs in memory');
+    for (const next of [
+      'secret generic tokens ',
+      'port-forward service/routedip-operator-dashboard',
+      `--journal-service ${NAMESPACE}/routedip-operator-journal:journal`,
+      'clusterrole=routedip-operator-metrics-reader',
+    ])
+      expect(said).toContain(next);
+    expect(said).not.toMatch(/FloatingIPPool|set image\.registry|Set admission/);
+    const other = notesOf({
+      redis: { mode: 'external', url: 'redis://r:6379', username: 'operator-user' },
+      crds: { install: false },
+      replicas: 1,
+    });
+    expect(other).toContain('one replica, with your Redis.');
+    expect(other).toContain('crds.install is false');
+    expect(other).not.toContain('operator-user');
+  });
+});
+
 describe('a release', () => {
   let before: readonly string[];
   beforeAll(async () => {
@@ -100,15 +152,22 @@ describe('a release', () => {
   });
 
   test('is installed, every object of it', async () => {
-    expect(helm('install', 'rip', {}, '--create-namespace')).toContain('STATUS: deployed');
+    const said = helm('install', 'rip', {}, '--create-namespace');
+    expect(said).toContain('STATUS: deployed');
     const objects = rendered({}, NAMESPACE);
     expect(Object.keys(objects).length).toBeGreaterThan(20);
     expect(await absent(objects)).toEqual([]);
     for (const definition of DEFINITIONS) expect([definition, await ownerOf(definition)]).toEqual([definition, 'rip']);
+    const pool = manifestIn(notesIn(said));
+    const path = `${join(await pathOf(cluster, pool), '..')}?dryRun=All&fieldValidation=Strict`;
+    expect((await cluster.send(path, { method: 'POST', body: pool })).status).toBe(201);
   });
 
   test('is upgraded: what is switched on comes, what is switched off goes, and what is the same is left alone', async () => {
-    expect(helm('upgrade', 'rip', EVERYTHING)).toContain('STATUS: deployed');
+    const said = helm('upgrade', 'rip', EVERYTHING);
+    expect(said).toContain('STATUS: deployed');
+    expect(notesIn(said)).toContain('helm test rip');
+    expect(notesIn(said)).not.toMatch(/create secret|kind: FloatingIPPool/);
     const [plain, more] = [rendered({}, NAMESPACE), rendered(EVERYTHING, NAMESPACE)];
     const added = Object.fromEntries(Object.entries(more).filter(([key]) => !(key in plain)));
     expect(Object.keys(added).length).toBeGreaterThan(12);
