@@ -121,6 +121,12 @@ const FIXED: readonly ImportRule[] = [
     instead: 'It draws the charts: it needs them and xstate, nothing of what runs them.',
   },
   {
+    name: 'deploy/chart/files/*',
+    files: /^deploy\/chart\/files\//,
+    what: [/^node:/],
+    instead: 'It runs in a Pod by itself, from the text in its manifest: there is nothing beside it.',
+  },
+  {
     name: 'tools/*',
     files: /^tools\//,
     what: [/^tools\//, /^simulator\//, /^crds\//, /^npm:/, /^node:/],

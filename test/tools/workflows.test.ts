@@ -9,15 +9,20 @@ const files = readdirSync(FOLDER).map((name) => join(FOLDER, name));
 /** Not by shellcheck or pyflakes too, where a machine happens to have them. */
 const judged = (args: readonly string[], input?: string) => runTool('actionlint', ['-shellcheck=', '-pyflakes=', ...args], input);
 
-test('actionlint minds nothing in the workflows', () => {
-  expect(files.length).toBeGreaterThan(0);
-  expect(judged(files)).toMatchObject({ code: 0, output: '' });
+test.each(files)('actionlint minds nothing in %s', (file) => {
+  expect(judged([file])).toMatchObject({ code: 0, output: '' });
 });
 
-test('actionlint would mind a step that cannot be read', () => {
-  const [text = ''] = files.map((file) => readFileSync(file, 'utf8'));
-  const { code, output } = judged(['-'], text.replace('hashFiles(', 'hashFile('));
-  expect([code, output]).toEqual([1, expect.stringContaining('hashFile')]);
+test.each([
+  ['a function that there is not', 'test.yaml', 'hashFiles(', 'hashFile(', 'hashFile'],
+  ['an output that no step has', 'release.yaml', 'steps.names.outputs', 'steps.name.outputs', 'property "name" is not defined'],
+  ['a right that there is not', 'release.yaml', 'packages: write', 'package: write', 'unknown permission scope "package"'],
+  ['a job that waits for none', 'release.yaml', 'needs: [chart, npm]', 'needs: [charts, npm]', 'needs job "charts" which does not exist'],
+])('actionlint would mind %s', (_, name, from, to, message) => {
+  const text = readFileSync(join(FOLDER, name), 'utf8');
+  expect(text).toContain(from);
+  const { code, output } = judged(['-'], text.replaceAll(from, to));
+  expect([code, output]).toEqual([1, expect.stringContaining(message)]);
 });
 
 test('scripts that the workflows run are there', () => {
