@@ -200,7 +200,7 @@ describe('what a release consists of', () => {
       image,
       'docker.io/library/redis:7.2-bookworm',
     ]);
-    expect(parse(annotations['artifacthub.io/changes']).length).toBeGreaterThan(20);
+    expect(parse(annotations['artifacthub.io/changes']).length).toBeGreaterThan(0);
     expect(chart('README.md')).toContain(
       `helm install routedip-operator oci://ghcr.io/example-org/charts/routedip-operator --version ${VERSION} --namespace`,
     );

@@ -11,6 +11,7 @@ import { redisStore } from '../../adapters/redis/store.ts';
 import type { Endpoint } from '../../adapters/redis/url.ts';
 import { startTestRedis } from '../support/redis.ts';
 import { type Cluster, startCluster, startTlsRedis, type Tls } from '../support/redis-kinds.ts';
+import { without } from '../support/redis-offers.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 
 const PASSWORD = 'correct-horse-battery';
@@ -36,7 +37,7 @@ const reasonOf = async (link: RedisLink): Promise<string> => {
 
 const ping = (link: RedisLink): Promise<string> => link.call('ping', (redis) => redis.ping());
 
-describe('TLS', () => {
+describe.skipIf(without.tls !== '')(`TLS${without.tls}`, () => {
   let tls: Tls;
   beforeAll(async () => {
     tls = await startTlsRedis();
@@ -62,7 +63,7 @@ describe('TLS', () => {
   });
 });
 
-describe('a Redis Cluster', () => {
+describe.skipIf(without.redis7 !== '')(`a Redis Cluster${without.redis7}`, () => {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await startCluster();

@@ -1,7 +1,7 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { patientClient } from '../../adapters/redis/client.ts';
 import { redisLink } from '../../adapters/redis/link.ts';
@@ -10,6 +10,7 @@ import { freePort } from '../../tools/free-ports.mjs';
 import { endWithParent } from '../../tools/leash.mjs';
 import { findRedis } from '../../tools/redis-find.mjs';
 import { startTestRedis } from '../support/redis.ts';
+import { redisClient, without } from '../support/redis-offers.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { type Container, isWorkload, shippedIn } from './manifest-facts.ts';
 
@@ -32,8 +33,7 @@ beforeAll(async () => {
   for (const name of ['bin', 'data']) mkdirSync(join(folder, name));
   // As the image has them, whatever they are called here.
   symlinkSync(found.command, join(folder, 'bin/redis-server'));
-  const client = ['redis-cli', 'valkey-cli'].map((name) => join(dirname(found.command), name)).find(existsSync);
-  if (client !== undefined) symlinkSync(client, join(folder, 'bin/redis-cli'));
+  if (redisClient !== undefined) symlinkSync(redisClient, join(folder, 'bin/redis-cli'));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -85,9 +85,7 @@ const commandLineOf = (pid: number): string => {
 };
 
 // Only docker: the server is in a container already.
-const why = found.image === null ? '' : ' (skipped: Redis runs in docker only)';
-
-describe.skipIf(found.image !== null)(`the Redis that is shipped${why}`, () => {
+describe.skipIf(without.server !== '')(`the Redis that is shipped${without.server}`, () => {
   test('serves nobody without the password, which nobody sees who lists processes', async () => {
     const { pid } = start(PASSWORD);
     await serving(PASSWORD);
@@ -101,7 +99,7 @@ describe.skipIf(found.image !== null)(`the Redis that is shipped${why}`, () => {
     expect(commandLineOf(pid)).not.toContain(PASSWORD);
   });
 
-  test('is asked by its probe with the password', async () => {
+  test.skipIf(without.client !== '')(`is asked by its probe with the password${without.client}`, async () => {
     start(PASSWORD);
     await serving(PASSWORD);
     const { command } = container().readinessProbe.exec;

@@ -9,6 +9,7 @@ import { outputOf, temporaryFolder } from './tool.ts';
 
 const DEPLOY = join(CHART, '..');
 const NAME = 'routedip-operator';
+const { version: VERSION } = JSON.parse(readFileSync(join(DEPLOY, '../package.json'), 'utf8')) as { readonly version: string };
 
 const policyOf = ({ metadata }: Shipped) => metadata.annotations?.['helm.sh/resource-policy'];
 
@@ -52,7 +53,7 @@ describe('the chart', () => {
     outputOf('helm', ['package', CHART, '--destination', folder]);
     const { version } = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8')) as { readonly version: string };
     expect(wholeTemplate({}, NAME, join(folder, `routedip-operator-${version}.tgz`))).toBe(wholeTemplate());
-    expect(version).toBe(JSON.parse(readFileSync(join(DEPLOY, '../package.json'), 'utf8')).version);
+    expect(version).toBe(VERSION);
   });
 
   test.each([
@@ -86,7 +87,7 @@ describe('the chart', () => {
     expect(images({}).sort()).toEqual(readFileSync(join(DEPLOY, 'images.txt'), 'utf8').trim().split('\n'));
     expect(images({ registry: 'mirror.example.com:5000/apps/' }).sort()).toEqual([
       'mirror.example.com:5000/apps/library/redis:7.2-bookworm',
-      'mirror.example.com:5000/apps/routedip-operator:0.1.0',
+      `mirror.example.com:5000/apps/routedip-operator:${VERSION}`,
     ]);
     expect(images({ image: { registry: 'r.example.com', repository: 'ops/ip', tag: 'x' } })).toContain('r.example.com/ops/ip:x');
   });
@@ -112,7 +113,7 @@ describe('the chart', () => {
       restartPolicy: 'Never',
       automountServiceAccountToken: false,
       imagePullSecrets: [{ name: 'pull' }],
-      containers: [{ image: `r.example.com/${NAME}:0.1.0`, terminationMessagePolicy: 'FallbackToLogsOnError' }],
+      containers: [{ image: `r.example.com/${NAME}:${VERSION}`, terminationMessagePolicy: 'FallbackToLogsOnError' }],
     });
     const { name } = pick(rendered(), `Service ${NAME}-metrics`).metadata;
     expect(spec.containers[0].env).toEqual([

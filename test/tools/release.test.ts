@@ -118,6 +118,8 @@ describe('the notes', () => {
       image: { registry: 'r.example.com' },
       secretName: 'tokens',
       controllers: ['vip'],
+      // The server has no ServiceMonitors yet.
+      metrics: { auth: 'token-review' },
       redis: { mode: 'memory' },
     });
     expect(said).toContain('one replica, which keeps records and jobs in memory');
