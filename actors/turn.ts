@@ -2,7 +2,7 @@ import type { Effect } from '../machines/events.ts';
 import type { ActorId, Finding } from '../machines/types.ts';
 import { type Chart, type Charts, cellOf, claimsOf, isNewer, keyOf } from './charts.ts';
 import { journalEntry } from './journal.ts';
-import type { Transition } from './ports/observers.ts';
+import type { HeardEvent, Sender, Transition } from './ports/observers.ts';
 import type { ActorRecord, CellWrite, Command, JobCommand, JournalEntry, Json, SendCommand, TimerCommand, Waiting } from './ports.ts';
 import { begin, type MachineEvent, type Step, step } from './step.ts';
 
@@ -18,6 +18,8 @@ export interface Envelope {
   readonly waits?: Finding | null;
   /** Heard only once: a send with an id not newer than the last one of its sender is dropped. */
   readonly sender?: { readonly actor: ActorId; readonly id: string };
+  /** The actor of the same cell that sent it, within a turn. */
+  readonly from?: ActorId;
 }
 
 /** What a cell holds in memory between turns: exactly what is stored. */
@@ -72,7 +74,7 @@ interface Draft {
   readonly commands: Map<string, JobCommand | TimerCommand>;
   /** Commands whose outcome was heard in this turn. */
   readonly consumed: Set<string>;
-  readonly events: string[];
+  readonly heard: HeardEvent[];
   readonly journal: JournalEntry[];
   index: number;
   done: boolean;
@@ -88,6 +90,7 @@ class Turn {
   /** Drafts as they were before the envelope that is being handled; null for actors that had none. */
   readonly #savepoints = new Map<ActorId, Draft | null>();
   readonly #seen: Record<ActorId, string> = {};
+  #heard = 0;
 
   constructor(state: CellState, context: TurnContext) {
     this.#state = state;
@@ -125,16 +128,13 @@ class Turn {
   #deliver(envelope: Envelope): readonly Envelope[] {
     const { to, event, sender } = envelope;
     const fence = envelope.fence ?? claimFence(event);
-    if (sender) {
-      const last = this.#seen[sender.actor] ?? this.#state.seen[sender.actor];
-      if (last !== undefined && !isNewer(sender.id, last)) return [];
-      this.#seen[sender.actor] = sender.id;
-    }
-    if (envelope.begin) return this.#spawn({ id: to, ...envelope.begin });
+    if (sender && this.#wasSeen(sender)) return [];
+    if (envelope.begin) return this.#spawn({ id: to, ...envelope.begin }, OUTSIDE);
     const draft = this.#draft(to);
     if (!draft || draft.done) return [];
+    const awaited = fence && draft.waiting.get(fence.key);
     if (fence) {
-      if (draft.waiting.get(fence.key)?.commandId !== fence.commandId) return [];
+      if (awaited?.commandId !== fence.commandId) return [];
       if (envelope.waits !== undefined) {
         draft.waiting.set(fence.key, { commandId: fence.commandId, waits: envelope.waits });
         return [];
@@ -145,11 +145,24 @@ class Turn {
     const timed: MachineEvent = { ...event, at: this.#context.now };
     const before = draft.snapshot;
     const stepped = step(draft.chart, before, timed);
-    draft.events.push(event.type);
+    draft.heard.push(this.#heardNow(timed, senderOf(envelope, awaited)));
     const inside = this.#apply(to, draft, stepped, event.type === 'RESUME');
     if (JSON.stringify(before.value) !== JSON.stringify(draft.snapshot.value))
       draft.journal.push(journalEntry(to, draft.chart, before, timed, draft.snapshot.value));
     return inside;
+  }
+
+  #heardNow(event: HeardEvent['event'], from: Sender): HeardEvent {
+    this.#heard += 1;
+    return { order: this.#heard, event, from };
+  }
+
+  /** Whether this send, or a later one of its sender, was heard; it is from now on. */
+  #wasSeen({ actor, id }: NonNullable<Envelope['sender']>): boolean {
+    const last = this.#seen[actor] ?? this.#state.seen[actor];
+    if (last !== undefined && !isNewer(id, last)) return true;
+    this.#seen[actor] = id;
+    return false;
   }
 
   #draft(actor: ActorId): Draft | null {
@@ -167,7 +180,7 @@ class Turn {
       waiting: new Map(Object.entries(stored.waiting)),
       commands: new Map(),
       consumed: new Set(),
-      events: [],
+      heard: [],
       journal: [],
       index: 0,
       done: false,
@@ -227,11 +240,11 @@ class Turn {
   #carry(actor: ActorId, draft: Draft, effect: Effect): readonly Envelope[] {
     switch (effect.type) {
       case 'spawn':
-        return this.#spawn(effect.params);
+        return this.#spawn(effect.params, { kind: 'actor', actor });
       case 'tell': {
         const { to, event } = effect.params;
         const inside = cellOf(to) === this.#state.id && this.#drafts.size < ACTORS_PER_WRITE;
-        if (inside) return [{ to, event }];
+        if (inside) return [{ to, event, from: actor }];
         this.#sends.push({ kind: 'send', id: this.#nextId(actor, draft), actor, to, event: event as unknown as Json });
         return [];
       }
@@ -245,7 +258,7 @@ class Turn {
     }
   }
 
-  #spawn({ chart: name, id, input }: { chart: string; id: ActorId; input: unknown }): readonly Envelope[] {
+  #spawn({ chart: name, id, input }: { chart: string; id: ActorId; input: unknown }, from: Sender): readonly Envelope[] {
     const chart = this.#context.charts[name];
     if (!chart) throw new Error(`no chart named ${name}`);
     this.#keep(id);
@@ -260,7 +273,7 @@ class Turn {
       waiting: new Map(),
       commands: new Map(),
       consumed: new Set(),
-      events: ['init'],
+      heard: [this.#heardNow({ type: 'init', input }, from)],
       journal: [{ actor: id, at: this.#context.now, event: 'init', from: null, to: begun.snapshot.value as Json }],
       index: former?.index ?? 0,
       done: false,
@@ -278,8 +291,9 @@ class Turn {
       const after = draft.done ? null : this.#record(draft);
       if (after) records.set(actor, after);
       else records.delete(actor);
-      const { chart, events, consumed, stored } = draft;
-      transitions.push({ actor, chart: chart.name, events, consumed: [...consumed], before: stored, after });
+      const { chart, heard, consumed, stored } = draft;
+      const events = heard.map(({ event }) => event.type);
+      transitions.push({ actor, chart: chart.name, events, heard, consumed: [...consumed], before: stored, after });
       const diff = claimsDiff(actor, draft, after);
       claims.take.push(...diff.take);
       claims.free.push(...diff.free);
@@ -331,6 +345,17 @@ const copyOf = (draft: Draft): Draft => ({
 /** An answer of a firewall is fenced like an outcome: by the claim that it answers. */
 const claimFence = ({ type, claimId }: Envelope['event']): Envelope['fence'] =>
   type !== 'CLAIM' && typeof claimId === 'string' ? { key: 'claim', commandId: claimId } : undefined;
+
+const OUTSIDE: Sender = { kind: 'outside' };
+const TIMER: Sender = { kind: 'timer' };
+
+/** `awaited` is what the actor waited for under the fence of the event. */
+function senderOf({ sender, from, fence }: Envelope, awaited: Waiting | undefined): Sender {
+  const actor = sender?.actor ?? from;
+  if (actor !== undefined) return { kind: 'actor', actor };
+  if (!fence || !awaited) return OUTSIDE;
+  return awaited.dueAt === undefined ? { kind: 'job', invokeId: fence.key } : TIMER;
+}
 
 /** Timers have a due time, claims their own key; everything else that is waited for is a job. */
 const isJobKey = (draft: Draft, key: string): boolean => key !== 'claim' && draft.waiting.get(key)?.dueAt === undefined;

@@ -2,11 +2,29 @@ import type { JobName } from '../../machines/jobs.ts';
 import type { ActorId } from '../../machines/types.ts';
 import type { ActorRecord } from '../ports.ts';
 
+/** Who sent an event. `outside`: the runtime, with what it observed in the cluster or at the provider, or because it begins or resumes an actor. */
+export type Sender =
+  | { readonly kind: 'actor'; readonly actor: ActorId }
+  | { readonly kind: 'job'; readonly invokeId: string }
+  | { readonly kind: 'timer' }
+  | { readonly kind: 'outside' };
+
+/** One event as an actor heard it, with all that it bore. Not a copy: it is neither changed nor kept beyond the call. */
+export interface HeardEvent {
+  /** Which of all events of the turn it was. */
+  readonly order: number;
+  readonly event: { readonly type: string; readonly [field: string]: unknown };
+  readonly from: Sender;
+}
+
 /** One actor's part in a turn that was saved. */
 export interface Transition {
   readonly actor: ActorId;
   readonly chart: string;
+  /** The types of the events that it heard, in order. */
   readonly events: readonly string[];
+  /** The same events whole. */
+  readonly heard: readonly HeardEvent[];
   /** Commands whose outcomes, timers or answers are among the events: each was waited for. */
   readonly consumed: readonly string[];
   readonly before: ActorRecord | null;

@@ -111,11 +111,20 @@ const turn = (events: readonly string[], before: string, after: string): SavedTu
   term: 7,
   at: NOW - 3,
   transitions: [
-    { actor: 'pool/default/ingress/ip/203.0.113.1', chart: 'ip', events, consumed: [], before: record(before), after: record(after) },
+    {
+      actor: 'pool/default/ingress/ip/203.0.113.1',
+      chart: 'ip',
+      events,
+      heard: [],
+      consumed: [],
+      before: record(before),
+      after: record(after),
+    },
     {
       actor: 'pool/default/ingress',
       chart: 'pool',
       events: ['CLUSTER_OBSERVED'],
+      heard: [],
       consumed: [],
       before: record('Serving'),
       after: record('Serving'),
