@@ -133,6 +133,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const queueNames = () => [...Object.keys(known.providers.all), ...(allocator ? [VIP_QUEUE] : []), OUTCOMES, TIMERS];
   const pages = await servePages(options, environment, {
     version: VERSION,
+    podNamespace: process.env.KUBERNETES_SERVICE_HOST === undefined ? null : namespace,
     log,
     clock,
     secrets,

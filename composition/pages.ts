@@ -17,6 +17,8 @@ const JOURNAL = 200;
 
 export interface PagesContext {
   readonly version: string;
+  /** The namespace of the operator's Pods; null when it runs outside of a cluster. */
+  readonly podNamespace: string | null;
   readonly log: Log;
   readonly clock: Clock;
   readonly secrets: Redaction;
@@ -51,7 +53,7 @@ export async function servePages(options: Options, { dashboardToken }: Environme
 }
 
 async function dashboard(address: string, { jobsWritable }: Options, token: string | null, context: PagesContext): Promise<Page> {
-  const { version, log, clock, secrets, store, supervisor } = context;
+  const { version, log, clock, secrets, store } = context;
   const bind = parseBindAddress(address);
   const [{ startDashboard }, board] = await Promise.all([import('../adapters/dashboard/server.ts'), jobBoard(jobsWritable, context)]);
   const served = await startDashboard({
@@ -61,7 +63,7 @@ async function dashboard(address: string, { jobsWritable }: Options, token: stri
     ...shown(context),
     journal: async (actor, limit) => (await journalOf(store, actor)).slice(0, limit),
     lastChanges: (actors) => lastChanges(store, actors),
-    leadership: () => ({ leading: supervisor()?.leading ?? false, term: supervisor()?.term ?? 0, leader: supervisor()?.leader ?? null }),
+    leadership: () => leadership(context, bind.port),
     links: board ? { Jobs: '/jobs' } : {},
     notes: board ? [] : ['jobs in memory: no job dashboard'],
     mounts: board ? { '/jobs': (request, response) => board.handle(request, response) } : {},
@@ -109,16 +111,36 @@ async function lastChanges(store: RecordStore, actors: readonly ActorId[]): Prom
 async function inspector(address: string, { inspectViewerUrl }: Options, token: string | null, context: PagesContext): Promise<Page> {
   const bind = parseBindAddress(address);
   const { startInspector } = await import('../adapters/inspector/server.ts');
+  const { chartDefinition } = await import('../adapters/dashboard/definition.ts');
+  const { serveAsset } = await import('../adapters/dashboard/assets.ts');
+  const { machines, records } = shown(context);
+  const names = new Map(Object.entries(machines).map(([name, { id }]) => [id, name]));
   const served = await startInspector({
     bind,
     access: accessTo(bind, token),
-    pageFolder: FILES,
+    asset: (path, headers, response) => serveAsset(path, FILES, response, headers),
     viewerUrl: inspectViewerUrl ?? 'https://stately.ai/inspect',
-    ...shown(context),
+    machines,
+    drawing: (id) => {
+      const name = names.get(id);
+      const machine = name === undefined ? undefined : machines[name];
+      return machine ? chartDefinition(name ?? id, machine) : null;
+    },
+    records,
+    parentOf: (actor) => (cellOf(actor) === actor ? null : cellOf(actor)),
+    leadership: () => leadership(context, bind.port),
     hide: (text) => context.secrets.hide(text),
   });
   context.log.info('serves the inspector', { url: served.url });
   return { observers: [served.observer], close: () => served.close() };
+}
+
+/** Who leads, and by which command its page is reached: a replica that does not lead has nothing to show. A Pod is called as its host. */
+function leadership({ supervisor, podNamespace }: PagesContext, port: number) {
+  const { leading = false, term = 0, leader = null } = supervisor() ?? {};
+  const pod = leading ? '' : (leader ?? '').replace(/_[^_]*$/, '');
+  const reach = pod !== '' && podNamespace !== null ? `kubectl -n ${podNamespace} port-forward pod/${pod} ${port}` : null;
+  return { leading, term, leader, reach };
 }
 
 /** The charts, and every record of this process while it leads. */

@@ -5,7 +5,7 @@ import { byId, element } from './dom.js';
 import { get, listen } from './live.js';
 import { counted, kindOf, listed, outerState, ownerOf, pausedOwners } from './rows.js';
 import { createTable } from './table.js';
-import { clock, span, toneOf } from './text.js';
+import { clock, followerText, span, toneOf } from './text.js';
 
 /** @typedef {import('./types.js').Row} Row */
 /** @typedef {import('./types.js').Head} Head */
@@ -152,9 +152,7 @@ function noticeText() {
     const since = span(Date.now() - lostAt);
     return `No connection to the operator for ${since}. What you see is as of ${clock(lostAt).slice(0, 8)}. Trying again…`;
   }
-  if (head && !head.leading)
-    return `This replica is not the leader: it runs no actors. ${head.leader ? `The leader is ${head.leader}.` : 'No leader is known.'}`;
-  return '';
+  return head && !head.leading ? followerText(head) : '';
 }
 
 /** @param {Head} next */

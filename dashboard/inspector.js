@@ -1,59 +1,130 @@
-// Hands what the operator says to the viewer in the frame. The viewer asks for it by saying that it is there; what was said before waits for that.
+// Puts the inspector together: what the operator says goes to the viewer in the frame while that answers, and into our own view always.
+
+import { byId } from './dom.js';
+import { Model, statusOf } from './inspector-model.js';
+import { createOwnView } from './inspector-own.js';
+import { createViewer } from './inspector-viewer.js';
+import { get } from './live.js';
+import { followerText } from './text.js';
+
+/** @typedef {import('./types.js').Leadership} Leadership */
 
 const RETRY_MS = 2_000;
+/** The operator says something every second; silence for longer means that the connection is dead although nobody closed it. */
+const SILENCE_MS = 10_000;
+const CHOICE = 'inspector';
 
-const viewer = /** @type {HTMLIFrameElement} */ (document.getElementById('viewer'));
-const chooser = /** @type {HTMLSelectElement} */ (document.getElementById('actor'));
-const status = /** @type {HTMLElement} */ (document.getElementById('status'));
-const viewerUrl = /** @type {HTMLAnchorElement} */ (document.getElementById('link')).href;
-const viewerOrigin = new URL(viewerUrl).origin;
-
+const about = /** @type {Leadership & { viewer: string }} */ (await get('/about'));
+const { host } = new URL(about.viewer);
 const chosen = new URLSearchParams(location.search).get('actor') ?? '';
-let isThere = false;
-/** @type {unknown[]} */
-let waiting = [];
+const model = new Model();
+/** @type {Leadership | null} */
+let leadership = null;
+let isConnected = false;
+/** What the person chose; null for the viewer while it answers.
+ * @type {'viewer' | 'own' | null} */
+let choice = localStorage.getItem(CHOICE) === 'own' ? 'own' : null;
+/** Whoever is busy in our own view is not taken away from it by a viewer that answers at last. */
+let isBusy = false;
+/** @type {import('./inspector-viewer.js').Presence} */
+let presence = 'off';
+let isShown = false;
 
-addEventListener('message', ({ origin, source, data }) => {
-  if (origin !== viewerOrigin || source !== viewer.contentWindow || data?.type !== '@statelyai.connected') return;
-  isThere = true;
-  for (const message of waiting) tell(message);
-  waiting = [];
+const own = createOwnView(model, () =>
+  isConnected && leadership?.leading ? 'No actors yet. Apply a FloatingIPPool or a RoutedIP and they show up here.' : '',
+);
+const viewer = createViewer({
+  frame: /** @type {HTMLIFrameElement} */ (byId('viewer')),
+  url: about.viewer,
+  arrived: () => model.introductions(),
+  changed: (next) => {
+    presence = next;
+    paint();
+  },
 });
 
-/** @param {unknown} message */
-function tell(message) {
-  if (isThere) viewer.contentWindow?.postMessage(message, viewerOrigin);
-  else waiting.push(message);
-}
-
-/** @param {string} text @param {string} tone */
-function show(text, tone) {
-  status.textContent = text;
-  status.className = tone;
+function paint() {
+  const isOffered = choice !== 'own' && (presence === 'there' || presence === 'waiting');
+  isShown = isOffered && (choice === 'viewer' || !isBusy);
+  const { text, tone } = statusOf({ isConnected, viewer: presence, isShown, host });
+  byId('status').textContent = text;
+  byId('status').className = `pill ${tone}`;
+  const notice = leadership && !leadership.leading ? followerText(leadership) : '';
+  byId('notice').hidden = notice === '';
+  byId('notice').textContent = notice;
+  byId('viewer').hidden = !isShown;
+  byId('own').hidden = isShown;
+  byId('show-viewer').setAttribute('aria-pressed', String(isShown));
+  byId('show-own').setAttribute('aria-pressed', String(!isShown));
+  document.body.classList.toggle('stale', !isConnected);
+  own.paint();
 }
 
 function connect() {
-  const query = chosen ? `?actor=${encodeURIComponent(chosen)}` : '';
-  const socket = new WebSocket(`${location.origin.replace('http', 'ws')}/ws${query}`);
-  socket.addEventListener('open', () => {
-    // Everything is said again on each connection.
-    waiting = [];
-    show('live', 'ok');
+  const query = chosen ? `&actor=${encodeURIComponent(chosen)}` : '';
+  const socket = new WebSocket(`${location.origin.replace('http', 'ws')}/ws?page${query}`);
+  /** @type {number | undefined} */
+  let silence;
+  socket.addEventListener('message', ({ data }) => {
+    clearTimeout(silence);
+    silence = window.setTimeout(() => socket.close(), SILENCE_MS);
+    const message = JSON.parse(data);
+    if (message.type === 'routedip.leadership') return lead(message);
+    model.hear(message);
+    viewer.tell(message);
+    own.paint();
   });
-  socket.addEventListener('message', ({ data }) => tell(JSON.parse(data)));
   socket.addEventListener('close', () => {
-    show('connection lost, trying again…', 'trouble');
+    clearTimeout(silence);
+    isConnected = false;
+    paint();
     setTimeout(connect, RETRY_MS);
   });
 }
 
-async function fillChooser() {
-  const actors = /** @type {{ actor: string }[]} */ (await (await fetch('/actors')).json());
-  chooser.replaceChildren(new Option('the first hundred', ''), ...actors.map(({ actor }) => new Option(actor, actor)));
-  chooser.value = chosen;
-  chooser.addEventListener('change', () => location.assign(chooser.value ? `?actor=${encodeURIComponent(chooser.value)}` : '/'));
+/** Every actor is said again after a connection, and when somebody else leads.
+ * @param {Leadership} next */
+function lead(next) {
+  const isNew = !isConnected || leadership?.leading !== next.leading || leadership.term !== next.term;
+  leadership = next;
+  isConnected = true;
+  if (isNew) {
+    model.restart();
+    if (presence === 'there') viewer.start();
+    fillChooser().catch(console.error);
+  }
+  paint();
 }
 
-viewer.src = viewerUrl;
+async function fillChooser() {
+  const actors = /** @type {{ actor: string }[]} */ (await get('/actors'));
+  const chooser = /** @type {HTMLSelectElement} */ (byId('actor'));
+  chooser.replaceChildren(new Option('the first hundred', ''), ...actors.map(({ actor }) => new Option(actor, actor)));
+  if (chosen && !actors.some(({ actor }) => actor === chosen)) chooser.append(new Option(chosen, chosen));
+  chooser.value = chosen;
+}
+
+byId('actor').addEventListener('change', (event) => {
+  const { value } = /** @type {HTMLSelectElement} */ (event.target);
+  location.assign(value ? `?actor=${encodeURIComponent(value)}` : '/');
+});
+byId('show-viewer').addEventListener('click', () => {
+  choice = 'viewer';
+  localStorage.removeItem(CHOICE);
+  if (presence === 'off' || presence === 'silent') viewer.start();
+  paint();
+});
+byId('show-own').addEventListener('click', () => {
+  choice = 'own';
+  localStorage.setItem(CHOICE, 'own');
+  viewer.stop();
+});
+for (const kind of ['pointerdown', 'keydown']) {
+  byId('own').addEventListener(kind, () => {
+    isBusy = true;
+  });
+}
+
 connect();
-fillChooser().catch((error) => show(String(error), 'trouble'));
+if (choice === 'own') paint();
+else viewer.start();

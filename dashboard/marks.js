@@ -4,6 +4,7 @@ import { edgeId, edgeSource, everyState, isWithin } from './graph.js';
 
 /** @typedef {import('./types.js').State} State */
 /** @typedef {import('./types.js').Definition} Definition */
+/** @typedef {import('./types.js').Move} Move */
 /** @typedef {import('./types.js').JournalEntry} JournalEntry */
 
 /** Ids of all states that a state value stands for: the root, what lies between, the innermost ones.
@@ -25,7 +26,7 @@ function entriesOf(value) {
 
 /** Ids of the arrows from the state before to the state after: that of the event, then those that followed by themselves. Empty when nothing was left,
  *  or when the journal names no event of this chart.
- * @param {Definition} definition @param {JournalEntry} entry @returns {readonly string[]} */
+ * @param {Definition} definition @param {Move | JournalEntry} entry @returns {readonly string[]} */
 export function lastArrows({ root }, { event, from, to }) {
   const states = new Map([...everyState(root)].map((state) => [state.id, state]));
   const before = liveStates(root, from);

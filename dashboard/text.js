@@ -85,7 +85,7 @@ export function moveText(from, to) {
 
 /** The innermost states of a state value, as paths.
  * @param {unknown} value @returns {string[]} */
-function leaves(value) {
+export function leaves(value) {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([state, inner]) => {
@@ -103,6 +103,13 @@ function sharedPrefix(paths) {
     shared += `${part}.`;
   }
   return shared;
+}
+
+/** Why a replica that does not lead shows nothing, and where there is something to see.
+ * @param {import('./types.js').Leadership} leadership */
+export function followerText({ leader, reach }) {
+  const holder = leader ? `The leader is ${leader}.` : 'No leader is known.';
+  return `This replica is not the leader: it runs no actors. ${holder}${reach ? ` To see them: ${reach}` : ''}`;
 }
 
 /** How a state looks: the colour says what kind of attention it wants.

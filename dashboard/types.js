@@ -10,9 +10,15 @@
  *   waiting: readonly Waiting[], reason: string, message: string, paused: boolean, attempts: number, version: number,
  * }} Row */
 
-/** @typedef {{ leading: boolean, term: number, leader: string | null, now: number }} Head */
+/** Who decides; `reach` is the command that opens the leader's page.
+ * @typedef {{ leading: boolean, term: number, leader: string | null, reach: string | null }} Leadership */
 
-/** @typedef {{ at: number, event: string, from: Json, to: Json, note?: string }} JournalEntry */
+/** @typedef {Leadership & { now: number }} Head */
+
+/** State values before and after an event.
+ * @typedef {{ event: string, from: unknown, to: unknown }} Move */
+
+/** @typedef {Move & { at: number, note?: string }} JournalEntry */
 
 /** @typedef {{
  *   kind: 'event' | 'always' | 'after' | 'done' | 'error', event: string, label: string, guard: string | null,

@@ -28,12 +28,12 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Answers with the file of the page behind `path`, or false when there is none. Read from disk each time: it costs no memory while nobody looks. */
-export async function serveAsset(path: string, pageFolder: URL, response: ServerResponse): Promise<boolean> {
+export async function serveAsset(path: string, pageFolder: URL, response: ServerResponse, headers = SECURITY_HEADERS): Promise<boolean> {
   const url = assetUrl(path === '/' ? '/index.html' : path, pageFolder);
   const body = url && (await readFile(fileURLToPath(url)).catch(() => null));
   if (!body) return false;
   response.writeHead(200, {
-    ...SECURITY_HEADERS,
+    ...headers,
     'Content-Type': TYPES[path === '/' ? 'html' : (path.split('.').pop() ?? '')] ?? 'application/octet-stream',
     'Cache-Control': path.startsWith('/vendor/') ? 'private, max-age=86400' : 'no-cache',
   });

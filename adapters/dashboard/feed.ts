@@ -9,6 +9,8 @@ export interface LeadershipView {
   readonly term: number;
   /** Who leads instead; null when nobody is known. */
   readonly leader: string | null;
+  /** The command that opens the leader's page instead; null when none is known. */
+  readonly reach: string | null;
 }
 
 interface FeedOptions {

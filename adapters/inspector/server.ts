@@ -1,23 +1,29 @@
-import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WebSocket } from '@fastify/websocket';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Observer } from '../../actors/ports/observers.ts';
-import { createSession, type Inspectable, type InspectedRecord, type Session } from './session.ts';
+import { createAudience } from './audience.ts';
+import { createSession, type Inspectable, type InspectedRecord } from './session.ts';
 
 interface InspectorOptions {
   /** Loopback unless `access` asks for a token. */
   readonly bind: { readonly host?: string; readonly port: number };
   /** Decides about each request; answers itself and returns false when it refuses. */
   readonly access: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** The folder with inspector.html, ending in a slash. */
-  readonly pageFolder: URL;
+  /** Answers with the file of the page behind a path, under these headers besides its own; false when there is none. */
+  readonly asset: (path: string, headers: Readonly<Record<string, string>>, response: ServerResponse) => Promise<boolean>;
   /** The viewer that is shown in a frame: Stately's page, or one that is served elsewhere. */
   readonly viewerUrl: string;
   /** Machines by the chart name that records bear. */
   readonly machines: Readonly<Record<string, Inspectable>>;
+  /** What the page draws of the machine with that id; null when there is none. */
+  readonly drawing: (machine: string) => object | null;
   /** The records that this process runs; empty while it does not lead. */
   readonly records: () => readonly InspectedRecord[];
+  /** The actor that an actor is a part of; null for none. */
+  readonly parentOf: (actor: string) => string | null;
+  /** Who decides, as far as this replica knows, and how to reach that one. */
+  readonly leadership: () => object;
   /** Takes secrets out of what is sent. */
   readonly hide: (text: string) => string;
 }
@@ -29,34 +35,17 @@ export interface InspectorBridge {
   close(): Promise<void>;
 }
 
-interface Client {
-  readonly session: Session;
-  readonly wants: (actor: string) => boolean;
-  readonly replay: () => void;
-}
-
-/** A viewer gets no more actors than this at once unless it names them: the remote page draws every one. */
-const MOST_ACTORS = 100;
 /** A viewer that does not read any more is cut off once so much waits for it, bytes. */
 const MOST_BUFFERED = 8_000_000;
 
-const FILES: Readonly<Record<string, string>> = {
-  '/': 'inspector.html',
-  '/inspector.js': 'inspector.js',
-  '/inspector.css': 'inspector.css',
-  '/theme.css': 'theme.css',
-  '/theme.js': 'theme.js',
-  '/icon.svg': 'icon.svg',
-};
-const TYPES: Readonly<Record<string, string>> = { html: 'text/html', css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' };
-
-/** Serves a page with the viewer in a frame, and the WebSocket that feeds it. `ws://…/?actor=<id>` (may be repeated) tells of these actors, without it of
- *  the first hundred, pools first. @throws Error that names the address when it cannot be listened on */
+/** Serves a page with the viewer in a frame, and the WebSocket that feeds it. `ws://…/ws?actor=<id>` (may be repeated) tells of these actors and what is a part of
+ *  them, without it of the first hundred, owners first. With `?page` it also tells who leads. @throws Error that names the address when it cannot be listened on */
 export async function startInspector(options: InspectorOptions): Promise<InspectorBridge> {
   const { createInspector } = await import('@statelyai/inspect');
   const { default: fastify } = await import('fastify');
   const { default: websocket } = await import('@fastify/websocket');
-  const clients = new Map<WebSocket, Client>();
+  const { machines, records, parentOf, leadership, hide } = options;
+  const audience = createAudience({ records, parentOf, leadership });
   const app = fastify({ forceCloseConnections: true });
   await app.register(websocket, { options: { maxPayload: 1024 } });
 
@@ -65,62 +54,29 @@ export async function startInspector(options: InspectorOptions): Promise<Inspect
     if (!options.access(request.raw, reply.raw)) reply.hijack();
     else if (isForeign(request, options.viewerUrl)) await reply.code(403).send('This page may not read the inspector.\n');
   });
-  serveFiles(app, options);
-  app.get('/actors', async (_, reply) => {
-    const list = inOrder(options.records()).map(({ actor, record }) => ({ actor, chart: record.chart }));
-    return reply
-      .headers(headers(options.viewerUrl))
-      .type('application/json')
-      .send(options.hide(JSON.stringify(list)));
-  });
+  servePage(app, options);
   app.get('/ws', { websocket: true }, (socket, request) => {
-    const asked = new URL(request.url, 'http://inspector').searchParams.getAll('actor');
-    const session = createSession({ createInspector, machines: options.machines, send: (message) => push(socket, options.hide(message)) });
-    const client = clientOf(session, asked, options.records);
-    clients.set(socket, client);
-    socket.on('close', () => clients.delete(socket));
-    client.replay();
+    const { searchParams } = new URL(request.url, 'http://inspector');
+    const send = (message: string): void => push(socket, hide(message));
+    const session = createSession({ createInspector, machines, parentOf, send });
+    const leave = audience.join({
+      session,
+      asked: searchParams.getAll('actor'),
+      lead: searchParams.has('page') ? (told) => send(JSON.stringify({ type: 'routedip.leadership', ...told })) : null,
+    });
+    socket.on('close', leave);
   });
   const url = await listen(app, options.bind);
 
   return {
     url,
-    observer: {
-      turnSaved: ({ transitions }) => {
-        for (const { session, wants } of clients.values()) {
-          for (const transition of transitions) if (wants(transition.actor)) session.saved(transition);
-        }
-      },
-      reset: () => {
-        for (const { replay } of clients.values()) replay();
-      },
+    observer: audience.observer,
+    close: () => {
+      audience.close();
+      return app.close();
     },
-    close: () => app.close(),
   };
 }
-
-function clientOf(session: Session, asked: readonly string[], records: InspectorOptions['records']): Client {
-  const chosen = new Set(asked);
-  const select = (): readonly InspectedRecord[] => {
-    const all = inOrder(records());
-    return asked.length > 0 ? all.filter(({ actor }) => chosen.has(actor)) : all.slice(0, MOST_ACTORS);
-  };
-  const wants = (actor: string): boolean => {
-    if (asked.length === 0 && chosen.size < MOST_ACTORS) chosen.add(actor);
-    return chosen.has(actor);
-  };
-  const replay = (): void => {
-    const selected = select();
-    for (const { actor } of selected) chosen.add(actor);
-    session.replay(selected);
-  };
-  return { session, wants, replay };
-}
-
-/** Owners before what they own, else by id. */
-const inOrder = (records: readonly InspectedRecord[]): readonly InspectedRecord[] =>
-  records.toSorted((a, b) => depth(a) - depth(b) || (a.actor < b.actor ? -1 : 1));
-const depth = ({ actor }: InspectedRecord): number => (actor.includes('/ip/') ? 1 : 0);
 
 function push(socket: WebSocket, message: string): void {
   if (socket.readyState !== socket.OPEN) return;
@@ -134,23 +90,38 @@ function isForeign({ headers: { origin, host } }: FastifyRequest, viewerUrl: str
   return origin !== `http://${host}` && origin !== `https://${host}` && origin !== new URL(viewerUrl).origin;
 }
 
-function serveFiles(app: FastifyInstance, { pageFolder, viewerUrl, hide }: InspectorOptions): void {
-  for (const [path, file] of Object.entries(FILES)) {
-    app.get(path, async (_, reply): Promise<FastifyReply> => {
-      const text = await readFile(new URL(file, pageFolder), 'utf8');
-      const type = TYPES[file.split('.').pop() ?? ''] ?? 'text/plain';
-      return reply
-        .headers(headers(viewerUrl))
-        .type(`${type}; charset=utf-8`)
-        .send(hide(text.replaceAll('%VIEWER%', escaped(viewerUrl))));
-    });
-  }
+/** The page, its files, `/about`, `/actors` and `/drawings/<machine>`. */
+function servePage(app: FastifyInstance, options: InspectorOptions): void {
+  const { asset, viewerUrl, records, drawing, leadership, hide } = options;
+  const headers = headersFor(viewerUrl);
+  const answer = (body: unknown) => ({ headers: { ...headers, 'Content-Type': 'application/json' }, text: hide(JSON.stringify(body)) });
+
+  app.get('/about', async (_, reply) => {
+    const { headers: own, text } = answer({ viewer: viewerUrl, ...leadership() });
+    return reply.headers(own).send(text);
+  });
+  app.get('/actors', async (_, reply) => {
+    const { headers: own, text } = answer(records().map(({ actor, record: { chart } }) => ({ actor, chart })));
+    return reply.headers(own).send(text);
+  });
+  app.get<{ Params: { machine: string } }>('/drawings/:machine', async ({ params: { machine } }, reply) => {
+    const found = drawing(machine);
+    const { headers: own, text } = answer(found ?? { error: `There is no machine ${machine}.` });
+    return reply
+      .code(found ? 200 : 404)
+      .headers(own)
+      .send(text);
+  });
+  app.get('/*', async (request, reply) => {
+    const { pathname } = new URL(request.url, 'http://inspector');
+    reply.hijack();
+    if (await asset(pathname === '/' ? '/inspector.html' : pathname, headers, reply.raw)) return;
+    reply.raw.writeHead(404, headers).end(`There is no ${pathname}.\n`);
+  });
 }
 
-const escaped = (text: string): string => text.replace(/[&"<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
-
-const headers = (viewerUrl: string): Readonly<Record<string, string>> => ({
-  'Content-Security-Policy': `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src ${new URL(viewerUrl).origin}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+const headersFor = (viewerUrl: string): Readonly<Record<string, string>> => ({
+  'Content-Security-Policy': `default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src ${new URL(viewerUrl).origin}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-store',

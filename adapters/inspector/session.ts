@@ -1,5 +1,5 @@
 import type { createInspector } from '@statelyai/inspect';
-import type { Transition } from '../../actors/ports/observers.ts';
+import type { HeardEvent, Sender, Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
 
 /** As much of an XState machine as the viewer is told: its definition. */
@@ -15,6 +15,8 @@ export interface InspectedRecord {
 interface SessionOptions {
   readonly createInspector: typeof createInspector;
   readonly machines: Readonly<Record<string, Inspectable>>;
+  /** The actor that an actor is a part of; null for none. */
+  readonly parentOf: (actor: string) => string | null;
   /** Sends one message, as text, to the viewer. */
   readonly send: (message: string) => void;
 }
@@ -23,18 +25,22 @@ interface SessionOptions {
 export interface Session {
   /** Tells the definition and the present snapshot of each. */
   replay(records: readonly InspectedRecord[]): void;
-  /** Tells the events of a saved turn, and what they led to. */
-  saved(transition: Transition): void;
+  /** Tells the events of a saved turn in their order, with their senders, and what they led to. */
+  saved(transitions: readonly Transition[]): void;
 }
 
 type Inspector = ReturnType<typeof createInspector>;
 type InspectedActor = Exclude<Parameters<Inspector['actor']>[0], string>;
 
+/** Stands for the operator itself in sequences: it observes the cluster and the provider, and begins and resumes actors. */
+const OPERATOR = 'operator';
 /** Definitions are nested deeper than the ten levels that the package keeps by default. */
 const DEPTH = 24;
+/** A field of an event is sent up to so many characters of JSON: some hold every Node of the cluster. */
+const LONGEST = 4_000;
 
 /** A session that speaks the messages of Stately's inspector: `@xstate.actor`, `@xstate.event`, `@xstate.snapshot`. */
-export function createSession({ createInspector, machines, send }: SessionOptions): Session {
+export function createSession({ createInspector, machines, parentOf, send }: SessionOptions): Session {
   const known = new Set<string>();
   const inspector = createInspector(
     { send: (message) => send(JSON.stringify(message)) },
@@ -47,34 +53,82 @@ export function createSession({ createInspector, machines, send }: SessionOption
 
   const introduce = (actor: string, record: ActorRecord): void => {
     known.add(actor);
-    inspector.actor(inspected(actor, machines[record.chart], known), shown(record));
+    const parent = parentOf(actor);
+    inspector.actor(inspected(actor, parent !== null && known.has(parent) ? parent : null, machines[record.chart]), shown(record));
+  };
+  /** What sends events and has no chart: the operator, and the jobs of an actor. */
+  const introduceSender = (id: string, parent: string | null): string => {
+    if (!known.has(id)) inspector.actor(inspected(id, parent, undefined));
+    known.add(id);
+    return id;
+  };
+  const sourceOf = (actor: string, from: Sender): string => {
+    switch (from.kind) {
+      case 'actor':
+        return from.actor;
+      // As XState has it: a delayed event is one that an actor sends to itself, and what an actor invokes is a child of it.
+      case 'timer':
+        return actor;
+      case 'job':
+        return introduceSender(`${actor}/job/${from.invokeId}`, actor);
+      case 'outside':
+        return introduceSender(OPERATOR, null);
+    }
+  };
+
+  /** An event, and after the last one of its actor what they led to. */
+  const tell = ({ actor, before, after }: Transition, { event, from }: HeardEvent, isLast: boolean): void => {
+    const sent = shortened(event);
+    inspector.event(actor, sent, { source: sourceOf(actor, from) });
+    const record = after ?? before;
+    if (!isLast || !record) return;
+    inspector.snapshot(actor, after ? shown(after) : { ...shown(record), status: 'done' }, { event: sent });
+    if (!after) forget(actor);
+  };
+  const forget = (actor: string): void => {
+    for (const id of known) if (id === actor || id.startsWith(`${actor}/job/`)) known.delete(id);
   };
 
   return {
     replay: (records) => {
+      known.clear();
       for (const { actor, record } of records) introduce(actor, record);
     },
-    saved: ({ actor, events, before, after }) => {
-      const record = after ?? before;
-      if (!record) return;
-      if (!known.has(actor)) introduce(actor, before ?? record);
-      for (const type of events) inspector.event(actor, { type });
-      const event = { type: events.at(-1) ?? '' };
-      inspector.snapshot(actor, after ? shown(after) : { ...shown(record), status: 'done' }, { event });
-      if (!after) known.delete(actor);
+    saved: (transitions) => {
+      // What began and ended in one turn was never seen.
+      const seen = transitions.filter(({ before, after }) => before !== null || after !== null);
+      for (const { actor, before, after } of seen) {
+        const record = before ?? after;
+        if (record && !known.has(actor)) introduce(actor, record);
+      }
+      for (const { transition, heard, isLast } of inOrder(seen)) tell(transition, heard, isLast);
     },
   };
 }
 
+/** The events of all actors in the order in which they were heard. */
+const inOrder = (transitions: readonly Transition[]) =>
+  transitions
+    .flatMap((transition) => transition.heard.map((heard) => ({ transition, heard, isLast: heard === transition.heard.at(-1) })))
+    .sort((a, b) => a.heard.order - b.heard.order);
+
 const shown = ({ snapshot: { value, context } }: ActorRecord) => ({ status: 'active' as const, value, context });
 
-/** What the package reads of an actor: its id, its parent when the viewer knows it, and the definition of its machine. */
-function inspected(actor: string, machine: Inspectable | undefined, known: ReadonlySet<string>): InspectedActor {
-  const parent = /^(pool\/[^/]+\/[^/]+)\/ip\//.exec(actor)?.[1];
+/** The event with a note in the place of each field that is too long to be read. */
+function shortened(event: HeardEvent['event']): { readonly type: string; readonly [field: string]: unknown } {
+  const short = Object.entries(event).map(([name, value]) => {
+    const { length } = JSON.stringify(value) ?? '';
+    return [name, length <= LONGEST ? value : `(${Math.ceil(length / 1000)} kB, not sent)`];
+  });
+  return { ...Object.fromEntries(short), type: event.type };
+}
+
+/** What the package reads of an actor: its id, its parent, and the definition of its machine. */
+function inspected(actor: string, parent: string | null, machine: Inspectable | undefined): InspectedActor {
   const described = {
     sessionId: actor,
     ...(machine && { logic: { config: machine.config } }),
-    ...(parent && known.has(parent) && { _parent: { sessionId: parent } }),
+    ...(parent !== null && { _parent: { sessionId: parent } }),
   };
   // The package types whole actors; it reads no more than the fields above.
   return described as unknown as InspectedActor;

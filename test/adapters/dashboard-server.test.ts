@@ -173,12 +173,12 @@ describe('the stream', () => {
     const started = await world();
     started.put('ip', addressActor(0), { to: 'Electing' });
     started.put('ip', addressActor(1), { to: 'Electing' });
-    started.leadership = { leading: false, term: 8, leader: 'pod-b' };
+    started.leadership = { leading: false, term: 8, leader: 'pod-b', reach: null };
     const stream = events(started.url);
     expect((await stream.next()).value).toMatchObject({ event: 'all', data: { rows: [] } });
     started.dashboard.observer.reset();
     expect((await stream.next()).value).toMatchObject({ event: 'all', data: { leading: false, rows: [] } });
-    started.leadership = { leading: true, term: 9, leader: 'pod-a' };
+    started.leadership = { leading: true, term: 9, leader: 'pod-a', reach: null };
     started.turn({ [addressActor(0)]: { event: 'RESUME', to: 'Electing' } });
     expect((await stream.next()).value).toMatchObject({ event: 'all', data: { leading: true, rows: [{}, {}] } });
     await stream.return(undefined);
@@ -187,10 +187,10 @@ describe('the stream', () => {
   test('shows nothing of a replica that does not lead, and everything again once it does', async () => {
     const started = await world();
     started.put('ip', addressActor(0), { to: 'Electing' });
-    started.leadership = { leading: false, term: 8, leader: 'pod-b' };
+    started.leadership = { leading: false, term: 8, leader: 'pod-b', reach: null };
     const stream = events(started.url);
     expect((await stream.next()).value).toMatchObject({ event: 'all', data: { leading: false, leader: 'pod-b', rows: [] } });
-    started.leadership = { leading: true, term: 9, leader: 'pod-a' };
+    started.leadership = { leading: true, term: 9, leader: 'pod-a', reach: null };
     started.dashboard.observer.reset();
     expect((await stream.next()).value).toMatchObject({ event: 'all', data: { leading: true, rows: [{ state: 'Electing' }] } });
     await stream.return(undefined);

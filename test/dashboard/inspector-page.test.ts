@@ -1,7 +1,12 @@
-import { createServer } from 'node:http';
-import { expect, test } from 'vitest';
-import type { ActorRecord } from '../../actors/ports.ts';
-import { startInspector } from '../../adapters/inspector/server.ts';
+import { createServer, type Server } from 'node:http';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { cellOf } from '../../actors/charts.ts';
+import type { HeardEvent, Sender } from '../../actors/ports/observers.ts';
+import type { ActorRecord, Json } from '../../actors/ports.ts';
+import { serveAsset } from '../../adapters/dashboard/assets.ts';
+import { chartDefinition } from '../../adapters/dashboard/definition.ts';
+import { type InspectorBridge, startInspector } from '../../adapters/inspector/server.ts';
 import { accessTo } from '../../adapters/telemetry/access.ts';
 import { launchChromium } from './chromium.ts';
 import { sampleMachine } from './sample-machine.ts';
@@ -10,13 +15,17 @@ import { sampleMachine } from './sample-machine.ts';
 const VIEWER = `<!doctype html><ol></ol><script>
   addEventListener('message', ({ data }) => {
     const line = document.createElement('li');
-    line.textContent = data.type + ' ' + data.sessionId + ' ' + JSON.stringify(data.snapshot?.value ?? null);
+    line.textContent = [data.type, data.sourceId ?? data.parentId ?? '-', data.sessionId, JSON.stringify(data.snapshot?.value ?? data.event)].join(' ');
     document.querySelector('ol').append(line);
   });
   setTimeout(() => parent.postMessage({ type: '@statelyai.connected' }, '*'), 300);
 </script>`;
 
-const record = (value: string): ActorRecord => ({
+const SHOP = 'rip/default/shop';
+const ADDRESS = `${SHOP}/ip/192.0.2.1`;
+const FIREWALL = 'firewall/digitalocean/edge';
+
+const record = (value: Json): ActorRecord => ({
   chart: 'ip',
   chartVersion: 1,
   snapshot: { value, context: {} },
@@ -25,46 +34,275 @@ const record = (value: string): ActorRecord => ({
   term: 1,
 });
 
-test('the inspector page hands everything to a viewer that is served locally, what was said before it was ready included', async () => {
-  const viewer = createServer((_, response) => response.setHeader('Content-Type', 'text/html').end(VIEWER));
-  await new Promise<void>((resolve) => viewer.listen(0, '127.0.0.1', resolve));
-  const { port } = viewer.address() as { port: number };
-  const bind = { host: '127.0.0.1', port: 0 };
+/** Closed after each test, last first. */
+const open: (() => unknown)[] = [];
+let browser: Browser;
+let page: Page;
+let complaints: string[];
+let viewer: { readonly port: number; readonly asked: string[]; readonly listen: () => Promise<void> };
+let records: Map<string, ActorRecord>;
+let leadership: { leading: boolean; term: number; leader: string | null; reach: string | null };
+
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser?.close());
+
+beforeEach(async () => {
+  records = new Map([
+    [SHOP, record('Electing')],
+    [ADDRESS, record({ Unassigned: 'Waiting' })],
+    [FIREWALL, record('Electing')],
+  ]);
+  leadership = { leading: true, term: 7, leader: 'pod-a', reach: null };
+  viewer = await fakeViewer();
+  page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  complaints = [];
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+});
+afterEach(async () => {
+  await page.close();
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+/** A port for the viewer, at which nobody listens yet. */
+async function fakeViewer(): Promise<typeof viewer> {
+  const asked: string[] = [];
+  const server: Server = createServer(({ url = '' }, response) => {
+    asked.push(url);
+    response.setHeader('Content-Type', 'text/html').end(VIEWER);
+  });
+  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const close = () => new Promise((resolve) => server.close(resolve));
+  await listen(0);
+  const { port } = server.address() as { port: number };
+  await close();
+  return {
+    port,
+    asked,
+    listen: async () => {
+      await listen(port);
+      open.push(() => {
+        server.closeAllConnections();
+        return close();
+      });
+    },
+  };
+}
+
+async function start(token: string | null = null, host = '127.0.0.1', port = 0): Promise<InspectorBridge> {
+  const bind = { host, port };
   const bridge = await startInspector({
     bind,
-    access: accessTo(bind, null),
-    pageFolder: new URL('../../dashboard/', import.meta.url),
-    viewerUrl: `http://127.0.0.1:${port}/inspect`,
+    access: accessTo(bind, token),
+    asset: (path, headers, response) => serveAsset(path, new URL('../../dashboard/', import.meta.url), response, headers),
+    viewerUrl: `http://127.0.0.1:${viewer.port}/inspect`,
     machines: { ip: sampleMachine },
-    records: () => [{ actor: 'a', record: record('Electing') }],
+    drawing: () => chartDefinition('ip', sampleMachine),
+    records: () => (leadership.leading ? [...records].map(([actor, of]) => ({ actor, record: of })) : []),
+    parentOf: (actor) => (cellOf(actor) === actor ? null : cellOf(actor)),
+    leadership: () => leadership,
     hide: (text) => text,
   });
-  const browser = await launchChromium();
-  try {
-    const page = await browser.newPage();
-    const complaints: string[] = [];
-    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  open.push(() => bridge.close());
+  return bridge;
+}
+
+/** The actor hears these events in one turn, and is then in that state. */
+function turn(bridge: InspectorBridge, actor: string, to: Json, ...events: readonly (readonly [string, Sender])[]): void {
+  const before = records.get(actor) ?? null;
+  const after = record(to);
+  records.set(actor, after);
+  const heard: HeardEvent[] = events.map(([type, from], index) => ({ order: index + 1, event: { type, node: { name: 'web-1' } }, from }));
+  const transition = { actor, chart: 'ip', events: events.map(([type]) => type), heard, consumed: [], before, after };
+  bridge.observer.turnSaved({ cell: SHOP, term: 1, at: 0, transitions: [transition] });
+}
+
+const says = async (selector: string, text: string | RegExp): Promise<void> => {
+  await page.locator(selector).filter({ hasText: text, visible: true }).first().waitFor();
+};
+const granted: readonly [string, Sender] = ['GRANTED', { kind: 'actor', actor: SHOP }];
+
+describe('with a viewer that answers', () => {
+  beforeEach(() => viewer.listen());
+
+  test('everything goes to it, what was there before it was ready included, with parents and senders', async () => {
+    const bridge = await start();
     await page.goto(bridge.url);
     const heard = page.frameLocator('#viewer').locator('li');
-    await heard.first().waitFor();
-    expect(await heard.allTextContents()).toEqual(['@xstate.actor a "Electing"']);
-
-    const transition = {
-      actor: 'a',
-      chart: 'ip',
-      events: ['GRANTED'],
-      consumed: [],
-      before: record('Electing'),
-      after: record('Assigning'),
-    };
-    bridge.observer.turnSaved({ cell: 'a', term: 1, at: 0, transitions: [transition] });
     await heard.nth(2).waitFor();
-    expect(await heard.allTextContents()).toEqual(['@xstate.actor a "Electing"', '@xstate.event a null', '@xstate.snapshot a "Assigning"']);
-    expect(await page.locator('#actor option').allTextContents()).toEqual(['the first hundred', 'a']);
+    expect(await heard.allTextContents()).toEqual([
+      `@xstate.actor - ${FIREWALL} "Electing"`,
+      `@xstate.actor - ${SHOP} "Electing"`,
+      `@xstate.actor ${SHOP} ${ADDRESS} {"Unassigned":"Waiting"}`,
+    ]);
+    await says('#status', /^Connected to the operator. Drawn by 127.0.0.1:\d+, which gets the state of the actors.$/);
+    expect(await page.locator('#own').isVisible()).toBe(false);
+
+    turn(bridge, ADDRESS, 'Assigning', granted);
+    await heard.nth(4).waitFor();
+    expect((await heard.allTextContents()).slice(3)).toEqual([
+      `@xstate.event ${SHOP} ${ADDRESS} {"type":"GRANTED","node":{"name":"web-1"}}`,
+      `@xstate.snapshot - ${ADDRESS} "Assigning"`,
+    ]);
+    expect(await page.locator('#actor option').allTextContents()).toEqual(['the first hundred', SHOP, ADDRESS, FIREWALL]);
     expect(complaints).toEqual([]);
-  } finally {
-    await browser.close();
-    await bridge.close();
-    await new Promise((resolve) => viewer.close(resolve));
+  });
+
+  test('the reader may choose our own chart, and then nothing is asked of the viewer, now and later', async () => {
+    const bridge = await start();
+    await page.goto(bridge.url);
+    await page.frameLocator('#viewer').locator('li').first().waitFor();
+    await page.click('#show-own');
+    await says('#status', 'Drawn by this page: nothing is sent elsewhere.');
+    await page.locator('.state.leaf.live').first().waitFor();
+    expect(await page.frameLocator('#viewer').locator('li').count()).toBe(0);
+    const { length } = viewer.asked;
+    await page.reload();
+    await says('#status', 'Drawn by this page: nothing is sent elsewhere.');
+    await page.locator('.state.leaf.live').first().waitFor();
+    expect(viewer.asked.length).toBe(length);
+
+    await page.click('#show-viewer');
+    await page.frameLocator('#viewer').locator('li').nth(2).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe('with a viewer that does not answer', () => {
+  /** The page is opened and has waited for the viewer. */
+  async function opened(): Promise<InspectorBridge> {
+    const bridge = await start();
+    await page.clock.install();
+    await page.goto(bridge.url);
+    await says('#status', /^Connected to the operator. Waiting for the viewer at 127.0.0.1:\d+…$/);
+    await page.clock.fastForward(8_000);
+    await says('#status', /^Connected to the operator. The viewer at 127.0.0.1:\d+ does not answer: this page draws the charts itself.$/);
+    return bridge;
   }
+
+  test('the page says so, and shows the actors by what they are a part of, with the chart of one of them', async () => {
+    await opened();
+    const names = await page.locator('.branch .mono').allTextContents();
+    expect(names).toEqual(['RoutedIP default/shop', '192.0.2.1', 'firewall digitalocean/edge']);
+    expect(await page.locator('#actors li').evaluateAll((items) => items.map(({ className }) => className))).toEqual([
+      'level-0',
+      'level-1',
+      'level-0',
+    ]);
+    await page.click(`[data-actor="${ADDRESS}"]`);
+    await page.waitForSelector('[data-id="sample.Unassigned.Waiting"].live');
+    await says('#title', '192.0.2.1');
+    expect(await page.locator('#viewer').isVisible()).toBe(false);
+  });
+
+  test('it shows who sends what to whom, what that leads to, and what an event bore when it is pressed', async () => {
+    const bridge = await opened();
+    await page.click(`[data-actor="${ADDRESS}"]`);
+    turn(bridge, ADDRESS, 'Assigning', ['NOTED', { kind: 'outside' }], granted);
+    turn(bridge, FIREWALL, 'Stable', ['CLAIM', { kind: 'actor', actor: ADDRESS }]);
+    turn(bridge, ADDRESS, 'CoolOff', ['xstate.error.actor.assign', { kind: 'job', invokeId: 'assign' }]);
+    turn(bridge, ADDRESS, 'Assigning', ['xstate.after.coolOff.sample.CoolOff', { kind: 'timer' }]);
+    turn(bridge, SHOP, 'Electing', ['NOTED', { kind: 'outside' }]);
+    await says('.sent', 'after coolOff');
+    const lines = () =>
+      page.locator('.sent').evaluateAll((all) =>
+        all.map(({ children }) =>
+          [...children]
+            .slice(1)
+            .map(({ textContent }) => textContent)
+            .join(' ')
+            .trim(),
+        ),
+      );
+    expect(await lines()).toEqual([
+      '192.0.2.1 → itself after coolOff CoolOff → Assigning',
+      'job assign → 192.0.2.1 assign failed Assigning → CoolOff',
+      '192.0.2.1 → firewall digitalocean/edge CLAIM Electing → Stable',
+      'RoutedIP default/shop → 192.0.2.1 GRANTED Unassigned.Waiting → Assigning',
+      'operator → 192.0.2.1 NOTED',
+    ]);
+    await page.waitForSelector('[data-id="sample.Assigning"].live');
+    await page.waitForSelector('.edge.last[data-id="sample.CoolOff → sample.Assigning"]');
+    await page.click('#of-all');
+    expect(await lines()).toContain('operator → RoutedIP default/shop NOTED');
+    await page.click('.sent >> nth=0');
+    await says('#events .tree', 'web-1');
+    expect(complaints).toEqual([]);
+  });
+
+  test('it is asked for again, and shown once it answers', async () => {
+    await opened();
+    await viewer.listen();
+    await page.clock.fastForward(30_000);
+    await page.frameLocator('#viewer').locator('li').nth(2).waitFor();
+    await says('#status', /Drawn by 127.0.0.1/);
+    expect(await page.locator('#own').isVisible()).toBe(false);
+  });
+
+  test('nobody is taken away from our own chart who is busy there: it says that the viewer answers now', async () => {
+    await opened();
+    await page.click(`[data-actor="${FIREWALL}"]`);
+    await viewer.listen();
+    await page.clock.fastForward(30_000);
+    await says('#status', /The viewer at 127.0.0.1:\d+ answers now./);
+    expect(await page.locator('#own').isVisible()).toBe(true);
+    await page.click('#show-viewer');
+    await page.frameLocator('#viewer').locator('li').nth(2).waitFor();
+  });
+});
+
+describe('a replica that does not lead', () => {
+  test('says who does and how to get there, and goes on by itself once it leads, and the other way round', async () => {
+    const following = { leading: false, term: 0, leader: 'pod-b_1', reach: 'kubectl -n routedip-operator port-forward pod/pod-b 8082' };
+    leadership = following;
+    const bridge = await start();
+    await page.goto(bridge.url);
+    await page.click('#show-own');
+    await says(
+      '#notice',
+      'This replica is not the leader: it runs no actors. The leader is pod-b_1. To see them: kubectl -n routedip-operator port-forward pod/pod-b 8082',
+    );
+    expect(await page.locator('.branch').count()).toBe(0);
+    leadership = { leading: true, term: 8, leader: 'pod-a_1', reach: null };
+    await page.locator('.branch').nth(2).waitFor();
+    expect(await page.locator('#notice').isVisible()).toBe(false);
+    leadership = following;
+    await says('#notice', 'The leader is pod-b_1.');
+    await page.waitForFunction(() => document.querySelectorAll('.branch').length === 0);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe('on another interface than loopback', () => {
+  test('the page asks for the token, and works once it was given, its WebSocket too', async () => {
+    const bridge = await start('long-word', '0.0.0.0');
+    const { port } = new URL(bridge.url);
+    const url = `http://127.0.0.1:${port}`;
+    expect((await page.goto(url))?.status()).toBe(401);
+    await page.goto(`${url}/?token=long-word`);
+    expect(page.url()).toBe(`${url}/`);
+    await page.click('#show-own');
+    await page.locator('.branch').nth(2).waitFor();
+    await says('#status', 'Connected to the operator.');
+  });
+
+  test('is not served at all without one', async () => {
+    await expect(start(null, '0.0.0.0')).rejects.toThrow('is reachable from other machines: set a token');
+  });
+});
+
+test('the connection is said to be lost when it is, and comes back by itself', async () => {
+  const bridge = await start();
+  await page.goto(bridge.url);
+  await page.click('#show-own');
+  await says('#status', 'Connected to the operator.');
+  await bridge.close();
+  await says('#status', 'No connection to the operator. Trying again…');
+  expect(await page.locator('.branch').count()).toBe(3);
+  records.delete(FIREWALL);
+  await start(null, '127.0.0.1', Number(new URL(bridge.url).port));
+  await says('#status', 'Connected to the operator.');
+  await page.waitForFunction(() => document.querySelectorAll('.branch').length === 2);
 });

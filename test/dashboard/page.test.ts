@@ -199,11 +199,12 @@ describe('the page in a browser', () => {
     expect(await page.locator('.row[aria-selected="true"]').count()).toBe(1);
   });
 
-  test('says that this replica is not the leader', async () => {
-    world.leadership = { leading: false, term: 8, leader: 'pod-b' };
+  test('says that this replica is not the leader, who is, and how to get there', async () => {
+    const reach = 'kubectl -n routedip-operator port-forward pod/pod-b 8081';
+    world.leadership = { leading: false, term: 8, leader: 'pod-b', reach };
     await page.goto(world.url);
     await page.waitForSelector('#notice:not([hidden])');
-    expect(await textOf('#notice')).toBe('This replica is not the leader: it runs no actors. The leader is pod-b.');
+    expect(await textOf('#notice')).toBe(`This replica is not the leader: it runs no actors. The leader is pod-b. To see them: ${reach}`);
     expect(await page.locator('.row').count()).toBe(0);
     expect(complaints).toEqual([]);
   });
