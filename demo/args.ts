@@ -13,6 +13,8 @@ export interface Args {
   readonly deadlineMs: number;
   /** Where the operator serves the dashboards, as it takes it itself; null for a free port of loopback. */
   readonly dashboardBindAddr: string | null;
+  /** The same of the inspector. */
+  readonly inspect: string | null;
 }
 
 /** A node fails; a DNS record follows; an address for a Service moves; Services share a range of addresses. */
@@ -37,6 +39,7 @@ RoutedIP and Services, lets nodes fail, and shows what happens and how long it t
   --dashboard-bind-addr <address>
                         where the dashboards listen, e.g. 0.0.0.0:8081 in a container (default: a free port of loopback); they ask for
                         ROUTEDIP_DASHBOARD_TOKEN then, and when that is not set for a token that is printed with --keep
+  --inspect <address>   the same for the inspector, e.g. 0.0.0.0:8082
   --deadline <seconds>  the longest that one step may take (default 20)
   --help                this text
 
@@ -45,14 +48,14 @@ NO_COLOR=1 draws without colours; without a terminal it prints plain lines.`;
 
 /** Null when help was asked for. @throws UsageError */
 export function parse(argv: readonly string[]): Args | null {
-  const { seed, act, keep, json, deadline, help, 'dashboard-bind-addr': dashboardBindAddr = null } = values(argv);
+  const { seed, act, keep, json, deadline, help, inspect = null, 'dashboard-bind-addr': dashboardBindAddr = null } = values(argv);
   if (help) return null;
   if (json && !keep) throw new UsageError('--json goes with --keep: it tells where everything is while it stays up');
   const deadlineMs = numberOf('--deadline', deadline) * 1000;
   if (deadlineMs === 0) throw new UsageError('--deadline must be above 0');
   const chosen = numberOf('--seed', seed);
   if (!Number.isSafeInteger(chosen)) throw new UsageError(`--seed must be a whole number, not "${seed}"`);
-  return { seed: chosen, act: act === undefined ? null : actOf(act), keep, json, deadlineMs, dashboardBindAddr };
+  return { seed: chosen, act: act === undefined ? null : actOf(act), keep, json, deadlineMs, dashboardBindAddr, inspect };
 }
 
 function values(argv: readonly string[]) {
@@ -66,6 +69,7 @@ function values(argv: readonly string[]) {
         json: { type: 'boolean', default: false },
         deadline: { type: 'string', default: '20' },
         'dashboard-bind-addr': { type: 'string' },
+        inspect: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     }).values;

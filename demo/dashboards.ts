@@ -7,21 +7,24 @@ export const FREE_PORT = '127.0.0.1:0';
 export interface Dashboards {
   /** As the operator takes it. */
   readonly bind: string;
+  /** The same of the inspector. */
+  readonly inspect: string;
   /** What browsers are asked for; null where that is nothing. */
   readonly token: string | null;
 }
 
-/** Where the dashboards are to be. At an address that was asked for there is a token always: other machines may reach it. */
+/** Where the dashboards and the inspector are to be. At an address that was asked for there is a token always: other machines may reach it. */
 export function dashboardsOf(
-  { dashboardBindAddr }: Pick<Args, 'dashboardBindAddr'>,
+  { dashboardBindAddr, inspect }: Pick<Args, 'dashboardBindAddr' | 'inspect'>,
   { ROUTEDIP_DASHBOARD_TOKEN: token }: NodeJS.ProcessEnv,
 ): Dashboards {
-  if (dashboardBindAddr === null) return { bind: FREE_PORT, token: token || null };
-  return { bind: dashboardBindAddr, token: token || randomBytes(16).toString('hex') };
+  const binds = { bind: dashboardBindAddr ?? FREE_PORT, inspect: inspect ?? FREE_PORT };
+  if (dashboardBindAddr === null && inspect === null) return { ...binds, token: token || null };
+  return { ...binds, token: token || randomBytes(16).toString('hex') };
 }
 
 /** The address of a page as a browser opens it; null when it is not served. */
-export function opened(url: string | null | undefined, { token }: Dashboards): string | null {
+export function opened(url: string | null | undefined, { token }: Pick<Dashboards, 'token'>): string | null {
   if (!url || token === null) return url ?? null;
   const page = new URL(url);
   page.searchParams.set('token', token);

@@ -108,7 +108,7 @@ export async function openStage({ seed, redisUrl, dashboards }: StageOptions): P
     },
     startOperator: () => {
       // All pages on.
-      const flags = [`--metrics-bind-addr=${FREE_PORT}`, `--dashboard-bind-addr=${dashboards.bind}`, `--inspect=${FREE_PORT}`];
+      const flags = [`--metrics-bind-addr=${FREE_PORT}`, `--dashboard-bind-addr=${dashboards.bind}`, `--inspect=${dashboards.inspect}`];
       const environment = { kubeconfig, redisUrl, digitaloceanUrl: cloud.url, token: TOKEN, dashboardToken: dashboards.token };
       state.operator = startOperator({ ...environment, flags });
       return state.operator;

@@ -128,10 +128,11 @@ describe(DEMO, () => {
     expect(demo.build?.target).toBe('demo');
   });
 
-  test('publishes the port of the dashboards and no other', () => {
-    const port = parseDemo(demo.command)?.dashboardBindAddr?.replace('0.0.0.0:', '');
-    expect(port).toMatch(/^\d+$/);
-    expect(demo.ports).toEqual([`127.0.0.1:${port}:${port}`]);
+  test('publishes the ports of the dashboards and of the inspector, and no other', () => {
+    const { dashboardBindAddr, inspect } = parseDemo(demo.command) ?? {};
+    const ports = [dashboardBindAddr, inspect].map((address) => address?.replace('0.0.0.0:', ''));
+    for (const port of ports) expect(port).toMatch(/^\d+$/);
+    expect(demo.ports).toEqual(ports.map((port) => `127.0.0.1:${port}:${port}`));
   });
 
   test('has a Redis as the one that `npm run demo` starts, which keeps nothing: each start is a new cluster', () => {
@@ -157,10 +158,10 @@ describe(OPERATOR, () => {
     expect(redis.volumes).toEqual([expect.stringMatching(/:\/data$/)]);
   });
 
-  test('starts the operator with flags that it has, and with the dashboards', async () => {
+  test('starts the operator with flags that it has, with the dashboards and the inspector', async () => {
     const parsed = await parseCommandLine(operator.command, {}, '0.1.0');
-    expect(parsed?.options).toMatchObject({ metricsBindAddr: ':8080', dashboardBindAddr: '0.0.0.0:8081' });
-    expect(operator.ports).toEqual(['127.0.0.1:8080:8080', '127.0.0.1:8081:8081']);
+    expect(parsed?.options).toMatchObject({ metricsBindAddr: ':8080', dashboardBindAddr: '0.0.0.0:8081', inspect: '0.0.0.0:8082' });
+    expect(operator.ports).toEqual(['127.0.0.1:8080:8080', '127.0.0.1:8081:8081', '127.0.0.1:8082:8082']);
   });
 
   test('does not start without the tokens', () => {

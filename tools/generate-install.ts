@@ -9,6 +9,7 @@ const COMPONENTS: Readonly<Record<string, string>> = {
   'admission-policies': 'vip-admission-policies.yaml',
   'admission-webhook': 'vip-admission-webhook.yaml',
   dashboard: 'dashboard.yaml',
+  inspector: 'inspector.yaml',
   'metrics-auth': 'metrics-auth.yaml',
   journal: 'journal.yaml',
   'virtual-ips': 'virtual-ips.yaml',

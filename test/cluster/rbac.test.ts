@@ -355,7 +355,8 @@ describe('what is installed', () => {
     expect(body).toMatchObject(object);
   });
 
-  test.each(objectsIn(deploy('dashboard.yaml')))('with the dashboards, $kind $metadata.name, is taken as it is written', async (object) => {
+  const looks = ['dashboard', 'inspector'].flatMap((name) => objectsIn(deploy(`${name}.yaml`)));
+  test.each(looks)('with what people look at, $kind $metadata.name, is taken as it is written', async (object) => {
     const { status, body } = await apply(cluster, object);
     expect(status).toBe(201);
     expect(body).toMatchObject(object);

@@ -3,12 +3,32 @@ import { HELP, parse, UsageError } from '../../demo/args.ts';
 
 describe('the command line of the demo', () => {
   test('has a default for everything', () => {
-    expect(parse([])).toEqual({ seed: 1, act: null, keep: false, json: false, deadlineMs: 20_000, dashboardBindAddr: null });
+    expect(parse([])).toEqual({ seed: 1, act: null, keep: false, json: false, deadlineMs: 20_000, dashboardBindAddr: null, inspect: null });
   });
 
   test('takes what it offers', () => {
-    const argv = ['--seed', '7', '--act', '3', '--keep', '--json', '--deadline=2.5', '--dashboard-bind-addr', '0.0.0.0:8081'];
-    expect(parse(argv)).toEqual({ seed: 7, act: 3, keep: true, json: true, deadlineMs: 2500, dashboardBindAddr: '0.0.0.0:8081' });
+    const argv = [
+      '--seed',
+      '7',
+      '--act',
+      '3',
+      '--keep',
+      '--json',
+      '--deadline=2.5',
+      '--dashboard-bind-addr',
+      '0.0.0.0:8081',
+      '--inspect',
+      '0.0.0.0:8082',
+    ];
+    expect(parse(argv)).toEqual({
+      seed: 7,
+      act: 3,
+      keep: true,
+      json: true,
+      deadlineMs: 2500,
+      dashboardBindAddr: '0.0.0.0:8081',
+      inspect: '0.0.0.0:8082',
+    });
   });
 
   test.each(['--help', '-h'])('%s asks for help and nothing else', (flag) => {

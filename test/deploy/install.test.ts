@@ -20,6 +20,7 @@ const bundle = shippedIn(read('bundle.yaml'));
 const OPTIONAL = [
   'metrics-auth.yaml',
   'dashboard.yaml',
+  'inspector.yaml',
   'vip-admission-policies.yaml',
   'vip-admission-webhook.yaml',
   'virtual-ips.yaml',
@@ -207,6 +208,7 @@ describe('the components', () => {
     ['metrics-auth', ['metrics-auth.yaml']],
     ['journal', ['journal.yaml']],
     ['dashboard', ['dashboard.yaml']],
+    ['inspector', ['inspector.yaml']],
   ])(`%s adds what belongs to it${why}`, (component, paths) => {
     const added = keyed(paths.flatMap((path) => shippedIn(read(path))));
     expect(Object.keys(added).length).toBeGreaterThan(0);
@@ -234,8 +236,11 @@ describe('the components', () => {
     ]);
   });
 
-  test.skipIf(!hasComponents)(`dashboard has the operator serve it where its Service leads, for a token that is made${why}`, async () => {
-    const objects = overlaid('dashboard');
+  test.skipIf(!hasComponents).each([
+    ['dashboard', 8081, { dashboardBindAddr: ':8081' }],
+    ['inspector', 8082, { inspect: ':8082' }],
+  ] as const)(`%s has the operator serve it where its Service leads, for a token that is made${why}`, async (component, port, options) => {
+    const objects = overlaid(component);
     const { initContainers = [], containers } = pick(objects, `Deployment ${NAME}`).spec.template.spec;
     const [{ args, env, ports, image, securityContext }] = containers;
     const asked: GenerateSecret[] = [];
@@ -245,12 +250,21 @@ describe('the components', () => {
     expect(asked).toEqual([{ secret: reference.name, key: reference.key }]);
     expect(making).toMatchObject({ image, securityContext });
     expect(env).toContainEqual({ name: 'ROUTEDIP_DASHBOARD_TOKEN', valueFrom: { secretKeyRef: reference } });
-    expect((await parseCommandLine(args, {}, '0.1.0'))?.options).toMatchObject({ dashboardBindAddr: ':8081' });
-    expect(ports).toContainEqual({ name: 'dashboard', containerPort: 8081 });
-    expect(pick(objects, `Service ${NAME}-dashboard`).spec.ports).toMatchObject([{ port: 80, targetPort: 'dashboard' }]);
-    expect(pick(objects, `NetworkPolicy ${NAME}-dashboard`).spec.ingress).toEqual([{ ports: [{ protocol: 'TCP', port: 8081 }] }]);
-    expect(pick(objects, `Role ${NAME}-dashboard`).rules?.[1]).toMatchObject({ resourceNames: [reference.name], verbs: ['get'] });
-    expect(JSON.stringify(bundle)).not.toContain('8081');
+    expect((await parseCommandLine(args, {}, '0.1.0'))?.options).toMatchObject(options);
+    expect(ports).toContainEqual({ name: component, containerPort: port });
+    expect(pick(objects, `Service ${NAME}-${component}`).spec.ports).toMatchObject([{ port: 80, targetPort: component }]);
+    expect(pick(objects, `NetworkPolicy ${NAME}-${component}`).spec.ingress).toEqual([{ ports: [{ protocol: 'TCP', port }] }]);
+    expect(pick(objects, `Role ${NAME}-${component}`).rules?.[1]).toMatchObject({ resourceNames: [reference.name], verbs: ['get'] });
+    expect(JSON.stringify(bundle)).not.toContain(String(port));
+  });
+
+  test.skipIf(!hasComponents)(`dashboard and inspector are served together, for one token${why}`, async () => {
+    const objects = overlaid('dashboard', 'inspector');
+    const { initContainers = [], containers } = pick(objects, `Deployment ${NAME}`).spec.template.spec;
+    const [{ args, env }] = containers;
+    expect((await parseCommandLine(args, {}, '0.1.0'))?.options).toMatchObject({ dashboardBindAddr: ':8081', inspect: ':8082' });
+    expect(initContainers.filter(({ name }) => name === 'dashboard-token')).toHaveLength(1);
+    expect(env.filter(({ name }) => name === 'ROUTEDIP_DASHBOARD_TOKEN')).toHaveLength(1);
   });
 
   test.skipIf(!hasComponents)(`external-redis leaves nothing of the one inside and takes the URL from the Secret${why}`, () => {

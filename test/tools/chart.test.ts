@@ -60,6 +60,7 @@ describe('the chart', () => {
     ['admission=policies', { admission: 'policies' }, 'vip-admission-policies.yaml'],
     ['admission=webhook', { admission: 'webhook' }, 'vip-admission-webhook.yaml'],
     ['dashboard', { dashboard: { enabled: true } }, 'dashboard.yaml'],
+    ['inspector', { inspector: { enabled: true } }, 'inspector.yaml'],
     ['journal', { journal: { enabled: true } }, 'journal.yaml'],
     ['metrics.auth', { metrics: { auth: 'token-review' } }, 'metrics-auth.yaml'],
     ['metrics.serviceMonitor', { metrics: { serviceMonitor: { enabled: true } } }, 'components/service-monitor/service-monitor.yaml'],
@@ -190,23 +191,38 @@ describe('the chart', () => {
     ]);
   });
 
-  test('serves the dashboards when told to, by the same objects and for the same token as the component', async () => {
-    const objects = rendered({ dashboard: { enabled: true } });
+  test.each([
+    ['dashboard', { dashboardBindAddr: ':8081' }],
+    ['inspector', { inspect: ':8082' }],
+  ])('serves the %s when told to, by the same objects and for the same token as the component', async (component, options) => {
+    const objects = rendered({ [component]: { enabled: true } });
     const { initContainers = [], containers } = operatorIn(objects);
-    const patch: Shipped = parse(readFileSync(join(DEPLOY, 'components/dashboard/deployment.yaml'), 'utf8'));
+    const patch: Shipped = parse(readFileSync(join(DEPLOY, `components/${component}/deployment.yaml`), 'utf8'));
     const { initContainers: made, containers: patched } = patch.spec.template.spec;
     expect(initContainers.slice(1)).toEqual(made);
     expect(containers[0].env).toEqual(expect.arrayContaining([...patched[0].env]));
     expect(containers[0].ports).toEqual(expect.arrayContaining([...patched[0].ports]));
     const parsed = await parseCommandLine(containers[0].args, {}, '0.1.0');
-    expect(parsed?.options.dashboardBindAddr).toBe(':8081');
-    expect(objects).toMatchObject(keyed(shippedIn(readFileSync(join(DEPLOY, 'dashboard.yaml'), 'utf8'))));
-    const open = rendered({ dashboard: { enabled: true }, networkPolicy: { enabled: false } });
+    expect(parsed?.options).toMatchObject(options);
+    expect(objects).toMatchObject(keyed(shippedIn(readFileSync(join(DEPLOY, `${component}.yaml`), 'utf8'))));
+    const open = rendered({ [component]: { enabled: true }, networkPolicy: { enabled: false } });
     expect(
       Object.keys(open)
-        .filter((key) => key.endsWith('-dashboard'))
+        .filter((key) => key.endsWith(`-${component}`))
         .sort(),
-    ).toEqual(['Role', 'RoleBinding', 'Service'].map((kind) => `${kind} ${NAME}-dashboard`));
+    ).toEqual(['Role', 'RoleBinding', 'Service'].map((kind) => `${kind} ${NAME}-${component}`));
+  });
+
+  test('makes one token for the dashboard and the inspector together, and names another viewer when told to', async () => {
+    const viewerUrl = 'https://viewer.example.com/inspect?room=1';
+    const { initContainers = [], containers } = operatorIn(
+      rendered({ dashboard: { enabled: true }, inspector: { enabled: true, viewerUrl } }),
+    );
+    expect(initContainers.filter(({ name }) => name === 'dashboard-token')).toHaveLength(1);
+    expect(containers[0].env.filter(({ name }) => name === 'ROUTEDIP_DASHBOARD_TOKEN')).toHaveLength(1);
+    const parsed = await parseCommandLine(containers[0].args, {}, '0.1.0');
+    expect(parsed?.options).toMatchObject({ dashboardBindAddr: ':8081', inspect: ':8082', inspectViewerUrl: viewerUrl });
+    expect(() => rendered({ inspector: { viewerUrl: 'viewer.example.com' } })).toThrow(/viewerUrl/);
   });
 
   test('gives the operator flags that it has', async () => {

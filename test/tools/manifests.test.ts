@@ -87,7 +87,7 @@ describe('as Kubernetes describes its kinds, strictly, are', () => {
 
   test.each(yamlIn('crds/samples'))('%s', (path) => expectValid(read(path)));
 
-  test.each(['metrics-auth', 'dashboard', 'journal', 'vip-admission-policies', 'vip-admission-webhook', 'virtual-ips'])(
+  test.each(['metrics-auth', 'dashboard', 'inspector', 'journal', 'vip-admission-policies', 'vip-admission-webhook', 'virtual-ips'])(
     'deploy/%s.yaml',
     (name) => expectValid(read(`deploy/${name}.yaml`)),
   );
@@ -110,7 +110,10 @@ describe('as Kubernetes describes its kinds, strictly, are', () => {
     ],
     ['admission=policies', { admission: 'policies', virtualIPs: { enabled: true } }],
     ['admission=webhook', { admission: 'webhook', vipLease: { enabled: true }, journal: { enabled: true } }],
-    ['dashboard and metrics', { dashboard: { enabled: true }, metrics: { auth: 'token-review', serviceMonitor: { enabled: true } } }],
+    [
+      'dashboard, inspector and metrics',
+      { dashboard: { enabled: true }, inspector: { enabled: true }, metrics: { auth: 'token-review', serviceMonitor: { enabled: true } } },
+    ],
     [
       'openshift and a registry',
       {

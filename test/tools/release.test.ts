@@ -76,6 +76,7 @@ const ownerOf = async (definition: string): Promise<string | undefined> => {
 const EVERYTHING = {
   admission: 'webhook',
   dashboard: { enabled: true },
+  inspector: { enabled: true },
   journal: { enabled: true },
   metrics: { auth: 'token-review', serviceMonitor: { enabled: true } },
   virtualIPs: { enabled: true },
@@ -280,7 +281,7 @@ describe('kubectl', () => {
     expect(await run('diff', '-k', folder)).toBe('');
   });
 
-  test.each(['metrics-auth', 'dashboard', 'journal', 'vip-admission-policies', 'vip-admission-webhook', 'virtual-ips'])(
+  test.each(['metrics-auth', 'dashboard', 'inspector', 'journal', 'vip-admission-policies', 'vip-admission-webhook', 'virtual-ips'])(
     'finds nothing to change in deploy/%s.yaml',
     async (name) => {
       const path = join(folder, `${name}.yaml`);
