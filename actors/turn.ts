@@ -338,7 +338,7 @@ const copyOf = (draft: Draft): Draft => ({
   waiting: new Map(draft.waiting),
   commands: new Map(draft.commands),
   consumed: new Set(draft.consumed),
-  events: [...draft.events],
+  heard: [...draft.heard],
   journal: [...draft.journal],
 });
 

@@ -39,7 +39,8 @@ export function createOwnView(model, emptyText) {
 
   /** @param {{ actor: Actor, depth: number }} branch */
   const branch = ({ actor, depth }) => {
-    const button = element('button', 'branch', [element('span', 'mono', [nameOf(actor.id)]), badge(actor, true)]);
+    const name = depth > 0 && actor.id.endsWith('/dns') ? 'DNS records' : nameOf(actor.id);
+    const button = element('button', 'branch', [element('span', 'mono', [name]), badge(actor, true)]);
     button.setAttribute('type', 'button');
     button.setAttribute('aria-current', String(actor.id === selected));
     button.dataset.actor = actor.id;
@@ -48,8 +49,7 @@ export function createOwnView(model, emptyText) {
       selected = actor.id;
       paint();
     });
-    const line = element('li', `level-${Math.min(depth, 2)}`, [button]);
-    return line;
+    return element('li', `level-${depth}`, [button]);
   };
 
   /** @param {Actor | undefined} actor */

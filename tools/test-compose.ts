@@ -18,6 +18,7 @@ const OPERATOR = 'docker-compose.operator.yml';
 /** What the demo says last, and what it says before: where its dashboards are. */
 const END = 'Ctrl-C ends everything';
 const DASHBOARD = /dashboard +(http:\/\/127\.0\.0\.1:\d+\/)\?token=(\w+)/;
+const INSPECTOR = /inspector +(http:\/\/127\.0\.0\.1:\d+\/)\?token=\w+/;
 /** As the file says that the plugin is used. */
 const PLUGIN = /docker compose exec demo sh -c '(.*)'/.exec(readFileSync(join(ROOT, DEMO), 'utf8'))?.[1] ?? 'false';
 
@@ -39,6 +40,7 @@ function theDemo(engine: Engine, work: string): readonly Check[] {
         const [, page, token] = DASHBOARD.exec(project.said) ?? [];
         if (!page || !token) throw new Error('the demo prints no address of its dashboard');
         await shows(page, token, ['203.0.113.1', '203.0.113.4', '198.51.100.8']);
+        await inspects(INSPECTOR.exec(project.said)?.[1] ?? '', token, 'pool/default/ingress-pool/ip/203.0.113.1');
         const status = await project.run('exec', '-T', 'demo', 'sh', '-c', PLUGIN);
         demand(status.status === 0 && /shop +203\.0\.113\.4 +web-\d/.test(status.output), `the plugin says ${status.output}`);
       },
@@ -80,6 +82,7 @@ async function theOperator(
         await wantAddress(stage);
         await until('the address is active', async () => (await holder(stage)) !== null);
         await shows('http://127.0.0.1:8081/', word, [stage.ip]);
+        await inspects('http://127.0.0.1:8082/', word, stage.ip);
       },
     ],
     ['ends as asked, and leaves nothing once its disk is given up', () => project.end(2, '--volumes')],
@@ -111,6 +114,17 @@ async function shows(page: string, token: string, addresses: readonly string[]):
     return queues.some(({ counts }) => counts.completed > 0);
   });
   demand(!(await listens(6379)), 'Redis can be reached from outside');
+}
+
+/** The inspector is at `page` for whoever has the token, and knows an actor whose id has `named` in it. */
+async function inspects(page: string, token: string, named: string): Promise<void> {
+  demand((await fetch(page)).status === 401, 'the inspector is open to whoever has no token');
+  const headers = { authorization: `Bearer ${token}` };
+  const html = await (await fetch(page, { headers })).text();
+  demand(html.includes('<title>Inspector'), `the inspector is ${html.slice(0, 200)}`);
+  await until('the inspector knows the address', async () =>
+    (await (await fetch(new URL('/actors', page), { headers })).text()).includes(named),
+  );
 }
 
 async function main(store: ImageStore, work: string): Promise<number> {

@@ -19,7 +19,7 @@ interface Member {
 
 /** All viewers that look on. */
 export interface Audience {
-  readonly observer: Required<Observer>;
+  readonly observer: Required<Pick<Observer, 'turnSaved' | 'reset'>>;
   /** Tells everything at once, then what happens. Answers what ends that. */
   join(member: Member): () => void;
   close(): void;

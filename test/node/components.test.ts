@@ -2,11 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { launchChromium } from '../dashboard/chromium.ts';
 import { plugin } from '../support/plugin.ts';
+import { PATIENCE_MS } from '../support/wait-for.ts';
 import { applied, install, leftBehind, replicas, uninstall } from './install.ts';
 import { isReady, OPERATOR, podsOf, processesOf, REDIS, untilLed } from './pods.ts';
 import { NAMESPACE, type NodeStage, openStage, ROOT, TOKEN, tellOnFailure } from './stage.ts';
@@ -50,13 +52,13 @@ async function isRemoved(overlay: string): Promise<void> {
 
 const ip = stringify({ apiVersion: 'paas.org/v1', kind: 'IP', metadata: { name: '192.0.2.1' } });
 
-describe('dashboard, journal, metrics-auth, service-monitor, admission-policies and virtual-ips, together', () => {
+describe('dashboard, inspector, journal, metrics-auth, service-monitor, admission-policies and virtual-ips, together', () => {
   let overlay: string;
 
   test('are applied', async () => {
     const { CHECK_TOOLS: tools = '' } = process.env;
     await stage.kubectl('apply', '--server-side', '--filename', join(tools, 'monitoring/servicemonitors.yaml'));
-    overlay = stage.overlay(['dashboard', 'journal', 'service-monitor', 'metrics-auth', 'admission-policies', 'virtual-ips']);
+    overlay = stage.overlay(['dashboard', 'inspector', 'journal', 'service-monitor', 'metrics-auth', 'admission-policies', 'virtual-ips']);
     await install(stage, overlay);
     await replicas(stage);
     await servesAPool();
@@ -98,8 +100,37 @@ describe('dashboard, journal, metrics-auth, service-monitor, admission-policies 
     });
   });
 
-  test('reach the dashboards by their Service', async () => {
-    const url = await serviceUrl(stage, NAMESPACE, 'routedip-operator-dashboard');
+  test('have an inspector that draws by itself, since the viewer cannot be reached, and says so; on a replica that does not lead who does', async () => {
+    const token = await secret('routedip-operator-dashboard', 'ROUTEDIP_DASHBOARD_TOKEN');
+    const led = await untilLed(stage);
+    const other = (await replicas(stage)).find(({ metadata }) => metadata.name !== led.metadata.name);
+    const browser = await launchChromium();
+    const says = (page: Page, text: string) => page.getByText(text).first().waitFor({ timeout: PATIENCE_MS });
+    try {
+      await forwarded(stage, NAMESPACE, `pod/${led.metadata.name}`, 8082, async (url) => {
+        expect((await fetch(url)).status).toBe(401);
+        const page = await browser.newPage();
+        await page.goto(`${url}/?token=${token}`);
+        await says(page, 'The viewer at stately.ai does not answer: this page draws the charts itself.');
+        await page.locator('.branch', { hasText: address }).click();
+        await page.locator('.state.leaf.live').first().waitFor();
+        await says(page, `pool/default/ingress/ip/${address}`);
+        await stage.kubectl('annotate', 'floatingippool', 'ingress', 'routedip.io/paused=false');
+        await page.locator('.branch', { hasText: 'pool default/ingress' }).click();
+        await page.locator('.sent', { hasText: 'SPEC_OBSERVED' }).first().waitFor({ timeout: PATIENCE_MS });
+      });
+      await forwarded(stage, NAMESPACE, `pod/${other?.metadata.name}`, 8082, async (url) => {
+        const page = await browser.newPage();
+        await page.goto(`${url}/?token=${token}`);
+        await says(page, `kubectl -n ${NAMESPACE} port-forward pod/${led.metadata.name} 8082`);
+      });
+    } finally {
+      await browser.close();
+    }
+  });
+
+  test.each(['dashboard', 'inspector'])('reach the %s by its Service', async (name) => {
+    const url = await serviceUrl(stage, NAMESPACE, `routedip-operator-${name}`);
     expect((await fetch(url)).status).toBe(401);
   });
 
