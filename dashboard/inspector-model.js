@@ -4,7 +4,7 @@
 /** @typedef {{ status?: string, value?: unknown, context?: unknown }} Snapshot */
 /** @typedef {{ type: string, sessionId: string, parentId?: string, sourceId?: string, definition?: string, snapshot?: Snapshot, event?: Event, createdAt?: string }} Message */
 /** An actor; `machine` is the id of its machine, empty for one without a chart: a job, or the operator itself.
- * @typedef {{ id: string, parent: string | null, machine: string, value: unknown, context: unknown, isGone: boolean, last: Move | null, message: Message }} Actor */
+ * @typedef {{ id: string, parent: string | null, machine: string, value: unknown, context: unknown, last: Move | null, message: Message }} Actor */
 /** @typedef {import('./types.js').Move} Move */
 /** One event on its way; `move` is what it led to, with the other events of its turn; null until that is known.
  * @typedef {{ number: number, at: number, from: string, to: string, event: Event, move: Move | null }} Sent */
@@ -35,9 +35,10 @@ export class Model {
   /** What introduces all actors as they are now to somebody who knows nothing: owners first, as they were heard of.
    * @returns {Message[]} */
   introductions() {
-    return [...this.actors.values()]
-      .filter(({ isGone }) => !isGone)
-      .map(({ message, value, context }) => ({ ...message, snapshot: { ...message.snapshot, value, context } }));
+    return [...this.actors.values()].map(({ message, value, context }) => ({
+      ...message,
+      snapshot: { ...message.snapshot, value, context },
+    }));
   }
 
   /** @param {Message} message */
@@ -45,7 +46,7 @@ export class Model {
     const { sessionId: id, parentId = null, definition, snapshot = {} } = message;
     const machine = definition ? /** @type {{ id: string }} */ (JSON.parse(definition)).id : '';
     const last = this.actors.get(id)?.last ?? null;
-    this.actors.set(id, { id, parent: parentId, machine, value: snapshot.value, context: snapshot.context, isGone: false, last, message });
+    this.actors.set(id, { id, parent: parentId, machine, value: snapshot.value, context: snapshot.context, last, message });
   }
 
   /** @param {Message} message */
@@ -62,16 +63,23 @@ export class Model {
     const isGone = snapshot.status === 'done';
     const move = { event: event?.type ?? '', from: actor.value, to: isGone ? null : snapshot.value };
     const isMoved = JSON.stringify(move.from) !== JSON.stringify(move.to);
-    this.actors.set(id, { ...actor, value: snapshot.value, context: snapshot.context, isGone, last: isMoved ? move : actor.last });
+    if (isGone) this.#forget(id);
+    else this.actors.set(id, { ...actor, value: snapshot.value, context: snapshot.context, last: isMoved ? move : actor.last });
     const latest = this.events.findLast(({ to }) => to === id);
     if (latest && isMoved) latest.move = move;
+  }
+
+  /** With its jobs.
+   * @param {string} id */
+  #forget(id) {
+    for (const each of this.actors.keys()) if (each === id || each.startsWith(`${id}/job/`)) this.actors.delete(each);
   }
 }
 
 /** Actors with a chart, each below the one that it is a part of, with how deep it stands.
  * @param {Iterable<Actor>} actors @returns {{ actor: Actor, depth: number }[]} */
 export function treeOf(actors) {
-  const shown = [...actors].filter(({ machine, isGone }) => machine !== '' && !isGone);
+  const shown = [...actors].filter(({ machine }) => machine !== '');
   const ids = new Set(shown.map(({ id }) => id));
   /** @param {string | null} parent @param {number} depth @returns {{ actor: Actor, depth: number }[]} */
   const below = (parent, depth) =>

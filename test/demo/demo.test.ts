@@ -45,6 +45,22 @@ async function operatorOf({ said }: Demo): Promise<number> {
   return Number(found());
 }
 
+/** The inspector tells of the addresses as parts of their pool, each with a machine that it can draw. */
+async function inspects(inspector: string): Promise<void> {
+  const told: { readonly type: string; readonly sessionId: string; readonly parentId?: string; readonly definition?: string }[] = [];
+  const socket = new WebSocket(`${inspector.replace('http', 'ws')}/ws`);
+  socket.addEventListener('message', ({ data }) => told.push(JSON.parse(data)));
+  await waitFor('the inspector tells of the addresses', () => told.filter(({ sessionId }) => sessionId.includes('/ip/')).length === 3);
+  socket.close();
+  for (const { sessionId, parentId, definition = '{}' } of told.filter(({ type }) => type === '@xstate.actor')) {
+    if (sessionId.includes('/ip/')) expect(parentId).toBe('pool/default/ingress-pool');
+    const { id } = JSON.parse(definition) as { readonly id?: string };
+    const drawing = await fetch(`${inspector}/drawings/${id}`);
+    expect(drawing.status, sessionId).toBe(200);
+    expect(await drawing.json()).toMatchObject({ root: { id } });
+  }
+}
+
 describe('the demo', () => {
   let redis: TestRedis;
   beforeAll(async () => {
@@ -163,6 +179,7 @@ describe('the demo', () => {
     const urls: readonly string[] = [metrics, jobs, inspector, `${digitalocean}/_control/calls?writes=1`];
     for (const url of urls) expect((await fetch(url)).status, url).toBe(200);
     expect(await (await fetch(metrics)).text()).toContain('flipop_floatingippoolcontroller_ip_state');
+    await inspects(inspector);
 
     demo.child.kill('SIGTERM');
     expect(await demo.exited).toBe(0);
