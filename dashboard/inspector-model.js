@@ -134,10 +134,11 @@ export function reasonIn(context) {
 }
 
 /** What is said of the connection and of the viewer. `viewer`: `off` by choice, `waiting` for its first word, `silent` for too long, `there`.
- * @param {{ isConnected: boolean, viewer: 'off' | 'waiting' | 'silent' | 'there', isShown: boolean, host: string }} facts
+ * @param {{ isConnected: boolean, isLeading: boolean, viewer: 'off' | 'waiting' | 'silent' | 'there', isShown: boolean, host: string }} facts
  * @returns {{ text: string, tone: 'ok' | 'wait' | 'trouble' }} */
-export function statusOf({ isConnected, viewer, isShown, host }) {
+export function statusOf({ isConnected, isLeading, viewer, isShown, host }) {
   if (!isConnected) return { text: 'No connection to the operator. Trying again…', tone: 'trouble' };
+  if (!isLeading) return { text: 'Connected to a replica that does not lead.', tone: 'trouble' };
   if (viewer === 'waiting') return { text: `Connected to the operator. Waiting for the viewer at ${host}…`, tone: 'wait' };
   if (viewer === 'silent')
     return {

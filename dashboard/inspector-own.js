@@ -14,8 +14,8 @@ import { tree } from './tree.js';
 /** So many events are listed. */
 const MOST_LISTED = 200;
 
-/** @param {Model} model @param {() => string} emptyText what is said where there are no actors */
-export function createOwnView(model, emptyText) {
+/** @param {Model} model */
+export function createOwnView(model) {
   const chart = createChartPane(byId('chart'), (machine) => get(`/drawings/${encodeURIComponent(machine)}`));
   let selected = '';
   let isAll = false;
@@ -56,7 +56,7 @@ export function createOwnView(model, emptyText) {
   const paintActor = (actor) => {
     if (!actor) {
       byId('title').replaceChildren();
-      return chart.hint(emptyText());
+      return chart.hint('No actors yet. Apply a FloatingIPPool or a RoutedIP and they show up here.');
     }
     byId('title').replaceChildren(
       element('strong', 'mono', [nameOf(actor.id)]),

@@ -5,7 +5,6 @@ import { Model, statusOf } from './inspector-model.js';
 import { createOwnView } from './inspector-own.js';
 import { createViewer } from './inspector-viewer.js';
 import { get } from './live.js';
-import { followerText } from './text.js';
 
 /** @typedef {import('./types.js').Leadership} Leadership */
 
@@ -30,9 +29,7 @@ let isBusy = false;
 let presence = 'off';
 let isShown = false;
 
-const own = createOwnView(model, () =>
-  isConnected && leadership?.leading ? 'No actors yet. Apply a FloatingIPPool or a RoutedIP and they show up here.' : '',
-);
+const own = createOwnView(model);
 const viewer = createViewer({
   frame: /** @type {HTMLIFrameElement} */ (byId('viewer')),
   url: about.viewer,
@@ -44,16 +41,18 @@ const viewer = createViewer({
 });
 
 function paint() {
+  const isLeading = leadership?.leading ?? true;
   const isOffered = choice !== 'own' && (presence === 'there' || presence === 'waiting');
   isShown = isOffered && (choice === 'viewer' || !isBusy);
-  const { text, tone } = statusOf({ isConnected, viewer: presence, isShown, host });
+  const { text, tone } = statusOf({ isConnected, isLeading, viewer: presence, isShown, host });
   byId('status').textContent = text;
   byId('status').className = `pill ${tone}`;
-  const notice = leadership && !leadership.leading ? followerText(leadership) : '';
-  byId('notice').hidden = notice === '';
-  byId('notice').textContent = notice;
-  byId('viewer').hidden = !isShown;
-  byId('own').hidden = isShown;
+  byId('follower').hidden = isLeading;
+  byId('leader').textContent = leadership?.leader ? `The leader is ${leadership.leader}.` : 'No leader is known.';
+  byId('reach').hidden = !leadership?.reach;
+  byId('command').textContent = leadership?.reach ?? '';
+  byId('viewer').hidden = !isShown || !isLeading;
+  byId('own').hidden = isShown || !isLeading;
   byId('show-viewer').setAttribute('aria-pressed', String(isShown));
   byId('show-own').setAttribute('aria-pressed', String(!isShown));
   document.body.classList.toggle('stale', !isConnected);
@@ -90,7 +89,9 @@ function lead(next) {
   isConnected = true;
   if (isNew) {
     model.restart();
-    if (presence === 'there') viewer.start();
+    // A replica that does not lead has nothing to draw.
+    if (!next.leading) viewer.stop();
+    else if (choice !== 'own') viewer.start();
     fillChooser().catch(console.error);
   }
   paint();
@@ -111,7 +112,7 @@ byId('actor').addEventListener('change', (event) => {
 byId('show-viewer').addEventListener('click', () => {
   choice = 'viewer';
   localStorage.removeItem(CHOICE);
-  if (presence === 'off' || presence === 'silent') viewer.start();
+  if (leadership?.leading && (presence === 'off' || presence === 'silent')) viewer.start();
   paint();
 });
 byId('show-own').addEventListener('click', () => {
@@ -126,5 +127,3 @@ for (const kind of ['pointerdown', 'keydown']) {
 }
 
 connect();
-if (choice === 'own') paint();
-else viewer.start();

@@ -123,7 +123,7 @@ test('the reason of a failure is its kind', () => {
 describe('what is said of the connection', () => {
   const host = 'viewer.example';
   const said = (facts: Partial<Parameters<typeof statusOf>[0]>) =>
-    statusOf({ isConnected: true, viewer: 'there', isShown: true, host, ...facts });
+    statusOf({ isConnected: true, isLeading: true, viewer: 'there', isShown: true, host, ...facts });
 
   test('is never that the viewer draws while it does not', () => {
     for (const viewer of ['off', 'waiting', 'silent'] as const)
@@ -135,5 +135,9 @@ describe('what is said of the connection', () => {
   test('is first of all that there is none', () => {
     for (const viewer of ['off', 'waiting', 'silent', 'there'] as const)
       expect(said({ isConnected: false, viewer })).toEqual({ text: 'No connection to the operator. Trying again…', tone: 'trouble' });
+  });
+
+  test('is then that this replica does not lead', () => {
+    expect(said({ isLeading: false, viewer: 'off', isShown: false }).text).toBe('Connected to a replica that does not lead.');
   });
 });

@@ -257,20 +257,24 @@ describe('a replica that does not lead', () => {
   test('says who does and how to get there, and goes on by itself once it leads, and the other way round', async () => {
     const following = { leading: false, term: 0, leader: 'pod-b_1', reach: 'kubectl -n routedip-operator port-forward pod/pod-b 8082' };
     leadership = following;
+    await viewer.listen();
     const bridge = await start();
     await page.goto(bridge.url);
+    await says('#status', 'Connected to a replica that does not lead.');
+    await says('#follower', 'This replica is not the leader');
+    await says('#follower', 'The leader is pod-b_1.');
+    await says('#command', /^kubectl -n routedip-operator port-forward pod\/pod-b 8082$/);
+    for (const view of ['#viewer', '#own']) expect(await page.locator(view).isVisible()).toBe(false);
+    expect(viewer.asked).toEqual([]);
     await page.click('#show-own');
-    await says(
-      '#notice',
-      'This replica is not the leader: it runs no actors. The leader is pod-b_1. To see them: kubectl -n routedip-operator port-forward pod/pod-b 8082',
-    );
-    expect(await page.locator('.branch').count()).toBe(0);
     leadership = { leading: true, term: 8, leader: 'pod-a_1', reach: null };
     await page.locator('.branch').nth(2).waitFor();
-    expect(await page.locator('#notice').isVisible()).toBe(false);
+    expect(await page.locator('#follower').isVisible()).toBe(false);
+    await says('#status', 'Connected to the operator.');
     leadership = following;
-    await says('#notice', 'The leader is pod-b_1.');
+    await says('#follower', 'The leader is pod-b_1.');
     await page.waitForFunction(() => document.querySelectorAll('.branch').length === 0);
+    expect(await page.locator('#own').isVisible()).toBe(false);
     expect(complaints).toEqual([]);
   });
 });
