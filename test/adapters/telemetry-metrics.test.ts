@@ -1,34 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { Fenced, ProviderError } from '../../actors/errors.ts';
 import type { BudgetReading } from '../../actors/ports/budget.ts';
 import type { JobRun, SavedTurn } from '../../actors/ports/observers.ts';
-import type { Call, CallOwner, Provider } from '../../actors/ports/provider.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
-import { createMetrics } from '../../adapters/telemetry/metrics.ts';
 import type { PoolMetricsView } from '../../adapters/telemetry/pool-metrics.ts';
 import { statePaths } from '../../adapters/telemetry/state-paths.ts';
-import type { Address } from '../../machines/types.ts';
-
-const NOW = 1_000_000;
-
-function metrics(sources: Partial<Parameters<typeof createMetrics>[0]> = {}) {
-  const created = createMetrics({
-    version: '1.2.3',
-    now: () => NOW,
-    queues: async () => ({}),
-    leadership: () => ({ leading: true, term: 7 }),
-    isStoreAway: () => false,
-    records: () => [],
-    budgets: () => [],
-    groups: () => [],
-    caches: () => [],
-    ...sources,
-  });
-  const lines = async (): Promise<readonly string[]> => (await created.scrape()).body.split('\n').filter((line) => !line.startsWith('#'));
-  const of = async (name: string): Promise<readonly string[]> =>
-    (await lines()).filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
-  return { ...created, of };
-}
+import { metrics, NOW } from '../support/metrics.ts';
 
 const pool = (change: Partial<PoolMetricsView> = {}): PoolMetricsView => ({
   namespace: 'default',
@@ -326,82 +302,5 @@ describe('a NodeDNSRecordSet', () => {
     expect(await of('flipop_nodednsrecordset_records')).toHaveLength(1);
     objects.gone({ kind: 'NodeDNSRecordSet', namespace: 'default', name: 'nodes' });
     expect(await of('flipop_nodednsrecordset_records')).toEqual([]);
-  });
-});
-
-describe('a provider', () => {
-  const owner: CallOwner = { kind: 'FloatingIPPool', namespace: 'default', name: 'ingress' };
-  const provider = (assign: Provider['assignRoutedIP']): Provider =>
-    ({
-      name: 'digitalocean',
-      assignRoutedIP: assign,
-      findRoutedIP: async () => Promise.reject(new Error('unused')),
-    }) as unknown as Provider;
-  const assign = (p: Provider, call: Call = { purpose: 'failover' }) =>
-    p.assignRoutedIP('203.0.113.1' as Address, 'digitalocean://1' as never, call);
-  const OWNED = 'provider="digitalocean",call="AssignIP",kind="FloatingIPPool",namespace="default",name="ingress"';
-  const NOBODY = 'provider="digitalocean",call="AssignIP",kind="",namespace="",name=""';
-
-  test('answers through the decorator, and its calls are counted under the names that FLIPOP gave them and the object they are for', async () => {
-    const { instrument, of } = metrics();
-    const counted = instrument(provider(async () => 'action-1'));
-    expect(await assign(counted, { purpose: 'failover', owner })).toBe('action-1');
-    expect(await of('flipop_providers_calls_total')).toEqual([`flipop_providers_calls_total{${OWNED},outcome="success"} 1`]);
-    expect(await of('flipop_providers_call_duration_seconds_count')).toEqual([`flipop_providers_call_duration_seconds_count{${OWNED}} 1`]);
-  });
-
-  test('counts calls for many objects under none', async () => {
-    const { instrument, of } = metrics();
-    await assign(instrument(provider(async () => null)));
-    expect(await of('flipop_providers_calls_total')).toEqual([`flipop_providers_calls_total{${NOBODY},outcome="success"} 1`]);
-  });
-
-  test('forgets the calls for an object that is gone; a late one is nobody’s, and one of the same name begins at 1', async () => {
-    const { instrument, objects, of } = metrics();
-    const counted = instrument(provider(async () => null));
-    const failing = instrument(provider(() => Promise.reject(new ProviderError('Unavailable', '503'))));
-    const other = { ...owner, name: 'other' };
-    for (const each of [owner, owner, other]) await assign(counted, { purpose: 'failover', owner: each });
-    await expect(assign(failing, { purpose: 'failover', owner })).rejects.toThrow('503');
-    expect(await of('flipop_providers_calls_total')).toHaveLength(3);
-
-    objects.gone(owner);
-    const OTHER = OWNED.replace('ingress', 'other');
-    expect(await of('flipop_providers_calls_total')).toEqual([`flipop_providers_calls_total{${OTHER},outcome="success"} 1`]);
-    expect(await of('flipop_providers_call_duration_seconds_count')).toEqual([`flipop_providers_call_duration_seconds_count{${OTHER}} 1`]);
-
-    await assign(counted, { purpose: 'failover', owner });
-    expect(await of('flipop_providers_calls_total')).toContain(`flipop_providers_calls_total{${NOBODY},outcome="success"} 1`);
-    objects.seen(owner);
-    await assign(counted, { purpose: 'failover', owner });
-    expect(await of('flipop_providers_calls_total')).toContain(`flipop_providers_calls_total{${OWNED},outcome="success"} 1`);
-  });
-
-  const outcomes: Record<string, { error: Error; outcome: string | null }> = {
-    'that failed as an error': { error: new ProviderError('Unavailable', 'assign: 503'), outcome: 'error' },
-    'that is under way as a success': { error: new ProviderError('InProgress', 'assign: pending event'), outcome: 'success' },
-    'that was fenced not at all': { error: new Fenced('command is not waited for'), outcome: null },
-  };
-  for (const [title, { error, outcome }] of Object.entries(outcomes)) {
-    test(`counts a call ${title}`, async () => {
-      const { instrument, of } = metrics();
-      const counted = instrument(provider(() => Promise.reject(error)));
-      await expect(assign(counted)).rejects.toBe(error);
-      const lines = await of('flipop_providers_calls_total');
-      expect(lines).toHaveLength(outcome === null ? 0 : 1);
-      if (outcome) expect(lines[0]).toContain(`outcome="${outcome}"`);
-    });
-  }
-
-  test('keeps `this` for methods that need it', async () => {
-    class Counting {
-      readonly name = 'digitalocean';
-      readonly ref = 'action-2';
-      assignRoutedIP(): Promise<string> {
-        return Promise.resolve(this.ref);
-      }
-    }
-    const counted = metrics().instrument(new Counting() as unknown as Provider);
-    expect(await assign(counted)).toBe('action-2');
   });
 });
