@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { parseCommandLine } from '../../adapters/cli/options.ts';
+import { publicationOf } from '../../tools/release.ts';
+import { publishedChart } from '../../tools/release-chart.ts';
 import { type ByName, isWorkload, keyed, pick, type Shipped, shippedIn } from '../deploy/manifest-facts.ts';
 import { CHART, rendered, wholeTemplate } from './helm.ts';
 import { outputOf, temporaryFolder } from './tool.ts';
@@ -31,11 +33,6 @@ const podImages = ({ containers, initContainers = [] }: Shipped['spec']['templat
   ...new Set([...initContainers, ...containers].map(({ image }) => image)),
 ];
 
-interface TestPod {
-  readonly metadata: { readonly namespace: string; readonly labels: object; readonly annotations: object };
-  readonly spec: { readonly containers: readonly [{ readonly command: readonly string[]; readonly env: readonly object[] }] };
-}
-
 const operatorIn = (objects: ByName) => pick(objects, `Deployment ${NAME}`).spec.template.spec;
 
 describe('the chart', () => {
@@ -54,6 +51,15 @@ describe('the chart', () => {
     const { version } = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8')) as { readonly version: string };
     expect(wholeTemplate({}, NAME, join(folder, `routedip-operator-${version}.tgz`))).toBe(wholeTemplate());
     expect(version).toBe(VERSION);
+  });
+
+  test('of a release is as good, and finds its image where that is published', () => {
+    const folder = join(temporaryFolder(), NAME);
+    publishedChart(folder, publicationOf(`v${VERSION}`, 'Example/routedip'));
+    expect(outputOf('helm', ['lint', '--strict', folder])).toContain('1 chart(s) linted, 0 chart(s) failed');
+    const published = wholeTemplate({}, NAME, folder);
+    expect(published).toBe(wholeTemplate({ image: { registry: 'ghcr.io/example' } }));
+    expect(outputOf('helm', ['show', 'readme', folder])).toContain('oci://ghcr.io/example/charts/routedip-operator');
   });
 
   test.each([
@@ -91,42 +97,6 @@ describe('the chart', () => {
       `mirror.example.com:5000/apps/routedip-operator:${VERSION}`,
     ]);
     expect(images({ image: { registry: 'r.example.com', repository: 'ops/ip', tag: 'x' } })).toContain('r.example.com/ops/ip:x');
-  });
-
-  /** The Pod of `helm test`. */
-  const testPod = (values: unknown = {}) => {
-    const added = keyed(shippedIn(wholeTemplate(values, 'elsewhere')));
-    const { [`Pod ${NAME}-test`]: pod, ...others } = added;
-    expect(others).toEqual(rendered(values, 'elsewhere'));
-    return pod as unknown as TestPod;
-  };
-
-  test('is tested by a Pod that no Service and no policy of its own counts among the replicas', () => {
-    const { metadata, spec } = testPod({ imagePullSecrets: [{ name: 'pull' }], registry: 'r.example.com' });
-    expect(metadata).toMatchObject({ namespace: 'elsewhere', annotations: { 'helm.sh/hook': 'test' } });
-    const selectors = Object.values(rendered({ dashboard: { enabled: true } })).flatMap(
-      ({ kind, spec: { selector, podSelector } = {} as Shipped['spec'] }) =>
-        kind === 'Service' ? [selector] : kind === 'NetworkPolicy' ? [podSelector.matchLabels] : [],
-    );
-    expect(selectors.length).toBeGreaterThan(3);
-    for (const selector of selectors) expect(metadata.labels).not.toMatchObject(selector);
-    expect(spec).toMatchObject({
-      restartPolicy: 'Never',
-      automountServiceAccountToken: false,
-      imagePullSecrets: [{ name: 'pull' }],
-      containers: [{ image: `r.example.com/${NAME}:${VERSION}`, terminationMessagePolicy: 'FallbackToLogsOnError' }],
-    });
-    const { name } = pick(rendered(), `Service ${NAME}-metrics`).metadata;
-    expect(spec.containers[0].env).toEqual([
-      { name: 'SERVICE', value: name },
-      { name: 'REPLICAS', value: '2' },
-    ]);
-  });
-
-  test('is tested by the script as it is, which knows how many replicas there are to be', () => {
-    const [{ command, env }] = testPod({ redis: { mode: 'memory' }, replicas: 3 }).spec.containers;
-    expect(command).toEqual(['node', '--input-type=module', '--eval', readFileSync(join(CHART, 'files/ready.mjs'), 'utf8')]);
-    expect(env).toContainEqual({ name: 'REPLICAS', value: '1' });
   });
 
   const redisEnv = (redis: object) => {
