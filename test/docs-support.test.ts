@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -66,6 +66,14 @@ describe('docs/support.md', () => {
   ])('would be found wrong with %s as %s', (from, to) => {
     expect(page).toContain(from);
     expect(wrongs(page.replace(from, to)).length).toBeGreaterThan(0);
+  });
+
+  test('has servers tried by the command that the workflow runs', () => {
+    const tried = /npm test -- (test\/.*)$/m;
+    const [, command = ''] = tried.exec(page) ?? [];
+    expect(read('.github/workflows/servers.yaml')).toContain(`run: npm test -- ${command}\n`);
+    for (const path of command.split(' '))
+      expect([path, globSync(`${path}{,*,/*}.test.ts`, { cwd: ROOT }).length > 0]).toEqual([path, true]);
   });
 
   test('names suites that there are', () => {
