@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { type Charts, cellOf } from '../actors/charts.ts';
 import type { Log, Observer } from '../actors/ports/observers.ts';
 import type { Clock, JournalEntry, RecordStore } from '../actors/ports.ts';
@@ -114,7 +115,7 @@ async function inspector(address: string, { inspectViewerUrl }: Options, token: 
   const { chartDefinition } = await import('../adapters/dashboard/definition.ts');
   const { serveAsset } = await import('../adapters/dashboard/assets.ts');
   const { machines, records } = shown(context);
-  const names = new Map(Object.entries(machines).map(([name, { id }]) => [id, name]));
+  const drawings = new Map(Object.entries(machines).map(([name, machine]) => [machine.id, { name, machine }]));
   const served = await startInspector({
     bind,
     access: accessTo(bind, token),
@@ -122,9 +123,8 @@ async function inspector(address: string, { inspectViewerUrl }: Options, token: 
     viewerUrl: inspectViewerUrl ?? 'https://stately.ai/inspect',
     machines,
     drawing: (id) => {
-      const name = names.get(id);
-      const machine = name === undefined ? undefined : machines[name];
-      return machine ? chartDefinition(name ?? id, machine) : null;
+      const found = drawings.get(id);
+      return found ? chartDefinition(found.name, found.machine) : null;
     },
     records,
     parentOf: (actor) => (cellOf(actor) === actor ? null : cellOf(actor)),
@@ -135,11 +135,13 @@ async function inspector(address: string, { inspectViewerUrl }: Options, token: 
   return { observers: [served.observer], close: () => served.close() };
 }
 
-/** Who leads, and by which command its page is reached: a replica that does not lead has nothing to show. A Pod is called as its host. */
+/** Who leads, and by which command its page is reached: a replica that does not lead has nothing to show. A Pod is called as its host. This one
+ *  holds the Lease already while it takes the records over. */
 function leadership({ supervisor, podNamespace }: PagesContext, port: number) {
   const { leading = false, term = 0, leader = null } = supervisor() ?? {};
-  const pod = leading ? '' : (leader ?? '').replace(/_[^_]*$/, '');
-  const reach = pod !== '' && podNamespace !== null ? `kubectl -n ${podNamespace} port-forward pod/${pod} ${port}` : null;
+  const pod = (leader ?? '').replace(/_[^_]*$/, '');
+  const isElsewhere = pod !== '' && pod !== hostname();
+  const reach = isElsewhere && podNamespace !== null ? `kubectl -n ${podNamespace} port-forward pod/${pod} ${port}` : null;
   return { leading, term, leader, reach };
 }
 
