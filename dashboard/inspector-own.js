@@ -1,7 +1,7 @@
 // Our own view: the actors by what they are a part of, the chart of one of them, and who sent what to whom. Sends nothing anywhere.
 
 import { createChartPane } from './chart-pane.js';
-import { byId, element } from './dom.js';
+import { byId, element, update } from './dom.js';
 import { eventsOf, nameOf, reasonIn, treeOf } from './inspector-model.js';
 import { get } from './live.js';
 import { clock, eventText, leaves, moveText, toneOf } from './text.js';
@@ -30,7 +30,14 @@ export function createOwnView(model) {
       painting = false;
       const branches = treeOf(model.actors.values());
       if (!branches.some(({ actor }) => actor.id === selected)) selected = branches[0]?.actor.id ?? '';
-      byId('actors').replaceChildren(...branches.map(branch));
+      update(
+        byId('actors'),
+        branches.map((each) => ({
+          key: each.actor.id,
+          looks: [each.depth, stateOf(each.actor), reasonIn(each.actor.context), each.actor.id === selected].join(),
+          make: () => branch(each),
+        })),
+      );
       byId('count').textContent = String(branches.length);
       paintActor(model.actors.get(selected));
       paintEvents();
@@ -72,7 +79,14 @@ export function createOwnView(model) {
 
   const paintEvents = () => {
     const listed = (isAll ? model.events : eventsOf(model.events, selected)).slice(-MOST_LISTED).reverse();
-    byId('events').replaceChildren(...listed.flatMap(line));
+    update(
+      byId('events'),
+      listed.map((sent) => ({
+        key: String(sent.number),
+        looks: [sent.move !== null, sent.number === opened].join(),
+        make: () => line(sent),
+      })),
+    );
     byId('nothing').hidden = listed.length > 0;
     for (const [id, pressed] of /** @type {const} */ ([
       ['of-selected', !isAll],

@@ -232,6 +232,26 @@ describe('with a viewer that does not answer', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('neither the focus nor what is open is lost to events that arrive', async () => {
+    const bridge = await opened();
+    turn(bridge, ADDRESS, 'Assigning', granted);
+    await page.click('#of-all');
+    await page.click('.sent >> nth=0');
+    await says('#events .tree', 'web-1');
+    await page.focus(`[data-actor="${FIREWALL}"]`);
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('data-actor'));
+    turn(bridge, ADDRESS, 'Stable', ['NOTED', { kind: 'outside' }]);
+    turn(bridge, FIREWALL, 'Stable', ['CLAIM', { kind: 'actor', actor: ADDRESS }]);
+    await page.locator('.sent').nth(2).waitFor();
+    await says(`[data-actor="${FIREWALL}"]`, 'Stable');
+    expect(await focused()).toBe(FIREWALL);
+    await says('#events .tree', 'web-1');
+    expect(await page.locator('.sent b').allTextContents()).toEqual(['CLAIM', 'NOTED', 'GRANTED']);
+    await page.keyboard.press('Enter');
+    await says('#title', 'firewall digitalocean/edge');
+    expect(await focused()).toBe(FIREWALL);
+  });
+
   test('it is asked for again, and shown once it answers', async () => {
     await opened();
     await viewer.listen();
