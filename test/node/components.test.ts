@@ -114,7 +114,7 @@ describe('dashboard, inspector, journal, metrics-auth, service-monitor, admissio
         await says(page, 'The viewer at stately.ai does not answer: this page draws the charts itself.');
         await page.locator('.branch', { hasText: address }).click();
         await page.locator('.state.leaf.live').first().waitFor();
-        await says(page, `pool/default/ingress/ip/${address}`);
+        await page.locator('#title', { hasText: `pool/default/ingress/ip/${address}` }).waitFor();
         await stage.kubectl('annotate', 'floatingippool', 'ingress', 'routedip.io/paused=false');
         await page.locator('.branch', { hasText: 'pool default/ingress' }).click();
         await page.locator('.sent', { hasText: 'SPEC_OBSERVED' }).first().waitFor({ timeout: PATIENCE_MS });
