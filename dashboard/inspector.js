@@ -62,11 +62,11 @@ function paint() {
 function connect() {
   const query = chosen ? `&actor=${encodeURIComponent(chosen)}` : '';
   const socket = new WebSocket(`${location.origin.replace('http', 'ws')}/ws?page${query}`);
-  /** @type {number | undefined} */
-  let silence;
+  const wait = () => window.setTimeout(() => socket.close(), SILENCE_MS);
+  let silence = wait();
   socket.addEventListener('message', ({ data }) => {
     clearTimeout(silence);
-    silence = window.setTimeout(() => socket.close(), SILENCE_MS);
+    silence = wait();
     const message = JSON.parse(data);
     if (message.type === 'routedip.leadership') return lead(message);
     model.hear(message);
@@ -81,9 +81,10 @@ function connect() {
   });
 }
 
-/** Every actor is said again after a connection, and when somebody else leads.
+/** Every actor is said again after a connection, and when somebody else leads. Most of the time it is only a sign of life.
  * @param {Leadership} next */
 function lead(next) {
+  if (isConnected && JSON.stringify(next) === JSON.stringify(leadership)) return;
   const isNew = !isConnected || leadership?.leading !== next.leading || leadership.term !== next.term;
   leadership = next;
   isConnected = true;
