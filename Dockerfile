@@ -14,6 +14,16 @@ FROM build AS demo
 USER 65532:65532
 ENTRYPOINT ["node", "demo/main.ts"]
 
+# What demo/playground puts into a cluster: a simulated DigitalOcean, and the heartbeats of Nodes that no machine stands behind.
+FROM docker.io/library/node:24-bookworm-slim AS playground
+WORKDIR /app
+COPY package.json ./
+COPY simulator ./simulator
+COPY demo/playground ./demo/playground
+COPY --from=build /src/node_modules/yaml ./node_modules/yaml
+USER 65532:65532
+ENTRYPOINT ["node", "demo/playground/main.ts"]
+
 FROM build AS pruned
 # npm keeps the compiler, which a library names as an optional companion.
 RUN npm prune --omit=dev --ignore-scripts && rm -rf node_modules/typescript node_modules/@typescript node_modules/.bin/tsc

@@ -2,22 +2,25 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { buildImages, ImageStore, provideBases } from './image-builder.ts';
-import { composedImages } from './image-compose.ts';
+import { composedImages, hub } from './image-compose.ts';
+import { imagesOf, manifestsIn } from './manifests.ts';
 
 const SAMPLE = 'crds/samples/routedip-jobs.yaml';
+const PLAYGROUND = 'demo/playground/digitalocean.yaml';
 
-/** Writes what Pods of the project run, as docker archives, into the folder, where they are not there yet: the operator, its Redis, and what the Jobs of the sample run.
- *  Answers their paths. @throws CommandFailed */
+/** Writes what Pods of the project run, as docker archives, into the folder, where they are not there yet: the operator, its Redis, the playground, and what the Jobs of the
+ *  sample run. Answers their paths. @throws CommandFailed */
 export function archiveImages(folder: string, work: string, root: string): readonly string[] {
   const { redis, operator } = composedImages(root);
   const curl = imageOfJobs(join(root, SAMPLE));
-  const wanted = [redis, operator, curl].map((name) => ({ name, path: join(folder, `${name.replaceAll(/\W+/g, '-')}.tar`) }));
+  const [playground = ''] = imagesOf(manifestsIn(readFileSync(join(root, PLAYGROUND), 'utf8'))).map(hub);
+  const wanted = [redis, operator, playground, curl].map((name) => ({ name, path: join(folder, `${name.replaceAll(/\W+/g, '-')}.tar`) }));
   if (wanted.every(({ path }) => existsSync(path))) return wanted.map(({ path }) => path);
   mkdirSync(folder, { recursive: true });
   const store = new ImageStore(join(work, 'images'));
   try {
     provideBases(store, join(root, 'Dockerfile'), { redis, curl }, work, root);
-    buildImages(store, { '': operator }, work, root);
+    buildImages(store, { '': operator, playground }, work, root);
     for (const { name, path } of wanted) store.buildah('push', '--quiet', name, `docker-archive:${path}:${name}`);
   } finally {
     store.remove();

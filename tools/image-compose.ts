@@ -35,7 +35,8 @@ export function composedImages(root: string): {
   return { redis: redis.image, demo: hub(demo.image), target: demo.build.target, operator: hub(operator.image) };
 }
 
-const hub = (image: string): string => `docker.io/library/${image}`;
+/** By the name under which Docker, and a node, look for an image that names no registry. */
+export const hub = (image: string): string => `docker.io/library/${image}`;
 
 /** Why the compose files cannot be brought up here, or null when they can: what is missing is installed. */
 export const whyNoCompose = (): string | null => whyMissing(NEEDED);

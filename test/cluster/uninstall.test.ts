@@ -1,21 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { commandsOf, stepsOf } from '../support/guide.ts';
+import { sectionOf } from '../support/guides.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, type KubeObject, objectsIn } from '../support/kube-apply.ts';
 import { type KubectlResult, kubectl } from '../support/kubectl.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PAGE = readFileSync(join(ROOT, 'docs/install.md'), 'utf8').split('## Uninstalling')[1] ?? '';
-
-/** The commands of the page's blocks, one list a block, without what is said about them. */
-const BLOCKS = [...PAGE.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) =>
-  block
-    .trim()
-    .split('\n')
-    .map((line) => line.replace(/ {2,}#.*$/, '')),
-);
+/** The commands of the section, one list a block. */
+const BLOCKS = stepsOf(sectionOf(readFileSync(join(ROOT, 'docs/install.md'), 'utf8'), 'Uninstalling')).map(commandsOf);
 
 let cluster: Cluster;
 beforeAll(async () => {

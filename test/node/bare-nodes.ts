@@ -24,6 +24,7 @@ interface NodeBody {
 export class BareNodes {
   readonly #client: KubeClient;
   readonly #cloud: DigitalOceanSimulator;
+  readonly #names: string[] = [];
   readonly #droplets = new Map<string, number>();
   readonly #alive = new Set<string>();
   readonly #timer: NodeJS.Timeout;
@@ -34,19 +35,21 @@ export class BareNodes {
     this.#timer = setInterval(() => void Promise.all([...this.#alive].map((name) => this.#renew(name))), RENEWED_EVERY_MS);
   }
 
-  async add(name: string): Promise<void> {
-    const { id } = this.#cloud.addDroplet({ name, region: REGION });
-    this.#droplets.set(name, id);
+  /** Without `isDroplet` it is a machine of which no cloud knows: a Node without providerID and region. */
+  async add(name: string, { isDroplet = true } = {}): Promise<void> {
+    this.#names.push(name);
+    const droplet = isDroplet ? this.#cloud.addDroplet({ name, region: REGION }) : null;
+    if (droplet) this.#droplets.set(name, droplet.id);
     const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTime() };
     const { apiVersion, kind } = leaseRef(name);
     await this.#client.create({ apiVersion, kind, metadata: { name, namespace: LEASES }, spec });
     this.#alive.add(name);
-    const node = nodeObject({ name, dropletID: id, region: REGION });
+    const node = nodeObject({ name, ...(droplet && { dropletID: droplet.id, region: REGION }) });
     // Else the scheduler would take it for a place where Pods run.
     await this.#client.create({ ...node, status: { ...(node.status as JsonObject), allocatable: { pods: '0' } } });
     await addPod(this.#client, { ...podOf(name), node: name, labels: { app: 'ingress' } });
     // Endpoints of Services are Pods that have an address. Nobody answers there.
-    const podIP = `10.244.255.${this.#droplets.size}`;
+    const podIP = `10.244.255.${this.#names.length}`;
     await this.#client.patch(podRef(name), { status: { podIP, podIPs: [{ ip: podIP }] } }, STATUS);
   }
 
@@ -89,7 +92,7 @@ export class BareNodes {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#alive.clear();
-    for (const name of this.#droplets.keys()) {
+    for (const name of this.#names) {
       await removePod(this.#client, podOf(name)).catch(absent);
       for (const ref of [nodeRef(name), leaseRef(name)]) await this.#client.delete(ref).catch(absent);
     }

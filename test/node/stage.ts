@@ -97,7 +97,8 @@ interface Pool {
   readonly status?: { readonly ips?: Readonly<Record<string, { readonly state: string; readonly nodeName?: string }>> };
 }
 
-const callsCloud = (url: string): JsonObject => ({
+/** A patch by which the operator calls that cloud. */
+export const callsCloud = (url: string): JsonObject => ({
   target: { kind: 'Deployment', name: 'routedip-operator' },
   patch: stringify([{ op: 'add', path: '/spec/template/spec/containers/0/env/-', value: { name: 'DIGITALOCEAN_API_URL', value: url } }]),
 });
