@@ -75,6 +75,8 @@ describe('a guide', () => {
     ['AGE\n5s\n', 'AGE\n<unknown>\n', false],
     ['operator-6c8d5b7f9c-2x4zq Running\n', 'operator-59f4c7d6f8-m9d5v Running\n', true],
     ['operator-6c8d5b7f9c-2x4zq Running\n', 'operator-59f4c7d6f8-m9d5v Pending\n', false],
+    ['flipop-6c8d5b7f9-x2x4z…\n', 'flipop-584c4d9fdf-kqtj7_6f1ed002\n', true],
+    ['flipop-6c8d5b7f9-x2x4z…\n', 'operator-584c4d9fdf-kqtj7_6f1ed002\n', false],
     ['at 2026-01-01T00:00:00Z\n', 'at 2026-11-24T08:00:01.123Z\n', true],
     ['assign 203.0.113.1 to play-…: 201\n', 'assign 203.0.113.1 to play-b: 201\n', true],
     ['assign 203.0.113.1 to play-…: 201\n', 'assign 203.0.113.1 to play-b: 422\n', false],

@@ -362,24 +362,3 @@ describe('external-redis and redis-ca', () => {
     await isRemoved(overlay);
   });
 });
-
-describe('flipop', () => {
-  const FLIPOP = 'flipop';
-  let overlay: string;
-
-  test('is applied in FLIPOP’s namespace, with its Secret', async () => {
-    await stage.kubectl('create', 'namespace', FLIPOP);
-    const tokens = [`--from-literal=DIGITALOCEAN_ACCESS_TOKEN=${TOKEN}`, '--from-literal=CLOUDFLARE_TOKEN='];
-    await stage.kubectl('--namespace', FLIPOP, 'create', 'secret', 'generic', FLIPOP, ...tokens);
-    overlay = stage.overlay([FLIPOP]);
-    await applied(stage, overlay, FLIPOP);
-    await untilLed(stage, FLIPOP);
-    await servesAPool();
-  });
-
-  test('is removed, but for what was there before', async () => {
-    await uninstall(stage, overlay);
-    expect(await leftBehind(stage)).toEqual([`namespace/${FLIPOP}`]);
-    await stage.kubectl('delete', 'namespace', FLIPOP);
-  });
-});

@@ -72,7 +72,7 @@ describe('docs/on-your-own-machines.md', () => {
     const second = Math.floor(Date.now() / 1_000);
     await stage.until('the next node is a younger one', () => Math.floor(Date.now() / 1_000) > second);
     await stage.nodes.add('machine-1', { isDroplet: false });
-    const spec = { type: 'NodePort', selector: { app: 'ingress' }, ports: [{ name: 'http', port: 80 }] };
+    const spec = { selector: { app: 'ingress' }, ports: [{ name: 'http', port: 80 }] };
     await stage.client.create({ apiVersion: 'v1', kind: 'Service', metadata: SERVICE, spec });
     const platform = await startPlatform(process.env.NODE_IP);
     const filledIn = { 'https://platform.example.com': platform.url, 'API_TOKEN=…': `API_TOKEN=${PLATFORM_TOKEN}` };

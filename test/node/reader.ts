@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -8,6 +9,8 @@ import { playGuide } from '../support/guide-player.ts';
 import { type Guide, guideText } from '../support/guides.ts';
 import { callsCloud, type NodeStage, ROOT, TOKEN } from './stage.ts';
 
+/** Of the node's containerd. */
+const SOCKET = `${process.env.NODE_RUN}/containerd.sock`;
 /** What a reader has of the repository, as far as the guides use it. */
 const WORKING_FOLDER = ['deploy', 'crds', 'demo'];
 
@@ -48,6 +51,12 @@ case "$1 $2 $3" in
 esac`,
 };
 
+/** Gives the operator's image the name under which the reader has pushed it to his registry. */
+export function publishImage(name: string): void {
+  const built = `docker.io/library/${name.split('/').at(-1)}`;
+  execFileSync('ctr', ['--address', SOCKET, '--namespace', 'k8s.io', 'images', 'tag', '--force', built, name], { stdio: 'pipe' });
+}
+
 export interface ReaderOptions {
   /** Of the working folder, beside what the repository has: path and text. */
   readonly files?: Readonly<Record<string, string>>;
@@ -72,7 +81,7 @@ export async function readGuide(
     for (const [path, text] of Object.entries(files)) writeFileSync(join(cwd, path), text);
     if (!hasOwnCloud) callSimulator(join(cwd, 'deploy/kustomization.yaml'), stage.cloud.url);
     mkdirSync(bin);
-    const ctr = `ctr='ctr --address ${process.env.NODE_RUN}/containerd.sock --namespace k8s.io'; has() { $ctr images ls --quiet 2>/dev/null | grep -Fx "$1"; }`;
+    const ctr = `ctr='ctr --address ${SOCKET} --namespace k8s.io'; has() { $ctr images ls --quiet 2>/dev/null | grep -Fx "$1"; }`;
     for (const [program, script] of Object.entries(STAND_INS)) {
       writeFileSync(join(bin, program), `#!/bin/bash\nset -e -o pipefail\n${ctr}\n${script}\n`, { mode: 0o755 });
     }

@@ -47,7 +47,7 @@ export const isLook = (step: GuideStep): boolean => commandsOf(step).every((comm
 /** What differs from one run to the next, by its form. */
 const FORMS: readonly (readonly [form: RegExp, name: string])[] = [
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>'],
-  [/(?<=-)[0-9a-f]{6,10}-[a-z0-9]{5}\b/g, '<pod>'],
+  [/(?<=-)[0-9a-f]{6,10}-[a-z0-9]{5}(?![a-z0-9])/g, '<pod>'],
   [/(?<![\w.])(\d+(ms|s|m|h|d))+\+?(?!\w)/g, '<age>'],
 ];
 

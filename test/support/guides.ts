@@ -8,6 +8,8 @@ export const GUIDES = {
   'getting-started': 'test/node/guides.test.ts',
   'on-digitalocean-kubernetes': 'test/node/guides.test.ts',
   'on-your-own-machines': 'test/node/guides.test.ts',
+  'migrating-from-flipop': 'test/node/guides-migrating.test.ts',
+  'migrating-from-vip-allocator': 'test/node/guides-migrating.test.ts',
 } as const;
 
 export type Guide = keyof typeof GUIDES;

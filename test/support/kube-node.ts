@@ -23,7 +23,7 @@ export interface NodeOptions {
 
 export const NODE_NAME = 'node-1';
 /** For claims without a class. What a claim leaves behind is given to no other. */
-const DISKS = 12;
+const DISKS = 24;
 const READY_MS = 120_000;
 
 /** Starts what a node of Kubernetes runs: containerd, kubelet, kube-proxy, and beside them the scheduler and CoreDNS. Resolves when the node is Ready. It is to be called in

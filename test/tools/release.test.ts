@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { connectionOf, kubeClient } from '../../simulator/kubernetes/client.ts';
 import type { ByName, Shipped } from '../deploy/manifest-facts.ts';
+import { installFlipopsDefinitions } from '../support/flipop-definitions.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
-import { applyFile, pathOf } from '../support/kube-apply.ts';
+import { apply, applyFile, pathOf } from '../support/kube-apply.ts';
 import { kubectl } from '../support/kubectl.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { CHART, rendered } from './helm.ts';
@@ -251,6 +253,43 @@ describe('a new installation, as docs/install.md has it,', () => {
     expect(await absent(rendered())).toEqual([]);
     outputOf('helm', ['uninstall', 'rip', '--namespace', 'routedip-operator', '--kubeconfig', cluster.kubeconfig]);
     expect((await cluster.send(await pathOf(cluster, POOL))).status).toBe(200);
+  });
+});
+
+describe('by Helm in the place of FLIPOP, as docs/migrating-from-flipop.md has it,', () => {
+  const FLIPOPS = ['floatingippools', 'nodednsrecordsets'].map((name) => `${name}.flipop.digitalocean.com`);
+  /** The command of the page, with what it needs to be run here. */
+  const [, command = ''] = /`(helm install [^`]*)`/.exec(readFileSync(join(ROOT, 'docs/migrating-from-flipop.md'), 'utf8')) ?? [];
+  const install = (...without: readonly string[]) => {
+    const words = command.split(' ').slice(1);
+    const args = words.filter((word) => !without.includes(word)).map((word) => (word === 'deploy/chart' ? CHART : word));
+    return runTool('helm', [...args, '--kubeconfig', cluster.kubeconfig]);
+  };
+
+  beforeAll(async () => {
+    await run('delete', 'customresourcedefinitions', ...DEFINITIONS, ...FLIPOPS, '--ignore-not-found');
+    await run('create', 'namespace', 'flipop');
+    for (const name of FLIPOPS) await applyFile(cluster, join(ROOT, 'crds', `${name.split('.')[0]}.yaml`));
+    await run('wait', '--for=condition=Established', ...FLIPOPS.map((name) => `customresourcedefinition/${name}`));
+    const client = kubeClient(connectionOf(readFileSync(cluster.kubeconfig, 'utf8')));
+    await installFlipopsDefinitions(client);
+    client.close();
+    expect((await apply(cluster, POOL)).status).toBe(201);
+  });
+
+  test('takes the definitions over when told to, with the pools that are there, and is refused otherwise', async () => {
+    expect(install('--take-ownership')).toMatchObject({ code: 1, output: expect.stringContaining('invalid ownership metadata') });
+    expect(install()).toMatchObject({ code: 0, output: expect.stringContaining('STATUS: deployed') });
+    for (const name of FLIPOPS) expect([name, await ownerOf(name)]).toEqual([name, 'routedip-operator']);
+    // The columns are ours.
+    expect(await run('get', 'floatingippools')).toMatch(/^NAME +PROVIDER +DESIRED.*\nkept /);
+    const { containers } = JSON.parse(await run('-n', 'flipop', 'get', 'deployment/routedip-operator', '-o', 'json')).spec.template.spec;
+    expect(containers[0].env).toContainEqual(
+      expect.objectContaining({
+        valueFrom: { secretKeyRef: expect.objectContaining({ name: 'flipop', key: 'DIGITALOCEAN_ACCESS_TOKEN' }) },
+      }),
+    );
+    outputOf('helm', ['uninstall', 'routedip-operator', '--namespace', 'flipop', '--kubeconfig', cluster.kubeconfig]);
   });
 });
 
