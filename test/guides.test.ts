@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { agrees, commandsOf, isLook, stepsOf } from './support/guide.ts';
+import { playGuide } from './support/guide-player.ts';
 import { GUIDES, type Guide, guideText } from './support/guides.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -89,4 +91,50 @@ describe('a guide', () => {
     ['\n', '', true],
     ['\n', 'a difference\n', false],
   ])('that says %j agrees with %j: %s', (prints, printed, expected) => expect(agrees(prints, printed)).toBe(expected));
+});
+
+describe('a guide is played', () => {
+  let cwd: string;
+  /** Of a cluster in which things are Pending at first. */
+  const KUBECTL = '#!/bin/sh\necho asked >>asked; [ "$(wc -l <asked)" -gt 2 ] && echo Running || echo Pending\n';
+
+  beforeAll(() => {
+    cwd = mkdtempSync(join(tmpdir(), 'guide-'));
+    writeFileSync(join(cwd, 'kubectl'), KUBECTL, { mode: 0o755 });
+  });
+  afterAll(() => rmSync(cwd, { recursive: true }));
+
+  const play = async (page: string): Promise<readonly string[]> => {
+    const printed: string[] = [];
+    const env = { PATH: [cwd, process.env.PATH].join(delimiter) };
+    await playGuide(page, { cwd, env, filledIn: { 'dop_v1_…': 'a-token' }, after: async (_, text) => void printed.push(text) });
+    return printed;
+  };
+  const step = (script: string, prints?: string): string =>
+    `\`\`\`sh\n${script}\n\`\`\`\n${prints === undefined ? '' : `\`\`\`text\n${prints}\n\`\`\`\n`}`;
+
+  test('in one shell, with what a reader fills in', async () => {
+    const page =
+      step('export TOKEN=dop_v1_…\nmkdir overlay') + step('sleep 60 &\necho "$TOKEN in $(ls -d over*)"', 'a-token in …') + step('kill %1');
+    expect(await play(page)).toEqual(['', 'a-token in overlay\n', '']);
+  });
+
+  test('waiting for what a step that only looks is to show', async () => {
+    expect(await play(step('kubectl get pods', 'Running'))).toEqual(['Running\n']);
+    expect(readFileSync(join(cwd, 'asked'), 'utf8').split('\n')).toHaveLength(4);
+  });
+
+  test.each([
+    [
+      'a command fails',
+      step('echo first\nfalse\necho second'),
+      'line 2 of the page: echo first\nfalse\necho second\nended with ended and printed\nfirst\n',
+    ],
+    ['a command of a pipe fails', step('false | cat'), 'ended with ended'],
+    [
+      'something else is printed',
+      step('true') + step('echo active', 'error'),
+      'line 5 of the page: echo active\nended with 0 and printed\nactive\n',
+    ],
+  ])('until %s', async (_, page, message) => expect(play(page)).rejects.toThrow(message));
 });
