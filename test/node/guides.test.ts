@@ -74,6 +74,8 @@ describe('docs/on-your-own-machines.md', () => {
     await stage.nodes.add('machine-1', { isDroplet: false });
     const spec = { selector: { app: 'ingress' }, ports: [{ name: 'http', port: 80 }] };
     await stage.client.create({ apiVersion: 'v1', kind: 'Service', metadata: SERVICE, spec });
+    // What other tests have heard of a RoutedIP of that name.
+    await stage.kubectl('delete', 'events', '--field-selector=involvedObject.name=ingress');
     const platform = await startPlatform(process.env.NODE_IP);
     const filledIn = { 'https://platform.example.com': platform.url, 'API_TOKEN=…': `API_TOKEN=${PLATFORM_TOKEN}` };
     try {
