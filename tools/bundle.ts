@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { cpSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
+import { keptFolder } from './kept-folder.ts';
 import { ROOT } from './root.mjs';
 
 const BUNDLES = join(ROOT, '.cache/operator');
@@ -24,12 +25,7 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
  * The operator and the plugin with their libraries in a few files, which start in a fourth of the time that takes to find, read and compile
  * hundreds of sources. Answers the folder that holds `bin/` as the repository does; it is made when no run with the same sources has left it.
  */
-export async function bundled(): Promise<string> {
-  const folder = join(BUNDLES, keyOf());
-  if (!existsSync(folder)) await make(folder);
-  forget(folder);
-  return folder;
-}
+export const bundled = (): Promise<string> => keptFolder({ parent: BUNDLES, key: keyOf(), keptMs: KEPT_MS, make });
 
 function keyOf(): string {
   const hash = createHash('sha256').update(process.version);
@@ -37,26 +33,16 @@ function keyOf(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Whole or not at all, also when another run makes the same at the same time. */
-async function make(folder: string): Promise<void> {
-  mkdirSync(BUNDLES, { recursive: true });
-  const draft = mkdtempSync(join(BUNDLES, 'draft-'));
-  try {
-    const bundle = await rolldown({ input: ENTRIES, cwd: ROOT, platform: 'node', external: APART, plugins: [ownUrls], logLevel: 'silent' });
-    await bundle.write({
-      dir: join(draft, 'dist'),
-      sourcemap: true,
-      entryFileNames: '[name].js',
-      chunkFileNames: 'chunks/[name]-[hash].js',
-    });
-    await bundle.close();
-    cpSync(join(ROOT, 'bin'), join(draft, 'bin'), { recursive: true });
-    renameSync(draft, folder);
-  } catch (error) {
-    if (!existsSync(folder)) throw error;
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
+async function make(draft: string): Promise<void> {
+  const bundle = await rolldown({ input: ENTRIES, cwd: ROOT, platform: 'node', external: APART, plugins: [ownUrls], logLevel: 'silent' });
+  await bundle.write({
+    dir: join(draft, 'dist'),
+    sourcemap: true,
+    entryFileNames: '[name].js',
+    chunkFileNames: 'chunks/[name]-[hash].js',
+  });
+  await bundle.close();
+  cpSync(join(ROOT, 'bin'), join(draft, 'bin'), { recursive: true });
 }
 
 /** A module looks beside itself for pages, the package's version and libraries: it goes on doing so where its source is. */
@@ -68,11 +54,3 @@ const ownUrls: Plugin = {
     handler: (code, id) => ({ code: code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href)), map: null }),
   },
 };
-
-function forget(used: string): void {
-  for (const name of globSync('*', { cwd: BUNDLES })) {
-    const folder = join(BUNDLES, name);
-    const isOld = Date.now() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0) > KEPT_MS;
-    if (isOld && relative(used, folder) !== '') rmSync(folder, { recursive: true, force: true });
-  }
-}

@@ -39,7 +39,7 @@ export const staleness = (root) => {
 const RETRIES = ['--fetch-retries=3', '--fetch-retry-mintimeout=500', '--fetch-retry-maxtimeout=4000'];
 
 /** npm as the caller runs it, else the one on PATH. Under npm, `node` on PATH may be the one inside node_modules that the install replaces. */
-const npm = () => {
+export const npm = () => {
   const { npm_execpath: cli, npm_node_execpath: node } = process.env;
   return cli?.endsWith('.js') && node !== undefined ? { command: node, args: [cli] } : { command: 'npm', args: [] };
 };
