@@ -12,13 +12,41 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** A fixed duration, or one drawn evenly from a range; both in milliseconds. */
-export type Duration = number | { readonly min: number; readonly max: number; readonly seed?: number };
+/**
+ * A fixed duration, one drawn evenly from a range, or one drawn from a log-normal distribution that is given by two quantiles: one in a hundred is
+ * shorter than `p1`, one in a hundred longer than `p99`, and nothing cuts off the tail. All in milliseconds. Drawn anew for each action: the n-th
+ * one of a seed always takes the same time.
+ */
+export type Duration = number | Evenly | LogNormal;
+
+interface Evenly {
+  readonly min: number;
+  readonly max: number;
+  readonly seed?: number;
+}
+
+interface LogNormal {
+  readonly p1: number;
+  readonly p99: number;
+  readonly seed?: number;
+}
+
+/** The 99th percentile of the standard normal distribution. */
+const NORMAL_P99 = 2.3263478740408408;
 
 export function durationSource(duration: Duration, seed: number): () => number {
   if (typeof duration === 'number') return () => duration;
   const random = seededRandom(duration.seed ?? seed);
-  return () => duration.min + random() * (duration.max - duration.min);
+  if ('min' in duration) return () => duration.min + random() * (duration.max - duration.min);
+  const [low, high] = [Math.log(duration.p1), Math.log(duration.p99)];
+  const [mean, deviation] = [(low + high) / 2, (high - low) / 2 / NORMAL_P99];
+  return () => Math.exp(mean + deviation * normal(random));
+}
+
+/** One draw of the standard normal distribution, by the method of Box and Muller. Takes two numbers of `random`. */
+function normal(random: Random): number {
+  // 1 - random() is never 0, whose logarithm is infinite.
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
 /** A version 4 UUID drawn from `random`. */
