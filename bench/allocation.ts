@@ -6,8 +6,8 @@ import type { Measured, Plan } from './scenario.ts';
 const SEGMENTS = ['10.0.0.0/16', '10.0.0.0/8', '2001:db8::/64'];
 
 /** How long the allocator takes to choose an address: each Service asks, is answered and reserves, one after another. */
-export async function allocation({ quick }: Plan): Promise<Measured> {
-  const services = quick ? 1_000 : 10_000;
+export async function allocation({ extent }: Plan): Promise<Measured> {
+  const services = { full: 10_000, round: 10_000, quick: 1_000 }[extent];
   return {
     conditions: [
       `${services} Services that ask for any address, each answered before the next asks; no API server, no Redis: the choice alone`,

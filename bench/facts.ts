@@ -12,6 +12,19 @@ export interface Facts {
   readonly nodes: Map<string, ObservedNode>;
 }
 
+export const readyNode = (name: string, providerIDPrefix: string): ObservedNode => ({
+  name,
+  uid: `uid-${name}`,
+  labels: { pool: 'work' },
+  taints: [],
+  ready: true,
+  deleting: false,
+  unschedulable: false,
+  providerID: `${providerIDPrefix}${name}`,
+  region: 'nyc3',
+  createdAt: 0,
+});
+
 /** As little of a cluster as the runtime takes: every pool is told of its own nodes alone. */
 export interface FactSource extends ClusterSource {
   setReady(facts: Facts, node: string, ready: boolean): void;

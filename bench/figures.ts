@@ -5,6 +5,8 @@ export interface Figure {
   readonly unit: 'ms' | 's' | 'kB' | 'MB' | '%' | '/s' | '';
   /** What it must reach; absent where nothing is promised. */
   readonly target?: Target;
+  /** Which of two builds is the better one, where neither the unit nor the target tells. */
+  readonly better?: 'more' | 'less';
 }
 
 export type Target = { readonly atMost: number } | { readonly atLeast: number } | { readonly exactly: number };

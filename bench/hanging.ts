@@ -8,7 +8,7 @@ const HANG_MS = 20_000;
 
 /** Whether addresses whose provider calls hang are in the way of another one, of the same pool. */
 export async function hanging(plan: Plan): Promise<Measured> {
-  const usualCount = plan.quick ? 10 : 100;
+  const usualCount = { full: 100, round: 30, quick: 10 }[plan.extent];
   const world = await openWorld(plan, { actionMs: 50 });
   try {
     const nodes = Array.from({ length: 2 * HANGING + 10 }, (_, index) => `node-${index + 1}`);

@@ -12,7 +12,7 @@ const RESYNC_S = 60 / HASTE;
 
 /** What it costs to look after addresses with which all is well. */
 export async function idle(plan: Plan): Promise<Measured> {
-  const rounds = plan.quick ? 1 : 3;
+  const rounds = plan.extent === 'full' ? 3 : 1;
   const world = await openWorld(plan);
   try {
     for (let pool = 0; pool < POOLS; pool += 1) {

@@ -22,14 +22,14 @@ export const mass = (plan: Plan): Promise<Measured> => massFailure(plan, 1);
 export const massOfPools = (plan: Plan): Promise<Measured> => massFailure(plan, 5);
 
 async function massFailure(plan: Plan, pools: number): Promise<Measured> {
-  const rateLimit = plan.quick ? SCALED : REAL;
+  const rateLimit = plan.extent === 'full' ? REAL : SCALED;
   const world = await openWorld(plan, { rateLimit, actionMs: { min: 5_000, max: 10_000 } });
   try {
     const holders = furnish(world, pools);
     const { pid } = await world.start([`--rate-limit-per-minute=${rateLimit.perMinute}`, `--rate-limit-per-hour=${rateLimit.perHour}`]);
     await world.until('all addresses are active', () => world.statuses.active().length === ADDRESSES, 120_000);
     // What the start has cost is to count in no window any more.
-    await sleep(plan.quick ? 16_000 : 80_000);
+    await sleep(plan.extent === 'full' ? 80_000 : 16_000);
     const since = world.cloud.calls.all().at(-1)?.n ?? 0;
     const cpuBefore = cpuMs(pid);
     const begunAt = now();
@@ -119,5 +119,6 @@ function fairness(firsts: ReadonlyMap<string, number>, pools: number, holders: R
     what: `of the first ${ADDRESSES / 2} assigns, those of the pool served least (even: ${ADDRESSES / 2 / pools})`,
     value: Math.min(...served),
     unit: '',
+    better: 'more',
   };
 }

@@ -13,7 +13,7 @@ const MB = 1e6;
 
 /** Resident memory of the operator with an empty cluster, and with a large one of which all or a tenth of the nodes match. */
 export async function memory(plan: Plan): Promise<Measured> {
-  const restMs = plan.quick ? 10_000 : 60_000;
+  const restMs = plan.extent === 'full' ? 60_000 : 10_000;
   const empty = await weigh(plan, restMs, null);
   const all = await weigh(plan, restMs, { nodeLabel: 'pool=work', podNamespace: 'default', podLabel: 'app=ingress' }, NODES);
   const few = await weigh(plan, restMs, { nodeLabel: 'few=yes', podNamespace: 'default', podLabel: 'few=yes' }, FEW);

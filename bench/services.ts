@@ -10,10 +10,12 @@ import { openWorld, type World } from './world.ts';
 const CRDS = ['ipgroups.yaml', 'ips.yaml'].map((name) => join(import.meta.dirname, '../crds', name));
 const SEGMENT = '10.0.0.0/16';
 const LONGEST_MS = 600_000;
+/** At once, and one after another. */
+const SIZES = { full: [10_000, 200], round: [2_000, 50], quick: [500, 20] } as const;
 
 /** How long Services of type LoadBalancer take to list an address: many that are there at once, then single ones. Everything but the cluster is real. */
 export async function services(plan: Plan): Promise<Measured> {
-  const [count, singles] = plan.quick ? [500, 20] : [10_000, 200];
+  const [count, singles] = SIZES[plan.extent];
   const world = await openWorld(plan, { crds: CRDS });
   const listed = followListed(world);
   try {

@@ -28,8 +28,8 @@ const failover = (node: NodeRef | undefined): readonly MachineEvent[] => [
 ];
 
 /** How many events the chart of an address takes a second, in one thread and without anything around it. */
-export function transitions({ quick }: Plan): Promise<Measured> {
-  const forMs = quick ? 500 : 3_000;
+export function transitions({ extent }: Plan): Promise<Measured> {
+  const forMs = { full: 3_000, round: 1_500, quick: 500 }[extent];
   const chart = charts(DEFAULT_SETTINGS, () => 1).ip;
   if (chart === undefined) throw new Error('there is no chart of an address');
   const walk = nodes.flatMap(failover);
@@ -37,7 +37,7 @@ export function transitions({ quick }: Plan): Promise<Measured> {
   const asItIs = (snapshot: StoredSnapshot): StoredSnapshot => snapshot;
   const asText = (snapshot: StoredSnapshot): StoredSnapshot => JSON.parse(JSON.stringify(snapshot)) as StoredSnapshot;
   return Promise.resolve({
-    conditions: ['failovers of one address between two nodes, three events each, in this process'],
+    conditions: ['failovers of one address between two nodes, three events each, in one thread'],
     figures: [
       { what: 'transitions', value: rate(chart, walk, asItIs, forMs), unit: '/s' },
       { what: 'transitions with the snapshot through JSON each time', value: rate(chart, walk, asText, forMs), unit: '/s' },

@@ -16,11 +16,11 @@ import { systemClock } from '../adapters/system/clock.ts';
 import type { AddressContext } from '../machines/ip-context.ts';
 import { queryOf } from '../machines/match.ts';
 import type { Address, ProviderID } from '../machines/types.ts';
-import { node, PROVIDER } from '../test/support/world.ts';
 import { startRedis } from '../tools/redis.mjs';
-import { type Facts, factSource } from './facts.ts';
+import { type Facts, factSource, readyNode } from './facts.ts';
 import type { Measured, Plan } from './scenario.ts';
 
+const PROVIDER = 'digitalocean';
 const PREFIX = 'digitalocean://';
 const KEYS = '{bench}';
 const POOLS = 60;
@@ -29,8 +29,8 @@ const NODES = 3;
 const SETTINGS = { ...DEFAULT_SETTINGS, pollSteps: [1] };
 
 /** How many turns a second the durable runtime takes on real Redis, when the provider and the cluster answer from memory at once. */
-export async function turns({ quick }: Plan): Promise<Measured> {
-  const forMs = quick ? 2_000 : 10_000;
+export async function turns({ extent }: Plan): Promise<Measured> {
+  const forMs = { full: 10_000, round: 4_000, quick: 2_000 }[extent];
   // As it is shipped, with what its append-only file costs.
   const redis = await startRedis({ aof: true, extra: ['--appendfsync', 'everysec'] });
   const clock = systemClock();
@@ -104,7 +104,7 @@ const quiet: Log = { debug: () => undefined, info: () => undefined, warn: () => 
 
 function poolOf(index: number): Facts {
   const name = `pool-${index}`;
-  const nodes = Array.from({ length: NODES }, (_, place) => node(`${name}-${place}`));
+  const nodes = Array.from({ length: NODES }, (_, place) => readyNode(`${name}-${place}`, PREFIX));
   return {
     ref: { kind: 'FloatingIPPool', namespace: 'default', name, uid: `uid-${name}` },
     address: `203.0.${Math.floor(index / 250)}.${(index % 250) + 1}`,

@@ -56,13 +56,13 @@ export interface WorldOptions extends Omit<DigitalOceanOptions, 'token'> {
   readonly crds?: readonly string[];
 }
 
-/** The operator comes from the plan's entry point, the figures of DigitalOcean from `options`. */
-export async function openWorld({ entry }: Plan, { crds = [CRD], ...options }: WorldOptions = {}): Promise<World> {
+/** The operator is that of the plan, what DigitalOcean does is said by `options` and drawn by the seed. */
+export async function openWorld({ build, seed }: Plan, { crds = [CRD], ...options }: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'routedip-bench-'));
   // As it is shipped, with what its append-only file costs.
   const redis: PrivateRedis = await startRedis({ aof: true, extra: ['--appendfsync', 'everysec'] });
   const kubernetes = await startKubernetes({ crds, historySize: 20_000 });
-  const cloud = await startDigitalOcean({ token: TOKEN, rateLimit: RAISED, reservedIPQuota: 10_000, ...options });
+  const cloud = await startDigitalOcean({ token: TOKEN, rateLimit: RAISED, reservedIPQuota: 10_000, seed, ...options });
   const kubeconfig = join(folder, 'kubeconfig');
   writeFileSync(kubeconfig, kubernetes.kubeconfig(), { mode: 0o600 });
   const statuses = followStatus(kubernetes.url);
@@ -113,7 +113,8 @@ export async function openWorld({ entry }: Plan, { crds = [CRD], ...options }: W
         digitaloceanUrl: cloud.url,
         token: TOKEN,
         flags: all,
-        ...(entry !== undefined && { entry }),
+        entry: build.entry,
+        nodeFlags: build.nodeFlags,
       });
       state.operator = operator;
       await world.until('the operator is ready', () => isReady(operator), READY_MS);

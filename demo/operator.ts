@@ -17,6 +17,8 @@ interface OperatorEnvironment {
   readonly dashboardToken?: string | null;
   /** Another entry point than this repository's, e.g. that of an installed package. */
   readonly entry?: string;
+  /** Options of Node to start it with. */
+  readonly nodeFlags?: readonly string[];
   /** After `run`. */
   readonly flags: readonly string[];
 }
@@ -54,8 +56,9 @@ export function startOperator({
   dashboardToken,
   flags,
   entry = ENTRY,
+  nodeFlags = [],
 }: OperatorEnvironment): OperatorProcess {
-  const child = spawn(process.execPath, [entry, 'run', ...flags], {
+  const child = spawn(process.execPath, [...nodeFlags, entry, 'run', ...flags], {
     env: {
       ...process.env,
       KUBECONFIG: kubeconfig,

@@ -2,11 +2,20 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { installDependencies, npm } from './install.mjs';
-import { keptFolder } from './kept-folder.ts';
+import { keptFolder, keyOf } from './kept-folder.ts';
 import { ROOT } from './root.mjs';
 import { lastLines, SetupError, say } from './setup-error.mjs';
 
 const REFS = join(ROOT, '.cache/refs');
+/** What the compiled operator is made of. */
+const SOURCES = [
+  'main.ts',
+  '{composition,machines,actors,adapters,crds,plugin,dashboard,bin}/**',
+  'package.json',
+  'package-lock.json',
+  'tsconfig*.json',
+  'tools/build.ts',
+];
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** The operator of another commit. */
@@ -48,9 +57,30 @@ function make(draft: string, ref: string, commit: string): void {
   const { command, args } = npm();
   demand(`${short} does not build`, run(command, [...args, 'run', '--silent', 'build'], draft));
   // Beside its sources bin/ would start those.
-  mkdirSync(join(draft, 'shipped'));
-  renameSync(join(draft, 'dist'), join(draft, 'shipped/dist'));
-  for (const path of ['bin', 'package.json']) cpSync(join(draft, path), join(draft, 'shipped', path), { recursive: true });
+  const shipped = join(draft, 'shipped');
+  mkdirSync(shipped);
+  renameSync(join(draft, 'dist'), join(shipped, 'dist'));
+  copyUncompiled(draft, shipped);
+}
+
+/**
+ * The same of the files as they are here now, committed or not: a folder with `bin/`, `dist/` and `package.json`.
+ * @throws SetupError when they do not compile
+ */
+export const builtHere = (): Promise<string> =>
+  keptFolder({
+    parent: join(ROOT, '.cache/shipped'),
+    key: keyOf(SOURCES),
+    keptMs: WEEK_MS,
+    make: (draft) => {
+      say('compiling the operator');
+      demand('this folder does not build', run(process.execPath, ['tools/build.ts', join(draft, 'dist')], ROOT));
+      copyUncompiled(ROOT, draft);
+    },
+  });
+
+function copyUncompiled(from: string, to: string): void {
+  for (const path of ['bin', 'package.json']) cpSync(join(from, path), join(to, path), { recursive: true });
 }
 
 interface Ran {

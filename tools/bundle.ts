@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
-import { cpSync, globSync, readFileSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
-import { keptFolder } from './kept-folder.ts';
+import { keptFolder, keyOf } from './kept-folder.ts';
 import { ROOT } from './root.mjs';
 
 const BUNDLES = join(ROOT, '.cache/operator');
@@ -25,13 +24,7 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
  * The operator and the plugin with their libraries in a few files, which start in a fourth of the time that takes to find, read and compile
  * hundreds of sources. Answers the folder that holds `bin/` as the repository does; it is made when no run with the same sources has left it.
  */
-export const bundled = (): Promise<string> => keptFolder({ parent: BUNDLES, key: keyOf(), keptMs: KEPT_MS, make });
-
-function keyOf(): string {
-  const hash = createHash('sha256').update(process.version);
-  for (const path of globSync(SOURCES, { cwd: ROOT }).sort()) hash.update(`\n${path}\n`).update(readFileSync(join(ROOT, path)));
-  return hash.digest('hex').slice(0, 16);
-}
+export const bundled = (): Promise<string> => keptFolder({ parent: BUNDLES, key: keyOf(SOURCES), keptMs: KEPT_MS, make });
 
 async function make(draft: string): Promise<void> {
   const bundle = await rolldown({ input: ENTRIES, cwd: ROOT, platform: 'node', external: APART, plugins: [ownUrls], logLevel: 'silent' });

@@ -1,5 +1,7 @@
-import { existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { ROOT } from './root.mjs';
 
 export interface Kept {
   /** Holds one folder for each key, and drafts. */
@@ -40,4 +42,14 @@ function forget(parent: string, before: number): void {
     // One that is gone already was forgotten by another run.
     if ((statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? before) < before) rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** A key for what is made of the files that the patterns match, from the root of the project, under this version of Node. */
+export function keyOf(patterns: readonly string[]): string {
+  const hash = createHash('sha256').update(process.version);
+  const files = globSync(patterns, { cwd: ROOT, withFileTypes: true }).filter((entry) => entry.isFile());
+  for (const path of files.map(({ parentPath, name }) => join(parentPath, name)).sort()) {
+    hash.update(`\n${relative(ROOT, path)}\n`).update(readFileSync(path));
+  }
+  return hash.digest('hex').slice(0, 16);
 }

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parse, UsageError } from '../../bench/args.ts';
 import { distribution, isReached, quantile } from '../../bench/figures.ts';
-import type { Scenario } from '../../bench/scenario.ts';
 import { table } from '../../bench/table.ts';
 
 describe('a quantile', () => {
@@ -54,22 +52,4 @@ test('the table shows every figure with its target and the verdict', () => {
     ' way, p99 3 ms <= 2.50 ms MISSED',
     expect.stringMatching(/^ rate 123[45] \/s$/),
   ]);
-});
-
-describe('the command line of the bench', () => {
-  const scenarios: readonly Scenario[] = ['latency', 'slow-actions', 'memory'].map((name) => ({
-    name,
-    about: '',
-    measure: () => Promise.reject(new Error('not run here')),
-  }));
-  const chosen = (...argv: readonly string[]) => parse(argv, scenarios)?.scenarios.map(({ name }) => name);
-
-  test('runs everything unless scenarios are named, and then in the usual order', () => {
-    expect(chosen()).toEqual(['latency', 'slow-actions', 'memory']);
-    expect(chosen('memory', 'lat')).toEqual(['latency', 'memory']);
-  });
-
-  test.each([[['speed']], [['--fast']]])('refuses %j', (argv) => {
-    expect(() => parse(argv, scenarios)).toThrow(UsageError);
-  });
 });
