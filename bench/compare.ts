@@ -66,15 +66,16 @@ async function attempt(index: number, measure: () => Promise<Measured>): Promise
 }
 
 const rowsOf = (former: readonly Measured[], current: readonly Measured[]): readonly Row[] =>
-  (current[0]?.figures ?? []).map((figure) => {
+  (current[0]?.figures ?? []).map((figure, place) => {
     const { what, unit } = figure;
-    const [before, now, aim] = [spreadOf(samplesOf(what, former)), spreadOf(samplesOf(what, current)), aimOf(figure)];
+    const samplesOf = (all: readonly Measured[]) => all.map(({ figures }) => valueAt(figures, place, what));
+    const [before, now, aim] = [spreadOf(samplesOf(former)), spreadOf(samplesOf(current)), aimOf(figure)];
     return { what, unit, aim, former: before, current: now, ratio: ratioOf(before, now), verdict: verdictOf(before, now, aim) };
   });
 
-const samplesOf = (wanted: string, all: readonly Measured[]): readonly number[] =>
-  all.map(({ figures }) => {
-    const found = figures.find(({ what }) => what === wanted);
-    if (found === undefined) throw new Error(`"${wanted}" was not measured in every round`);
-    return found.value;
-  });
+/** By its place: names alone may be there twice, below different ones. */
+function valueAt(figures: readonly Figure[], place: number, what: string): number {
+  const figure = figures[place];
+  if (figure?.what !== what) throw new Error(`"${what}" was not measured in every round`);
+  return figure.value;
+}

@@ -50,7 +50,7 @@ export async function hanging(plan: Plan): Promise<Measured> {
         },
         { what: 'NotReady accepted -> active in status, usual p99', value: usualWhole, unit: 'ms' },
         {
-          what: `the same with ${HANGING} hanging, p99`,
+          what: `to active with ${HANGING} hanging, p99`,
           value: quantile(during.map(whole), 0.99),
           unit: 'ms',
           target: { atMost: 2 * usualWhole },

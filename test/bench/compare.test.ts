@@ -51,6 +51,16 @@ describe('a comparison', () => {
     expect(rows[0]?.ratio).toBeCloseTo(205.5 / 105.5, 10);
   });
 
+  test('keeps figures of the same name apart by their places', async () => {
+    const { rows } = await compare(1, async () => measured({ what: 'p99', value: 1, unit: 'ms' }, { what: 'p99', value: 2, unit: 'ms' }));
+    expect(rows.map(({ current }) => current.median)).toEqual([1, 2]);
+  });
+
+  test('fails when a round measured something else', async () => {
+    const failed = compare(1, async (side) => measured({ what: side, value: 1, unit: 'ms' }));
+    await expect(failed).rejects.toThrow('"current" was not measured in every round');
+  });
+
   test('is impossible when the other build cannot be measured at all, and says why in a line', async () => {
     const failed = compare(6, async (side) => {
       if (side === 'former') throw new Error('it has no actors/vip/allocator.ts\n    at resolve');
