@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { builtHere, builtRef } from '../tools/build-ref.ts';
 import { ROOT } from '../tools/root.mjs';
@@ -34,9 +34,12 @@ export function buildAt(entry: string): Build {
 const buildIn = (name: string, shipped: string, sources: string): Build => ({
   name,
   entry: join(shipped, 'bin/routedip-operator.mjs'),
-  nodeFlags: nodeFlagsIn(readFileSync(join(sources, 'Dockerfile'), 'utf8')),
+  nodeFlags: nodeFlagsOf(join(sources, 'Dockerfile')),
   dist: join(shipped, 'dist'),
 });
+
+/** None where there is no image yet. */
+const nodeFlagsOf = (file: string): readonly string[] => (existsSync(file) ? nodeFlagsIn(readFileSync(file, 'utf8')) : []);
 
 /** The options that the last ENTRYPOINT of a Dockerfile has between `node` and the script. @throws Error when it starts no node */
 export function nodeFlagsIn(dockerfile: string): readonly string[] {

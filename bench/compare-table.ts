@@ -33,19 +33,20 @@ export function compareTable(compared: Compared, former: string, current: string
 }
 
 /** One row, after others that hold what its name is too long for. */
-function cellsOf({ what, unit, former, current, ratio, verdict }: Row): readonly (readonly string[])[] {
+function cellsOf(row: Row): readonly (readonly string[])[] {
+  const { what, unit, former, current, verdict } = row;
   const names = wrapped(what, NAME_WIDTH - GAP.length).map((part, index) => (index === 0 ? part : `${GAP}${part}`));
   const figures = [rounded(former.median), interval(former), rounded(current.median), interval(current)];
-  return [...names.slice(0, -1).map((part) => [part]), [names.at(-1) ?? '', unit, ...figures, ratioText(ratio), verdict]];
+  return [...names.slice(0, -1).map((part) => [part]), [names.at(-1) ?? '', unit, ...figures, ratioText(row), verdict]];
 }
 
 const interval = ({ low, high }: Spread): string => `[${rounded(low)}, ${rounded(high)}]`;
 
-/** So many digits that a ratio that is not 1 does not look like it. */
-function ratioText(ratio: number | null): string {
+/** With more digits where "1.00" beside "worse" or "better" would make no sense. */
+function ratioText({ ratio, verdict }: Row): string {
   if (ratio === null) return '-';
   const short = ratio.toFixed(2);
-  return short === '1.00' && ratio !== 1 ? ratio.toFixed(4) : short;
+  return short === '1.00' && (verdict === 'worse' || verdict === 'better') ? ratio.toFixed(4) : short;
 }
 
 /** The name of a build over its two columns. */

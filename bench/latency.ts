@@ -38,7 +38,7 @@ export async function latency(plan: Plan): Promise<Measured> {
 
 /** The same for actions that take as long as those of a real provider: most of them two seconds, some of them very long. */
 export async function latencyLogNormal(plan: Plan): Promise<Measured> {
-  const failovers = { full: 300, round: 90, quick: 20 }[plan.extent];
+  const failovers = { full: 300, round: 80, quick: 20 }[plan.extent];
   const world = await openWorld(plan, { actionMs: LOG_NORMAL });
   try {
     // Some 25 are under way at a time; the others wait for their turn.

@@ -11,7 +11,7 @@ const CRDS = ['ipgroups.yaml', 'ips.yaml'].map((name) => join(import.meta.dirnam
 const SEGMENT = '10.0.0.0/16';
 const LONGEST_MS = 600_000;
 /** At once, and one after another. */
-const SIZES = { full: [10_000, 200], round: [2_000, 50], quick: [500, 20] } as const;
+const SIZES = { full: [10_000, 200], round: [1_000, 50], quick: [500, 20] } as const;
 
 /** How long Services of type LoadBalancer take to list an address: many that are there at once, then single ones. Everything but the cluster is real. */
 export async function services(plan: Plan): Promise<Measured> {

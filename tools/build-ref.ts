@@ -35,7 +35,7 @@ export interface BuiltRef {
  */
 export async function builtRef(ref: string): Promise<BuiltRef> {
   const commit = commitOf(ref);
-  const folder = await keptFolder({ parent: REFS, key: commit, keptMs: WEEK_MS, make: (draft) => make(draft, ref, commit) });
+  const folder = await keptFolder({ parent: REFS, key: commit, keptMs: WEEK_MS, make: (draft) => made(draft, commit) });
   return { commit, folder, shipped: join(folder, 'shipped') };
 }
 
@@ -46,9 +46,20 @@ function commitOf(ref: string): string {
   throw new SetupError(`There is no commit "${ref}" in ${ROOT}. A shallow clone gets the others by: git fetch --unshallow --tags`);
 }
 
-function make(draft: string, ref: string, commit: string): void {
+/** @throws SetupError */
+function made(draft: string, commit: string): void {
   const short = commit.slice(0, 10);
-  say(`building ${ref === commit ? short : `${ref} (${short})`} in ${REFS}; this takes a minute or two, once`);
+  say(`building ${short} in ${REFS}; this takes a minute or two, once`);
+  try {
+    make(draft, commit, short);
+  } catch (error) {
+    if (error instanceof SetupError) throw error;
+    // It has no lock file, or no bin/: a commit from before there was an operator.
+    throw new SetupError(`${short} does not build: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+}
+
+function make(draft: string, commit: string, short: string): void {
   const archive = join(draft, '.archive.tar');
   demand(`${short} cannot be read`, run('git', ['archive', '--format=tar', `--output=${archive}`, commit], ROOT));
   demand(`${short} cannot be unpacked`, run('tar', ['-xf', archive], draft));
