@@ -23,7 +23,7 @@ const group = (name: string, order: number, include: string[], exclude: string[]
 /** Most of what waits for processes waits most of the time: so many at once keep two processors busy. */
 const WAITING = { maxWorkers: 6 };
 
-/** Suites that need more than Node and Redis, each run by a script of its own that sees to that: test:cluster, test:cluster:old, test:tools, test:node. */
+/** Suites that need more than Node and Redis, each run by a script of its own that sees to that: test:cluster, test:cluster:old, test:tools, test:upgrade, test:node. */
 const APART = {
   // Against a real API server.
   cluster: [group('cluster', 0, ['test/cluster/**/*.test.ts'], [RIGHTS], { maxWorkers: 3 }), group('rights', 1, [RIGHTS], [])],
@@ -31,6 +31,8 @@ const APART = {
   'cluster-old': [group('cluster-old', 0, ['test/cluster-old/**/*.test.ts'], [], { maxWorkers: 3 })],
   // By the tools that users of the shipped files have.
   tools: [group('tools', 0, ['test/tools/**/*.test.ts'], [])],
+  // One play of two versions, which its files share nothing of.
+  upgrade: [group('upgrade', 0, ['test/upgrade/**/*.test.ts'], [], { maxWorkers: 1 })],
   // In Pods; one after another, since they have one node.
   node: [group('node', 0, ['test/node/**/*.test.ts'], [], { maxWorkers: 1 })],
 };

@@ -58,3 +58,20 @@ describe('npm run test:cluster', () => {
     expect(stderr).toContain('holds no kube-apiserver and no etcd that can be run');
   });
 });
+
+describe('npm run test:upgrade', () => {
+  const run = (...words: readonly string[]) =>
+    spawnSync(process.execPath, [join(ROOT, 'tools/test-upgrade.ts'), ...words], { encoding: 'utf8' });
+
+  test.each([
+    ['a version that nobody knows', ['--from', 'v0.0.0-never'], 'There is no commit "v0.0.0-never"'],
+    // It is no option of git's.
+    ['what looks like an option', ['--from=--all'], 'There is no commit "--all"'],
+    ['a seed that is no number', ['--seed', 'one'], '--seed wants a whole number, not "one"'],
+    ['a flag that there is not', ['--form', 'main'], "Unknown option '--form'"],
+  ])('ends with 2 and says so when it is given %s', (_, words, says) => {
+    const { status, stdout, stderr } = run(...words);
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(`test:upgrade: ${says}`);
+  });
+});

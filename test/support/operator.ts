@@ -19,6 +19,17 @@ export interface OperatorOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Started from a bundle of its sources, see tools/bundle.ts. Default true. */
   readonly isBundled?: boolean;
+  /** Another version of it, in the place of the one that is tested otherwise. */
+  readonly program?: Program;
+}
+
+export interface Program {
+  /** The Node that runs it. */
+  readonly node: string;
+  /** The file that starts it. */
+  readonly entry: string;
+  /** Whether it has a flag, e.g. `--lock-duration`: one that it has not is left out. */
+  readonly knows: (flag: string) => boolean;
 }
 
 export interface LogLine {
@@ -80,12 +91,14 @@ export function startOperator({
   nodeFlags = [],
   env = {},
   isBundled = true,
+  program = { node: process.execPath, entry: entryOf('routedip-operator', isBundled), knows: () => true },
 }: OperatorOptions): Operator {
   const log: LogLine[] = [];
   const noise: string[] = [];
   const { DIGITALOCEAN_ACCESS_TOKEN: _, CLOUDFLARE_TOKEN: __, ...inherited } = process.env;
-  const entry = entryOf('routedip-operator', isBundled);
-  const child = spawn(process.execPath, [...nodeFlags, entry, 'run', '--metrics-bind-addr=127.0.0.1:0', ...TEST_FLAGS, ...flags], {
+  const { node, entry, knows } = program;
+  const known = [...TEST_FLAGS, ...flags].filter((flag) => knows(flag.replace(/=.*/s, '')));
+  const child = spawn(node, [...nodeFlags, entry, 'run', '--metrics-bind-addr=127.0.0.1:0', ...known], {
     env: {
       ...inherited,
       KUBECONFIG: kubeconfig,
