@@ -33,6 +33,8 @@ const APART = {
   tools: [group('tools', 0, ['test/tools/**/*.test.ts'], [])],
   // One play of two versions, which its files share nothing of.
   upgrade: [group('upgrade', 0, ['test/upgrade/**/*.test.ts'], [], { maxWorkers: 1 })],
+  // The same as Deployments, in Pods.
+  'upgrade-node': [group('upgrade-node', 0, ['test/upgrade-node/**/*.test.ts'], [], { maxWorkers: 1 })],
   // In Pods; one after another, since they have one node.
   node: [group('node', 0, ['test/node/**/*.test.ts'], [], { maxWorkers: 1 })],
 };
@@ -59,7 +61,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     maxWorkers: 2,
     reporters: ['default', './tools/closing-line.ts'],
-    ...(target === 'node' && ON_A_NODE),
+    ...(target?.endsWith('node') && ON_A_NODE),
     projects: target === undefined ? HERE : APART[target],
   },
 });

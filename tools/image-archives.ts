@@ -14,13 +14,29 @@ export function archiveImages(folder: string, work: string, root: string): reado
   const { redis, operator } = composedImages(root);
   const curl = imageOfJobs(join(root, SAMPLE));
   const [playground = ''] = imagesOf(manifestsIn(readFileSync(join(root, PLAYGROUND), 'utf8'))).map(hub);
-  const wanted = [redis, operator, playground, curl].map((name) => ({ name, path: join(folder, `${name.replaceAll(/\W+/g, '-')}.tar`) }));
+  return archived(folder, work, [redis, operator, playground, curl], (store) => {
+    provideBases(store, join(root, 'Dockerfile'), { redis, curl }, work, root);
+    buildImages(store, { '': operator, playground }, work, root);
+  });
+}
+
+/** The same of several versions of the operator, each from its own files and Dockerfile: its image bears the name of the version as tag. Their Redis and what they are built from is that of `root`. */
+export function archiveVersions(folder: string, work: string, root: string, versions: Readonly<Record<string, string>>): readonly string[] {
+  const { redis, operator } = composedImages(root);
+  const named = Object.entries(versions).map(([version, files]) => ({ name: operator.replace(/:[^:/]+$/, `:${version}`), files }));
+  return archived(folder, work, [redis, ...named.map(({ name }) => name)], (store) => {
+    provideBases(store, join(root, 'Dockerfile'), { redis }, work, root);
+    for (const { name, files } of named) buildImages(store, { '': name }, work, files);
+  });
+}
+
+function archived(folder: string, work: string, names: readonly string[], build: (store: ImageStore) => void): readonly string[] {
+  const wanted = names.map((name) => ({ name, path: join(folder, `${name.replaceAll(/\W+/g, '-')}.tar`) }));
   if (wanted.every(({ path }) => existsSync(path))) return wanted.map(({ path }) => path);
   mkdirSync(folder, { recursive: true });
   const store = new ImageStore(join(work, 'images'));
   try {
-    provideBases(store, join(root, 'Dockerfile'), { redis, curl }, work, root);
-    buildImages(store, { '': operator, playground }, work, root);
+    build(store);
     for (const { name, path } of wanted) store.buildah('push', '--quiet', name, `docker-archive:${path}:${name}`);
   } finally {
     store.remove();

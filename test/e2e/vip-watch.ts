@@ -20,7 +20,7 @@ export class VipWatch {
   readonly #watches: Watches;
   #onListed: () => void = () => undefined;
 
-  constructor(target: Target) {
+  constructor(target: Pick<Target, 'adminKubeconfig'>) {
     this.#watches = openWatches(target, (why) => this.violations.push(`the watch is lost: ${why}`));
   }
 

@@ -26,7 +26,7 @@ export interface Watches {
 
 /** Servers also end a watch whose reader is slow for a moment, as any may be on a loaded machine: each is taken up again where it ended, and misses nothing. `lost`
  *  hears when that is impossible. */
-export function openWatches(target: Target, lost: (why: string) => void): Watches {
+export function openWatches(target: Pick<Target, 'adminKubeconfig'>, lost: (why: string) => void): Watches {
   const raw = rawClient(connectionOf(readFileSync(target.adminKubeconfig, 'utf8')));
   let closed = false;
   return {

@@ -11,7 +11,9 @@ export interface Pod {
     readonly creationTimestamp: string;
     readonly deletionTimestamp?: string;
   };
-  readonly spec: { readonly containers: readonly { readonly resources?: { readonly limits?: { readonly memory?: string } } }[] };
+  readonly spec: {
+    readonly containers: readonly { readonly image: string; readonly resources?: { readonly limits?: { readonly memory?: string } } }[];
+  };
   readonly status: {
     readonly phase: string;
     readonly podIP?: string;

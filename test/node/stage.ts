@@ -97,7 +97,7 @@ interface Pool {
   readonly status?: { readonly ips?: Readonly<Record<string, { readonly state: string; readonly nodeName?: string }>> };
 }
 
-/** A patch by which the operator calls that cloud. */
+/** A patch by which the operator of a kustomization calls that cloud and not the real one. */
 export const callsCloud = (url: string): JsonObject => ({
   target: { kind: 'Deployment', name: 'routedip-operator' },
   patch: stringify([{ op: 'add', path: '/spec/template/spec/containers/0/env/-', value: { name: 'DIGITALOCEAN_API_URL', value: url } }]),

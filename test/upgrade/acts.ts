@@ -2,8 +2,11 @@ import { HTTP, NODE_PORT } from '../e2e/routed-objects.ts';
 import { externalOf, scriptJobs, wantRoutedIP } from './setting.ts';
 import type { World } from './world.ts';
 
-/** So long the next Job that assigns has no Pod: long enough that people are told, ms. */
-const REFUSED_MS = 5_000;
+/** So long a Job that assigns has no Pod: long enough that the new version tells people why, ms. */
+const REFUSED_MS = 10_000;
+/** It is so where the new version runs jobs under the old one's lead, and where it is alone and certainly tells. */
+const REFUSED_IN: readonly number[] = [2, 4, 6];
+const TOLD_IN = 4;
 
 /** What is asked for in every stage, all of it at once. */
 export async function busyStage(world: World): Promise<void> {
@@ -39,12 +42,15 @@ async function routedFailsOver(world: World): Promise<void> {
   await failOver(world, (await routed.status('shop'))?.assignedNode ?? '', (from) => leaves(world, 'shop', from));
 }
 
-/** Its Job has no Pod at first: what it waits for is told in the form of whoever runs the job, to whoever leads. */
+/** Where its Job has no Pod at first, what it waits for is told in the form of whoever runs the job, to whoever leads. */
 async function platformFailsOver(world: World): Promise<void> {
-  const { routed } = world;
+  const { routed, stage } = world;
   await routed.stable('platform');
-  scriptJobs(world, REFUSED_MS);
-  await failOver(world, (await routed.status('platform'))?.assignedNode ?? '', (from) => leaves(world, 'platform', from));
+  scriptJobs(world, REFUSED_IN.includes(stage) ? REFUSED_MS : 0);
+  await failOver(world, (await routed.status('platform'))?.assignedNode ?? '', async (from) => {
+    if (stage === TOLD_IN) await routed.degraded('platform', 'FailedCreate');
+    await leaves(world, 'platform', from);
+  });
 }
 
 async function leaves({ routed, until }: World, name: string, from: string): Promise<void> {

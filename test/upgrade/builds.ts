@@ -14,6 +14,8 @@ interface Build {
 
 export interface Builds {
   readonly program: Readonly<Record<Version, Program>>;
+  /** Where its files are. */
+  readonly folder: Readonly<Record<Version, string>>;
   /** Paths of the definitions that each installs. */
   readonly crds: Readonly<Record<Version, readonly string[]>>;
   /** The commit that is upgraded from. */
@@ -27,6 +29,7 @@ export function buildsOf({ UPGRADE_BUILDS, UPGRADE_SEED }: NodeJS.ProcessEnv): B
   const builds = JSON.parse(UPGRADE_BUILDS) as Record<Version, Build>;
   return {
     program: { old: programOf(builds.old), new: programOf(builds.new) },
+    folder: { old: builds.old.folder, new: builds.new.folder },
     crds: { old: crdsOf(builds.old), new: crdsOf(builds.new) },
     commit: builds.old.commit ?? '',
     seed: Number(UPGRADE_SEED),

@@ -9,17 +9,25 @@ export interface Sent {
   readonly by: Version;
 }
 
-/** What processes wanted to change, one entry for each address, rule, droplet and record. Calls that none of them sent are the scenario's own, by hand, and are left out. */
+/** Who sent a call; null when that cannot be told, undefined when it was nobody of them: a call of the scenario's own, by hand. */
+type SenderOf = (call: Call) => Version | null | undefined;
+
+/** Finds out by what was seen to be sent: of equal calls the first was sent first. */
+export function senderIn(sent: readonly Sent[]): SenderOf {
+  const left = Map.groupBy(sent, ({ request }) => request);
+  return ({ method, path }) => left.get(`${method} ${path}`)?.shift()?.by;
+}
+
+/** What processes wanted to change, one entry for each address, rule, droplet and record. */
 export function callsOf(
   provider: ProviderCall['provider'],
   calls: readonly Call[],
-  sent: readonly Sent[],
+  senderOf: SenderOf,
   nodeOf: (droplet: number) => string,
 ): readonly ProviderCall[] {
-  const left = Map.groupBy(sent, ({ request }) => request);
   return calls.flatMap((call): readonly ProviderCall[] => {
-    const by = left.get(`${call.method} ${call.path}`)?.shift()?.by;
-    if (!by) return [];
+    const by = senderOf(call);
+    if (by === undefined) return [];
     const accepted = call.outcome !== 'answered' || call.status === null ? null : call.status < 300;
     return meaningsOf(call).map(({ droplet, ...meaning }) => ({
       at: call.at,

