@@ -7,11 +7,12 @@ export function movesExplained({ calls, marks }: History): readonly string[] {
   const last = new Map<string, ProviderCall>();
   for (const call of calls.toSorted((a, b) => a.at - b.at)) {
     if (call.kind === 'unassign' && !isRemoved(marks, call)) wrongs.push(`${call.subject} was unassigned`);
-    if (call.kind !== 'assign' || call.accepted === false) continue;
+    if (call.kind !== 'assign') continue;
     const before = last.get(call.subject);
     const wrong = before ? whyWrong(before, call, marks) : null;
     if (wrong !== null) wrongs.push(wrong);
-    last.set(call.subject, call);
+    // One that was refused has moved nothing; sent it was all the same.
+    if (call.accepted !== false) last.set(call.subject, call);
   }
   return wrongs;
 }
