@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs';
 import { connectionOf, rawClient } from '../../simulator/kubernetes/client.ts';
 import type { Target } from './target.ts';
 
+/** While definitions are replaced a server may refuse to watch their objects for a moment: it is asked again after so long, ms, and so often. */
+const REFUSED = { pauseMs: 200, times: 50 };
+
 /** One line of a watch. */
 export interface Told {
   readonly type: string;
@@ -24,6 +27,9 @@ export interface Watches {
   close(): void;
 }
 
+/** A server that refuses answers with a Status in one line. */
+const isTold = (line: Partial<Told>): line is Told => line.type !== undefined;
+
 /** Servers also end a watch whose reader is slow for a moment, as any may be on a loaded machine: each is taken up again where it ended, and misses nothing. `lost`
  *  hears when that is impossible. */
 export function openWatches(target: Pick<Target, 'adminKubeconfig'>, lost: (why: string) => void): Watches {
@@ -33,8 +39,15 @@ export function openWatches(target: Pick<Target, 'adminKubeconfig'>, lost: (why:
     follow: (path, take) => {
       // What is there already is told in the order of names.
       let newest = 0;
+      let refusals = 0;
       const hear = (line: string): void => {
-        const told = JSON.parse(line) as Told;
+        const told = JSON.parse(line) as Partial<Told>;
+        if (!isTold(told)) {
+          refusals += 1;
+          if (refusals > REFUSED.times) lost(`${path}: ${line}`);
+          return;
+        }
+        refusals = 0;
         if (told.type === 'ERROR') {
           lost(`${path}: ${line}`);
           return;
@@ -42,8 +55,12 @@ export function openWatches(target: Pick<Target, 'adminKubeconfig'>, lost: (why:
         newest = Math.max(newest, Number((told.object as Versioned).metadata.resourceVersion));
         take(told);
       };
-      const again = (): void => {
+      const next = (): void => {
         if (!closed) watch().catch((error: unknown) => closed || lost(`${path}: ${String(error)}`));
+      };
+      const again = (): void => {
+        if (refusals === 0) next();
+        else if (refusals <= REFUSED.times) setTimeout(next, REFUSED.pauseMs);
       };
       const watch = (): Promise<void> =>
         raw.stream(`${path}?watch=true&timeoutSeconds=${LASTS_S}${newest === 0 ? '' : `&resourceVersion=${newest}`}`, hear, again);

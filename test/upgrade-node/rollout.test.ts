@@ -55,9 +55,9 @@ async function happens(number: number, what: string, run: () => Promise<unknown>
 
 async function act(number: number, what: string, run: () => Promise<unknown>): Promise<void> {
   const from = Date.now();
-  const index = acts.push({ stage: number, what, from, to: null, deadlineMs: DEADLINE_MS }) - 1;
+  const index = acts.push({ stage: number, what, from, to: null, deadlineMs: DEADLINE_MS, notBeforeMs: 0 }) - 1;
   await run();
-  acts[index] = { stage: number, what, from, to: Date.now(), deadlineMs: DEADLINE_MS };
+  acts[index] = { stage: number, what, from, to: Date.now(), deadlineMs: DEADLINE_MS, notBeforeMs: 0 };
 }
 
 async function failsOver(): Promise<void> {

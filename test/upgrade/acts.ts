@@ -10,10 +10,11 @@ const TOLD_IN = 4;
 
 /** What is asked for in every stage, all of it at once. */
 export async function busyStage(world: World): Promise<void> {
+  const refusedMs = REFUSED_IN.includes(world.stage) ? REFUSED_MS : 0;
   await Promise.all([
     world.act('an address of a pool fails over', () => poolFailsOver(world)),
     world.act('a RoutedIP fails over', () => routedFailsOver(world)),
-    world.act('a RoutedIP that Jobs drive fails over', () => platformFailsOver(world)),
+    world.act('a RoutedIP that Jobs drive fails over', () => platformFailsOver(world, refusedMs), refusedMs),
     world.act('a pool gets one more address', () => poolGrows(world)),
     world.act('a Service has another port', () => portChanges(world)),
     world.act('a RoutedIP is created and deleted', () => comesAndGoes(world)),
@@ -43,10 +44,10 @@ async function routedFailsOver(world: World): Promise<void> {
 }
 
 /** Where its Job has no Pod at first, what it waits for is told in the form of whoever runs the job, to whoever leads. */
-async function platformFailsOver(world: World): Promise<void> {
+async function platformFailsOver(world: World, refusedMs: number): Promise<void> {
   const { routed, stage } = world;
   await routed.stable('platform');
-  scriptJobs(world, REFUSED_IN.includes(stage) ? REFUSED_MS : 0);
+  scriptJobs(world, refusedMs);
   await failOver(world, (await routed.status('platform'))?.assignedNode ?? '', async (from) => {
     if (stage === TOLD_IN) await routed.degraded('platform', 'FailedCreate');
     await leaves(world, 'platform', from);

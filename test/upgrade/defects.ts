@@ -56,6 +56,7 @@ const first = <T>(list: readonly T[], change: (one: T) => T): readonly T[] => li
 const MOVES = 'nothing moves that need not';
 const CREATED = 'nothing is created twice';
 const KEPT = 'no status is lost';
+const TRUE = 'no status is untrue';
 const STALLS = 'nobody stalls';
 
 export const DEFECTS: readonly Defect[] = [
@@ -153,6 +154,27 @@ export const DEFECTS: readonly Defect[] = [
       stages: first(history.stages, (stage) => ({ ...stage, rest: { ...stage.rest, unowned: ['tcp/30080'] } })),
     }),
     says: /no status says that tcp\/30080 was opened/,
+  },
+  {
+    rule: TRUE,
+    what: 'a pool says that an address is where it is not',
+    spoil: address((fields) => ({ ...fields, nodeName: 'q01' })),
+    says: /FloatingIPPool ingress says that [\d.]+ is on q01, and it was led to/,
+  },
+  {
+    rule: TRUE,
+    what: 'a RoutedIP says so',
+    spoil: status('RoutedIP shop', (fields) => ({ ...fields, assignedNode: 'q01' })),
+    says: /RoutedIP shop says that [\d.]+ is on q01, and it was led to/,
+  },
+  {
+    rule: TRUE,
+    what: 'a Job has led an address before it had a Pod',
+    spoil: (history) => ({
+      ...history,
+      acts: history.acts.map((act) => (act.stage === 2 && act.notBeforeMs > 0 ? { ...act, to: act.from + 1 } : act)),
+    }),
+    says: /stage 2: a RoutedIP that Jobs drive fails over: said to be done before/,
   },
   {
     rule: STALLS,

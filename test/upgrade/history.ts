@@ -76,6 +76,8 @@ export interface Act {
   readonly from: number;
   readonly to: number | null;
   readonly deadlineMs: number;
+  /** Before that it cannot have been done. */
+  readonly notBeforeMs: number;
 }
 
 export interface ProcessRecord {

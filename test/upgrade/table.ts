@@ -8,11 +8,17 @@ const COLUMNS: Readonly<Record<string, readonly CallKind[]>> = {
 };
 const HEAD = ['stage', 'leads', 'follows', 's', ...Object.keys(COLUMNS), 'what happened'];
 
-/** The stages of a play, each with the calls that changed something at a provider: how many the old version sent, and how many the new one. */
+/** The stages of a play, each with the calls that changed something at a provider: how many the old version sent and how many the new one, where that is known. */
 export function tableOf({ stages, calls, acts, processes }: History, notes: readonly string[]): string {
+  const isKnown = calls.every(({ by }) => by !== null);
   const rows = stages.map((stage, index) => {
     const within = calls.filter(({ at }) => at >= stage.from && at < stage.to);
-    const counts = Object.values(COLUMNS).map((kinds) => countOf(within, kinds));
+    const counts = Object.values(COLUMNS).map((kinds) =>
+      countOf(
+        within.filter(({ kind }) => kinds.includes(kind)),
+        isKnown,
+      ),
+    );
     const own = acts.filter((act) => act.stage === stage.number);
     const said = [
       `${own.filter(({ to }) => to !== null).length} of ${own.length} done`,
@@ -37,9 +43,8 @@ const durationOf = ({ from, to }: Act): number => (to ?? Number.POSITIVE_INFINIT
 
 const seconds = ({ from, to }: StageRecord): string => `${Math.round((to - from) / 1_000)}`;
 
-function countOf(calls: readonly ProviderCall[], kinds: readonly CallKind[]): string {
-  const own = calls.filter(({ kind }) => kinds.includes(kind));
-  if (own.some(({ by }) => by === null)) return `${own.length}`;
-  const by = (version: Version) => own.filter((call) => call.by === version).length;
+function countOf(calls: readonly ProviderCall[], isKnown: boolean): string {
+  if (!isKnown) return `${calls.length}`;
+  const by = (version: Version) => calls.filter((call) => call.by === version).length;
   return `${by('old')} old, ${by('new')} new`;
 }

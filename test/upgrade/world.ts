@@ -32,8 +32,8 @@ export interface World {
   portChanges: number;
   /** The stage that goes on. */
   stage: number;
-  /** Notes what is asked for and when it is done. */
-  act(what: string, run: () => Promise<void>): Promise<void>;
+  /** Notes what is asked for and when it is done, which it cannot be before `notBeforeMs`. */
+  act(what: string, run: () => Promise<void>, notBeforeMs?: number): Promise<void>;
   mark(mark: WithoutTime<Mark>): void;
   /** One of them, by the seed. */
   oneOf<T>(list: readonly T[]): T;
@@ -67,8 +67,8 @@ export async function openWorld(routed: Routed, builds: Builds): Promise<World> 
     wanted: 0,
     portChanges: 0,
     stage: 1,
-    act: async (what, run) => {
-      const act = { stage: world.stage, what, from: Date.now(), to: null, deadlineMs: DEADLINE_MS };
+    act: async (what, run, notBeforeMs = 0) => {
+      const act = { stage: world.stage, what, from: Date.now(), to: null, deadlineMs: DEADLINE_MS, notBeforeMs };
       const index = acts.push(act) - 1;
       await run();
       acts[index] = { ...act, to: Date.now() };
