@@ -50,13 +50,15 @@ export const cniConfig = ({ folder }: NodePlaces): string => {
   return JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins: [bridge, ports] });
 };
 
-export const kubeletConfig = ({ socket, cgroup }: NodePlaces): string =>
+export const kubeletConfig = ({ folder, socket, cgroup }: NodePlaces): string =>
   stringify({
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
     authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
     authorization: { mode: 'AlwaysAllow' },
     containerRuntimeEndpoint: `unix://${socket}`,
+    // A kubelet removes what it finds there of Pods that it does not know: those of another node that runs on this machine, too.
+    podLogsDir: join(folder, 'pod-logs'),
     cgroupDriver: 'cgroupfs',
     cgroupRoot: cgroup,
     failCgroupV1: false,
