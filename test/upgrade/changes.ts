@@ -34,8 +34,8 @@ export async function changeOfLeader(world: World, leader: Member, next: Member,
     // What it has sent last is answered by now, or will never be.
     world.mark({ kind: 'leader ends' });
   });
-  const follower = changed.then(() => world.cast.start(leader.version));
-  await Promise.all([acts, changed]);
+  const started = changed.then(() => world.cast.start(leader.version));
+  const [follower] = await Promise.all([started, changed, acts]);
   for (const fault of struck) fault.remove();
-  return { follower: await follower, underWay: `${signal} during assign: ${assigned.kind}, create: ${created.kind}` };
+  return { follower, underWay: `${signal} during assign: ${assigned.kind}, create: ${created.kind}` };
 }
