@@ -6,6 +6,12 @@ import { setFlagsFromString } from 'node:v8';
 const NEEDED = 24;
 const here = process.versions.node;
 
+// Who reads through a pipe may have read enough, as `head` has.
+process.stdout.on('error', (error) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
 // In the repository the sources run as they are; the package holds them compiled, since Node refuses to compile below node_modules.
 const source = new URL('../main.ts', import.meta.url);
 const compiled = new URL('../dist/main.js', import.meta.url);

@@ -28,6 +28,12 @@ test('the command says in one line what to do under a Node that is too old', () 
   ]);
 });
 
+test.each(['routedip-operator', 'kubectl-routedip'])('%s ends quietly when who reads its output has read enough', (name) => {
+  const command = `set -o pipefail; "${process.execPath}" "${join(ROOT, 'bin', `${name}.mjs`)}" --help | true`;
+  const { status, stderr } = spawnSync('bash', ['-c', command], { encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+});
+
 describe('npm run test:cluster', () => {
   /** On a machine that has built nothing yet, with a Go that cannot. */
   const run = (assets: string, ...words: readonly string[]) => {
