@@ -1,6 +1,6 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -111,6 +111,26 @@ describe('the manifest for krew', () => {
     expect(() => krewManifest('a: <A>\n', {})).toThrow('asks for A');
     expect(() => krewManifest('a: 1\n', { A: '1' })).toThrow('no place for A');
   });
+});
+
+test.each([
+  ['v0.1.0; rm', 'owner/repository'],
+  ['v0.1.0/../../esc', 'owner/repository'],
+  ['v01.1.0', 'owner/repository'],
+  ['0.1.0', 'owner/repository'],
+  ['v0.1.0', '/'],
+  ['v0.1.0', 'Own;rm/x'],
+])('a release of %s from %s is not built', (tag, repository) => {
+  const folder = join(tmpdir(), 'routedip-no-release');
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [join(import.meta.dirname, '../tools/release.ts'), 'build', tag, repository, folder],
+    {
+      encoding: 'utf8',
+    },
+  );
+  expect([status, existsSync(folder)]).toEqual([2, false]);
+  expect(stderr).toContain('Usage:');
 });
 
 describe('what a release consists of', () => {

@@ -15,6 +15,9 @@ build  writes into FOLDER: assets/ (manifests, the plugin, its manifest for krew
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
+const TAG = /^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9a-z]+(\.[0-9a-z]+)*)?$/;
+const REPOSITORY = /^[\w-]+\/[\w.-]+$/;
+
 /** Names of images are in lower case, whatever the owner is called. */
 export const publicationOf = (tag: string, repository: string): Publication => {
   const owner = repository.split('/')[0]?.toLowerCase();
@@ -61,7 +64,7 @@ const main = async ([command, tag, repository, folder]: readonly string[]): Prom
     for (const problem of problems) console.error(problem);
     return problems.length === 0 ? 0 : 1;
   }
-  if (command !== 'build' || tag === undefined || !repository?.includes('/') || folder === undefined) {
+  if (command !== 'build' || !TAG.test(tag ?? '') || !REPOSITORY.test(repository ?? '') || !tag || !repository || !folder) {
     console.error(USAGE);
     return 2;
   }

@@ -192,7 +192,7 @@ function flags(): Option[] {
     new Option('--jobs-writable', 'let the job dashboard retry and remove jobs').default(false),
     new Option('--journal-bind-addr <address>', 'serve the journal for `kubectl routedip`, e.g. :8084 (default: off)'),
     new Option('--inspect [address]', 'serve the Stately inspector (default address 127.0.0.1:8082)').preset('127.0.0.1:8082'),
-    new Option('--inspect-viewer-url <url>', 'viewer page to embed (default https://stately.ai/inspect)'),
+    new Option('--inspect-viewer-url <url>', 'viewer page to embed (default https://stately.ai/inspect)').argParser(checked(pageUrl)),
     new Option('--digitalocean-address-api <paths>', 'API paths to use for addresses')
       .choices(['reserved_ips', 'floating_ips'])
       .default('reserved_ips'),
@@ -254,6 +254,13 @@ function lease(text: string): { readonly namespace: string; readonly name: strin
   if (namespace === undefined || name === undefined)
     throw new Error(`"${text}" is no name of a Lease with its namespace, as in vip-allocator-operator/88cd116a.org`);
   return { namespace, name };
+}
+
+/** A page with an origin of its own: that of `data:` and the like is "null", which every sandboxed frame has. */
+function pageUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) throw new Error(`"${text}" is no http or https URL`);
+  return url.href;
 }
 
 function positive(text: string): number {

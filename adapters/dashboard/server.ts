@@ -49,12 +49,6 @@ const JOURNAL_LIMIT = 50;
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const feed = createFeed(options);
   const server = createServer((request, response) => {
-    if (!options.access(request, response)) return;
-    const mounted = options.mounts?.[/^\/[^/?]*/.exec(request.url ?? '/')?.[0] ?? '/'];
-    if (mounted) {
-      mounted(request, response);
-      return;
-    }
     answer(options, feed, request, response).catch((error) => {
       if (response.headersSent) response.destroy();
       else json(options, response, 500, { error: error instanceof Error ? error.message : String(error) });
@@ -68,7 +62,11 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   return { url: urlOf(server), observer: feed.observer, close: () => close(server, feed) };
 }
 
+/** Whatever throws in here is answered with 500: no request ends the process. */
 async function answer(options: DashboardOptions, feed: Feed, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (!options.access(request, response)) return;
+  const mounted = options.mounts?.[/^\/[^/?]*/.exec(request.url ?? '/')?.[0] ?? '/'];
+  if (mounted) return mounted(request, response);
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://dashboard');
   if (request.method !== 'GET' && request.method !== 'HEAD') return json(options, response, 405, { error: 'This page only looks on.' });
   if (pathname === '/healthz') return json(options, response, 200, { ok: true });

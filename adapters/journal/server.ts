@@ -39,7 +39,9 @@ export async function startJournalServer(options: JournalOptions): Promise<Journ
 }
 
 async function answer(options: JournalOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://journal');
+  const target = URL.parse(request.url ?? '/', 'http://journal');
+  if (target?.host !== 'journal') return json(options, response, 400, { error: 'This is no path.' });
+  const { pathname, searchParams } = target;
   if (request.method !== 'GET') return json(options, response, 405, { error: 'The journal is only read.' });
   const actor = searchParams.get('actor') ?? '';
   if (pathname !== '/journal' || actor === '' || actor.length > LONGEST_ACTOR)

@@ -8,12 +8,19 @@ const LOOPBACK = /^(localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/;
 /** Decides about requests to what people look at: the dashboards and the inspector. Answers and returns false when it refuses. */
 export type Access = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** Access for a server on `bind`. With a token, it must come as `Authorization: Bearer`, as `?token=` (which becomes a cookie) or as that cookie.
+/** What a request asks for, as a URL with the host `access`; null for what is no path of this server, such as `//`, which a URL takes for a host. */
+export function targetOf({ url = '/' }: Pick<IncomingMessage, 'url'>): URL | null {
+  const target = URL.parse(url, 'http://access');
+  return target?.host === 'access' && !target.pathname.startsWith('//') ? target : null;
+}
+
+/** Access for a server on `bind`. What is no path is refused whoever asks for it: what is behind may take its URL for one. With a token, it must come as `Authorization: Bearer`, as `?token=` (which becomes a cookie) or as that cookie.
  *  Without one, the server must be on loopback and be asked for by a loopback name: a page on the internet that resolves to 127.0.0.1 gets nothing.
  *  @throws Error when another interface is bound without a token */
 export function accessTo(bind: BindAddress, token: string | null): Access {
   const allowed = allowedBy(bind, token);
   return (request, response) => {
+    if (targetOf(request) === null) return refuse(response, 400, 'This is no path.');
     if (isForeignWrite(request)) return refuse(response, 403, 'Only this page itself may change anything.');
     return allowed(request, response);
   };
@@ -38,9 +45,9 @@ const hostName = ({ headers }: IncomingMessage): string => (headers.host ?? '').
 
 function withToken(token: string): Access {
   return (request, response) => {
-    const url = new URL(request.url ?? '/', 'http://access');
-    const asked = url.searchParams.get('token');
-    if (asked !== null && same(asked, token) && wantsPage(request)) return moveToCookie(url, token, response);
+    const url = targetOf(request);
+    const asked = url?.searchParams.get('token') ?? null;
+    if (url && asked !== null && same(asked, token) && wantsPage(request)) return moveToCookie(url, token, response);
     const shown = [asked, bearerOf(request), cookieOf(request)];
     return shown.some((candidate) => candidate !== null && same(candidate, token)) || refuse(response, 401, 'Add ?token=… to the address.');
   };

@@ -32,17 +32,23 @@ export class Machines {
     this.#cloud = cloud;
   }
 
-  /** Sends the heartbeats that are due. @throws Error when the API server does not answer, or refuses */
+  /** Sends the heartbeats that are due. One that is refused, as for a Node that somebody else gave our label, holds up no other.
+   *  @throws Error when the Nodes cannot be listed, or a heartbeat was refused */
   async beat(): Promise<void> {
-    for (const node of await this.#connected().list('v1', 'Node', { selector: OURS })) {
-      const { name = '', labels = {} } = node.metadata;
-      this.#adopt(name, node);
-      const isOff = labels[POWER.label] === POWER.off;
-      const isDue = Date.now() - (this.#beaten.get(name) ?? 0) >= BEAT_EVERY_MS;
-      if (isOff || !isDue) continue;
+    const nodes = await this.#connected().list('v1', 'Node', { selector: OURS });
+    const beats = await Promise.allSettled(nodes.map((node) => this.#beatFor(node)));
+    for (const beat of beats) if (beat.status === 'rejected') throw beat.reason;
+  }
+
+  async #beatFor(node: KubeObject): Promise<void> {
+    const { name = '', labels = {} } = node.metadata;
+    const isOff = labels[POWER.label] === POWER.off;
+    const isDue = Date.now() - (this.#beaten.get(name) ?? 0) >= BEAT_EVERY_MS;
+    if (isDue && !isOff) {
       await this.#connected().patch({ apiVersion: 'v1', kind: 'Node', name }, { status: alive(node) }, STATUS);
       this.#beaten.set(name, Date.now());
     }
+    this.#adopt(name, node);
   }
 
   /** The node of a droplet. */

@@ -11,7 +11,14 @@ const ACTION_MS = { min: 500, max: 1_000 };
 const RESERVED_IP_QUOTA = 10;
 const LOOK_EVERY_MS = 1_000;
 
-const cloud = await startDigitalOcean({ host: '0.0.0.0', port: PORT, actionMs: ACTION_MS, reservedIPQuota: RESERVED_IP_QUOTA });
+// Every Pod of the cluster reaches it: nobody is to script it there.
+const cloud = await startDigitalOcean({
+  host: '0.0.0.0',
+  port: PORT,
+  actionMs: ACTION_MS,
+  reservedIPQuota: RESERVED_IP_QUOTA,
+  isControlled: false,
+});
 const machines = new Machines(cloud);
 let isStopping = false;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -37,6 +37,8 @@ export interface DigitalOceanOptions {
   readonly createsPerMinute?: number;
   readonly regions?: readonly string[];
   readonly seed?: number;
+  /** Whether it answers below /_control, where whoever reaches it may change everything. Default true. */
+  readonly isControlled?: boolean;
   /** Milliseconds since the epoch; a virtual clock in tests. */
   readonly now?: () => number;
 }
@@ -106,7 +108,8 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
     bringToPresent(cloud);
     return control(request, response);
   };
-  const served = await serve(api, settled, options.port ?? 0, options.host);
+  const { isControlled = true, port = 0, host } = options;
+  const served = await serve(api, isControlled ? settled : api, port, host);
   return {
     ...served,
     state: liveState(cloud),

@@ -25,7 +25,7 @@ export const ok = (body: unknown, status = 200): ControlReply => ({ status, body
 export const done: ControlReply = { status: 204 };
 export const nothingThere = (): Refusal => new Refusal(404, 'There is no such thing.');
 
-/** Answers requests below /_control, by which another process scripts the simulator. No token; it listens on loopback only. */
+/** Answers requests below /_control, by which another process scripts the simulator. No token: for loopback only. */
 export function createControl(routes: ControlRoutes): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (request, response) => {
     const { status, body } = await replyTo(routes, request);

@@ -49,6 +49,27 @@ describe('the controllers', () => {
   });
 });
 
+describe('the viewer of the inspector', () => {
+  const viewerOf = (url: string) => parseCommandLine([`--inspect-viewer-url=${url}`], {}, '0.0.0')?.options.inspectViewerUrl;
+
+  afterEach(() => {
+    process.exitCode = undefined;
+    vi.restoreAllMocks();
+  });
+
+  test('is a page of http or https', () => {
+    expect(viewerOf('https://viewer.example/inspect')).toBe('https://viewer.example/inspect');
+    expect(viewerOf('http://127.0.0.1:3000')).toBe('http://127.0.0.1:3000/');
+  });
+
+  test.each(['nope', '', 'https://', 'data:text/html,v', 'javascript:1', 'file:///tmp/page.html'])('is refused when it is "%s"', (url) => {
+    const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    expect(viewerOf(url)).toBeUndefined();
+    expect(process.exitCode).toBe(2);
+    expect(String(said.mock.calls)).toMatch(/--inspect-viewer-url.*is no http or https URL/s);
+  });
+});
+
 describe('the Lease of another allocator', () => {
   const leaseOf = (...argv: readonly string[]) => parseCommandLine(argv, {}, '0.0.0')?.options.vipLease;
   afterEach(() => {

@@ -33,6 +33,19 @@ async function* events(url: string): AsyncGenerator<{ readonly event: string; re
   }
 }
 
+test('a request at which something throws is answered with 500, and the next one as ever', async () => {
+  let isBroken = true;
+  const { url } = await world({
+    access: () => {
+      if (isBroken) throw new Error('a defect');
+      return true;
+    },
+  });
+  expect(await get(`${url}/api/about`)).toMatchObject({ status: 500, json: { error: 'a defect' } });
+  isBroken = false;
+  expect((await get(`${url}/api/about`)).status).toBe(200);
+});
+
 describe('the JSON of the dashboard', () => {
   test('lists the actors, and one with its record', async () => {
     const { url, put } = await world();

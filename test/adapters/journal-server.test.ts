@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
 import type { JournalEntry } from '../../actors/ports.ts';
@@ -48,6 +49,18 @@ test.each([
 ])('answers %s %s with %i, and asks nobody', async (method, path, status) => {
   const url = await start();
   expect((await fetch(`${url}${path}`, { method })).status).toBe(status);
+  expect(asked).toEqual([]);
+});
+
+test('answers 400 to what is no path, and asks nobody', async () => {
+  const { port } = new URL(await start());
+  for (const path of ['//', '//elsewhere/journal?actor=a']) {
+    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+    request({ host: '127.0.0.1', port, path, agent: false }, ({ statusCode }) => resolve(statusCode))
+      .on('error', reject)
+      .end();
+    expect(await promise, path).toBe(400);
+  }
   expect(asked).toEqual([]);
 });
 

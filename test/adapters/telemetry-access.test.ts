@@ -52,6 +52,18 @@ describe('a page on loopback', () => {
   }
 });
 
+describe('a request for what is no path', () => {
+  const TARGETS = ['//', '///', '/\\', '//evil.example/', '/.//evil.example?token=secret', 'http://evil.example/'];
+
+  for (const target of TARGETS) {
+    test(`is refused before anything else: ${target}`, async () => {
+      const browser = { Accept: 'text/html', Host: '127.0.0.1:8081' };
+      expect(await ask(null, target, browser)).toMatchObject({ status: 400, location: undefined });
+      expect(await ask('secret', target, browser)).toMatchObject({ status: 400, location: undefined });
+    });
+  }
+});
+
 describe('a page that can change something', () => {
   test('takes it from itself and from programs, not from forms on other sites', async () => {
     const Host = '127.0.0.1:8081';

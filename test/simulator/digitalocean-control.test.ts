@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startDigitalOcean } from '../../simulator/digitalocean/server.ts';
 import { request, startTestCloud, type TestCloud, type TestReply } from './digitalocean-support.ts';
 
 let cloud: TestCloud;
@@ -9,6 +10,24 @@ afterEach(() => cloud.simulator.close());
 
 const control = (method: string, path: string, body?: unknown): Promise<TestReply> =>
   request(cloud.simulator.url, { method, path: `/_control${path}`, body, token: '' });
+
+test('a simulator that is not to be scripted has nothing below /_control', async () => {
+  const simulator = await startDigitalOcean({ isControlled: false });
+  try {
+    const { status } = await request(simulator.url, { method: 'DELETE', path: '/_control/calls', body: undefined, token: '' });
+    expect([401, 404]).toContain(status);
+    const { status: added } = await request(simulator.url, {
+      method: 'POST',
+      path: '/_control/droplets',
+      body: { id: 77, name: 'a', region: 'nyc3' },
+      token: 'any',
+    });
+    expect(added).toBe(404);
+    expect(simulator.state.droplets.size).toBe(0);
+  } finally {
+    await simulator.close();
+  }
+});
 
 describe('another process', () => {
   test('adds and removes droplets', async () => {

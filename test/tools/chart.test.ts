@@ -183,6 +183,18 @@ describe('the chart', () => {
     ).toEqual(['Role', 'RoleBinding', 'Service'].map((kind) => `${kind} ${NAME}-${component}`));
   });
 
+  test.each(['123', 'true', 'null', '1e3'])('is of a namespace %s by its name, which YAML would take for something else', (namespace) => {
+    const everything = { dashboard: { enabled: true }, inspector: { enabled: true }, admission: 'webhook', vipLease: { enabled: true } };
+    const found = JSON.stringify(Object.values(rendered(everything, namespace))).match(/"namespace":[^{,}]+[,}]/g) ?? [];
+    expect(found.length).toBeGreaterThan(20);
+    expect(found.filter((each) => !each.startsWith(`"namespace":"${namespace}"`) && !each.includes('vip-allocator'))).toEqual([]);
+  });
+
+  test('hands values over whole, whatever is in them', () => {
+    const odd = 'x\n            - --debug # a: b';
+    expect(JSON.stringify(rendered({ loadBalancerClass: odd }))).toContain(JSON.stringify(`--load-balancer-class=${odd}`));
+  });
+
   test('makes one token for the dashboard and the inspector together, and names another viewer when told to', async () => {
     const viewerUrl = 'https://viewer.example.com/inspect?room=1';
     const { initContainers = [], containers } = operatorIn(

@@ -66,7 +66,7 @@
 {{- end }}
 {{- if .tls.caSecret.name }}
 - name: REDIS_CA_FILE
-  value: /etc/redis-tls/ca/{{ .tls.caSecret.key }}
+  value: {{ printf "/etc/redis-tls/ca/%s" .tls.caSecret.key | quote }}
 {{- end }}
 {{- if .tls.certSecret.name }}
 - name: REDIS_CERT_FILE
