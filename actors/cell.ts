@@ -243,10 +243,11 @@ export class Cell {
       if (this.#outbox.delete(commandId)) this.#toClear.add(commandId);
     }
     this.#ports.probe('afterWrite', this.id);
-    if (result.write.claims.take.length + result.write.claims.free.length > 0) this.#ports.claimsChanged(result.write.claims);
     if (result.obsolete.length > 0) this.#ports.discard(result.obsolete, this.#state.records);
     const turn = { cell: this.id, term: result.write.term, at, transitions: result.transitions };
     for (const observer of this.#ports.observers) this.#tell(() => observer.turnSaved(turn));
+    // Those that waited for a claim hear with it what the turn has changed for them.
+    if (result.write.claims.take.length + result.write.claims.free.length > 0) this.#ports.claimsChanged(result.write.claims);
   }
 
   /** Nothing that an observer does has an effect here. */
