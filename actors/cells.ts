@@ -62,8 +62,8 @@ export class Cells {
   constructor(term: number, ports: CellsPorts) {
     this.#term = term;
     this.#ports = ports;
-    this.#ofServices = this.#cellPorts(new TurnGate(TURNS_AT_ONCE));
-    this.#ofOthers = this.#cellPorts(new TurnGate(TURNS_AT_ONCE));
+    this.#ofServices = this.#cellPorts(new TurnGate(TURNS_AT_ONCE, ports.clock));
+    this.#ofOthers = this.#cellPorts(new TurnGate(TURNS_AT_ONCE, ports.clock));
   }
 
   get all(): ReadonlyMap<ActorId, Cell> {
