@@ -8,7 +8,7 @@ import { isAssign } from './drill.ts';
 import { distribution, type Figure } from './figures.ts';
 import { connectionsTo, cpuMs, memoryOf } from './processes.ts';
 import type { Extent, Measured, Plan } from './scenario.ts';
-import { openWorld, RAISED_FLAGS, RAISED_TEXT, REGION, type World } from './world.ts';
+import { openWorld, RAISED_FLAGS, RAISED_TEXT, REGION, TOKEN, type World } from './world.ts';
 
 const CRDS = ['floatingippools', 'routedips', 'clusterroutedipclasses', 'routedipissuers'].map((name) =>
   join(import.meta.dirname, '../crds', `${name}.yaml`),
@@ -16,6 +16,8 @@ const CRDS = ['floatingippools', 'routedips', 'clusterroutedipclasses', 'routedi
 const LONGEST_MS = 900_000;
 const PER_POOL = 5;
 const CLASS = 'digitalocean.com/floating-ip';
+
+const tokenOf = (team: number): string => `token-of-team-${team}`;
 
 interface Size {
   readonly routedIPs: number;
@@ -38,7 +40,7 @@ export async function sizeOfRoutedIPs(plan: Plan): Promise<Measured> {
   const size = SIZES[plan.extent];
   const { routedIPs, namespaces, issuers } = size;
   return measureSize(plan, size, {
-    conditions: `${routedIPs} RoutedIPs in ${namespaces} namespaces, ${issuers} of which have an issuer with a Secret of its own; a Service, a Pod, an EndpointSlice and a node for each`,
+    conditions: `${routedIPs} RoutedIPs in ${namespaces} namespaces, ${issuers} of which have an issuer with an account of its own; a Service, a Pod, an EndpointSlice and a node for each`,
     furnish: (world) => furnishRoutedIPs(world, size),
     path: '/apis/routedip.io/v1alpha1/routedips',
     servedOn: (object) => (isReady(object) ? [nodeOf(at(object, 'status', 'nodeName'))] : []),
@@ -70,8 +72,9 @@ interface Kind {
   readonly wanted: number;
 }
 
-async function measureSize(plan: Plan, { failovers, restMs }: Size, kind: Kind): Promise<Measured> {
-  const world = await openWorld(plan, { crds: CRDS, actionMs: { min: 50, max: 200 }, reservedIPQuota: 100_000 });
+async function measureSize(plan: Plan, { failovers, issuers, restMs }: Size, kind: Kind): Promise<Measured> {
+  const tokens = Array.from({ length: issuers }, (_, team) => tokenOf(team));
+  const world = await openWorld(plan, { crds: CRDS, tokens, actionMs: { min: 50, max: 200 }, reservedIPQuota: 100_000 });
   const shown = followShown(world, kind);
   try {
     const mayFail = kind.furnish(world);
@@ -169,12 +172,13 @@ function furnishRoutedIPs(world: World, { routedIPs, namespaces, issuers, failov
   const names = Array.from({ length: routedIPs }, (_, index) => `node-${index}`);
   for (const name of names) world.addNode(name);
   for (let index = 0; index < failovers; index += 1) world.addNode(`spare-${index}`);
-  const addresses = world.addresses(routedIPs, names);
+  const teamOf = (index: number): number => index % namespaces;
+  const addresses = world.addresses(routedIPs, names, (index) => (teamOf(index) < issuers ? tokenOf(teamOf(index)) : TOKEN));
   for (let index = 0; index < namespaces; index += 1) {
     const namespace = `team-${index}`;
     store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     if (index >= issuers) continue;
-    const data = { token: Buffer.from('token-of-the-bench').toString('base64') };
+    const data = { token: Buffer.from(tokenOf(index)).toString('base64') };
     store.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'cloud', namespace }, type: 'Opaque', data });
     const spec = { issuerClass: 'digitalocean', region: REGION, fromSecretsRef: [{ name: 'cloud' }], taintEffect: 'None' };
     store.create({ apiVersion: 'routedip.io/v1alpha1', kind: 'RoutedIPIssuer', metadata: { name: 'own', namespace }, spec });
@@ -188,7 +192,7 @@ function furnishRoutedIPs(world: World, { routedIPs, namespaces, issuers, failov
   });
   const mayFail = new Map<string, string>();
   for (const [index, address] of addresses.entries()) {
-    const team = index % namespaces;
+    const team = teamOf(index);
     const wish: Wish = {
       name: `app-${index}`,
       namespace: `team-${team}`,
