@@ -40,6 +40,8 @@ const TURNS_AT_ONCE = 64;
 
 /** A time of day that differs so much from what was to be expected was set by somebody. */
 const CLOCK_SET_MS = 1000;
+/** How long after a cell could not begin it is begun anew, ms. */
+const BEGUN_AGAIN_MS = 30_000;
 
 /** All cells of one term: brings events to them, their commands to the queues, and freed claims to those that wait for them. */
 export class Cells {
@@ -104,7 +106,16 @@ export class Cells {
     const cell = new Cell(id, null, this.#portsOf(id));
     this.#told.delete(id);
     this.#all.set(id, cell);
-    cell.spawn(chart, id, input).catch(ignoreHalt);
+    cell.spawn(chart, id, input).then(() => {
+      if (cell.records.size === 0) this.#ports.clock.after(BEGUN_AGAIN_MS, () => this.#dropUnbegun(id, cell));
+    }, ignoreHalt);
+  }
+
+  /** Its first event was set aside: it is begun anew by whoever needs it. */
+  #dropUnbegun(id: ActorId, cell: Cell): void {
+    if (this.#stopped || this.#all.get(id) !== cell || cell.records.size > 0) return;
+    this.#all.delete(id);
+    this.#ports.gone(id, null);
   }
 
   /** Resolves once the turn that heard it is saved; at once for an actor that is not there. @throws Unreachable when its cell is halted before */

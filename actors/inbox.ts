@@ -4,9 +4,9 @@ import { cellOf, termOf } from './charts.ts';
 import type { TimerData } from './dispatch.ts';
 import { Unreachable } from './errors.ts';
 import { Overdue } from './overdue.ts';
-import type { Log } from './ports/observers.ts';
+import type { Log, SetAside } from './ports/observers.ts';
 import type { ActiveJob, Consumer, JobStep, Queues } from './ports/queues.ts';
-import type { Clock } from './ports.ts';
+import type { Clock, Waiting } from './ports.ts';
 import type { Envelope } from './turn.ts';
 import { OUTCOMES, type OutcomeData, TIMERS } from './worker.ts';
 
@@ -30,6 +30,9 @@ const UNRESUMED_MS = 5000;
 /** How long what another leader waits for is left to that one, ms. */
 const OTHERS_MS = 250;
 
+/** How long after its outcome, or the answer to its claim, was set aside an actor asks again, ms: later each time; the last one repeats. */
+const ASKED_AGAIN_MS = [1000, 5000, 30_000, 300_000] as const;
+
 /** How many outcomes and timers are handed to cells at once. */
 const OUTCOMES_AT_ONCE = 256;
 
@@ -38,6 +41,8 @@ export class Inbox {
   readonly #ports: InboxPorts;
   readonly #overdue: Overdue;
   readonly #consumers: Consumer[] = [];
+  /** How often what an actor waits for under a key was set aside in a row, and when last, monotonic ms. */
+  readonly #setAside = new Map<string, { readonly times: number; readonly at: number }>();
 
   constructor(ports: InboxPorts) {
     this.#ports = ports;
@@ -66,6 +71,30 @@ export class Inbox {
       if (kind === 'timer') void this.#hear({ to: actor, event: { type: key }, fence: { key, commandId } });
       else resume(actor);
     }
+  }
+
+  /** Who waits for what was set aside asks for it again; a timer comes again by itself. */
+  setAside({ awaited }: SetAside): void {
+    const waiting = awaited && this.#waitingOf(awaited);
+    if (!waiting || waiting.dueAt !== undefined) return;
+    const { cells, clock, log, resume } = this.#ports;
+    const now = clock.monotonic();
+    const { actor, key } = awaited;
+    const [id, last] = [`${actor} ${key}`, ASKED_AGAIN_MS.length];
+    for (const [each, { at }] of this.#setAside) if (now - at > 2 * ASKED_AGAIN_MS[3]) this.#setAside.delete(each);
+    const times = Math.min((this.#setAside.get(id)?.times ?? 0) + 1, last);
+    this.#setAside.set(id, { times, at: now });
+    clock.after(ASKED_AGAIN_MS[times - 1] ?? 0, () => {
+      if (cells.stopped || !this.#waitingOf(awaited)) return;
+      log.warn('what was set aside is asked for again', { actor, key, times });
+      resume(actor);
+    });
+  }
+
+  /** Null once the actor waits for something else. */
+  #waitingOf({ actor, key, commandId }: NonNullable<SetAside['awaited']>): Waiting | null {
+    const waiting = this.#ports.cells.recordsOf(cellOf(actor))?.get(actor)?.waiting[key];
+    return waiting?.commandId === commandId ? waiting : null;
   }
 
   async #heardOutcome(job: ActiveJob): Promise<JobStep> {

@@ -77,7 +77,13 @@ export class Leader {
     this.#alarms = new Alarms(ports.clock);
     this.#cells = new Cells(term, {
       ...ports,
-      observers: [...ports.observers, { turnSaved: ({ cell }) => void (isRoutedIP(cell) && this.vips.routedIPChanged(cell)) }],
+      observers: [
+        ...ports.observers,
+        {
+          turnSaved: ({ cell }) => void (isRoutedIP(cell) && this.vips.routedIPChanged(cell)),
+          eventSetAside: (told) => this.#inbox.setAside(told),
+        },
+      ],
       listAsked: (commandId) => this.#lists.asked(commandId),
       gone: (cell, uid) => this.#gone(cell, uid),
       firewallInput: (id) => firewallBegin(id, ports.pools.all),
@@ -115,6 +121,14 @@ export class Leader {
 
   recordsOf(cell: ActorId): ReadonlyMap<ActorId, ActorRecord> | null {
     return this.#cells.recordsOf(cell);
+  }
+
+  /** Why a pool has not been told everything yet: its provider is not read. Null when it waits for no such thing. */
+  unread(id: ActorId): string | null {
+    const pool = isPool(id) && !this.#started.has(id) ? this.#ports.pools.all.get(id) : undefined;
+    const name = pool && this.#providerOf(pool);
+    if (name === undefined) return null;
+    return this.#ports.providers.all[name]?.unread ? `the credentials of ${name} have not been read yet` : this.#lists.unread(name);
   }
 
   /** Resolves once the turn that heard it is saved; at once for an actor that is not there. */

@@ -39,6 +39,8 @@ export class ProviderLists {
   readonly #reading = new Map<string, Provider>();
   /** What each showed last. */
   readonly #lists = new Map<string, ProviderList>();
+  /** Why those could not be read yet, of which a try has failed. */
+  readonly #refusals = new Map<string, string>();
   /** Record versions that stood when a verification was issued, by its command. */
   readonly #asked = new Map<string, Versions>();
 
@@ -60,7 +62,9 @@ export class ProviderLists {
       return;
     }
     const isClosed = (): boolean => cells.stopped || this.#reading.get(name) !== provider;
-    const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed });
+    this.#refusals.delete(name);
+    const failed = (why: string) => void (isClosed() || this.#refusals.set(name, why));
+    const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed, failed });
     if (truth === null || isClosed()) return;
     this.#reading.delete(name);
     this.#lists.set(name, providerList(truth));
@@ -68,6 +72,13 @@ export class ProviderLists {
     this.#verifyRegularly(name);
     const versions = versionsOf(cells.all.values());
     alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, versions));
+  }
+
+  /** Why nothing is decided yet about what is at the provider; null when it was read, or cannot be for now. */
+  unread(name: string): string | null {
+    if (!this.#reading.has(name)) return null;
+    const why = this.#refusals.get(name);
+    return why === undefined ? `the addresses of ${name} are being read` : `the addresses of ${name} could not be read yet: ${why}`;
   }
 
   /** There are no means to read the provider for now. */

@@ -343,7 +343,7 @@ const copyOf = (draft: Draft): Draft => ({
 });
 
 /** An answer of a firewall is fenced like an outcome: by the claim that it answers. */
-const claimFence = ({ type, claimId }: Envelope['event']): Envelope['fence'] =>
+export const claimFence = ({ type, claimId }: Envelope['event']): Envelope['fence'] =>
   type !== 'CLAIM' && typeof claimId === 'string' ? { key: 'claim', commandId: claimId } : undefined;
 
 const OUTSIDE: Sender = { kind: 'outside' };
