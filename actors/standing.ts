@@ -99,8 +99,8 @@ export class Standing {
     const said = notices.unserved ?? notices.trouble;
     if (!said) return;
     if (!id.startsWith(POLICY)) {
-      // Its status has no place for it.
-      writer.announce(ref, { type: 'Warning', action: 'Serve', ...said }).catch(() => undefined);
+      // Its status has no place for it. What holds up thousands is told of by the conditions of others.
+      if (terms.takingOverSince === null) writer.announce(ref, { type: 'Warning', action: 'Serve', ...said }).catch(() => undefined);
       return;
     }
     const policy = [...pools.policies.all].find((each) => each.ref.uid === ref.uid);

@@ -3,6 +3,7 @@ import { Unreachable } from '../../actors/errors.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { node, type OperatorProcess, World } from '../support/world.ts';
+import { VipWorld } from './vip-world.ts';
 
 const SECOND = 1000;
 const A = '203.0.113.207';
@@ -52,6 +53,17 @@ describe('an object that is not served for ten seconds says why', () => {
     await world.clock.advance(15 * SECOND);
     expect(supervisor.unserved()).toEqual(ofPools('TakingOver'));
     expect(ready(world, ref)).toMatchObject({ status: 'Unknown', reason: 'TakingOver', message: expect.stringContaining('a reason') });
+  });
+
+  test('of Services in figures alone then: thousands of Events would help nobody', async () => {
+    const world = new VipWorld({ vips: { callMs: 10 } });
+    world.k8s.setGroup('g', { segment: '1.1.1.0/29', excludedIPs: [] });
+    world.k8s.setService({ name: 'web' });
+    const { connect } = world.store;
+    world.store.connect = () => ({ ...connect(), openTerm: () => Promise.reject(new Unreachable('a reason')) });
+    const { supervisor } = await world.start();
+    await world.clock.advance(15 * SECOND);
+    expect([supervisor.unserved(), world.cluster.announced]).toEqual([[{ kind: 'Service', reason: 'TakingOver', count: 1 }], []]);
   });
 
   test('in the log and in figures alone while nobody leads, and to nobody who follows', async () => {
