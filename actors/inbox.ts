@@ -106,7 +106,6 @@ export class Inbox {
     return waiting?.commandId === commandId ? waiting : null;
   }
 
-
   /** Whether the job is carried out all the same, or is no longer waited for. Nothing is said of it while the queue cannot be asked. */
   async #goesOn({ actor, key, commandId }: Overdue): Promise<boolean> {
     const { cells, queues } = this.#ports;
