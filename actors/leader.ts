@@ -1,12 +1,12 @@
 import type { PoolContext } from '../machines/pool.ts';
-import { isPrivate } from '../machines/provider-key.ts';
 import { type ActorId, FINALIZER, type ObservedAddress } from '../machines/types.ts';
-import type { ProviderFacts, ProviderRegistry } from '../machines/validate.ts';
+import type { ProviderFacts } from '../machines/validate.ts';
 import { Alarms } from './alarms.ts';
 import { type Beginning, FROM_STORE, rememberedOf } from './beginning.ts';
 import type { Cell, Halt } from './cell.ts';
 import { Cells } from './cells.ts';
 import type { Charts } from './charts.ts';
+import { registryFor } from './claims.ts';
 import { Inbox } from './inbox.ts';
 import { actorOf, FORCE_RELEASE, isPool, isRecordSet, isReleased, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
@@ -119,9 +119,7 @@ export class Leader {
     return this.#cells.isLoaded;
   }
 
-  recordsOf(cell: ActorId): ReadonlyMap<ActorId, ActorRecord> | null {
-    return this.#cells.recordsOf(cell);
-  }
+  readonly recordsOf = (cell: ActorId): ReadonlyMap<ActorId, ActorRecord> | null => this.#cells.recordsOf(cell);
 
   /** Why a pool has not been told everything yet: its provider is not read. Null when it waits for no such thing. */
   unread(id: ActorId): string | null {
@@ -150,6 +148,7 @@ export class Leader {
     const stored = beginning.restored ?? (await this.#takeOver(memory, beginning));
     for (const [id, cell] of stored) this.#cells.load(id, cell);
     await resetClaims(stored, this.#ports, this.term);
+    pools.goBy(this.recordsOf);
     // Not before the store has said that it is the same one still: of what was loaded a part may be missing else.
     this.#cells.open();
     for (const id of this.cells.keys()) {
@@ -174,6 +173,7 @@ export class Leader {
   /** Begins no turn any more, from this moment on. One that is being saved may still be found to be saved. */
   halt(why: Halt): void {
     this.#alarms.cancel();
+    this.#ports.pools.forget(this.recordsOf);
     this.#cells.stop(why);
   }
 
@@ -245,17 +245,19 @@ export class Leader {
   /** What stands under a provider's key has changed: all that name it hear so, and addresses that wait for credentials try the present ones. */
   providerChanged(key: string): void {
     if (!this.#cells.isOpen) return;
+    const others = this.#ports.pools.providerChanged(key);
     const provider = this.#ports.providers.all[key]?.provider ?? null;
     if (!provider) this.#lists.giveUp(key);
-    for (const [id, pool] of this.#ports.pools.all) {
-      // What is not there yet is introduced with what stands under the key by then.
-      if (this.#providerOf(pool) !== key || !this.cells.has(id)) continue;
+    // What is not there yet is introduced with what stands under the key by then.
+    const users = [...this.#ports.pools.all].filter(([id, pool]) => this.#providerOf(pool) === key && this.cells.has(id));
+    for (const [id, pool] of users) {
       this.observePool(pool);
       if (!provider || !this.#started.has(id)) continue;
       for (const actor of this.recordsOf(id)?.keys() ?? []) this.#cells.tell(actor, { type: 'SECRET_OBSERVED' });
       // With other credentials it may be another account.
       void this.#lists.read(key, provider);
     }
+    for (const other of others.flatMap((id) => this.#ports.pools.all.get(id) ?? [])) this.observePool(other);
   }
 
   #tellSpec(id: ActorId, pool: PoolObject): void {
@@ -263,9 +265,16 @@ export class Leader {
     const { generation } = pool;
     // Whether it is a good one depends on a Secret: it is told as soon as that was looked at.
     if (providers.all[this.#providerOf(pool)]?.unread) return;
-    const conflicts = pools.conflicts(id);
-    const registry = pool.ref.kind === 'RoutedIP' ? registryOf(pools.providerOf(pool), providers) : publicRegistry(providers);
-    this.#cells.tellFact(id, { type: 'SPEC_OBSERVED', ...pools.specOf(pool), generation, registry, conflicts });
+    const [conflicts, nameOwner] = [pools.conflicts(id), pools.nameOwner(id)];
+    const registry = registryFor(pool, pools.providerOf(pool), providers);
+    this.#cells.tellFact(id, {
+      type: 'SPEC_OBSERVED',
+      ...pools.specOf(pool),
+      generation,
+      registry,
+      conflicts,
+      ...(nameOwner && { nameOwner }),
+    });
     // Tolerations are no part of the selectors: the same nodes may match differently now.
     this.observeCluster(id);
   }
@@ -274,7 +283,7 @@ export class Leader {
 
   #introduce(id: ActorId, pool: PoolObject): void {
     if (isRecordSet(id)) {
-      this.#cells.begin('dns-record-set', id, { id, ref: pool.ref, since: pool.createdAt });
+      this.#cells.begin('dns-record-set', id, { id, ref: pool.ref, since: pool.createdAt, published: this.#ports.pools.showsName(id) });
       this.#startRecordSet(id, pool);
       return;
     }
@@ -387,16 +396,6 @@ export class Leader {
     return this.#over.get(id) === ref.uid || (isRoutedIP(id) && deleting && !marks?.finalizers.includes(FINALIZER));
   }
 }
-
-/** The providers that everybody may name. */
-const publicRegistry = ({ all }: ProviderDirectory): ProviderRegistry =>
-  Object.fromEntries(Object.entries(all).flatMap(([key, { facts }]) => (isPrivate(key) ? [] : [[key, facts]])));
-
-/** The one that a class or an issuer asks for. */
-const registryOf = (key: string, { all }: ProviderDirectory): ProviderRegistry => {
-  const known = Object.hasOwn(all, key) ? all[key] : undefined;
-  return known ? { [key]: known.facts } : {};
-};
 
 const uidOf = (cell: Cell): string | null => {
   const context = cell.records.get(cell.id)?.snapshot.context as { readonly ref?: { readonly uid?: string } } | undefined;

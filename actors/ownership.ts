@@ -1,80 +1,114 @@
-import type { ActorId, Address } from '../machines/types.ts';
+import { byPrecedence, type Claim, type Standing } from '../machines/precedence.ts';
+import type { ActorId } from '../machines/types.ts';
 import type { PoolObject } from './ports/cluster.ts';
+
+/** What an object claims: an address, or the name of a record set. */
+export type Key = string;
 
 interface Claimant {
   readonly id: ActorId;
   readonly object: PoolObject;
-  readonly addresses: readonly Address[];
+  readonly keys: ReadonlySet<Key>;
 }
 
-/** Addresses that are lost to others, each with the name of the object that has it. */
-export type Conflicts = Readonly<Record<Address, string>>;
+/** The claimants of a key. */
+interface Contest {
+  readonly ids: Set<ActorId>;
+  owner: ActorId;
+  /** Of the owner, when it was compared last. */
+  standing: Standing;
+}
 
-/** Who may have which address. Of several objects that claim one the oldest has it; of two of the same age the one whose uid sorts first.
- *  An index: a change costs as much as the object that changes has addresses, however many others there are. */
+/** What is lost to others, each with the name of the object that has it. */
+export type Conflicts = Readonly<Record<Key, string>>;
+
+/** Who has which address and which name, by the rule of `machines/precedence.ts`; of two of the same age the one whose uid sorts first.
+ *  An index: a change costs as much as the object that changes has claims, however many others there are. Only when an owner lets go all claimants of that are compared. */
 export class Ownership {
   readonly #objects = new Map<ActorId, Claimant>();
-  /** The claimants of each address, its owner first. */
-  readonly #claimants = new Map<Address, readonly Claimant[]>();
+  readonly #contests = new Map<Key, Contest>();
+  readonly #standingOf: (id: ActorId, key: Key) => Standing;
 
-  /** The object claims exactly these addresses from now on. Answers those others whose conflicts changed by it. */
-  put(id: ActorId, object: PoolObject, addresses: readonly Address[]): readonly ActorId[] {
+  /** `standingOf` is asked anew for each comparison, of contested keys only. */
+  constructor(standingOf: (id: ActorId, key: Key) => Standing) {
+    this.#standingOf = standingOf;
+  }
+
+  /** The object claims exactly these from now on. Answers those others whose conflicts changed by it. */
+  put(id: ActorId, object: PoolObject, keys: Iterable<Key>): readonly ActorId[] {
     const former = this.#objects.get(id);
-    const claimant = { id, object, addresses };
-    if (former && isSameClaim(former, claimant)) return [];
-    return this.#change(claimant, [...(former?.addresses ?? []), ...addresses], () => {
-      if (former) this.#withdraw(former);
+    const claimant = { id, object, keys: new Set(keys) };
+    const isSame = former?.object.ref.uid === object.ref.uid && former.object.createdAt === object.createdAt;
+    return this.#change(id, [...(former?.keys ?? []), ...claimant.keys], () => {
       this.#objects.set(id, claimant);
-      for (const address of new Set(addresses)) {
-        this.#claimants.set(address, [...(this.#claimants.get(address) ?? []), claimant].sort(byAge));
-      }
+      for (const key of former?.keys ?? []) if (!isSame || !claimant.keys.has(key)) this.#withdraw(id, key);
+      for (const key of claimant.keys) this.#claim(id, key);
     });
   }
 
   /** The object is gone. Answers those others whose conflicts changed by it. */
   remove(id: ActorId): readonly ActorId[] {
-    const former = this.#objects.get(id);
-    if (!former) return [];
-    return this.#change(former, former.addresses, () => this.#withdraw(former));
+    const keys = [...(this.#objects.get(id)?.keys ?? [])];
+    return this.#change(id, keys, () => {
+      this.#objects.delete(id);
+      for (const key of keys) this.#withdraw(id, key);
+    });
   }
 
   /** What the object claims and another one has. */
   conflicts(id: ActorId): Conflicts {
     const claimant = this.#objects.get(id);
-    const lost = (claimant?.addresses ?? []).flatMap((address) => {
-      const owner = this.#claimants.get(address)?.[0];
-      return owner && owner.id !== id ? [[address, calledBy(claimant?.object, owner.object)] as const] : [];
+    const lost = [...(claimant?.keys ?? [])].flatMap((key) => {
+      const owner = this.#objects.get(this.#contests.get(key)?.owner ?? id);
+      return owner && owner.id !== id ? [[key, calledBy(claimant?.object, owner.object)] as const] : [];
     });
     return Object.fromEntries(lost);
   }
 
-  #withdraw({ id, addresses }: Claimant): void {
-    this.#objects.delete(id);
-    for (const address of addresses) {
-      const others = (this.#claimants.get(address) ?? []).filter((other) => other.id !== id);
-      if (others.length > 0) this.#claimants.set(address, others);
-      else this.#claimants.delete(address);
-    }
+  /** Runs `change`, and answers all other claimants of the keys that have another owner by it. */
+  #change(id: ActorId, keys: readonly Key[], change: () => void): readonly ActorId[] {
+    const before = new Map(keys.map((key) => [key, this.#contests.get(key)?.owner]));
+    change();
+    const passed = [...before].filter(([key, owner]) => this.#contests.get(key)?.owner !== owner);
+    const rivals = new Set(passed.flatMap(([key]) => [...(this.#contests.get(key)?.ids ?? [])]));
+    rivals.delete(id);
+    return [...rivals];
   }
 
-  /** Runs `change`, and answers whose conflicts are others than before, of all that claim one of the addresses but who changes itself. */
-  #change({ id }: Claimant, addresses: readonly Address[], change: () => void): readonly ActorId[] {
-    const rivals = new Set(addresses.flatMap((address) => (this.#claimants.get(address) ?? []).map((other) => other.id)));
-    rivals.delete(id);
-    const before = new Map([...rivals].map((other) => [other, JSON.stringify(this.conflicts(other))]));
-    change();
-    return [...rivals].filter((other) => JSON.stringify(this.conflicts(other)) !== before.get(other));
+  #withdraw(id: ActorId, key: Key): void {
+    const contest = this.#contests.get(key);
+    contest?.ids.delete(id);
+    if (contest?.ids.size === 0) this.#contests.delete(key);
+    else if (contest?.owner === id) this.#decide(key, contest);
+  }
+
+  /** Claimed for the first time or once more. What an owner has it had before: only how it stands to it may be another thing now. */
+  #claim(id: ActorId, key: Key): void {
+    const contest = this.#contests.get(key);
+    if (!contest) {
+      this.#contests.set(key, { ids: new Set([id]), owner: id, standing: 'Asks' });
+      return;
+    }
+    contest.ids.add(id);
+    if (contest.ids.size === 1) return;
+    if (contest.owner === id) {
+      if (this.#standingOf(id, key) !== contest.standing) this.#decide(key, contest);
+      return;
+    }
+    const [first] = [this.#claimOf(id, key), this.#claimOf(contest.owner, key)].sort(byPrecedence);
+    if (first) Object.assign(contest, { owner: first.id, standing: first.standing });
+  }
+
+  #decide(key: Key, contest: Contest): void {
+    const [first] = [...contest.ids].map((id) => this.#claimOf(id, key)).sort(byPrecedence);
+    if (first) Object.assign(contest, { owner: first.id, standing: first.standing });
+  }
+
+  #claimOf(id: ActorId, key: Key): Claim & { readonly id: ActorId } {
+    const object = this.#objects.get(id)?.object;
+    return { id, standing: this.#standingOf(id, key), since: object?.createdAt ?? 0, tie: object?.ref.uid ?? '' };
   }
 }
-
-/** Whether another one would neither gain nor lose by the newer claim, and be told the same name. */
-const isSameClaim = (a: Claimant, b: Claimant): boolean =>
-  a.object.ref.uid === b.object.ref.uid &&
-  a.object.createdAt === b.object.createdAt &&
-  a.addresses.length === b.addresses.length &&
-  a.addresses.every((address, index) => address === b.addresses[index]);
-
-const byAge = ({ object: a }: Claimant, { object: b }: Claimant): number => a.createdAt - b.createdAt || (a.ref.uid < b.ref.uid ? -1 : 1);
 
 /** How one owner's status names another one: with its kind, unless both are FloatingIPPools. */
 const calledBy = (own: PoolObject | undefined, { ref: { kind, namespace, name } }: PoolObject): string =>

@@ -1,11 +1,11 @@
-import { parseAddress } from '../machines/address.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
-import { isPrivate } from '../machines/provider-key.ts';
-import { boundAddress } from '../machines/rebuild-routed-ip.ts';
+import type { Standing } from '../machines/precedence.ts';
 import { serviceOf } from '../machines/service.ts';
-import { type ActorId, type Address, FINALIZER, MOVE_TO } from '../machines/types.ts';
-import { type Conflicts, Ownership } from './ownership.ts';
+import { type ActorId, FINALIZER, MOVE_TO } from '../machines/types.ts';
+import { isNameKey } from '../machines/zone.ts';
+import { Claims, type ClaimsPorts, namedProvider } from './claims.ts';
+import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { ObservedPolicies } from './policies.ts';
 import type { ClusterFact, PoolObject } from './ports/cluster.ts';
 
@@ -29,10 +29,13 @@ export class ObservedPools {
   readonly #pools = new Map<ActorId, PoolObject>();
   readonly #facts = new Map<ActorId, ClusterFact>();
   readonly #hindrances = new Map<ActorId, string>();
-  readonly #ownership = new Ownership();
+  readonly #claims: Claims;
+  readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
+  #recordsOf: ClaimsPorts['recordsOf'] = () => null;
 
-  constructor(operatorNamespace = 'default') {
+  constructor(operatorNamespace = 'default', providers: ClaimsPorts['providers'] = { all: {} }) {
     this.policies = new ObservedPolicies(operatorNamespace);
+    this.#claims = new Claims({ policies: this.policies, providers, recordsOf: (cell) => this.#recordsOf(cell) });
   }
 
   get all(): ReadonlyMap<ActorId, PoolObject> {
@@ -62,8 +65,32 @@ export class ObservedPools {
     return this.#facts.get(pool) ?? null;
   }
 
+  /** The addresses that the pool names and another object has, each with the name of that one. */
   conflicts(pool: ActorId): Conflicts {
-    return this.#ownership.conflicts(pool);
+    return Object.fromEntries(Object.entries(this.#ownership.conflicts(pool)).filter(([key]) => !isNameKey(key)));
+  }
+
+  /** Who has the name that its record set is to have; null when it has it itself. */
+  nameOwner(pool: ActorId): string | null {
+    const [owner = null] = Object.entries(this.#ownership.conflicts(pool)).flatMap(([key, name]) => (isNameKey(key) ? name : []));
+    return owner === null || owner.includes(' ') ? owner : `FloatingIPPool ${owner}`;
+  }
+
+  /** Its status says that it publishes under the name that it asks for, and it has that name. */
+  showsName(id: ActorId): boolean {
+    const pool = this.#pools.get(id);
+    return pool !== undefined && this.nameOwner(id) === null && this.#claims.showsName(pool);
+  }
+
+  /** A term begins with these records: from now on they say who has what. */
+  goBy(recordsOf: ClaimsPorts['recordsOf']): void {
+    this.#recordsOf = recordsOf;
+    this.#putAgain(() => true);
+  }
+
+  /** The term of these records is over. */
+  forget(recordsOf: ClaimsPorts['recordsOf']): void {
+    if (this.#recordsOf === recordsOf) this.#recordsOf = () => null;
   }
 
   /** Answers the other pools whose conflicts changed by it. */
@@ -73,7 +100,7 @@ export class ObservedPools {
     // A fact of a former object, or of watches that ended when the selectors changed, may be out of date: the present watches tell it anew.
     if (former?.ref.uid !== pool.ref.uid || matchOf(former) !== matchOf(pool)) this.#facts.delete(id);
     this.#pools.set(id, pool);
-    return this.#ownership.put(id, pool, this.#addressesOf(pool));
+    return this.#ownership.put(id, pool, this.#claims.keysOf(id, pool));
   }
 
   /** Forgets a pool, unless another one bears its name by now. */
@@ -102,23 +129,25 @@ export class ObservedPools {
 
   /** A class says whether its RoutedIPs take addresses of an IPGroup. Answers whose conflicts changed by what the classes say now. */
   policiesChanged(): readonly ActorId[] {
-    const routedIPs = [...this.#pools].filter(([id]) => isRoutedIP(id));
-    return [...new Set(routedIPs.flatMap(([id, pool]) => this.#ownership.put(id, pool, this.#addressesOf(pool))))];
+    return this.#putAgain(({ ref }) => ref.kind === 'RoutedIP');
   }
 
-  /** One that names an address of an IPGroup has it once it is reserved, however old it is: before, it may be somebody's. */
-  #addressesOf(pool: PoolObject): readonly Address[] {
-    return this.policies.takesFromGroup(pool) ? [boundAddress(pool.status) ?? []].flat() : addressesOf(pool);
+  /** What stands under a provider's key has changed: what names it may be valid now, or not any more. Answers whose conflicts changed by it. */
+  providerChanged(key: string): readonly ActorId[] {
+    return this.#putAgain((pool) =>
+      pool.ref.kind === 'RoutedIP' ? this.providerOf(pool) === key : JSON.stringify(pool.spec ?? null).includes(key),
+    );
   }
-}
 
-/** The addresses that an object says it has or wants. */
-export function addressesOf({ ref, spec, status }: PoolObject): readonly Address[] {
-  if (ref.kind === 'RoutedIP')
-    return [boundAddress({ routedIP: (spec as { readonly routedIP?: unknown } | null)?.routedIP }) ?? boundAddress(status) ?? []].flat();
-  const { ips } = (spec ?? {}) as { readonly ips?: unknown };
-  if (!Array.isArray(ips)) return [];
-  return ips.flatMap((text: unknown) => (typeof text === 'string' ? (parseAddress(text) ?? []) : []));
+  #putAgain(isMeant: (pool: PoolObject) => boolean): readonly ActorId[] {
+    const meant = [...this.#pools].filter(([, pool]) => isMeant(pool));
+    return [...new Set(meant.flatMap(([id, pool]) => this.#ownership.put(id, pool, this.#claims.keysOf(id, pool))))];
+  }
+
+  #standingOf(id: ActorId, key: Key): Standing {
+    const pool = this.#pools.get(id);
+    return pool ? this.#claims.standingOf(id, pool, key) : 'Barred';
+  }
 }
 
 /** What has to be watched for an object. */
@@ -145,8 +174,3 @@ export const isReleased = (object: PoolObject): boolean =>
 
 /** Somebody has paused it. */
 export const isHalted = ({ marks }: PoolObject): boolean => marks?.annotations[PAUSED] === 'true';
-
-const namedProvider = ({ spec }: PoolObject): string => {
-  const { provider } = (spec ?? {}) as { readonly provider?: unknown };
-  return typeof provider === 'string' && !isPrivate(provider) ? provider : '';
-};

@@ -1,6 +1,6 @@
 import { listed, type PoolContext } from '../machines/pool.ts';
 import type { Address, ObservedAddress, ObservedNode, ProviderID } from '../machines/types.ts';
-import { addressesOf } from './pools.ts';
+import { addressesIn } from './claims.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ActorRecord } from './ports.ts';
 
@@ -21,9 +21,9 @@ export function providerList(addresses: readonly ObservedAddress[]): ProviderLis
 /** The addresses that a pool has or is to have, by what its object says and by its record. */
 export function ownAddresses(pool: PoolObject, record: ActorRecord | undefined): ReadonlySet<Address> {
   const context = record?.snapshot.context as unknown as PoolContext | undefined;
-  if (!context) return new Set(addressesOf(pool));
+  if (!context) return new Set(addressesIn(pool));
   const known = Object.keys({ ...context.members, ...context.remembered }) as Address[];
-  return new Set([...addressesOf(pool), ...listed(context), ...context.created, ...known]);
+  return new Set([...addressesIn(pool), ...listed(context), ...context.created, ...known]);
 }
 
 /** Of a list these addresses, and all that are on these nodes. */

@@ -84,7 +84,7 @@ export class Supervisor {
   constructor(ports: SupervisorPorts) {
     this.#ports = ports;
     this.#alarms = new Alarms(ports.clock);
-    this.#pools = new ObservedPools(ports.operatorNamespace);
+    this.#pools = new ObservedPools(ports.operatorNamespace, ports.providers);
     const isLeading = (): boolean => this.leading;
     this.#guards = new Guards({ ...ports, isLeading });
     this.#policies = new PolicyProjector({ ...ports, pools: this.#pools, isLeading });

@@ -35,8 +35,10 @@ export interface SpecObserved extends Timed {
   readonly spec: unknown;
   readonly generation: number;
   readonly registry: ProviderRegistry;
-  /** Addresses of the spec that an older pool lists too, by that pool's name: the older one keeps them. */
+  /** Addresses that the object names and another one has, by the name of that one. */
   readonly conflicts: Readonly<Record<Address, string>>;
+  /** Who has the name that its record set is to have; absent when it has it itself, or names none. */
+  readonly nameOwner?: string;
   /** Whether the object cannot go without our leave; absent where nothing depends on that. */
   readonly guarded?: boolean;
   /** An address that we did not make is to be deleted like one that we did; absent for false. */
@@ -255,7 +257,9 @@ export interface RecordsWanted extends Timed {
   readonly target: RecordTarget | null;
   /** Those that serve: assigned, and confirmed by the provider. */
   readonly addresses: readonly Address[];
-  /** Creation of the pool's object, ms since the epoch: of two that want one name the older has it. */
+  /** Who has the name instead; absent for nobody. */
+  readonly owner?: string | null;
+  /** Creation of the pool's object, ms since the epoch. */
   readonly since: number;
 }
 

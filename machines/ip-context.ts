@@ -79,6 +79,8 @@ export interface Remembered {
   readonly toward?: string;
   /** Firewalls to which something was added for it. */
   readonly claimed?: readonly ActorId[];
+  /** It was on a node, or was made for its owner. */
+  readonly shown?: true;
   /** Until when it was left to somebody else who moves it, ms since the epoch. */
   readonly contendedUntil?: number;
 }

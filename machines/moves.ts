@@ -39,8 +39,8 @@ function verdictOn(context: PoolContext, move: Move, at: number): Verdict {
 function verdictWithout(context: PoolContext, address: Address | null): Verdict {
   if (address === null || wanted(context).includes(address)) return 'wait';
   if (!listed(context).includes(address)) return refused(`${address} is no address of this pool`);
-  const older = context.conflicts[address];
-  return refused(older === undefined ? `${address} is disabled: as many as desiredIPs come before it` : conflictText(address, older));
+  const owner = context.conflicts[address];
+  return refused(owner === undefined ? `${address} is disabled: as many as desiredIPs come before it` : conflictText(address, owner));
 }
 
 function onItsWay(address: Address, { confirmed }: Member, { node, begun }: Move): Verdict {

@@ -16,7 +16,8 @@ const serving = (context: PoolContext): readonly Address[] =>
 
 const namedNow = (context: PoolContext): Named => {
   const target = context.spec?.records ?? null;
-  return { target, addresses: target ? serving(context) : [] };
+  const owner = target && context.nameOwner;
+  return { target, addresses: target ? serving(context) : [], ...(owner && { owner }) };
 };
 
 /** The record set is to hold something else than it was told. What a paused pool publishes stays. */
@@ -24,7 +25,8 @@ export const namesDiffer = (context: PoolContext): boolean => {
   if (isPaused(context)) return false;
   const now = namedNow(context);
   if (!context.named) return now.target !== null;
-  return JSON.stringify([now.target, now.addresses]) !== JSON.stringify([context.named.target, context.named.addresses]);
+  const { target, addresses, owner } = context.named;
+  return JSON.stringify([now.target, now.addresses, now.owner]) !== JSON.stringify([target, addresses, owner]);
 };
 
 /** Some addresses have not said yet where they are: what is known of the others is not all that serves. */

@@ -4,11 +4,11 @@ import { isUntilChanged } from './backoff.ts';
 import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } from './events.ts';
 import { checkExposed, observeLimit, observeService } from './exposing.ts';
 import { isPaused, observeMarks } from './marks.ts';
-import { familyServed, lacks, type Next, next, type PoolContext, queryIn, wanted } from './pool.ts';
+import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn, wanted } from './pool.ts';
 import { forgetRefusals, staff } from './pool-members.ts';
 import { servingStandings } from './serving-nodes.ts';
 import { standings } from './standings.ts';
-import type { ObservedAddress, ProviderID } from './types.ts';
+import type { Address, ObservedAddress, ProviderID } from './types.ts';
 import { checkPoolSpec, type PoolSpec } from './validate.ts';
 
 /** Takes over the spec, and what people ask for by annotations. */
@@ -25,8 +25,12 @@ function takeSpec(context: PoolContext, event: SpecObserved): Next {
   const { context: known, checked } = context.exposed
     ? checkExposed(context, event)
     : { context, checked: checkPoolSpec(event.spec, event.registry) };
-  const { conflicts } = event;
-  if (!checked.spec) return next({ ...known, generation: event.generation, conflicts, error: checked.error, query: null });
+  const { conflicts, nameOwner } = event;
+  // What a spec names that is not valid nobody asks for.
+  if (!checked.spec) {
+    const lost = Object.fromEntries(Object.entries(conflicts).filter(([address]) => listed(known).includes(address as Address)));
+    return next({ ...known, generation: event.generation, conflicts: lost, error: checked.error, query: null });
+  }
   const { spec } = checked;
   // What a spec does not list that is newer than its publication a person has taken out since.
   const isNewer = event.generation >= context.acquiring.publishedIn;
@@ -39,7 +43,8 @@ function takeSpec(context: PoolContext, event: SpecObserved): Next {
     ...(settled && { unclear: [], intent: null }),
     ...(mayWork && isUntilChanged(context.acquiring.failure) && { failure: null, attempts: 0, until: null }),
   };
-  const observed = { ...known, generation: event.generation, spec, conflicts, error: null, acquiring };
+  const { nameOwner: _, ...others } = known;
+  const observed = { ...others, generation: event.generation, spec, conflicts, ...(nameOwner && { nameOwner }), error: null, acquiring };
   // What kept an address from being created is no trouble any more once none is missing.
   return observeLimit(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
 }

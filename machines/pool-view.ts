@@ -45,4 +45,4 @@ export const leftAlone = (failed: NodeBackOff | undefined, at: number): string |
 
 /** Why an address is not this owner's; the other one is named with its kind where that is not a FloatingIPPool as well. */
 export const conflictText = (address: string, owner: string): string =>
-  `the older ${owner.includes(' ') ? owner : `pool ${owner}`} ${owner.startsWith('RoutedIP ') ? 'has' : 'lists'} ${address} too, and keeps it`;
+  `${address} belongs to ${owner.includes(' ') ? owner : `pool ${owner}`}, which keeps it`;

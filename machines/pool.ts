@@ -30,8 +30,10 @@ export interface PoolContext {
   readonly marks?: NotedMarks | null;
   /** What all the rest of this section is about; null for a FloatingIPPool. */
   readonly exposed: Exposed | null;
-  /** Addresses of the spec that belong to an older pool, by its name. */
+  /** Addresses of the spec that another object has, by its name. */
   readonly conflicts: Readonly<Record<Address, string>>;
+  /** Who has the name of its record set; absent for nobody else. */
+  readonly nameOwner?: string;
   /** The selectors under which `candidates` were found; null before the first fact. */
   readonly query: string | null;
   /** Eligible nodes, the next one first. */
@@ -138,6 +140,8 @@ export interface Acquiring {
 export interface Named {
   readonly target: RecordTarget | null;
   readonly addresses: readonly Address[];
+  /** Who has the name instead; absent for nobody. */
+  readonly owner?: string;
 }
 
 export interface PoolInput {

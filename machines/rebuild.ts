@@ -1,5 +1,6 @@
 import { parseAddress } from './address.ts';
 import type { Absence } from './grace.ts';
+import { showsAddress } from './holdings.ts';
 import type { RememberedPool } from './pool.ts';
 import type { Address, ProviderID } from './types.ts';
 
@@ -21,6 +22,7 @@ export function rememberedPool(status: unknown, now: number, callDeadlineMs: num
         address,
         {
           epoch: count(entry.epoch),
+          ...(showsAddress(entry) && { shown: true }),
           inDoubtUntil: mayBeUnderWay(entry) ? now + callDeadlineMs : null,
           ...(mayBeUnderWay(entry) && typeof entry.electedNode === 'string' && { toward: entry.electedNode }),
           ...contendedIn(entry),

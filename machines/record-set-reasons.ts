@@ -21,7 +21,7 @@ export const NO_ADDRESS = 'NoAddress';
 export const NODES_WITHOUT_ADDRESS = 'NodesWithoutAddress';
 /** The provider knows no such zone, or the token may not see it. */
 export const ZONE_NOT_FOUND = 'ZoneNotFound';
-/** Something else has the name: a CNAME record, or an older object that publishes it. */
+/** Something else has the name: a CNAME record, or another object that has it. */
 export const RECORD_CONFLICT = 'RecordConflict';
 /** The name lies outside of the zone. */
 export const NAME_OUTSIDE_ZONE = 'NameOutsideZone';

@@ -16,7 +16,7 @@ import type { ObjectRef } from './jobs.ts';
 import { matching, queryOf } from './match.ts';
 import type { ActorId, Address, ObservedNode } from './types.ts';
 import { type AddressType, checkRecordSetSpec, type RecordSetSpec } from './validate-record-set.ts';
-import { zoneActor } from './zone.ts';
+import { nameKey, nameTaken, zoneActor } from './zone.ts';
 
 /** What a record set remembers: what it publishes, where, and what came of it. */
 export interface RecordSetContext {
@@ -36,6 +36,10 @@ export interface RecordSetContext {
   readonly nodes: number;
   readonly without: readonly string[];
   readonly target: RecordTarget | null;
+  /** Who has the name instead: nothing is claimed then. Absent for nobody. */
+  readonly owner?: string;
+  /** Something was published under the name; absent for nothing yet. */
+  readonly published?: boolean;
   /** Sorted. */
   readonly addresses: readonly Address[];
   /** Counts the changes of what is wanted. */
@@ -50,6 +54,8 @@ export interface RecordSetInput {
   readonly id: ActorId;
   readonly ref: ObjectRef | null;
   readonly since: number;
+  /** Its status says that it stands: its record was lost. */
+  readonly published?: boolean;
 }
 
 export interface RecordSetSettings {
@@ -66,7 +72,7 @@ export type AnyRecordSetEvent =
   | Deleted
   | Resume;
 
-export const recordSetContext = ({ id, ref, since }: RecordSetInput): RecordSetContext => ({
+export const recordSetContext = ({ id, ref, since, published }: RecordSetInput): RecordSetContext => ({
   id,
   ref,
   since,
@@ -77,6 +83,7 @@ export const recordSetContext = ({ id, ref, since }: RecordSetInput): RecordSetC
   nodes: 0,
   without: [],
   target: null,
+  ...(published && { published }),
   addresses: [],
   revision: 0,
   isClaimed: false,
@@ -110,7 +117,10 @@ export function observeSpec(context: RecordSetContext, event: Omit<SpecObserved,
   const { spec, error } = checkRecordSetSpec(event.spec, event.registry);
   if (!spec) return next({ ...context, generation, error, isKnown: false });
   const isSame = JSON.stringify(spec) === JSON.stringify(context.spec);
-  return next({ ...context, generation, spec, error: null, isKnown: context.isKnown && isSame });
+  const { target, addresses, since } = context;
+  const observed = { ...context, generation, spec, error: null, isKnown: context.isKnown && isSame };
+  const owner = event.nameOwner ?? null;
+  return observed.isKnown ? want(observed, { target, addresses, since, owner }) : next(withOwner(observed, owner));
 }
 
 /** Wants the addresses of all matching nodes. */
@@ -123,7 +133,7 @@ export function observeCluster(context: RecordSetContext, event: ClusterObserved
     .map((node) => ({ name: node.name, addresses: addressesOf(node, spec.addressType) }));
   const without = found.filter(({ addresses }) => addresses.length === 0).map(({ name }) => name);
   const seen: RecordSetContext = { ...context, isKnown: true, nodes: names.size, without: without.sort() };
-  return want(seen, { target: spec.target, addresses: found.flatMap(({ addresses }) => addresses), since: context.since });
+  return want(seen, { target: spec.target, addresses: found.flatMap(({ addresses }) => addresses), since: context.since, owner: context.owner ?? null });
 }
 
 /** The addresses of a node that are of the type, IPv4 and IPv6. */
@@ -144,24 +154,42 @@ export const noteWanted = (context: RecordSetContext, wanted: RecordsWanted): Ne
 
 // ---------------------------------------------------------------- the zone
 
-type Wanted = Pick<RecordsWanted, 'target' | 'addresses' | 'since'>;
+type Wanted = Pick<RecordsWanted, 'target' | 'addresses' | 'since' | 'owner'>;
 
 /** Claims what is wanted, once for each change and once after a load. Another zone than before gets its claim back first; without addresses there is
  *  nothing to claim, and the records stay as they are. */
-function want(context: RecordSetContext, { target, since, addresses: unordered }: Wanted): Next {
+function want(context: RecordSetContext, { target, since, owner = null, addresses: unordered }: Wanted): Next {
   const addresses = [...new Set(unordered)].sort();
-  const isSame = JSON.stringify([context.target, context.addresses, context.since]) === JSON.stringify([target, addresses, since]);
+  const before = [context.target, context.addresses, context.since, context.owner ?? null];
+  const isSame = JSON.stringify(before) === JSON.stringify([target, addresses, since, owner]);
   if (isSame && context.isClaimed) return next(context);
   const revision = isSame ? context.revision : context.revision + 1;
-  const outcome = isSame ? context.outcome : null;
-  const changed: RecordSetContext = { ...context, target, addresses, since, revision, outcome, isClaimed: true };
+  const outcome = owner !== null && target ? takenBy(owner, target) : isSame ? context.outcome : null;
+  const { published, ...others } = withOwner(context, owner);
+  const stays = published && owner === null && isSameName(context.target ?? target, target);
+  const changed: RecordSetContext = {
+    ...others,
+    ...(stays && { published }),
+    ...{ target, addresses, since, revision, outcome, isClaimed: true },
+  };
   const [former, zone] = [claimedZone(context), claimedZone(changed)];
   return next(changed, [...(former !== null && former !== zone ? [giveBack(changed, former)] : []), ...claim(changed)]);
 }
 
+const withOwner = ({ owner: _, ...context }: RecordSetContext, owner: string | null): RecordSetContext => ({
+  ...context,
+  ...(owner !== null && { owner }),
+});
+
+const takenBy = (owner: string, target: RecordTarget): RecordSetContext['outcome'] => ({
+  failure: { kind: 'Conflict', message: nameTaken(fullName(target), owner) },
+});
+
+const isSameName = (a: RecordTarget | null, b: RecordTarget | null): boolean => a !== null && b !== null && nameKey(a) === nameKey(b);
+
 /** The zone on which the set has a claim. */
-const claimedZone = ({ target, addresses }: RecordSetContext): ActorId | null =>
-  target && addresses.length > 0 ? zoneActor(target.provider, target.zone) : null;
+const claimedZone = ({ target, owner, addresses }: RecordSetContext): ActorId | null =>
+  target && !owner && addresses.length > 0 ? zoneActor(target.provider, target.zone) : null;
 
 const tell = (to: ActorId, event: Omit<RecordsClaimed, 'at'>): Effect => ({ type: 'tell', params: { to, event } });
 
@@ -178,7 +206,11 @@ const giveBack = ({ id, revision, since }: RecordSetContext, zone: ActorId): Eff
 
 /** Answers for other revisions than the present one are out of date. */
 export const noteApplied = (context: RecordSetContext, { revision, failure }: RecordsApplied): Next =>
-  next(revision === context.revision ? { ...context, outcome: { failure } } : context);
+  next(
+    revision === context.revision && !context.owner
+      ? { ...context, ...(failure === null && { published: true }), outcome: { failure } }
+      : context,
+  );
 
 /** The claim once more. */
 export const claimAgain = (context: RecordSetContext): Next => next(context, claim(context));

@@ -1,8 +1,9 @@
 import { fullName, type Records, relativeName } from './dns.ts';
 import type { Effect, RecordsApplied, RecordsAsked, RecordsClaimed, RecordsFailure } from './events.ts';
 import type { SetFailure } from './jobs.ts';
+import { byPrecedence, type Claim } from './precedence.ts';
 import type { ActorId } from './types.ts';
-import { claimantName, type Next, next, type ZoneClaim, type ZoneContext, type ZoneSettings } from './zone.ts';
+import { claimantName, type Next, nameTaken, next, type ZoneClaim, type ZoneContext, type ZoneSettings } from './zone.ts';
 
 /** Takes a claim over, whole; one without addresses is given back. One that says nothing new is answered by what is known of it. */
 export const noteRecords =
@@ -16,7 +17,9 @@ export const noteRecords =
       const claim = { ...before, revision, silent: 0 };
       return next({ ...context, verifyAt, claims: { ...others, [claimant]: claim } }, answer(claimant, claim));
     }
+    const stood = before?.winner === null && before.stood && isSameName(context, before, event);
     const claim: ZoneClaim = {
+      ...(stood && { stood }),
       revision,
       since,
       recordName,
@@ -33,6 +36,10 @@ export const noteRecords =
     };
     return settle(next({ ...context, verifyAt, claims: { ...others, [claimant]: claim } }, answer(claimant, claim)));
   };
+
+const isSameName = (context: ZoneContext, a: Records, b: Records): boolean => nameIn(context, a) === nameIn(context, b);
+
+const nameIn = ({ zone, zoneName }: ZoneContext, { recordName }: Records): string => relativeName(recordName, zoneName ?? zone) ?? recordName;
 
 const wanted = ({ since, recordName, ttlSeconds, addresses }: Records & { readonly since: number }): string =>
   JSON.stringify([since, recordName, ttlSeconds, addresses]);
@@ -52,12 +59,13 @@ export const tell = (to: ActorId, event: Omit<RecordsApplied, 'at'> | Omit<Recor
 export const answer = (claimant: ActorId, { revision, told }: ZoneClaim): readonly Effect[] =>
   told ? [tell(claimant, { type: 'RECORDS_APPLIED', revision, failure: told.failure })] : [];
 
-/** Lets of several claimants of one name the oldest have it, of two of the same age the one whose id sorts first. Tells the others. */
+/** Lets of several claimants of one name the one have it whose records stood already, else the oldest; of two of the same age the one whose id sorts first. Tells
+ *  the others. Who has which name is decided before for all of them; here only names meet of which that was not known, such as those in a zone that goes by its id. */
 export function settle({ context, effects }: Next): Next {
   const owners = new Map<string, ActorId>();
   const names = new Map<ActorId, string>();
-  for (const [claimant, { recordName }] of byPrecedence(context)) {
-    const name = relativeName(recordName, context.zoneName ?? context.zone) ?? recordName;
+  for (const [claimant, claim] of inOrder(context)) {
+    const name = nameIn(context, claim);
     names.set(claimant, name);
     if (!owners.has(name)) owners.set(name, claimant);
   }
@@ -73,16 +81,24 @@ export function settle({ context, effects }: Next): Next {
   return next({ ...context, claims }, [...effects, ...told]);
 }
 
-export const byPrecedence = ({ claims }: ZoneContext): readonly [ActorId, ZoneClaim][] =>
-  Object.entries(claims).sort(([a, { since: x }], [b, { since: y }]) => x - y || (a < b ? -1 : 1));
+/** Those first that come first where two want one name. */
+export const inOrder = ({ claims }: ZoneContext): readonly [ActorId, ZoneClaim][] =>
+  Object.entries(claims).sort(([a, x], [b, y]) => byPrecedence(claimOf(a, x), claimOf(b, y)));
+
+const claimOf = (tie: ActorId, { since, winner, stood, isApplied }: ZoneClaim): Claim => ({
+  standing: winner === null && (stood || isApplied) ? 'Holds' : 'Asks',
+  since,
+  tie,
+});
 
 function withWinner({ zone, zoneName }: ZoneContext, claim: ZoneClaim, winner: ActorId | null): ZoneClaim {
   if (winner === claim.winner) return claim;
-  const fresh: ZoneClaim = { ...claim, winner, isApplied: false, isWorking: false, attempts: 0, retry: null, told: null };
+  const { stood: _, ...others } = claim;
+  const fresh: ZoneClaim = { ...others, winner, isApplied: false, isWorking: false, attempts: 0, retry: null, told: null };
   if (winner === null) return fresh;
   const title = fullName({ recordName: claim.recordName, zone: zoneName ?? zone });
   return {
     ...fresh,
-    told: { failure: { kind: 'Conflict', message: `${title} belongs to ${claimantName(winner)}, the older of the two` } },
+    told: { failure: { kind: 'Conflict', message: nameTaken(title, claimantName(winner)) } },
   };
 }

@@ -3,7 +3,7 @@ import type { Effect } from './events.ts';
 import type { EnsuredRecords, EnsureRecordsInput, SetOutcome } from './jobs.ts';
 import type { ActorId, JobFailure } from './types.ts';
 import { isDue, mayBeVerified, type Next, next, nextWake, type Wait, type ZoneClaim, type ZoneContext, type ZoneSettings } from './zone.ts';
-import { answer, byPrecedence, settle, tell, textOf } from './zone-claims.ts';
+import { answer, inOrder, settle, tell, textOf } from './zone-claims.ts';
 
 /** Unheard for so many verifications after a load, a claimant is gone. Before the last of them it was asked. */
 const SILENT_VERIFICATIONS = 2;
@@ -17,7 +17,7 @@ export function begin(context: ZoneContext): Next {
 export const ensureInput = (context: ZoneContext): EnsureRecordsInput => ({
   provider: context.provider,
   zone: context.zone,
-  sets: byPrecedence(context).flatMap(([claimant, { isWorking, recordName, ttlSeconds, addresses }]) =>
+  sets: inOrder(context).flatMap(([claimant, { isWorking, recordName, ttlSeconds, addresses }]) =>
     isWorking ? [{ claimant, recordName, ttlSeconds, addresses }] : [],
   ),
 });
@@ -39,7 +39,7 @@ export const noteOutcomes =
   };
 
 function withOutcome({ backoff }: ZoneSettings, claim: ZoneClaim, { failure }: SetOutcome, at: number): ZoneClaim {
-  if (!failure) return { ...claim, isWorking: false, isApplied: true, attempts: 0, retry: null, told: { failure: null } };
+  if (!failure) return { ...claim, stood: true, isWorking: false, isApplied: true, attempts: 0, retry: null, told: { failure: null } };
   const attempts = claim.attempts + 1;
   const retry = waitAfter(backoff, failure, attempts, at);
   return { ...claim, isWorking: false, isApplied: false, attempts, retry, told: { failure: textOf(failure) } };

@@ -1,5 +1,5 @@
 import { type BackoffTables, restMs } from './backoff.ts';
-import type { Records } from './dns.ts';
+import { canonicalZone, type Records, type RecordTarget, relativeName } from './dns.ts';
 import type { Decision, Effect, RecordsClaimed, RecordsFailure, Resume } from './events.ts';
 import type { EnsuredRecords } from './jobs.ts';
 import type { ActorId, JobFailure } from './types.ts';
@@ -39,6 +39,8 @@ export interface ZoneClaim extends Records {
   readonly silent: number;
   /** Who has the name instead; null when the claimant has it. */
   readonly winner: ActorId | null;
+  /** It stood once, under the name that it has; absent for not yet. */
+  readonly stood?: true;
   /** The provider has it, as far as is known. */
   readonly isApplied: boolean;
   /** The job under way carries it, as it is now. */
@@ -70,6 +72,14 @@ export type AnyZoneEvent =
 
 /** The actor of a zone; `zone` in canonical form. */
 export const zoneActor = (provider: string, zone: string): ActorId => `zone/${provider}/${zone}`;
+
+/** Under which names of record sets are compared, each with its zone. No address looks like it. */
+export const nameKey = ({ provider, zone, recordName }: Omit<RecordTarget, 'ttlSeconds'>): string =>
+  `${zoneActor(provider, zone)} ${relativeName(recordName, zone) ?? canonicalZone(recordName)}`;
+
+export const isNameKey = (key: string): boolean => key.startsWith('zone/');
+
+export const nameTaken = (name: string, owner: string): string => `${name} belongs to ${owner}, which keeps it`;
 
 /** What the actor of that id begins with. */
 export function zoneInput(id: ActorId): ZoneInput {

@@ -1,7 +1,7 @@
 import { planRecordSet, type RecordPlan, type RecordStep, relativeName } from '../../machines/dns.ts';
 import type { SetFailure, SetOutcome, WantedSet } from '../../machines/jobs.ts';
 import type { ActorId, DNSZone, JobFailure } from '../../machines/types.ts';
-import { claimantName } from '../../machines/zone.ts';
+import { claimantName, nameTaken } from '../../machines/zone.ts';
 import { failureOf, ProviderError } from '../errors.ts';
 import { done, type JobBody, type JobContext, read, write } from './body.ts';
 
@@ -80,7 +80,7 @@ async function carryOut(context: Context, step: RecordStep): Promise<void> {
 const takenBy = (owner: ActorId, { claimant, recordName }: WantedSet, zone: DNSZone): SetOutcome => ({
   claimant,
   changed: 0,
-  failure: conflict(`${recordName} in zone ${zone.name} belongs to ${claimantName(owner)}, the older of the two`),
+  failure: conflict(nameTaken(`${recordName} in zone ${zone.name}`, claimantName(owner))),
 });
 
 const refusalOf = ({ why, message }: NonNullable<RecordPlan['refusal']>): SetFailure =>

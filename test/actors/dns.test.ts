@@ -237,7 +237,7 @@ describe('two claimants of one name', () => {
     dns.set('newer', [B], { recordName: 'WEB.example.com.' });
     await dns.world.clock.runUntil(() => dns.status('newer')?.state === 'error', 1000);
     expect(dns.status('newer')?.error).toBe(
-      'Failed to update DNS: web.example.com belongs to NodeDNSRecordSet default/older, the older of the two',
+      'Failed to update DNS: web.example.com belongs to NodeDNSRecordSet default/older, which keeps it',
     );
     await dns.world.clock.advance(11 * MINUTE);
     expect([dns.records('web'), times(dns.calls(), 'updateDNSRecord')]).toEqual([[A], 0]);

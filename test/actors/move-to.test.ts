@@ -93,7 +93,7 @@ describe('an address that is asked to go to a node', () => {
     await answered(world, younger);
     await answered(world, ref);
     expect(told(world, 'MoveRefused')).toEqual([
-      `the older pool default/ingress lists ${A} too, and keeps it`,
+      `${A} belongs to pool default/ingress, which keeps it`,
       '203.0.113.9 is disabled: as many as desiredIPs come before it',
     ]);
     expect(world.assigns()).toEqual([]);
@@ -206,7 +206,7 @@ describe('a RoutedIP that is asked to go to a node', () => {
     await world.untilReason(ref, 'AddressConflict');
     ask(world, ref, 'b');
     await answered(world, ref);
-    expect(told(world, 'MoveRefused')).toEqual([`the older FloatingIPPool default/ingress lists ${A} too, and keeps it`]);
+    expect(told(world, 'MoveRefused')).toEqual([`${A} belongs to FloatingIPPool default/ingress, which keeps it`]);
     expect(world.assigns()).toEqual([]);
   });
 });

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Ownership } from '../../actors/ownership.ts';
 import type { PoolObject } from '../../actors/ports/cluster.ts';
+import type { Standing } from '../../machines/precedence.ts';
 import type { Address } from '../../machines/types.ts';
+import { ownerOf } from '../support/owners.ts';
 
 const object = (name: string, createdAt: number, uid = `uid-${name}`, kind = 'FloatingIPPool'): PoolObject =>
   ({
@@ -15,17 +17,49 @@ const object = (name: string, createdAt: number, uid = `uid-${name}`, kind = 'Fl
   }) as unknown as PoolObject;
 const addresses = (...list: readonly string[]): readonly Address[] => list as readonly Address[];
 
+type Standings = Readonly<Record<string, Standing>>;
+const ownershipWith = (standings: Standings = {}): Ownership => new Ownership((id) => standings[id] ?? 'Asks');
+
 describe('an address that several objects claim', () => {
-  test('is the oldest one’s; the others know whose it is', () => {
-    const ownership = new Ownership();
+  test('is the oldest one’s while none of them has it; the others know whose it is', () => {
+    const ownership = ownershipWith();
     expect(ownership.put('young', object('young', 2), addresses('a', 'b'))).toEqual([]);
     expect(ownership.put('old', object('old', 1), addresses('b'))).toEqual(['young']);
     expect(ownership.conflicts('young')).toEqual({ b: 'web/old' });
     expect(ownership.conflicts('old')).toEqual({});
   });
 
+  test('stays with the one that has it, whoever is older; nobody but the loser hears of it', () => {
+    const ownership = ownershipWith({ young: 'Holds' });
+    ownership.put('young', object('young', 2), addresses('a'));
+    expect(ownership.put('old', object('old', 1), addresses('a'))).toEqual([]);
+    expect(ownership.conflicts('young')).toEqual({});
+    expect(ownership.conflicts('old')).toEqual({ a: 'web/young' });
+  });
+
+  test.each([
+    ['the records show in hand', 'one whose status alone says so', 'Holds', 'Bound'],
+    ['a status says is in hand', 'an older one that waits', 'Bound', 'Asks'],
+    ['a valid one waits for', 'an older one that is not valid', 'Asks', 'Barred'],
+  ] as const)('that %s is not passed to %s', (_, __, own, others) => {
+    for (const order of [['young', 'old'] as const, ['old', 'young'] as const]) {
+      const ownership = ownershipWith({ young: own, old: others });
+      for (const id of order) ownership.put(id, object(id, id === 'old' ? 1 : 2), addresses('a'));
+      expect([ownership.conflicts('young'), ownership.conflicts('old')]).toEqual([{}, { a: 'web/young' }]);
+    }
+  });
+
+  test('stays with one that got it since it was last looked at', () => {
+    const standings: Record<string, Standing> = {};
+    const ownership = new Ownership((id) => standings[id] ?? 'Asks');
+    ownership.put('young', object('young', 2), addresses('a'));
+    standings.young = 'Holds';
+    ownership.put('old', object('old', 1), addresses('a'));
+    expect(ownership.conflicts('old')).toEqual({ a: 'web/young' });
+  });
+
   test('is free for the next one when its owner no longer claims it, and when it goes', () => {
-    const ownership = new Ownership();
+    const ownership = ownershipWith();
     for (const [index, name] of ['first', 'second', 'third'].entries()) ownership.put(name, object(name, index), addresses('a'));
     expect(ownership.put('first', object('first', 0), addresses())).toEqual(['second', 'third']);
     expect(ownership.conflicts('third')).toEqual({ a: 'web/second' });
@@ -34,36 +68,59 @@ describe('an address that several objects claim', () => {
   });
 
   test('has an owner with its kind for whom it may be of another kind', () => {
-    const ownership = new Ownership();
+    const ownership = ownershipWith();
     ownership.put('rip', object('shop', 1, 'u', 'RoutedIP'), addresses('a'));
     ownership.put('pool', object('ingress', 2), addresses('a'));
     expect(ownership.conflicts('pool')).toEqual({ a: 'RoutedIP web/shop' });
   });
 
   test('concerns nobody when an object is observed again as it was', () => {
-    const ownership = new Ownership();
+    const ownership = ownershipWith();
     ownership.put('old', object('old', 1), addresses('a'));
     ownership.put('young', object('young', 2), addresses('a'));
     expect(ownership.put('old', object('old', 1), addresses('a'))).toEqual([]);
   });
+
+  test('costs no more to observe again than it has claimants, and nothing where it has one', () => {
+    let asked = 0;
+    const ownership = new Ownership(() => {
+      asked += 1;
+      return 'Asks';
+    });
+    const COUNT = 1000;
+    for (let index = 0; index < COUNT; index += 1) ownership.put(`own${index}`, object(`own${index}`, index), addresses(`a${index}`));
+    expect(asked).toBe(0);
+    for (let index = 0; index < COUNT; index += 1) ownership.put(`on${index}`, object(`on${index}`, index), addresses('one'));
+    for (let index = 0; index < COUNT; index += 1) ownership.put(`on${index}`, object(`on${index}`, index), addresses('one'));
+    expect(asked).toBeLessThan(5 * COUNT);
+  });
 });
 
-interface Claim {
+interface Claimed {
   readonly object: PoolObject;
   readonly addresses: readonly Address[];
 }
 
 /** The rule as a sweep over all objects. */
-function swept(claims: ReadonlyMap<string, Claim>): ReadonlyMap<string, Readonly<Record<string, string>>> {
-  const byAge = [...claims].sort(([, { object: a }], [, { object: b }]) => a.createdAt - b.createdAt || (a.ref.uid < b.ref.uid ? -1 : 1));
-  const owners = new Map<Address, string>();
-  for (const [id, claim] of byAge) for (const address of claim.addresses) if (!owners.has(address)) owners.set(address, id);
-  const lostBy = (id: string, claim: Claim) =>
-    claim.addresses.flatMap((address) => {
-      const owner = owners.get(address) ?? id;
-      return owner === id ? [] : [[address, `web/${claims.get(owner)?.object.ref.name}`] as const];
+function swept(claims: ReadonlyMap<string, Claimed>, standings: Standings): ReadonlyMap<string, Readonly<Record<string, string>>> {
+  const ownerAt = (address: Address) =>
+    ownerOf(
+      [...claims]
+        .filter(([, claimed]) => claimed.addresses.includes(address))
+        .map(([id, { object: { createdAt, ref } }]) => ({
+          id,
+          createdAt,
+          tie: ref.uid,
+          has: standings[id] === 'Holds',
+          mayGain: standings[id] === 'Asks',
+        })),
+    );
+  const lostBy = (id: string, claimed: Claimed) =>
+    claimed.addresses.flatMap((address) => {
+      const owner = ownerAt(address);
+      return owner === null || owner === id ? [] : [[address, `web/${claims.get(owner)?.object.ref.name}`] as const];
     });
-  return new Map([...claims].map(([id, claim]) => [id, Object.fromEntries(lostBy(id, claim))]));
+  return new Map([...claims].map(([id, claimed]) => [id, Object.fromEntries(lostBy(id, claimed))]));
 }
 
 test('any order of observations comes to what a sweep over all objects says, and names all whose conflicts changed', () => {
@@ -71,24 +128,46 @@ test('any order of observations comes to what a sweep over all objects says, and
     id: fc.constantFrom('p', 'q', 'r', 's'),
     uid: fc.constantFrom('1', '2'),
     createdAt: fc.integer({ min: 0, max: 3 }),
+    standing: fc.constantFrom<Standing>('Holds', 'Asks', 'Asks'),
     addresses: fc.oneof(fc.constant(null), fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 4 })),
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-      const ownership = new Ownership();
-      const claims = new Map<string, Claim>();
-      for (const { id, uid, createdAt, addresses: claimed } of steps) {
-        const before = swept(claims);
+      const standings: Record<string, Standing> = {};
+      const ownership = new Ownership((id) => standings[id] ?? 'Asks');
+      const claims = new Map<string, Claimed>();
+      for (const { id, uid, createdAt, standing, addresses: claimed } of steps) {
+        const before = swept(claims, standings);
+        standings[id] = standing;
         const claim = claimed && { object: object(id, createdAt, `${uid}-${id}`), addresses: claimed as Address[] };
         if (claim) claims.set(id, claim);
         else claims.delete(id);
         const changed = claim ? ownership.put(id, claim.object, claim.addresses) : ownership.remove(id);
-        const after = swept(claims);
+        const after = swept(claims, standings);
         const others = [...after].filter(([other, lost]) => other !== id && JSON.stringify(lost) !== JSON.stringify(before.get(other)));
         expect([...changed].sort()).toEqual(others.map(([other]) => other).sort());
         for (const [other, lost] of after) expect(ownership.conflicts(other)).toEqual(lost);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 1000 },
+  );
+});
+
+test('the order in which objects are observed decides nothing', () => {
+  const claim = fc.record({
+    createdAt: fc.integer({ min: 0, max: 2 }),
+    standing: fc.constantFrom<Standing>('Holds', 'Bound', 'Asks', 'Barred'),
+  });
+  fc.assert(
+    fc.property(fc.array(claim, { minLength: 2, maxLength: 6 }), fc.infiniteStream(fc.nat()), (claims, keys) => {
+      const ownership = (order: readonly number[]) => {
+        const found = new Ownership((id) => claims[Number(id)]?.standing ?? 'Asks');
+        for (const index of order) found.put(`${index}`, object(`${index}`, claims[index]?.createdAt ?? 0), addresses('a'));
+        return claims.map((_, index) => found.conflicts(`${index}`));
+      };
+      const order = claims.map((_, index) => index);
+      const shuffled = [...order.map((index) => [index, keys.next().value] as const)].sort(([, a], [, b]) => a - b).map(([index]) => index);
+      expect(ownership(shuffled)).toEqual(ownership(order));
+    }),
   );
 });

@@ -233,9 +233,9 @@ describe('an address that the spec names', () => {
     await world.untilStates(older, { [A]: 'active' });
     await world.stable(served);
     await world.untilReason(ref, 'AddressConflict');
-    expect(world.messageOf(ref)).toContain('FloatingIPPool default/older lists');
+    expect(world.messageOf(ref)).toContain('belongs to FloatingIPPool default/older,');
     await world.untilReason(younger, 'AddressConflict', 'Degraded');
-    expect(world.messageOf(younger, 'Degraded')).toContain('RoutedIP web/blog has');
+    expect(world.messageOf(younger, 'Degraded')).toContain('belongs to RoutedIP web/blog,');
     await world.clock.advance(10 * MINUTE);
     expect(world.assigns()).toHaveLength(2);
   });

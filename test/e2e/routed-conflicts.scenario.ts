@@ -72,7 +72,7 @@ export const routedConflictScenarios = () =>
       await untilASecondLater(world);
       const before = world.lastCall();
       await world.routedIP('a-newer', { routedIP: address });
-      await refused(world, 'a-newer', `the older RoutedIP default/z-older has ${address} too, and keeps it`);
+      await refused(world, 'a-newer', `${address} belongs to RoutedIP default/z-older, which keeps it`);
       await serves(world, 'z-older', address);
       expect(await world.events('z-older')).not.toContain('AddressConflict');
       expect([world.changes(before), world.firewall()]).toEqual([[], { ports: open(30_081), nodes: [holder] }]);
@@ -94,7 +94,7 @@ export const routedConflictScenarios = () =>
       await untilASecondLater(world);
       const before = world.lastCall();
       await world.routedIP('later', { routedIP: address });
-      await refused(world, 'later', `the older FloatingIPPool default/ingress lists ${address} too, and keeps it`);
+      await refused(world, 'later', `${address} belongs to FloatingIPPool default/ingress, which keeps it`);
       expect([world.changes(before), stage.heldBy(address), await stage.activeOn('ingress', address)]).toEqual([[], holder, holder]);
 
       await stage.editPool('ingress', { ips: [own] });
@@ -118,7 +118,7 @@ export const routedConflictScenarios = () =>
       await untilASecondLater(world);
       await stage.pool('ingress', { ips: [address, own] });
       await stage.until('the pool serves its own', async () => (await stage.activeOn('ingress', own)) !== null);
-      const text = `the older RoutedIP default/z-older has ${address} too, and keeps it`;
+      const text = `${address} belongs to RoutedIP default/z-older, which keeps it`;
       const degraded = async () => ((await stage.getPool('ingress')).status?.conditions ?? []).find(({ type }) => type === 'Degraded');
       await stage.until('the pool says so', async () => (await degraded())?.reason === 'AddressConflict');
       expect((await degraded())?.message).toBe(text);

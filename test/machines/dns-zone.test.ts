@@ -97,15 +97,29 @@ describe('of two claimants of one name', () => {
     expect([given.state, toldBy(given)]).toEqual(['Idle', [`${WEB}: RECORDS_APPLIED 1 Conflict`]]);
     const [effect] = given.last.effects;
     expect(effect).toMatchObject({
-      params: { event: { failure: { message: 'web.example.com belongs to NodeDNSRecordSet default/api, the older of the two' } } },
+      params: { event: { failure: { message: 'web.example.com belongs to NodeDNSRecordSet default/api, which keeps it' } } },
     });
   });
 
-  test('the older has it although it comes later', () => {
-    const given = clash(records()).done('ensure', ensured(WEB)).send('RECORDS', older);
+  test('the older has it although it comes later, as long as nothing of the other one stands', () => {
+    const given = clash(records()).done('ensure', { zoneName: 'example.com', outcomes: [outcome(WEB, failure('Unavailable'))] }).send('RECORDS', older);
     expect([toldBy(given), carried(given)]).toEqual([[`${WEB}: RECORDS_APPLIED 1 Conflict`], [API]]);
     given.done('ensure', ensured(API)).elapse();
     expect(carried(given)).toEqual([API]);
+  });
+
+  test('whose records stand keeps it, whoever is older, also when they have to be changed or could not be looked at', () => {
+    for (const change of [{}, { revision: 2, addresses: [B] }]) {
+      const given = clash(records()).done('ensure', ensured(WEB)).send('RECORDS', records(change)).send('RECORDS', older);
+      expect([given.context.claims[WEB]?.winner, given.context.claims[API]?.winner]).toEqual([null, WEB]);
+    }
+    const failed = clash(records()).done('ensure', ensured(WEB)).elapse().done('ensure', { zoneName: 'example.com', outcomes: [outcome(WEB, failure('Unavailable'))] });
+    expect(failed.send('RECORDS', older).context.claims[API]?.winner).toBe(WEB);
+  });
+
+  test('whoever takes another name, or lost his, has nothing at the next one yet', () => {
+    const given = clash(records()).done('ensure', ensured(WEB)).send('RECORDS', records({ revision: 2, recordName: 'www' }));
+    expect(given.send('RECORDS', { ...older, recordName: 'www' }).context.claims[WEB]?.winner).toBe(API);
   });
 
   test('the older has it although the job with the other one is under way', () => {

@@ -58,7 +58,7 @@ export const ZONE_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     spoil: action<ZoneContext>('begin', (context) => ({ context: each(context, (claim) => ({ ...claim, isWorking: true })), effects: [] })),
     events: [olderClaimed, claimed, done, anew, event('RECORDS', { ...older, revision: 3, addresses: [B] })],
   },
-  'of the claimants of one name exactly one has it, the older': {
+  'of the claimants of one name exactly one has it: whose records stood already, else the older': {
     mutation: 'whoever comes last has the name',
     spoil: action<ZoneContext, RecordsClaimed>('noteRecords', (context, heard) => {
       const { since, at } = heard;

@@ -35,10 +35,10 @@ describe('the state of an address', () => {
     });
   });
 
-  test('that an older pool has is an error that names it', () => {
+  test('that another pool has is an error that names it', () => {
     expect(poolStatus(view({ conflicts: { [B]: 'default/older' } })).ips[B]).toEqual({
       state: 'error',
-      error: `the older pool default/older lists ${B} too, and keeps it`,
+      error: `${B} belongs to pool default/older, which keeps it`,
     });
   });
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Step } from '../../actors/step.ts';
 import type { EnsureRecordsInput } from '../../machines/jobs.ts';
 import { hasWork, type ZoneContext } from '../../machines/zone.ts';
+import { ownerOf } from '../support/owners.ts';
 import type { Edge } from './explore.ts';
 
 const contextOf = ({ snapshot }: Step): ZoneContext => snapshot.context as ZoneContext;
@@ -29,11 +30,15 @@ export const ZONE_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
   'no set is carried without addresses, and none of a claimant whose name is another’s': ({ after }) =>
     setsOf(after).every(({ claimant, addresses }) => addresses.length > 0 && contextOf(after).claims[claimant]?.winner === null),
 
-  'of the claimants of one name exactly one has it, the older': ({ after }) => {
+  'of the claimants of one name exactly one has it: whose records stood already, else the older': ({ before, after }) => {
     const names = new Set(claimsIn(after).map(([, { recordName }]) => recordName));
     return [...names].every((name) => {
       const all = claimsIn(after).filter(([, { recordName }]) => recordName === name);
-      const first = all.toSorted(([, a], [, b]) => a.since - b.since)[0]?.[0];
+      const has = (id: string): boolean => {
+        const claim = contextOf(before).claims[id];
+        return claim?.recordName === name && claim.winner === null && (claim.stood === true || claim.isApplied);
+      };
+      const first = ownerOf(all.map(([id, { since }]) => ({ id, createdAt: since, has: has(id) })));
       return all.every(([id, { winner }]) => winner === (id === first ? null : first));
     });
   },

@@ -139,7 +139,7 @@ g      free       -
   });
 
   test('says who else lists the address', async () => {
-    const ips = { [ADDRESS]: { state: 'error', error: 'the older pool lists it' } };
+    const ips = { [ADDRESS]: { state: 'error', error: 'it belongs to another pool' } };
     const older = ingress({ ips: { [ADDRESS]: { state: 'active', nodeName: 'a', machineState: 'Stable' } } });
     const found = await explained({ [POOLS]: [pool('newer', { ips }), older] });
     expect(found.text.split('\n').slice(0, 2)).toEqual([

@@ -1,0 +1,160 @@
+import { parseAddress } from '../machines/address.ts';
+import { checkRoutedIP } from '../machines/exposure.ts';
+import { asRecord, InvalidSpec } from '../machines/fields.ts';
+import { shownAddresses, showsName, standingTo, standingToName } from '../machines/holdings.ts';
+import type { AddressContext } from '../machines/ip-context.ts';
+import { addressActor, listed, type PoolContext, recordSetActor } from '../machines/pool.ts';
+import type { Standing } from '../machines/precedence.ts';
+import { isPrivate } from '../machines/provider-key.ts';
+import { boundAddress } from '../machines/rebuild-routed-ip.ts';
+import type { RecordSetContext } from '../machines/record-set.ts';
+import type { ActorId, Address } from '../machines/types.ts';
+import { checkPoolSpec, type ProviderRegistry } from '../machines/validate.ts';
+import { checkRecordSetSpec } from '../machines/validate-record-set.ts';
+import { recordTarget } from '../machines/validate-target.ts';
+import { isNameKey, nameKey } from '../machines/zone.ts';
+import type { Key } from './ownership.ts';
+import type { ObservedPolicies } from './policies.ts';
+import type { PoolObject } from './ports/cluster.ts';
+import type { ProviderDirectory } from './ports/directory.ts';
+import type { ActorRecord } from './ports.ts';
+
+export interface ClaimsPorts {
+  readonly policies: ObservedPolicies;
+  readonly providers: Pick<ProviderDirectory, 'all'>;
+  /** Of the cell of an object; null while this process does not lead, and for one that has none. */
+  readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
+}
+
+type Records = ReadonlyMap<ActorId, ActorRecord>;
+
+/** What objects claim, and how they stand to it. The records of the operator say what an object has; its status does only as long as there are none of it. */
+export class Claims {
+  readonly #ports: ClaimsPorts;
+
+  constructor(ports: ClaimsPorts) {
+    this.#ports = ports;
+  }
+
+  /** What the spec names and, when that is not valid, what the last valid one named; of a RoutedIP always the address that it has got. */
+  keysOf(id: ActorId, object: PoolObject): ReadonlySet<Key> {
+    const records = this.#recordsOf(id, object);
+    const bound = boundTo(id, object, records);
+    const asked = this.#ports.policies.takesFromGroup(object) ? [] : [...addressesIn(object), ...namesIn(object)];
+    const keys = new Set([...asked, ...(bound ? [bound] : [])]);
+    const former = formerKeys(id, object, records).filter((key) => !keys.has(key));
+    return former.length === 0 || this.#isValid(id, object, records) ? keys : keys.union(new Set(former));
+  }
+
+  standingOf(id: ActorId, object: PoolObject, key: Key): Standing {
+    const records = this.#recordsOf(id, object);
+    const recorded = records && (isNameKey(key) ? nameIn(id, records, key) : addressIn(id, records, key as Address));
+    if (recorded !== null) return recorded;
+    const bound = boundTo(id, object, records);
+    if (isNameKey(key) ? setIn(id, records) === null && this.showsName(object) : isShown(object, records, key as Address)) return 'Bound';
+    const isMoved = bound !== null && bound !== key;
+    return object.deleting || isMoved || !this.#isValid(id, object, records) ? 'Barred' : 'Asks';
+  }
+
+  showsName({ ref, status }: PoolObject): boolean {
+    return showsName(ref.kind, status);
+  }
+
+  /** Those of another object of that name are none of this one. */
+  #recordsOf(id: ActorId, { ref }: PoolObject): Records | null {
+    const records = this.#ports.recordsOf(id);
+    const context = records?.get(id)?.snapshot.context as { readonly ref?: { readonly uid?: string } } | undefined;
+    return context?.ref?.uid === ref.uid ? records : null;
+  }
+
+  #isValid(id: ActorId, object: PoolObject, records: Records | null): boolean {
+    const { policies, providers } = this.#ports;
+    const { kind } = object.ref;
+    const provider = kind === 'RoutedIP' ? policies.providerOf(object) : namedProvider(object);
+    // Whether it is a good one shows when its Secret was looked at.
+    if (providers.all[provider]?.unread) return true;
+    const registry = registryFor(object, provider, providers);
+    if (kind === 'NodeDNSRecordSet') return checkRecordSetSpec(object.spec, registry).error === null;
+    if (kind !== 'RoutedIP') return checkPoolSpec(object.spec, registry).error === null;
+    const checked = checkRoutedIP(policies.factOf(object), registry);
+    const context = poolIn(id, records);
+    return checked.error === null || (checked.keeps && context?.spec != null && context.error === null);
+  }
+}
+
+/** The providers that the object may name: that of its class or issuer, or all those that everybody may. */
+export const registryFor = ({ ref }: PoolObject, named: string, { all }: Pick<ProviderDirectory, 'all'>): ProviderRegistry => {
+  const keys = ref.kind === 'RoutedIP' ? [named] : Object.keys(all).filter((key) => !isPrivate(key));
+  return Object.fromEntries(keys.flatMap((key) => (Object.hasOwn(all, key) && all[key] ? [[key, all[key].facts]] : [])));
+};
+
+export const namedProvider = ({ spec }: PoolObject): string => {
+  const { provider } = (spec ?? {}) as { readonly provider?: unknown };
+  return typeof provider === 'string' && !isPrivate(provider) ? provider : '';
+};
+
+const contextOf = <T>(records: Records | null, actor: ActorId): T | null => {
+  const record = records?.get(actor);
+  return record ? (record.snapshot.context as unknown as T) : null;
+};
+
+const poolIn = (id: ActorId, records: Records | null): PoolContext | null =>
+  records?.get(id)?.chart === 'pool' ? contextOf<PoolContext>(records, id) : null;
+
+/** That of a NodeDNSRecordSet, or of a pool; null before there is one. */
+const setIn = (id: ActorId, records: Records | null): RecordSetContext | null =>
+  contextOf(records, poolIn(id, records) ? recordSetActor(id) : id);
+
+function addressIn(id: ActorId, records: Records, address: Address): Standing | null {
+  const pool = poolIn(id, records);
+  return pool && standingTo(pool, contextOf<AddressContext>(records, addressActor(id, address)) ?? undefined, address);
+}
+
+function nameIn(id: ActorId, records: Records, key: Key): Standing | null {
+  const set = setIn(id, records);
+  return set && standingToName(set, key);
+}
+
+/** Without records the status tells. */
+const isShown = ({ ref, status }: PoolObject, records: Records | null, address: Address): boolean =>
+  records === null && (ref.kind === 'RoutedIP' ? boundAddress(status) === address : shownAddresses(status).includes(address));
+
+/** The address that a RoutedIP has got for good. */
+const boundTo = (id: ActorId, { ref, status }: PoolObject, records: Records | null): Address | null => {
+  if (ref.kind !== 'RoutedIP') return null;
+  return records ? (poolIn(id, records)?.exposed?.bound ?? null) : boundAddress(status);
+};
+
+/** What the last valid spec named, as far as is known. */
+function formerKeys(id: ActorId, object: PoolObject, records: Records | null): readonly Key[] {
+  const pool = poolIn(id, records);
+  const target = pool ? pool.spec?.records : setIn(id, records)?.target;
+  const names = target ? [nameKey(target)] : [];
+  if (object.ref.kind === 'RoutedIP') return pool ? listed(pool) : [];
+  const shown = pool ? Object.entries(pool.remembered).flatMap(([address, entry]) => (entry.shown ? address : [])) : [];
+  return [...(pool ? [...listed(pool), ...shown] : shownAddresses(object.status)), ...names];
+}
+
+/** The addresses that the spec of an object names. */
+export function addressesIn({ ref, spec }: PoolObject): readonly Address[] {
+  if (ref.kind === 'RoutedIP') return [boundAddress(spec) ?? []].flat();
+  const { ips } = (spec ?? {}) as { readonly ips?: unknown };
+  if (!Array.isArray(ips)) return [];
+  return ips.flatMap((text: unknown) => (typeof text === 'string' ? (parseAddress(text) ?? []) : []));
+}
+
+const DEFAULT_PROVIDER = 'digitalocean';
+
+/** The name that the record set of a pool, or a NodeDNSRecordSet, is to have. */
+function namesIn({ ref, spec }: PoolObject): readonly Key[] {
+  const { dnsRecordSet, provider } = (spec ?? {}) as { readonly dnsRecordSet?: unknown; readonly provider?: unknown };
+  if (ref.kind === 'RoutedIP' || !dnsRecordSet) return [];
+  try {
+    const set = asRecord(dnsRecordSet, 'spec.dnsRecordSet');
+    const named = [set.provider, provider].find((each): each is string => typeof each === 'string' && each !== '');
+    return [nameKey(recordTarget(set, named ?? (ref.kind === 'NodeDNSRecordSet' ? DEFAULT_PROVIDER : '')))];
+  } catch (error) {
+    if (error instanceof InvalidSpec) return [];
+    throw error;
+  }
+}

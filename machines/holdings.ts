@@ -1,0 +1,49 @@
+import { parseAddress } from './address.ts';
+import type { AddressContext } from './ip-context.ts';
+import type { PoolContext } from './pool.ts';
+import type { Standing } from './precedence.ts';
+import type { RecordSetContext } from './record-set.ts';
+import type { Address } from './types.ts';
+import { nameKey } from './zone.ts';
+
+/** What shows that an object has what it claims: the operator's own records, or the object's status where there are none. */
+
+/** How a pool stands to an address by its own records. It holds one for which it has been granted a node, or which it has made, and which it has not given up since; a
+ *  RoutedIP every one that it runs. For others that it runs it waits, whatever has become of its spec. Null when the records do not say. */
+export function standingTo(
+  { members, acquiring, exposed, deleted, remembered }: PoolContext,
+  of: AddressContext | undefined,
+  address: Address,
+): Standing | null {
+  const member = members[address];
+  if (!member && exposed === null && [acquiring.unpublished, ...acquiring.published].includes(address)) return 'Holds';
+  if (exposed?.bound === address && !member) return 'Bound';
+  if (!member) return remembered[address]?.shown ? 'Bound' : null;
+  // Of one that is deleted all is being taken off; nobody else is to have it before that is done.
+  if (member.retiring && !deleted) return null;
+  return exposed || member.node || (of && (of.epoch > 0 || of.origin === 'Created')) ? 'Holds' : 'Asks';
+}
+
+/** An entry of a FloatingIPPool's status says that the address was on a node for the pool, or was made for it. */
+export const showsAddress = ({ nodeName, epoch, origin }: Readonly<Record<string, unknown>>): boolean =>
+  (typeof nodeName === 'string' && nodeName !== '') || (typeof epoch === 'number' && epoch > 0) || origin === 'Created';
+
+export const shownAddresses = (status: unknown): readonly Address[] =>
+  Object.entries(record(record(status).ips)).flatMap(([text, entry]) => (showsAddress(record(entry)) && parseAddress(text)) || []);
+
+/** How a record set stands to a name by its own record: it holds one under which it has published something. Null when the record does not say. */
+export const standingToName = ({ target, owner, published, outcome }: RecordSetContext, key: string): Standing | null => {
+  if (target === null || owner || nameKey(target) !== key) return null;
+  return published || outcome?.failure === null ? 'Holds' : 'Asks';
+};
+
+/** The status says that the record set of a pool, or the NodeDNSRecordSet, stands. A pool's tells of its own only what is wrong with it. */
+export function showsName(kind: string, status: unknown): boolean {
+  const { state, ips, conditions } = record(status);
+  if (kind !== 'FloatingIPPool') return state === 'active';
+  const isConflict = Array.isArray(conditions) && conditions.some((condition) => record(condition).reason === 'RecordConflict');
+  return !isConflict && Object.values(record(ips)).some((entry) => record(entry).state === 'active');
+}
+
+const record = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : {};

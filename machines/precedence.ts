@@ -1,0 +1,24 @@
+/** Who has what several objects ask for: an address, the name of a record set. One rule for all of them. */
+
+/** How an object stands to what it asks for, the strongest first. `Holds`: the operator's records show that it was given it and has not let it go. `Bound`: there
+ *  are no such records of it, and its status says so. `Asks`: it waits for it. `Barred`: its spec is not valid, or it is being deleted; it keeps what it has and gains
+ *  nothing. */
+export type Standing = 'Holds' | 'Bound' | 'Asks' | 'Barred';
+
+const ORDER: Readonly<Record<Standing, number>> = { Holds: 0, Bound: 1, Asks: 2, Barred: 3 };
+
+export interface Aged {
+  /** ms since the epoch. */
+  readonly since: number;
+  /** Decides between two of the same age: the one that sorts first comes first. */
+  readonly tie: string;
+}
+
+export interface Claim extends Aged {
+  readonly standing: Standing;
+}
+
+export const byAge = (a: Aged, b: Aged): number => a.since - b.since || (a.tie < b.tie ? -1 : Number(a.tie > b.tie));
+
+/** Whoever has it keeps it; among those who have nothing of it the oldest comes first. */
+export const byPrecedence = (a: Claim, b: Claim): number => ORDER[a.standing] - ORDER[b.standing] || byAge(a, b);
