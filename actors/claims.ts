@@ -56,8 +56,8 @@ export class Claims {
     return object.deleting || isMoved || !this.#isValid(id, object, records) ? 'Barred' : 'Asks';
   }
 
-  showsName({ ref, status }: PoolObject): boolean {
-    return showsName(ref.kind, status);
+  showsName({ ref, generation, status }: PoolObject): boolean {
+    return showsName(ref.kind, generation, status);
   }
 
   /** Those of another object of that name are none of this one. */

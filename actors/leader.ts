@@ -283,7 +283,7 @@ export class Leader {
 
   #introduce(id: ActorId, pool: PoolObject): void {
     if (isRecordSet(id)) {
-      this.#cells.begin('dns-record-set', id, { id, ref: pool.ref, since: pool.createdAt, published: this.#ports.pools.showsName(id) });
+      this.#cells.begin('dns-record-set', id, { id, ref: pool.ref, since: pool.createdAt, held: this.#ports.pools.showsName(id) });
       this.#startRecordSet(id, pool);
       return;
     }

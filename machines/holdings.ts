@@ -31,15 +31,17 @@ export const showsAddress = ({ nodeName, epoch, origin }: Readonly<Record<string
 export const shownAddresses = (status: unknown): readonly Address[] =>
   Object.entries(record(record(status).ips)).flatMap(([text, entry]) => (showsAddress(record(entry)) && parseAddress(text)) || []);
 
-/** How a record set stands to a name by its own record: it holds one under which it has published something. Null when the record does not say. */
-export const standingToName = ({ target, owner, published, outcome }: RecordSetContext, key: string): Standing | null => {
+/** How a record set stands to a name by its own record: it holds one that it was given and had addresses for. Null when the record does not say. */
+export const standingToName = ({ target, owner, held, outcome }: RecordSetContext, key: string): Standing | null => {
   if (target === null || owner || nameKey(target) !== key) return null;
-  return published || outcome?.failure === null ? 'Holds' : 'Asks';
+  return held || outcome?.failure === null ? 'Holds' : 'Asks';
 };
 
-/** The status says that the record set of a pool, or the NodeDNSRecordSet, stands. A pool's tells of its own only what is wrong with it. */
-export function showsName(kind: string, status: unknown): boolean {
-  const { state, ips, conditions } = record(status);
+/** The status says that the record set of a pool, or the NodeDNSRecordSet, stands as the spec of that generation has it. A pool's tells of its own only what is
+ *  wrong with it. */
+export function showsName(kind: string, generation: number, status: unknown): boolean {
+  const { state, ips, conditions, observedGeneration } = record(status);
+  if (observedGeneration !== generation) return false;
   if (kind !== 'FloatingIPPool') return state === 'active';
   const isConflict = Array.isArray(conditions) && conditions.some((condition) => record(condition).reason === 'RecordConflict');
   return !isConflict && Object.values(record(ips)).some((entry) => record(entry).state === 'active');

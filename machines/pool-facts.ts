@@ -43,8 +43,8 @@ function takeSpec(context: PoolContext, event: SpecObserved): Next {
     ...(settled && { unclear: [], intent: null }),
     ...(mayWork && isUntilChanged(context.acquiring.failure) && { failure: null, attempts: 0, until: null }),
   };
-  const { nameOwner: _, ...others } = known;
-  const observed = { ...others, generation: event.generation, spec, conflicts, ...(nameOwner && { nameOwner }), error: null, acquiring };
+  const named = nameOwner || known.nameOwner ? { nameOwner: nameOwner ?? null } : {};
+  const observed = { ...known, ...named, generation: event.generation, spec, conflicts, error: null, acquiring };
   // What kept an address from being created is no trouble any more once none is missing.
   return observeLimit(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
 }

@@ -32,8 +32,8 @@ export interface PoolContext {
   readonly exposed: Exposed | null;
   /** Addresses of the spec that another object has, by its name. */
   readonly conflicts: Readonly<Record<Address, string>>;
-  /** Who has the name of its record set; absent for nobody else. */
-  readonly nameOwner?: string;
+  /** Who has the name of its record set; null or absent for nobody else. */
+  readonly nameOwner?: string | null;
   /** The selectors under which `candidates` were found; null before the first fact. */
   readonly query: string | null;
   /** Eligible nodes, the next one first. */

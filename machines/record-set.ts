@@ -36,10 +36,10 @@ export interface RecordSetContext {
   readonly nodes: number;
   readonly without: readonly string[];
   readonly target: RecordTarget | null;
-  /** Who has the name instead: nothing is claimed then. Absent for nobody. */
-  readonly owner?: string;
-  /** Something was published under the name; absent for nothing yet. */
-  readonly published?: boolean;
+  /** Who has the name instead: nothing is claimed then. Null or absent for nobody. */
+  readonly owner?: string | null;
+  /** It was given the name, and has had addresses to publish under it since; absent in records of before. */
+  readonly held?: boolean;
   /** Sorted. */
   readonly addresses: readonly Address[];
   /** Counts the changes of what is wanted. */
@@ -55,7 +55,7 @@ export interface RecordSetInput {
   readonly ref: ObjectRef | null;
   readonly since: number;
   /** Its status says that it stands: its record was lost. */
-  readonly published?: boolean;
+  readonly held?: boolean;
 }
 
 export interface RecordSetSettings {
@@ -72,7 +72,7 @@ export type AnyRecordSetEvent =
   | Deleted
   | Resume;
 
-export const recordSetContext = ({ id, ref, since, published }: RecordSetInput): RecordSetContext => ({
+export const recordSetContext = ({ id, ref, since, held = false }: RecordSetInput): RecordSetContext => ({
   id,
   ref,
   since,
@@ -83,7 +83,7 @@ export const recordSetContext = ({ id, ref, since, published }: RecordSetInput):
   nodes: 0,
   without: [],
   target: null,
-  ...(published && { published }),
+  held,
   addresses: [],
   revision: 0,
   isClaimed: false,
@@ -133,7 +133,12 @@ export function observeCluster(context: RecordSetContext, event: ClusterObserved
     .map((node) => ({ name: node.name, addresses: addressesOf(node, spec.addressType) }));
   const without = found.filter(({ addresses }) => addresses.length === 0).map(({ name }) => name);
   const seen: RecordSetContext = { ...context, isKnown: true, nodes: names.size, without: without.sort() };
-  return want(seen, { target: spec.target, addresses: found.flatMap(({ addresses }) => addresses), since: context.since, owner: context.owner ?? null });
+  return want(seen, {
+    target: spec.target,
+    addresses: found.flatMap(({ addresses }) => addresses),
+    since: context.since,
+    owner: context.owner ?? null,
+  });
 }
 
 /** The addresses of a node that are of the type, IPv4 and IPv6. */
@@ -165,21 +170,15 @@ function want(context: RecordSetContext, { target, since, owner = null, addresse
   if (isSame && context.isClaimed) return next(context);
   const revision = isSame ? context.revision : context.revision + 1;
   const outcome = owner !== null && target ? takenBy(owner, target) : isSame ? context.outcome : null;
-  const { published, ...others } = withOwner(context, owner);
-  const stays = published && owner === null && isSameName(context.target ?? target, target);
-  const changed: RecordSetContext = {
-    ...others,
-    ...(stays && { published }),
-    ...{ target, addresses, since, revision, outcome, isClaimed: true },
-  };
-  const [former, zone] = [claimedZone(context), claimedZone(changed)];
+  const wanted = { ...withOwner(context, owner), target, addresses, since, revision, outcome, isClaimed: true };
+  const [former, zone] = [claimedZone(context), claimedZone(wanted)];
+  const stays = context.held && owner === null && isSameName(context.target ?? target, target);
+  const changed = { ...wanted, held: zone !== null || Boolean(stays) };
   return next(changed, [...(former !== null && former !== zone ? [giveBack(changed, former)] : []), ...claim(changed)]);
 }
 
-const withOwner = ({ owner: _, ...context }: RecordSetContext, owner: string | null): RecordSetContext => ({
-  ...context,
-  ...(owner !== null && { owner }),
-});
+const withOwner = (context: RecordSetContext, owner: string | null): RecordSetContext =>
+  owner === null && !context.owner ? context : { ...context, owner };
 
 const takenBy = (owner: string, target: RecordTarget): RecordSetContext['outcome'] => ({
   failure: { kind: 'Conflict', message: nameTaken(fullName(target), owner) },
@@ -206,11 +205,7 @@ const giveBack = ({ id, revision, since }: RecordSetContext, zone: ActorId): Eff
 
 /** Answers for other revisions than the present one are out of date. */
 export const noteApplied = (context: RecordSetContext, { revision, failure }: RecordsApplied): Next =>
-  next(
-    revision === context.revision && !context.owner
-      ? { ...context, ...(failure === null && { published: true }), outcome: { failure } }
-      : context,
-  );
+  next(revision === context.revision && !context.owner ? { ...context, outcome: { failure } } : context);
 
 /** The claim once more. */
 export const claimAgain = (context: RecordSetContext): Next => next(context, claim(context));

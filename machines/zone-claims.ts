@@ -39,7 +39,8 @@ export const noteRecords =
 
 const isSameName = (context: ZoneContext, a: Records, b: Records): boolean => nameIn(context, a) === nameIn(context, b);
 
-const nameIn = ({ zone, zoneName }: ZoneContext, { recordName }: Records): string => relativeName(recordName, zoneName ?? zone) ?? recordName;
+const nameIn = ({ zone, zoneName }: ZoneContext, { recordName }: Records): string =>
+  relativeName(recordName, zoneName ?? zone) ?? recordName;
 
 const wanted = ({ since, recordName, ttlSeconds, addresses }: Records & { readonly since: number }): string =>
   JSON.stringify([since, recordName, ttlSeconds, addresses]);

@@ -264,7 +264,12 @@ describe('an address that a RoutedIP has', () => {
   test.for([
     ['an older one without a class names it', { className: 'no/such' }, { className: 'no/such', routedIP: A }, 'ClassNotFound'],
     ['an older one names it and gets a class', { className: 'no/such' }, { className: CLASS_NAME, routedIP: A }, 'AddressConflict'],
-    ['an older one without a class named it from the start', { className: 'no/such', routedIP: A }, { className: 'no/such', routedIP: A }, 'ClassNotFound'],
+    [
+      'an older one without a class named it from the start',
+      { className: 'no/such', routedIP: A },
+      { className: 'no/such', routedIP: A },
+      'ClassNotFound',
+    ],
   ] as const)('stays with it when %s', async ([, before, after, reason], { open }) => {
     const world = open();
     const { other, mine } = await bound(world, before);

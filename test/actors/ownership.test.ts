@@ -107,13 +107,20 @@ function swept(claims: ReadonlyMap<string, Claimed>, standings: Standings): Read
     ownerOf(
       [...claims]
         .filter(([, claimed]) => claimed.addresses.includes(address))
-        .map(([id, { object: { createdAt, ref } }]) => ({
-          id,
-          createdAt,
-          tie: ref.uid,
-          has: standings[id] === 'Holds',
-          mayGain: standings[id] === 'Asks',
-        })),
+        .map(
+          ([
+            id,
+            {
+              object: { createdAt, ref },
+            },
+          ]) => ({
+            id,
+            createdAt,
+            tie: ref.uid,
+            has: standings[id] === 'Holds',
+            mayGain: standings[id] === 'Asks',
+          }),
+        ),
     );
   const lostBy = (id: string, claimed: Claimed) =>
     claimed.addresses.flatMap((address) => {

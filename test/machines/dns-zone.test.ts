@@ -102,7 +102,9 @@ describe('of two claimants of one name', () => {
   });
 
   test('the older has it although it comes later, as long as nothing of the other one stands', () => {
-    const given = clash(records()).done('ensure', { zoneName: 'example.com', outcomes: [outcome(WEB, failure('Unavailable'))] }).send('RECORDS', older);
+    const given = clash(records())
+      .done('ensure', { zoneName: 'example.com', outcomes: [outcome(WEB, failure('Unavailable'))] })
+      .send('RECORDS', older);
     expect([toldBy(given), carried(given)]).toEqual([[`${WEB}: RECORDS_APPLIED 1 Conflict`], [API]]);
     given.done('ensure', ensured(API)).elapse();
     expect(carried(given)).toEqual([API]);
@@ -113,12 +115,17 @@ describe('of two claimants of one name', () => {
       const given = clash(records()).done('ensure', ensured(WEB)).send('RECORDS', records(change)).send('RECORDS', older);
       expect([given.context.claims[WEB]?.winner, given.context.claims[API]?.winner]).toEqual([null, WEB]);
     }
-    const failed = clash(records()).done('ensure', ensured(WEB)).elapse().done('ensure', { zoneName: 'example.com', outcomes: [outcome(WEB, failure('Unavailable'))] });
+    const failed = clash(records())
+      .done('ensure', ensured(WEB))
+      .elapse()
+      .done('ensure', { zoneName: 'example.com', outcomes: [outcome(WEB, failure('Unavailable'))] });
     expect(failed.send('RECORDS', older).context.claims[API]?.winner).toBe(WEB);
   });
 
   test('whoever takes another name, or lost his, has nothing at the next one yet', () => {
-    const given = clash(records()).done('ensure', ensured(WEB)).send('RECORDS', records({ revision: 2, recordName: 'www' }));
+    const given = clash(records())
+      .done('ensure', ensured(WEB))
+      .send('RECORDS', records({ revision: 2, recordName: 'www' }));
     expect(given.send('RECORDS', { ...older, recordName: 'www' }).context.claims[WEB]?.winner).toBe(API);
   });
 
