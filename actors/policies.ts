@@ -1,5 +1,6 @@
 import { asked, type RoutedIPFact } from '../machines/exposure.ts';
 import { accountOf, checkPolicy, type PolicyObject } from '../machines/policy.ts';
+import { type Aged, byAge } from '../machines/precedence.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderNeed } from './ports/directory.ts';
 import type { Json } from './ports.ts';
@@ -134,9 +135,9 @@ export class ObservedPolicies {
 const nameOf = ({ kind, namespace, name }: PoolObject['ref']): string => `${kind} ${namespace}/${name}`;
 
 const oldestByName = (classes: readonly PoolObject[]): ReadonlyMap<string, PoolObject> =>
-  new Map(classes.toSorted((a, b) => byAge(b, a)).map((policy) => [classNameOf(policy), policy]));
+  new Map(classes.toSorted((a, b) => byAge(aged(b), aged(a))).map((policy) => [classNameOf(policy), policy]));
 
-const byAge = (a: PoolObject, b: PoolObject): number => a.createdAt - b.createdAt || (a.ref.uid < b.ref.uid ? -1 : 1);
+const aged = ({ createdAt, ref }: PoolObject): Aged => ({ since: createdAt, tie: ref.uid });
 
 const fields = (value: Json): { readonly [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as { readonly [key: string]: Json }) : {};

@@ -29,7 +29,7 @@ interface Entry {
  *  does not matter, and after a start everything is to be told before anything is read. What was offered by then stays offered:
  *  a group that shrinks or goes takes nothing away, not even an offer. To have an offer decided anew, withdraw the request and ask again.
  *
- *  In this order: 1. who owns an IP object that serves his request has that address. 2. Whose ingress lists an address gets it if it is free and serves his request,
+ *  By the rule of `machines/precedence.ts`: whoever has an address keeps it, and age decides among the others. In this order: 1. who owns an IP object that serves his request has that address. 2. Whose ingress lists an address gets it if it is free and serves his request,
  *  before others may have it (a restart must not give away what carries traffic). 3. All others by age, the oldest first; groups by name, in a group the lowest address.
  *  A request for one address is never served by another one, one pinned to a group never from another group. */
 export class Allocator {

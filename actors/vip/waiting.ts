@@ -1,7 +1,8 @@
+import { byAge as oldestFirst } from '../../machines/precedence.ts';
 import { addressOf, located, type ParsedGroup } from '../../machines/segment.ts';
 import type { ActorId, Address, Family } from '../../machines/types.ts';
 import type { Refusal, VipWish } from '../../machines/vip-request.ts';
-import { byNumber, byText, SortedMap } from './sorted-map.ts';
+import { byNumber, SortedMap } from './sorted-map.ts';
 
 /** What a Service asks for, and who that is. */
 export interface VipRequest extends Omit<VipWish, 'kind'> {
@@ -9,7 +10,7 @@ export interface VipRequest extends Omit<VipWish, 'kind'> {
 }
 
 /** A place in every queue: the oldest first; of one age the lower key. */
-export const byAge = (a: VipRequest, b: VipRequest): number => a.since - b.since || byText(a.key, b.key);
+export const byAge = (a: VipRequest, b: VipRequest): number => oldestFirst({ since: a.since, tie: a.key }, { since: b.since, tie: b.key });
 
 /** Requests that only the same addresses can serve: when the oldest of them cannot be served, no other can. */
 export interface Queue extends Pick<VipRequest, 'address' | 'group' | 'family'> {

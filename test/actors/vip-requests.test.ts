@@ -63,6 +63,24 @@ describe('a Service that asks for one address', () => {
     expect(await w.untilListed({ second: '1.1.1.6' })).toBeLessThan(SECOND);
   });
 
+  test('that a younger one has is told so; that one keeps it, also when it is edited to ask for nonsense, and under another leader', async () => {
+    const w = world();
+    const older = { name: 'older', loadBalancerIP: '1.1.1.2' };
+    w.k8s.setService(older);
+    w.k8s.setService({ name: 'younger', loadBalancerIP: '1.1.1.6' });
+    await w.start();
+    await w.untilListed({ older: '1.1.1.2', younger: '1.1.1.6' });
+    await w.clock.advance(SECOND);
+    w.k8s.setService({ ...older, loadBalancerIP: '1.1.1.6' });
+    w.k8s.setService({ name: 'younger', loadBalancerIP: 'nonsense' });
+    await w.clock.advance(130 * SECOND);
+    for (const process of w.processes) process.kill();
+    await w.start();
+    await w.clock.advance(130 * SECOND);
+    expect([w.listed('younger'), w.listed('older'), w.reserved()['1.1.1.6']]).toEqual([['1.1.1.6'], ['1.1.1.2'], 'default/younger']);
+    expect(w.told('older').at(-1)).toContain(UNAVAILABLE);
+  });
+
   test.each<[string, Parameters<VipWorld['k8s']['setIP']>[0]]>([
     ['through another group that overlaps', { name: '1.1.1.5', group: 'elsewhere', owner: { namespace: 'x', name: 'y', uid: 'u' } }],
     ['for a VirtualIP', { name: '1.1.1.5', legacy: true, owner: { namespace: 'default', name: 'web', uid: null } }],

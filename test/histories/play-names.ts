@@ -2,8 +2,9 @@ import { MemoryCloud } from '../../adapters/memory/cloud.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address, DNSRecord } from '../../machines/types.ts';
 import { NameRules } from '../support/names.ts';
+import { ownersOf } from '../support/owners.ts';
 import type { World } from '../support/world.ts';
-import type { PlayedPool } from './play-pools.ts';
+import { claimingOf, type PlayedPool } from './play-pools.ts';
 import { type AddressesOf, type Happening, nameOf, ZONE } from './steps.ts';
 
 const TTL_SECONDS = 60;
@@ -31,7 +32,7 @@ type Act = Extract<
 
 /** Who wants a name, and the addresses that it is to have then. */
 interface Claimant {
-  readonly createdAt: number;
+  readonly ref: ObjectRef;
   readonly name: string;
   readonly addresses: readonly string[];
 }
@@ -41,7 +42,7 @@ export interface Truth {
   /** Nodes that may hold an address, with what their machines have. */
   readonly nodes: Readonly<Record<string, Address>>;
   readonly pools: readonly PlayedPool[];
-  /** Addresses that are wanted: each by the oldest pool that lists it. */
+  /** Addresses that are wanted: each by the pool that has it. */
   readonly wanted: ReadonlySet<Address>;
 }
 
@@ -111,7 +112,8 @@ export class PlayedNames {
 
   /** What does not stand in the zone as it must in the end, or too much. */
   wrongs(truth: Truth): readonly string[] {
-    const claimants = this.#claimants(truth).filter(({ addresses }) => addresses.length > 0);
+    const all = this.#claimants(truth);
+    const claimants = all.filter((each) => each.addresses.length > 0 && !this.#isOthers(each));
     const names = [...new Set(claimants.map(({ name }) => name))];
     const wrong = names.flatMap((name) => {
       const wanted = [...(claimants.find((each) => each.name === name)?.addresses ?? [])].sort().join(' ');
@@ -121,22 +123,38 @@ export class PlayedNames {
         .join(' ');
       return there === wanted ? [] : [`${name} lists ${there}, not ${wanted}`];
     });
-    const all = this.#world.provider.cloud.zone(ZONE).records;
+    const there = this.#world.provider.cloud.zone(ZONE).records;
     const touched = OTHERS.filter(
-      ({ type, name, data }) => !all.some((each) => each.type === type && each.name === name && each.data === data),
+      ({ type, name, data }) => !there.some((each) => each.type === type && each.name === name && each.data === data),
     );
-    return [...wrong, ...touched.map(({ type, name }) => `${type} ${name} is gone`)];
+    return [...this.#contested(all), ...wrong, ...touched.map(({ type, name }) => `${type} ${name} is gone`)];
   }
 
-  /** The oldest first: of several that want one name it has it. */
+  /** Of several that want one name exactly one is not told that it is another’s: that one comes first, and has it. */
   #claimants({ nodes, pools, wanted }: Truth): readonly Claimant[] {
-    const ofPools = pools.flatMap(({ recordName, createdAt, listed, desired }) => {
+    const owners = ownersOf(pools.map((pool) => claimingOf(this.#world, pool)));
+    const ofPools = pools.flatMap(({ ref, recordName, listed, desired }) => {
       if (recordName === null) return [];
-      const older = new Set(pools.filter((each) => each.createdAt < createdAt).flatMap((each) => each.listed));
-      const addresses = listed.slice(0, desired).filter((address) => wanted.has(address) && !older.has(address));
-      return [{ createdAt, name: nameOf(recordName), addresses }];
+      const addresses = listed.slice(0, desired).filter((address) => wanted.has(address) && owners.get(address) === ref.uid);
+      return [{ ref, name: nameOf(recordName), addresses }];
     });
-    return [...ofPools, ...this.#ofNodes(nodes)].sort((a, b) => a.createdAt - b.createdAt);
+    return [...ofPools, ...this.#ofNodes(nodes)].sort((a, b) => Number(this.#isOthers(a)) - Number(this.#isOthers(b)));
+  }
+
+  #isOthers({ ref }: Claimant): boolean {
+    return this.#world.cluster.conditions(ref).some(({ reason }) => reason === 'RecordConflict');
+  }
+
+  /** Names that nobody has, or more than one. */
+  #contested(claimants: readonly Claimant[]): readonly string[] {
+    const names = [...new Set(claimants.map(({ name }) => name))];
+    return names.flatMap((name) => {
+      const having = claimants.filter((each) => each.name === name && !this.#isOthers(each));
+      const publishing = having.filter(({ addresses }) => addresses.length > 0);
+      return having.length > 0 && publishing.length < 2
+        ? []
+        : [`${name} is had by ${having.map(({ ref }) => ref.name).join(' and ') || 'nobody'}`];
+    });
   }
 
   #ofNodes(nodes: Truth['nodes']): readonly Claimant[] {
@@ -144,6 +162,6 @@ export class PlayedNames {
     const { ref, name, of } = this.#set;
     const annotated = this.#world.cluster.annotations();
     const addresses = Object.entries(nodes).flatMap(([node, external]) => (of === 'machines' ? external : (annotated[node] ?? [])));
-    return [{ createdAt: this.#world.cluster.pool(ref)?.createdAt ?? 0, name: nameOf(name), addresses }];
+    return [{ ref, name: nameOf(name), addresses }];
   }
 }

@@ -3,6 +3,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import { PAUSED } from '../../machines/marks.ts';
 import { type ActorId, type Address, MOVE_TO } from '../../machines/types.ts';
 import { type Moment, momentOf } from '../support/marks.ts';
+import { type Claiming, ownersOf, shownBy } from '../support/owners.ts';
 import type { World } from '../support/world.ts';
 import { addressOf, type Happening, type History, nameOf, nodeName, type PoolRules, ZONE } from './steps.ts';
 
@@ -111,7 +112,11 @@ export class PlayedPools {
     });
   }
 
-  /** Of two pools that list one address the older one has it. */
+  /** What each asks for, and has by its status. */
+  claiming(): readonly Claiming<string>[] {
+    return this.byAge().map((pool) => claimingOf(this.#world, pool));
+  }
+
   byAge(): readonly PlayedPool[] {
     return this.#plans.flatMap((plan) => this.#played(plan)).sort((a, b) => a.createdAt - b.createdAt);
   }
@@ -174,20 +179,26 @@ function change(plan: PoolPlan, what: Edit): void {
   if (what.kind === 'mendSpec') plan.broken = false;
 }
 
-/** What is wrong with what the statuses say, and the addresses that are wanted: each by the oldest pool that lists it. */
+export const claimingOf = (world: World, { ref, createdAt, listed }: PlayedPool): Claiming<string> => ({
+  id: ref.uid,
+  createdAt,
+  addresses: listed,
+  has: shownBy(world.cluster.pool(ref)),
+});
+
+/** What is wrong with what the statuses say, and the addresses that are wanted: each by the pool that has it. */
 export function wrongStates(
   world: World,
   pools: readonly PlayedPool[],
 ): { readonly wrongs: readonly string[]; readonly wanted: ReadonlySet<Address> } {
-  const owned = new Set<Address>();
+  const owners = ownersOf(pools.map((pool) => claimingOf(world, pool)));
   const wanted = new Set<Address>();
   const wrongs = pools.flatMap(({ ref, listed, desired }) => {
     const states = world.states(ref);
     const lacking = listed.length < desired ? [`${ref.name} lists ${listed.length} of ${desired} addresses`] : [];
     const held = world.status(ref).safeHold ? [`${ref.name} still holds`] : [];
     const wrong = listed.flatMap((address, index) => {
-      const expected = owned.has(address) ? 'error' : index < desired ? 'active' : 'disabled';
-      owned.add(address);
+      const expected = owners.get(address) !== ref.uid ? 'error' : index < desired ? 'active' : 'disabled';
       if (expected === 'active') wanted.add(address);
       return states[address] === expected ? [] : [`${ref.name} says ${states[address]} of ${address}, not ${expected}`];
     });

@@ -3,6 +3,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { CreationRules } from '../support/creations.ts';
 import { MarkRules } from '../support/marks.ts';
+import { Keepers } from '../support/owners.ts';
 import { PatienceRules } from '../support/patience.ts';
 import { providerIDOf, World, type WorldOptions } from '../support/world.ts';
 import { PlayedNames } from './play-names.ts';
@@ -24,6 +25,7 @@ export class Play {
   readonly marks: MarkRules;
   /** Null in a history without names. */
   readonly names: PlayedNames | null;
+  readonly #keepers = new Keepers();
   readonly #history: History;
   readonly #pools: PlayedPools;
   readonly #nodes: PlayedNodes;
@@ -74,17 +76,25 @@ export class Play {
     for (const { afterMs, what } of this.#history.steps) {
       await world.clock.advance(afterMs);
       this.#noteUnwritten();
+      this.#lookAround();
       await this.#happen(what);
+      this.#lookAround();
     }
     await this.#mend();
+    this.#lookAround();
     try {
       await world.clock.runUntil(() => this.#isRight(), RIGHT_WITHIN_MS);
       await world.clock.advance(30_000);
     } catch (error) {
       throw new Error(`not right after ${RIGHT_WITHIN_MS} ms: ${this.wrongs().join('; ')}`, { cause: error });
     }
+    this.#lookAround();
     const wrongs = this.wrongs();
     if (wrongs.length > 0) throw new Error(`right, and then wrong again: ${wrongs.join('; ')}`);
+  }
+
+  #lookAround(): void {
+    this.#keepers.look(this.#pools.claiming(), this.world.clock.monotonic());
   }
 
   /** What was wrong at any moment; to be asked once. */
@@ -97,6 +107,7 @@ export class Play {
       ...this.creations.violations,
       ...this.patience.violations,
       ...this.marks.violations,
+      ...this.#keepers.violations,
       ...(this.names?.rules.violations ?? []),
     ];
   }

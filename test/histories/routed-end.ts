@@ -2,6 +2,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import { boundAddress } from '../../machines/rebuild-routed-ip.ts';
 import type { Address } from '../../machines/types.ts';
 import type { RoutedWorld } from '../actors/routed-world.ts';
+import { type Claiming, ownersOf, shownBy } from '../support/owners.ts';
 import type { RoutedFirewalls } from './routed-firewalls.ts';
 import type { RoutedNodes } from './routed-nodes.ts';
 import type { Claimant, RoutedObjects } from './routed-objects.ts';
@@ -16,6 +17,13 @@ export interface RoutedParts {
   readonly objects: RoutedObjects;
   readonly history: RoutedHistory;
 }
+
+export const claimingOf = (world: RoutedWorld, { ref, createdAt, addresses }: Claimant): Claiming<string> => ({
+  id: ref.uid,
+  createdAt,
+  addresses,
+  has: shownBy(world.cluster.pool(ref)),
+});
 
 /** What has to be so when a history is over and nothing is in the way any more. */
 export class RoutedEnd {
@@ -55,8 +63,9 @@ export class RoutedEnd {
     if (!leader) return ['nobody leads'];
     this.#noteBound();
     const { world, firewalls } = this.#parts;
-    const owned = new Map<Address, ObjectRef>();
-    const claims = this.#parts.objects.claimants().flatMap((claimant) => this.#wrongsOf(claimant, owned));
+    const claimants = this.#parts.objects.claimants();
+    const owners = ownersOf(claimants.map((claimant) => claimingOf(world, claimant)));
+    const claims = claimants.flatMap((claimant) => this.#wrongsOf(claimant, owners));
     const records = new Map([...leader.supervisor.records().values()].flatMap((cell) => [...cell]));
     const busy = [...records].flatMap(([actor, { chart, waiting }]) =>
       (chart === 'ip' || chart === 'firewall') && Object.keys(waiting).length > 0 ? [`${actor} waits for ${Object.keys(waiting)}`] : [],
@@ -77,15 +86,14 @@ export class RoutedEnd {
     return this.#mayLeave ? wrongs.filter((text) => !text.includes(' is left in ')) : wrongs;
   }
 
-  #wrongsOf(claimant: Claimant, owned: Map<Address, ObjectRef>): readonly string[] {
+  #wrongsOf(claimant: Claimant, owners: ReadonlyMap<Address, string>): readonly string[] {
     const { ref, deleting, addresses, service } = claimant;
     if (deleting) return [`${ref.name} is deleted, and still there: ${this.#shown(ref)}`];
     if (service !== null && addresses.length === 0) return [`${ref.name} has no address: ${this.#shown(ref)}`];
     return addresses.flatMap((address) => {
-      const owner = owned.get(address);
-      if (!owner) owned.set(address, ref);
-      if (service === null) return this.#wrongOfPool(ref, address, owner !== undefined);
-      return owner ? this.#wrongConflict(ref) : this.#wrongPlace(claimant, address, service);
+      const isOthers = owners.get(address) !== ref.uid;
+      if (service === null) return this.#wrongOfPool(ref, address, isOthers);
+      return isOthers ? this.#wrongConflict(ref) : this.#wrongPlace(claimant, address, service);
     });
   }
 

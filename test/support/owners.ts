@@ -1,3 +1,6 @@
+import type { PoolObject } from '../../actors/ports/cluster.ts';
+import type { Address } from '../../machines/types.ts';
+
 /** Who asks for something that only one may have, and what he has of it. */
 export interface Asking<Id> {
   readonly id: Id;
@@ -15,4 +18,55 @@ export function ownerOf<Id>(asking: readonly Asking<Id>[]): Id | null {
   const oldestFirst = [...asking].sort((a, b) => a.createdAt - b.createdAt || ((a.tie ?? '') < (b.tie ?? '') ? -1 : 1));
   const owner = oldestFirst.find(({ has }) => has) ?? oldestFirst.find(({ mayGain = true }) => mayGain);
   return owner?.id ?? null;
+}
+
+/** An object that asks for addresses, and those of them that it has. */
+export interface Claiming<Id> {
+  readonly id: Id;
+  readonly createdAt: number;
+  readonly addresses: readonly Address[];
+  readonly has: readonly Address[];
+}
+
+/** Whose each address is that somebody asks for. */
+export const ownersOf = <Id>(claiming: readonly Claiming<Id>[]): ReadonlyMap<Address, Id> =>
+  new Map(
+    claiming
+      .flatMap(({ addresses }) => addresses)
+      .flatMap((address) => {
+        const all = claiming.filter(({ addresses }) => addresses.includes(address));
+        const owner = ownerOf(all.map(({ id, createdAt, has }) => ({ id, createdAt, has: has.includes(address) })));
+        return owner === null ? [] : [[address, owner] as const];
+      }),
+  );
+
+/** The addresses that the status of a pool shows on nodes, or the one that a RoutedIP has got. */
+export function shownBy(object: Pick<PoolObject, 'status'> | null): readonly Address[] {
+  const { ips = {}, routedIP } = (object?.status ?? {}) as {
+    readonly ips?: Readonly<Record<string, { readonly nodeName?: string; readonly epoch?: number }>>;
+    readonly routedIP?: string;
+  };
+  const onNodes = Object.entries(ips).flatMap(([address, { nodeName, epoch = 0 }]) => (nodeName || epoch > 0 ? [address] : []));
+  return [...onNodes, ...(routedIP ? [routedIP] : [])] as Address[];
+}
+
+/** Watches that nobody is shown an address of another one who has had it, and has asked for it, ever since. To be told before and after each edit. */
+export class Keepers {
+  readonly violations: { readonly rule: string; readonly at: number; readonly text: string }[] = [];
+  readonly #holders = new Map<Address, string>();
+
+  look(claiming: readonly Claiming<string>[], at: number): void {
+    for (const [address, holder] of this.#holders) {
+      const asks = claiming.some(({ id, addresses }) => id === holder && addresses.includes(address));
+      if (!asks) this.#holders.delete(address);
+    }
+    for (const { id, addresses, has } of claiming) {
+      for (const address of has.filter((each) => addresses.includes(each))) {
+        const holder = this.#holders.get(address) ?? id;
+        this.#holders.set(address, holder);
+        if (holder !== id)
+          this.violations.push({ rule: 'whoever has an address keeps it', at, text: `${address} of ${holder} is shown of ${id}` });
+      }
+    }
+  }
 }
