@@ -86,6 +86,7 @@ describe('a zone', () => {
 
 describe('of two claimants of one name', () => {
   const older = records({ claimant: API, since: START - 1 });
+  const FAILED = ensured(outcome(WEB, failure('Unavailable')));
   const clash = (...claims: readonly ReturnType<typeof records>[]) => {
     const given = zone();
     for (const claim of claims) given.send('RECORDS', claim);
@@ -102,9 +103,7 @@ describe('of two claimants of one name', () => {
   });
 
   test('the older has it although it comes later, as long as nothing of the other one stands', () => {
-    const given = clash(records())
-      .done('ensure', { zoneName: 'example.com', outcomes: [outcome(WEB, failure('Unavailable'))] })
-      .send('RECORDS', older);
+    const given = clash(records()).done('ensure', FAILED).send('RECORDS', older);
     expect([toldBy(given), carried(given)]).toEqual([[`${WEB}: RECORDS_APPLIED 1 Conflict`], [API]]);
     given.done('ensure', ensured(API)).elapse();
     expect(carried(given)).toEqual([API]);
@@ -115,10 +114,7 @@ describe('of two claimants of one name', () => {
       const given = clash(records()).done('ensure', ensured(WEB)).send('RECORDS', records(change)).send('RECORDS', older);
       expect([given.context.claims[WEB]?.winner, given.context.claims[API]?.winner]).toEqual([null, WEB]);
     }
-    const failed = clash(records())
-      .done('ensure', ensured(WEB))
-      .elapse()
-      .done('ensure', { zoneName: 'example.com', outcomes: [outcome(WEB, failure('Unavailable'))] });
+    const failed = clash(records()).done('ensure', ensured(WEB)).elapse().done('ensure', FAILED);
     expect(failed.send('RECORDS', older).context.claims[API]?.winner).toBe(WEB);
   });
 
