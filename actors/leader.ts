@@ -245,19 +245,29 @@ export class Leader {
   /** What stands under a provider's key has changed: all that name it hear so, and addresses that wait for credentials try the present ones. */
   providerChanged(key: string): void {
     if (!this.#cells.isOpen) return;
-    const others = this.#ports.pools.providerChanged(key);
-    const provider = this.#ports.providers.all[key]?.provider ?? null;
-    if (!provider) this.#lists.giveUp(key);
-    // What is not there yet is introduced with what stands under the key by then.
-    const users = [...this.#ports.pools.all].filter(([id, pool]) => this.#providerOf(pool) === key && this.cells.has(id));
-    for (const [id, pool] of users) {
-      this.observePool(pool);
-      if (!provider || !this.#started.has(id)) continue;
-      for (const actor of this.recordsOf(id)?.keys() ?? []) this.#cells.tell(actor, { type: 'SECRET_OBSERVED' });
-      // With other credentials it may be another account.
-      void this.#lists.read(key, provider);
+    if (!this.#ports.providers.all[key]?.provider) this.#lists.giveUp(key);
+    for (const [id, pool] of [...this.#ports.pools.all].filter(([, object]) => this.#providerOf(object) === key)) {
+      // It may be valid now, or not any more.
+      this.#observeAgain(this.#ports.pools.put(pool));
+      // What is not there yet is introduced with what stands under the key by then.
+      if (this.cells.has(id)) this.#tryCredentials(id, pool, key);
     }
-    for (const other of others.flatMap((id) => this.#ports.pools.all.get(id) ?? [])) this.observePool(other);
+  }
+
+  #tryCredentials(id: ActorId, pool: PoolObject, key: string): void {
+    const provider = this.#ports.providers.all[key]?.provider ?? null;
+    this.observePool(pool);
+    if (!provider || !this.#started.has(id)) return;
+    for (const actor of this.recordsOf(id)?.keys() ?? []) this.#cells.tell(actor, { type: 'SECRET_OBSERVED' });
+    // With other credentials it may be another account.
+    void this.#lists.read(key, provider);
+  }
+
+  #observeAgain(ids: readonly ActorId[]): void {
+    for (const id of ids) {
+      const pool = this.#ports.pools.all.get(id);
+      if (pool) this.observePool(pool);
+    }
   }
 
   #tellSpec(id: ActorId, pool: PoolObject): void {

@@ -132,13 +132,6 @@ export class ObservedPools {
     return this.#putAgain(({ ref }) => ref.kind === 'RoutedIP');
   }
 
-  /** What stands under a provider's key has changed: what names it may be valid now, or not any more. Answers whose conflicts changed by it. */
-  providerChanged(key: string): readonly ActorId[] {
-    return this.#putAgain((pool) =>
-      pool.ref.kind === 'RoutedIP' ? this.providerOf(pool) === key : JSON.stringify(pool.spec ?? null).includes(key),
-    );
-  }
-
   #putAgain(isMeant: (pool: PoolObject) => boolean): readonly ActorId[] {
     const meant = [...this.#pools].filter(([, pool]) => isMeant(pool));
     return [...new Set(meant.flatMap(([id, pool]) => this.#ownership.put(id, pool, this.#claims.keysOf(id, pool))))];

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { node, providerIDOf } from '../support/world.ts';
 import { test } from './routed-test.ts';
-import { FIREWALL, MINUTE, SECOND, service, servicePort } from './routed-world.ts';
+import { CLASS_NAME, FIREWALL, MINUTE, SECOND, service, servicePort } from './routed-world.ts';
 
 const A = '203.0.113.7';
 const B = '203.0.113.8';
@@ -148,24 +148,24 @@ describe('a leader that knows nothing but what statuses say', () => {
 });
 
 describe('the mark of a holder', () => {
-  test('is taken off also while the address of another RoutedIP has come to belong to a pool that is older', async ({ open }) => {
+  test('is taken off also while the address that another RoutedIP has got belongs to a pool, as before whoever had one kept it', async ({
+    open,
+  }) => {
     const world = open();
-    const [third, fourth] = [node('third', { createdAt: 0 }), node('fourth', { createdAt: 0 })];
+    const beside = { createdAt: 0, labels: { pool: 'beside' } };
     world.setClass();
-    world.setNode(OLD, YOUNG, third, fourth);
+    world.setNode(OLD, YOUNG, node('third', beside), node('fourth', beside));
     for (const address of [A, B, C]) world.address(address);
     world.setWeb('shop', ['young']);
     world.setWeb('blog', ['old']);
+    const pool = world.pool('beside', { ips: [C, A], match: { nodeLabel: 'pool=beside' } });
     await world.leader();
-    const pool = world.pool('beside', { ips: [C] });
-    await world.untilStates(pool, { [C]: 'active' });
-    const shop = world.setRoutedIP('shop', { routedIP: A });
+    await world.untilStates(pool, { [A]: 'active', [C]: 'active' });
+    const spec = { className: CLASS_NAME, serviceRef: { serviceName: 'shop' }, routedIP: A };
+    const shop = world.cluster.setPool({ kind: 'RoutedIP', namespace: 'web', name: 'shop', spec, status: { routedIP: A } });
     const blog = world.setRoutedIP('blog', { routedIP: B });
-    await world.stable(shop);
     await world.stable(blog);
-    world.pool('beside', { ips: [C, A] });
     await world.untilReason(shop, 'AddressConflict');
-    await world.clock.runUntil(() => world.cluster.holders().young === undefined, 30 * SECOND);
     expect(world.cluster.holders()).toEqual({ old: 'PreferNoSchedule' });
     world.cluster.markDeleting(blog);
     await world.clock.runUntil(() => world.cluster.pool(blog) === null, 30 * SECOND);
