@@ -110,27 +110,25 @@ export class PlayedNames {
     if (this.#set) this.#apply(this.#set);
   }
 
-  /** What does not stand in the zone as it must in the end, or too much. */
+  /** What does not stand in the zone as it must in the end, or too much. Of several that want one name one has it, which is not told that it is another’s. */
   wrongs(truth: Truth): readonly string[] {
-    const all = this.#claimants(truth);
-    const claimants = all.filter((each) => each.addresses.length > 0 && !this.#isOthers(each));
+    const claimants = this.#claimants(truth).filter((each) => each.addresses.length > 0 && !this.#isOthers(each));
     const names = [...new Set(claimants.map(({ name }) => name))];
     const wrong = names.flatMap((name) => {
-      const wanted = [...(claimants.find((each) => each.name === name)?.addresses ?? [])].sort().join(' ');
-      const there = this.#records(name)
+      const wanted = claimants.filter((each) => each.name === name).map(({ addresses }) => [...addresses].sort().join(' '));
+      const listed = this.#records(name)
         .map(({ data, ttlSeconds }) => (ttlSeconds === TTL_SECONDS ? data : `${data} for ${ttlSeconds} s`))
         .sort()
         .join(' ');
-      return there === wanted ? [] : [`${name} lists ${there}, not ${wanted}`];
+      return wanted.includes(listed) ? [] : [`${name} lists ${listed}, not ${wanted.join(' or ')}`];
     });
     const there = this.#world.provider.cloud.zone(ZONE).records;
     const touched = OTHERS.filter(
       ({ type, name, data }) => !there.some((each) => each.type === type && each.name === name && each.data === data),
     );
-    return [...this.#contested(all), ...wrong, ...touched.map(({ type, name }) => `${type} ${name} is gone`)];
+    return [...wrong, ...touched.map(({ type, name }) => `${type} ${name} is gone`)];
   }
 
-  /** Of several that want one name exactly one is not told that it is another’s: that one comes first, and has it. */
   #claimants({ nodes, pools, wanted }: Truth): readonly Claimant[] {
     const owners = ownersOf(pools.map((pool) => claimingOf(this.#world, pool)));
     const ofPools = pools.flatMap(({ ref, recordName, listed, desired }) => {
@@ -138,23 +136,12 @@ export class PlayedNames {
       const addresses = listed.slice(0, desired).filter((address) => wanted.has(address) && owners.get(address) === ref.uid);
       return [{ ref, name: nameOf(recordName), addresses }];
     });
-    return [...ofPools, ...this.#ofNodes(nodes)].sort((a, b) => Number(this.#isOthers(a)) - Number(this.#isOthers(b)));
+    return [...ofPools, ...this.#ofNodes(nodes)];
   }
 
+  /** Only the first thing that is wrong is shown: of one with another trouble this is not known. */
   #isOthers({ ref }: Claimant): boolean {
     return this.#world.cluster.conditions(ref).some(({ reason }) => reason === 'RecordConflict');
-  }
-
-  /** Names that nobody has, or more than one. */
-  #contested(claimants: readonly Claimant[]): readonly string[] {
-    const names = [...new Set(claimants.map(({ name }) => name))];
-    return names.flatMap((name) => {
-      const having = claimants.filter((each) => each.name === name && !this.#isOthers(each));
-      const publishing = having.filter(({ addresses }) => addresses.length > 0);
-      return having.length > 0 && publishing.length < 2
-        ? []
-        : [`${name} is had by ${having.map(({ ref }) => ref.name).join(' and ') || 'nobody'}`];
-    });
   }
 
   #ofNodes(nodes: Truth['nodes']): readonly Claimant[] {
