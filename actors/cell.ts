@@ -1,6 +1,6 @@
 import type { ActorId, Finding } from '../machines/types.ts';
 import { Ailment, awaitedBy } from './ailment.ts';
-import type { Charts } from './charts.ts';
+import { type Charts, isOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
 import type { Log, Observer, Probe } from './ports/observers.ts';
 import type { ActorRecord, CellWrite, Clock, Command, RecordStore, SaveResult, StoredCell } from './ports.ts';
@@ -25,8 +25,10 @@ export interface CellPorts {
   readonly dispatch: (commands: readonly Command[]) => Promise<readonly string[]>;
   /** Best effort: these jobs and timers are no longer waited for. */
   readonly discard: (obsolete: TurnResult['obsolete'], records: ReadonlyMap<ActorId, ActorRecord>) => void;
-  /** The version at which actors of this term ended, by id: kept as long as the term lasts. */
-  readonly ended: Map<ActorId, number>;
+  /** No actor of this term ended at a higher version; 0 before one has. */
+  readonly endedAt: () => number;
+  /** An actor has ended of which this version was stored; 0 for none. */
+  readonly ended: (version: number) => void;
   /** Claims changed hands. */
   readonly claimsChanged: (claims: CellWrite['claims']) => void;
   /** A claim came after what it is for had ended in this cell. Resolves once whatever takes that place has heard it. */
@@ -57,6 +59,7 @@ const EVENTS_PER_TURN = 32;
 export class Cell {
   readonly id: ActorId;
   readonly #ports: CellPorts;
+  readonly #seen: Map<ActorId, string>;
   #state: CellState;
   #outbox = new Map<string, Command>();
   /** Dispatched, but still in the stored outbox. */
@@ -75,7 +78,8 @@ export class Cell {
     this.id = id;
     this.#ports = ports;
     this.#ailment = new Ailment(id, ports.log);
-    this.#state = { id, records: new Map(Object.entries(stored?.records ?? {})), seen: stored?.seen ?? {} };
+    this.#seen = new Map(Object.entries(stored?.seen ?? {}));
+    this.#state = { id, records: new Map(Object.entries(stored?.records ?? {})), seen: this.#seen };
     for (const command of stored?.outbox ?? []) this.#outbox.set(command.id, command);
   }
 
@@ -136,6 +140,19 @@ export class Cell {
   /** Tries again to dispatch what could not be dispatched. */
   async sweep(): Promise<void> {
     if (this.#outbox.size > 0 && !this.#halted) await this.#dispatch([...this.#outbox.values()]);
+  }
+
+  /** Whether a send of this actor may come again: the actor is there, or a send of it still stands in the outbox. */
+  maySend(actor: ActorId): boolean {
+    if (this.records.has(actor)) return true;
+    return [...this.#outbox.keys(), ...this.#toClear].some((id) => isOf(actor, id));
+  }
+
+  /** Forgets what was noted of senders that are gone, behind all that has come of them. */
+  forgetSenders(maySend: (actor: ActorId) => boolean): void {
+    if (this.#halted || this.#running) return;
+    const gone = [...this.#seen.keys()].filter((actor) => !maySend(actor));
+    if (gone.length > 0) this.send({ to: this.id, event: { type: 'forget' }, forget: gone }).catch(() => undefined);
   }
 
   /** Takes no more turns; what waits is refused. */
@@ -231,8 +248,8 @@ export class Cell {
 
   async #turn(pending: readonly Pending[]): Promise<void> {
     const clear = [...this.#toClear];
-    const { charts, clock, ended, term } = this.#ports;
-    const context = { charts, term: term(), now: clock.now(), clear, endedAt: (actor: ActorId) => ended.get(actor) ?? 0 };
+    const { charts, clock, endedAt, term } = this.#ports;
+    const context = { charts, term: term(), now: clock.now(), clear, endedAt };
     const result = runTurn(
       this.#state,
       pending.map(({ envelope }) => envelope),
@@ -268,10 +285,11 @@ export class Cell {
   #adopt(result: TurnResult, cleared: readonly string[], at: number): void {
     this.#state = result.next;
     if (!result.write) return;
-    const { ended } = this.#ports;
-    for (const { actor, expected, record } of result.write.records) {
-      if (!record) ended.set(actor, Math.max(ended.get(actor) ?? 0, expected) + 1);
+    for (const [actor, id] of Object.entries(result.write.seen)) {
+      if (id === null) this.#seen.delete(actor);
+      else this.#seen.set(actor, id);
     }
+    for (const { expected, record } of result.write.records) if (!record) this.#ports.ended(expected);
     for (const id of cleared) this.#toClear.delete(id);
     for (const command of result.write.outbox.add) this.#outbox.set(command.id, command);
     for (const { commandId } of result.obsolete) {

@@ -48,7 +48,8 @@ export class Cells {
   readonly #term: number;
   readonly #ports: CellsPorts;
   readonly #all = new Map<ActorId, Cell>();
-  readonly #ended = new Map<ActorId, number>();
+  /** No actor has ended at a higher version. */
+  #endedAt = 0;
   readonly #inTurn = new InTurn();
   readonly #sharing = new Sharing();
   /** By cell, then by type: the facts that it was told last. */
@@ -155,9 +156,13 @@ export class Cells {
     this.tell(actor, { type: 'RESUME' });
   }
 
-  /** Tries again to dispatch what could not be dispatched. */
+  /** Tries again to dispatch what could not be dispatched, and forgets senders that are gone. */
   sweep(): void {
-    for (const cell of this.#all.values()) void cell.sweep();
+    const maySend = (actor: ActorId): boolean => this.#all.get(cellOf(actor))?.maySend(actor) ?? false;
+    for (const cell of this.#all.values()) {
+      void cell.sweep();
+      cell.forgetSenders(maySend);
+    }
   }
 
   stop(why: Halt): void {
@@ -191,7 +196,10 @@ export class Cells {
       term: () => this.#term,
       dispatch: (commands) => this.#dispatch(commands),
       discard: (obsolete, records) => discard(obsolete, records, { queues }),
-      ended: this.#ended,
+      endedAt: () => this.#endedAt,
+      ended: (version) => {
+        this.#endedAt = Math.max(this.#endedAt, version) + 1;
+      },
       claimsChanged: (claims) => this.#claimsChanged(claims),
       unheard: (cell, envelope) => (this.#all.get(cell.id) === cell ? Promise.resolve() : this.deliver(envelope)),
       halted: (cell, why) => {

@@ -44,6 +44,9 @@ const encode = (actor: ActorId): string => actor.replaceAll('%', '%25').replaceA
 export const keyOf = (actor: ActorId, term: number, version: number, index: number): string =>
   `${encode(actor)}.${term}.${version}.${index}`;
 
+/** Whether the command is one of this actor's. */
+export const isOf = (actor: ActorId, id: string): boolean => id.split('.').slice(0, -3).join('.') === encode(actor);
+
 /** The term under which a command was decided, its version and its index. */
 const partsOf = (id: string): readonly number[] => id.split('.').slice(-3).map(Number);
 

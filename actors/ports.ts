@@ -93,8 +93,8 @@ export interface CellWrite {
   readonly records: readonly { readonly actor: ActorId; readonly expected: number; readonly record: ActorRecord | null }[];
   readonly outbox: { readonly add: readonly Command[]; readonly clear: readonly string[] };
   readonly claims: { readonly take: readonly Claim[]; readonly free: readonly Omit<Claim, 'limit'>[] };
-  /** Last handled send per sending actor. */
-  readonly seen: Readonly<Record<ActorId, string>>;
+  /** Last handled send per sending actor; null for one of which no send can come again. */
+  readonly seen: Readonly<Record<ActorId, string | null>>;
   readonly journal: readonly JournalEntry[];
 }
 

@@ -33,6 +33,9 @@ const COALESCE_MS = 10;
 /** A condition with this reason says of each node why it is not free. */
 const NO_NODE = 'NoEligibleNode';
 
+/** How long an address that a pool has no more is still looked for on nodes, ms: longer than a watch lags behind, or an annotation waits to be written. */
+const FORMER_MS = 3_600_000;
+
 /** Stands for the marks of all holders among what is to be shown. */
 const HOLDERS = '#holders';
 
@@ -77,7 +80,8 @@ export function projector(ports: ProjectorPorts): Observer & {
   const later = new Map<ActorId, () => void>();
   /** Those of which people are told why no node is free: that may change without a turn. */
   const lacking = new Set<ActorId>();
-  const formerly = new Map<ActorId, Set<Address>>();
+  /** Addresses that a pool had, and until when its nodes are searched for them. */
+  const formerly = new Map<ActorId, Map<Address, number>>();
   /** The pool that runs an address now: what another one once had is not its to take off. */
   const owners = new Map<Address, ActorId>();
 
@@ -88,6 +92,16 @@ export function projector(ports: ProjectorPorts): Observer & {
   const notUnshown = (addresses: readonly Address[]): Address[] => {
     const unshown = new Set([...ports.cells()].filter((cell) => !formerly.has(cell)).flatMap((cell) => addressesIn(statusOf(cell))));
     return addresses.filter((address) => !unshown.has(address));
+  };
+
+  /** Those that it has now, and those that it had a while ago. */
+  const hadSince = (cell: ActorId, present: readonly Address[]): Iterable<Address> => {
+    const until = clock.monotonic() + FORMER_MS;
+    const had = formerly.get(cell) ?? new Map<Address, number>(addressesIn(statusOf(cell)).map((address) => [address, until]));
+    for (const [address, end] of had) if (end <= clock.monotonic()) had.delete(address);
+    for (const address of present) had.set(address, until);
+    formerly.set(cell, had);
+    return had.keys();
   };
 
   const forgetLater = (cell: ActorId) => {
@@ -179,7 +193,7 @@ export function projector(ports: ProjectorPorts): Observer & {
 
   /** A deleted pool goes only when no node bears its annotation any more: after a crash whoever leads next sees to it. */
   const clear = (cell: ActorId, { ref, left }: PoolContext) => {
-    const had = notUnshown(notOthers(cell, [...(formerly.get(cell) ?? []), ...left]));
+    const had = notUnshown(notOthers(cell, [...(formerly.get(cell)?.keys() ?? []), ...left]));
     // Once the last RoutedIP is gone nobody looks for marks any more: the object goes after its mark.
     if (isRoutedIP(cell)) showHoldersNow();
     writer.retract(ref, had).then(
@@ -213,11 +227,9 @@ export function projector(ports: ProjectorPorts): Observer & {
     }
     // Before anything is known of a pool, what its status says is the only memory there is.
     if (!view || isUnknown(view)) return;
-    const addresses = formerly.get(cell) ?? new Set(addressesIn(statusOf(cell)));
     const annotated = annotations(view);
     // One that it lists no more while it is paused is shown on its node, and in the status no more.
-    for (const address of [...Object.keys(poolStatus(view).ips), ...Object.values(annotated)] as Address[]) addresses.add(address);
-    formerly.set(cell, addresses);
+    const addresses = hadSince(cell, [...Object.keys(poolStatus(view).ips), ...Object.values(annotated)] as Address[]);
     const told = taken(cell);
     project(cell, {
       ref: view.context.ref,
@@ -247,6 +259,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     if (isRoutedIP(cell)) showHolders();
     formerly.delete(cell);
     lacking.delete(cell);
+    events.delete(cell);
     forgetLater(cell);
     return true;
   };
@@ -278,6 +291,7 @@ export function projector(ports: ProjectorPorts): Observer & {
 
   const tell = (cell: ActorId, told: readonly ClusterEvent[]) => {
     for (const event of told) if (isRoutedIP(cell) && isAboutJobs(event)) classToo(cell, event);
+    if (!recordsOf(cell)) return;
     events.set(cell, [...(events.get(cell) ?? []), ...told]);
     schedule(cell);
   };

@@ -14,6 +14,8 @@ export interface Envelope {
   readonly fence?: { readonly key: string; readonly commandId: string };
   /** Creates the actor instead of telling it something; does nothing when it exists. */
   readonly begin?: { readonly chart: string; readonly input: unknown };
+  /** Actors that have ended and whose sends have all been heard: what was noted of them goes. Tells the actor nothing. */
+  readonly forget?: readonly ActorId[];
   /** Noted with the command that is waited for; the actor is told nothing. */
   readonly waits?: Finding | null;
   /** Heard only once: a send with an id not newer than the last one of its sender is dropped. */
@@ -26,7 +28,8 @@ export interface Envelope {
 export interface CellState {
   readonly id: ActorId;
   readonly records: ReadonlyMap<ActorId, ActorRecord>;
-  readonly seen: Readonly<Record<ActorId, string>>;
+  /** The last handled send per sending actor. There may be many: it is not copied with each turn. */
+  readonly seen: ReadonlyMap<ActorId, string>;
 }
 
 export interface TurnContext {
@@ -35,13 +38,14 @@ export interface TurnContext {
   readonly now: number;
   /** Commands that were dispatched since the last write: their outbox entries go with this one. */
   readonly clear: readonly string[];
-  /** The version at which an actor of this id ended earlier in this term; 0 for none. One that comes again goes on from there: ids never repeat. */
-  readonly endedAt: (actor: ActorId) => number;
+  /** No actor ended at a higher version earlier in this term; 0 for none. One that begins goes on from there: ids never repeat. */
+  readonly endedAt: () => number;
 }
 
 export interface TurnResult {
   /** Null when nothing changed: there is nothing to save. */
   readonly write: CellWrite | null;
+  /** What the cell holds once the write is saved, but for what that says of senders. */
   readonly next: CellState;
   readonly transitions: readonly Transition[];
   /** Jobs and timers that are no longer waited for. A job that another one `resumes` has left progress that is still to be read. */
@@ -89,7 +93,7 @@ class Turn {
   readonly #unheard: Envelope[] = [];
   /** Drafts as they were before the envelope that is being handled; null for actors that had none. */
   readonly #savepoints = new Map<ActorId, Draft | null>();
-  readonly #seen: Record<ActorId, string> = {};
+  readonly #seen = new Map<ActorId, string | null>();
   #heard = 0;
 
   constructor(state: CellState, context: TurnContext) {
@@ -129,6 +133,10 @@ class Turn {
     const { to, event, sender } = envelope;
     const fence = envelope.fence ?? claimFence(event);
     if (sender && this.#wasSeen(sender)) return [];
+    if (envelope.forget) {
+      for (const actor of envelope.forget) this.#seen.set(actor, null);
+      return [];
+    }
     if (envelope.begin) return this.#spawn({ id: to, ...envelope.begin }, OUTSIDE);
     const draft = this.#draft(to);
     if (!draft || draft.done) return [];
@@ -159,9 +167,9 @@ class Turn {
 
   /** Whether this send, or a later one of its sender, was heard; it is from now on. */
   #wasSeen({ actor, id }: NonNullable<Envelope['sender']>): boolean {
-    const last = this.#seen[actor] ?? this.#state.seen[actor];
-    if (last !== undefined && !isNewer(id, last)) return true;
-    this.#seen[actor] = id;
+    const last = this.#seen.has(actor) ? this.#seen.get(actor) : this.#state.seen.get(actor);
+    if (last && !isNewer(id, last)) return true;
+    this.#seen.set(actor, id);
     return false;
   }
 
@@ -267,7 +275,7 @@ class Turn {
     const begun = begin(chart, input);
     const draft: Draft = {
       stored: former?.stored ?? null,
-      version: former?.version ?? this.#context.endedAt(id) + 1,
+      version: former?.version ?? this.#context.endedAt() + 1,
       chart,
       snapshot: begun.snapshot,
       waiting: new Map(),
@@ -298,9 +306,8 @@ class Turn {
       claims.take.push(...diff.take);
       claims.free.push(...diff.free);
     }
-    const seen = { ...this.#state.seen, ...this.#seen };
-    const next: CellState = { id: this.#state.id, records, seen };
-    const nothing = changed.length === 0 && this.#sends.length === 0 && Object.keys(this.#seen).length === 0;
+    const next: CellState = { ...this.#state, records };
+    const nothing = changed.length === 0 && this.#sends.length === 0 && this.#seen.size === 0;
     const jobs: Command[] = changed.flatMap(([, draft]) => (draft.done ? [] : [...draft.commands.values()]));
     const write: CellWrite = {
       cell: this.#state.id,
@@ -308,7 +315,7 @@ class Turn {
       records: changed.map(([actor, draft]) => ({ actor, expected: draft.stored?.version ?? 0, record: records.get(actor) ?? null })),
       outbox: { add: [...jobs, ...this.#sends], clear: this.#context.clear },
       claims,
-      seen: this.#seen,
+      seen: Object.fromEntries(this.#seen),
       journal: changed.flatMap(([, draft]) => draft.journal),
     };
     return {

@@ -85,7 +85,10 @@ const writeCell = (cell: CellData, write: CellWrite, journalLength: number): voi
   }
   for (const id of write.outbox.clear) cell.outbox.delete(id);
   for (const command of write.outbox.add) if (!cell.outbox.has(command.id)) cell.outbox.set(command.id, JSON.stringify(command));
-  for (const [sender, id] of Object.entries(write.seen)) cell.seen.set(sender, id);
+  for (const [sender, id] of Object.entries(write.seen)) {
+    if (id === null) cell.seen.delete(sender);
+    else cell.seen.set(sender, id);
+  }
   cell.journal.push(...write.journal.map((entry) => JSON.stringify(entry)));
   if (cell.journal.length > journalLength) cell.journal.splice(0, cell.journal.length - journalLength);
 };

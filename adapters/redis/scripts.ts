@@ -15,7 +15,7 @@ return 1
  *  KEYS meta, cells, records, heads, outbox, seen, journal, then the claims of each provider.
  *  ARGV term, cell, length of the journal, then seven lists, each with its length in front:
  *  records (actor, expected version, version, waiting, record; version 0 deletes), commands to add (id, command), commands to clear (id),
- *  sends (sender, id), journal entries, claims to free (key, node, owner), claims to take (key, node, owner, limit).
+ *  sends (sender, id; no id forgets the sender), journal entries, claims to free (key, node, owner), claims to take (key, node, owner, limit).
  *  A head is "<version> <waiting>", so that neither the version check nor the fence reads the record itself. */
 export const SAVE = lua(`
 local meta, cells, records, heads, outbox, seen, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
@@ -95,7 +95,10 @@ for i = addFirst, addLast, 2 do
   local number = redis.call('HINCRBY', cells, ARGV[2], 1)
   redis.call('HSETNX', outbox, ARGV[i], number .. ' ' .. ARGV[i + 1])
 end
-for i = sendFirst, sendLast, 2 do redis.call('HSET', seen, ARGV[i], ARGV[i + 1]) end
+for i = sendFirst, sendLast, 2 do
+  if ARGV[i + 1] == '' then redis.call('HDEL', seen, ARGV[i])
+  else redis.call('HSET', seen, ARGV[i], ARGV[i + 1]) end
+end
 for i = entryFirst, entryLast do redis.call('LPUSH', journal, ARGV[i]) end
 if entryLast >= entryFirst then redis.call('LTRIM', journal, 0, tonumber(ARGV[3]) - 1) end
 return {'saved'}

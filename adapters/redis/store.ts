@@ -122,7 +122,7 @@ const saveArgs = (write: CellWrite, providers: readonly string[], journalLength:
     ),
     ...listOf(write.outbox.add, (command) => [command.id, JSON.stringify(command)]),
     ...listOf(write.outbox.clear, (id) => [id]),
-    ...listOf(Object.entries(write.seen), ([sender, id]) => [sender, id]),
+    ...listOf(Object.entries(write.seen), ([sender, id]) => [sender, id ?? '']),
     ...listOf(write.journal, (entry) => [JSON.stringify(entry)]),
     ...listOf(write.claims.free, ({ provider, node, owner }) => [key(provider), node, owner]),
     ...listOf(write.claims.take, ({ provider, node, owner, limit }) => [key(provider), node, owner, limit]),

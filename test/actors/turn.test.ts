@@ -30,7 +30,7 @@ function standing(): CellState {
     begin: { chart: 'dns-record-set', input: { id: RECORDS, ref: null, since: 1 } },
   };
   const wanted = { type: 'RECORDS_WANTED', target, addresses: ['203.0.113.7' as Address], since: 1 };
-  const { next } = turn({ id: POOL, records: new Map(), seen: {} }, begun, { to: RECORDS, event: wanted });
+  const { next } = turn({ id: POOL, records: new Map(), seen: new Map() }, begun, { to: RECORDS, event: wanted });
   return turn(next, { to: RECORDS, event: { type: 'RECORDS_APPLIED', revision: 1, failure: null } }).next;
 }
 
@@ -97,7 +97,7 @@ describe('an envelope whose handling throws', () => {
     event: { type: 'init' },
     begin: { chart: 'counter', input: { next } },
   });
-  const begun = run({ id: POOL, records: new Map(), seen: {} }, begin(ONE, TWO), begin(TWO, null)).next;
+  const begun = run({ id: POOL, records: new Map(), seen: new Map() }, begin(ONE, TWO), begin(TWO, null)).next;
   const pass = (size?: number): Envelope => ({ to: ONE, event: { type: 'PASS', ...(size !== undefined && { size }) } });
   const heard = ({ records }: CellState): readonly unknown[] =>
     [ONE, TWO].map((actor) => (records.get(actor)?.snapshot.context as { heard?: number } | undefined)?.heard);
@@ -131,7 +131,7 @@ describe('an envelope whose handling throws', () => {
 
   test('begins no actor', () => {
     const { write, faults } = run(
-      { id: POOL, records: new Map(), seen: {} },
+      { id: POOL, records: new Map(), seen: new Map() },
       { ...begin(ONE, TWO), begin: { chart: 'none', input: null } },
     );
     expect([write, faults.map(({ error }) => String(error))]).toEqual([null, ['Error: no chart named none']]);

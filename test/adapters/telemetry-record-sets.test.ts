@@ -22,7 +22,7 @@ class Story {
     show: (figures) => void this.shown.set(`${figures.namespace}/${figures.name}`, figures),
     forget: (namespace, name) => void this.shown.delete(`${namespace}/${name}`),
   });
-  #state: CellState = { id: ID, records: new Map(), seen: {} };
+  #state: CellState = { id: ID, records: new Map(), seen: new Map() };
 
   constructor(ref: ObjectRef | null = REF) {
     this.hear({ type: 'init' }, { chart: 'dns-record-set', input: { id: ID, ref, since: 0 } });

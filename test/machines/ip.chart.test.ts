@@ -111,7 +111,7 @@ describe('in every state', () => {
       for (const { event, key } of fenced) {
         const waiting = { [key]: { commandId: `${ID}.2.9.0` } };
         const record = { chart: 'ip', chartVersion: 1, snapshot: end.snapshot as never, waiting, version: 9, term: 2 };
-        const cell: CellState = { id: POOL, records: new Map([[ID, record]]), seen: {} };
+        const cell: CellState = { id: POOL, records: new Map([[ID, record]]), seen: new Map() };
         const late: Envelope = { to: ID, event, fence: { key, commandId: `${ID}.2.8.0` } };
         const { write } = runTurn(cell, [late], { charts: { ip: chart }, term: 2, now: START, clear: [], endedAt: () => 0 });
         expect(write).toBeNull();
