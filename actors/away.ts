@@ -37,6 +37,7 @@ export function switching(usual: Keeping, inMemory: () => StandIn): Switch {
   const open = new Set<Open>();
   const now = (): Keeping => near ?? usual;
   const store: RecordStore = {
+    judge: () => usual.store.judge(),
     check: () => now().store.check(),
     state: () => now().store.state(),
     openTerm: (term) => now().store.openTerm(term),
@@ -84,7 +85,13 @@ export function switching(usual: Keeping, inMemory: () => StandIn): Switch {
   };
   return {
     store,
-    queues: { queue, close: () => usual.queues.close() },
+    queues: {
+      queue,
+      names: () => now().queues.names(),
+      drop: (name) => now().queues.drop(name),
+      leave: async (name) => void (await Promise.all([usual.queues.leave(name), near?.queues.leave(name)])),
+      close: () => usual.queues.close(),
+    },
     isAway: () => near !== null,
     askUsual: () => usual.store.state(),
     goAway: () => {

@@ -2,9 +2,10 @@ import type { ActorId } from '../machines/types.ts';
 import type { Cells } from './cells.ts';
 import { cellOf, termOf } from './charts.ts';
 import { queueOf, type TimerData } from './dispatch.ts';
+import { isDoomed } from './doomed.ts';
 import { Unreachable } from './errors.ts';
 import { type Overdue, Waits } from './overdue.ts';
-import type { Log, SetAside } from './ports/observers.ts';
+import type { Log, Observer, SetAside } from './ports/observers.ts';
 import type { ActiveJob, Consumer, JobStep, Queues } from './ports/queues.ts';
 import type { Clock, Waiting } from './ports.ts';
 import type { Envelope } from './turn.ts';
@@ -16,6 +17,7 @@ export interface InboxPorts {
   readonly queues: Queues;
   readonly clock: Clock;
   readonly log: Log;
+  readonly observers: readonly Observer[];
   /** The cell was told to resume in this term: what it waits for is its own. */
   readonly hasResumed: (cell: ActorId) => boolean;
   /** Has the actor ask again for what it waits for. */
@@ -53,8 +55,8 @@ export class Inbox {
   open(): void {
     const { queues } = this.#ports;
     this.#consumers.push(
-      queues.queue(OUTCOMES).consume((job) => this.#heardOutcome(job), OUTCOMES_AT_ONCE),
-      queues.queue(TIMERS).consume((job) => this.#heardTimer(job), OUTCOMES_AT_ONCE),
+      queues.queue(OUTCOMES).consume((job) => this.#heard(OUTCOMES, job, (each) => this.#heardOutcome(each)), OUTCOMES_AT_ONCE),
+      queues.queue(TIMERS).consume((job) => this.#heard(TIMERS, job, (each) => this.#heardTimer(each)), OUTCOMES_AT_ONCE),
     );
   }
 
@@ -118,6 +120,11 @@ export class Inbox {
       if (!(error instanceof Unreachable)) throw error;
       return true;
     }
+  }
+
+  /** What ends the process that hears it is heard no more: it is missed in time, and asked for again. */
+  async #heard(queue: string, job: ActiveJob, hear: (job: ActiveJob) => Promise<JobStep>): Promise<JobStep> {
+    return isDoomed(queue, job, this.#ports) ? { kind: 'done' } : hear(job);
   }
 
   async #heardOutcome(job: ActiveJob): Promise<JobStep> {

@@ -8,6 +8,7 @@ import { Cells } from './cells.ts';
 import type { Charts } from './charts.ts';
 import { registryFor } from './claims.ts';
 import { Inbox } from './inbox.ts';
+import { LEFT_QUEUES_EVERY_MS, LeftQueues } from './left-queues.ts';
 import { actorOf, FORCE_RELEASE, isPool, isRecordSet, isReleased, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
@@ -63,6 +64,7 @@ export class Leader {
   readonly #lists: ProviderLists;
   readonly #inbox: Inbox;
   readonly #alarms: Alarms;
+  readonly #leftQueues: LeftQueues;
   /** Pools that were told everything; before, facts only wait in `pools`. */
   readonly #started = new Set<ActorId>();
   /** Stored pools without an object: told only to end. */
@@ -90,6 +92,7 @@ export class Leader {
       nodesOf: (id) => (ports.pools.fact(id)?.nodes ?? []).map(({ name }) => name),
       halted,
     });
+    this.#leftQueues = new LeftQueues({ ...ports, cells: this.#cells });
     this.vips = ports.vips.deskFor(this.#cells, (id) =>
       ports.isServed('RoutedIP') ? (ports.pools.all.get(id)?.ref.uid ?? null) : undefined,
     );
@@ -164,6 +167,7 @@ export class Leader {
       this.#lists.endUnknown();
       if (!isAway()) this.#inbox.wakeOverdue();
     });
+    this.#alarms.every(LEFT_QUEUES_EVERY_MS, () => void this.#leftQueues.look());
   }
 
   #takeOver(memory: Memory | null, { journalOf }: Beginning): ReturnType<typeof loadCells> {

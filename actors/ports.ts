@@ -129,9 +129,22 @@ export interface StoredCell {
   readonly seen: Readonly<Record<ActorId, string>>;
 }
 
+/** Names of what may be wrong with a store: labels of a series. */
+export const STORE_FAULTS = ['OldVersion', 'EvictingPolicy', 'UnknownPolicy', 'NoAppendOnlyFile', 'AcknowledgesAlone'] as const;
+
+export interface StoreFault {
+  readonly reason: (typeof STORE_FAULTS)[number];
+  /** For people: what is wrong, and what to change. */
+  readonly message: string;
+  /** No term is opened with it. */
+  readonly isFatal: boolean;
+}
+
 /** Where records live. Every method throws `Unreachable` when the store does not answer in time. */
 export interface RecordStore {
-  /** Checks that the store may be used and is not going to drop keys. @throws Error with what to change, e.g. an evicting policy. */
+  /** What is wrong with the way in which the store is set up now. @throws Unreachable */
+  judge(): Promise<readonly StoreFault[]>;
+  /** The same, before it is used. @throws Error with what to change, e.g. an evicting policy; Unreachable */
   check(): Promise<void>;
   /** The term last opened and the identity of the running server; term null when nothing of ours is there. */
   state(): Promise<{ readonly term: number | null; readonly runId: string }>;

@@ -20,6 +20,7 @@ import { PolicyProjector } from './project-policies.ts';
 import type { Settings } from './settings.ts';
 import { Standing } from './standing.ts';
 import { type Parting, part } from './stopping.ts';
+import { StoreHealth } from './store-health.ts';
 import { Terms } from './terms.ts';
 import { type VipKinds, Vips } from './vip/vips.ts';
 import { Workers } from './workers.ts';
@@ -60,6 +61,8 @@ const STORE_CHECK_MS = 1000;
 
 /** How often it is looked which objects are not served. */
 const LOOK_EVERY_MS = 1000;
+/** How often it is looked at how the store is set up. */
+const STORE_JUDGE_MS = 60_000;
 
 /** How long a stop waits for what is still to be shown, ms: an API server that is away does not hold it up. */
 const LAST_WRITES_MS = 2000;
@@ -77,6 +80,7 @@ export class Supervisor {
   readonly #alarms: Alarms;
   readonly #terms: Terms;
   readonly #standing: Standing;
+  readonly #storeHealth: StoreHealth;
   #stopping = false;
   #synced = false;
   #contends = false;
@@ -84,6 +88,7 @@ export class Supervisor {
   constructor(ports: SupervisorPorts) {
     this.#ports = ports;
     this.#alarms = new Alarms(ports.clock);
+    this.#storeHealth = new StoreHealth(ports);
     this.#pools = new ObservedPools(ports.operatorNamespace, ports.providers);
     const isLeading = (): boolean => this.leading;
     this.#guards = new Guards({ ...ports, isLeading });
@@ -142,6 +147,8 @@ export class Supervisor {
       void this.#terms.checkStore();
     });
     this.#alarms.every(LOOK_EVERY_MS, () => this.#standing.look());
+    void this.#storeHealth.look();
+    this.#alarms.every(STORE_JUDGE_MS, () => void this.#storeHealth.look());
     this.#alarms.every(this.#ports.settings.resyncEveryMs, () => {
       this.#ports.source.resync();
       this.#vips.resync();
@@ -193,6 +200,11 @@ export class Supervisor {
   /** How it goes on without the store; null while it does not. */
   withoutStore(): string | null {
     return this.#terms.outage.notice;
+  }
+
+  /** What is wrong with the way in which the store is set up. */
+  get storeHealth(): Pick<StoreHealth, 'faults' | 'notice'> {
+    return this.#storeHealth;
   }
 
   /** Why another process has to take this one's place; null while it can go on. Nothing that a restart does not mend: not the outage of anything. */

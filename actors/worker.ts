@@ -1,6 +1,7 @@
 import type { JobName, ProviderJobName } from '../machines/jobs.ts';
 import type { Finding, JobFailure } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
+import { isDoomed } from './doomed.ts';
 import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
 import { bodyOf } from './jobs/bodies.ts';
 import { type JobContext, type JobResult, type JobSettings, pollStep } from './jobs/body.ts';
@@ -115,6 +116,7 @@ async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: Wor
   const data = active.data as unknown as JobData;
   if (ports.outage?.isHeld(data.job)) return await hold(data, active, ports);
   try {
+    if (isDoomed(queue, active, ports)) return await report(active, data, { error: failureOf(doomed(active.deaths)) }, ports);
     // Whoever ran it before may have ended after its outcome was queued: then all is done, and a second run could contradict what was told.
     if (active.rerun && (await ports.queues.queue(OUTCOMES).has(outcomeId(data)))) return { step: DONE, outcome: 'fenced' };
     const former = data.resumes ? await takeOver(ports.queues.queue(queue), active, data.resumes) : null;
@@ -146,6 +148,10 @@ async function takeOver(queue: JobQueue, { progress, starts }: ActiveJob, former
   if (starts === 2) void queue.remove(former).catch(() => undefined);
   return null;
 }
+
+/** Each of them may have got as far as to send something. */
+const doomed = (deaths: number): ProviderError =>
+  new ProviderError('Unavailable', `it is given up: the process that ran it ended ${deaths} times in a row`, { unknownOutcome: true });
 
 /** A job that has to wait. One that keeps a place that others need ends instead, and is asked for again after a while. */
 async function hold(data: JobData, active: ActiveJob, ports: WorkerPorts): Promise<Ran> {

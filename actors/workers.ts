@@ -40,7 +40,7 @@ export class Workers {
     const isLed = clock.monotonic() - renewedAt <= durationMs;
     if (isLed) this.#consume();
     else if (this.#open) {
-      for (const opened of this.#open.values()) this.#end(opened);
+      for (const opened of this.#open.values()) void this.#end(opened);
       this.#open = null;
       void this.#vips?.close(this.#ports.settings.callDeadlineMs);
       this.#vips = null;
@@ -60,7 +60,7 @@ export class Workers {
     for (const [key, opened] of this.#open) {
       if (this.#isCurrent(key, opened.provider)) continue;
       this.#open.delete(key);
-      this.#end(opened);
+      void this.#end(opened).then(() => this.#leave(key));
     }
     const ports = { ...this.#ports, isCurrent: this.#isCurrent };
     const { vips } = this.#ports;
@@ -75,8 +75,13 @@ export class Workers {
   }
 
   /** Its running jobs end as they can, with the means that they began with. */
-  #end({ consumer }: Opened): void {
-    void consumer.close(this.#ports.settings.callDeadlineMs);
+  #end({ consumer }: Opened): Promise<void> {
+    return consumer.close(this.#ports.settings.callDeadlineMs);
+  }
+
+  /** Nothing is held of the queue of an account that is gone. */
+  async #leave(key: string): Promise<void> {
+    if (!Object.hasOwn(this.#ports.providers.all, key)) await this.#ports.queues.leave(key);
   }
 
   #isCurrent = (key: string, provider: Provider): boolean => this.#ports.providers.all[key]?.provider === provider;

@@ -40,5 +40,5 @@ export function readiness(parts: Readonly<Parts>): Readonly<Record<string, Check
 
 /** What /readyz says besides. */
 export const notices = (parts: Readonly<Parts>): Readonly<Record<string, () => string | null>> => ({
-  redis: () => parts.supervisor?.withoutStore() ?? null,
+  redis: () => parts.supervisor?.withoutStore() ?? parts.supervisor?.storeHealth.notice ?? null,
 });

@@ -32,7 +32,7 @@ export function redis({ address, prefix, clock, log, lockDurationMs }: RedisCont
     queues,
     board: queues,
     budgetOf: (tokenHash, rates) => redisBudget({ link, prefix, tokenHash, ...rates }),
-    store: redisStore({ link, prefix, onWarning: (message) => log.warn('Redis is not set up for safety', { message }) }),
+    store: redisStore({ link, prefix }),
     close: async () => {
       try {
         await queues.close();

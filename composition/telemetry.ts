@@ -18,6 +18,7 @@ export function telemetry(version: string, clock: Clock, parts: Readonly<Parts>)
     queues: async () => (await parts.queueCounts?.()) ?? {},
     leadership: () => ({ leading: parts.supervisor?.leading ?? false, term: parts.supervisor?.term ?? 0 }),
     isStoreAway: () => parts.supervisor?.withoutStore() != null,
+    storeFaults: () => parts.supervisor?.storeHealth.faults.map(({ reason }) => reason) ?? [],
     records: () => [...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),
     budgets: () => parts.budgets?.() ?? [],
     caches: () => parts.source?.caches() ?? [],

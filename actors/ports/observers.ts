@@ -65,6 +65,8 @@ export interface SetAside {
 export interface Observer {
   turnSaved(turn: SavedTurn): void;
   eventSetAside?(event: SetAside): void;
+  /** A job of this queue, or of an account of this cloud, is not run any more: time and again the process ended that ran it. */
+  jobGivenUp?(queue: string): void;
   /** This process leads no longer, or starts over: forget what was shown. */
   reset?(): void;
 }

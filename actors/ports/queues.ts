@@ -21,6 +21,8 @@ export interface ActiveJob {
   readonly queuedAt: number;
   /** 1 when it is started for the first time, one more with each later start on whatever process. */
   readonly starts: number;
+  /** How many runs in a row ended with their process, or with its lock: since the job was added, or has last asked to run again. */
+  readonly deaths: number;
   /** Stores progress at once, durably. */
   keep(progress: Json): Promise<void>;
   /** Monotonic time (ms) at which the lock was last known renewed, and how long it holds, ms. */
@@ -60,5 +62,11 @@ export interface Consumer {
 
 export interface Queues {
   queue(name: string): JobQueue;
+  /** The names of all queues that are stored, whoever uses them. @throws Unreachable */
+  names(): Promise<readonly string[]>;
+  /** Deletes a queue with all its jobs; one that is used again begins anew. @throws Unreachable */
+  drop(name: string): Promise<void>;
+  /** This process uses the queue no more, for now: what it holds of it in memory goes. What is stored stays. */
+  leave(name: string): Promise<void>;
   close(): Promise<void>;
 }

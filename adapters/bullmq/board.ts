@@ -42,15 +42,21 @@ const mountBoard = async (app: FastifyInstance, { queues, names, path, writable 
     shown.set(name, adapter);
     return adapter;
   };
+  /** The adapters of queues that are gone go as well. */
+  const shownNow = (): readonly BullMQAdapter[] => {
+    const now = new Set(names());
+    for (const name of shown.keys()) if (!now.has(name)) shown.delete(name);
+    return [...now].map(adapterOf);
+  };
   const { replaceQueues } = createBullBoard({
-    queues: names().map(adapterOf),
+    queues: shownNow(),
     serverAdapter,
     options: { uiConfig: { boardTitle: 'RoutedIP jobs' } },
   });
   await app.register(
     async (scope) => {
       scope.addHook('onRequest', async (request, reply) => {
-        replaceQueues(names().map(adapterOf));
+        replaceQueues(shownNow());
         if (writable || request.method === 'GET' || request.method === 'HEAD') return;
         await reply.code(405).send({ error: 'This page only looks on.' });
       });

@@ -97,6 +97,7 @@ export const consumeQueue = (
       rerun: job.attemptsStarted > job.data.starts + 1,
       queuedAt: job.timestamp,
       starts: job.attemptsStarted,
+      deaths: job.stalledCounter - (job.data.stalls ?? 0),
       lock,
       keep: async (progress) => {
         const { renewedAt, durationMs } = lock();
@@ -124,7 +125,7 @@ export const consumeQueue = (
     // A re-run that comes back without progress has found nothing out: the next run is still one.
     const stays = job.attemptsStarted > job.data.starts + 1 && step.progress === null;
     const starts = stays ? job.data.starts : job.attemptsStarted;
-    const data: JobData = { input: job.data.input, progress: step.progress, starts };
+    const data: JobData = { input: job.data.input, progress: step.progress, starts, stalls: job.stalledCounter };
     // One call for both, refused when the lock is not ours any more; unlike a retry it spends no attempt.
     await worker.getBackend().moveToDelayed(id, time.now(), Math.ceil(step.afterMs), token, {
       skipAttempt: true,

@@ -8,6 +8,8 @@ export interface JobData {
   readonly progress: Json;
   /** How often the job was started when it last asked to run again; a start beyond the next one means that a run died on the way. */
   readonly starts: number;
+  /** How often it had stalled by then; absent for never. */
+  readonly stalls?: number;
 }
 
 export type BullJob = Job<JobData, null>;

@@ -39,6 +39,15 @@ export interface BullQueues extends Queues {
 const HOUR_S = 3_600;
 const WEEK_S = 7 * 24 * HOUR_S;
 
+/** How many keys one call looks through. */
+const SCANNED_AT_ONCE = 1_000;
+
+/** Every queue has a key that ends so. */
+const META = ':meta';
+
+/** As a pattern that matches nothing else. */
+const literally = (text: string): string => text.replaceAll(/[\\*?[\]]/g, String.raw`\$&`);
+
 export const bullQueues = (options: BullQueuesOptions): BullQueues => {
   const { link, prefix, clock, lockDurationMs = 5_000, stalledIntervalMs = 2_000, keepCompleted = 20_000 } = options;
   const onTrouble = sparing(options.onTrouble ?? (() => undefined), clock);
@@ -79,7 +88,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
         concurrency,
         lockDuration: lockDurationMs,
         stalledInterval: stalledIntervalMs,
-        // However often its processes died, the job is still owed.
+        // However often its processes died, the job is still owed an outcome: whoever runs it is told how often, and may give it up.
         maxStalledCount: Number.MAX_SAFE_INTEGER,
         runRetryDelay: 1_000,
       },
@@ -94,6 +103,22 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
         consumers.delete(consumer);
       },
     };
+  };
+
+  /** All keys behind the prefix that match, some at a time. */
+  async function* keysLike(pattern: string): AsyncGenerator<readonly string[]> {
+    const match = `${literally(prefix)}:${pattern}`;
+    for (let cursor: string | null = '0'; cursor !== null; ) {
+      const from: string = cursor;
+      const [next, keys] = await link.call('look for queues', () => link.redis.scan(from, 'MATCH', match, 'COUNT', SCANNED_AT_ONCE));
+      yield keys;
+      cursor = next === '0' ? null : next;
+    }
+  }
+  const leave = async (name: string): Promise<void> => {
+    const queue = queues.get(name);
+    queues.delete(name);
+    await queue?.close();
   };
 
   return {
@@ -129,6 +154,18 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
       },
       consume: (run, concurrency) => consume(name, run, concurrency),
     }),
+    names: async () => {
+      const found = new Set<string>();
+      for await (const keys of keysLike(`*${META}`)) for (const key of keys) found.add(key.slice(prefix.length + 1, -META.length));
+      return [...found].sort();
+    },
+    drop: async (name) => {
+      // Not by BullMQ, which would have to pause the queue for it, and leave it paused when it is interrupted.
+      for await (const keys of keysLike(`${literally(name)}:*`))
+        if (keys.length > 0) await link.call(`queue ${name}: delete`, () => link.redis.unlink(...keys));
+      await leave(name);
+    },
+    leave,
     close: async () => {
       await Promise.all([...consumers].map((consumer) => consumer.close(0)));
       await Promise.all([...queues.values()].map((queue) => queue.close()));

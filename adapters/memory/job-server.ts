@@ -35,6 +35,22 @@ export class JobServer {
     return this.#queue(name).shelf;
   }
 
+  /** Those of which anything is kept. */
+  names(): readonly string[] {
+    return [...this.#queues].filter(([, { shelf }]) => shelf.jobs().length > 0).map(([name]) => name);
+  }
+
+  drop(name: string): void {
+    this.#queues.get(name)?.shelf.wipe();
+    this.leave(name);
+  }
+
+  /** Nothing is held of a queue in which nothing is kept and that nobody consumes. */
+  leave(name: string): void {
+    const queue = this.#queues.get(name);
+    if (queue && queue.consumers.size === 0 && queue.shelf.jobs().length === 0) this.#queues.delete(name);
+  }
+
   consume(wanted: NewConsumer): Consumer {
     const consumer: ConsumerState = { ...wanted, open: true, dead: false, active: 0, renewedAt: null, idle: () => undefined };
     this.#queue(wanted.queue).consumers.add(consumer);
@@ -131,6 +147,7 @@ export class JobServer {
       rerun: job.rerun,
       queuedAt: job.queuedAt,
       starts: job.runs,
+      deaths: job.deaths,
       lock: () => ({
         renewedAt: job.run === run ? this.#renewedAt(run.consumer) : Number.NEGATIVE_INFINITY,
         durationMs: this.#options.lockDurationMs,
@@ -171,6 +188,7 @@ export class JobServer {
     else {
       job.progress = JSON.stringify(step.progress);
       job.rerun = job.rerun && step.progress === null;
+      job.deaths = 0;
       shelf.delay(job, step.afterMs);
     }
   }
@@ -186,6 +204,7 @@ export class JobServer {
     this.#release(job, run);
     if (!shelf.keeps(job)) return;
     job.rerun = true;
+    job.deaths += 1;
     shelf.enqueue(job);
   }
 

@@ -45,6 +45,8 @@ export interface Job {
   failedReason: string | null;
   /** An earlier run died on the way. */
   rerun: boolean;
+  /** Runs in a row whose process, or lock, did not last. */
+  deaths: number;
   /** Order of arrival among the waiting ones. */
   order: number;
   run: Run | null;
@@ -85,6 +87,7 @@ export const newJob = (queue: string, { id, title, data, priority = 0 }: NewJob,
   runs: 0,
   failedReason: null,
   rerun: false,
+  deaths: 0,
   order: 0,
   run: null,
   cancelTimer: () => undefined,

@@ -65,6 +65,9 @@ const handleOn = (server: JobServer): MemoryQueues => {
   });
   return {
     queue,
+    names: () => call(() => server.names()),
+    drop: (name) => call(() => server.drop(name)),
+    leave: async (name) => server.leave(name),
     close: async () => server.stopRenewing(process),
     crashConsumers: () => server.endConsumers(process),
     stopRenewing: () => server.stopRenewing(process),

@@ -100,6 +100,7 @@ const handleOn = (server: Server, options: MemoryStoreOptions): MemoryStore => {
 type CallStore = <T>(run: (data: StoreData) => T) => Promise<T>;
 
 const recordStore = (call: CallStore, server: Server, { journalLength = 200, fleeting = false }: MemoryStoreOptions): RecordStore => ({
+  judge: () => call(() => []),
   check: () => call(() => undefined),
   state: () => call((data) => ({ term: data.term, runId: `run-${server.runs}` })),
   openTerm: (term) =>

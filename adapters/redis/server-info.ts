@@ -1,30 +1,73 @@
 import type { Redis } from 'ioredis';
+import type { StoreFault } from '../../actors/ports.ts';
 import type { RedisLink } from './link.ts';
 
-/** The value of one line of INFO, null when the server does not tell it. */
-const infoOf = (info: string, name: string): string | null => {
-  const line = info.split(/\r?\n/).find((each) => each.startsWith(`${name}:`));
-  return line === undefined ? null : line.slice(name.length + 1);
-};
+/** What INFO tells, by its names. */
+type Info = ReadonlyMap<string, string>;
+
+const infoIn = (text: string): Info =>
+  new Map(
+    text.split(/\r?\n/).flatMap((line) => {
+      const colon = line.indexOf(':');
+      return colon > 0 ? [[line.slice(0, colon), line.slice(colon + 1)] as const] : [];
+    }),
+  );
 
 /** What changes when another server answers, or the same one was started again. */
-export const runIdOf = (info: string): string => infoOf(info, 'run_id') ?? `process ${infoOf(info, 'process_id') ?? 'unknown'}`;
-
-/** @throws EvictingPolicy when the server may drop keys; Unreachable. */
-export const checkServer = async (link: RedisLink, onWarning: (message: string) => void): Promise<void> => {
-  const { policy, appendOnly } = await link.call('check', async (redis) => {
-    const [memory, persistence] = await Promise.all([redis.info('memory'), redis.info('persistence')]);
-    return {
-      policy: infoOf(memory, 'maxmemory_policy') ?? (await configuredPolicy(redis)),
-      appendOnly: infoOf(persistence, 'aof_enabled'),
-    };
-  });
-  if (policy === null) onWarning(`Redis at ${link.target} does not tell its maxmemory-policy; it must be noeviction`);
-  else if (policy !== 'noeviction') throw new EvictingPolicy(link.target, policy);
-  if (appendOnly === '0') {
-    onWarning(`Redis at ${link.target} keeps no append-only file: a crash loses what it acknowledged; set appendonly yes`);
-  }
+export const runIdOf = (text: string): string => {
+  const info = infoIn(text);
+  return info.get('run_id') ?? `process ${info.get('process_id') ?? 'unknown'}`;
 };
+
+/** The oldest version that has all the commands we send. */
+const OLDEST = [6, 2] as const;
+
+/** What is wrong with the server as it is set up now. @throws Unreachable */
+export const judgeServer = async (link: RedisLink): Promise<readonly StoreFault[]> => {
+  const { info, policy } = await link.call('check', async (redis) => {
+    const texts = await Promise.all(['server', 'memory', 'persistence', 'replication'].map((section) => redis.info(section)));
+    const told = infoIn(texts.join('\n'));
+    return { info: told, policy: told.get('maxmemory_policy') ?? (await configuredPolicy(redis)) };
+  });
+  const faults = [olderThanNeeded(info), evicting(policy), withoutFile(info), acknowledgingAlone(info)];
+  return faults.flatMap((fault) => (fault ? [{ ...fault, message: `Redis at ${link.target} ${fault.message}` }] : []));
+};
+
+function olderThanNeeded(info: Info): StoreFault | null {
+  // Valkey and others tell here with which Redis they are compatible.
+  const version = info.get('redis_version');
+  const [major = 0, minor = 0] = (version ?? '').split('.').map(Number);
+  const isOld = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
+  if (version === undefined || !isOld) return null;
+  return { reason: 'OldVersion', isFatal: true, message: `has version ${version}; it must be ${OLDEST.join('.')} or newer, or Valkey` };
+}
+
+/** A server that drops keys when its memory is full: timers, jobs and records would vanish unseen. */
+function evicting(policy: string | null): StoreFault | null {
+  if (policy === null) return { reason: 'UnknownPolicy', isFatal: false, message: 'does not tell its maxmemory-policy; it must be noeviction' };
+  if (policy === 'noeviction') return null;
+  const what = `has maxmemory-policy ${policy}, which drops keys when memory is full; it must be noeviction`;
+  const how =
+    '(redis.conf: maxmemory-policy noeviction; at once: CONFIG SET maxmemory-policy noeviction; managed Redis: its settings page)';
+  return { reason: 'EvictingPolicy', isFatal: true, message: `${what} ${how}` };
+}
+
+const withoutFile = (info: Info): StoreFault | null =>
+  info.get('aof_enabled') === '0'
+    ? {
+        reason: 'NoAppendOnlyFile',
+        isFatal: false,
+        message: 'keeps no append-only file: a crash loses what it acknowledged; set appendonly yes',
+      }
+    : null;
+
+/** A master that was cut off from its replicas would go on to acknowledge what is lost once one of them has taken its place. The number of good replicas is told only where they count. */
+function acknowledgingAlone(info: Info): StoreFault | null {
+  const replicas = Number(info.get('connected_slaves') ?? 0);
+  if (info.get('role') !== 'master' || replicas === 0 || info.has('min_slaves_good_slaves')) return null;
+  const message = 'has replicas and acknowledges writes that none of them has: a failover may lose them; set min-replicas-to-write 1';
+  return { reason: 'AcknowledgesAlone', isFatal: false, message };
+}
 
 /** Managed servers forbid CONFIG. */
 const configuredPolicy = async (redis: Redis): Promise<string | null> => {
@@ -36,17 +79,3 @@ const configuredPolicy = async (redis: Redis): Promise<string | null> => {
     throw error;
   }
 };
-
-/** This Redis drops keys when its memory is full: timers, jobs and records would vanish unseen. */
-export class EvictingPolicy extends Error {
-  readonly policy: string;
-
-  constructor(target: string, policy: string) {
-    super(
-      `Redis at ${target} has maxmemory-policy ${policy}, which drops keys when memory is full; it must be noeviction ` +
-        '(redis.conf: maxmemory-policy noeviction; at once: CONFIG SET maxmemory-policy noeviction; managed Redis: its settings page)',
-    );
-    this.name = 'EvictingPolicy';
-    this.policy = policy;
-  }
-}

@@ -12,7 +12,7 @@ import type {
 import type { ActorId } from '../../machines/types.ts';
 import type { RedisLink } from './link.ts';
 import { DROP, FENCE, LOAD, OPEN_TERM, RESET_CLAIMS, SAVE } from './scripts.ts';
-import { checkServer, runIdOf } from './server-info.ts';
+import { judgeServer, runIdOf } from './server-info.ts';
 
 export interface RedisStoreOptions {
   /** Closed with the store. */
@@ -21,12 +21,10 @@ export interface RedisStoreOptions {
   readonly prefix: string;
   /** How many transitions are kept per cell. Default 200. */
   readonly journalLength?: number;
-  /** Told by `check` what is unwise but works, e.g. that a crash of Redis loses writes. */
-  readonly onWarning?: (message: string) => void;
 }
 
 /** Records in Redis. One Lua call per save; the `meta` key stands for all of it: without it the store was emptied. */
-export const redisStore = ({ link, prefix, journalLength = 200, onWarning }: RedisStoreOptions): RecordStore => {
+export const redisStore = ({ link, prefix, journalLength = 200 }: RedisStoreOptions): RecordStore => {
   if (!/^\{[^{}]+\}$/.test(prefix)) throw new Error(`the key prefix ${prefix} should be a name in braces, such as {routedip}`);
   const meta = `${prefix}:meta`;
   const cells = `${prefix}:cells`;
@@ -40,7 +38,11 @@ export const redisStore = ({ link, prefix, journalLength = 200, onWarning }: Red
   });
 
   return {
-    check: () => checkServer(link, onWarning ?? (() => undefined)),
+    judge: () => judgeServer(link),
+    check: async () => {
+      const fatal = (await judgeServer(link)).filter(({ isFatal }) => isFatal);
+      if (fatal.length > 0) throw new Error(fatal.map(({ message }) => message).join('; '));
+    },
     state: () =>
       link.call('state', async (redis) => {
         // Changes nothing, yet is refused like any other write by a server that is full, cannot write to its disk, or has become a replica.

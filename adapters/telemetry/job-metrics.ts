@@ -1,4 +1,4 @@
-import type { JobObserver, JobRun } from '../../actors/ports/observers.ts';
+import type { JobObserver, JobRun, Observer } from '../../actors/ports/observers.ts';
 import { Counter, Histogram, type Registry } from './prom-client.ts';
 
 /** The label `outcome` of a run: whether its job was over after it. */
@@ -13,7 +13,7 @@ const OUTCOMES: Readonly<Record<JobRun['outcome'], 'success' | 'error' | 'fenced
 };
 
 /** Prometheus calls what it scrapes a `job`: the label bears another name. Measures the provider jobs that this replica runs: how long they wait, run and take in all, and how often and why they run once more. */
-export function jobMetrics(registry: Registry): JobObserver {
+export function jobMetrics(registry: Registry): JobObserver & Required<Pick<Observer, 'jobGivenUp'>> {
   const registers = [registry];
   const wait = new Histogram({
     name: 'routedip_job_wait_seconds',
@@ -42,7 +42,16 @@ export function jobMetrics(registry: Registry): JobObserver {
     labelNames: ['job_name', 'reason'] as const,
     registers,
   });
+  const givenUp = new Counter({
+    name: 'routedip_jobs_given_up_total',
+    help: 'Jobs that are not run any more since the processes that ran them ended: defects.',
+    labelNames: ['queue'] as const,
+    registers,
+  });
+  // Shown before the first one: an increase from nothing is seen by no alert.
+  for (const queue of ['outcomes', 'timers']) givenUp.inc({ queue }, 0);
   return {
+    jobGivenUp: (queue) => givenUp.inc({ queue }),
     jobRan: ({ job: job_name, outcome, waitedMs, ranMs, sinceQueuedMs }) => {
       if (waitedMs !== null) wait.observe({ job_name }, waitedMs / 1000);
       run.observe({ job_name, outcome: OUTCOMES[outcome] }, ranMs / 1000);

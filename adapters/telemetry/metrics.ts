@@ -56,6 +56,7 @@ export function createMetrics({ now, records, budgets, groups, ...runtime }: Met
   const calls = providerCalls(registry);
   const outbox = outboxMetrics(registry);
   const turns = turnMetrics({ registry, now, assignmentEnded: pools.count });
+  const jobs = jobMetrics(registry);
   const machines = machineMetrics({ registry, records });
   return {
     pools,
@@ -67,13 +68,14 @@ export function createMetrics({ now, records, budgets, groups, ...runtime }: Met
         machines.turnSaved(turn);
       },
       eventSetAside: (event) => turns.eventSetAside?.(event),
+      jobGivenUp: (queue) => jobs.jobGivenUp(queue),
       reset: () => {
         machines.reset?.();
         outbox.reset();
         pools.clear();
         recordSets.clear();
       },
-      jobRan: jobMetrics(registry).jobRan,
+      jobRan: jobs.jobRan,
     },
     outbox,
     instrument: (provider) => instrumentProvider(provider, calls),

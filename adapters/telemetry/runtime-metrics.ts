@@ -1,3 +1,4 @@
+import { STORE_FAULTS } from '../../actors/ports.ts';
 import { Gauge, type Registry } from './prom-client.ts';
 
 type QueueCounts = Readonly<Record<string, number>>;
@@ -20,6 +21,8 @@ export interface RuntimeSources {
   readonly leadership: () => { readonly leading: boolean; readonly term: number };
   /** Whether this process goes on in memory because its store is away. */
   readonly isStoreAway: () => boolean;
+  /** What is wrong with the way in which its store is set up, by name. */
+  readonly storeFaults: () => readonly string[];
   readonly caches: () => readonly CacheSync[];
   /** Objects that are not served as they are now; none while another process leads. */
   readonly unserved: () => readonly { readonly kind: string; readonly reason: string; readonly count: number }[];
@@ -29,7 +32,7 @@ export interface RuntimeSources {
 
 /** Registers what is told of the runtime: what this is, whether it leads, what it has seen and what it still has to do. */
 export function runtimeMetrics(registry: Registry, sources: RuntimeSources): void {
-  const { version, queues, leadership, isStoreAway, caches } = sources;
+  const { version, queues, leadership, isStoreAway, storeFaults, caches } = sources;
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
@@ -47,6 +50,7 @@ export function runtimeMetrics(registry: Registry, sources: RuntimeSources): voi
   gauge('routedip_leader', '1 while this process decides.', () => (leadership().leading ? 1 : 0));
   gauge('routedip_term', 'Term under which this process decides; 0 while it does not.', () => leadership().term);
   gauge('routedip_store_away', '1 while this process goes on in memory because Redis is away.', () => (isStoreAway() ? 1 : 0));
+  registerStoreFaults(registry, storeFaults);
   registerQueues(registry, queues);
   registerCaches(registry, caches);
   registerStanding(registry, sources);
@@ -71,6 +75,19 @@ function registerStanding(registry: Registry, { unserved, failing }: Pick<Runtim
     registers,
     collect() {
       for (const [reason, count] of Object.entries(failing())) this.set({ reason }, count);
+    },
+  });
+}
+
+function registerStoreFaults(registry: Registry, faults: RuntimeSources['storeFaults']): void {
+  new Gauge({
+    name: 'routedip_store_fault',
+    help: '1 for what is wrong with the way in which Redis is set up, by reason.',
+    labelNames: ['reason'] as const,
+    registers: [registry],
+    collect() {
+      const now = faults();
+      for (const reason of STORE_FAULTS) this.set({ reason }, now.includes(reason) ? 1 : 0);
     },
   });
 }

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { Unreachable } from '../../actors/errors.ts';
 import type { CellWrite } from '../../actors/ports.ts';
 import { type RedisLink, type RedisLinkOptions, redisLink } from '../../adapters/redis/link.ts';
-import { EvictingPolicy } from '../../adapters/redis/server-info.ts';
 import { redisStore } from '../../adapters/redis/store.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { monitorRedis } from '../support/redis-monitor.ts';
@@ -18,8 +17,7 @@ const open = (options: Partial<RedisLinkOptions> = {}): RedisLink => {
   onTestFinished(() => link.close());
   return link;
 };
-const storeOn = (link: RedisLink, onWarning?: (message: string) => void) =>
-  redisStore({ link, prefix: '{links}', ...(onWarning === undefined ? {} : { onWarning }) });
+const storeOn = (link: RedisLink) => redisStore({ link, prefix: '{links}' });
 
 const write = (expected: number): CellWrite => ({
   cell: 'pool/default/web',
@@ -51,45 +49,6 @@ beforeAll(async () => {
 });
 beforeEach(() => redis.flushAll());
 afterAll(() => redis.stop());
-
-describe('a Redis that may drop keys', () => {
-  test('is refused, with what to change', async () => {
-    const store = storeOn(open());
-    await redis.configSet('maxmemory-policy', 'allkeys-lru');
-    const refused = await store.check().then(
-      () => null,
-      (error: unknown) => error,
-    );
-    await redis.configSet('maxmemory-policy', 'noeviction');
-    expect(refused).toBeInstanceOf(EvictingPolicy);
-    expect((refused as EvictingPolicy).message).toContain('maxmemory-policy noeviction');
-    expect((refused as EvictingPolicy).policy).toBe('allkeys-lru');
-    await store.check();
-  });
-
-  test('because it keeps no append-only file is warned about', async () => {
-    const warnings: string[] = [];
-    const store = storeOn(open(), (message) => warnings.push(message));
-    await store.check();
-    expect(warnings).toEqual([]);
-    await redis.configSet('appendonly', 'no');
-    await store.check();
-    await redis.configSet('appendonly', 'yes');
-    expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toContain('appendonly yes');
-  });
-
-  test('is recognised where CONFIG is forbidden, as managed servers do', async () => {
-    await redis.command('ACL', 'SETUSER', 'tenant', 'on', `>${PASSWORD}`, '~*', '&*', '+@all', '-config', '-acl');
-    const link = open({ url: redis.url.replace('redis://', `redis://tenant:${PASSWORD}@`) });
-    await expect(link.call('config', (client) => client.config('GET', 'maxmemory-policy'))).rejects.toThrow('NOPERM');
-    const store = storeOn(link);
-    await store.check();
-    await redis.configSet('maxmemory-policy', 'volatile-ttl');
-    await expect(store.check()).rejects.toBeInstanceOf(EvictingPolicy);
-    await redis.configSet('maxmemory-policy', 'noeviction');
-  });
-});
 
 describe('a secret', () => {
   test('appears in no error and in no trouble when the password is wrong', async () => {

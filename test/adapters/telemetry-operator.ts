@@ -135,6 +135,7 @@ export class MeasuredWorld {
       isStoreAway: () => parts.supervisor?.withoutStore() != null,
       unserved: () => [{ kind: 'RoutedIP', reason: 'ProviderUnread', count: 1 }],
       failing: () => parts.supervisor?.failing() ?? { save: 0, turn: 0 },
+      storeFaults: () => parts.supervisor?.storeHealth.faults.map(({ reason }) => reason) ?? [],
       budgets: () => [{ provider: PROVIDER, tokenHash: TOKEN_HASH, budget }],
       caches: () => [{ kind: 'FloatingIPPool', synced: true, syncedAt: clock.now() }],
       ...sources,

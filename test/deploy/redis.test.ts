@@ -92,9 +92,7 @@ describe.skipIf(without.server !== '')(`the Redis that is shipped${without.serve
     for (const wrong of [undefined, 'wrong']) {
       await expect(opened(url(), wrong).call('ping', (redis) => redis.ping())).rejects.toThrow(/NOAUTH|WRONGPASS|not connected/);
     }
-    const warnings: string[] = [];
-    await redisStore({ link: opened(url(), PASSWORD), prefix: '{x}', onWarning: (message) => warnings.push(message) }).check();
-    expect(warnings).toEqual([]);
+    expect(await redisStore({ link: opened(url(), PASSWORD), prefix: '{x}' }).judge()).toEqual([]);
     expect(commandLineOf(pid)).toContain('redis-server');
     expect(commandLineOf(pid)).not.toContain(PASSWORD);
   });

@@ -13,6 +13,7 @@ export function metrics(sources: Partial<Parameters<typeof createMetrics>[0]> = 
     isStoreAway: () => false,
     unserved: () => [],
     failing: () => ({ save: 0, turn: 0 }),
+    storeFaults: () => [],
     records: () => [],
     budgets: () => [],
     groups: () => [],
