@@ -1,4 +1,4 @@
-import { cloudOf } from '../machines/provider-key.ts';
+import { labelOf } from '../machines/provider-key.ts';
 import type { Log, Observer } from './ports/observers.ts';
 import type { ActiveJob } from './ports/queues.ts';
 
@@ -14,6 +14,6 @@ export interface DoomedPorts {
 export function isDoomed(queue: string, { id, deaths }: ActiveJob, { log, observers = [] }: DoomedPorts): boolean {
   if (deaths < MOST_DEATHS) return false;
   log.error('a job is given up: the processes that ran it ended', { queue, job: id, deaths });
-  for (const observer of observers) observer.jobGivenUp?.(cloudOf(queue));
+  for (const observer of observers) observer.jobGivenUp?.(labelOf(queue));
   return true;
 }

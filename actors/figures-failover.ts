@@ -1,5 +1,6 @@
 import type { AddressContext } from '../machines/ip-context.ts';
 import type { PoolContext } from '../machines/pool.ts';
+import { labelOf } from '../machines/provider-key.ts';
 import type { ActorId } from '../machines/types.ts';
 import type { Observer, SavedTurn, Transition } from './ports/observers.ts';
 import type { ActorRecord } from './ports.ts';
@@ -38,7 +39,7 @@ export function failoverFigures(ended: (failover: FailoverFigures) => void): Obs
     if (!loss || !isServing(after)) return;
     losses.delete(actor);
     const isElsewhere = now.assigned !== null && now.assigned.name !== loss.node;
-    if (isElsewhere) ended({ provider: now.provider, tookMs: Math.max(0, at - loss.at) });
+    if (isElsewhere) ended({ provider: labelOf(now.provider), tookMs: Math.max(0, at - loss.at) });
   };
 
   return {

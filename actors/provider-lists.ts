@@ -16,6 +16,7 @@ import { claimantsOf } from './project-routed-ips.ts';
 import { ownAddresses, type ProviderList, partOf, providerList } from './provider-list.ts';
 import { providerOf } from './provider-of.ts';
 import type { Settings } from './settings.ts';
+import { firewallBegin } from './sharing.ts';
 import { firewallNews, news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
 
 export interface ProviderListsPorts {
@@ -150,20 +151,23 @@ export class ProviderLists {
     }
   }
 
-  /** Ends what is left of accounts that nobody asks for any more: verifications, whose jobs would wait for ever, and firewalls in which nothing is claimed or
-   *  ours. To be called regularly: a firewall may be given up after its account. */
+  /** Ends what nobody needs any more: verifications of accounts that nobody asks for, whose jobs would wait for ever, and firewalls in which nothing is claimed
+   *  or ours. To be called regularly: a firewall may be given up at any time. */
   endUnknown(): void {
     const { cells, providers } = this.#ports;
     for (const id of cells.all.keys()) {
-      const name = verifiedBy(id) ?? this.#unusedIn(id);
-      if (name !== null && !Object.hasOwn(providers.all, name)) cells.tell(id, { type: 'DELETED' });
+      const name = verifiedBy(id);
+      if (name === null ? this.#isUnusedFirewall(id) : !Object.hasOwn(providers.all, name)) cells.tell(id, { type: 'DELETED' });
     }
   }
 
-  /** The key of the provider of a firewall in which nothing is claimed or ours; null for any other actor. */
-  #unusedIn(id: ActorId): string | null {
-    const context = isFirewall(id) ? this.#ports.cells.recordsOf(id)?.get(id)?.snapshot.context : undefined;
-    return context && isUnused(context as unknown as FirewallContext) ? firewallOf(id).provider : null;
+  /** Nothing is claimed in it or ours, and no status says so: it would begin with what that says. */
+  #isUnusedFirewall(id: ActorId): boolean {
+    const { cells, pools } = this.#ports;
+    const context = isFirewall(id) ? cells.recordsOf(id)?.get(id)?.snapshot.context : undefined;
+    if (!context || !isUnused(context as unknown as FirewallContext)) return false;
+    const { claims = {}, owned } = firewallBegin(id, pools.all);
+    return Object.keys(claims).length + (owned?.ports.length ?? 0) + (owned?.nodes.length ?? 0) === 0;
   }
 
   #verifyRegularly(name: string): void {

@@ -307,7 +307,9 @@ class Turn {
       claims.free.push(...diff.free);
     }
     const next: CellState = { ...this.#state, records };
-    const nothing = changed.length === 0 && this.#sends.length === 0 && this.#seen.size === 0;
+    // A cell that has ended notes nothing any more: nobody would ever delete it.
+    const isNoted = this.#seen.size > 0 && records.size > 0;
+    const nothing = changed.length === 0 && this.#sends.length === 0 && !isNoted;
     const jobs: Command[] = changed.flatMap(([, draft]) => (draft.done ? [] : [...draft.commands.values()]));
     const write: CellWrite = {
       cell: this.#state.id,

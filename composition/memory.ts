@@ -6,6 +6,9 @@ import { memoryStore } from '../adapters/memory/store.ts';
 import { endableClock } from '../adapters/system/clock.ts';
 import type { JobParts } from './jobs.ts';
 
+/** Tokens come and go: more than are in use at a time. */
+const MOST_BUDGETS = 1_000;
+
 export interface MemoryContext {
   readonly clock: Clock;
   readonly log: Log;
@@ -26,7 +29,10 @@ export function memory({ clock, log, lockDurationMs }: MemoryContext): JobParts 
     queues,
     budgetOf: (tokenHash, rates) => {
       const budget = budgets.get(tokenHash) ?? memoryBudget(own, rates);
+      budgets.delete(tokenHash);
       budgets.set(tokenHash, budget);
+      const [oldest] = budgets.keys();
+      if (budgets.size > MOST_BUDGETS && oldest !== undefined) budgets.delete(oldest);
       return budget;
     },
     board: null,

@@ -1,11 +1,11 @@
 import type { Queues } from '../actors/ports/queues.ts';
-import { cloudOf } from '../machines/provider-key.ts';
+import { labelOf } from '../machines/provider-key.ts';
 
 type Counts = Readonly<Record<string, number>>;
 
 /** How many jobs the queues hold, by their state: those of one cloud's accounts together, so that there are not more and more names. */
 export async function countQueues(queues: Queues, names: readonly string[]): Promise<Readonly<Record<string, Counts>>> {
-  const counted = await Promise.all(names.map(async (name) => [cloudOf(name), await queues.queue(name).counts()] as const));
+  const counted = await Promise.all(names.map(async (name) => [labelOf(name), await queues.queue(name).counts()] as const));
   const byCloud: Record<string, Counts> = {};
   for (const [name, counts] of counted) byCloud[name] = byCloud[name] ? sum(byCloud[name], counts) : counts;
   return byCloud;

@@ -4,6 +4,9 @@
 /** The cloud of a provider's key. */
 export const cloudOf = (key: string): string => key.split('@', 1)[0] ?? key;
 
+/** What figures of a provider's key are counted under: accounts of a cloud together, and platforms driven by Jobs, so that there are not more and more names. */
+export const labelOf = (key: string): string => (key.startsWith('job.') ? 'job' : cloudOf(key));
+
 /** An account whose credentials stand in a Secret. No namespace bears a dot, so two Secrets never share a key. */
 export const secretKey = (cloud: string, namespace: string, secret: string): string => `${cloud}@${namespace}.${secret}`;
 

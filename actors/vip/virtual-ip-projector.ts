@@ -51,7 +51,10 @@ export class VirtualIPProjector implements Observer {
   async #write(key: ActorId): Promise<void> {
     const { writer, contextOf, clock, log } = this.#ports;
     const ref = contextOf(key)?.ref;
-    if (!ref) return;
+    if (!ref) {
+      this.#failures.delete(key);
+      return;
+    }
     try {
       const live = await writer.virtualIP(ref);
       // As it is by now: a job may have come further while the server was asked.

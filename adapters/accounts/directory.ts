@@ -24,8 +24,8 @@ export interface AccountsOptions {
   readonly secrets: Secrets;
   /** Runs Jobs by these templates, with these Secrets in their environment; null when this operator runs none. */
   readonly jobDriver: ((templates: JobTemplates, secrets: readonly SecretRef[]) => JobDriver) | null;
-  /** Told each secret text before anything is done with it: from then on it must not be shown to anybody. */
-  readonly hide: (secret: string) => void;
+  /** Told each secret text before anything is done with it: from then on it must not be shown to anybody. Answers what is called once it is used no more. */
+  readonly hide: (secret: string) => () => void;
   readonly log: Log;
 }
 
@@ -44,6 +44,8 @@ interface Entry {
   readonly client: ClientUse | null;
   readonly jobs: JobDriver | null;
   readonly known: Known;
+  /** What is called once its secrets are used no more. */
+  readonly unused: readonly (() => void)[];
 }
 
 /** The providers of the environment, and beside them those that classes and issuers ask for, each with the credentials of its Secrets as they are now. */
@@ -108,6 +110,7 @@ export class Accounts implements ProviderDirectory {
     }
     const after = this.#entryOf(need, watched, credentials);
     before?.client?.leave();
+    for (const tell of before?.unused ?? []) tell();
     this.#entries.set(need.key, after);
     const { unread, facts } = after.known;
     if (!unread) this.#options.log.info('the means of a provider have changed', { provider: need.key, missing: facts.missing });
@@ -116,7 +119,7 @@ export class Accounts implements ProviderDirectory {
 
   #entryOf(need: ProviderNeed, watched: readonly Watched[], credentials: Credentials): Entry {
     const { standing, clouds, jobDriver } = this.#options;
-    this.#hide(need, credentials);
+    const unused = this.#hide(need, credentials);
     const environment = need.cloud !== null && need.secrets.length === 0 ? standing[need.cloud] : undefined;
     const token = credentials.kind === 'there' ? credentials.token : null;
     const client = need.cloud !== null && clouds[need.cloud] && token !== null ? this.#clients.join(need.cloud, token) : null;
@@ -128,15 +131,14 @@ export class Accounts implements ProviderDirectory {
       abilities: clouds[need.cloud ?? '']?.abilities ?? null,
       environmentLacks: environment?.facts.missing ?? null,
     });
-    return { need, watched, credentials, client, jobs, known };
+    return { need, watched, credentials, client, jobs, known, unused };
   }
 
-  #hide({ templates }: ProviderNeed, credentials: Credentials): void {
-    if (credentials.kind !== 'there') return;
-    if (credentials.token !== null) this.#options.hide(credentials.token);
+  #hide({ templates }: ProviderNeed, credentials: Credentials): readonly (() => void)[] {
+    if (credentials.kind !== 'there') return [];
     // A container may repeat any of them in what it says at its end.
-    const told = templates ? credentials.values.map((value) => value.trim()) : [];
-    for (const value of told) if (value.length >= LONG_ENOUGH) this.#options.hide(value);
+    const told = templates ? credentials.values.map((value) => value.trim()).filter(({ length }) => length >= LONG_ENOUGH) : [];
+    return [...(credentials.token === null ? [] : [credentials.token]), ...told].map((secret) => this.#options.hide(secret));
   }
 
   #cloud(name: string): Cloud {
@@ -150,6 +152,7 @@ export class Accounts implements ProviderDirectory {
     this.#entries.delete(key);
     for (const { use } of entry?.watched ?? []) use.release();
     entry?.client?.leave();
+    for (const tell of entry?.unused ?? []) tell();
   }
 
   #publish(keys: readonly string[]): void {

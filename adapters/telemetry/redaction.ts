@@ -4,12 +4,15 @@ export interface Redaction {
   hide(text: string): string;
   /** `value` as plain data with every string in it hidden: errors with stack, cause and fields, at most 8 levels deep, cycles cut. */
   plain(value: unknown): unknown;
-  /** One more secret to keep, from now on. Empty ones are ignored. */
-  add(secret: string): void;
+  /** One more secret to keep, from now on until all who added it have called what is answered, and for a while after that. Empty ones are ignored. */
+  add(secret: string): () => void;
 }
 
 const PLACEHOLDER = '[redacted]';
 const DEEPEST = 8;
+
+/** How many secrets that nobody uses any more are still kept, the newest: late errors may bear them, and they may be good for a while. */
+const MOST_FORMER = 100;
 
 /** The spellings in which a secret shows up: Redis URLs encode it, HTTP basic authentication wraps it, JSON escapes it. */
 function spellings(secret: string): readonly string[] {
@@ -19,14 +22,38 @@ function spellings(secret: string): readonly string[] {
 
 /** A redaction that knows `secrets`. */
 export function redaction(secrets: readonly string[] = []): Redaction {
-  const known = new Set<string>();
+  const users = new Map<string, number>();
+  /** Oldest first. */
+  const former = new Set<string>();
   let longestFirst: readonly string[] = [];
 
-  const add = (secret: string): void => {
-    if (secret === '') return;
-    for (const spelling of spellings(secret)) known.add(spelling);
+  const noteSpellings = (): void => {
+    const known = new Set([...users.keys(), ...former].flatMap(spellings));
     // A secret may contain another one: replacing the shorter first would leave the rest of the longer to be read.
     longestFirst = [...known].sort((a, b) => b.length - a.length);
+  };
+  const add = (secret: string): (() => void) => {
+    if (secret === '') return () => undefined;
+    users.set(secret, (users.get(secret) ?? 0) + 1);
+    former.delete(secret);
+    noteSpellings();
+    let isUsed = true;
+    return () => {
+      if (isUsed) leave(secret);
+      isUsed = false;
+    };
+  };
+  const leave = (secret: string): void => {
+    const others = (users.get(secret) ?? 1) - 1;
+    if (others > 0) {
+      users.set(secret, others);
+      return;
+    }
+    users.delete(secret);
+    former.add(secret);
+    const [oldest] = former;
+    if (former.size > MOST_FORMER && oldest !== undefined) former.delete(oldest);
+    noteSpellings();
   };
   const hide = (text: string): string => longestFirst.reduce((left, secret) => left.replaceAll(secret, PLACEHOLDER), text);
   const plain = (value: unknown): unknown => walk(value, hide, []);

@@ -44,12 +44,16 @@ async function release(world: RoutedWorld, ref: ObjectRef): Promise<void> {
 }
 
 describe('the record of a firewall', () => {
-  test('stays while its account is known, though nobody claims anything of it', async ({ open }) => {
+  test('ends once nobody claims anything of it and nothing in it is ours, and another one begins with the next claim', async ({ open }) => {
     const world = open();
     const { ref, process } = await serving(world);
     await release(world, ref);
+    await world.clock.advance(10 * SECOND);
+    expect(records(process)).not.toContain(ACTOR);
+    expect(stored(world)).not.toContain(ACTOR);
     expect(world.firewall()).toEqual({ ports: ['tcp/22'], nodes: [] });
-    await world.clock.advance(10 * MINUTE);
+    await world.stable(world.setRoutedIP('shop', { routedIP: A }), 'a');
+    expect(world.firewall()).toEqual({ ports: ['tcp/22', 'tcp/8080'], nodes: [providerIDOf('a')] });
     expect(records(process)).toContain(ACTOR);
   });
 
@@ -112,7 +116,8 @@ describe('the record of a firewall', () => {
   test('that was given up while nobody led ends with the next leader', async ({ open }) => {
     const world = open();
     const { ref, process } = await serving(world);
-    await release(world, ref);
+    world.cluster.markDeleting(ref);
+    await world.clock.runUntil(() => world.cluster.pool(ref) === null, MINUTE);
     process.kill();
     expect(stored(world)).toContain(ACTOR);
     world.lease.delete();
@@ -134,7 +139,8 @@ describe('the record of a firewall', () => {
         return dies;
       });
 
-      await release(world, ref);
+      world.cluster.markDeleting(ref);
+      await world.clock.runUntil(() => world.cluster.pool(ref) === null, MINUTE);
       armed = true;
       take(process);
       await world.clock.advance(10 * SECOND);

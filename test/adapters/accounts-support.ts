@@ -56,6 +56,7 @@ export const scriptedAccounts = (options: Partial<AccountsOptions> = {}) => {
   const secrets = new ScriptedSecrets();
   const opened: OpenedClient[] = [];
   const hidden: string[] = [];
+  const unused: string[] = [];
   const told: string[] = [];
   const log: RecordedLog = recordedLog();
   const cloud = memoryProvider(clock, { name: 'digitalocean', providerIDPrefix: 'digitalocean://', callMs: 100 });
@@ -74,12 +75,15 @@ export const scriptedAccounts = (options: Partial<AccountsOptions> = {}) => {
     clouds: { digitalocean: { abilities: FACTS, secretKeys: ['DIGITALOCEAN_ACCESS_TOKEN', 'token'], connect } },
     secrets,
     jobDriver: null,
-    hide: (secret) => void hidden.push(secret),
+    hide: (secret) => {
+      hidden.push(secret);
+      return () => void unused.push(secret);
+    },
     log,
     ...options,
   });
   accounts.onChange((key) => void told.push(key));
-  return { accounts, secrets, opened, hidden, told, log, clock, cloud, environment, of: (key: string) => accounts.all[key] };
+  return { accounts, secrets, opened, hidden, unused, told, log, clock, cloud, environment, of: (key: string) => accounts.all[key] };
 };
 
 export const ref = (key: string, optional = false): SecretRef => {
