@@ -8,7 +8,7 @@ import { Cells } from './cells.ts';
 import type { Charts } from './charts.ts';
 import { registryFor } from './claims.ts';
 import { Inbox } from './inbox.ts';
-import { LEFT_QUEUES_EVERY_MS, LeftQueues } from './left-queues.ts';
+import { LeftQueues } from './left-queues.ts';
 import { actorOf, FORCE_RELEASE, isPool, isRecordSet, isReleased, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
@@ -167,7 +167,7 @@ export class Leader {
       this.#lists.endUnknown();
       if (!isAway()) this.#inbox.wakeOverdue();
     });
-    this.#alarms.every(LEFT_QUEUES_EVERY_MS, () => void this.#leftQueues.look());
+    this.#alarms.every(settings.leftQueuesEveryMs, () => void this.#leftQueues.look());
   }
 
   #takeOver(memory: Memory | null, { journalOf }: Beginning): ReturnType<typeof loadCells> {

@@ -6,9 +6,6 @@ import type { Log } from './ports/observers.ts';
 import type { Queues } from './ports/queues.ts';
 import { OUTCOMES, TIMERS } from './worker.ts';
 
-/** How often they are looked for: what an account leaves is deleted within twice that, ms. */
-export const LEFT_QUEUES_EVERY_MS = 1_800_000;
-
 export interface LeftQueuesPorts {
   readonly cells: Pick<Cells, 'all'>;
   /** Queues are in memory for now. */

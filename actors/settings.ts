@@ -13,6 +13,8 @@ export interface Settings extends JobSettings {
   readonly resyncEveryMs: number;
   /** How often what could not be dispatched is tried again. */
   readonly sweepEveryMs: number;
+  /** How often queues of accounts that are gone are looked for: they are deleted within twice that. */
+  readonly leftQueuesEveryMs: number;
   /** Jobs of one provider that run at once in this process: a hanging call holds a place. */
   readonly jobsAtOnce: number;
   /** How long a leader keeps the lease while the store does not answer it: then another one may have it. */
@@ -31,6 +33,7 @@ export const DEFAULT_SETTINGS: Settings = {
   orphanDoubtMs: 60_000,
   resyncEveryMs: 60_000,
   sweepEveryMs: 5_000,
+  leftQueuesEveryMs: 1_800_000,
   jobsAtOnce: 200,
   storePatienceMs: 15_000,
   shutdownGraceMs: 28_000,

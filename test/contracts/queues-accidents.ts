@@ -69,6 +69,23 @@ export const describeAccidents = (stage: QueueStage): void => {
     });
   });
 
+  describe('a job that ends its process', () => {
+    test('says how often in a row, and begins to count anew when it asks for another run', async () => {
+      const { world, queue } = stage;
+      await queue.add([job('a.1')]);
+      for (let times = 0; times < 2; times++) {
+        const doomed = await world.startDoomed(stage.queueName);
+        await doomed.kept('a.1');
+        await doomed.kill();
+      }
+      const recorder = new Recorder(stage, ({ deaths }) => (deaths === 0 ? done : { kind: 'again', afterMs: 20, progress: null }));
+      queue.consume(recorder.run, 1);
+      await recorder.sees(2, world.lockDurationMs + world.noticedMs);
+      expect(recorder.runs.map((run) => run.job.deaths)).toEqual([2, 0]);
+      await idle(stage);
+    });
+  });
+
   describe('an outage', () => {
     test('makes calls Unreachable, and afterwards the same consumer goes on', async () => {
       const { world, queue } = stage;

@@ -33,7 +33,56 @@ export const describeQueues = (name: string, setup: () => Promise<QueuesHarness>
     describeOrder(stage);
     describeSteps(stage);
     describeKeeping(stage);
+    describeNames(stage);
     describeAccidents(stage);
+  });
+};
+
+const describeNames = (stage: QueueStage): void => {
+  describe('a queue', () => {
+    test('is named while anything is kept in it, and is gone with all its jobs once it was dropped', async () => {
+      const { world, queue, queueName } = stage;
+      expect(await world.queues.names()).not.toContain(queueName);
+      const recorder = new Recorder(stage);
+      const consumer = queue.consume(recorder.run, 1);
+      await queue.add([job('a.1'), job('later', { delayMs: 60_000 }), job('first', { delayMs: 50_000, priority: 1 })]);
+      await recorder.sees(1);
+      await world.until('it is done', async () => (await queue.counts()).active === 0);
+      await consumer.close(0);
+      const other = `${queueName}0`;
+      await world.queues.queue(other).add([job('stays', { delayMs: 60_000 })]);
+      expect(await world.queues.names()).toEqual(expect.arrayContaining([queueName, other]));
+      await world.queues.drop(queueName);
+      const names = await world.another().names();
+      expect(names).not.toContain(queueName);
+      expect(names).toContain(other);
+      expect([await queue.has('a.1'), await queue.has('later'), await queue.counts()]).toEqual([
+        false,
+        false,
+        { waiting: 0, active: 0, delayed: 0, failed: 0 },
+      ]);
+      await world.queues.drop(other);
+    });
+
+    test('begins anew when it is used again after it was dropped', async () => {
+      const { world, queue, queueName } = stage;
+      await queue.add([job('a.1', { delayMs: 60_000 })]);
+      await world.queues.drop(queueName);
+      const recorder = new Recorder(stage);
+      stage.another().consume(recorder.run, 1);
+      await queue.add([job('a.1')]);
+      await recorder.sees(1);
+    });
+
+    test('that this process leaves goes on for others', async () => {
+      const { world, queue, queueName } = stage;
+      await queue.add([job('a.1')]);
+      await world.queues.leave(queueName);
+      const recorder = new Recorder(stage);
+      stage.another().consume(recorder.run, 1);
+      await recorder.sees(1);
+      expect(await queue.has('a.1')).toBe(true);
+    });
   });
 };
 

@@ -52,9 +52,9 @@ export class Month extends World {
     await this.#served(STANDING, this.#standing);
   }
 
-  /** A day on which one of each kind comes, loses its node, is led by somebody else, and goes. */
-  async day(): Promise<void> {
-    const endsAt = this.clock.monotonic() + DAY;
+  /** A day, or as much of one as given, on which one of each kind comes, loses its node, is led by somebody else, and goes. */
+  async day(lastsMs = DAY): Promise<void> {
+    const endsAt = this.clock.monotonic() + lastsMs;
     this.#day += 1;
     const [name, refs] = [`day-${this.#day}`, [] as ObjectRef[]];
     this.nodes(...this.#nodesOf(name));
