@@ -1,5 +1,5 @@
 import { Unreachable } from '../../actors/errors.ts';
-import type { RecordStore } from '../../actors/ports.ts';
+import type { RecordStore, StoreFault } from '../../actors/ports.ts';
 import type { ActorId } from '../../machines/types.ts';
 import { type CellData, cellOf, claimsOf, type StoreData, saveInto } from './store-data.ts';
 
@@ -20,6 +20,8 @@ export interface MemoryStore extends RecordStore {
   /** The same for this process alone, until `mend`. */
   cut(): void;
   mend(): void;
+  /** What is wrong with the way in which it is set up, from now on. */
+  misconfigure(faults: readonly StoreFault[]): void;
   /** The next `count` saves are carried out but answered by `Unreachable`. */
   loseReplies(count: number): void;
 }
@@ -40,13 +42,14 @@ interface Server {
   runs: number;
   down: boolean;
   repliesToLose: number;
+  faults: readonly StoreFault[];
 }
 
 const emptyData = (): StoreData => ({ term: null, cells: new Map(), claims: new Map() });
 
 /** An empty store. What is stored passes through JSON, so that nothing but data survives. */
 export const memoryStore = (options: MemoryStoreOptions = {}): MemoryStore =>
-  handleOn({ data: emptyData(), runs: 1, down: false, repliesToLose: 0 }, options);
+  handleOn({ data: emptyData(), runs: 1, down: false, repliesToLose: 0, faults: [] }, options);
 
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
@@ -91,6 +94,9 @@ const handleOn = (server: Server, options: MemoryStoreOptions): MemoryStore => {
     mend: () => {
       isCut = false;
     },
+    misconfigure: (faults) => {
+      server.faults = faults;
+    },
     loseReplies: (count) => {
       server.repliesToLose = count;
     },
@@ -100,7 +106,7 @@ const handleOn = (server: Server, options: MemoryStoreOptions): MemoryStore => {
 type CallStore = <T>(run: (data: StoreData) => T) => Promise<T>;
 
 const recordStore = (call: CallStore, server: Server, { journalLength = 200, fleeting = false }: MemoryStoreOptions): RecordStore => ({
-  judge: () => call(() => []),
+  judge: () => call(() => server.faults),
   check: () => call(() => undefined),
   state: () => call((data) => ({ term: data.term, runId: `run-${server.runs}` })),
   openTerm: (term) =>
