@@ -299,6 +299,8 @@ export class Terms {
     if (!known || !this.outage.isAway) this.#standIns = [];
     if (!this.#isCurrent(round)) return;
     this.#takingOverSince = null;
+    // All that it tells is with this leader now.
+    this.#begins = null;
     // Should it end before, the next one reads a store that has neither what was dropped nor what takes its place.
     void leader.begun().then(() => {
       if (this.#isCurrent(round)) this.#dropped = null;

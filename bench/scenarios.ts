@@ -106,4 +106,11 @@ export const SCENARIOS: readonly Scenario[] = [
     isCompared: false,
     measure: async (plan) => (await import('./size.ts')).sizeOfPools(plan),
   },
+  {
+    name: 'month',
+    about: 'what 30 days leave behind on which objects of all kinds come and go',
+    of: 'modules',
+    isCompared: false,
+    measure: async (plan) => (await import('./month.ts')).month(plan),
+  },
 ];

@@ -49,7 +49,7 @@ export function jobMetrics(registry: Registry): JobObserver & Required<Pick<Obse
     registers,
   });
   // Shown before the first one: an increase from nothing is seen by no alert.
-  for (const queue of ['outcomes', 'timers']) givenUp.inc({ queue }, 0);
+  for (const queue of ['cloudflare', 'digitalocean', 'job', 'outcomes', 'timers', 'vip']) givenUp.inc({ queue }, 0);
   return {
     jobGivenUp: (queue) => givenUp.inc({ queue }),
     jobRan: ({ job: job_name, outcome, waitedMs, ranMs, sinceQueuedMs }) => {

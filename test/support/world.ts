@@ -176,6 +176,7 @@ export class World {
   /** Starts a process; resolves when it has started, not when it leads, or when it has died on the way. */
   async start(kills: Killer = () => false): Promise<OperatorProcess> {
     this.#processes += 1;
+    for (const former of this.#running) if (former.dead) this.#running.delete(former);
     const clock = endableClock(this.clock);
     // What a process remembers without Redis went with the last one.
     if (this.#fleeting && this.processes.length === 0) this.invariants.forget();

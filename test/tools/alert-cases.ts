@@ -208,6 +208,22 @@ export const ALERTS: readonly AlertCase[] = [
     right: [{ 'routedip_cells_failing{reason="save"}': '0x5 1x0 0x20' }],
   },
   {
+    alert: 'RoutedIPStoreUnsafe',
+    wrong: { 'routedip_store_fault{reason="EvictingPolicy"}': '1x20' },
+    begins: 10,
+    labels: { reason: 'EvictingPolicy' },
+    summary: 'Redis is not set up for safety: EvictingPolicy',
+    right: [{ 'routedip_store_fault{reason="UnknownPolicy"}': '1x30', 'routedip_store_fault{reason="EvictingPolicy"}': '0x30' }],
+  },
+  {
+    alert: 'RoutedIPJobGivenUp',
+    wrong: { 'routedip_jobs_given_up_total{queue="digitalocean"}': '0x5 1x20' },
+    begins: 6,
+    labels: { queue: 'digitalocean' },
+    summary: 'a job of the queue digitalocean ended each process that ran it',
+    right: [{ 'routedip_jobs_given_up_total{queue="digitalocean"}': '1x30' }],
+  },
+  {
     alert: 'RoutedIPEventSetAside',
     wrong: { routedip_events_set_aside_total: '0x5 1x20' },
     begins: 6,
