@@ -285,10 +285,7 @@ export class Cell {
   #adopt(result: TurnResult, cleared: readonly string[], at: number): void {
     this.#state = result.next;
     if (!result.write) return;
-    for (const [actor, id] of Object.entries(result.write.seen)) {
-      if (id === null) this.#seen.delete(actor);
-      else this.#seen.set(actor, id);
-    }
+    this.#noteSenders(result.write);
     for (const { expected, record } of result.write.records) if (!record) this.#ports.ended(expected);
     for (const id of cleared) this.#toClear.delete(id);
     for (const command of result.write.outbox.add) this.#outbox.set(command.id, command);
@@ -301,6 +298,13 @@ export class Cell {
     for (const observer of this.#ports.observers) this.#tell(() => observer.turnSaved(turn));
     // Those that waited for a claim hear with it what the turn has changed for them.
     if (result.write.claims.take.length + result.write.claims.free.length > 0) this.#ports.claimsChanged(result.write.claims);
+  }
+
+  #noteSenders({ seen }: CellWrite): void {
+    for (const [actor, id] of Object.entries(seen)) {
+      if (id === null) this.#seen.delete(actor);
+      else this.#seen.set(actor, id);
+    }
   }
 
   /** Nothing that an observer does has an effect here. */

@@ -50,6 +50,8 @@ export class LeftQueues {
 
 /** The accounts that records name: they may wait for a job there. */
 function usedBy(cells: Iterable<Pick<Cell, 'records'>>): ReadonlySet<string> {
-  const contexts = [...cells].flatMap(({ records }) => [...records.values()].map(({ snapshot }) => snapshot.context as Partial<PoolContext>));
+  const contexts = [...cells].flatMap(({ records }) =>
+    [...records.values()].map(({ snapshot }) => snapshot.context as Partial<PoolContext>),
+  );
   return new Set(contexts.flatMap(({ provider, spec }) => [provider, spec?.provider]).filter((key) => key !== undefined));
 }

@@ -102,6 +102,8 @@ class Turn {
   }
 
   handle(first: Envelope): void {
+    for (const actor of first.forget ?? []) this.#seen.set(actor, null);
+    if (first.forget) return;
     if (first.event.type === 'CLAIM' && (this.#draft(first.to)?.done ?? true)) {
       this.#unheard.push(first);
       return;
@@ -133,10 +135,6 @@ class Turn {
     const { to, event, sender } = envelope;
     const fence = envelope.fence ?? claimFence(event);
     if (sender && this.#wasSeen(sender)) return [];
-    if (envelope.forget) {
-      for (const actor of envelope.forget) this.#seen.set(actor, null);
-      return [];
-    }
     if (envelope.begin) return this.#spawn({ id: to, ...envelope.begin }, OUTSIDE);
     const draft = this.#draft(to);
     if (!draft || draft.done) return [];

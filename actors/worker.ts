@@ -93,7 +93,7 @@ export function consumeJobs(queue: string, means: Means, ports: WorkerPorts, con
   const tools = toolsOf(means, ports);
   return ports.queues.queue(queue).consume(async (active) => {
     const begun = { at: ports.clock.now(), monotonic: ports.clock.monotonic() };
-    const { step, outcome } = await runJob(queue, active, tools, ports);
+    const { step, outcome } = isDoomed(queue, active, ports) ? await giveUp(active, ports) : await runJob(queue, active, tools, ports);
     if (outcome === 'rateLimited' && step.kind === 'again' && 'reader' in tools) tools.reader.spare(step.afterMs);
     observe(active, outcome, begun, ports);
     return step;
@@ -116,7 +116,6 @@ async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: Wor
   const data = active.data as unknown as JobData;
   if (ports.outage?.isHeld(data.job)) return await hold(data, active, ports);
   try {
-    if (isDoomed(queue, active, ports)) return await report(active, data, { error: failureOf(doomed(active.deaths)) }, ports);
     // Whoever ran it before may have ended after its outcome was queued: then all is done, and a second run could contradict what was told.
     if (active.rerun && (await ports.queues.queue(OUTCOMES).has(outcomeId(data)))) return { step: DONE, outcome: 'fenced' };
     const former = data.resumes ? await takeOver(ports.queues.queue(queue), active, data.resumes) : null;
@@ -149,9 +148,12 @@ async function takeOver(queue: JobQueue, { progress, starts }: ActiveJob, former
   return null;
 }
 
-/** Each of them may have got as far as to send something. */
-const doomed = (deaths: number): ProviderError =>
-  new ProviderError('Unavailable', `it is given up: the process that ran it ended ${deaths} times in a row`, { unknownOutcome: true });
+/** Each of the runs may have got as far as to send something. */
+function giveUp(active: ActiveJob, ports: WorkerPorts): Promise<Ran> {
+  const text = `it is given up: the process that ran it ended ${active.deaths} times in a row`;
+  const error = failureOf(new ProviderError('Unavailable', text, { unknownOutcome: true }));
+  return report(active, active.data as unknown as JobData, { error }, ports);
+}
 
 /** A job that has to wait. One that keeps a place that others need ends instead, and is asked for again after a while. */
 async function hold(data: JobData, active: ActiveJob, ports: WorkerPorts): Promise<Ran> {

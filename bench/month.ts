@@ -27,7 +27,11 @@ export async function month({ extent }: Plan): Promise<Measured> {
       `${days} virtual days in memory; each day a pool, two RoutedIPs, a class, an issuer with an account and a firewall, a NodeDNSRecordSet, a Service, a VirtualIP and their nodes come, lose two nodes, are led by another process or under another term, and go`,
       `one of each stays; compared are day ${SETTLED} and day ${days}, with the heap of the world around the operators`,
     ],
-    figures: [...storedFigures(before, after), { what: `heap, day ${SETTLED}`, value: before.heap / MB, unit: 'MB' }, heapFigure(before, after)],
+    figures: [
+      ...storedFigures(before, after),
+      { what: `heap, day ${SETTLED}`, value: before.heap / MB, unit: 'MB' },
+      heapFigure(before, after),
+    ],
   };
 }
 

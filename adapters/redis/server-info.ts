@@ -44,7 +44,8 @@ function olderThanNeeded(info: Info): StoreFault | null {
 
 /** A server that drops keys when its memory is full: timers, jobs and records would vanish unseen. */
 function evicting(policy: string | null): StoreFault | null {
-  if (policy === null) return { reason: 'UnknownPolicy', isFatal: false, message: 'does not tell its maxmemory-policy; it must be noeviction' };
+  if (policy === null)
+    return { reason: 'UnknownPolicy', isFatal: false, message: 'does not tell its maxmemory-policy; it must be noeviction' };
   if (policy === 'noeviction') return null;
   const what = `has maxmemory-policy ${policy}, which drops keys when memory is full; it must be noeviction`;
   const how =

@@ -231,7 +231,9 @@ test('every key has an owner that deletes it: of objects and accounts that are g
   for (const ref of policies) cluster.removePolicy(ref);
   process.providers.set(ACCOUNT, null);
   const cellsLeft = async (): Promise<readonly string[]> => (await keysNow()).flatMap((key) => /^:cell:(.+):records$/.exec(key)?.[1] ?? []);
-  await until('their records are gone', async () => (await cellsLeft()).every((cell) => cell === `verify/${PROVIDER}` || cell.startsWith('zone/')));
+  await until('their records are gone', async () =>
+    (await cellsLeft()).every((cell) => cell === `verify/${PROVIDER}` || cell.startsWith('zone/')),
+  );
   await until('the queue of the account is gone', async () => (await keysNow()).every((key) => !key.startsWith(`:${ACCOUNT}:`)));
   await process.stop();
   running = false;

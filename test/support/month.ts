@@ -147,7 +147,12 @@ export class Month extends World {
   async #served(name: string, refs: readonly ObjectRef[]): Promise<void> {
     const stateOf = (ref: ObjectRef): string => {
       const { state, ips } = (this.cluster.pool(ref)?.status ?? {}) as { state?: string; ips?: Record<string, { state: string }> };
-      return state ?? Object.values(ips ?? {}).map((ip) => ip.state).join();
+      return (
+        state ??
+        Object.values(ips ?? {})
+          .map((ip) => ip.state)
+          .join()
+      );
     };
     const states = (): readonly string[] => [
       ...refs.map((ref) => `${ref.kind} ${ref.name} ${stateOf(ref)}`),
@@ -228,7 +233,15 @@ export class Month extends World {
   /** What the world itself has noted for tests that look at it: no part of what is measured. */
   #forgetHistory(): void {
     const { projections, announced } = this.cluster;
-    for (const list of [projections, announced, this.provider.calls, this.invariants.turns, this.invariants.repeats, this.log, this.#policies])
+    for (const list of [
+      projections,
+      announced,
+      this.provider.calls,
+      this.invariants.turns,
+      this.invariants.repeats,
+      this.log,
+      this.#policies,
+    ])
       (list as unknown[]).length = 0;
     (this.#vips.writes as unknown[]).length = 0;
   }
@@ -240,4 +253,3 @@ const serviceOn = (nodes: readonly string[]): ObservedService => ({
   ports: [{ name: 'http', port: 80, protocol: 'TCP', targetPort: 80, nodePort: 8080 }],
   endpoints: nodes.map((name) => ({ node: name, ready: true, pod: null })),
 });
-
