@@ -215,7 +215,7 @@ describe('the term', () => {
     await one.start();
     await two.start();
     expect(one.leadership.seenTerm()).toBe(0);
-    await one.leadership.writeTerm(7);
+    await one.leadership.writeTerm(7, null);
     expect(one.leadership.seenTerm()).toBe(7);
     expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '7' });
     await clock.advance(2_500);
@@ -230,9 +230,9 @@ describe('the term', () => {
     const two = candidate('two');
     await one.start();
     await two.start();
-    await expect(two.leadership.writeTerm(8)).rejects.toBeInstanceOf(Fenced);
+    await expect(two.leadership.writeTerm(8, null)).rejects.toBeInstanceOf(Fenced);
     server.edit((lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: 'thief' } }));
-    await expect(one.leadership.writeTerm(8)).rejects.toBeInstanceOf(Fenced);
+    await expect(one.leadership.writeTerm(8, null)).rejects.toBeInstanceOf(Fenced);
     expect(told).toEqual(['one acquired', 'one lost: thief holds the Lease']);
     await clock.settle();
     expect(server.lease?.metadata.annotations).toBeUndefined();
@@ -243,7 +243,7 @@ describe('the term', () => {
     const one = candidate('one');
     await one.start();
     one.connection.cut = true;
-    await expect(one.leadership.writeTerm(1)).rejects.toMatchObject({ name: 'ServerUnreachable' });
+    await expect(one.leadership.writeTerm(1, null)).rejects.toMatchObject({ name: 'ServerUnreachable' });
   });
 });
 

@@ -233,9 +233,9 @@ export const describeRecords = (name: string, setup: () => Promise<RecordsHarnes
     describe('the fence', () => {
       test('tells the command that is waited for, and the term', async () => {
         await saved(change(IP, 0));
-        expect(await store.fence(CELL, IP, 'assign')).toEqual({ commandId: `${IP}.1.1.0`, term: 1 });
+        expect(await store.fence(CELL, IP, 'assign')).toEqual({ commandId: `${IP}.1.1.0`, term: 1, isElsewhere: false });
         await world.another().save(change(IP, 1));
-        expect(await store.fence(CELL, IP, 'assign')).toEqual({ commandId: `${IP}.1.2.0`, term: 1 });
+        expect(await store.fence(CELL, IP, 'assign')).toEqual({ commandId: `${IP}.1.2.0`, term: 1, isElsewhere: false });
       });
 
       test('tells that nothing is waited for under an unknown name, actor or cell', async () => {
@@ -248,7 +248,7 @@ export const describeRecords = (name: string, setup: () => Promise<RecordsHarnes
       test('tells that the store is empty', async () => {
         await saved(change(IP, 0));
         await world.wipe();
-        expect(await store.fence(CELL, IP, 'assign')).toEqual({ commandId: null, term: null });
+        expect(await store.fence(CELL, IP, 'assign')).toEqual({ commandId: null, term: null, isElsewhere: false });
       });
     });
 
