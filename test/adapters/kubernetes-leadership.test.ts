@@ -224,6 +224,30 @@ describe('the term', () => {
     expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '7' });
   });
 
+  test('stands beside the server on which it was opened, until somebody writes it who does not say where', async () => {
+    const { clock, candidate, server } = electing();
+    const one = candidate('one');
+    const two = candidate('two');
+    await one.start();
+    await two.start();
+    await one.leadership.writeTerm(7, '5f3c run');
+    expect([one.leadership.seenServer(), server.lease?.metadata.annotations?.['routedip.io/redis']]).toEqual(['5f3c run', '7 5f3c run']);
+    await clock.advance(2_500);
+    expect(two.leadership.seenServer()).toBe('5f3c run');
+    // A program of before writes the term, and leaves what it does not know.
+    server.edit((lease) => ({
+      ...lease,
+      metadata: { ...lease.metadata, annotations: { ...lease.metadata.annotations, 'routedip.io/term': '8' } },
+    }));
+    await clock.advance(2_500);
+    expect([two.leadership.seenTerm(), two.leadership.seenServer()]).toEqual([8, null]);
+    await clock.advance(15_000);
+    await one.leadership.writeTerm(9, null);
+    expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '9' });
+    await clock.advance(2_500);
+    expect([two.leadership.seenTerm(), two.leadership.seenServer()]).toEqual([9, null]);
+  });
+
   test('is refused to one who does not lead, or who was overtaken', async () => {
     const { clock, candidate, server, told } = electing();
     const one = candidate('one');
