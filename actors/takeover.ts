@@ -53,14 +53,24 @@ function usable(id: ActorId, stored: StoredCell, charts: Charts): { readonly cel
   if (!stored.records[id]) return { why: 'its first record is missing' };
   const records: Record<ActorId, ActorRecord> = {};
   for (const [actor, record] of Object.entries(stored.records)) {
-    const read = migrated(record, charts);
+    const read = readable(record, charts);
     if ('why' in read) return { why: `${actor}: ${read.why}` };
     records[actor] = read.record;
   }
   return { cell: { ...stored, records } };
 }
 
-function migrated(record: ActorRecord, charts: Charts): { readonly record: ActorRecord } | { readonly why: string } {
+type Read = { readonly record: ActorRecord } | { readonly why: string };
+
+function readable(record: ActorRecord, charts: Charts): Read {
+  try {
+    return migrated(record, charts);
+  } catch (error) {
+    return { why: String(error) };
+  }
+}
+
+function migrated(record: ActorRecord, charts: Charts): Read {
   const chart = charts[record.chart];
   if (!chart) return { why: `no chart is named ${record.chart}` };
   const snapshot =
@@ -105,10 +115,20 @@ export async function rebuildCells(ports: TakeoverPorts, term: number): Promise<
 
 /** One write: whoever ends on the way leaves each cell as it was, or rebuilt with all that is kept of it. */
 async function rebuild(id: ActorId, stored: StoredCell | null, ports: TakeoverPorts, term: number): Promise<StoredCell | null> {
-  const record = rebuilt(id, stored?.records ?? {}, term, ports);
+  const record = keptOf(id, stored?.records ?? {}, ports, term);
   if (record) return replace(id, new Map([[id, record]]), ports.store, term);
   if (!(await ports.store.drop(id, term))) throw new Unreachable(`the store does not hold term ${term} any more`);
   return null;
+}
+
+/** Records that nobody can make anything of hold nobody up. */
+function keptOf(cell: ActorId, records: StoredCell['records'], ports: TakeoverPorts, term: number): ActorRecord | null {
+  try {
+    return rebuilt(cell, records, term, ports);
+  } catch (error) {
+    ports.log.warn('nothing is kept of records that cannot be read', { cell, error: String(error) });
+    return null;
+  }
 }
 
 // ---------------------------------------------------------------- both

@@ -84,6 +84,12 @@ describe('records that this program cannot read', () => {
       `${POOL}: pool cannot go on with acquiring.inDoubtUntil as it is stored`,
     ],
     ['have nothing for a map', POOL, having({ backOff: null }), `${POOL}: pool cannot go on with backOff as it is stored`],
+    [
+      'have what nobody could read',
+      POOL,
+      having({ members: [], remembered: { [ADDRESS]: null } }),
+      `${POOL}: pool cannot go on with members as it is stored`,
+    ],
     ['are of a chart that it does not have', ACTOR, (record) => ({ ...record, chart: 'ipv8' }), `${ACTOR}: no chart is named ipv8`],
   ])('%s: they are set aside, and rebuilt without a move', async ([, actor, change, why], { open }) => {
     const world = open();
@@ -199,6 +205,17 @@ describe('records of an older version', () => {
     await expectGoesOn(world, ref);
     expect(setAside(world)).toEqual([]);
     expect((await world.store.load(POOL))?.records[ACTOR]).toMatchObject({ chartVersion: 2, snapshot: { value: { Stable: 'Holding' } } });
+  });
+
+  test('are set aside where the migration fails', async ({ open }) => {
+    const failing = () => {
+      throw new Error('no such field');
+    };
+    const world = open({ spoil: migrating(failing) });
+    const ref = await stopped(world);
+    await rewrite(world, ACTOR, older);
+    await expectGoesOn(world, ref);
+    expect(setAside(world)).toEqual([{ cell: POOL, why: `${ACTOR}: Error: no such field` }]);
   });
 
   test('are set aside where the migration gives up', async ({ open }) => {
