@@ -61,7 +61,7 @@ async function work(redis: TestRedis, done: (ran: readonly string[]) => boolean)
       leadership: { lease: () => ({ renewedAt: clock.monotonic(), durationMs: 15_000 }), seenTerm: () => 3 },
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined } as never,
       probe: () => undefined,
-      observers: [{ jobRan: ({ outcome }) => void ran.push(outcome) }],
+      observers: [{ turnSaved: () => undefined, jobRan: ({ outcome }) => void ran.push(outcome) }],
       settings: DEFAULT_SETTINGS,
     },
     1,
