@@ -56,6 +56,7 @@ export function switching(usual: Keeping, inMemory: () => StandIn): Switch {
       add: (jobs) => there().add(jobs),
       remove: (id) => there().remove(id),
       has: (id) => there().has(id),
+      standOf: (id) => there().standOf(id),
       progressOf: (id) => there().progressOf(id),
       counts: () => there().counts(),
       consume: (run, concurrency) => {

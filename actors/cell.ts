@@ -1,4 +1,5 @@
-import type { ActorId } from '../machines/types.ts';
+import type { ActorId, Finding } from '../machines/types.ts';
+import { Ailment, awaitedBy } from './ailment.ts';
 import type { Charts } from './charts.ts';
 import { Unreachable } from './errors.ts';
 import type { Log, Observer, Probe } from './ports/observers.ts';
@@ -43,8 +44,11 @@ interface Pending {
 /** How long a cell rests that asks for what it cannot have, ms. */
 const REFUSED_PAUSE_MS = 1000;
 
-/** Pauses of a cell whose turns fail, ms; the last one repeats. */
-const FAILED_PAUSES_MS = [100, 1_000, 5_000, 30_000] as const;
+/** What a cell is at, and since when, monotonic ms. `queued`: as many others of its kind as may be at work at a time are at work. */
+export interface Work {
+  readonly what: 'queued' | 'deciding' | 'saving' | 'dispatching';
+  readonly since: number;
+}
 
 /** How many waiting events one write may answer. */
 const EVENTS_PER_TURN = 32;
@@ -60,8 +64,8 @@ export class Cell {
   #mailbox: Pending[] = [];
   #running = false;
   #halted: Halt | null = null;
-  /** Turns that failed since the last one that did not. */
-  #failures = 0;
+  readonly #ailment: Ailment;
+  #work: Work | null = null;
   /** Ends the pause after a turn that failed. */
   #wake: (() => void) | null = null;
   #fullNodes: ReadonlySet<string> = new Set();
@@ -70,6 +74,7 @@ export class Cell {
   constructor(id: ActorId, stored: StoredCell | null, ports: CellPorts) {
     this.id = id;
     this.#ports = ports;
+    this.#ailment = new Ailment(id, ports.log);
     this.#state = { id, records: new Map(Object.entries(stored?.records ?? {})), seen: stored?.seen ?? {} };
     for (const command of stored?.outbox ?? []) this.#outbox.set(command.id, command);
   }
@@ -80,6 +85,26 @@ export class Cell {
 
   get halt(): Halt | null {
     return this.#halted;
+  }
+
+  /** What is wrong with its turns, for people; null for nothing. */
+  get trouble(): Finding | null {
+    return this.#ailment.finding;
+  }
+
+  /** Whose sends it could not handle. */
+  get unheardOf(): readonly ActorId[] {
+    return this.#ailment.unheardOf;
+  }
+
+  /** What its turns fail at, again and again: it is tried at a slow pace by now. Null while they do not. */
+  get failing(): 'save' | 'turn' | null {
+    return this.#ailment.failing;
+  }
+
+  /** Null while it rests. */
+  get work(): Work | null {
+    return this.#work;
   }
 
   /** Nodes that this cell was told are taken by others. */
@@ -118,9 +143,11 @@ export class Cell {
     if (this.#halted) return;
     this.#halted = why;
     this.#wake?.();
-    const refused = this.#mailbox;
-    this.#mailbox = [];
-    for (const pending of refused) pending.refused(new Unreachable(`${this.id} is halted: ${why}`));
+    this.#refuse();
+  }
+
+  #refuse(): void {
+    for (const { refused } of this.#mailbox.splice(0)) refused(new Unreachable(`${this.id} is halted: ${this.#halted}`));
   }
 
   /** Facts stand before everything else, in their order: what is decided is decided on what is known. A fact about the whole replaces one of its kind
@@ -154,6 +181,7 @@ export class Cell {
     this.#running = true;
     try {
       while (this.#mailbox.length > 0 && !this.#halted) {
+        this.#enter('queued');
         const waits = this.#ports.gate.enter();
         if (waits) await waits;
         // What came meanwhile is heard in the same turn; nothing is left when it was stopped.
@@ -162,32 +190,37 @@ export class Cell {
           if (pending.length > 0) await this.#try(pending);
         } finally {
           this.#ports.gate.leave();
+          this.#work = null;
         }
-        if (this.#failures > 0 && !this.#halted) await this.#pause();
+        if (this.#ailment.pauseMs > 0 && !this.#halted) await this.#pause();
       }
     } finally {
+      // A turn that was under way when it was halted may have put its events back.
+      if (this.#halted) this.#refuse();
       this.#running = false;
       for (const resolve of this.#idle.splice(0)) resolve();
     }
   }
 
-  /** A turn that fails is a defect of this cell's: it is tried again after a pause, while all others go on. */
+  #enter(what: Work['what']): void {
+    this.#work = { what, since: this.#ports.clock.monotonic() };
+  }
+
+  /** A turn that fails is a defect of this cell's, or of what is stored of it: it is tried again after a pause, while all others go on. */
   async #try(pending: readonly Pending[]): Promise<void> {
+    this.#enter('deciding');
     try {
       await this.#turn(pending);
-      this.#failures = 0;
+      this.#ailment.succeeded();
     } catch (error) {
-      this.#failures += 1;
       this.#mailbox.unshift(...pending);
-      const stack = error instanceof Error ? error.stack : undefined;
-      this.#ports.log.error('a turn failed', { cell: this.id, failures: this.#failures, error: String(error), stack });
+      this.#ailment.failed(this.#work?.what === 'saving' ? 'save' : 'turn', error);
     }
   }
 
   async #pause(): Promise<void> {
-    const pauseMs = FAILED_PAUSES_MS[Math.min(this.#failures, FAILED_PAUSES_MS.length) - 1] ?? 0;
     await new Promise<void>((resolve) => {
-      const cancel = this.#ports.clock.after(pauseMs, resolve);
+      const cancel = this.#ports.clock.after(this.#ailment.pauseMs, resolve);
       this.#wake = () => {
         cancel();
         resolve();
@@ -205,7 +238,6 @@ export class Cell {
       pending.map(({ envelope }) => envelope),
       context,
     );
-    for (const fault of result.faults) this.#setAside(fault);
     const saved = result.write ? await this.#save(result.write) : SAVED;
     if (saved.kind === 'claimsFull') {
       await this.#retryWithout(saved.nodes, pending);
@@ -216,18 +248,21 @@ export class Cell {
       return;
     }
     this.#adopt(result, clear, context.now);
+    for (const { envelope } of pending) this.#ailment.handled(envelope);
+    for (const fault of result.faults) this.#setAside(fault);
     for (const { envelope, handled, refused } of pending) {
       if (result.unheard.includes(envelope)) this.#ports.unheard(this, envelope).then(handled, refused);
       else handled();
     }
+    this.#enter('dispatching');
     if (result.write) await this.#dispatch(result.write.outbox.add);
   }
 
-  #setAside({ envelope: { to: actor, event }, error }: TurnResult['faults'][number]): void {
-    const { log, observers } = this.#ports;
-    const stack = error instanceof Error ? error.stack : undefined;
-    log.error('an event was set aside: its handling threw', { actor, event: event.type, error: String(error), stack });
-    for (const observer of observers) this.#tell(() => observer.eventSetAside?.({ actor, event: event.type }));
+  #setAside({ envelope, error }: TurnResult['faults'][number]): void {
+    const { to: actor, event } = envelope;
+    this.#ailment.setAside(envelope, error);
+    const told = { actor, event: event.type, ...awaitedBy(envelope) };
+    for (const observer of this.#ports.observers) this.#tell(() => observer.eventSetAside?.(told));
   }
 
   #adopt(result: TurnResult, cleared: readonly string[], at: number): void {
@@ -243,10 +278,11 @@ export class Cell {
       if (this.#outbox.delete(commandId)) this.#toClear.add(commandId);
     }
     this.#ports.probe('afterWrite', this.id);
-    if (result.write.claims.take.length + result.write.claims.free.length > 0) this.#ports.claimsChanged(result.write.claims);
     if (result.obsolete.length > 0) this.#ports.discard(result.obsolete, this.#state.records);
     const turn = { cell: this.id, term: result.write.term, at, transitions: result.transitions };
     for (const observer of this.#ports.observers) this.#tell(() => observer.turnSaved(turn));
+    // Those that waited for a claim hear with it what the turn has changed for them.
+    if (result.write.claims.take.length + result.write.claims.free.length > 0) this.#ports.claimsChanged(result.write.claims);
   }
 
   /** Nothing that an observer does has an effect here. */
@@ -288,6 +324,7 @@ export class Cell {
 
   /** Saves; when the store does not answer, finds out what became of the write before it is repeated: the same ids make it harmless. */
   async #save(write: CellWrite): Promise<SaveResult> {
+    this.#enter('saving');
     this.#ports.probe('beforeWrite', this.id);
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { FirewallMachineInput } from '../machines/firewall.ts';
 import type { ActorId } from '../machines/types.ts';
 import { zoneInput } from '../machines/zone.ts';
@@ -9,7 +10,7 @@ import { InTurn } from './in-turn.ts';
 import type { Log, Observer, Probe, SavedTurn } from './ports/observers.ts';
 import type { Queues } from './ports/queues.ts';
 import type { ActorRecord, CellWrite, Clock, Command, RecordStore, StoredCell } from './ports.ts';
-import { sharedBy } from './sharing.ts';
+import { Sharing, sharesNodes } from './sharing.ts';
 import type { Envelope } from './turn.ts';
 import { TurnGate } from './turn-gate.ts';
 import { isVip, isVirtualIP } from './vip/observed.ts';
@@ -28,12 +29,19 @@ export interface CellsPorts {
   readonly firewallInput: (id: ActorId) => FirewallMachineInput;
   /** A cell has ended, and with it what was done for the object of this uid; null when it was of none. */
   readonly gone: (cell: ActorId, uid: string | null) => void;
+  /** The names of the nodes that are seen for a pool; none while nothing is known of them. */
+  readonly nodesOf: (pool: ActorId) => readonly string[];
   /** A cell takes no more turns: the term is over. */
   readonly halted: (why: Halt) => void;
 }
 
 /** So many turns of Services and VirtualIPs are saved at a time, and as many of all else: enough to keep the store busy. */
 const TURNS_AT_ONCE = 64;
+
+/** A time of day that differs so much from what was to be expected was set by somebody. */
+const CLOCK_SET_MS = 1000;
+/** How long after a cell could not begin it is begun anew, ms. */
+const BEGUN_AGAIN_MS = 30_000;
 
 /** All cells of one term: brings events to them, their commands to the queues, and freed claims to those that wait for them. */
 export class Cells {
@@ -42,17 +50,22 @@ export class Cells {
   readonly #all = new Map<ActorId, Cell>();
   readonly #ended = new Map<ActorId, number>();
   readonly #inTurn = new InTurn();
+  readonly #sharing = new Sharing();
+  /** By cell, then by type: the facts that it was told last. */
+  readonly #told = new Map<ActorId, Map<string, Envelope['event']>>();
   /** Of Services and VirtualIPs there may be thousands: a failover does not wait behind them. */
   readonly #ofServices: CellPorts;
   readonly #ofOthers: CellPorts;
+  /** From the monotonic clock to the time of day, ms. */
+  #clockOffset = 0;
   #isLoaded = false;
   #stopped = false;
 
   constructor(term: number, ports: CellsPorts) {
     this.#term = term;
     this.#ports = ports;
-    this.#ofServices = this.#cellPorts(new TurnGate(TURNS_AT_ONCE));
-    this.#ofOthers = this.#cellPorts(new TurnGate(TURNS_AT_ONCE));
+    this.#ofServices = this.#cellPorts(new TurnGate(TURNS_AT_ONCE, ports.clock));
+    this.#ofOthers = this.#cellPorts(new TurnGate(TURNS_AT_ONCE, ports.clock));
   }
 
   get all(): ReadonlyMap<ActorId, Cell> {
@@ -79,6 +92,7 @@ export class Cells {
 
   /** Goes on with a cell that was stored. */
   load(id: ActorId, stored: StoredCell): void {
+    this.#sharing.load(Object.entries(stored.records));
     this.#all.set(id, new Cell(id, stored, this.#portsOf(id)));
   }
 
@@ -90,8 +104,18 @@ export class Cells {
   /** A new cell with the actor that it is named after. */
   begin(chart: string, id: ActorId, input: unknown): void {
     const cell = new Cell(id, null, this.#portsOf(id));
+    this.#told.delete(id);
     this.#all.set(id, cell);
-    cell.spawn(chart, id, input).catch(ignoreHalt);
+    cell.spawn(chart, id, input).then(() => {
+      if (cell.records.size === 0) this.#ports.clock.after(BEGUN_AGAIN_MS, () => this.#dropUnbegun(id, cell));
+    }, ignoreHalt);
+  }
+
+  /** Its first event was set aside: it is begun anew by whoever needs it. */
+  #dropUnbegun(id: ActorId, cell: Cell): void {
+    if (this.#stopped || this.#all.get(id) !== cell || cell.records.size > 0) return;
+    this.#all.delete(id);
+    this.#ports.gone(id, null);
   }
 
   /** Resolves once the turn that heard it is saved; at once for an actor that is not there. @throws Unreachable when its cell is halted before */
@@ -104,6 +128,31 @@ export class Cells {
   /** Delivers without an answer. A halted cell misses it: whoever leads next tells every fact again. */
   tell(to: ActorId, event: Envelope['event']): void {
     this.deliver({ to, event }).catch(ignoreHalt);
+  }
+
+  /** Tells a cell how the world is, unless it was told just that last. A new spec has it forget what it knew of the rest. */
+  tellFact(id: ActorId, fact: Envelope['event']): void {
+    this.#heedClock();
+    const told = this.#told.get(id) ?? new Map<string, Envelope['event']>();
+    if (isDeepStrictEqual(told.get(fact.type), fact)) return;
+    if (fact.type === 'SPEC_OBSERVED') told.clear();
+    this.#told.set(id, told.set(fact.type, fact));
+    this.tell(id, fact);
+  }
+
+  /** What waits until a time of day looks at it anew with the next fact: when the clock was set, each is news. */
+  #heedClock(): void {
+    const { clock } = this.#ports;
+    const offset = clock.now() - clock.monotonic();
+    if (Math.abs(offset - this.#clockOffset) < CLOCK_SET_MS) return;
+    this.#clockOffset = offset;
+    this.#told.clear();
+  }
+
+  /** Has an actor go on after a load. Its cell is to be told every fact again. */
+  resume(actor: ActorId): void {
+    this.#told.delete(cellOf(actor));
+    this.tell(actor, { type: 'RESUME' });
   }
 
   /** Tries again to dispatch what could not be dispatched. */
@@ -134,7 +183,11 @@ export class Cells {
       log,
       probe,
       gate,
-      observers: [...observers, { turnSaved: (turn) => this.#dropIfGone(turn) }],
+      observers: [
+        this.#sharing,
+        ...observers,
+        { turnSaved: (turn) => this.#dropIfGone(turn), eventSetAside: ({ actor }) => void this.#told.delete(cellOf(actor)) },
+      ],
       term: () => this.#term,
       dispatch: (commands) => this.#dispatch(commands),
       discard: (obsolete, records) => discard(obsolete, records, { queues }),
@@ -172,6 +225,7 @@ export class Cells {
     const end = transitions.find(({ actor, after }) => actor === id && after === null);
     if (!end) return;
     this.#all.delete(id);
+    this.#told.delete(id);
     const { store, log, gone } = this.#ports;
     void store.drop(id, this.#term).catch((error) => log.warn('records of a deleted pool remain', { cell: id, error: String(error) }));
     const { ref } = (end.before?.snapshot.context ?? {}) as { readonly ref?: { readonly uid?: string } };
@@ -193,7 +247,7 @@ export class Cells {
 
   /** Tells a pool which nodes others hold, and what it has to know of those that share a turn or nodes with it. */
   tellClaims(id: ActorId, fullNodes: Iterable<string>): void {
-    const shared = sharedBy(id, this.#all);
+    const shared = this.#sharing.sharedBy(id, this.recordsOf(id), this.#ports.nodesOf(id));
     this.tell(id, { type: 'CLAIMS_OBSERVED', fullNodes: [...fullNodes].sort(), ...(shared && { shared }) });
   }
 
@@ -201,16 +255,16 @@ export class Cells {
    *  nodes would else all take the same one. */
   tellInTurn(id: ActorId, fact: () => Envelope['event'] | null): void {
     const cell = this.#all.get(id);
-    if (cell && sharedBy(id, this.#all)) {
+    if (cell && sharesNodes(id, cell.records)) {
       this.#inTurn.add(id, async () => {
-        if (sharedBy(id, this.#all)) this.tellClaims(id, cell.fullNodes);
+        if (sharesNodes(id, cell.records)) this.tellClaims(id, cell.fullNodes);
         const event = fact();
         if (event) await this.deliver({ to: id, event }).catch(ignoreHalt);
       });
       return;
     }
     const event = fact();
-    if (event) this.tell(id, event);
+    if (event) this.tellFact(id, event);
   }
 }
 

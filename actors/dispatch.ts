@@ -74,7 +74,8 @@ export function discard(
   records: ReadonlyMap<ActorId, ActorRecord>,
   { queues }: Pick<DispatchPorts, 'queues'>,
 ): void {
-  for (const { key, commandId, actor } of obsolete) {
+  for (const { key, commandId, actor, isResumed } of obsolete) {
+    if (isResumed) continue;
     const isTimer = key.startsWith('xstate.after.');
     const queue = isTimer ? TIMERS : queueOf(records.get(actor));
     if (queue)
@@ -85,7 +86,8 @@ export function discard(
   }
 }
 
-const queueOf = (record: ActorRecord | undefined): string | null => {
+/** On which the jobs of an actor run; null where that is not known. */
+export const queueOf = (record: ActorRecord | undefined): string | null => {
   const provider = (record?.snapshot.context as { readonly provider?: unknown } | undefined)?.provider;
   return typeof provider === 'string' && provider !== '' ? provider : null;
 };

@@ -1,12 +1,12 @@
 import type { ActorId } from '../machines/types.ts';
 import type { Cells } from './cells.ts';
 import { cellOf, termOf } from './charts.ts';
-import type { TimerData } from './dispatch.ts';
+import { queueOf, type TimerData } from './dispatch.ts';
 import { Unreachable } from './errors.ts';
-import { Overdue } from './overdue.ts';
-import type { Log } from './ports/observers.ts';
+import { type Overdue, Waits } from './overdue.ts';
+import type { Log, SetAside } from './ports/observers.ts';
 import type { ActiveJob, Consumer, JobStep, Queues } from './ports/queues.ts';
-import type { Clock } from './ports.ts';
+import type { Clock, Waiting } from './ports.ts';
 import type { Envelope } from './turn.ts';
 import { OUTCOMES, type OutcomeData, TIMERS } from './worker.ts';
 
@@ -30,18 +30,24 @@ const UNRESUMED_MS = 5000;
 /** How long what another leader waits for is left to that one, ms. */
 const OTHERS_MS = 250;
 
+/** How long after its outcome, or the answer to its claim, was set aside an actor asks again, ms: later each time; the last one repeats. */
+const ASKED_AGAIN_MS = [1000, 5000, 30_000, 300_000] as const;
+
 /** How many outcomes and timers are handed to cells at once. */
 const OUTCOMES_AT_ONCE = 256;
 
 /** Hears outcomes and timers for the cells of one term, and misses those that the queues have lost. */
 export class Inbox {
   readonly #ports: InboxPorts;
-  readonly #overdue: Overdue;
+  readonly #waits: Waits;
+  #isLooking = false;
   readonly #consumers: Consumer[] = [];
+  /** How often what an actor waits for under a key was set aside in a row, and when last, monotonic ms. */
+  readonly #setAside = new Map<string, { readonly times: number; readonly at: number }>();
 
   constructor(ports: InboxPorts) {
     this.#ports = ports;
-    this.#overdue = new Overdue(ports.clock);
+    this.#waits = new Waits(ports.clock);
   }
 
   open(): void {
@@ -59,12 +65,59 @@ export class Inbox {
 
   /** What the queue has lost comes all the same: a timer at once, a job by being asked for again. To be called regularly. */
   wakeOverdue(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    void this.#lookAfterOverdue().finally(() => (this.#isLooking = false));
+  }
+
+  async #lookAfterOverdue(): Promise<void> {
     const { cells, log, hasResumed, resume } = this.#ports;
     const records = [...cells.all].flatMap(([id, cell]) => (hasResumed(id) ? [...cell.records] : []));
-    for (const { actor, key, commandId, kind } of this.#overdue.look(records)) {
+    for (const overdue of this.#waits.overdue(records)) {
+      const { actor, key, commandId, kind } = overdue;
+      if (kind === 'job' && (await this.#goesOn(overdue))) continue;
       log.warn('what was waited for did not come in time', { actor, key, kind });
       if (kind === 'timer') void this.#hear({ to: actor, event: { type: key }, fence: { key, commandId } });
       else resume(actor);
+    }
+  }
+
+  /** Who waits for what was set aside asks for it again; a timer comes again by itself. */
+  setAside({ awaited }: SetAside): void {
+    const waiting = awaited && this.#waitingOf(awaited);
+    if (!waiting || waiting.dueAt !== undefined) return;
+    const { cells, clock, log, resume } = this.#ports;
+    const now = clock.monotonic();
+    const { actor, key } = awaited;
+    const [id, last] = [`${actor} ${key}`, ASKED_AGAIN_MS.length];
+    for (const [each, { at }] of this.#setAside) if (now - at > 2 * ASKED_AGAIN_MS[3]) this.#setAside.delete(each);
+    const times = Math.min((this.#setAside.get(id)?.times ?? 0) + 1, last);
+    this.#setAside.set(id, { times, at: now });
+    clock.after(ASKED_AGAIN_MS[times - 1] ?? 0, () => {
+      if (cells.stopped || !this.#waitingOf(awaited)) return;
+      log.warn('what was set aside is asked for again', { actor, key, times });
+      resume(actor);
+    });
+  }
+
+  /** Null once the actor waits for something else. */
+  #waitingOf({ actor, key, commandId }: NonNullable<SetAside['awaited']>): Waiting | null {
+    const waiting = this.#ports.cells.recordsOf(cellOf(actor))?.get(actor)?.waiting[key];
+    return waiting?.commandId === commandId ? waiting : null;
+  }
+
+
+  /** Whether the job is carried out all the same, or is no longer waited for. Nothing is said of it while the queue cannot be asked. */
+  async #goesOn({ actor, key, commandId }: Overdue): Promise<boolean> {
+    const { cells, queues } = this.#ports;
+    const recordOf = () => cells.recordsOf(cellOf(actor))?.get(actor);
+    const queue = queueOf(recordOf());
+    try {
+      const stand = queue === null ? null : await queues.queue(queue).standOf(commandId);
+      return this.#waits.goesOn(commandId, stand) || recordOf()?.waiting[key]?.commandId !== commandId;
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+      return true;
     }
   }
 

@@ -76,10 +76,17 @@ export class Leader {
     this.#alarms = new Alarms(ports.clock);
     this.#cells = new Cells(term, {
       ...ports,
-      observers: [...ports.observers, { turnSaved: ({ cell }) => void (isRoutedIP(cell) && this.vips.routedIPChanged(cell)) }],
+      observers: [
+        ...ports.observers,
+        {
+          turnSaved: ({ cell }) => void (isRoutedIP(cell) && this.vips.routedIPChanged(cell)),
+          eventSetAside: (told) => this.#inbox.setAside(told),
+        },
+      ],
       listAsked: (commandId) => this.#lists.asked(commandId),
       gone: (cell, uid) => this.#gone(cell, uid),
       firewallInput: (id) => firewallBegin(id, ports.pools.all),
+      nodesOf: (id) => (ports.pools.fact(id)?.nodes ?? []).map(({ name }) => name),
       halted,
     });
     this.vips = ports.vips.deskFor(this.#cells, (id) =>
@@ -115,6 +122,14 @@ export class Leader {
     return this.#cells.recordsOf(cell);
   }
 
+  /** Why a pool has not been told everything yet: its provider is not read. Null when it waits for no such thing. */
+  unread(id: ActorId): string | null {
+    const pool = isPool(id) && !this.#started.has(id) ? this.#ports.pools.all.get(id) : undefined;
+    const name = pool && this.#providerOf(pool);
+    if (name === undefined) return null;
+    return this.#ports.providers.all[name]?.unread ? `the credentials of ${name} have not been read yet` : this.#lists.unread(name);
+  }
+
   /** Resolves once the turn that heard it is saved; at once for an actor that is not there. */
   deliver(envelope: Envelope): Promise<void> {
     return this.#cells.deliver(envelope);
@@ -136,7 +151,7 @@ export class Leader {
     // Not before the store has said that it is the same one still: of what was loaded a part may be missing else.
     this.#cells.open();
     for (const id of this.cells.keys()) {
-      if (!isPool(id) && !isRecordSet(id)) this.#cells.tell(id, { type: 'RESUME' });
+      if (!isPool(id) && !isRecordSet(id)) this.#cells.resume(id);
       else if (this.#isFormer(id) && this.#ports.isServed(kindOf(id))) this.#orphan(id);
     }
     this.#lists.open();
@@ -212,6 +227,9 @@ export class Leader {
   }
 
   observeCluster(id: ActorId): void {
+    const pool = this.#ports.pools.all.get(id);
+    // Of other nodes it has to know who holds them, before it decides who is to.
+    if (pool && isPool(id) && this.#started.has(id)) this.#lists.tellList(id, pool);
     this.#cells.tellInTurn(id, () => {
       const fact = this.#ports.pools.fact(id);
       return fact && this.#started.has(id) ? { type: 'CLUSTER_OBSERVED', ...fact } : null;
@@ -240,7 +258,8 @@ export class Leader {
     // Whether it is a good one depends on a Secret: it is told as soon as that was looked at.
     if (providers.all[this.#providerOf(pool)]?.unread) return;
     const conflicts = pools.conflicts(id);
-    this.#cells.tell(id, { type: 'SPEC_OBSERVED', ...pools.specOf(pool), generation, registry: registryFor(pool, providers), conflicts });
+    const registry = pool.ref.kind === 'RoutedIP' ? registryOf(pools.providerOf(pool), providers) : publicRegistry(providers);
+    this.#cells.tellFact(id, { type: 'SPEC_OBSERVED', ...pools.specOf(pool), generation, registry, conflicts });
     // Tolerations are no part of the selectors: the same nodes may match differently now.
     this.observeCluster(id);
   }
@@ -274,7 +293,7 @@ export class Leader {
   /** A record set needs no list of a provider: its zone reads what stands there before it writes. */
   #startRecordSet(id: ActorId, object: PoolObject): void {
     this.#started.add(id);
-    this.#cells.tell(id, { type: 'RESUME' });
+    this.#cells.resume(id);
     this.#tellSpec(id, object);
   }
 
@@ -284,15 +303,15 @@ export class Leader {
     if (!cell || this.#started.has(id) || this.#isFormer(id)) return;
     this.#started.add(id);
     // From here on the pool takes nothing that it remembers of its nodes for true: it decides once they are told.
-    this.#cells.tell(id, { type: 'RESUME' });
+    this.#cells.resume(id);
     this.#lists.tellAddresses(id, truth, null);
     for (const actor of cell.records.keys()) {
-      if (actor !== id) this.#cells.tell(actor, { type: 'RESUME' });
+      if (actor !== id) this.#cells.resume(actor);
       // The provider has just answered: whatever credentials were refused before, the present ones are good.
       this.#cells.tell(actor, { type: 'SECRET_OBSERVED' });
     }
     this.#cells.tellClaims(id, []);
-    this.#cells.tell(id, { type: 'PROVIDER_OBSERVED', addresses: truth });
+    this.#lists.tellList(id, pool);
     this.#tellSpec(id, pool);
     if (isRoutedIP(id) && isReleased(pool)) this.#release(id, false);
   }
@@ -318,7 +337,7 @@ export class Leader {
   /** A pool that is to resume has to be told everything, as after a load. */
   #resume(actor: ActorId): void {
     if (this.#isFormer(actor) || !this.#started.delete(actor)) {
-      this.#cells.tell(actor, { type: 'RESUME' });
+      this.#cells.resume(actor);
       return;
     }
     const pool = this.#ports.pools.all.get(actor);
@@ -341,9 +360,9 @@ export class Leader {
   /** A stored pool whose object went while nobody led, or before the pool was started. */
   #orphan(id: ActorId): void {
     this.#orphans.add(id);
-    this.#cells.tell(id, { type: 'RESUME' });
+    this.#cells.resume(id);
     this.#cells.tell(id, { type: 'DELETED' });
-    for (const actor of this.recordsOf(id)?.keys() ?? []) if (actor !== id) this.#cells.tell(actor, { type: 'RESUME' });
+    for (const actor of this.recordsOf(id)?.keys() ?? []) if (actor !== id) this.#cells.resume(actor);
   }
 
   #gone(id: ActorId, uid: string | null): void {
@@ -366,10 +385,14 @@ export class Leader {
   }
 }
 
-/** The providers that the object may name. */
-const registryFor = ({ ref }: PoolObject, { all }: ProviderDirectory): ProviderRegistry => {
-  const open = Object.entries(all).filter(([key]) => ref.kind === 'RoutedIP' || !isPrivate(key));
-  return Object.fromEntries(open.map(([key, { facts }]) => [key, facts]));
+/** The providers that everybody may name. */
+const publicRegistry = ({ all }: ProviderDirectory): ProviderRegistry =>
+  Object.fromEntries(Object.entries(all).flatMap(([key, { facts }]) => (isPrivate(key) ? [] : [[key, facts]])));
+
+/** The one that a class or an issuer asks for. */
+const registryOf = (key: string, { all }: ProviderDirectory): ProviderRegistry => {
+  const known = Object.hasOwn(all, key) ? all[key] : undefined;
+  return known ? { [key]: known.facts } : {};
 };
 
 const uidOf = (cell: Cell): string | null => {

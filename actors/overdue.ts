@@ -1,8 +1,9 @@
 import type { ActorId } from '../machines/types.ts';
+import type { JobStand } from './ports/queues.ts';
 import type { ActorRecord, Clock } from './ports.ts';
 
-/** What an actor has waited for so long that nobody will tell it any more: the queue lost it. */
-export interface Lost {
+/** What an actor has waited for so long that the queue may have lost it. */
+export interface Overdue {
   readonly actor: ActorId;
   readonly key: string;
   readonly commandId: string;
@@ -11,32 +12,47 @@ export interface Lost {
 
 /** How much later than due a timer may come, ms. */
 const LATE_TIMER_MS = 10_000;
-/** Longer than any job waits for anything but a limit of the provider, ms. One that was not lost after all does no harm: it is fenced. */
+/** How long a job is waited for before the queue is asked how it stands, and how long one start of it may take, ms. */
 const LATE_JOB_MS = 300_000;
 
+interface Wait {
+  /** Monotonic, ms. */
+  readonly until: number;
+  /** The start of the job that was seen to run; null while none was. */
+  readonly start: number | null;
+}
+
 /** Watches how long commands have been waited for, by the monotonic clock: a jump of the wall clock makes none of them late. */
-export class Overdue {
+export class Waits {
   readonly #clock: Clock;
-  #until = new Map<string, number>();
+  #waits = new Map<string, Wait>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** What is overdue now. To be asked regularly: the time of a command counts from the first time it is seen here. */
-  look(records: Iterable<readonly [ActorId, ActorRecord]>): readonly Lost[] {
+  overdue(records: Iterable<readonly [ActorId, ActorRecord]>): readonly Overdue[] {
     const now = this.#clock.monotonic();
-    const until = new Map<string, number>();
-    const lost: Lost[] = [];
+    const waits = new Map<string, Wait>();
+    const overdue: Overdue[] = [];
     for (const [actor, { waiting }] of records) {
       for (const [key, { commandId, dueAt }] of Object.entries(waiting)) {
         const allowed = dueAt === undefined ? LATE_JOB_MS : Math.max(0, dueAt - this.#clock.now()) + LATE_TIMER_MS;
-        const end = this.#until.get(commandId) ?? now + allowed;
-        until.set(commandId, end);
-        if (end <= now) lost.push({ actor, key, commandId, kind: dueAt === undefined ? 'job' : 'timer' });
+        const wait = this.#waits.get(commandId) ?? { until: now + allowed, start: null };
+        waits.set(commandId, wait);
+        if (wait.until <= now) overdue.push({ actor, key, commandId, kind: dueAt === undefined ? 'job' : 'timer' });
       }
     }
-    this.#until = until;
-    return lost;
+    this.#waits = waits;
+    return overdue;
+  }
+
+  /** Whether a job that is overdue is still carried out, and waited for once more. What a job waits for may take as long as it likes; one start of it may not. */
+  goesOn(commandId: string, stand: JobStand | null): boolean {
+    const start = stand?.isRunning ? stand.starts : null;
+    if (!stand || (start !== null && this.#waits.get(commandId)?.start === start)) return false;
+    this.#waits.set(commandId, { until: this.#clock.monotonic() + LATE_JOB_MS, start });
+    return true;
   }
 }

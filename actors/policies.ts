@@ -12,6 +12,10 @@ export class ObservedPolicies {
   readonly #policies = new Map<string, PoolObject>();
   /** What each asks for, or asked for last before it became invalid; null for nothing but the environment. */
   readonly #needs = new Map<string, ProviderNeed | null>();
+  /** The keys of the providers that they ask for, of each as it stands. */
+  readonly #keys = new WeakMap<PoolObject, string>();
+  /** By className the class that serves it; null while it is to be found out anew. */
+  #serving: ReadonlyMap<string, PoolObject> | null = null;
   /** Where Jobs run, and where the Secrets of classes are unless they say otherwise. */
   readonly #operatorNamespace: string;
 
@@ -30,6 +34,7 @@ export class ObservedPolicies {
     const isSame = former?.ref.uid === policy.ref.uid;
     const need = this.#needOf(policy);
     this.#policies.set(name, policy);
+    this.#serving = null;
     if (need !== undefined) this.#needs.set(name, need);
     else if (!isSame) this.#needs.delete(name);
     return !isSame || former?.generation !== policy.generation;
@@ -39,6 +44,7 @@ export class ObservedPolicies {
   remove(ref: PoolObject['ref']): void {
     if (this.#policies.get(nameOf(ref))?.ref.uid !== ref.uid) return;
     this.#policies.delete(nameOf(ref));
+    this.#serving = null;
     this.#needs.delete(nameOf(ref));
   }
 
@@ -52,8 +58,8 @@ export class ObservedPolicies {
 
   /** Of several classes with one className the oldest; of two of the same age the one whose uid sorts first. */
   classOf(className: string): PoolObject | null {
-    const named = [...this.#policies.values()].filter((policy) => policy.ref.kind === CLASS && classNameOf(policy) === className);
-    return named.sort(byAge)[0] ?? null;
+    this.#serving ??= oldestByName([...this.#policies.values()].filter(({ ref }) => ref.kind === CLASS));
+    return this.#serving.get(className) ?? null;
   }
 
   /** What the cell of a RoutedIP is told as its spec. */
@@ -81,13 +87,23 @@ export class ObservedPolicies {
 
   /** The key of the provider that a RoutedIP works with; empty for none. */
   providerOf(routedIP: PoolObject): string {
-    const { policy } = this.factOf(routedIP);
-    return policy ? (accountOf(policy, this.#operatorNamespace)?.provider ?? '') : '';
+    const policy = this.servesFor(routedIP);
+    if (policy) return this.keyOf(policy);
+    const instead = shorthand(routedIP);
+    return instead ? this.#keyIn(instead) : '';
   }
 
   /** The key of the provider that a class or an issuer asks for; empty for none. */
   keyOf(object: PoolObject): string {
-    return accountOf(asPolicy(object), this.#operatorNamespace)?.provider ?? '';
+    const known = this.#keys.get(object);
+    if (known !== undefined) return known;
+    const key = this.#keyIn(asPolicy(object));
+    this.#keys.set(object, key);
+    return key;
+  }
+
+  #keyIn(policy: PolicyObject): string {
+    return accountOf(policy, this.#operatorNamespace)?.provider ?? '';
   }
 
   /** The accounts and platforms that the classes and issuers ask for, each once. Of one that has become invalid, those of before: it goes on. */
@@ -116,6 +132,9 @@ export class ObservedPolicies {
 }
 
 const nameOf = ({ kind, namespace, name }: PoolObject['ref']): string => `${kind} ${namespace}/${name}`;
+
+const oldestByName = (classes: readonly PoolObject[]): ReadonlyMap<string, PoolObject> =>
+  new Map(classes.toSorted((a, b) => byAge(b, a)).map((policy) => [classNameOf(policy), policy]));
 
 const byAge = (a: PoolObject, b: PoolObject): number => a.createdAt - b.createdAt || (a.ref.uid < b.ref.uid ? -1 : 1);
 

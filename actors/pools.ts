@@ -112,7 +112,8 @@ export class ObservedPools {
   }
 }
 
-function addressesOf({ ref, spec, status }: PoolObject): readonly Address[] {
+/** The addresses that an object says it has or wants. */
+export function addressesOf({ ref, spec, status }: PoolObject): readonly Address[] {
   if (ref.kind === 'RoutedIP')
     return [boundAddress({ routedIP: (spec as { readonly routedIP?: unknown } | null)?.routedIP }) ?? boundAddress(status) ?? []].flat();
   const { ips } = (spec ?? {}) as { readonly ips?: unknown };

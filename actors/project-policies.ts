@@ -1,5 +1,4 @@
-import { asked } from '../machines/exposure.ts';
-import { type ActorId, FINALIZER } from '../machines/types.ts';
+import { FINALIZER } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
 import { isRoutedIP, type ObservedPools } from './pools.ts';
 import type { ClusterWriter, Condition, PoolObject } from './ports/cluster.ts';
@@ -32,12 +31,13 @@ export class PolicyProjector {
 
   #showAll(): void {
     const { isLeading, pools } = this.#ports;
-    if (isLeading()) for (const policy of pools.policies.all) this.#show(policy);
+    if (!isLeading()) return;
+    const users = this.#usersByPolicy();
+    for (const policy of pools.policies.all) this.#show(policy, users.get(policy.ref.uid) ?? []);
   }
 
-  #show(policy: PoolObject): void {
+  #show(policy: PoolObject, users: readonly User[]): void {
     const { writer, log } = this.#ports;
-    const users = this.#usersOf(policy);
     const trouble = this.#ports.pools.policies.troubleOf(policy) ?? this.#missing(policy);
     writer.project({
       ref: policy.ref,
@@ -59,16 +59,19 @@ export class PolicyProjector {
     done.catch((error) => log.warn('a class could not be guarded, or let go', { name: policy.ref.name, error: String(error) }));
   }
 
-  /** Those that this one serves, and those that name it although another one does not let it serve. */
-  #usersOf(policy: PoolObject): readonly { readonly namespace: string; readonly name: string }[] {
+  /** By uid of a class or an issuer: the RoutedIPs that it serves, sorted. */
+  #usersByPolicy(): ReadonlyMap<string, readonly User[]> {
     const { pools } = this.#ports;
-    return [...pools.all]
-      .filter(
-        ([id, object]) =>
-          isRoutedIP(id as ActorId) && asked(object.spec) !== null && pools.policies.servesFor(object)?.ref.uid === policy.ref.uid,
-      )
-      .map(([, { ref }]) => ({ namespace: ref.namespace, name: ref.name }))
-      .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
+    const users = new Map<string, User[]>();
+    for (const [id, object] of pools.all) {
+      const uid = isRoutedIP(id) ? pools.policies.servesFor(object)?.ref.uid : undefined;
+      if (uid === undefined) continue;
+      const { namespace, name } = object.ref;
+      const served = users.get(uid);
+      if (served) served.push({ namespace, name });
+      else users.set(uid, [{ namespace, name }]);
+    }
+    return new Map([...users].map(([uid, all]) => [uid, all.sort(byName)]));
   }
 
   #missing(policy: PoolObject): Trouble | null {
@@ -78,6 +81,13 @@ export class PolicyProjector {
     return missing === null ? null : { reason: 'SecretNotFound', message: missing };
   }
 }
+
+interface User {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const byName = (a: User, b: User): number => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1);
 
 interface Trouble {
   readonly reason: string;

@@ -10,10 +10,11 @@ import { annotations, changesAt, poolConditions, poolStatus } from '../machines/
 import type { ActorId, Address } from '../machines/types.ts';
 import { Unreachable } from './errors.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
-import type { ClusterEvent, ClusterWriter, PoolProjection } from './ports/cluster.ts';
+import type { ClusterEvent, ClusterWriter, PoolObject, PoolProjection } from './ports/cluster.ts';
 import type { Observer, SavedTurn } from './ports/observers.ts';
 import type { ActorRecord, Json } from './ports.ts';
 import { eventsOf, isAboutJobs, waitEvents } from './project-events.ts';
+import { isUnknown, type Notices, unservedProjection, withNotices } from './project-notices.ts';
 import {
   claimantsOf,
   firewallEventsOf,
@@ -41,6 +42,11 @@ export interface ProjectorPorts extends ViewPorts {
   readonly cells: () => Iterable<ActorId>;
   /** The status as last observed: names addresses that another process annotated, and that are this pool's no more. */
   readonly statusOf: (cell: ActorId) => unknown;
+  /** The object as last observed. */
+  readonly objectOf: (cell: ActorId) => PoolObject | undefined;
+  readonly noticesOf: (cell: ActorId) => Notices;
+  /** The term under which this process leads; 0 while it does not. */
+  readonly term: () => number;
   /** Which right is missing to see what it asks of the cluster; null for none. */
   readonly hindranceOf: (cell: ActorId) => string | null;
   /** Every RoutedIP that is there, known to the leader or not; null while none is seen. */
@@ -61,6 +67,8 @@ export function projector(ports: ProjectorPorts): Observer & {
   readonly shown: (cell: ActorId) => Promise<void>;
   /** The cluster was observed anew for it. */
   readonly observed: (cell: ActorId) => void;
+  /** What is to be said of it besides is another thing than before. */
+  readonly noticed: (cell: ActorId) => void;
 } {
   const { writer, clock, recordsOf, statusOf, hindranceOf, routedIPs, classToo, cleared } = ports;
   const events = new Map<ActorId, ClusterEvent[]>();
@@ -106,11 +114,27 @@ export function projector(ports: ProjectorPorts): Observer & {
   const project = (cell: ActorId, projection: PoolProjection) => {
     if (projection.conditions.some(({ reason }) => reason === NO_NODE)) lacking.add(cell);
     else lacking.delete(cell);
-    writer.project(projection);
+    writer.project({ ...projection, conditions: withNotices(projection.conditions, ports.noticesOf(cell)) });
+  };
+
+  /** Why an object is not served of which nothing else can be shown. */
+  const showUnserved = (cell: ActorId) => {
+    const [object, { unserved }] = [ports.objectOf(cell), ports.noticesOf(cell)];
+    if (!object || !unserved || isShowable(cell, object)) return;
+    writer.project(unservedProjection(object, unserved, ports.term()));
+  };
+
+  const isShowable = (cell: ActorId, { ref: { uid } }: PoolObject): boolean => {
+    const records = recordsOf(cell);
+    const set = records && recordSetView(cell, records);
+    if (set) return set.context.ref?.uid === uid && phaseOf(set.context) !== 'Priming';
+    const view = shownView(cell, ports);
+    return view !== null && view.context.ref.uid === uid && !isUnknown(view);
   };
 
   const show = (cell: ActorId) => {
     due.delete(cell);
+    showUnserved(cell);
     if (isRecordSet(cell)) showRecordSet(cell);
     else if (isRoutedIP(cell)) showRoutedIP(cell);
     else showPool(cell);
@@ -169,7 +193,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     const view = records && recordSetView(cell, records);
     if (!view?.context.ref || phaseOf(view.context) === 'Priming') return;
     const told = taken(cell);
-    writer.project({
+    project(cell, {
       ref: view.context.ref,
       generation: view.context.generation,
       status: recordSetStatus(view) as unknown as { [key: string]: Json },
@@ -269,6 +293,7 @@ export function projector(ports: ProjectorPorts): Observer & {
       show(cell);
       await writer.written(view.context.ref);
     },
+    noticed: (cell) => schedule(cell),
     observed: (cell) => {
       if (lacking.has(cell)) schedule(cell);
     },
@@ -298,7 +323,5 @@ export function projector(ports: ProjectorPorts): Observer & {
 
 const providerIn = (record: ActorRecord | undefined): string | undefined =>
   (record?.snapshot.context as unknown as PoolContext | undefined)?.spec?.provider;
-
-const isUnknown = ({ context: { spec, error }, state }: PoolView): boolean => (spec === null && error === null) || state === 'Priming';
 
 const isClearing = (record: ActorRecord | undefined): boolean => JSON.stringify(record?.snapshot.value) === '{"Stopping":"Clearing"}';

@@ -13,6 +13,7 @@ import type { Log } from './ports/observers.ts';
 import type { Provider } from './ports/provider.ts';
 import type { ActorRecord, Clock } from './ports.ts';
 import { claimantsOf } from './project-routed-ips.ts';
+import { ownAddresses, type ProviderList, partOf, providerList } from './provider-list.ts';
 import { providerOf } from './provider-of.ts';
 import type { Settings } from './settings.ts';
 import { firewallNews, news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
@@ -36,6 +37,10 @@ export class ProviderLists {
   readonly #ports: ProviderListsPorts;
   /** Those that are being read, each with the means for it. */
   readonly #reading = new Map<string, Provider>();
+  /** What each showed last. */
+  readonly #lists = new Map<string, ProviderList>();
+  /** Why those could not be read yet, of which a try has failed. */
+  readonly #refusals = new Map<string, string>();
   /** Record versions that stood when a verification was issued, by its command. */
   readonly #asked = new Map<string, Versions>();
 
@@ -52,22 +57,34 @@ export class ProviderLists {
     if (provider.jobs?.addresses) {
       // Nobody can list what Jobs do: each address is found by itself.
       this.#reading.delete(name);
+      this.#lists.set(name, providerList([]));
       for (const [id, pool] of pools.all) if (isPool(id) && this.#providerOf(pool) === name) start(id, pool, []);
       return;
     }
     const isClosed = (): boolean => cells.stopped || this.#reading.get(name) !== provider;
-    const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed });
+    this.#refusals.delete(name);
+    const failed = (why: string) => void (isClosed() || this.#refusals.set(name, why));
+    const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed, failed });
     if (truth === null || isClosed()) return;
     this.#reading.delete(name);
+    this.#lists.set(name, providerList(truth));
     for (const [id, pool] of pools.all) if (isPool(id) && this.#providerOf(pool) === name) start(id, pool, truth);
     this.#verifyRegularly(name);
     const versions = versionsOf(cells.all.values());
     alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, versions));
   }
 
+  /** Why nothing is decided yet about what is at the provider; null when it was read, or cannot be for now. */
+  unread(name: string): string | null {
+    if (!this.#reading.has(name)) return null;
+    const why = this.#refusals.get(name);
+    return why === undefined ? `the addresses of ${name} are being read` : `the addresses of ${name} could not be read yet: ${why}`;
+  }
+
   /** There are no means to read the provider for now. */
   giveUp(name: string): void {
     this.#reading.delete(name);
+    this.#lists.delete(name);
     this.endUnknown();
   }
 
@@ -101,6 +118,18 @@ export class ProviderLists {
     for (const { to, observed } of news(cells.recordsOf(cell) ?? new Map(), listed, versions)) {
       cells.tell(to, { type: 'ADDRESS_OBSERVED', observed });
     }
+  }
+
+  /** Tells a pool what was listed last, as far as it concerns it: its own addresses, and those of others on the nodes that it sees. A pool that knew all addresses of
+   *  a large account would have to store them all. */
+  tellList(id: ActorId, pool: PoolObject): void {
+    const { cells, pools } = this.#ports;
+    const list = this.#lists.get(this.#providerOf(pool));
+    if (list)
+      cells.tellFact(id, {
+        type: 'PROVIDER_OBSERVED',
+        addresses: partOf(list, ownAddresses(pool, cells.recordsOf(id)?.get(id)), pools.fact(id)?.nodes ?? []),
+      });
   }
 
   #providerOf(pool: PoolObject): string {
@@ -145,11 +174,12 @@ export class ProviderLists {
   /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for. */
   #handOn(name: string, addresses: readonly ObservedAddress[], versions: Versions): void {
     const { cells, pools, isStarted } = this.#ports;
+    this.#lists.set(name, providerList(addresses));
     for (const id of cells.all.keys()) {
       const pool = pools.all.get(id);
       if (!pool || !isPool(id) || this.#providerOf(pool) !== name || !isStarted(id)) continue;
       this.tellAddresses(id, addresses, versions);
-      cells.tell(id, { type: 'PROVIDER_OBSERVED', addresses });
+      this.tellList(id, pool);
     }
     void this.#lookAtFirewalls(name);
   }

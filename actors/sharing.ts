@@ -9,45 +9,86 @@ import { cloudOf } from '../machines/provider-key.ts';
 import { rememberedClaim } from '../machines/rebuild-routed-ip.ts';
 import type { ActorId, ProviderID } from '../machines/types.ts';
 import type { PoolObject } from './ports/cluster.ts';
+import type { SavedTurn } from './ports/observers.ts';
 import type { ActorRecord } from './ports.ts';
 
-/** The cells of a term, as far as one has to know of the others. */
-type CellRecords = ReadonlyMap<ActorId, { readonly records: ReadonlyMap<ActorId, ActorRecord> }>;
+/** Of the addresses and pools of a term what others have to know: how many addresses each node has or is to have, and when one was last confirmed of those whose
+ *  assignments are spaced together. Kept as turns are saved: asking for it costs as much as the nodes that are asked for. */
+export class Sharing {
+  /** By cloud, then by node. */
+  readonly #loads = new Map<string, Map<string, number>>();
+  /** By the name of those that are spaced together, then by pool: ms since the epoch. */
+  readonly #confirmed = new Map<string, Map<ActorId, number>>();
 
-const poolIn = (records: ReadonlyMap<ActorId, ActorRecord>, id: ActorId): PoolContext | null => {
-  const record = records.get(id);
-  return record?.chart === 'pool' ? (record.snapshot.context as unknown as PoolContext) : null;
-};
+  /** Takes over what was stored of a cell. */
+  load(records: Iterable<readonly [ActorId, ActorRecord]>): void {
+    for (const [actor, record] of records) this.#note(actor, null, record);
+  }
+
+  turnSaved({ transitions }: Pick<SavedTurn, 'transitions'>): void {
+    for (const { actor, before, after } of transitions) this.#note(actor, before, after);
+  }
+
+  /** What a RoutedIP has to know of the others now, as far as these nodes go; null when it has to know nothing. */
+  sharedBy(id: ActorId, records: Records | null, nodes: readonly string[]): Shared | null {
+    const own = poolIn(records?.get(id));
+    if (!own?.spec || !records || !sharesNodes(id, records)) return null;
+    const times = [...(this.#confirmed.get(turnIn(own))?.values() ?? [])];
+    const loads = this.#loadsBut(records, cloudOf(own.spec.provider), nodes);
+    return { lastAssignmentAt: times.length > 0 ? Math.max(...times) : null, loads };
+  }
+
+  /** The loads of these nodes without what these records add to them. */
+  #loadsBut(records: Records, cloud: string, nodes: readonly string[]): Shared['loads'] {
+    const own = [...records.values()].flatMap(claimsIn).filter(([, of]) => of === cloud);
+    const all = this.#loads.get(cloud);
+    const loads = nodes.map((node) => [node, (all?.get(node) ?? 0) - own.filter(([name]) => name === node).length] as const);
+    return Object.fromEntries(loads.filter(([, load]) => load > 0));
+  }
+
+  #note(actor: ActorId, before: ActorRecord | null, after: ActorRecord | null): void {
+    for (const [node, cloud] of claimsIn(before)) this.#count(cloud, node, -1);
+    for (const [node, cloud] of claimsIn(after)) this.#count(cloud, node, 1);
+    const [former, turn] = [turnIn(poolIn(before)), turnIn(poolIn(after))];
+    if (former !== turn) this.#confirmed.get(former)?.delete(actor);
+    if (this.#confirmed.get(former)?.size === 0) this.#confirmed.delete(former);
+    const at = poolIn(after)?.lastAssignmentAt ?? null;
+    if (turn !== '' && at !== null) mapIn(this.#confirmed, turn).set(actor, at);
+  }
+
+  #count(cloud: string, node: string, change: number): void {
+    const loads = mapIn(this.#loads, cloud);
+    const load = (loads.get(node) ?? 0) + change;
+    if (load > 0) loads.set(node, load);
+    else loads.delete(node);
+  }
+}
+
+const poolIn = (record: ActorRecord | null | undefined): PoolContext | null =>
+  record?.chart === 'pool' ? (record.snapshot.context as unknown as PoolContext) : null;
+
+type Records = ReadonlyMap<ActorId, ActorRecord>;
 
 /** Whether a RoutedIP has to know of others: its class spaces assignments, or lets a node hold several addresses. */
-function shares(context: PoolContext | null): boolean {
-  const exposes = context?.spec?.exposes;
+export function sharesNodes(id: ActorId, records: Records): boolean {
+  const exposes = poolIn(records.get(id))?.spec?.exposes;
   return exposes !== undefined && (exposes.turn !== '' || exposes.perNode > 1);
 }
 
-/** What a RoutedIP has to know of the others now; null when it has to know nothing. */
-export function sharedBy(id: ActorId, cells: CellRecords): Shared | null {
-  const own = poolIn(cells.get(id)?.records ?? new Map(), id);
-  if (!own?.spec || !shares(own)) return null;
-  const cloud = cloudOf(own.spec.provider);
-  const loads: Record<string, number> = {};
-  for (const [other, { records }] of cells) if (other !== id) for (const record of records.values()) addLoad(loads, record, cloud);
-  return { lastAssignmentAt: lastInTurn(own.spec.exposes?.turn ?? '', cells), loads };
+/** The name of those with which the assignments of a pool are spaced; empty for none. */
+const turnIn = (pool: PoolContext | null): string => pool?.spec?.exposes?.turn ?? '';
+
+/** The nodes on which an address stands or may come to stand, each with its cloud. */
+function claimsIn(record: ActorRecord | null): readonly (readonly [node: string, cloud: string])[] {
+  if (record?.chart !== 'ip') return [];
+  const context = record.snapshot.context as unknown as AddressContext;
+  return claimedNodes(context).map((node) => [node, cloudOf(context.provider)] as const);
 }
 
-/** When an address of those whose assignments are spaced together was last confirmed on a new node; null for never, or when they are not spaced. */
-function lastInTurn(turn: string, cells: CellRecords): number | null {
-  if (turn === '') return null;
-  const pools = [...cells].flatMap(([id, { records }]) => poolIn(records, id) ?? []).filter(({ spec }) => spec?.exposes?.turn === turn);
-  const times = pools.flatMap(({ lastAssignmentAt }) => lastAssignmentAt ?? []);
-  return times.length > 0 ? Math.max(...times) : null;
-}
-
-function addLoad(loads: Record<string, number>, { chart, snapshot }: ActorRecord, cloud: string): void {
-  if (chart !== 'ip') return;
-  const context = snapshot.context as unknown as AddressContext;
-  if (cloudOf(context.provider) !== cloud) return;
-  for (const node of claimedNodes(context)) loads[node] = (loads[node] ?? 0) + 1;
+function mapIn<K, V>(maps: Map<string, Map<K, V>>, key: string): Map<K, V> {
+  const map = maps.get(key) ?? new Map<K, V>();
+  maps.set(key, map);
+  return map;
 }
 
 /** What a firewall begins with after the records were lost: what the status of RoutedIPs says was added to it, and that each of them may need all that its own

@@ -18,6 +18,7 @@ import type { ActorRecord, Clock, RecordStore } from './ports.ts';
 import { projector } from './project.ts';
 import { PolicyProjector } from './project-policies.ts';
 import type { Settings } from './settings.ts';
+import { Standing } from './standing.ts';
 import { type Parting, part } from './stopping.ts';
 import { Terms } from './terms.ts';
 import { type VipKinds, Vips } from './vip/vips.ts';
@@ -57,6 +58,9 @@ const STUCK_MS = 300_000;
 /** How often the store is asked whether it is still the same and still holds what we wrote. */
 const STORE_CHECK_MS = 1000;
 
+/** How often it is looked which objects are not served. */
+const LOOK_EVERY_MS = 1000;
+
 /** How long a stop waits for what is still to be shown, ms: an API server that is away does not hold it up. */
 const LAST_WRITES_MS = 2000;
 
@@ -72,6 +76,7 @@ export class Supervisor {
   readonly #evacuations: Evacuations;
   readonly #alarms: Alarms;
   readonly #terms: Terms;
+  readonly #standing: Standing;
   #stopping = false;
   #synced = false;
   #contends = false;
@@ -109,12 +114,23 @@ export class Supervisor {
       clock: ports.clock,
       recordsOf: (cell) => this.#terms.leader?.recordsOf(cell) ?? null,
       factOf: (cell) => this.#pools.fact(cell),
+      objectOf: (cell) => this.#pools.all.get(cell),
+      noticesOf: (cell) => this.#standing.noticesOf(cell),
+      term: () => this.term,
       cells: () => this.#pools.all.keys(),
       statusOf: (cell) => this.#pools.all.get(cell)?.status,
       hindranceOf: (cell) => this.#pools.hindrance(cell),
       classToo: (cell, event) => this.#tellClass(cell, event),
       routedIPs: () => (ports.source.knows('RoutedIP') ? [...this.#pools.all.keys()].filter(isRoutedIP) : null),
       cleared: (cell) => this.#terms.leader?.tell(cell, { type: 'CLEARED' }),
+    });
+    this.#standing = new Standing({
+      ...ports,
+      pools: this.#pools,
+      vips: this.#vips,
+      terms: this.#terms,
+      projector: this.#projector,
+      policies: this.#policies,
     });
   }
 
@@ -125,6 +141,7 @@ export class Supervisor {
       this.#workers.tend();
       void this.#terms.checkStore();
     });
+    this.#alarms.every(LOOK_EVERY_MS, () => this.#standing.look());
     this.#alarms.every(this.#ports.settings.resyncEveryMs, () => {
       this.#ports.source.resync();
       this.#vips.resync();
@@ -207,6 +224,18 @@ export class Supervisor {
   /** What is left of each IPGroup; none while another process leads. */
   groups(): ReturnType<Vips['figures']> {
     return this.#vips.figures();
+  }
+
+  /** How many objects are not served, by kind and reason; none while another process leads. */
+  unserved(): ReturnType<Standing['unserved']> {
+    return this.#standing.unserved();
+  }
+
+  /** How many cells fail again and again, by what they fail at. */
+  failing(): Readonly<Record<'save' | 'turn', number>> {
+    const cells = [...(this.#terms.leader?.cells.values() ?? [])];
+    const failingAt = (at: 'save' | 'turn') => cells.filter(({ failing }) => failing === at).length;
+    return { save: failingAt('save'), turn: failingAt('turn') };
   }
 
   /** Every record in memory, by cell; empty while another process leads. */

@@ -14,10 +14,19 @@ type Records = ReadonlyMap<ActorId, ActorRecord>;
 
 const LONGEST_PAUSE_MS = 10_000;
 
+interface Reading {
+  readonly key: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly isClosed: () => boolean;
+  /** Told why a try has failed. */
+  readonly failed: (why: string) => void;
+}
+
 /** All addresses of a provider, asked for until it works; null when `isClosed` before. Nothing is decided about its pools until then. */
 export async function readUntilKnown(
   provider: Provider,
-  { key, clock, log, isClosed }: { readonly key: string; readonly clock: Clock; readonly log: Log; readonly isClosed: () => boolean },
+  { key, clock, log, isClosed, failed }: Reading,
 ): Promise<readonly ObservedAddress[] | null> {
   // Jobs look at one address at a time: each is read for itself.
   if (provider.jobs?.addresses) return [];
@@ -25,6 +34,7 @@ export async function readUntilKnown(
     try {
       return await provider.listRoutedIPs({ purpose: 'failover' });
     } catch (error) {
+      failed(error instanceof Error ? error.message : String(error));
       const fields = { provider: key, attempt, error: String(error) };
       log.warn('the addresses of a provider could not be read yet; nothing is decided before', fields);
       await new Promise<void>((resolve) => clock.after(Math.min(1000 * attempt, LONGEST_PAUSE_MS), resolve));

@@ -44,8 +44,8 @@ export interface TurnResult {
   readonly write: CellWrite | null;
   readonly next: CellState;
   readonly transitions: readonly Transition[];
-  /** Jobs and timers that are no longer waited for. */
-  readonly obsolete: readonly { readonly key: string; readonly commandId: string; readonly actor: ActorId }[];
+  /** Jobs and timers that are no longer waited for. A job that another one `resumes` has left progress that is still to be read. */
+  readonly obsolete: readonly { readonly key: string; readonly commandId: string; readonly actor: ActorId; readonly isResumed: boolean }[];
   /** Envelopes whose handling threw, which is a defect. Nothing of them is applied, neither the event nor the sends inside the cell that followed from it; what was waited
    *  for is still waited for, and the other envelopes of the turn stand. */
   readonly faults: readonly { readonly envelope: Envelope; readonly error: unknown }[];
@@ -343,7 +343,7 @@ const copyOf = (draft: Draft): Draft => ({
 });
 
 /** An answer of a firewall is fenced like an outcome: by the claim that it answers. */
-const claimFence = ({ type, claimId }: Envelope['event']): Envelope['fence'] =>
+export const claimFence = ({ type, claimId }: Envelope['event']): Envelope['fence'] =>
   type !== 'CLAIM' && typeof claimId === 'string' ? { key: 'claim', commandId: claimId } : undefined;
 
 const OUTSIDE: Sender = { kind: 'outside' };
@@ -385,7 +385,8 @@ function claimsDiff(actor: ActorId, draft: Draft, after: ActorRecord | null) {
 
 function obsoleteOf([actor, draft]: [ActorId, Draft]): TurnResult['obsolete'] {
   const kept = new Set([...draft.waiting.values()].map(({ commandId }) => commandId));
+  const resumed = new Set([...draft.commands.values()].map((command) => (command.kind === 'job' ? command.resumes : undefined)));
   return Object.entries(draft.stored?.waiting ?? {})
     .filter(([key, { commandId }]) => key !== 'claim' && !kept.has(commandId) && !draft.consumed.has(commandId))
-    .map(([key, { commandId }]) => ({ key, commandId, actor }));
+    .map(([key, { commandId }]) => ({ key, commandId, actor, isResumed: resumed.has(commandId) }));
 }

@@ -12,7 +12,7 @@ import type { ClusterWriter } from './ports/cluster.ts';
 import type { Leadership } from './ports/leadership.ts';
 import type { JobObserver, JobRun, Log, Observer, Probe } from './ports/observers.ts';
 import type { Fence, Provider } from './ports/provider.ts';
-import type { ActiveJob, Consumer, JobStep, NewJob, Queues } from './ports/queues.ts';
+import type { ActiveJob, Consumer, JobQueue, JobStep, NewJob, Queues } from './ports/queues.ts';
 import type { GroupAddresses } from './ports/vip.ts';
 import type { Clock, JobCommand, Json, RecordStore } from './ports.ts';
 
@@ -53,6 +53,7 @@ export interface JobData {
   readonly term: number;
   readonly job: JobName;
   readonly input: Json;
+  /** The command in whose place this one came; null for none. */
   readonly resumes: string | null;
 }
 
@@ -116,8 +117,8 @@ async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: Wor
   try {
     // Whoever ran it before may have ended after its outcome was queued: then all is done, and a second run could contradict what was told.
     if (active.rerun && (await ports.queues.queue(OUTCOMES).has(outcomeId(data)))) return { step: DONE, outcome: 'fenced' };
-    const progress = active.progress ?? (data.resumes ? await ports.queues.queue(queue).progressOf(data.resumes) : null);
-    const result = await tryJob(data, { active, progress, tools, ports });
+    const former = data.resumes ? await takeOver(ports.queues.queue(queue), active, data.resumes) : null;
+    const result = await tryJob(data, { active, former, tools, ports });
     if (result.kind === 'again') {
       if (result.waits !== undefined) await tellWait(active, data, result.waits, ports);
       return { step: result, outcome: 'unfinished' };
@@ -137,6 +138,13 @@ async function runJob(queue: string, active: ActiveJob, tools: Tools, ports: Wor
     });
     return await report(active, data, { error: failure }, ports);
   }
+}
+
+/** What the former command's job left, as long as this one has left nothing. From then on that job goes, which else would end as fenced. @throws Unreachable */
+async function takeOver(queue: JobQueue, { progress, starts }: ActiveJob, former: string): Promise<Json> {
+  if (progress === null) return queue.progressOf(former);
+  if (starts === 2) void queue.remove(former).catch(() => undefined);
+  return null;
 }
 
 /** A job that has to wait. One that keeps a place that others need ends instead, and is asked for again after a while. */
@@ -187,12 +195,12 @@ function observe(
 
 interface Run {
   readonly active: ActiveJob;
-  readonly progress: Json;
+  readonly former: Json;
   readonly tools: Tools;
   readonly ports: WorkerPorts;
 }
 
-function tryJob(data: JobData, { active, progress, tools, ports }: Run): Promise<JobResult<JobName>> {
+function tryJob(data: JobData, { active, former, tools, ports }: Run): Promise<JobResult<JobName>> {
   const fence = fenceOf(data, active, ports);
   if ('vips' in tools) return runVipJob(data.job, { input: data.input as never, fence }, tools);
   const { provider, reader } = tools;
@@ -200,7 +208,8 @@ function tryJob(data: JobData, { active, progress, tools, ports }: Run): Promise
     command: data.commandId,
     term: data.term,
     input: data.input as never,
-    progress,
+    progress: active.progress,
+    former,
     rerun: active.rerun,
     careful: ports.outage?.isAway ?? false,
     unsettledMs: unsettledMs(data, ports.clock, ports.outage),

@@ -92,4 +92,18 @@ export const SCENARIOS: readonly Scenario[] = [
     isCompared: false,
     measure: async (plan) => (await import('./memory.ts')).memory(plan),
   },
+  {
+    name: 'size',
+    about: '5,000 RoutedIPs of 200 issuers on one leader: at rest, taken over, and a few of them moved',
+    of: 'process',
+    isCompared: false,
+    measure: async (plan) => (await import('./size.ts')).sizeOfRoutedIPs(plan),
+  },
+  {
+    name: 'size-pools',
+    about: 'the same with 2,000 pools of five addresses',
+    of: 'process',
+    isCompared: false,
+    measure: async (plan) => (await import('./size.ts')).sizeOfPools(plan),
+  },
 ];

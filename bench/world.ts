@@ -13,7 +13,7 @@ import { followStatus, type Statuses } from './statuses.ts';
 
 const CRD = join(import.meta.dirname, '../crds/floatingippools.yaml');
 const POOLS = 'flipop.digitalocean.com/v1alpha1';
-const TOKEN = 'token-of-the-bench';
+export const TOKEN = 'token-of-the-bench';
 export const REGION = 'nyc3';
 const READY_MS = 60_000;
 
@@ -41,8 +41,8 @@ export interface World {
   /** A Running and Ready pod. */
   addPod(name: string, on: { readonly node: string; readonly labels: { readonly [key: string]: string }; readonly bytes?: number }): void;
   setReady(node: string, ready: boolean): void;
-  /** `count` addresses of the account, on droplets when nodes are named. */
-  addresses(count: number, nodes?: readonly string[]): readonly string[];
+  /** `count` addresses of the account, on droplets when nodes are named; of other accounts when their tokens are. */
+  addresses(count: number, nodes?: readonly string[], tokenOf?: (index: number) => string): readonly string[];
   pool(name: string, spec: JsonObject): void;
   /** Resolves once /readyz says so; with dashboards off and default flags but for those given. */
   start(flags?: readonly string[]): Promise<OperatorProcess>;
@@ -54,15 +54,18 @@ export interface World {
 export interface WorldOptions extends Omit<DigitalOceanOptions, 'token'> {
   /** Files with definitions to install; that of FloatingIPPool by default. */
   readonly crds?: readonly string[];
+  /** Other tokens than that of the environment, each of an account of its own. */
+  readonly tokens?: readonly string[];
 }
 
 /** The operator is that of the plan, what DigitalOcean does is said by `options` and drawn by the seed. */
-export async function openWorld({ build, seed }: Plan, { crds = [CRD], ...options }: WorldOptions = {}): Promise<World> {
+export async function openWorld({ build, seed }: Plan, { crds = [CRD], tokens = [], ...options }: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'routedip-bench-'));
   // As it is shipped, with what its append-only file costs.
   const redis: PrivateRedis = await startRedis({ aof: true, extra: ['--appendfsync', 'everysec'] });
   const kubernetes = await startKubernetes({ crds, historySize: 20_000 });
   const cloud = await startDigitalOcean({ token: TOKEN, rateLimit: RAISED, reservedIPQuota: 10_000, seed, ...options });
+  cloud.setTokens([TOKEN, ...tokens]);
   const kubeconfig = join(folder, 'kubeconfig');
   writeFileSync(kubeconfig, kubernetes.kubeconfig(), { mode: 0o600 });
   const statuses = followStatus(kubernetes.url);
@@ -96,10 +99,14 @@ export async function openWorld({ build, seed }: Plan, { crds = [CRD], ...option
     },
     setReady: (node, ready) =>
       setStatus({ kind: 'Node', name: node }, { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] }),
-    addresses: (count, nodes = []) =>
+    addresses: (count, nodes = [], tokenOf) =>
       Array.from({ length: count }, (_, index) => {
         const droplet = droplets.get(nodes[index] ?? '');
-        return cloud.addReservedIP({ region: REGION, ...(droplet !== undefined && { dropletId: droplet }) }).ip;
+        return cloud.addReservedIP({
+          region: REGION,
+          ...(droplet !== undefined && { dropletId: droplet }),
+          ...(tokenOf && { token: tokenOf(index) }),
+        }).ip;
       }),
     pool: (name, spec) => {
       const whole = { provider: 'digitalocean', region: REGION, ...spec };

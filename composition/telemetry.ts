@@ -21,6 +21,8 @@ export function telemetry(version: string, clock: Clock, parts: Readonly<Parts>)
     records: () => [...(parts.supervisor?.records().values() ?? [])].flatMap((cell) => [...cell.values()]),
     budgets: () => parts.budgets?.() ?? [],
     caches: () => parts.source?.caches() ?? [],
+    unserved: () => parts.supervisor?.unserved() ?? [],
+    failing: () => parts.supervisor?.failing() ?? {},
     groups: () => parts.supervisor?.groups() ?? [],
   });
   const shown = figures({

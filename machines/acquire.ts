@@ -1,4 +1,4 @@
-import { backoffMs, restMs } from './backoff.ts';
+import { backoffMs, isUntilChanged, restMs } from './backoff.ts';
 import type { Decision } from './events.ts';
 import { firewallOf } from './firewall-id.ts';
 import { isFromGroup } from './group-address.ts';
@@ -162,6 +162,10 @@ export const failAcquiring =
     const until = at + backoffMs(backoff, failure, attempts);
     return acquiring(context, { intending: false, failure, attempts, until, ...(settled && { intent: null }) });
   };
+
+/** Other credentials, or another spec or template, may do what failed. */
+export const awaitsChange = ({ acquiring: { failure } }: PoolContext): boolean =>
+  failure?.kind === 'Unauthorized' || isUntilChanged(failure);
 
 /** How long the wait after a failed step lasts from now on, ms. */
 export const coolOffLeft =

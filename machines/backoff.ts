@@ -32,11 +32,11 @@ export function tempoOf(kind: ErrorKind): keyof BackoffTables {
   }
 }
 
-/** A Job of a class has said that what it was asked for can never work: only another spec or another template ends the wait. */
+/** A Job of a class has said that what it was asked for can never work: another spec, another template or other credentials end the wait. */
 export const isUntilChanged = (failure: { readonly kind: ErrorKind; readonly reason?: JobFailure['reason'] } | null): boolean =>
   failure?.kind === 'Invalid' && (failure.reason === 'RoutedIPJobFailed' || failure.reason === 'FirewallJobFailed');
 
-export const UNTIL_CHANGED = 'not tried again before the RoutedIP or its class is changed';
+export const UNTIL_CHANGED = 'tried again once the RoutedIP, its class or its credentials are changed, and each hour';
 
 /** Somebody is to give a right, which takes effect without a sign: to ask again costs one request to the own cluster. */
 const FORBIDDEN_MS = 10 * SECOND;
@@ -44,8 +44,8 @@ const FORBIDDEN_MS = 10 * SECOND;
 /** Somebody is to make the firewall: to ask for it costs one call. */
 const NO_FIREWALL_MS = 30 * SECOND;
 
-/** As good as for ever, and yet a time that every clock can hold: a year. */
-const UNTIL_CHANGED_MS = 31_536_000 * SECOND;
+/** The platform behind a Job may change without a sign: to ask again costs one Job. */
+const UNTIL_CHANGED_MS = 60 * MINUTE;
 
 /** How long to wait before try `attempt` + 1, ms. `attempt` counts the failures so far, from 1. A provider that asked for longer gets longer. */
 export function backoffMs(

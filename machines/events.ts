@@ -306,6 +306,7 @@ export type PoolEvent =
   | ProviderObserved
   | ClaimsObserved
   | GroupObserved
+  | SecretObserved
   | Deleted
   | Cleared
   | Ready

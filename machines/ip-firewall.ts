@@ -49,8 +49,7 @@ export const endsJobWait = (context: AddressContext, event: AnyAddressEvent): bo
   event.type === 'POLICY_OBSERVED' &&
   context.failure !== null &&
   isUntilChanged(context.failure) &&
-  event.policy.revision !== context.policy.revision &&
-  context.inDoubtUntil === null;
+  event.policy.revision !== context.policy.revision;
 /** After a wait the firewall comes first, too: its ports may have changed meanwhile, and what is open is answered at once. */
 export const resumesOpening = (context: AddressContext): boolean =>
   goesOn(context) &&

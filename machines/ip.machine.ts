@@ -66,6 +66,7 @@ export const ipMachine = (settings: AddressSettings) => {
         leave: decide(ip.leave(settings)),
         awaitDoubt: decide(ip.awaitDoubt),
         endDoubt: decide(ip.endDoubt),
+        endWait: decide(ip.endWait),
         sayGone: decide(ip.sayGone),
       },
       guards: {
@@ -106,6 +107,7 @@ export const ipMachine = (settings: AddressSettings) => {
         isElsewhereAndStays: asks((context, event) => ip.failsAs('Conflict')(context, event) && !ip.isRetiring(context)),
         spacedAndUnconfirmed: asks((context) => context.spaced && !ip.confirmedHere(context)),
         spacedAndSettled: asks((context, event) => context.spaced && ip.isSettled(context, event)),
+        awaitsChange: asks(ip.awaitsChange),
         unauthorized: asks((context) => context.failure?.kind === 'Unauthorized'),
         unauthorizedAndRetiring: asks((context) => context.failure?.kind === 'Unauthorized' && ip.isRetiring(context)),
         resumesOpening: asks(walls.resumesOpening),
@@ -352,6 +354,7 @@ export const ipMachine = (settings: AddressSettings) => {
             SECRET_OBSERVED: [
               { guard: 'unauthorizedAndRetiring', target: 'Pruning' },
               { guard: 'unauthorized', target: 'Unassigned' },
+              { guard: 'awaitsChange', target: 'CoolOff', reenter: true, actions: 'endWait' },
             ],
             RESUME: { target: 'CoolOff', reenter: true },
           },

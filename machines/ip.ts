@@ -1,4 +1,4 @@
-import { backoffMs, restMs } from './backoff.ts';
+import { backoffMs, isUntilChanged, restMs } from './backoff.ts';
 import { nodeClaim } from './claims.ts';
 import type { Decision, Effect, Refused } from './events.ts';
 import { portsOn } from './firewall-policy.ts';
@@ -235,14 +235,11 @@ export const fail =
     const inDoubtUntil = failure.unknownOutcome && resume === 'Assigning' ? event.at + settings.callDeadlineMs : context.inDoubtUntil;
     const isOver = inDoubtUntil === null || (resume === 'Unassigned' && inDoubtUntil <= event.at);
     const returned = keeps === 'nothing' && isOver ? context.elected : null;
-    const attempts = context.attempts + 1;
     const failed: AddressContext = {
       ...context,
       failure,
-      attempts,
       inDoubtUntil,
-      coolOffUntil: event.at + backoffMs(settings.backoff, failure, attempts),
-      resume: returned ? 'Unassigned' : resume,
+      ...nextTry(settings, context, { failure, at: event.at, resume: returned ? 'Unassigned' : resume }),
       ...(returned && { elected: null, eligible: false }),
     };
     return next(
@@ -250,6 +247,20 @@ export const fail =
       toPool(context, { type: 'FAILED', kind: failure.kind, returned, ...saidOf(returned, failure), holder: failed.holder }),
     );
   };
+
+/** When the next try comes, and where. That something can never work, said while it is not known where the address is, has that found out before anybody has to
+ *  change anything. */
+function nextTry(
+  { backoff }: AddressSettings,
+  { attempts: before, inDoubtUntil, retiring }: AddressContext,
+  { failure, at, resume }: { readonly failure: JobFailure; readonly at: number; readonly resume: ResumeState },
+): Pick<AddressContext, 'attempts' | 'coolOffUntil' | 'resume'> {
+  const attempts = before + 1;
+  const looksFirst = inDoubtUntil !== null && retiring === null && resume !== 'Unassigned' && isUntilChanged(failure);
+  return looksFirst
+    ? { attempts, coolOffUntil: at, resume: 'Unassigned' }
+    : { attempts, coolOffUntil: at + backoffMs(backoff, failure, attempts), resume };
+}
 
 /** What was said of the node that is given back: that the address is not found says nothing of it. */
 const saidOf = (returned: NodeRef | null, { kind, message }: JobFailure): { readonly message?: string } =>
@@ -262,6 +273,10 @@ export const coolOffLeft =
     if (retiring !== null && inDoubtUntil !== null) return restMs(inDoubtUntil, at, callDeadlineMs);
     return failure ? restMs(coolOffUntil, at, backoffMs(backoff, failure, attempts)) : 0;
   };
+
+/** A wait that only a change can end is over: there are other credentials, or another leader. */
+export const endWait = (context: AddressContext, event: AnyAddressEvent): Next => next({ ...context, coolOffUntil: event.at });
+export const awaitsChange = ({ failure }: AddressContext): boolean => isUntilChanged(failure);
 
 /** The provider does not know the address: it holds no node, and nothing of what we knew stands. */
 export const forget =

@@ -125,6 +125,7 @@ export const poolSetup = (settings: PoolSettings) => {
       namesAgree: asks((context) => !naming.namesDiffer(context)),
       isUnsettled: asks(naming.isUnsettled),
       acquiresAgain: asks(({ acquiring }) => acquiring.failure === null),
+      awaitsChange: asks(acquire.awaitsChange),
       isPaused: asks(isPaused),
       lacksAddress: asks(pool.lacksAddress),
       isOfferedAnew: asks((context, event) => event.type === 'GROUP_OBSERVED' && groups.isOfferedAnew(context, event)),

@@ -213,9 +213,11 @@ export const poolMachine = (settings: pool.PoolSettings) =>
               },
               CoolOff: {
                 description: 'Waits after an error; the addresses that exist keep working.',
+                always: { guard: 'acquiresAgain', target: 'Complete' },
                 after: { coolOff: 'Complete' },
                 on: {
                   GROUP_OBSERVED: { guard: 'isOfferedAnew', target: 'Complete', actions: 'observeGroup' },
+                  SECRET_OBSERVED: { guard: 'awaitsChange', target: 'Complete' },
                   RESUME: { target: 'CoolOff', reenter: true, actions: 'forgetFacts' },
                 },
               },

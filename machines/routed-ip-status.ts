@@ -144,7 +144,8 @@ function coolOffOf({ context: { acquiring } }: PoolView, shown: AddressView | nu
       ? { failure: shown.context.failure, until: shown.context.coolOffUntil }
       : { failure: acquiring.failure, until: acquiring.failure && acquiring.until };
   if (until === null) return null;
-  return { reason: 'CoolOff', message: isUntilChanged(failure) ? UNTIL_CHANGED : `the next try comes at ${stamp(until)}` };
+  const next = `the next try comes at ${stamp(until)}`;
+  return { reason: 'CoolOff', message: isUntilChanged(failure) ? `${UNTIL_CHANGED}; ${next}` : next };
 }
 
 /** Still true while only the pruning is left, or has failed. */

@@ -1,5 +1,4 @@
 import { isHeld } from './absences.ts';
-import { isUntilChanged } from './backoff.ts';
 import { nodesFull } from './claims.ts';
 import { failureReason, textAbout } from './failure.ts';
 import { isOthersTurn } from './granting.ts';
@@ -114,9 +113,7 @@ function ipStatus(view: PoolView, address: Address): IPStatus {
     ...(context.elected && state !== 'Stable' && { electedNode: context.elected.name }),
     ...(context.previous.length > 0 && { previousNodes: context.previous.map(({ name }) => name).sort() }),
     ...(context.epoch > 0 && { epoch: context.epoch }),
-    ...(context.coolOffUntil !== null &&
-      state === 'CoolOff' &&
-      !isUntilChanged(context.failure) && { coolOffUntil: stamp(context.coolOffUntil) }),
+    ...(context.coolOffUntil !== null && state === 'CoolOff' && { coolOffUntil: stamp(context.coolOffUntil) }),
     ...(context.inDoubtUntil !== null && { inDoubt: true }),
     ...waitsOf(view, address),
   };

@@ -141,6 +141,9 @@ describe('docs/conditions.md', () => {
       'machines/policy.ts',
       'actors/policies.ts',
       'actors/project-policies.ts',
+      'actors/ailment.ts',
+      'actors/standing.ts',
+      'actors/unserved.ts',
     ].flatMap((path) =>
       read(path)
         .split('\n')

@@ -28,6 +28,8 @@ export interface JobContext<N extends JobName> {
   readonly input: JobInput<N>;
   /** What the last try left; null at first. */
   readonly progress: Json;
+  /** Before the first try: what was left by the command in whose place this one came. It may have waited for less than this one has to wait for. */
+  readonly former: Json;
   /** An earlier run may have got anywhere before its process died. */
   readonly rerun: boolean;
   /** The store is away: the provider is asked before an address is sent elsewhere, and nothing is deleted. */

@@ -4,7 +4,7 @@ import type { ProviderID } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
 import type { JobMessage, JobRequest } from '../ports/job-driver.ts';
 import { again, done, type JobBodies, type JobBody, type JobContext, type JobResult } from './body.ts';
-import { asJson, contradiction, failureOfJob, follow, progressOf } from './by-job.ts';
+import { asJson, contradiction, driverOf, type Ended, failureOfJob, follow, isUnable, progressOf } from './by-job.ts';
 import { creationJobs } from './by-job-create.ts';
 import { addressRequest } from './job-request.ts';
 
@@ -14,7 +14,13 @@ interface Believed {
   readonly holder?: ProviderID | null;
 }
 
-/** Who holds the address, as a Job says; undefined when it says nothing of it: then the template does not find. */
+/** Who holds the address, as a Job found; undefined when it says nothing of it, or cannot: then the template does not find. @throws ProviderError */
+function holderFound(request: JobRequest, ended: Ended): ProviderID | null | undefined {
+  if (ended.kind === 'succeeded') return holderSaid(request, ended.message);
+  if (isUnable(ended)) return undefined;
+  throw failureOfJob(request, ended);
+}
+
 function holderSaid(request: JobRequest, { address, providerID }: JobMessage): ProviderID | null | undefined {
   const asked = request.env.ROUTEDIP_ADDRESS;
   if (address !== undefined && address !== '' && address !== asked)
@@ -36,7 +42,8 @@ function wait(
 
 type JobProgressJson = ReturnType<typeof asJson>;
 
-/** A Job says where the address is. One of a template that does not find says nothing: then what was last confirmed stands. */
+/** A Job says where the address is. One of a template that does not find says nothing: then what was last confirmed stands, unless something may have been
+ *  done since. Then it is on no node that anybody knows, so that it is assigned once more, whoever had it. */
 const find: JobBody<'find'> = async (context) => {
   const { input, clock, settings } = context;
   const waits = wait(context, 'doubt', restMs(input.notBefore, clock.now(), settings.callDeadlineMs));
@@ -44,13 +51,13 @@ const find: JobBody<'find'> = async (context) => {
   const request = addressRequest(context, 'find', { address: input.address });
   const followed = await follow(context, request, 'find');
   if (followed.kind === 'again') return followed;
-  if (followed.ended.kind !== 'succeeded') throw failureOfJob(request, followed.ended);
   const { holder = null }: FindInput & Believed = input;
-  const said = holderSaid(request, followed.ended.message);
+  const said = holderFound(request, followed.ended);
+  const believed = input.notBefore === null ? holder : null;
   return done({
     address: input.address,
     region: input.subject?.region ?? '',
-    providerID: said === undefined ? holder : said,
+    providerID: said === undefined ? believed : said,
     locked: false,
   });
 };
@@ -59,12 +66,14 @@ const find: JobBody<'find'> = async (context) => {
  *  store is away. */
 const assign: JobBody<'assign'> = async (context) => {
   const { input } = context;
-  const isFollowed = progressOf(context).slots.assign !== undefined;
-  if ((context.careful || input.inDoubtUntil !== null) && !isFollowed) {
+  // The same decision has the same Job, whichever command carries it out: what became of one that was cut off, its Job tells.
+  const attempt = String(input.subject?.attempt ?? 1);
+  const request = addressRequest(context, 'assign', { address: input.address, node: input.node, attempt });
+  const isFollowed = async () => progressOf(context).slots.assign !== undefined || (await driverOf(context).look(request)) !== null;
+  if ((context.careful || input.inDoubtUntil !== null) && !(await isFollowed())) {
     const found = await verify(context);
     if (found) return found;
   }
-  const request = addressRequest(context, 'assign', { address: input.address, node: input.node });
   const followed = await follow(context, request, 'assign');
   if (followed.kind === 'again') return followed;
   if (followed.ended.kind !== 'succeeded') throw failureOfJob(request, followed.ended);
@@ -82,14 +91,8 @@ async function verify(context: JobContext<'assign'>): Promise<JobResult<'assign'
   const request = addressRequest(context, 'find', { address: input.address });
   const followed = await follow(context, request, 'verify');
   if (followed.kind === 'again') return followed;
-  if (followed.ended.kind !== 'succeeded') {
-    const failure = failureOfJob(request, followed.ended);
-    if (input.inDoubtUntil !== null) throw failed(failure, true);
-    // A template that cannot find is asked to assign, as it is while the store is there.
-    if (failure.kind === 'Invalid') return null;
-    throw failed(failure, false);
-  }
-  const said = holderSaid(request, followed.ended.message);
+  // A template that cannot find is asked to assign: what an earlier Job did has ended, or there would be no other one.
+  const said = found(context, request, followed.ended);
   if (said === input.node.providerID) return done({ providerID: said });
   if (said && said !== input.holder) {
     throw new ProviderError('Conflict', `assign ${input.address} to ${input.node.name}: it is on ${said} by now`);
@@ -97,11 +100,16 @@ async function verify(context: JobContext<'assign'>): Promise<JobResult<'assign'
   return null;
 }
 
-/** A look that failed: it changes nothing, so that only what was in doubt before is. */
-const failed = (cause: ProviderError, unknownOutcome: boolean): ProviderError => {
-  const { kind, message, conditionReason } = cause;
-  return new ProviderError(kind, message, { cause, unknownOutcome, conditionReason });
-};
+/** A look that failed changes nothing, so that only what was in doubt before is. @throws ProviderError */
+function found({ input }: JobContext<'assign'>, request: JobRequest, ended: Ended): ProviderID | null | undefined {
+  try {
+    return holderFound(request, ended);
+  } catch (cause) {
+    if (!(cause instanceof ProviderError)) throw cause;
+    const { kind, message, conditionReason } = cause;
+    throw new ProviderError(kind, message, { cause, unknownOutcome: input.inDoubtUntil !== null, conditionReason });
+  }
+}
 
 const release: JobBody<'release'> = async (context) => {
   const { input } = context;

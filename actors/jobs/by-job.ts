@@ -40,12 +40,16 @@ export const driverOf = ({ provider }: Pick<JobContext<JobName>, 'provider'>): J
   return provider.jobs;
 };
 
-/** What was kept. Of a Job that a former command followed to its end nobody may have heard, but what it said may be void by now. */
-export const progressOf = ({ progress, command }: Pick<JobContext<JobName>, 'progress' | 'command'>): JobProgress => {
-  const kept = (progress as unknown as JobProgress | null) ?? { command, slots: {}, waited: [] };
+/** What Jobs do that is asked for again as it was: of their end nobody may have heard. What others did for a former command may be void by now, or may have been
+ *  another thing than is asked for now. */
+const ASKED_AGAIN: ReadonlySet<string> = new Set<JobRequest['action']>(['assign', 'delete']);
+
+/** What was kept, by this command or by the one that it takes the place of. */
+export const progressOf = ({ progress, former, command }: Pick<JobContext<JobName>, 'progress' | 'former' | 'command'>): JobProgress => {
+  const kept = ((progress ?? former) as unknown as JobProgress | null) ?? { command, slots: {}, waited: [] };
   if (kept.command === command) return kept;
-  const running = Object.entries(kept.slots).filter(([, { ended }]) => ended === null);
-  return { command, slots: Object.fromEntries(running), waited: [] };
+  const askedAgain = Object.entries(kept.slots).filter(([slot]) => ASKED_AGAIN.has(slot));
+  return { command, slots: Object.fromEntries(askedAgain), waited: [] };
 };
 
 export const asJson = (progress: JobProgress): Json => progress as unknown as Json;
@@ -133,6 +137,9 @@ const kindOf = (exitCode: number | null): ErrorKind => {
   if (exitCode === EXITS.invalid) return 'Invalid';
   return exitCode === EXITS.credentials ? 'Unauthorized' : 'Unavailable';
 };
+
+/** The template cannot do what it was asked, and says so. */
+export const isUnable = (ended: Ended): boolean => ended.kind === 'failed' && ended.exitCode === EXITS.invalid;
 
 const reasonOf = ({ purpose }: Pick<JobRequest, 'purpose'>): JobFailure['reason'] =>
   purpose === 'updateRoutedIP' ? 'RoutedIPJobFailed' : 'FirewallJobFailed';

@@ -78,7 +78,8 @@ export interface ClusterEvent {
 export interface PoolProjection {
   readonly ref: ObjectRef;
   readonly generation: number;
-  /** Only these conditions and the term are shown: the rest of the status stays, since it is the only memory that there is. */
+  /** Only these conditions and the term are shown: the rest of the status stays, since it is the only memory that there is, and so does the generation that
+   *  it is about. */
   readonly partial?: true;
   /** All of status but conditions. */
   readonly status: { readonly [key: string]: Json };
@@ -103,6 +104,8 @@ export interface NewIntent extends CreateIntent {
 export interface ClusterWriter {
   /** Returns at once; written soon, latest wins, only what differs, again on conflict. */
   project(projection: PoolProjection): void;
+  /** The generation of which the status says all that was projected, since this process leads; null while it does not. */
+  shownGeneration(ref: ObjectRef): number | null;
   /** Resolves once the status says what was projected last of the object, at once when there is nothing to say. @throws Unreachable, also when the cluster
    *  refuses; Fenced when the status was written under a higher term */
   written(ref: ObjectRef): Promise<void>;

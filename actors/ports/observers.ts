@@ -58,6 +58,8 @@ export interface JobRun {
 export interface SetAside {
   readonly actor: ActorId;
   readonly event: string;
+  /** Of an outcome, a timer, a claim or the answer to one: who still waits for which command, and under which key. */
+  readonly awaited?: { readonly actor: ActorId; readonly key: string; readonly commandId: string };
 }
 
 export interface Observer {

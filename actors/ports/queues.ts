@@ -29,6 +29,13 @@ export interface ActiveJob {
 
 export type JobStep = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number; readonly progress: Json };
 
+/** A job that has not ended: it runs, waits for its turn or is put off. */
+export interface JobStand {
+  readonly isRunning: boolean;
+  /** How often it was started so far, on whatever process. */
+  readonly starts: number;
+}
+
 /** A durable queue. A job is one try: a handler that throws ends it as failed, and only its owner's chart tries again. */
 export interface JobQueue {
   /** Resolves once stored. Throws `Unreachable`. */
@@ -37,6 +44,8 @@ export interface JobQueue {
   remove(id: string): Promise<void>;
   /** Whether a job of this id is kept, finished or not. */
   has(id: string): Promise<boolean>;
+  /** How a job stands that has not ended; null when it has, or is not kept. */
+  standOf(id: string): Promise<JobStand | null>;
   /** Progress of a job that is still kept, finished or not; null when it left none or is gone. */
   progressOf(id: string): Promise<Json>;
   /** Starts to run jobs, at most `concurrency` at once. A job whose process died runs again on some consumer. */

@@ -5,6 +5,7 @@ import type { LegacyKinds } from '../ports/migration.ts';
 import type { Log, Observer } from '../ports/observers.ts';
 import type { VipSource, VipWriter } from '../ports/vip.ts';
 import type { Clock } from '../ports.ts';
+import type { Watched } from '../watchdog.ts';
 import { VipAnnouncer } from './announcer.ts';
 import { VipDesk } from './desk.ts';
 import type { GroupFigures } from './group-index.ts';
@@ -89,6 +90,13 @@ export class Vips {
     this.#ports.kinds?.virtualIPs?.source.resync();
     this.#ports.desk()?.resync();
     this.#labels?.request();
+  }
+
+  /** The Services that are to have an address of a group, and the VirtualIPs. */
+  *watched(): Iterable<Watched> {
+    const services = this.#seen.groups.size > 0 ? this.#seen.services : [];
+    for (const [id, { ref, deleting, wanting }] of services) if (wanting) yield { id, ref, generation: null, deleting };
+    for (const [id, { ref }] of this.#seen.virtualIPs) yield { id, ref, generation: null, deleting: false };
   }
 
   /** What is left of each group that addresses are taken from; none while this process does not lead. */

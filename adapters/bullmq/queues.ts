@@ -110,6 +110,12 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
         await link.call(`queue ${name}: remove ${id}`, () => bull(name).remove(id));
       },
       has: async (id) => (await link.call(`queue ${name}: look for ${id}`, () => bull(name).getJob(id))) !== undefined,
+      standOf: (id) =>
+        link.call(`queue ${name}: look at ${id}`, async () => {
+          const job = await bull(name).getJob(id);
+          if (job === undefined || job.finishedOn !== undefined) return null;
+          return { isRunning: await job.isActive(), starts: job.attemptsStarted };
+        }),
       progressOf: async (id) => {
         const job = await link.call(`queue ${name}: read ${id}`, () => bull(name).getJob(id));
         return job?.data.progress ?? null;

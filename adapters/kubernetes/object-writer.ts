@@ -151,7 +151,7 @@ export class ObjectWriter {
       ...status,
       ...this.#foreignIntent(status, object.status),
       ...this.#boundAddress(status, object.status),
-      observedGeneration: generation,
+      ...(!partial && { observedGeneration: generation }),
       conditions: conditionsOf(conditions, generation, this.#clock.now(), statuses),
     };
   }

@@ -50,6 +50,7 @@ interface Desk {
   readonly finalizer: Lane;
   projection: PoolProjection | null;
   wanted: Wanted | null;
+  shownGeneration: number | null;
 }
 
 /** What a lane does. */
@@ -105,13 +106,19 @@ export class KubernetesWriter implements ClusterWriter {
     for (const event of events) this.#events.report(ref, event);
   }
 
+  shownGeneration(ref: ObjectRef): number | null {
+    return this.#desks.get(ref.uid)?.shownGeneration ?? null;
+  }
+
   async written(ref: ObjectRef): Promise<void> {
     const desk = this.#desk(ref);
+    const { projection } = desk;
     const overtaken = (what: string): never => {
       throw new Fenced(what);
     };
     try {
-      await desk.writer.write(() => desk.projection, overtaken);
+      // Why an object is not served stands for nothing that a job may go by.
+      await desk.writer.write(() => (desk.projection?.partial ? projection : desk.projection), overtaken);
     } catch (error) {
       if (error instanceof Fenced || error instanceof Unreachable) throw error;
       // Refused, or in conflict too often: it is not written, and may be later.
@@ -236,7 +243,12 @@ export class KubernetesWriter implements ClusterWriter {
       writer,
       projection: null,
       wanted: null,
-      status: this.#laneOf(ref, 'status', 'UpdateStatus', () => writer.write(() => desk.projection)),
+      shownGeneration: null,
+      status: this.#laneOf(ref, 'status', 'UpdateStatus', async () => {
+        const { projection } = desk;
+        await writer.write(() => desk.projection);
+        if (projection && !projection.partial) desk.shownGeneration = projection.generation;
+      }),
       nodes: this.#laneOf(ref, 'annotations', 'Annotate', async () => {
         if (desk.wanted !== null) await annotations.write(desk.wanted);
       }),

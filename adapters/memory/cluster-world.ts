@@ -176,9 +176,12 @@ export class ClusterWorld {
     // A leader that was overtaken does not put its older view over the newer one.
     if (pool === null || termOf(pool.status) > termOf(projection.status)) return;
     this.projections.push(projection);
+    const stays = projection.partial ? pool.status : {};
     // A change of status alone is no news to the watches.
-    this.store({ ...pool, status: structuredClone(projection.status) as Json });
-    this.conditions.set(keyOf(pool.ref), projection.conditions);
+    this.store({ ...pool, status: { ...fieldsOf(stays), ...(structuredClone(projection.status) as { [key: string]: Json }) } });
+    const kept = projection.partial ? (this.conditions.get(keyOf(pool.ref)) ?? []) : [];
+    const others = kept.filter(({ type }) => !projection.conditions.some((condition) => condition.type === type));
+    this.conditions.set(keyOf(pool.ref), [...projection.conditions, ...others]);
     this.#answerRequests(projection);
     this.annotations.remove(projection.addresses, projection.annotated);
     for (const [node, wanted] of Object.entries(projection.annotated)) if (this.nodes.has(node)) this.annotations.set(node, wanted);

@@ -1,4 +1,4 @@
-import type { NewJob } from '../../actors/ports/queues.ts';
+import type { JobStand, NewJob } from '../../actors/ports/queues.ts';
 import type { Clock } from '../../actors/ports.ts';
 import { type Job, type KeptJob, keptJob, newJob, nextOf } from './kept-jobs.ts';
 
@@ -90,6 +90,12 @@ export class JobShelf {
 
   get(id: string): Job | null {
     return this.#jobs.get(id) ?? null;
+  }
+
+  standOf(id: string): JobStand | null {
+    const job = this.#jobs.get(id);
+    if (job === undefined || job.state === 'completed' || job.state === 'failed') return null;
+    return { isRunning: job.state === 'active', starts: job.runs };
   }
 
   jobs(): readonly KeptJob[] {

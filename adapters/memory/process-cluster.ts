@@ -15,6 +15,11 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
   const marks = wishes(world.holders);
   const waiting = new Map<string, () => void>();
   const projected = new Map<string, PoolProjection>();
+  const shown = new Map<string, number>();
+  const write = (projection: PoolProjection): void => {
+    world.write(projection);
+    if (!projection.partial) shown.set(projection.ref.uid, projection.generation);
+  };
   let listener: ClusterListener | null = null;
   let ended = false;
   const writeWaiting = (): void => {
@@ -57,8 +62,9 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
     },
     project: (projection) => {
       projected.set(keyOf(projection.ref), projection);
-      soon(keyOf(projection.ref), () => world.write(projection));
+      soon(keyOf(projection.ref), () => write(projection));
     },
+    shownGeneration: ({ uid }) => shown.get(uid) ?? null,
     written: (ref) =>
       whileAlive(() => {
         world.assertWritable();
@@ -66,7 +72,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
         if (last === undefined) return;
         const [stands, term] = [termOf(world.stored(ref)?.status), termOf(last.status)];
         if (stands > term) throw new Fenced(`memory cluster: ${ref.name} was written under term ${stands}, not ${term}`);
-        world.write(last);
+        write(last);
       }),
     retract: (ref, addresses) =>
       new Promise((done) =>
@@ -114,7 +120,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
         const isTold = world.announced.some((each) => isDeepStrictEqual(each, { about, event }));
         if (!isTold) world.announced.push({ about, event });
       }),
-    forget: () => [marks.forget(), waiting.clear()],
+    forget: () => [marks.forget(), waiting.clear(), shown.clear()],
     flush: async () => writeWaiting(),
     end: () => {
       ended = true;

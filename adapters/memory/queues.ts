@@ -58,6 +58,7 @@ const handleOn = (server: JobServer): MemoryQueues => {
     },
     remove: (id) => call(() => server.shelf(name).remove(id)),
     has: (id) => call(() => server.shelf(name).get(id) !== null),
+    standOf: (id) => call(() => server.shelf(name).standOf(id)),
     progressOf: (id) => call(() => JSON.parse(server.shelf(name).get(id)?.progress ?? 'null')),
     counts: () => call(() => server.shelf(name).counts()),
     consume: (run, concurrency) => server.consume({ queue: name, process, run, concurrency }),

@@ -34,8 +34,27 @@ export const endableClock = (clock: Clock): EndableClock => {
   };
 };
 
+/** A turn of the event loop that lasts longer is interrupted where somebody asks, ms. */
+const TURN_MS = 10;
+
+/** Null until the present turn of the event loop has lasted too long: then resolves in the next one. */
+function longTurnYield(): () => Promise<void> | null {
+  let began: number | null = null;
+  return () => {
+    if (began === null) {
+      began = performance.now();
+      setImmediate(() => {
+        began = null;
+      });
+      return null;
+    }
+    return performance.now() - began < TURN_MS ? null : new Promise((resolve) => setImmediate(resolve));
+  };
+}
+
 /** Time and timers of this machine. A timer keeps the process alive until it fires or is cancelled. */
 export const systemClock = (): Clock => ({
+  yieldToEventLoop: longTurnYield(),
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after: (ms, run) => {

@@ -21,10 +21,15 @@ export interface RuntimeSources {
   /** Whether this process goes on in memory because its store is away. */
   readonly isStoreAway: () => boolean;
   readonly caches: () => readonly CacheSync[];
+  /** Objects that are not served as they are now; none while another process leads. */
+  readonly unserved: () => readonly { readonly kind: string; readonly reason: string; readonly count: number }[];
+  /** Cells whose turns fail again and again, by what they fail at. */
+  readonly failing: () => Readonly<Record<string, number>>;
 }
 
 /** Registers what is told of the runtime: what this is, whether it leads, what it has seen and what it still has to do. */
-export function runtimeMetrics(registry: Registry, { version, queues, leadership, isStoreAway, caches }: RuntimeSources): void {
+export function runtimeMetrics(registry: Registry, sources: RuntimeSources): void {
+  const { version, queues, leadership, isStoreAway, caches } = sources;
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
@@ -44,6 +49,30 @@ export function runtimeMetrics(registry: Registry, { version, queues, leadership
   gauge('routedip_store_away', '1 while this process goes on in memory because Redis is away.', () => (isStoreAway() ? 1 : 0));
   registerQueues(registry, queues);
   registerCaches(registry, caches);
+  registerStanding(registry, sources);
+}
+
+function registerStanding(registry: Registry, { unserved, failing }: Pick<RuntimeSources, 'unserved' | 'failing'>): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'routedip_objects_unserved',
+    help: 'Objects that have not been served for 10 seconds as they are now, by what they wait for.',
+    labelNames: ['kind', 'reason'] as const,
+    registers,
+    collect() {
+      this.reset();
+      for (const { kind, reason, count } of unserved()) this.set({ kind, reason }, count);
+    },
+  });
+  new Gauge({
+    name: 'routedip_cells_failing',
+    help: 'Cells that are tried at a slow pace since their turns fail, by what fails.',
+    labelNames: ['reason'] as const,
+    registers,
+    collect() {
+      for (const [reason, count] of Object.entries(failing())) this.set({ reason }, count);
+    },
+  });
 }
 
 function registerQueues(registry: Registry, queues: RuntimeSources['queues']): void {

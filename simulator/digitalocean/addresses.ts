@@ -87,7 +87,7 @@ const familyOf = (ip: string): 4 | 6 => (ip.includes(':') ? 6 : 4);
 /** Puts an address into the account without asking for limits, as if it had been there before. `family` counts when no `ip` is given. */
 export function placeAddress(
   cloud: Cloud,
-  wanted: { ip?: string | undefined; region: string; family: 4 | 6; dropletId: number | null },
+  wanted: { ip?: string | undefined; region: string; family: 4 | 6; dropletId: number | null; token?: string | undefined },
 ): ReservedIP {
   const now = cloud.now();
   const family = wanted.ip === undefined ? wanted.family : familyOf(wanted.ip);
@@ -98,6 +98,7 @@ export function placeAddress(
     family,
     region: wanted.region,
     projectId: uuid(cloud.random),
+    token: wanted.token ?? null,
     createdAt: now,
     deletedAt: null,
     dropletId: null,

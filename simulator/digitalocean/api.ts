@@ -73,7 +73,7 @@ const standardIds: Readonly<Record<number, string>> = {
 };
 
 /** The route's effect and answer. */
-function outcomeOf(parts: ApiParts, requestId: string, { url, json, arrived }: Received, effects: readonly FaultEffect[]): Answer {
+function outcomeOf(parts: ApiParts, requestId: string, { url, json, arrived, token }: Received, effects: readonly FaultEffect[]): Answer {
   const { cloud } = parts;
   bringToPresent(cloud);
   try {
@@ -85,6 +85,7 @@ function outcomeOf(parts: ApiParts, requestId: string, { url, json, arrived }: R
       url,
       params,
       body: json.value,
+      token,
       bend: { ms: ofKind(effects, 'slowAction')[0]?.ms ?? null, failing: ofKind(effects, 'actionErrored').length > 0 },
       readAt: stale > 0 ? cloud.now() - stale : null,
       actionsHidden: ofKind(effects, 'actionNotFound').length > 0,

@@ -30,6 +30,8 @@ export interface ReservedIP {
   readonly family: 4 | 6;
   readonly region: string;
   readonly projectId: string;
+  /** The only one that is shown it in lists; null for all. */
+  readonly token: string | null;
   readonly createdAt: number;
   deletedAt: number | null;
   dropletId: number | null;

@@ -10,6 +10,8 @@ export interface RouteRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly body: unknown;
   readonly bend: ActionBend;
+  /** Of the account that asks. */
+  readonly token: string;
   /** The time whose state reads of addresses show; null for the present. */
   readonly readAt: number | null;
   /** A fault makes every action unknown. */

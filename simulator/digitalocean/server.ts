@@ -60,8 +60,8 @@ export interface DigitalOceanSimulator extends Served {
   readonly state: SimulatorState;
   readonly addDroplet: (wish: DropletWish) => Droplet;
   readonly removeDroplet: (id: number) => void;
-  /** Of IPv4 unless `ip` or `family` says otherwise. */
-  readonly addReservedIP: (wish: { ip?: string; region: string; dropletId?: number; family?: 4 | 6 }) => ReservedIP;
+  /** Of IPv4 unless `ip` or `family` says otherwise; listed for all tokens unless one is named. */
+  readonly addReservedIP: (wish: { ip?: string; region: string; dropletId?: number; family?: 4 | 6; token?: string }) => ReservedIP;
   /** By hand, as a person in the control panel: at once, and seen in the history as such. */
   readonly moveReservedIP: (ip: string, dropletId: number | null) => void;
   readonly setReservedIPQuota: (quota: number) => void;
@@ -122,7 +122,8 @@ export async function startDigitalOcean(options: DigitalOceanOptions = {}): Prom
       bringToPresent(cloud);
       removeDroplet(cloud, id);
     },
-    addReservedIP: ({ ip, region, dropletId, family = 4 }) => placeAddress(cloud, { ip, region, family, dropletId: dropletId ?? null }),
+    addReservedIP: ({ ip, region, dropletId, family = 4, token }) =>
+      placeAddress(cloud, { ip, region, family, dropletId: dropletId ?? null, token }),
     moveReservedIP: (ip, dropletId) => moveByHand(cloud, ip, dropletId),
     setReservedIPQuota: (quota) => {
       cloud.reservedIPQuota = quota;

@@ -95,6 +95,7 @@ export class DNSWorld {
       ...ports,
       listAsked: () => {},
       gone: () => {},
+      nodesOf: () => [],
       firewallInput: (id) => ({ id, provider: '', firewall: '' }),
       halted: () => {},
     });

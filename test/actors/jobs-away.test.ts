@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { aways, redisGoes, redisReturns } from '../support/away-crash.ts';
 import { withoutHands } from '../support/replicas.ts';
-import { node } from '../support/world.ts';
+import { node, type OperatorProcess } from '../support/world.ts';
 import { JobsWorld, jobDriven, KEY, OLD, YOUNG } from './jobs-world.ts';
 
 const ADDRESS = '198.51.100.1';
@@ -41,6 +41,22 @@ describe('a RoutedIP whose class is driven by Jobs, while Redis is away', () => 
     await world.stable(ref, 'old', 2 * MINUTE);
     expect([actions().slice(back), world.heldBy(ADDRESS)]).toEqual([['assign'], 'old']);
     expect([world.jobs.overlaps, world.faults()]).toEqual([[], []]);
+  });
+
+  test.each([
+    ['is stopped', (process: OperatorProcess) => process.stop()],
+    ['dies', async (process: OperatorProcess) => process.kill()],
+  ] as const)('has nothing assigned a second time when the leader %s while a Job assigns it', async (_, ends) => {
+    const { world, ref, process, actions, lose } = await without();
+    world.jobs.script('assign', { kind: 'exit', code: 0, afterMs: 3 * MINUTE });
+    lose();
+    await world.clock.runUntil(() => actions().includes('assign'), MINUTE);
+    await world.clock.advance(10 * SECOND);
+    await ends(process);
+    redisReturns(world);
+    await world.operator();
+    await world.stable(ref, 'old', 10 * MINUTE);
+    expect([actions().filter((each) => each === 'assign').length, world.heldBy(ADDRESS), world.jobs.overlaps]).toEqual([1, 'old', []]);
   });
 
   test('has nothing assigned when somebody has put its address there already', async () => {

@@ -174,18 +174,24 @@ describe('a Job that assigns', () => {
     await until(() => runs('assign') === 2, 20_000);
   });
 
-  test('and says that this can never work is not tried again before the class or the RoutedIP is changed; both hear of it', async () => {
+  test('and says that this can never work is tried again after an hour, or once the class or the RoutedIP is changed; both hear of it', async () => {
     const { world, ref, until, runs } = await moving({ kind: 'exit', code: 65 });
     await until(() => world.statusOf(ref).state === 'CoolOff');
-    await world.clock.advance(24 * 3_600_000);
-    expect([runs('assign'), world.statusOf(ref).coolOffUntil, world.reasonOf(ref)]).toEqual([1, undefined, 'RoutedIPJobFailed']);
+    const next = `the next try comes at ${world.statusOf(ref).coolOffUntil}`;
+    const said = 'tried again once the RoutedIP, its class or its credentials are changed, and each hour';
+    expect(world.messageOf(ref, 'Progressing')).toBe(`${said}; ${next}`);
+    await world.clock.advance(59 * 60_000);
+    expect([runs('assign'), world.reasonOf(ref)]).toEqual([1, 'RoutedIPJobFailed']);
     expect(world.eventsOf(ref)).toContain('RoutedIPJobFailed');
     expect(world.cluster.announced.map(({ about, event }) => [about.kind, event.reason])).toEqual([
       ['ClusterRoutedIPClass', 'RoutedIPJobFailed'],
     ]);
+    world.jobs.script('assign', { kind: 'exit', code: 65 });
+    await until(() => runs('assign') === 2, 120_000);
+    await world.clock.advance(60_000);
     world.jobClass({ perNodeIPLimit: 2 });
     await world.stable(ref, 'old', 60_000);
-    expect(runs('assign')).toBe(2);
+    expect(runs('assign')).toBe(3);
   });
 
   test('and is refused its credentials waits for others', async () => {

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { CellWrite } from '../../actors/ports.ts';
+import { TurnGate } from '../../actors/turn-gate.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
+import { systemClock } from '../../adapters/system/clock.ts';
 import { firewallActor } from '../../machines/firewall-id.ts';
 import { cellsOn } from '../support/cells.ts';
 
@@ -66,5 +68,47 @@ describe('thousands of Services that begin at once', () => {
     for (const { answer } of [...writes]) answer();
     await clock.settle();
     expect([isQuiet, writes.length]).toEqual([true, AT_ONCE]);
+  });
+});
+
+describe('turns that would keep the event loop to themselves', () => {
+  test('pause in between, all of them that go on together, and none twice at once', async () => {
+    let asked = 0;
+    // Every other time somebody asks, the turn of the event loop has lasted too long.
+    const gate = new TurnGate(2, { yieldToEventLoop: () => (++asked % 2 === 0 ? new Promise((resolve) => setImmediate(resolve)) : null) });
+    const log: string[] = [];
+    let inside = 0;
+    const run = async (name: string): Promise<void> => {
+      await gate.enter();
+      inside += 1;
+      expect(inside).toBeLessThanOrEqual(2);
+      log.push(name);
+      await Promise.resolve();
+      inside -= 1;
+      gate.leave();
+    };
+    const names = Array.from({ length: 9 }, (_, index) => `turn-${index}`);
+    await Promise.all(names.map(run));
+    expect(log.toSorted()).toEqual(names);
+    // Each asks until it may go on: more often than there are turns.
+    expect(asked).toBeGreaterThan(names.length);
+  });
+
+  test('of the system clock leave the event loop free within some ten milliseconds', async () => {
+    const clock = systemClock();
+    const gate = new TurnGate(1_000, clock);
+    let others = 0;
+    const other = setInterval(() => (others += 1), 0);
+    const work = async (): Promise<void> => {
+      const waits = gate.enter();
+      if (waits) await waits;
+      const until = performance.now() + 1;
+      while (performance.now() < until);
+      gate.leave();
+    };
+    await Promise.all(Array.from({ length: 100 }, work));
+    clearInterval(other);
+    // A hundred milliseconds of work, and nothing else had its turn without the pauses.
+    expect(others).toBeGreaterThan(3);
   });
 });

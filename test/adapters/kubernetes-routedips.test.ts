@@ -100,6 +100,35 @@ describe('a RoutedIP of which nothing is known yet', () => {
     await writer.flush(PATIENCE_MS);
     expect(status()).not.toHaveProperty('assignedNode');
   });
+
+  test('keeps the generation that its status is about, and says of which one the condition is', async () => {
+    const { writer, ref, status, projection } = await routing();
+    const idle = { type: 'Progressing', status: 'False', reason: 'Idle', message: 'nothing is under way' } as const;
+    writer.project(projection({ generation: 3, conditions: [idle] }));
+    expect(writer.shownGeneration(ref)).toBeNull();
+    await writer.flush(PATIENCE_MS);
+    expect(writer.shownGeneration(ref)).toBe(3);
+    const unknown = { type: 'Ready', status: 'Unknown', reason: 'ProviderUnread', message: 'no answer' } as const;
+    writer.project(projection({ generation: 4, partial: true, status: {}, conditions: [unknown] }));
+    await writer.flush(PATIENCE_MS);
+    const conditions = [
+      { ...unknown, observedGeneration: 4 },
+      { ...idle, observedGeneration: 3 },
+    ];
+    expect(status()).toMatchObject({ state: 'Unassigned', observedGeneration: 3, conditions });
+    expect(writer.shownGeneration(ref)).toBe(3);
+  });
+
+  test('is shown no generation while the server does not take it', async () => {
+    const { writer, ref, projection, simulator } = await routing();
+    simulator.faults.outage('503');
+    writer.project(projection({ generation: 3 }));
+    await writer.flush(300);
+    expect(writer.shownGeneration(ref)).toBeNull();
+    simulator.faults.endOutage();
+    await writer.flush(PATIENCE_MS);
+    expect(writer.shownGeneration(ref)).toBe(3);
+  });
 });
 
 describe('the address of a RoutedIP', () => {

@@ -189,6 +189,18 @@ describe('a status that has to stand before something is done', () => {
     expect(patchesOf(simulator, '/status')).toBe(1);
   });
 
+  test('is written although it is to be told meanwhile that the pool is not served', async () => {
+    const { writer, status, ref, projection } = await writing();
+    writer.project(projection());
+    const written = writer.written(ref);
+    const unknown = { type: 'Ready', status: 'Unknown', reason: 'TakingOver', message: 'not yet' } as const;
+    writer.project(projection({ partial: true, status: {}, conditions: [unknown] }));
+    await written;
+    expect(status().activeIPs).toBe(1);
+    await writer.flush(PATIENCE_MS);
+    expect(status()).toMatchObject({ activeIPs: 1, conditions: [unknown] });
+  });
+
   test('is refused to a leader that was overtaken', async () => {
     const { writer, status, ref, simulator, projection } = await writing();
     writer.project(projection({ status: { activeIPs: 1, term: 4 } }));

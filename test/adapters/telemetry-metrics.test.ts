@@ -124,6 +124,18 @@ describe('a saved turn', () => {
     expect(await of('routedip_events_set_aside_total')).toEqual(['routedip_events_set_aside_total 1']);
   });
 
+  test('tells of cells that fail, and of objects that are not served as long as they are not', async () => {
+    let unserved = [{ kind: 'RoutedIP', reason: 'ProviderUnread', count: 2 }];
+    const { of } = metrics({ unserved: () => unserved, failing: () => ({ save: 1, turn: 0 }) });
+    expect(await of('routedip_cells_failing')).toEqual([
+      'routedip_cells_failing{reason="save"} 1',
+      'routedip_cells_failing{reason="turn"} 0',
+    ]);
+    expect(await of('routedip_objects_unserved')).toEqual(['routedip_objects_unserved{kind="RoutedIP",reason="ProviderUnread"} 2']);
+    unserved = [];
+    expect(await of('routedip_objects_unserved')).toEqual([]);
+  });
+
   test('counts the assignments that ended in it', async () => {
     const { observer, pools, of } = metrics();
     pools.show(pool());

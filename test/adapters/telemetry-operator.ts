@@ -133,6 +133,8 @@ export class MeasuredWorld {
       ],
       groups: () => [{ name: 'edge', capacity: 5n, allocated: 3n, available: 2n }],
       isStoreAway: () => parts.supervisor?.withoutStore() != null,
+      unserved: () => [{ kind: 'RoutedIP', reason: 'ProviderUnread', count: 1 }],
+      failing: () => parts.supervisor?.failing() ?? { save: 0, turn: 0 },
       budgets: () => [{ provider: PROVIDER, tokenHash: TOKEN_HASH, budget }],
       caches: () => [{ kind: 'FloatingIPPool', synced: true, syncedAt: clock.now() }],
       ...sources,

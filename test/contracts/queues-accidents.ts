@@ -82,6 +82,7 @@ export const describeAccidents = (stage: QueueStage): void => {
         add: () => queue.add([job('a.2')]),
         progressOf: () => queue.progressOf('a.1'),
         has: () => queue.has('a.1'),
+        standOf: () => queue.standOf('a.1'),
         remove: () => queue.remove('a.1'),
         counts: () => queue.counts(),
       };

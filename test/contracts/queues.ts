@@ -251,6 +251,28 @@ const describeKeeping = (stage: QueueStage): void => {
     });
   });
 
+  describe('how a job stands', () => {
+    test('is told while it waits for its turn, is put off or runs, with its starts, and no more once it has ended', async () => {
+      const held = [gate(), gate()];
+      const recorder = new Recorder(stage, async ({ starts }) => {
+        await held[starts - 1]?.opened;
+        return starts === 1 ? { kind: 'again', afterMs: 1, progress: null } : done;
+      });
+      await stage.queue.add([job('a.1'), job('a.2', { delayMs: 60_000 })]);
+      const stands = (id: string) => stage.another().standOf(id);
+      expect([await stands('a.1'), await stands('a.2')]).toEqual(Array(2).fill({ isRunning: false, starts: 0 }));
+      stage.queue.consume(recorder.run, 1);
+      await recorder.sees(1);
+      expect(await stands('a.1')).toEqual({ isRunning: true, starts: 1 });
+      held[0]?.open();
+      await recorder.sees(2);
+      expect(await stands('a.1')).toEqual({ isRunning: true, starts: 2 });
+      held[1]?.open();
+      await stage.world.until('it has ended', async () => (await stands('a.1')) === null);
+      expect([await stage.queue.has('a.1'), await stands('unknown')]).toEqual([true, null]);
+    });
+  });
+
   describe('a consumer that closes', () => {
     test('ends the jobs that it runs and takes no more', async () => {
       const held = gate();

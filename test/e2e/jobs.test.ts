@@ -113,4 +113,22 @@ describe('a RoutedIP of a class driven by Jobs', () => {
     expect(made.length).toBeGreaterThanOrEqual(3);
     expect(stage.cloud.calls.select({ writes: true })).toEqual([]);
   });
+
+  test('has the Job that assigns followed on by the next leader, though its template cannot find', { timeout: 120_000 }, async () => {
+    const by = (action: string): Pick<JobScript, 'outcome' | 'selector'> => ({ outcome: 'exit', selector: `routedip.io/action=${action}` });
+    const message = '{"providerID":"$(ROUTEDIP_NODE_PROVIDER_ID)"}';
+    const { created, left } = await begin([
+      { ...by('assign'), ms: 8_000, message },
+      { ...by('find'), exitCode: 65 },
+    ]);
+    const { stage, stable } = routed();
+    const first = await stage.start({ flags: MORTAL_FLAGS });
+    const isAssigning = () => left().some(({ metadata }) => metadata.labels?.['routedip.io/action'] === 'assign');
+    await stage.until('the Job that assigns runs', isAssigning);
+    first.kill('SIGKILL');
+    await stage.start({ flags: MORTAL_FLAGS });
+    expect(await stable('web')).toBe(ADDRESS);
+    await stage.until('no Job is left', () => left().length === 0);
+    expect(created(), 'one that creates, one that opens, one that assigns').toBe(3);
+  });
 });

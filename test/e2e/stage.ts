@@ -26,6 +26,8 @@ export interface Stage {
   nodes(...names: readonly string[]): Promise<void>;
   /** The same, with droplets that take no IPv6 address. */
   nodesWithoutIPv6(...names: readonly string[]): Promise<void>;
+  /** Creates one of them again, with its Pod, on the droplet that it had. */
+  nodeAgain(name: string): Promise<void>;
   notReady(name: string): Promise<void>;
   ready(name: string): Promise<void>;
   deleteNode(name: string): Promise<void>;
@@ -60,11 +62,13 @@ export async function openStage(target: Target, { cloud: cloudOptions = {}, aof 
   const nodeNamed = (droplet: number | null | undefined) => [...droplets].find(([, id]) => id === droplet)?.[0] ?? null;
   const addNodes = async (names: readonly string[], { ipv6 }: { readonly ipv6: boolean }): Promise<void> => {
     await eachOf(names, async (name) => {
-      const { id } = cloud.addDroplet({ name, region: 'nyc3', ipv6 });
-      droplets.set(name, id);
-      await addNode(target.client, { name, dropletID: id, region: 'nyc3', labels: { pool: 'work' } });
-      await addPod(target.client, { name: `ingress-${name}`, namespace: 'default', node: name, labels: { app: 'ingress' } });
+      droplets.set(name, cloud.addDroplet({ name, region: 'nyc3', ipv6 }).id);
+      await addToCluster(name);
     });
+  };
+  const addToCluster = async (name: string): Promise<void> => {
+    await addNode(target.client, { name, dropletID: Number(droplets.get(name)), region: 'nyc3', labels: { pool: 'work' } });
+    await addPod(target.client, { name: `ingress-${name}`, namespace: 'default', node: name, labels: { app: 'ingress' } });
   };
   const getPool = async (name: string) => (await target.client.get(poolRef(name))) as unknown as Pool;
   const stage: Stage = {
@@ -72,6 +76,7 @@ export async function openStage(target: Target, { cloud: cloudOptions = {}, aof 
     cloud,
     redis,
     nodes: (...names) => addNodes(names, { ipv6: true }),
+    nodeAgain: addToCluster,
     nodesWithoutIPv6: (...names) => addNodes(names, { ipv6: false }),
     notReady: async (name) => void (await setNodeReady(target.client, name, false)),
     ready: async (name) => void (await setNodeReady(target.client, name, true)),

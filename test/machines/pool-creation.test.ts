@@ -150,7 +150,7 @@ describe('a creation that fails', () => {
       .failed('create', failure('Invalid'))
       .send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 1 }, { generation: 2 }));
     expect(pool.context.acquiring.failure).toBeNull();
-    expect(acquiring(pool.elapse())).toBe('Complete');
+    expect(acquiring(pool)).toBe('Complete');
   });
 
   test('to be published is published again, and not created again', () => {

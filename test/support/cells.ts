@@ -16,6 +16,7 @@ export const cellsOn = (parts: { readonly store: RecordStore; readonly queues: Q
     probe: ignore,
     observers: [],
     listAsked: ignore,
+    nodesOf: () => [],
     firewallInput: (id) => ({ id, provider: firewallOf(id).provider, firewall: firewallOf(id).name }),
     gone: ignore,
     halted: ignore,

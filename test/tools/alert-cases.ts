@@ -33,6 +33,7 @@ const capacity = 'routedip_ipgroup_capacity{ipgroup="edge"}';
 const leader = (instance: string): string => `routedip_leader{instance="${instance}"}`;
 const synced = 'routedip_cache_synced{kind="FloatingIPPool"}';
 const heard = 'routedip_cache_last_sync_timestamp_seconds{kind="FloatingIPPool"}';
+const unserved = 'routedip_objects_unserved{kind="RoutedIP",reason="ProviderUnread"}';
 const jobs = (of: string): string => `routedip_queue_jobs{queue="digitalocean",state="${of}"}`;
 
 /** When each alert fires, and when it does not. RoutedIPStartsOver has a test of its own. */
@@ -189,6 +190,22 @@ export const ALERTS: readonly AlertCase[] = [
     labels: { queue: 'digitalocean' },
     summary: 'a job of the queue digitalocean threw',
     right: [{ [jobs('failed')]: '1x30' }],
+  },
+  {
+    alert: 'RoutedIPObjectUnserved',
+    wrong: { [unserved]: '0x5 3x20' },
+    begins: 6,
+    labels: { kind: 'RoutedIP', reason: 'ProviderUnread' },
+    summary: '3 objects of kind RoutedIP are not served: ProviderUnread',
+    right: [{ [unserved]: '3x1 stale' }],
+  },
+  {
+    alert: 'RoutedIPCellFailing',
+    wrong: { 'routedip_cells_failing{reason="save"}': '0x5 1x20' },
+    begins: 6,
+    labels: { reason: 'save' },
+    summary: '1 cells fail again and again at the save',
+    right: [{ 'routedip_cells_failing{reason="save"}': '0x5 1x0 0x20' }],
   },
   {
     alert: 'RoutedIPEventSetAside',

@@ -18,7 +18,7 @@ function shown({ cloud, readAt }: RouteRequest, isAsked: (address: ReservedIP) =
 
 /** Every address of the family. */
 export const readAll = (request: RouteRequest, family: 4 | 6, render: Render): readonly Record<string, unknown>[] =>
-  shown(request, (address) => address.family === family, render);
+  shown(request, ({ family: of, token }) => of === family && (token === null || token === request.token), render);
 
 /** The address that the path names. @throws Refusal 404 */
 export function readOne(request: RouteRequest, family: 4 | 6, render: Render): Record<string, unknown> {

@@ -1,0 +1,41 @@
+import type { PoolView } from '../machines/pool-view.ts';
+import { termIn } from '../machines/rebuild.ts';
+import type { Finding } from '../machines/types.ts';
+import type { Condition, PoolObject, PoolProjection } from './ports/cluster.ts';
+
+/** What is to be said of an object besides what its records say. */
+export interface Notices {
+  /** Why it is not served as it is now; null when it is. */
+  readonly unserved: Finding | null;
+  /** What is wrong with the turns of its cell, or of one that works for it; null for nothing. */
+  readonly trouble: Finding | null;
+}
+
+export const NO_NOTICES: Notices = { unserved: null, trouble: null };
+
+/** Whether too little is known of a pool for its status to be written: what stands there is the only memory that there is. */
+export const isUnknown = ({ context: { spec, error }, state }: PoolView): boolean =>
+  (spec === null && error === null) || state === 'Priming';
+
+/** The conditions with what is to be said besides. What the records find wrong is told first: people can do something about it. */
+export const withNotices = (conditions: readonly Condition[], { unserved, trouble }: Notices): readonly Condition[] =>
+  conditions.map((condition) => {
+    if (unserved && condition.type === 'Ready') return { ...condition, status: 'Unknown', ...unserved };
+    if (trouble && condition.type === 'Degraded' && condition.status === 'False') return { ...condition, status: 'True', ...trouble };
+    return condition;
+  });
+
+/** Says why an object is not served, and leaves everything else in its status as it is. `term`: of the leader that says so, 0 while there is none. */
+export const unservedProjection = ({ ref, generation, status }: PoolObject, unserved: Finding, term: number): PoolProjection => {
+  const shown = Math.max(term, termIn(status));
+  return {
+    ref,
+    generation,
+    partial: true,
+    status: shown > 0 ? { term: shown } : {},
+    conditions: [{ type: 'Ready', status: 'Unknown', ...unserved }],
+    annotated: {},
+    addresses: [],
+    events: [],
+  };
+};

@@ -1,0 +1,37 @@
+import { listed, type PoolContext } from '../machines/pool.ts';
+import type { Address, ObservedAddress, ObservedNode, ProviderID } from '../machines/types.ts';
+import { addressesOf } from './pools.ts';
+import type { PoolObject } from './ports/cluster.ts';
+import type { ActorRecord } from './ports.ts';
+
+/** All addresses of a provider, as it listed them once. */
+export interface ProviderList {
+  readonly byAddress: ReadonlyMap<Address, ObservedAddress>;
+  readonly byHolder: ReadonlyMap<ProviderID, readonly ObservedAddress[]>;
+}
+
+export function providerList(addresses: readonly ObservedAddress[]): ProviderList {
+  const held = addresses.filter(({ providerID }) => providerID !== null);
+  return {
+    byAddress: new Map(addresses.map((observed) => [observed.address, observed])),
+    byHolder: Map.groupBy(held, ({ providerID }) => providerID as ProviderID),
+  };
+}
+
+/** The addresses that a pool has or is to have, by what its object says and by its record. */
+export function ownAddresses(pool: PoolObject, record: ActorRecord | undefined): ReadonlySet<Address> {
+  const context = record?.snapshot.context as unknown as PoolContext | undefined;
+  if (!context) return new Set(addressesOf(pool));
+  const known = Object.keys({ ...context.members, ...context.remembered }) as Address[];
+  return new Set([...addressesOf(pool), ...listed(context), ...context.created, ...known]);
+}
+
+/** Of a list these addresses, and all that are on these nodes. */
+export function partOf(
+  { byAddress, byHolder }: ProviderList,
+  own: ReadonlySet<Address>,
+  nodes: readonly ObservedNode[],
+): readonly ObservedAddress[] {
+  const others = nodes.flatMap(({ providerID }) => byHolder.get(providerID as ProviderID) ?? []).filter(({ address }) => !own.has(address));
+  return [...[...own].flatMap((address) => byAddress.get(address) ?? []), ...others];
+}

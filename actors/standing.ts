@@ -1,0 +1,110 @@
+import type { ActorId, Finding } from '../machines/types.ts';
+import { isPool, isRecordSet, type ObservedPools } from './pools.ts';
+import type { ClusterWriter } from './ports/cluster.ts';
+import type { Leadership } from './ports/leadership.ts';
+import type { Log } from './ports/observers.ts';
+import type { Clock } from './ports.ts';
+import type { projector } from './project.ts';
+import { type Notices, unservedProjection } from './project-notices.ts';
+import type { PolicyProjector } from './project-policies.ts';
+import type { Terms } from './terms.ts';
+import { troublesIn, whyUnserved } from './unserved.ts';
+import type { Vips } from './vip/vips.ts';
+import { Watchdog, type Watched } from './watchdog.ts';
+
+export interface StandingPorts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly leadership: Pick<Leadership, 'holder'>;
+  readonly writer: ClusterWriter;
+  readonly pools: ObservedPools;
+  readonly vips: Pick<Vips, 'watched'>;
+  readonly terms: Pick<Terms, 'leader' | 'takingOverSince' | 'hindrance' | 'outage'>;
+  readonly projector: Pick<ReturnType<typeof projector>, 'noticed'>;
+  readonly policies: Pick<PolicyProjector, 'request'>;
+}
+
+const POLICY = 'policy/';
+
+/** How all objects of one process stand: who is not served and why, said where people look. */
+export class Standing {
+  readonly #ports: StandingPorts;
+  readonly #watchdog: Watchdog;
+
+  constructor(ports: StandingPorts) {
+    this.#ports = ports;
+    this.#watchdog = new Watchdog({
+      ...ports,
+      objects: () => this.#objects(),
+      judge: () => this.#judge(),
+      troubles: () => troublesIn(ports.terms.leader?.cells ?? new Map()),
+      changed: (object, notices) => this.#show(object, notices),
+    });
+  }
+
+  /** To be called every second or so. */
+  look(): void {
+    this.#watchdog.look();
+  }
+
+  noticesOf(id: ActorId): Notices {
+    return this.#watchdog.noticesOf(id);
+  }
+
+  unserved(): ReturnType<Watchdog['unserved']> {
+    return this.#watchdog.unserved();
+  }
+
+  *#objects(): Iterable<Watched> {
+    const { pools, vips } = this.#ports;
+    for (const [id, { ref, generation, deleting }] of pools.all) yield { id, ref, generation, deleting };
+    for (const { ref, generation, deleting } of pools.policies.all)
+      yield { id: `${POLICY}${ref.kind}/${ref.namespace}/${ref.name}`, ref, generation, deleting };
+    yield* vips.watched();
+  }
+
+  #judge(): ((object: Watched) => Finding | null) | null {
+    const { pools, writer, terms, leadership, clock } = this.#ports;
+    const { leader, takingOverSince, outage } = terms;
+    if (leader && takingOverSince === null) {
+      const ports = { leader, writer, storeError: outage.error, now: clock.monotonic(), hindranceOf: (id: ActorId) => pools.hindrance(id) };
+      return (object) => whyUnserved(object, ports);
+    }
+    const why = takingOverSince === null ? this.#leaderless(leadership.holder()) : this.#takingOver();
+    return why && (() => why);
+  }
+
+  #takingOver(): Finding {
+    const { hindrance, outage } = this.#ports.terms;
+    const why = `whoever leads has not taken the records over yet: ${hindrance ?? 'they are being loaded'}`;
+    return { reason: outage.error === null || outage.isAway ? 'TakingOver' : 'StoreUnreachable', message: why };
+  }
+
+  /** Null while somebody else leads. */
+  #leaderless(holder: string | null): Finding | null {
+    const { error } = this.#ports.terms.outage;
+    if (holder !== null) return null;
+    return { reason: 'NoLeader', message: `nobody holds the Lease${error === null ? '' : `; this process does not take it: ${error}`}` };
+  }
+
+  #show(object: Watched, notices: Notices): void {
+    const { projector, terms, pools, policies, writer } = this.#ports;
+    // Who does not hold the Lease writes nothing.
+    if (!terms.leader && terms.takingOverSince === null) return;
+    const { id, ref } = object;
+    if (isPool(id) || isRecordSet(id)) {
+      projector.noticed(id);
+      return;
+    }
+    const said = notices.unserved ?? notices.trouble;
+    if (!said) return;
+    if (!id.startsWith(POLICY)) {
+      // Its status has no place for it. What holds up thousands is told of by the conditions of others.
+      if (terms.takingOverSince === null) writer.announce(ref, { type: 'Warning', action: 'Serve', ...said }).catch(() => undefined);
+      return;
+    }
+    const policy = [...pools.policies.all].find((each) => each.ref.uid === ref.uid);
+    if (policy && said.reason !== 'NotWritten') writer.project(unservedProjection(policy, said, 0));
+    else policies.request();
+  }
+}

@@ -1,0 +1,87 @@
+import { phaseOf, type RecordSetContext } from '../machines/record-set.ts';
+import type { ActorId, Finding } from '../machines/types.ts';
+import type { Cell, Work } from './cell.ts';
+import { cellOf } from './charts.ts';
+import type { Leader } from './leader.ts';
+import { isPool, isRecordSet } from './pools.ts';
+import type { ClusterWriter } from './ports/cluster.ts';
+import { isUnknown } from './project-notices.ts';
+import { poolView, stateOf } from './view.ts';
+import type { Watched } from './watchdog.ts';
+
+/** A turn that takes longer keeps its object from being served, ms. */
+const LATE_MS = 2_000;
+
+export interface ServingPorts {
+  readonly leader: Leader;
+  readonly writer: Pick<ClusterWriter, 'shownGeneration'>;
+  /** Which right is missing to see what it asks of the cluster; null for none. */
+  readonly hindranceOf: (cell: ActorId) => string | null;
+  /** Why the store does not answer; null while it does. */
+  readonly storeError: string | null;
+  /** Monotonic, ms. */
+  readonly now: number;
+}
+
+/** Why the leader does not serve the object as it is now: its cell has not taken the present generation, or what came of it is not shown, or a turn does not end.
+ *  Null when it does, or when nothing is left to be done for the object. */
+export function whyUnserved({ id, ref, generation, deleting }: Watched, ports: ServingPorts): Finding | null {
+  const { leader, writer, now } = ports;
+  const cell = leader.cells.get(id);
+  const late = cell?.work && now - cell.work.since >= LATE_MS ? lateness(cell.work, ports) : null;
+  if (late) return late;
+  // Of what shows no generation in its status only the turns are known.
+  if (generation === null || deleting) return null;
+  if (!isPool(id) && !isRecordSet(id)) return writer.shownGeneration(ref) === generation ? null : NOT_WRITTEN;
+  const waits = cell ? leader.unread(id) : null;
+  if (waits !== null) return { reason: 'ProviderUnread', message: waits };
+  if (writer.shownGeneration(ref) === generation) return null;
+  if (!cell) return { reason: 'NotBegun', message: 'nothing has been begun for it yet' };
+  return whyNotShown(id, cell, ref.uid, ports);
+}
+
+function whyNotShown(id: ActorId, cell: Cell, uid: string, { hindranceOf, now }: ServingPorts): Finding {
+  const record = cell.records.get(id);
+  const { ref } = (record?.snapshot.context ?? {}) as { readonly ref?: { readonly uid: string } };
+  const forbidden = hindranceOf(id);
+  if (cell.trouble) return cell.trouble;
+  if (ref && ref.uid !== uid) return { reason: 'PredecessorRemains', message: predecessor(stateOf(record?.snapshot.value)) };
+  if (forbidden !== null) return { reason: 'Forbidden', message: forbidden };
+  const view = poolView(id, cell.records, now);
+  const isPriming = record?.chart === 'dns-record-set' && phaseOf(record.snapshot.context as unknown as RecordSetContext) === 'Priming';
+  if (!record || isPriming || (view && isUnknown(view)))
+    return { reason: 'Priming', message: 'what it selects in the cluster has not been seen yet' };
+  return NOT_WRITTEN;
+}
+
+const NOT_WRITTEN: Finding = {
+  reason: 'NotWritten',
+  message: 'its status has not been written yet; the log says what the API server refuses',
+};
+
+const predecessor = (state: string): string => `an object of its name that was deleted is still being let go, and is ${state}`;
+
+function lateness({ what }: Work, { storeError }: ServingPorts): Finding {
+  if (what === 'saving' && storeError !== null) return { reason: 'StoreUnreachable', message: storeError };
+  return { reason: 'TurnPending', message: TURNS[what] };
+}
+
+const TURNS: Readonly<Record<Work['what'], string>> = {
+  queued: 'its turn has not begun: as many others are at work as may be at a time',
+  deciding: 'its turn does not come to an end',
+  saving: 'its turn is being saved, which does not come to an end',
+  dispatching: 'what its turn decided is being handed on, which does not come to an end',
+};
+
+/** What is wrong with the turns of cells, by the actor whose object is to say so: the cell itself, and who has claims on the firewall or the zone
+ *  that it is, or wants to have. */
+export function troublesIn(cells: ReadonlyMap<ActorId, Cell>): ReadonlyMap<ActorId, Finding> {
+  const all = new Map<ActorId, Finding>();
+  for (const [id, { trouble, records, unheardOf }] of cells) {
+    if (!trouble) continue;
+    const { claims = {} } = (records.get(id)?.snapshot.context ?? {}) as { readonly claims?: Readonly<Record<ActorId, unknown>> };
+    for (const concerned of [id, ...[...Object.keys(claims), ...unheardOf].map(cellOf)])
+      if (!all.has(concerned)) all.set(concerned, trouble);
+  }
+  return all;
+}

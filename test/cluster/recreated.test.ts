@@ -1,0 +1,3 @@
+import { recreatedScenarios } from '../e2e/recreated.scenario.ts';
+
+recreatedScenarios();

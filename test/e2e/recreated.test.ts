@@ -1,0 +1,3 @@
+import { recreatedScenarios } from './recreated.scenario.ts';
+
+recreatedScenarios();
