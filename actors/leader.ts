@@ -278,7 +278,8 @@ export class Leader {
 
   #startWhenRead(id: ActorId, pool: PoolObject): void {
     // Safe before the provider is read: a new pool does nothing until it is primed. An invalid one says so at once.
-    if (this.#isNew(id)) this.#tellSpec(id, pool);
+    const context = this.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+    if (!context?.spec) this.#tellSpec(id, pool);
     const name = this.#providerOf(pool);
     const provider = this.#ports.providers.all[name]?.provider ?? null;
     // A pool without a usable provider has nothing to wait for: its status says what is wrong.
@@ -320,12 +321,6 @@ export class Leader {
   #release(id: ActorId, force: boolean): void {
     if (!this.#started.has(id)) this.#orphan(id);
     this.#cells.tell(id, { type: 'DELETED', force });
-  }
-
-  /** It has not heard of its spec yet: it has just begun, with what is remembered at most. */
-  #isNew(id: ActorId): boolean {
-    const context = this.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
-    return (context?.spec ?? null) === null;
   }
 
   /** Nothing was done for the RoutedIP that would have to be undone. */
