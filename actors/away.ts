@@ -9,7 +9,7 @@ export interface Keeping {
 
 /** Where they are meanwhile: in the memory of this process. */
 export interface StandIn extends Keeping {
-  /** Ends what is queued there: nothing of it is handed out or waits for its time any more. What its records say can still be read. */
+  /** Ends what is queued there: nothing of it is handed out or waits for its time any more. */
   readonly close: () => unknown;
 }
 
@@ -20,8 +20,8 @@ export interface Switch extends Keeping {
   readonly askUsual: RecordStore['state'];
   /** From now on everything is in the memory of this process, which is empty: also what was in memory before is forgotten. */
   readonly goAway: () => void;
-  /** From now on everything is where it usually is. Answers the store in memory, which nobody writes any more; null when there was none. */
-  readonly comeBack: () => RecordStore | null;
+  /** From now on everything is where it usually is. What was in memory is forgotten. */
+  readonly comeBack: () => void;
 }
 
 interface Open {
@@ -73,7 +73,7 @@ export function switching(usual: Keeping, inMemory: () => StandIn): Switch {
       },
     };
   };
-  const forget = (): RecordStore | null => {
+  const forget = (): void => {
     const former = near;
     near = null;
     for (const each of open) {
@@ -81,7 +81,6 @@ export function switching(usual: Keeping, inMemory: () => StandIn): Switch {
       each.near = null;
     }
     former?.close();
-    return former?.store ?? null;
   };
   return {
     store,

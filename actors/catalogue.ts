@@ -13,7 +13,7 @@ import { verificationMachine } from '../machines/verification.machine.ts';
 import type { VerificationSettings } from '../machines/verification.ts';
 import { vipServiceMachine } from '../machines/vip-service.machine.ts';
 import type { VipSettings } from '../machines/vip-service.ts';
-import type { Chart, Charts } from './charts.ts';
+import { type Chart, type Charts, EXAMPLE } from './charts.ts';
 import { virtualIPChart } from './virtual-ip-chart.ts';
 
 /** Every chart that the runtime can run, under the figures of this process. */
@@ -21,13 +21,14 @@ export function charts(settings: AddressSettings & VerificationSettings & VipSet
   const job: Chart['job'] = (name: JobName, input: never) => describe(name as DescribedJob, input);
   const none = () => ({ provider: '', nodes: [], limit: 1 });
   /** One that claims no node. */
-  const plain = (name: string, machine: unknown): Charts => ({
-    [name]: { name, version: 1, machine: machine as AnyStateMachine, claims: none, job },
+  const plain = (name: string, machine: unknown, example: unknown = EXAMPLE): Charts => ({
+    [name]: { name, version: 1, machine: machine as AnyStateMachine, example, claims: none, job },
   });
   const pool: Chart = {
     name: 'pool',
     version: 1,
     machine: poolMachine(settings) as unknown as AnyStateMachine,
+    example: EXAMPLE,
     claims: (context: PoolContext) => ({
       // By the cloud: whatever account asks, the nodes are the same.
       provider: cloudOf(context.provider || (context.spec?.provider ?? '')),
@@ -40,6 +41,7 @@ export function charts(settings: AddressSettings & VerificationSettings & VipSet
     name: 'ip',
     version: 1,
     machine: ipMachine(settings) as unknown as AnyStateMachine,
+    example: EXAMPLE,
     claims: (context: AddressContext) => ({
       provider: cloudOf(context.provider),
       nodes: claimedNodes(context),
@@ -54,7 +56,8 @@ export function charts(settings: AddressSettings & VerificationSettings & VipSet
     ...plain('firewall', firewallMachine(settings)),
     ...plain('verification', verificationMachine(settings)),
     ...plain('dns-zone', zoneMachine(settings)),
-    ...plain('dns-record-set', recordSetMachine(settings)),
+    // That of a pool stands for no object of its own.
+    ...plain('dns-record-set', recordSetMachine(settings), { ...EXAMPLE, ref: null }),
     ...plain('vip-service', vipServiceMachine(settings)),
     'virtual-ip': virtualIPChart(settings),
   };

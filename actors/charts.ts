@@ -9,6 +9,8 @@ export interface Chart {
   /** Raised when stored snapshots no longer fit; `migrate` then takes older ones over. */
   readonly version: number;
   readonly machine: AnyStateMachine;
+  /** An input that the machine may begin with: every stored context has the fields of the one that it begins with then, in the same form. Absent where that is not so. */
+  readonly example?: unknown;
   /** The snapshot of an older version in today's form, or null: then the actor is rebuilt. */
   readonly migrate?: (snapshot: StoredSnapshot, version: number) => StoredSnapshot | null;
   /** Nodes at a provider that an actor in this context holds, and what it holds alone, whatever the limit of a node. */
@@ -21,6 +23,20 @@ export interface Chart {
   /** What a job of this chart is called in dashboards, which queue it runs on, and how urgent it is. */
   readonly job: (job: JobName, input: never) => { readonly title: string; readonly queue: string; readonly priority: number };
 }
+
+/** An input that any of our machines may begin with. */
+export const EXAMPLE = {
+  id: '',
+  pool: '',
+  ref: { kind: '', namespace: '', name: '', uid: '' },
+  since: 0,
+  provider: '',
+  address: '',
+  origin: 'Found',
+  observed: null,
+  zone: '',
+  firewall: '',
+};
 
 export interface StoredSnapshot {
   readonly value: unknown;

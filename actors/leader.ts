@@ -1,8 +1,7 @@
 import type { PoolContext } from '../machines/pool.ts';
-import { type ActorId, FINALIZER, type ObservedAddress } from '../machines/types.ts';
+import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import type { ProviderFacts } from '../machines/validate.ts';
 import { Alarms } from './alarms.ts';
-import { type Beginning, FROM_STORE, rememberedOf } from './beginning.ts';
 import type { Cell, Halt } from './cell.ts';
 import { Cells } from './cells.ts';
 import type { Charts } from './charts.ts';
@@ -15,12 +14,13 @@ import type { ProviderDirectory } from './ports/directory.ts';
 import type { Log, Observer, Probe } from './ports/observers.ts';
 import type { Provider } from './ports/provider.ts';
 import type { Queues } from './ports/queues.ts';
-import type { ActorRecord, Clock, RecordStore } from './ports.ts';
+import type { ActorRecord, Clock, RecordStore, StoredCell } from './ports.ts';
 import { ProviderLists } from './provider-lists.ts';
 import { providerOf } from './provider-of.ts';
+import { isUndone, poolInput } from './rebuilding.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
-import { loadCells, type Memory, resetClaims, restoreCells } from './takeover.ts';
+import { loadCells, type Memory, resetClaims } from './takeover.ts';
 import type { Envelope } from './turn.ts';
 import type { VipDesk } from './vip/desk.ts';
 import { isVip, isVirtualIP } from './vip/observed.ts';
@@ -71,7 +71,6 @@ export class Leader {
   readonly #orphans = new Set<ActorId>();
   /** Of objects that were let go, as long as they are still to be seen: the uid under the name. */
   readonly #over = new Map<ActorId, string>();
-  #beginning: Beginning = FROM_STORE;
 
   constructor(term: number, ports: LeaderPorts, halted: (why: Halt) => void) {
     this.term = term;
@@ -144,11 +143,10 @@ export class Leader {
 
   // ---------------------------------------------------------------- the term
 
-  /** Takes over what is stored, or what this process remembers; from then on facts, outcomes and timers are heard. @throws Unreachable */
-  async open(memory: Memory | null, beginning: Beginning = FROM_STORE): Promise<void> {
+  /** Takes over what is stored; `written`: all of it, where this process has just written it. From then on facts, outcomes and timers are heard. @throws Unreachable */
+  async open(written: ReadonlyMap<ActorId, StoredCell> | null = null): Promise<void> {
     const { pools, settings, isAway } = this.#ports;
-    this.#beginning = beginning;
-    const stored = beginning.restored ?? (await this.#takeOver(memory, beginning));
+    const stored = written ?? (await loadCells(this.#ports, this.term));
     for (const [id, cell] of stored) this.#cells.load(id, cell);
     await resetClaims(stored, this.#ports, this.term);
     pools.goBy(this.recordsOf);
@@ -168,10 +166,6 @@ export class Leader {
       if (!isAway()) this.#inbox.wakeOverdue();
     });
     this.#alarms.every(settings.leftQueuesEveryMs, () => void this.#leftQueues.look());
-  }
-
-  #takeOver(memory: Memory | null, { journalOf }: Beginning): ReturnType<typeof loadCells> {
-    return memory ? restoreCells(memory, this.#ports, this.term, journalOf) : loadCells(this.#ports, this.term);
   }
 
   /** Begins no turn any more, from this moment on. One that is being saved may still be found to be saved. */
@@ -301,16 +295,14 @@ export class Leader {
       this.#startRecordSet(id, pool);
       return;
     }
-    const remembered = rememberedOf(pool, this.#beginning, this.#ports.clock.now(), this.#ports.settings.callDeadlineMs);
-    const provider = this.#ports.pools.providerOf(pool);
-    const isKnown = Object.hasOwn(this.#ports.providers.all, provider);
-    this.#cells.begin('pool', id, { id, ref: pool.ref, since: pool.createdAt, ...(isKnown && { provider }), remembered });
-    // Safe before the provider is read: a new pool does nothing until it is primed. An invalid one says so at once.
-    this.#tellSpec(id, pool);
+    this.#cells.begin('pool', id, poolInput(pool, this.#ports));
     this.#startWhenRead(id, pool);
   }
 
   #startWhenRead(id: ActorId, pool: PoolObject): void {
+    // Safe before the provider is read: a new pool does nothing until it is primed. An invalid one says so at once.
+    const context = this.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+    if (!context?.spec) this.#tellSpec(id, pool);
     const name = this.#providerOf(pool);
     const provider = this.#ports.providers.all[name]?.provider ?? null;
     // A pool without a usable provider has nothing to wait for: its status says what is wrong.
@@ -406,8 +398,8 @@ export class Leader {
   }
 
   /** All was undone that was done for the object, and nothing keeps it from going but others: it is seen until they have, or for a moment more. */
-  #isOver(id: ActorId, { ref, deleting, marks }: PoolObject): boolean {
-    return this.#over.get(id) === ref.uid || (isRoutedIP(id) && deleting && !marks?.finalizers.includes(FINALIZER));
+  #isOver(id: ActorId, pool: PoolObject): boolean {
+    return this.#over.get(id) === pool.ref.uid || isUndone(pool);
   }
 }
 

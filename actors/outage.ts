@@ -1,6 +1,6 @@
 import type { Switch } from './away.ts';
 import type { Log } from './ports/observers.ts';
-import type { Clock, RecordStore } from './ports.ts';
+import type { Clock } from './ports.ts';
 
 /** A leader that the store has not answered for so long goes on in memory, ms. */
 const AWAY_MS = 2000;
@@ -91,16 +91,16 @@ export class Outage {
     this.#ports.away?.goAway();
   }
 
-  /** Everything goes on in the store. Answers what was in memory. */
-  comeBack(): RecordStore | null {
+  /** Everything goes on in the store. */
+  comeBack(): void {
     this.#ports.log.info('the store is back');
     this.#isTermWritten = false;
-    return this.#ports.away?.comeBack() ?? null;
+    this.leave();
   }
 
-  /** Nothing that is in memory may be sent any more. Answers what was there. */
-  leave(): RecordStore | null {
-    return this.#ports.away?.comeBack() ?? null;
+  /** Nothing that is in memory may be sent any more. */
+  leave(): void {
+    this.#ports.away?.comeBack();
   }
 
   /** A term was written on the Lease under which this process decides; `known`: it knows all that was decided before. Others may have taken jobs of former terms

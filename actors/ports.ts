@@ -140,6 +140,13 @@ export interface StoreFault {
   readonly isFatal: boolean;
 }
 
+export interface Fencing {
+  readonly commandId: string | null;
+  readonly term: number | null;
+  /** Another server has opened the term than the one that answers, or the same one before it was started again: what was decided since may not have come here. */
+  readonly isElsewhere: boolean;
+}
+
 /** Where records live. Every method throws `Unreachable` when the store does not answer in time. */
 export interface RecordStore {
   /** What is wrong with the way in which the store is set up now. @throws Unreachable */
@@ -159,7 +166,7 @@ export interface RecordStore {
   /** Puts exactly these claims in the place of all stored ones of a provider. False under a stale term. */
   resetClaims(provider: string, claims: readonly Claim[], term: number): Promise<boolean>;
   /** What one actor waits for under `invokeId`, and the open term, read in one call. */
-  fence(cell: ActorId, actor: ActorId, invokeId: string): Promise<{ readonly commandId: string | null; readonly term: number | null }>;
+  fence(cell: ActorId, actor: ActorId, invokeId: string): Promise<Fencing>;
   /** The newest transitions of a cell, newest first. */
   journal(cell: ActorId, limit: number): Promise<readonly JournalEntry[]>;
   /** Whether all of it ends with this process: what a successor has to know then stands in the status before its effect. Never, when absent. */

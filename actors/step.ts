@@ -69,13 +69,42 @@ function withoutActor(machine: AnyStateMachine): Logic {
 const UNUSED = { status: 'active' } as AnyMachineSnapshot;
 
 /** Whether a stored state exists in today's chart. XState accepts an unknown one in silence and fails later. */
-export function fits(chart: Chart, stored: StoredSnapshot): boolean {
+export function fits({ machine }: Chart, { value, context }: StoredSnapshot): boolean {
   try {
-    chart.machine.resolveState({ value: stored.value, context: stored.context } as Parameters<typeof chart.machine.resolveState>[0]);
+    machine.resolveState({ value, context } as Parameters<typeof machine.resolveState>[0]);
     return true;
   } catch {
     return false;
   }
+}
+
+/** Why a stored snapshot cannot be gone on with in today's chart; null when it can. */
+export function unfit(chart: Chart, stored: StoredSnapshot): string | null {
+  if (!fits(chart, stored)) return `has no state ${JSON.stringify(stored.value)}`;
+  const { machine, example } = chart;
+  const field = example === undefined ? null : misshapen(exampleOf(machine, example), stored.context);
+  return field === null ? null : `cannot go on with ${field.slice(1) || 'this context'} as it is stored`;
+}
+
+const examples = new WeakMap<AnyStateMachine, unknown>();
+
+/** The first context that the machine gives to the input, as it is stored. */
+function exampleOf(machine: AnyStateMachine, input: unknown): unknown {
+  const known = examples.get(machine) ?? JSON.parse(JSON.stringify(initialTransition(withoutActor(machine), { input })[0].context));
+  examples.set(machine, known);
+  return known;
+}
+
+/** The first field that a value lacks, or has in another form than the example; null for none. What is null in the example may be anything, and what the value has besides, too. */
+function misshapen(example: unknown, value: unknown): string | null {
+  if (example === null || (value === null && typeof example !== 'object')) return value === undefined ? '' : null;
+  if (typeof value !== typeof example || value === null || Array.isArray(value) !== Array.isArray(example)) return '';
+  if (typeof example !== 'object' || Array.isArray(example)) return null;
+  for (const [name, part] of Object.entries(example as object)) {
+    const field = misshapen(part, (value as Readonly<Record<string, unknown>>)[name]);
+    if (field !== null) return `.${name}${field}`;
+  }
+  return null;
 }
 
 type ExecutableAction = SpecialExecutableAction | { readonly type: string; readonly params: unknown };

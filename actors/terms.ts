@@ -1,22 +1,13 @@
-import { type Beginning, NOTHING_DROPPED } from './beginning.ts';
+import type { ActorId } from '../machines/types.ts';
 import type { Halt } from './cell.ts';
 import type { Leader } from './leader.ts';
 import { Outage, type OutagePorts } from './outage.ts';
 import type { Leadership } from './ports/leadership.ts';
-import type { RecordStore } from './ports.ts';
-import {
-  type Dropping,
-  dropOutdated,
-  inDoubtUntil,
-  journalsOf,
-  type Memory,
-  type RestorePorts,
-  rememberedInDoubtUntil,
-  restoreCells,
-} from './takeover.ts';
+import type { RecordStore, StoredCell } from './ports.ts';
+import { inDoubtUntil, rebuildCells, rememberedInDoubtUntil, type TakeoverPorts, writeMemory } from './takeover.ts';
 import { withUnheard } from './unheard.ts';
 
-export interface TermsPorts extends OutagePorts, RestorePorts {
+export interface TermsPorts extends OutagePorts, TakeoverPorts {
   readonly settings: OutagePorts['settings'];
   readonly leadership: Leadership;
   /** The terms that the statuses bear, as they are now. */
@@ -28,20 +19,25 @@ export interface TermsPorts extends OutagePorts, RestorePorts {
   readonly opened: (leader: Leader) => void;
 }
 
-/** What a leader knows, once it has ended: a turn that it has just saved is part of it. */
-type Known = () => Memory;
-
 type Found = Awaited<ReturnType<RecordStore['state']>>;
 
-/** How many of them are kept at most. */
-const STAND_INS = 5;
-
-interface LastTerm {
-  readonly term: number;
-  /** The server that held the records; null when that was not known any more. */
-  readonly runId: string | null;
-  readonly memory: Known;
+/** What was decided last, as far as this process can say. */
+interface Last {
+  /** The highest term that it wrote on the Lease. */
+  readonly written: number;
+  /** The last one up to it under which anything may have been decided. */
+  readonly decided: number;
+  /** The server that acknowledged what was decided; null when that is not known. */
+  readonly server: string | null;
+  /** All that was decided; null when this process does not know it. A leader that has ended: a turn that it has just saved is part of it. */
+  readonly leader: Leader | null;
 }
+
+const NOTHING: Last = { written: 0, decided: 0, server: null, leader: null };
+
+/** How a term begins. *Continue*: all that was decided is at hand, in the memory of the process that led last or in the store. *Rebuild*: it is not, and what the statuses and the
+ *  provider say counts. */
+type Beginning = 'continue' | 'rebuild';
 
 /** The terms that this process leads, one after the other. Starts over, under a new one, whenever the store was lost or written by another, goes away or is back. */
 export class Terms {
@@ -52,19 +48,10 @@ export class Terms {
   #stopping = false;
   /** Counts changes of leadership: an opening that is overtaken gives up. */
   #round = 0;
-  /** What this round begins with; null for what the store holds. */
-  #begins: Known | null = null;
   #opening: Promise<void> = Promise.resolve();
   #wake: () => void = () => undefined;
   #runId: string | null = null;
-  /** What this process knew when its last term ended. */
-  #last: LastTerm | null = null;
-  /** The last term that it wrote on the Lease and could not open in the store, and the last one before in which anything may have been decided. */
-  #vain: { readonly term: number; readonly decided: number } | null = null;
-  /** What was in memory while the store was away, oldest first, until that is written to it. */
-  #standIns: readonly RecordStore[] = [];
-  /** What records told that it took out of the store since it has the Lease, until what was made of them is stored. */
-  #dropped: Dropping | null = null;
+  #last = NOTHING;
   #hindrance: string | null = null;
   /** Since when it takes the records over without having heard of an error, monotonic ms; null while it does not. */
   #takingOverSince: number | null = null;
@@ -93,21 +80,18 @@ export class Terms {
     this.#holdsLease = true;
     this.outage.leaseTaken();
     if (this.outage.isLong) this.outage.goAway();
-    this.#lead(null);
+    this.#lead();
   }
 
   lost(): void {
     this.#holdsLease = false;
     this.#round += 1;
     const leader = this.#leader;
-    const hasOpened = this.#takingOverSince === null;
-    if (leader && hasOpened) this.#last = { term: leader.term, runId: this.#runId, memory: () => leader.memory() };
     this.#takingOverSince = null;
     this.#leader = null;
-    this.#dropped = null;
     leader?.halt('stale');
     // Nobody but this process would ever know of what it sent from there.
-    if (this.outage.isAway) this.#keep(this.outage.leave());
+    if (this.outage.isAway) this.outage.leave();
     this.#ports.reset();
     this.#opening = this.#opening.catch(() => undefined).then(() => leader?.close('stale', 1000));
   }
@@ -115,7 +99,7 @@ export class Terms {
   /** Why another process should lead; null when this one may. */
   unfit(): string | null {
     if (this.#holdsLease) return this.outage.unfitToLead();
-    return this.outage.unfitToTake(this.#last?.term === this.#ports.leadership.seenTerm());
+    return this.outage.unfitToTake(this.#last.leader !== null && this.#last.written === this.#ports.leadership.seenTerm());
   }
 
   /** Opens no more terms. */
@@ -149,73 +133,54 @@ export class Terms {
     this.outage.failed(error);
     if (!this.outage.isLong || this.outage.isAway || !this.#holdsLease) return;
     // What this process knows goes on in its memory, under a new term: older jobs die, whoever has them.
-    const known = this.#known();
     this.#leader?.halt('stale');
     this.outage.goAway();
-    this.#lead(known);
+    this.#lead();
   }
 
   #storeAnswered({ term, runId }: Found): void {
     this.outage.answered();
     if (this.outage.isAway) {
-      if (this.outage.isOver && this.#holdsLease) this.#comeBack(term ?? 0);
+      if (this.outage.isOver && this.#holdsLease) this.#comeBack();
       return;
     }
     // Somebody has led since: what this process remembers is of no use any more.
-    if (this.#last && (term ?? 0) > this.#last.term) this.#last = null;
+    if ((term ?? 0) > this.#last.written) this.#last = NOTHING;
     if (this.#holdsLease && this.#leader && this.#runId !== null) this.#compare(this.#leader, { term, runId });
   }
 
   /** Whether the store still is what the leader has left there. */
   #compare(leader: Leader, { term, runId }: Found): void {
-    if (term !== null && term > leader.term) this.#lead(null);
+    if (term !== null && term > leader.term) this.#lead();
     else if (term === null || runId !== this.#runId) {
       this.#ports.log.warn(term === null ? 'the store was emptied' : 'the store is another server than before', { runId });
       this.#runId = null;
-      this.#lead(this.#known());
+      this.#lead();
     }
   }
 
-  /** What was decided in memory is written over what the store has kept, unless somebody else has decided since. */
-  #comeBack(stored: number): void {
-    const known = this.#leader && stored > this.#leader.term ? null : this.#known();
+  #comeBack(): void {
     this.#leader?.halt('stale');
-    this.#keep(this.outage.comeBack());
+    this.outage.comeBack();
     this.#runId = null;
-    this.#lead(known);
-  }
-
-  /** Transitions that are in memory alone are added to the journal when the store is back; those of the last times, should it be away for very long. */
-  #keep(standIn: RecordStore | null): void {
-    if (standIn) this.#standIns = [...this.#standIns, standIn].slice(-STAND_INS);
-  }
-
-  /** All that this process knows of what was decided; null when it does not know it. */
-  #known(): Known | null {
-    const leader = this.#leader;
-    return leader?.hasRecords ? () => leader.memory() : this.#begins;
+    this.#lead();
   }
 
   /** Opens a term, again and again until it works or the lease is gone. */
-  #lead(begins: Known | null): void {
+  #lead(): void {
     this.#round += 1;
-    this.#begins = begins;
     this.#takingOverSince = this.#ports.clock.monotonic();
     this.#wake();
     const round = this.#round;
-    this.#opening = this.#opening.catch(() => undefined).then(() => this.#open(round, begins));
+    this.#opening = this.#opening.catch(() => undefined).then(() => this.#open(round));
   }
 
-  async #open(round: number, begins: Known | null): Promise<void> {
-    const former = this.#leader;
-    // Should the Lease be lost before the next one has opened.
-    if (former?.hasRecords) this.#last = { term: former.term, runId: this.#runId, memory: () => former.memory() };
-    await former?.close('stale', 1000);
+  async #open(round: number): Promise<void> {
+    await this.#leader?.close('stale', 1000);
     this.#leader = null;
-    const memory = begins?.() ?? null;
     for (let attempt = 1; this.#isCurrent(round); attempt += 1) {
       try {
-        await this.#openOnce(memory, round);
+        await this.#openOnce(round);
         return;
       } catch (error) {
         this.#hindrance = error instanceof Error ? error.message : String(error);
@@ -237,132 +202,111 @@ export class Terms {
     });
   }
 
-  async #openOnce(memory: Memory | null, round: number): Promise<void> {
+  async #openOnce(round: number): Promise<void> {
     const { store } = this.#ports;
     await store.check();
-    const { term: stored, runId } = await store.state();
-    const { known, term, decided } = await this.#writeTerm(memory, { term: stored, runId });
+    const found = await store.state();
+    const last = await this.#writeTerm(found);
     // Whoever was overtaken meanwhile would go on in another place than he has asked.
     if (!this.#isCurrent(round)) return;
-    const beginning = await this.#bringUpToDate(known, stored, decided);
+    const beginning = beginningOf(last, found);
+    const written = await this.#bringUpToDate(beginning, last, found);
     if (!this.#isCurrent(round)) return;
-    if (!(await store.openTerm(term))) throw new Error(`the store holds a higher term than ${term}`);
-    this.#runId = runId;
+    if (!(await store.openTerm(last.written))) throw new Error(`the store holds a higher term than ${last.written}`);
+    this.#runId = found.runId;
     // Nobody would end its pause any more.
     if (!this.#isCurrent(round)) return;
-    if (known === null && this.outage.isAway && stored === null) await this.#settle();
+    if (beginning === 'rebuild' && this.outage.isAway) await this.#settle();
     if (!this.#isCurrent(round)) return;
     // From here on something may be decided under this term.
-    this.#vain = null;
-    const { clock, settings } = this.#ports;
-    // The store refuses former terms from now on: what can still take effect is a call that is under way.
-    const restored = beginning.restored && inDoubtUntil(beginning.restored, clock.now() + settings.callDeadlineMs);
-    await this.#takeOver(known, { ...beginning, restored }, { term, round });
+    this.#last = { ...last, decided: last.written, server: this.#serverOf(found) };
+    await this.#takeOver(beginning, written, round);
   }
 
-  /** Writes a term on the Lease that is higher than all that are known; `decided`: the last one before it in which anything may have been decided. */
-  async #writeTerm(
-    memory: Memory | null,
-    { term: stored, runId }: Found,
-  ): Promise<{ readonly known: Memory | null; readonly term: number; readonly decided: number }> {
+  /** Writes a term on the Lease that is higher than all that are known, with the server on which it is to be opened beside it. */
+  async #writeTerm(found: Found): Promise<Last> {
     const { leadership, shownTerms } = this.#ports;
-    const highest = Math.max(leadership.seenTerm(), stored ?? 0, ...shownTerms());
-    const known = memory ?? this.#remembered(highest, stored, runId);
-    const term = highest + 1;
-    await leadership.writeTerm(term);
-    this.outage.termWritten(known !== null);
+    const highest = Math.max(leadership.seenTerm(), found.term ?? 0, ...shownTerms());
+    const isOwn = this.#last.written === highest;
+    const last = isOwn ? this.#last : { ...NOTHING, decided: highest, server: leadership.seenServer() };
+    const written = highest + 1;
+    await leadership.writeTerm(written, this.#serverOf(found));
+    this.outage.termWritten(last.leader !== null);
     // Should this fail further on, the next try is not to take its own term for somebody else's.
-    if (this.#last?.term === highest) this.#last = { ...this.#last, term };
-    const decided = this.#vain?.term === highest ? this.#vain.decided : highest;
-    this.#vain = { term, decided };
-    return { known, term, decided };
+    this.#last = { ...last, written };
+    return this.#last;
   }
 
-  async #takeOver(
-    known: Memory | null,
-    beginning: Beginning,
-    { term, round }: { readonly term: number; readonly round: number },
-  ): Promise<void> {
+  /** Makes the store complete before the new term is opened in it: until then whoever comes next, should this process end on the way, finds a term there that is older than the
+   *  one on the Lease, and rebuilds. Answers what it has written, where that is all. */
+  async #bringUpToDate(beginning: Beginning, { decided, leader }: Last, { term: stored }: Found): Promise<Cells | null> {
+    const { store, log, clock, settings } = this.#ports;
+    if (!leader && (beginning === 'continue' || stored === null)) return null;
+    const under = stored ?? decided - 1;
+    if (stored === null && !(await store.openTerm(under))) throw new Error(`the store holds a higher term than ${under}`);
+    if (leader) {
+      // Should this process end before it has said by when all is settled, what stands there says so for long enough.
+      const until = clock.now() + settings.storePatienceMs + settings.callDeadlineMs;
+      const memory = withUnheard(leader.memory(), clock.now(), this.#unsettledMs());
+      return writeMemory(rememberedInDoubtUntil(memory, until), this.#ports, under);
+    }
+    log.warn('the stored records are out of date, and are rebuilt from what is shown', { stored, decided });
+    await rebuildCells(this.#ports, under);
+    return null;
+  }
+
+  async #takeOver(beginning: Beginning, written: Cells | null, round: number): Promise<void> {
+    const { clock, log, settings } = this.#ports;
     this.#ports.reset();
-    const leader = this.#ports.leaderOf(term, (why) => this.#halted(leader, why));
+    const leader = this.#ports.leaderOf(this.#last.written, (why) => this.#halted(leader, why));
     // From here on facts reach it; what it may not hear yet it asks for when it opens.
     this.#leader = leader;
     try {
-      await leader.open(known && this.#unsettled(known), beginning);
+      // The store refuses former terms from now on: what can still take effect is a call that is under way, and, while it is away, what others may have of it.
+      await leader.open(written && inDoubtUntil(written, clock.now() + Math.max(settings.callDeadlineMs, this.#unsettledMs())));
     } catch (error) {
       this.#leader = null;
       await leader.close('stale', 0);
       throw error;
     }
     this.#hindrance = null;
-    this.#last = null;
-    if (!known || !this.outage.isAway) this.#standIns = [];
+    this.#last = { ...this.#last, leader };
     if (!this.#isCurrent(round)) return;
     this.#takingOverSince = null;
-    // All that it tells is with this leader now.
-    this.#begins = null;
-    // Should it end before, the next one reads a store that has neither what was dropped nor what takes its place.
-    void leader.begun().then(() => {
-      if (this.#isCurrent(round)) this.#dropped = null;
-    });
-    this.#ports.log.info('leads', { term, cells: leader.cells.size, from: known ? 'memory' : 'store' });
+    log.info('leads', { term: leader.term, cells: leader.cells.size, begins: beginning, from: written ? 'memory' : 'store' });
     this.#ports.opened(leader);
-  }
-
-  /** What the store holds is older than what was decided since, without it: who knows all of that writes it there, who does not takes out what is there. Both before the
-   *  new term is opened: until then whoever comes next, should this process end on the way, finds a term there that is older than the one on the Lease, and goes by
-   *  what was shown before each effect, and by nothing that may be a part of what there was. */
-  async #bringUpToDate(known: Memory | null, stored: number | null, decided: number): Promise<Beginning> {
-    const { store, log, clock, settings } = this.#ports;
-    const isFleeting = store.isFleeting?.() ?? false;
-    const journalOf = journalsOf(store, this.#standIns);
-    // It comes back, perhaps not for the first time: a term that was opened, and not taken over, changes nothing of what is in doubt.
-    const comesBack = known !== null && !isFleeting && this.#standIns.length > 0;
-    if (!comesBack && (stored === null || stored >= decided)) {
-      return { isShownFirst: isFleeting || this.#dropped !== null, dropped: this.#dropped ?? NOTHING_DROPPED, journalOf, restored: null };
-    }
-    const under = stored ?? decided - 1;
-    if (stored === null && !(await store.openTerm(under))) throw new Error(`the store holds a higher term than ${under}`);
-    if (known !== null) {
-      // Should this process end before it has said by when all is settled, what stands there says so for long enough.
-      const until = clock.now() + settings.storePatienceMs + settings.callDeadlineMs;
-      const restored = await restoreCells(rememberedInDoubtUntil(known, until), this.#ports, under, journalOf);
-      return { isShownFirst: true, dropped: NOTHING_DROPPED, journalOf, restored };
-    }
-    log.warn('the stored records are out of date, and are rebuilt from what is shown', { stored, decided });
-    // Should this fail on the way, the next try does not find what is gone by then.
-    this.#dropped = { term: under, intents: this.#dropped?.intents ?? new Map(), doubts: this.#dropped?.doubts ?? new Map() };
-    await dropOutdated(this.#ports, this.#dropped);
-    return { isShownFirst: true, dropped: this.#dropped, journalOf, restored: null };
-  }
-
-  /** With what others may still do of what stood in the store when that went. */
-  #unsettled(known: Memory): Memory {
-    const { clock } = this.#ports;
-    const ms = this.outage.settledAt - clock.monotonic();
-    return ms > 0 ? withUnheard(known, clock.now(), ms) : known;
   }
 
   /** Nobody knows what a former leader had sent: it takes effect, or is not sent any more, before anything is read. */
   async #settle(): Promise<void> {
-    const ms = this.outage.settledAt - this.#ports.clock.monotonic();
+    const ms = this.#unsettledMs();
     this.#hindrance = `what may have been sent before takes effect first, for ${Math.ceil(ms / 1000)} s`;
     await this.#pause(ms);
     this.#takingOverSince = this.#takingOverSince === null ? null : this.#ports.clock.monotonic();
+  }
+
+  /** How long others may still send what was decided in the store before that went, and a call may take effect, ms. */
+  #unsettledMs(): number {
+    return Math.max(0, this.outage.settledAt - this.#ports.clock.monotonic());
+  }
+
+  /** Memory is no server that another process could find again. */
+  #serverOf({ runId }: Found): string | null {
+    return this.#ports.store.isFleeting?.() ? null : runId;
   }
 
   #isCurrent = (round: number): boolean => round === this.#round && this.#holdsLease && !this.#stopping;
 
   #halted(leader: Leader, why: Halt): void {
     if (leader !== this.#leader || !this.#holdsLease || this.#stopping) return;
-    if (why !== 'lost') this.#lead(null);
-    // What was read so far may be a part of what there is.
-    else this.#lead(this.#takingOverSince === null ? this.#known() : this.#begins);
-  }
-
-  /** What this process knew when it led last, provided that nobody has led since and the store has lost what it acknowledged then, or may have. */
-  #remembered(highest: number, stored: number | null, runId: string): Memory | null {
-    if (this.#last?.term !== highest) return null;
-    return stored === null || stored < highest || runId !== this.#last.runId ? this.#last.memory() : null;
+    // Somebody has written since, or an own write was carried out whose answer was lost: the store knows more than this process.
+    if (why !== 'lost') this.#last = { ...this.#last, leader: null };
+    this.#lead();
   }
 }
+
+type Cells = ReadonlyMap<ActorId, StoredCell>;
+
+/** A store that has acknowledged the last term, and is the same server since, holds all that was decided. Which server that was, a Lease of before does not say. */
+const beginningOf = ({ decided, server, leader }: Last, { term, runId }: Found): Beginning =>
+  leader || (term !== null && term >= decided && (server ?? runId) === runId) ? 'continue' : 'rebuild';

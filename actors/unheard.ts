@@ -22,6 +22,7 @@ function underWay({ waiting }: ActorRecord): FirewallDoubt['of'] | null {
 /** Firewalls and zones whose job was in the store when that went: whoever reaches the store may still do it, and is not found out by a term, for `ms`. A firewall is in doubt
  *  for as long, by whatever it is driven: a Job that is created that late cannot be found before. A zone is looked at then. */
 export function withUnheard(cells: Cells, now: number, ms: number): Cells {
+  if (ms === 0) return cells;
   const noted = (record: ActorRecord): ActorRecord => {
     const of = underWay(record);
     if (record.chart === 'dns-zone' && record.waiting.ensure) return verifiedBy(record, now + ms);
@@ -50,23 +51,23 @@ const withContext = (record: ActorRecord, change: Partial<FirewallContext & Zone
   snapshot: { ...record.snapshot, context: { ...(record.snapshot.context as object), ...change } } as unknown as ActorRecord['snapshot'],
 });
 
-export interface FirewallLeftoverPorts {
+export interface FirewallPorts {
   readonly charts: Charts;
   readonly clock: Clock;
   readonly pools: Pick<ObservedPools, 'all'>;
   readonly settings: { readonly callDeadlineMs: number; readonly storePatienceMs: number };
 }
 
-/** What takes the place of the record of a firewall that is out of date: one that begins anew, as the statuses say, and knows besides what it has added and what may still be
+/** What takes the place of the record of a firewall that is rebuilt: one that begins anew, as the statuses say, and knows besides what it has added and what may still be
  *  done to it unheard: all that was opened since is in doubt. Null when nothing is ours and nothing may be. */
-export function firewallLeftover(
+export function rebuiltFirewall(
   id: ActorId,
   record: ActorRecord | undefined,
-  { charts, clock, pools, settings }: FirewallLeftoverPorts,
+  { charts, clock, pools, settings }: FirewallPorts,
 ): ActorRecord | null {
   const chart = charts.firewall;
   if (!record || !chart) return null;
-  const { owned } = record.snapshot.context as unknown as FirewallContext;
+  const owned = ownedIn(record);
   const former = [doubtOf(record)?.of, underWay(record)];
   if (owned.ports.length + owned.nodes.length === 0 && former.every((of) => !of)) return null;
   const isClosing = former.some((of) => of === 'prune' || of === 'both');
@@ -78,7 +79,13 @@ export function firewallLeftover(
     owned: union(input.owned ?? NOTHING, owned),
     doubt: { of: isClosing ? 'both' : 'open', until } satisfies FirewallDoubt,
   });
-  return { ...record, chartVersion: chart.version, snapshot: snapshot as ActorRecord['snapshot'], waiting: {} };
+  return { ...record, chart: chart.name, chartVersion: chart.version, snapshot: snapshot as ActorRecord['snapshot'], waiting: {} };
 }
 
 const NOTHING = { ports: [], nodes: [] };
+
+/** The record may be of another program: what it does not say was not added. */
+function ownedIn({ snapshot }: ActorRecord): FirewallContext['owned'] {
+  const { owned } = snapshot.context as unknown as Partial<FirewallContext>;
+  return { ports: owned?.ports ?? [], nodes: owned?.nodes ?? [] };
+}

@@ -2,7 +2,7 @@ import type { AnyStateMachine } from 'xstate';
 import { virtualIPMachine } from '../machines/virtual-ip-migration.machine.ts';
 import type { VirtualIPSettings } from '../machines/virtual-ip-migration.ts';
 import type { MigrationJobInput, MigrationJobName } from '../machines/virtual-ip-migration-jobs.ts';
-import type { Chart } from './charts.ts';
+import { type Chart, EXAMPLE } from './charts.ts';
 
 /** The queue on which all jobs of the VIP allocator run. */
 const QUEUE = 'vip';
@@ -13,6 +13,7 @@ export const virtualIPChart = (settings: VirtualIPSettings): Chart => ({
   name: 'virtual-ip',
   version: 1,
   machine: virtualIPMachine(settings) as unknown as AnyStateMachine,
+  example: EXAMPLE,
   claims: () => ({ provider: '', nodes: [], limit: 1 }),
   job: (name, input: never) => ({ title: migrationTitle(name as string as MigrationJobName, input), queue: QUEUE, priority: USUAL }),
 });

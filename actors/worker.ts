@@ -289,9 +289,10 @@ function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, p
       // Whoever comes after this process would else not know that an assign may be under way.
       if (data.job === 'assign' && store.isFleeting?.()) await shown?.(data.actor);
       const started = clock.monotonic();
-      const { commandId, term } = await store.fence(cellOf(data.actor), data.actor, data.invokeId);
+      const { commandId, term, isElsewhere } = await store.fence(cellOf(data.actor), data.actor, data.invokeId);
       if (commandId !== data.commandId) throw new Fenced(`${about}: another command is waited for`);
       if (term !== data.term) throw new Fenced(`${about}: decided under term ${data.term}, now ${term ?? 'none'} holds`);
+      if (isElsewhere) throw new Fenced(`${about}: another server of the store has opened term ${term}`);
       readAt = started;
     },
     assertFresh() {

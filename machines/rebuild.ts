@@ -68,13 +68,6 @@ function absenceIn({ nodeName, providerID, notReadySince }: Readonly<Record<stri
   };
 }
 
-/** Without the nodes to which assigns may be under way. A status that was not written before each assign tells of them too late, or of others: a claim on such
- *  a node would keep addresses off it for as long as nobody reads. */
-export const withoutToward = (remembered: RememberedPool): RememberedPool => ({
-  ...remembered,
-  addresses: Object.fromEntries(Object.entries(remembered.addresses).map(([address, { toward: _, ...rest }]) => [address, rest])),
-});
-
 /** Of a pool that is to end no more is remembered than the addresses that it had, and the creation that it had begun. */
 export const nothingRemembered = ({
   addresses,

@@ -12,8 +12,10 @@ export interface Leadership {
   start(listener: LeadershipListener): Promise<void>;
   /** Highest term seen on the Lease, by whomever written. 0 for none. */
   seenTerm(): number;
-  /** Writes `term` on the Lease, provided nobody wrote since. @throws Unreachable; Fenced when the lease is not ours (any more) */
-  writeTerm(term: number): Promise<void>;
+  /** The server on which the highest term that was seen on the Lease was opened; null when the Lease does not say so. */
+  seenServer(): string | null;
+  /** Writes `term` on the Lease, with the server on which it is to be opened beside it, provided nobody wrote since. @throws Unreachable; Fenced when the lease is not ours (any more) */
+  writeTerm(term: number, server: string | null): Promise<void>;
   /** Monotonic time (ms) at which the Lease was last seen renewed by its holder, and its duration, ms. */
   lease(): { readonly renewedAt: number; readonly durationMs: number };
   /** When it last began to renew the Lease or to look whether it can be taken, monotonic ms: every few seconds, also in an outage. */

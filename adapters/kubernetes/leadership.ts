@@ -6,7 +6,7 @@ import type { Clock } from '../../actors/ports.ts';
 import { messageOf } from './api-error.ts';
 import type { Random } from './backoff.ts';
 import type { Connection } from './connection.ts';
-import { aheadMs, durationMsOf, givenUp, holderOf, type Lease, renewed, takenBy, termOf, withTerm } from './lease.ts';
+import { aheadMs, durationMsOf, givenUp, holderOf, type Lease, renewed, serverOf, takenBy, termOf, withTerm } from './lease.ts';
 import { type LeaseClient, leaseClient } from './lease-client.ts';
 
 export interface LeaseTimings {
@@ -47,6 +47,7 @@ export class LeaseElection implements Leadership {
   #leading = false;
   #stopped = false;
   #seenTerm = 0;
+  #seenServer: string | null = null;
   /** When a change of the Lease was seen, monotonic ms: others' leases end so long after it, at the latest. */
   #changeSeenAt = Number.NEGATIVE_INFINITY;
   /** A time, monotonic ms, at which the last renewal had certainly not been made yet: nobody can have counted from an earlier one. */
@@ -78,6 +79,10 @@ export class LeaseElection implements Leadership {
     return this.#seenTerm;
   }
 
+  seenServer(): string | null {
+    return this.#seenServer;
+  }
+
   lease(): { readonly renewedAt: number; readonly durationMs: number } {
     const { durationMs } = this.#timings;
     return { renewedAt: this.#renewedAt, durationMs: this.#lease === null ? durationMs : durationMsOf(this.#lease, durationMs) };
@@ -93,11 +98,11 @@ export class LeaseElection implements Leadership {
     return hasRunOut ? null : holderOf(this.#lease);
   }
 
-  writeTerm(term: number): Promise<void> {
+  writeTerm(term: number, server: string | null): Promise<void> {
     return this.#inTurn(async () => {
       const lease = this.#lease;
       if (!this.#leading || lease === null) throw new Fenced(`term ${term} not written: this process does not lead`);
-      const written = await this.#client.write(withTerm(lease, term));
+      const written = await this.#client.write(withTerm(lease, term, server));
       if (written !== null) {
         this.#keep(written);
         return;
@@ -237,7 +242,7 @@ export class LeaseElection implements Leadership {
 
   #keep(lease: Lease | null): void {
     this.#lease = lease;
-    if (lease !== null) this.#seenTerm = Math.max(this.#seenTerm, termOf(lease));
+    if (lease !== null && termOf(lease) >= this.#seenTerm) [this.#seenTerm, this.#seenServer] = [termOf(lease), serverOf(lease)];
   }
 
   /** A renewal sent at `sentAt` was accepted: leads until the deadline after it. */

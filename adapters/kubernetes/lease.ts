@@ -6,6 +6,9 @@ export const LEASE_NAME = 'floating-ip-pool-controller-leader-election';
 /** Bears the term of the newest leader. */
 const TERM_ANNOTATION = 'routedip.io/term';
 
+/** Bears that term and the run id of the Redis on which it was opened: a leader of before writes the term alone, and leaves this one as it is. */
+const SERVER_ANNOTATION = 'routedip.io/redis';
+
 export interface LeaseSpec {
   readonly holderIdentity?: string;
   readonly leaseDurationSeconds?: number;
@@ -26,6 +29,12 @@ export const holderOf = ({ spec }: Lease): string => spec?.holderIdentity ?? '';
 export const termOf = ({ metadata }: Lease): number => {
   const term = Number(metadata.annotations?.[TERM_ANNOTATION]);
   return Number.isSafeInteger(term) && term > 0 ? term : 0;
+};
+
+/** The server on which its term was opened; null when it does not say so. */
+export const serverOf = (lease: Lease): string | null => {
+  const [term, ...server] = (lease.metadata.annotations?.[SERVER_ANNOTATION] ?? '').split(' ');
+  return server.length > 0 && Number(term) === termOf(lease) ? server.join(' ') : null;
 };
 
 /** How long the holder may lead after a renewal, ms. */
@@ -68,7 +77,8 @@ export const renewed = (lease: Lease, now: number): Lease => withSpec(lease, { r
 export const givenUp = (lease: Lease, now: number): Lease =>
   withSpec(lease, { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: microTime(now), renewTime: microTime(now) });
 
-export const withTerm = (lease: Lease, term: number): Lease => ({
-  ...lease,
-  metadata: { ...lease.metadata, annotations: { ...lease.metadata.annotations, [TERM_ANNOTATION]: String(term) } },
-});
+export const withTerm = (lease: Lease, term: number, server: string | null): Lease => {
+  const { [SERVER_ANNOTATION]: _, ...others } = lease.metadata.annotations ?? {};
+  const annotations = { ...others, [TERM_ANNOTATION]: String(term), ...(server !== null && { [SERVER_ANNOTATION]: `${term} ${server}` }) };
+  return { ...lease, metadata: { ...lease.metadata, annotations } };
+};

@@ -2,7 +2,7 @@ import { Fenced } from '../../actors/errors.ts';
 import type { Leadership } from '../../actors/ports/leadership.ts';
 import { messageOf } from './api-error.ts';
 import { LEASE_TIMINGS, type LeadershipOptions, type LeaseTimings } from './leadership.ts';
-import { holderOf, type Lease, termOf, withTerm } from './lease.ts';
+import { holderOf, type Lease, serverOf, termOf, withTerm } from './lease.ts';
 import { type LeaseClient, leaseClient } from './lease-client.ts';
 
 /** For a process that runs alone: leads as soon as it has read the term, and never holds the Lease. It writes its terms on the Lease all the same, so
@@ -13,6 +13,7 @@ export class LoneLeadership implements Leadership {
   readonly #client: LeaseClient;
   #lease: Lease | null = null;
   #seenTerm = 0;
+  #seenServer: string | null = null;
   #released = false;
   #cancel: () => void = () => undefined;
 
@@ -44,6 +45,10 @@ export class LoneLeadership implements Leadership {
     return this.#seenTerm;
   }
 
+  seenServer(): string | null {
+    return this.#seenServer;
+  }
+
   /** Nobody else leads, by what the user said. */
   lease(): { readonly renewedAt: number; readonly durationMs: number } {
     return { renewedAt: this.#options.clock.monotonic(), durationMs: this.#timings.durationMs };
@@ -58,11 +63,11 @@ export class LoneLeadership implements Leadership {
     return this.#options.name;
   }
 
-  async writeTerm(term: number): Promise<void> {
-    if (await this.#write(term)) return;
+  async writeTerm(term: number, server: string | null): Promise<void> {
+    if (await this.#write(term, server)) return;
     // The holder of an earlier election may still be renewing: what counts is that it wrote no term as high as ours.
     await this.#read();
-    if (this.#seenTerm < term && (await this.#write(term))) return;
+    if (this.#seenTerm < term && (await this.#write(term, server))) return;
     throw new Fenced(`term ${term} not written: somebody else wrote the Lease`);
   }
 
@@ -71,8 +76,8 @@ export class LoneLeadership implements Leadership {
     this.#cancel();
   }
 
-  async #write(term: number): Promise<boolean> {
-    const written = await this.#client.write(withTerm(this.#lease ?? this.#client.fresh(), term));
+  async #write(term: number, server: string | null): Promise<boolean> {
+    const written = await this.#client.write(withTerm(this.#lease ?? this.#client.fresh(), term, server));
     if (written === null) return false;
     this.#keep(written);
     return true;
@@ -84,6 +89,6 @@ export class LoneLeadership implements Leadership {
 
   #keep(lease: Lease | null): void {
     this.#lease = lease;
-    if (lease !== null) this.#seenTerm = Math.max(this.#seenTerm, termOf(lease));
+    if (lease !== null && termOf(lease) >= this.#seenTerm) [this.#seenTerm, this.#seenServer] = [termOf(lease), serverOf(lease)];
   }
 }

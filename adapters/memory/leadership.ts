@@ -34,6 +34,7 @@ interface Lease {
   /** Monotonic ms. */
   renewedAt: number;
   term: number;
+  server: string | null;
 }
 
 interface Contender {
@@ -46,7 +47,7 @@ export const memoryLease = (
   clock: Clock,
   { durationMs = 15_000, renewDeadlineMs = 10_000, retryMs = 2_000 }: MemoryLeaseOptions = {},
 ): MemoryLease => {
-  const lease: Lease = { holder: null, renewedAt: 0, term: 0 };
+  const lease: Lease = { holder: null, renewedAt: 0, term: 0, server: null };
   const contenders = new Set<Contender>();
   /** As a watch would tell it. */
   const tellAll = (): void => {
@@ -61,12 +62,13 @@ export const memoryLease = (
     let leads = false;
     let renewedAt = Number.NEGATIVE_INFINITY;
     let highest = 0;
+    let server: string | null = null;
     let triedAt = Number.NEGATIVE_INFINITY;
     let told: LeadershipListener = { acquired: () => undefined, lost: () => undefined };
     let cancel = (): void => undefined;
 
     const see = (): void => {
-      highest = Math.max(highest, lease.term);
+      if (lease.term >= highest) [highest, server] = [lease.term, lease.server];
       if (lease.holder !== null) renewedAt = lease.renewedAt;
     };
     const self: Contender = { isCut: () => cut || ended, see };
@@ -113,12 +115,14 @@ export const memoryLease = (
         tick();
       },
       seenTerm: () => highest,
-      writeTerm: async (term) => {
+      seenServer: () => server,
+      writeTerm: async (term, opensOn) => {
         await Promise.resolve();
         if (ended) return new Promise(() => undefined);
         if (cut) throw new Unreachable(`lease: ${name} is cut off`);
         if (!leads || lease.holder !== name) throw new Fenced(`lease: it is held by ${lease.holder ?? 'nobody'}`);
         lease.term = term;
+        lease.server = opensOn;
         tellAll();
       },
       lease: () => ({ renewedAt, durationMs }),
@@ -151,6 +155,7 @@ export const memoryLease = (
     delete: () => {
       lease.holder = null;
       lease.term = 0;
+      lease.server = null;
     },
   };
 };

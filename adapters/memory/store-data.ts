@@ -5,6 +5,8 @@ import type { ActorId } from '../../machines/types.ts';
 export interface StoreData {
   /** The open term; null stands for a store that was emptied. */
   term: number | null;
+  /** The run of the server in which that term was opened. */
+  openedBy: number;
   readonly cells: Map<ActorId, CellData>;
   /** Provider → node → owners. */
   readonly claims: Map<string, Map<string, Set<ActorId>>>;

@@ -33,7 +33,7 @@ export interface StoreCheckpoint {
 export interface MemoryStoreOptions {
   /** How many transitions are kept per cell. Default 200. */
   readonly journalLength?: number;
-  /** It is one process's own, and ends with it. After a term that it has not opened itself it is empty: others have decided since. */
+  /** It is one process's own, and ends with it. */
   readonly fleeting?: boolean;
 }
 
@@ -45,7 +45,7 @@ interface Server {
   faults: readonly StoreFault[];
 }
 
-const emptyData = (): StoreData => ({ term: null, cells: new Map(), claims: new Map() });
+const emptyData = (): StoreData => ({ term: null, openedBy: 0, cells: new Map(), claims: new Map() });
 
 /** An empty store. What is stored passes through JSON, so that nothing but data survives. */
 export const memoryStore = (options: MemoryStoreOptions = {}): MemoryStore =>
@@ -112,8 +112,8 @@ const recordStore = (call: CallStore, server: Server, { journalLength = 200, fle
   openTerm: (term) =>
     call((data) => {
       if (data.term !== null && data.term > term) return false;
-      if (fleeting && data.term !== null && data.term < term - 1) server.data = emptyData();
-      server.data.term = term;
+      data.term = term;
+      data.openedBy = server.runs;
       return true;
     }),
   cells: () => call((data) => [...data.cells.keys()].sort()),
@@ -141,7 +141,12 @@ const recordStore = (call: CallStore, server: Server, { journalLength = 200, fle
       data.claims.set(provider, claimsOf(claims.filter((claim) => claim.provider === provider)));
       return true;
     }),
-  fence: (cell, actor, invokeId) => call((data) => ({ commandId: waitingOf(data.cells.get(cell), actor, invokeId), term: data.term })),
+  fence: (cell, actor, invokeId) =>
+    call((data) => ({
+      commandId: waitingOf(data.cells.get(cell), actor, invokeId),
+      term: data.term,
+      isElsewhere: data.term !== null && data.openedBy !== server.runs,
+    })),
   journal: (cell, limit) =>
     call((data) =>
       (data.cells.get(cell)?.journal ?? [])

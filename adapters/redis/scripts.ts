@@ -3,11 +3,19 @@ import type { LuaScript } from './link.ts';
 
 const lua = (text: string): LuaScript => ({ text, sha: createHash('sha1').update(text).digest('hex') });
 
-/** KEYS meta. ARGV term. 1 when the term is open now, 0 when a higher one is. */
-export const OPEN_TERM = lua(`
+/** What changes when another server answers, or the same one was started again; in Lua and, beside it, in server-info.ts. */
+const RUN_ID = `
+local function runId()
+  local info = redis.call('INFO', 'server')
+  return string.match(info, 'run_id:(%w+)') or 'process ' .. (string.match(info, 'process_id:(%w+)') or 'unknown')
+end
+`;
+
+/** KEYS meta. ARGV term. 1 when the term is open now, 0 when a higher one is. The server that opens it is kept with the term: a program of before writes the term alone. */
+export const OPEN_TERM = lua(`${RUN_ID}
 local open = redis.call('HGET', KEYS[1], 'term')
 if open and tonumber(open) > tonumber(ARGV[1]) then return 0 end
-redis.call('HSET', KEYS[1], 'term', ARGV[1], 'format', '1')
+redis.call('HSET', KEYS[1], 'term', ARGV[1], 'format', '1', 'opened', ARGV[1] .. ' ' .. runId())
 return 1
 `);
 
@@ -126,9 +134,12 @@ for i = 2, #ARGV, 2 do redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1]) end
 return 1
 `);
 
-/** KEYS meta, heads. ARGV actor. The open term and the actor's head. */
-export const FENCE = lua(`
-return {redis.call('HGET', KEYS[1], 'term'), redis.call('HGET', KEYS[2], ARGV[1])}
+/** KEYS meta, heads. ARGV actor. The open term, the actor's head, and 1 when another server than this one has opened the term. */
+export const FENCE = lua(`${RUN_ID}
+local meta = redis.call('HMGET', KEYS[1], 'term', 'opened')
+local term, server = string.match(meta[2] or '', '^(%d+) (.+)$')
+local isElsewhere = term == meta[1] and server ~= runId()
+return {meta[1], redis.call('HGET', KEYS[2], ARGV[1]), isElsewhere and 1 or 0}
 `);
 
 /** KEYS budget, calls of the last minute, creations of the last minute, who waits for this purpose. ARGV capacity per minute, per hour, creations per

@@ -72,8 +72,9 @@ export const redisStore = ({ link, prefix, journalLength = 200 }: RedisStoreOpti
     },
     fence: async (cell, actor, invokeId) => {
       const reply = await link.script(`fence of ${actor}`, FENCE, [meta, keysOf(cell).heads], [actor]);
-      const [term, head] = reply as [string | null, string | null];
-      return { commandId: waitingOf(head)[invokeId]?.commandId ?? null, term: term === null ? null : Number(term) };
+      const [term, head, isElsewhere] = reply as [string | null, string | null, number];
+      const commandId = waitingOf(head)[invokeId]?.commandId ?? null;
+      return { commandId, term: term === null ? null : Number(term), isElsewhere: isElsewhere === 1 };
     },
     journal: (cell, limit) =>
       link.call(`journal of ${cell}`, async (redis) => {

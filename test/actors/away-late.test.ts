@@ -72,9 +72,9 @@ describe('an assign that another process takes from Redis and sends late', () =>
       world.lease.contender = (name) => {
         const lease = contender(name);
         // One more has seen that the Lease is held again, and sees no term after that.
-        const writeTerm = (term: number): Promise<void> => {
+        const writeTerm = (term: number, server: string | null): Promise<void> => {
           for (const other of others) other.lease.cut();
-          return lease.writeTerm(term);
+          return lease.writeTerm(term, server);
         };
         return { ...lease, writeTerm };
       };

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test, vi } from 'vitest';
 import type { JobQueue } from '../../actors/ports/queues.ts';
-import type { ActorRecord, Json, RecordStore } from '../../actors/ports.ts';
+import type { ActorRecord, Json } from '../../actors/ports.ts';
 import { firewallBegin } from '../../actors/sharing.ts';
 import type { World } from '../support/world.ts';
 import { FIREWALLS } from './away-firewalls.ts';
@@ -24,7 +24,7 @@ type Defect =
   | 'who rebuilds in memory does not wait for what others may still send'
   | 'records that are older than what is shown are taken for true'
   | 'of records that are older than what is shown nothing is kept'
-  | 'what was shown first is taken for what may lag behind'
+  | 'a node to which an assign may be under way is free for others'
   | 'nothing is looked at before an assign'
   | 'a leader without Redis never makes room'
   | 'a replica without Redis takes the Lease at once'
@@ -62,16 +62,16 @@ vi.mock(import('../../actors/outage.ts'), async (load) => {
     override unfitToTake(knows: boolean): string | null {
       return has('a replica without Redis takes the Lease at once') ? null : super.unfitToTake(knows);
     }
-    override leave(): RecordStore | null {
-      return has('who leads no more stays in its memory') ? null : super.leave();
+    override leave(): void {
+      if (!has('who leads no more stays in its memory')) super.leave();
     }
     override goAway(): void {
       super.goAway();
       now.lowered = has('no new term on the way in');
     }
-    override comeBack(): RecordStore | null {
+    override comeBack(): void {
       now.lowered = has('no new term on the way out');
-      return super.comeBack();
+      super.comeBack();
     }
   }
   return { ...real, Outage };
@@ -91,26 +91,24 @@ vi.mock(import('../../actors/takeover.ts'), async (load) => {
   const real = await load();
   return {
     ...real,
-    restoreCells: (memory, ports, term, journalOf) => {
+    writeMemory: (memory, ports, term) => {
       if (has('what is in memory is not written over what Redis has') && !ports.store.isFleeting?.()) return real.loadCells(ports, term);
       const store = has('what has ended since stays in Redis') ? { ...ports.store, cells: () => Promise.resolve([]) } : ports.store;
-      return real.restoreCells(memory, { ...ports, store }, term, journalOf);
+      return real.writeMemory(memory, { ...ports, store }, term);
     },
-    dropOutdated: async (ports, dropping) => {
-      const isKept = [
-        'records that are older than what is shown are taken for true',
-        'what is in memory is not written over what Redis has',
-        'what has ended since stays in Redis',
-      ].includes(now.defect ?? '');
-      if (!isKept) await real.dropOutdated(ports, dropping);
-      if (has('of records that are older than what is shown nothing is kept')) dropping.doubts.clear();
+    rebuildCells: async (ports, term) => {
+      if (!has('records that are older than what is shown are taken for true')) await real.rebuildCells(ports, term);
     },
   };
 });
 
-vi.mock(import('../../actors/leftovers.ts'), async (load) => {
+vi.mock(import('../../actors/rebuilding.ts'), async (load) => {
   const real = await load();
-  return { ...real, leftover: (...given) => (has('what is to be ended is dropped with the rest') ? null : real.leftover(...given)) };
+  return {
+    ...real,
+    rebuilt: (cell, records, term, ports) =>
+      has('what is to be ended is dropped with the rest') && !ports.pools.all.has(cell) ? null : real.rebuilt(cell, records, term, ports),
+  };
 });
 
 vi.mock(import('../../actors/unheard.ts'), async (load) => {
@@ -119,8 +117,8 @@ vi.mock(import('../../actors/unheard.ts'), async (load) => {
     ...real,
     withUnheard: (cells, ...given) =>
       has('only what the leader in memory does itself may still be done to a firewall') ? cells : real.withUnheard(cells, ...given),
-    firewallLeftover: (id, record, ports) => {
-      const left = real.firewallLeftover(id, record, ports);
+    rebuiltFirewall: (id, record, ports) => {
+      const left = real.rebuiltFirewall(id, record, ports);
       if (!left || !record) return left;
       const { doubt: _, ...settled } = left.snapshot.context as { readonly [field: string]: Json };
       if (has('what was done to a firewall is over once its records are out of date')) return recordOf(left, settled, 'Idle');
@@ -137,20 +135,20 @@ const recordOf = (record: ActorRecord, context: object, value: unknown): ActorRe
   snapshot: { value, context } as ActorRecord['snapshot'],
 });
 
-vi.mock(import('../../actors/leader.ts'), async (load) => {
-  const real = await load();
-  class Leader extends real.Leader {
-    override open(...[memory, beginning]: Parameters<InstanceType<typeof real.Leader>['open']>): Promise<void> {
-      const isLate = has('what was shown first is taken for what may lag behind') && beginning;
-      return super.open(memory, isLate ? { ...beginning, isShownFirst: false } : beginning);
-    }
-  }
-  return { ...real, Leader };
-});
-
 vi.mock(import('../../machines/rebuild.ts'), async (load) => {
   const real = await load();
-  return { ...real, termIn: (status) => Math.max(0, real.termIn(status) - (now.lowered ? 1 : 0)) };
+  return {
+    ...real,
+    termIn: (status) => Math.max(0, real.termIn(status) - (now.lowered ? 1 : 0)),
+    rememberedPool: (...given) => {
+      const told = real.rememberedPool(...given);
+      if (!has('a node to which an assign may be under way is free for others')) return told;
+      const addresses = Object.entries(told.addresses).map(([address, { toward: _, ...rest }]) => [address, rest]);
+      return { ...told, addresses: Object.fromEntries(addresses) };
+    },
+    withDoubts: (told, ...given) =>
+      has('of records that are older than what is shown nothing is kept') ? told : real.withDoubts(told, ...given),
+  };
 });
 
 /** The job that runs, where one does. */
@@ -171,7 +169,7 @@ vi.mock(import('../../actors/away.ts'), async (load) => {
       });
       const fence: typeof away.store.fence = async (...given) => {
         await away.store.fence(...given);
-        return { commandId: job.getStore()?.commandId ?? null, term: job.getStore()?.term ?? null };
+        return { commandId: job.getStore()?.commandId ?? null, term: job.getStore()?.term ?? null, isElsewhere: false };
       };
       return { ...away, store: { ...away.store, fence }, queues: { ...away.queues, queue: (name) => noting(away.queues.queue(name)) } };
     },
@@ -197,9 +195,9 @@ function spoilTerms(world: World): void {
     return {
       ...real,
       seenTerm: () => (running.job?.getStore() ? 0 : real.seenTerm() - (now.lowered ? 1 : 0)),
-      writeTerm: async (term) => {
+      writeTerm: async (...given) => {
         now.lowered = false;
-        await real.writeTerm(term);
+        await real.writeTerm(...given);
       },
     };
   });
@@ -268,7 +266,7 @@ const BY: Readonly<Record<Defect, readonly string[]>> = {
   'of records that are older than what is shown nothing is kept': [
     'who takes over from a leader that has shown nothing yet finds in Redis which assign of before may be on its way',
   ],
-  'what was shown first is taken for what may lag behind': [
+  'a node to which an assign may be under way is free for others': [
     'a node to which an address is under way is given to no other by whoever comes next',
   ],
   'nothing is looked at before an assign': ['an address is looked at before it is sent elsewhere'],

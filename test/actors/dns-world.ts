@@ -104,7 +104,11 @@ export class DNSWorld {
     const leadership = { lease: () => ({ renewedAt: clock.monotonic(), durationMs: 15_000 }), seenTerm: () => term };
     consumeJobs(PROVIDER, provider, { ...ports, writer: world.cluster.process(), leadership }, 10);
     this.#process = { cells, end, isDead: () => state.dead };
-    for (const [id, stored] of await loadCells({ ...ports, providers: { all: {} } }, term)) cells.load(id, stored);
+    for (const [id, stored] of await loadCells(
+      { ...ports, providers: { all: {} }, pools: { all: new Map(), providerOf: () => '' }, isGone: () => false },
+      term,
+    ))
+      cells.load(id, stored);
     for (const id of cells.all.keys()) resume(id);
     for (const id of cells.all.keys()) if (id.startsWith('dns/') && !this.#sets.has(nameOf(id))) cells.tell(id, { type: 'DELETED' });
     for (const name of this.#sets.keys()) this.#tell(name);

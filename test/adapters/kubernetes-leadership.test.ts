@@ -215,7 +215,7 @@ describe('the term', () => {
     await one.start();
     await two.start();
     expect(one.leadership.seenTerm()).toBe(0);
-    await one.leadership.writeTerm(7);
+    await one.leadership.writeTerm(7, null);
     expect(one.leadership.seenTerm()).toBe(7);
     expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '7' });
     await clock.advance(2_500);
@@ -224,15 +224,39 @@ describe('the term', () => {
     expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '7' });
   });
 
+  test('stands beside the server on which it was opened, until somebody writes it who does not say where', async () => {
+    const { clock, candidate, server } = electing();
+    const one = candidate('one');
+    const two = candidate('two');
+    await one.start();
+    await two.start();
+    await one.leadership.writeTerm(7, '5f3c run');
+    expect([one.leadership.seenServer(), server.lease?.metadata.annotations?.['routedip.io/redis']]).toEqual(['5f3c run', '7 5f3c run']);
+    await clock.advance(2_500);
+    expect(two.leadership.seenServer()).toBe('5f3c run');
+    // A program of before writes the term, and leaves what it does not know.
+    server.edit((lease) => ({
+      ...lease,
+      metadata: { ...lease.metadata, annotations: { ...lease.metadata.annotations, 'routedip.io/term': '8' } },
+    }));
+    await clock.advance(2_500);
+    expect([two.leadership.seenTerm(), two.leadership.seenServer()]).toEqual([8, null]);
+    await clock.advance(15_000);
+    await one.leadership.writeTerm(9, null);
+    expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '9' });
+    await clock.advance(2_500);
+    expect([two.leadership.seenTerm(), two.leadership.seenServer()]).toEqual([9, null]);
+  });
+
   test('is refused to one who does not lead, or who was overtaken', async () => {
     const { clock, candidate, server, told } = electing();
     const one = candidate('one');
     const two = candidate('two');
     await one.start();
     await two.start();
-    await expect(two.leadership.writeTerm(8)).rejects.toBeInstanceOf(Fenced);
+    await expect(two.leadership.writeTerm(8, null)).rejects.toBeInstanceOf(Fenced);
     server.edit((lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: 'thief' } }));
-    await expect(one.leadership.writeTerm(8)).rejects.toBeInstanceOf(Fenced);
+    await expect(one.leadership.writeTerm(8, null)).rejects.toBeInstanceOf(Fenced);
     expect(told).toEqual(['one acquired', 'one lost: thief holds the Lease']);
     await clock.settle();
     expect(server.lease?.metadata.annotations).toBeUndefined();
@@ -243,7 +267,7 @@ describe('the term', () => {
     const one = candidate('one');
     await one.start();
     one.connection.cut = true;
-    await expect(one.leadership.writeTerm(1)).rejects.toMatchObject({ name: 'ServerUnreachable' });
+    await expect(one.leadership.writeTerm(1, null)).rejects.toMatchObject({ name: 'ServerUnreachable' });
   });
 });
 

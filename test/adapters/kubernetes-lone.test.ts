@@ -13,13 +13,13 @@ describe('a lone process', () => {
     await lone.start();
     expect(told).toEqual(['lone acquired']);
     expect(lone.log.lines).toEqual([expect.stringContaining('leading without an election')]);
-    await lone.leadership.writeTerm(3);
-    expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '3' });
+    await lone.leadership.writeTerm(3, '5f3c');
+    expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '3', 'routedip.io/redis': '3 5f3c' });
     expect(server.lease?.spec).toBeUndefined();
     expect(lone.leadership.lease().renewedAt).toBe(clock.monotonic());
     const later = candidate('later', undefined, true);
     await later.start();
-    expect(later.leadership.seenTerm()).toBe(3);
+    expect([later.leadership.seenTerm(), later.leadership.seenServer()]).toEqual([3, '5f3c']);
   });
 
   test('writes beside a holder that renews, but not against a higher term', async () => {
@@ -29,11 +29,11 @@ describe('a lone process', () => {
     const lone = candidate('lone', undefined, true);
     await lone.start();
     await clock.advance(5_000);
-    await lone.leadership.writeTerm(3);
+    await lone.leadership.writeTerm(3, null);
     expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '3' });
     await clock.advance(5_000);
-    await one.leadership.writeTerm(9);
-    await expect(lone.leadership.writeTerm(4)).rejects.toBeInstanceOf(Fenced);
+    await one.leadership.writeTerm(9, null);
+    await expect(lone.leadership.writeTerm(4, null)).rejects.toBeInstanceOf(Fenced);
   });
 
   test('waits for the server to read the term first', async () => {
@@ -75,12 +75,12 @@ describe('leadership over HTTP', () => {
     const two = replica('two');
     await one.start();
     await two.start();
-    await one.leadership.writeTerm(1);
+    await one.leadership.writeTerm(1, null);
     await waitFor('the term is seen', () => two.leadership.seenTerm() === 1);
     await one.leadership.release();
     await waitFor('the hand-over', () => told.length === 3);
     expect(told).toEqual(['one acquired', 'one lost', 'two acquired']);
-    await two.leadership.writeTerm(2);
+    await two.leadership.writeTerm(2, null);
     await two.leadership.release();
   });
 

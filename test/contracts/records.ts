@@ -79,6 +79,18 @@ export const describeRecords = (name: string, setup: () => Promise<RecordsHarnes
         expect((await store.state()).term).toBe(5);
       });
 
+      test('is not that of a server which has not opened it, and may lack what was decided since', async () => {
+        await saved(change(IP, 0));
+        expect(await store.fence(CELL, IP, 'assign')).toEqual({ commandId: `${IP}.1.1.0`, term: 1, isElsewhere: false });
+        const { runId } = await store.state();
+        await world.restart();
+        const another = world.another();
+        expect((await another.state()).runId).not.toBe(runId);
+        expect(await another.fence(CELL, IP, 'assign')).toEqual({ commandId: `${IP}.1.1.0`, term: 1, isElsewhere: true });
+        expect(await another.openTerm(2)).toBe(true);
+        expect((await another.fence(CELL, IP, 'assign')).isElsewhere).toBe(false);
+      });
+
       test('that is over writes nothing', async () => {
         await saved(change(IP, 0));
         expect(await world.another().openTerm(2)).toBe(true);
@@ -233,9 +245,9 @@ export const describeRecords = (name: string, setup: () => Promise<RecordsHarnes
     describe('the fence', () => {
       test('tells the command that is waited for, and the term', async () => {
         await saved(change(IP, 0));
-        expect(await store.fence(CELL, IP, 'assign')).toEqual({ commandId: `${IP}.1.1.0`, term: 1 });
+        expect(await store.fence(CELL, IP, 'assign')).toEqual({ commandId: `${IP}.1.1.0`, term: 1, isElsewhere: false });
         await world.another().save(change(IP, 1));
-        expect(await store.fence(CELL, IP, 'assign')).toEqual({ commandId: `${IP}.1.2.0`, term: 1 });
+        expect(await store.fence(CELL, IP, 'assign')).toEqual({ commandId: `${IP}.1.2.0`, term: 1, isElsewhere: false });
       });
 
       test('tells that nothing is waited for under an unknown name, actor or cell', async () => {
@@ -248,7 +260,7 @@ export const describeRecords = (name: string, setup: () => Promise<RecordsHarnes
       test('tells that the store is empty', async () => {
         await saved(change(IP, 0));
         await world.wipe();
-        expect(await store.fence(CELL, IP, 'assign')).toEqual({ commandId: null, term: null });
+        expect(await store.fence(CELL, IP, 'assign')).toEqual({ commandId: null, term: null, isElsewhere: false });
       });
     });
 

@@ -1,5 +1,5 @@
 import type { Charts } from '../../actors/charts.ts';
-import { fits } from '../../actors/step.ts';
+import { unfit } from '../../actors/step.ts';
 import type { Journal } from './recorded-files.ts';
 import { follow, type Line, type Snapshots } from './recorded-journal.ts';
 
@@ -8,7 +8,7 @@ import { follow, type Line, type Snapshots } from './recorded-journal.ts';
 export function changedMeanings(former: readonly Journal[], fresh: readonly Journal[], charts: Charts): readonly string[] {
   const was = former.flatMap(({ lines }) => lines).filter(({ chart, version }) => charts[chart]?.version === version);
   const is = fresh.flatMap(({ lines }) => lines);
-  const reasons = [...changedFields(was, is), ...unheard(was, charts), ...former.flatMap(({ lines }) => unfit(lines, charts))];
+  const reasons = [...changedFields(was, is), ...unheard(was, charts), ...former.flatMap(({ lines }) => unread(lines, charts))];
   return [...new Set(reasons)].sort();
 }
 
@@ -42,13 +42,13 @@ const unheard = (was: readonly Line[], charts: Charts): readonly string[] =>
       .map(({ type }) => `${chart}: nobody waits for ${type} any more`),
   );
 
-function unfit(lines: readonly Line[], charts: Charts): readonly string[] {
+function unread(lines: readonly Line[], charts: Charts): readonly string[] {
   const snapshots: Snapshots = new Map();
   return lines.flatMap((line) => {
     follow(snapshots, line);
     const chart = charts[line.chart];
     const snapshot = snapshots.get(line.actor);
-    if (!chart || chart.version !== line.version || !snapshot || fits(chart, snapshot)) return [];
-    return [`${line.chart}: there is no state ${JSON.stringify(line.value)} any more`];
+    const why = chart?.version === line.version && snapshot ? unfit(chart, snapshot) : null;
+    return why === null ? [] : [`${line.chart} ${why}`];
   });
 }

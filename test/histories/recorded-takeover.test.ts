@@ -2,6 +2,8 @@ import { describe, expect } from 'vitest';
 import type { Chart, Charts, StoredSnapshot } from '../../actors/charts.ts';
 import type { ActorRecord, Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import { allActive, creates } from '../actors/creation-steps.ts';
+import { asFlipopKeeps } from '../support/flipop-statuses.ts';
 import { test } from '../support/sound.ts';
 import { node, type OperatorProcess, type World } from '../support/world.ts';
 
@@ -54,6 +56,15 @@ async function expectGoesOn(world: World, ref: ObjectRef): Promise<void> {
 }
 
 const setAside = (world: World) => world.log.filter(({ message }) => message === SET_ASIDE).map(({ fields }) => fields);
+const without =
+  (field: string): Change =>
+  (record) => {
+    const { [field]: _, ...context } = record.snapshot.context as { readonly [field: string]: Json };
+    return { ...record, snapshot: { ...record.snapshot, context } };
+  };
+const having =
+  (change: { readonly [field: string]: Json }): Change =>
+  (record) => ({ ...record, snapshot: { ...record.snapshot, context: { ...(record.snapshot.context as object), ...change } } });
 const inState =
   (value: Json): Change =>
   (record) => ({ ...record, snapshot: { ...record.snapshot, value } });
@@ -63,6 +74,22 @@ describe('records that this program cannot read', () => {
     ['are in a state that it does not know', ACTOR, inState({ Stable: 'Keeping' }), `${ACTOR}: ip has no state {"Stable":"Keeping"}`],
     ['are of an older version', POOL, (record) => ({ ...record, chartVersion: 0 }), `${POOL}: pool is at version 0, this program knows 1`],
     ['are of a newer version', ACTOR, (record) => ({ ...record, chartVersion: 9 }), `${ACTOR}: ip is at version 9, this program knows 1`],
+    ['lack a field', ACTOR, without('policy'), `${ACTOR}: ip cannot go on with policy as it is stored`],
+    ['have a list for a map', POOL, having({ members: [ADDRESS] }), `${POOL}: pool cannot go on with members as it is stored`],
+    ['have a text for a number', ACTOR, having({ epoch: '1' }), `${ACTOR}: ip cannot go on with epoch as it is stored`],
+    [
+      'lack a part of a field',
+      POOL,
+      having({ acquiring: { intending: false, intent: null } }),
+      `${POOL}: pool cannot go on with acquiring.inDoubtUntil as it is stored`,
+    ],
+    ['have nothing for a map', POOL, having({ backOff: null }), `${POOL}: pool cannot go on with backOff as it is stored`],
+    [
+      'have what nobody could read',
+      POOL,
+      having({ members: [], remembered: { [ADDRESS]: null } }),
+      `${POOL}: pool cannot go on with members as it is stored`,
+    ],
     ['are of a chart that it does not have', ACTOR, (record) => ({ ...record, chart: 'ipv8' }), `${ACTOR}: no chart is named ipv8`],
   ])('%s: they are set aside, and rebuilt without a move', async ([, actor, change, why], { open }) => {
     const world = open();
@@ -71,6 +98,86 @@ describe('records that this program cannot read', () => {
     expect(setAside(world)).toEqual([]);
     await expectGoesOn(world, ref);
     expect(setAside(world)).toEqual([{ cell: POOL, why }]);
+  });
+
+  test('cost their own cell a rebuild, and no other one anything', async ({ open }) => {
+    const world = open();
+    await stopped(world);
+    const other = world.pool('other', { ips: [world.address('203.0.113.9', 'e')], match: { nodeLabel: 'pool=other' } });
+    world.nodes(node('e', { labels: { pool: 'other' } }));
+    const second = await world.start();
+    await world.untilStates(other, { '203.0.113.9': 'active' });
+    await second.stop();
+    const before = (await world.store.load('pool/default/other'))?.records;
+    await rewrite(world, ACTOR, without('policy'));
+    const third = await world.start();
+    await world.clock.runUntil(() => third.supervisor.leading, 30_000);
+    const shared = ({ snapshot }: ActorRecord) => (snapshot.context as { readonly since?: number; readonly epoch?: number }).epoch;
+    const epochs = (records: typeof before) => Object.values(records ?? {}).map(shared);
+    await world.clock.advance(20_000);
+    expect(epochs((await world.store.load('pool/default/other'))?.records)).toEqual(epochs(before));
+    expect(setAside(world)).toEqual([expect.objectContaining({ cell: POOL })]);
+    expect(world.log.findLast(({ message }) => message === 'leads')?.fields).toMatchObject({ begins: 'continue', cells: 3 });
+    expect(world.assigns()).toEqual([]);
+    third.kill();
+  });
+
+  test.for([
+    ['of the pool', POOL, inState('Elsewhere')],
+    ['of an address', ACTOR, without('policy')],
+  ] as const)(
+    'keep the creation that was under way, of which the status does not tell, when it is those %s',
+    async ([, actor, change], { open }) => {
+      const world = open();
+      asFlipopKeeps(world);
+      world.nodes(node('a'), node('b'));
+      world.address(ADDRESS, 'a');
+      const ref = world.pool('ingress', { ips: [ADDRESS] });
+      const first = await world.start();
+      await world.clock.runUntil(allActive(world, ref, 1), 30_000);
+      world.provider.faults.next('createRoutedIP', { kind: 'hang', effectAfterMs: 5_000 });
+      world.pool('ingress', { ips: [ADDRESS], desiredIPs: 2 });
+      await world.clock.runUntil(() => creates(world).length === 1, 10_000);
+      first.kill();
+      world.invariants.forget();
+      await rewrite(world, actor, change);
+      const next = await world.start();
+      await world.clock.runUntil(allActive(world, ref, 2), 120_000);
+      await world.clock.advance(60_000);
+      expect([setAside(world).length, creates(world).length, world.provider.cloud.addresses().length]).toEqual([1, 1, 2]);
+      next.kill();
+    },
+  );
+
+  test('keep the assign that was under way, of which the status does not tell', async ({ open }) => {
+    const world = open();
+    asFlipopKeeps(world);
+    world.nodes(node('a'), node('b'), node('c'));
+    world.address(ADDRESS, 'a');
+    const ref = world.pool('ingress', { ips: [ADDRESS] });
+    const first = await world.start();
+    await world.clock.runUntil(allActive(world, ref, 1), 30_000);
+    await world.clock.advance(20_000);
+    world.cluster.lag();
+    world.provider.faults.next('assignRoutedIP', { kind: 'hang', effectAfterMs: 14_900 });
+    world.cluster.setNode(node('a', { ready: false }));
+    await world.clock.runUntil(() => world.assigns().length === 1, 1_000);
+    first.kill();
+    world.lease.delete();
+    world.invariants.forget();
+    await rewrite(world, ACTOR, without('policy'));
+    world.cluster.setNode(node('b', { ready: false }));
+    const next = await world.start();
+    await world.untilOn(ADDRESS, 'c', 60_000);
+    await world.clock.advance(60_000);
+    expect([setAside(world).length, world.assigns().map(({ what }) => what), world.holderOf(ADDRESS)]).toEqual([
+      1,
+      [`${ADDRESS} → b`, `${ADDRESS} → c`],
+      'c',
+    ]);
+    const [sent, again] = world.assigns();
+    expect((again?.at ?? 0) - (sent?.at ?? 0)).toBeGreaterThanOrEqual(14_900);
+    next.kill();
   });
 
   test('are what it takes: others are left as they are', async ({ open }) => {
@@ -98,6 +205,17 @@ describe('records of an older version', () => {
     await expectGoesOn(world, ref);
     expect(setAside(world)).toEqual([]);
     expect((await world.store.load(POOL))?.records[ACTOR]).toMatchObject({ chartVersion: 2, snapshot: { value: { Stable: 'Holding' } } });
+  });
+
+  test('are set aside where the migration fails', async ({ open }) => {
+    const failing = () => {
+      throw new Error('no such field');
+    };
+    const world = open({ spoil: migrating(failing) });
+    const ref = await stopped(world);
+    await rewrite(world, ACTOR, older);
+    await expectGoesOn(world, ref);
+    expect(setAside(world)).toEqual([{ cell: POOL, why: `${ACTOR}: Error: no such field` }]);
   });
 
   test('are set aside where the migration gives up', async ({ open }) => {

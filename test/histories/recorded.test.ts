@@ -169,7 +169,7 @@ describe('recordings are not made anew over those that', () => {
       (known) => known,
       'firewall: the field claims.*.isOpen is new: stored records lack it',
     ],
-    ['are in a state that is gone', fresh, fresh, changed('ip', renamedState), 'ip: there is no state {"Stable":"Holding"} any more'],
+    ['are in a state that is gone', fresh, fresh, changed('ip', renamedState), 'ip has no state {"Stable":"Holding"}'],
     [
       'wait for a timer that is gone',
       fresh,

@@ -69,7 +69,7 @@ export const aroundTermWrites = (world: World, around: (write: () => Promise<voi
   const { contender } = world.lease;
   world.lease.contender = (name) => {
     const lease = contender(name);
-    return { ...lease, writeTerm: (term) => around(() => lease.writeTerm(term)) };
+    return { ...lease, writeTerm: (term, server) => around(() => lease.writeTerm(term, server)) };
   };
 };
 

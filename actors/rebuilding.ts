@@ -1,0 +1,116 @@
+import { isFirewall } from '../machines/firewall-id.ts';
+import type { AddressContext } from '../machines/ip-context.ts';
+import type { PoolContext, PoolInput, RememberedPool } from '../machines/pool.ts';
+import { type Doubt, nothingRemembered, rememberedPool, termIn, withDoubts } from '../machines/rebuild.ts';
+import { rememberedRoutedIP } from '../machines/rebuild-routed-ip.ts';
+import { type ActorId, type Address, FINALIZER } from '../machines/types.ts';
+import { actorOf, isPool, isRoutedIP, type ObservedPools } from './pools.ts';
+import type { PoolObject } from './ports/cluster.ts';
+import type { ActorRecord, StoredCell } from './ports.ts';
+import { begin } from './step.ts';
+import { type FirewallPorts, rebuiltFirewall } from './unheard.ts';
+
+export interface RebuildPorts extends FirewallPorts {
+  readonly pools: Pick<ObservedPools, 'all' | 'providerOf'>;
+  readonly providers: { readonly all: Readonly<Record<string, unknown>> };
+  /** Whether the object that the actor stands for is gone, or another one of that name is there; false while that cannot be seen. */
+  readonly isGone: (actor: ActorId, uid: string) => boolean;
+}
+
+/** What is kept of the records of a pool that is rebuilt. */
+interface Former {
+  /** The last term under which they may have been written. */
+  readonly term: number;
+  /** A creation that may be under way. */
+  readonly intent: PoolContext['acquiring']['intent'];
+  /** Assigns that may be under way. */
+  readonly doubts: ReadonlyMap<Address, Doubt>;
+}
+
+/** What takes the place of the records of a cell that is rebuilt: a pool that begins anew with what its status says, a pool without an object that is only to end, or a firewall
+ *  that knows what was added to it. Null when nothing has to be kept: the rest begins anew with the first that is told to it. */
+export function rebuilt(cell: ActorId, records: StoredCell['records'], term: number, ports: RebuildPorts): ActorRecord | null {
+  if (isFirewall(cell)) return rebuiltFirewall(cell, records[cell], ports);
+  const record = records[cell];
+  const chart = ports.charts.pool;
+  const input = record && isPool(cell) ? formerInput(cell, records, term, ports) : null;
+  if (!record || !chart || !input) return null;
+  const { snapshot } = begin(chart, input);
+  return { ...record, chart: chart.name, chartVersion: chart.version, snapshot: snapshot as ActorRecord['snapshot'], waiting: {} };
+}
+
+/** What a pool without records begins with. */
+export function poolInput(object: PoolObject, ports: Omit<RebuildPorts, 'isGone'>, former?: Former): PoolInput {
+  const { clock, pools, settings } = ports;
+  const id = actorOf(object.ref);
+  const remember = isRoutedIP(id) ? rememberedRoutedIP : rememberedPool;
+  const told = remember(object.status, clock.now(), settings.callDeadlineMs);
+  const remembered = former ? withFormer(told, former, object.status) : told;
+  return { id, ref: object.ref, since: object.createdAt, ...known(pools.providerOf(object), ports), remembered };
+}
+
+/** All was undone that was done for the RoutedIP: others keep it from going, or it is seen for a moment more. */
+export const isUndone = ({ ref, deleting, marks }: PoolObject): boolean =>
+  isRoutedIP(actorOf(ref)) && deleting && !marks?.finalizers.includes(FINALIZER);
+
+/** FLIPOP's own definition lets no status tell of a creation. A status of a later term tells of assigns that are newer than those of the records. */
+function withFormer(told: RememberedPool, { term, intent, doubts }: Former, status: unknown): RememberedPool {
+  const remembered = { ...told, intent: told.intent ?? intent };
+  return termIn(status) > term ? remembered : withDoubts(remembered, doubts, told.inDoubtUntil);
+}
+
+function formerInput(cell: ActorId, records: StoredCell['records'], term: number, ports: RebuildPorts): PoolInput | null {
+  const context = contextOf<PoolContext>(records[cell]);
+  const { uid } = context.ref ?? {};
+  if (uid === undefined) return null;
+  const object = ports.pools.all.get(cell);
+  const intent = intentIn(context);
+  if (object?.ref.uid === uid) {
+    const doubts = new Map([...rememberedDoubts(context), ...Object.values(records).flatMap(doubtIn)]);
+    return isUndone(object) ? null : poolInput(object, ports, { term, intent, doubts });
+  }
+  // A RoutedIP is there as long as anything is to be undone for it.
+  return isRoutedIP(cell) || !ports.isGone(cell, uid) ? null : endingInput(cell, context, intent, ports);
+}
+
+/** A pool that is only to end: it knows which addresses it had, so that no node goes on to bear them, and the creation that it had begun. It claims no node and sends nothing:
+ *  others may have decided about these addresses since. */
+function endingInput(id: ActorId, context: Partial<PoolContext>, intent: Former['intent'], ports: RebuildPorts): PoolInput | null {
+  const { ref, since = 0, members = {}, left = [], remembered = {}, spec, provider = '' } = context;
+  if (!ref) return null;
+  const addresses = [...new Set([...Object.keys(members), ...Object.keys(remembered), ...left, ...(spec?.ips ?? [])])] as Address[];
+  const inDoubtUntil = ports.clock.now() + ports.settings.callDeadlineMs;
+  return {
+    id,
+    ref,
+    since,
+    ...known(spec?.provider ?? provider, ports),
+    remembered: nothingRemembered({ intent, inDoubtUntil, addresses }),
+  };
+}
+
+const known = (provider: string, { providers }: Pick<RebuildPorts, 'providers'>): { readonly provider?: string } =>
+  Object.hasOwn(providers.all, provider) ? { provider } : {};
+
+/** What is read of a record may be of another program: nothing of it is taken for granted. */
+const contextOf = <Context>(record: ActorRecord | undefined): Partial<Context> => (record?.snapshot.context ?? {}) as Partial<Context>;
+
+function intentIn({ acquiring }: Partial<PoolContext>): Former['intent'] {
+  const { knownAddresses, listedAt, region } = acquiring?.intent ?? {};
+  return Array.isArray(knownAddresses) && typeof listedAt === 'number' ? { knownAddresses, listedAt, region: String(region ?? '') } : null;
+}
+
+type Doubted = readonly (readonly [Address, Doubt])[];
+
+/** What a record tells of an assign that may be under way: nothing where there is none. */
+function doubtIn(record: ActorRecord): Doubted {
+  const { address, epoch, elected, inDoubtUntil } = contextOf<AddressContext>(record);
+  if (record.chart !== 'ip' || !address || (typeof inDoubtUntil !== 'number' && record.waiting.assign === undefined)) return [];
+  return [[address, { epoch: epoch ?? 0, ...(elected && { toward: elected.name }) }]];
+}
+
+/** The same of addresses that were not told of yet what the pool remembers. */
+const rememberedDoubts = ({ remembered = {} }: Partial<PoolContext>): Doubted =>
+  (Object.entries(remembered) as [Address, PoolContext['remembered'][Address]][]).flatMap(([address, { epoch, inDoubtUntil, toward }]) =>
+    inDoubtUntil === null ? [] : [[address, { epoch, ...(toward !== undefined && { toward }) }] as const],
+  );

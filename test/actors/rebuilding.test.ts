@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { charts } from '../../actors/catalogue.ts';
+import { EXAMPLE } from '../../actors/charts.ts';
+import type { ActorRecord, Json } from '../../actors/ports.ts';
+import { type RebuildPorts, rebuilt } from '../../actors/rebuilding.ts';
+import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
+import { begin, unfit } from '../../actors/step.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
+
+const ALL = charts(DEFAULT_SETTINGS, () => 1);
+const FIREWALL = 'firewall/digitalocean/edge';
+const POOL = 'pool/default/web';
+
+const record = (chart: string, value: Json, context: { readonly [field: string]: Json }): ActorRecord => ({
+  chart,
+  chartVersion: 7,
+  snapshot: { value, context },
+  waiting: {},
+  version: 3,
+  term: 2,
+});
+
+const ports = (isGone: boolean): RebuildPorts => ({
+  charts: ALL,
+  clock: virtualClock(),
+  pools: { all: new Map(), providerOf: () => '' },
+  providers: { all: {} },
+  settings: DEFAULT_SETTINGS,
+  isGone: () => isGone,
+});
+
+const contextOf = (made: ActorRecord | null) => made?.snapshot.context as unknown as Readonly<Record<string, unknown>>;
+
+describe('what is rebuilt of records that cannot be read', () => {
+  test('is, of a firewall, what was added to it, which may be under way still', () => {
+    const owned = { ports: ['tcp/80'], nodes: ['digitalocean://1'] };
+    const made = rebuilt(FIREWALL, { [FIREWALL]: record('firewall', 'Somewhere', { owned }) }, 2, ports(false));
+    expect(contextOf(made)).toMatchObject({ owned, doubt: { of: 'open' } });
+    expect(made && unfit(ALL.firewall as never, made.snapshot)).toBeNull();
+  });
+
+  test('is, of a pool whose object is gone, the addresses that it had and the creation that it had begun', () => {
+    const intent = { knownAddresses: ['203.0.113.7'], listedAt: 5, region: 'nyc3' };
+    const context = {
+      ref: { kind: 'FloatingIPPool', namespace: 'default', name: 'web', uid: 'u' },
+      left: ['203.0.113.8'],
+      acquiring: { intent },
+    };
+    const records = { [POOL]: record('pool', 'Elsewhere', context) };
+    const made = rebuilt(POOL, records, 2, ports(true));
+    expect(contextOf(made)).toMatchObject({ acquiring: { intent }, remembered: { '203.0.113.8': {} } });
+    expect(made && unfit(ALL.pool as never, made.snapshot)).toBeNull();
+    expect(rebuilt(POOL, records, 2, ports(false))).toBeNull();
+  });
+
+  test('is nothing of a pool of which it is not known which object it stood for, and no intent that is none', () => {
+    const of = (context: { readonly [field: string]: Json }) =>
+      rebuilt(POOL, { [POOL]: record('pool', 'Elsewhere', context) }, 2, ports(true));
+    expect(of({})).toBeNull();
+    const ref = { kind: 'FloatingIPPool', namespace: 'default', name: 'web', uid: 'u' };
+    expect(contextOf(of({ ref, acquiring: { intent: { knownAddresses: 'all' } } }))).toMatchObject({ acquiring: { intent: null } });
+  });
+});
+
+test.each(Object.values(ALL))('what $name begins with can be gone on with once it was stored', (chart) => {
+  const { snapshot } = begin(chart, chart.example ?? EXAMPLE);
+  const stored = JSON.parse(JSON.stringify(snapshot)) as typeof snapshot;
+  expect([chart.example === undefined, unfit(chart, stored)]).toEqual([false, null]);
+  expect(unfit(chart, { ...stored, context: {} })).toMatch(/^cannot go on with /);
+});
