@@ -51,11 +51,12 @@ async function add(queue: string, jobs: readonly NewJob[], { queues, log }: Disp
   }
 }
 
-const timerOf = ({ id, actor, sendId, dueAt }: TimerCommand, now: number): NewJob => ({
+/** Never later than it was to wait in all, even after the clock was set back meanwhile. */
+const timerOf = ({ id, actor, sendId, dueAt, waitMs }: TimerCommand, now: number): NewJob => ({
   id,
   title: `timer ${sendId} of ${actor}`,
   data: { actor, sendId, commandId: id } satisfies { [key: string]: Json },
-  delayMs: Math.max(0, dueAt - now),
+  delayMs: Math.max(0, Math.min(dueAt - now, waitMs ?? Number.POSITIVE_INFINITY)),
 });
 
 function send(command: SendCommand, { deliver, arrived, log }: DispatchPorts): void {

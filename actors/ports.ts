@@ -67,6 +67,8 @@ export interface TimerCommand {
   readonly actor: ActorId;
   readonly sendId: string;
   readonly dueAt: number;
+  /** How long it is to wait in all, ms; absent in what was stored before. */
+  readonly waitMs?: number;
 }
 
 export interface SendCommand {

@@ -205,8 +205,9 @@ class Turn {
     }
     for (const { sendId, delayMs } of stepped.delays) {
       const rest = resuming ? waited.get(sendId)?.dueAt : undefined;
-      const dueAt = Math.min(this.#context.now + delayMs, rest ?? Number.POSITIVE_INFINITY);
-      this.#await(actor, draft, sendId, (id) => ({ kind: 'timer', id, actor, sendId, dueAt: Math.max(dueAt, this.#context.now) }));
+      const { now } = this.#context;
+      const waitMs = Math.max(0, Math.min(delayMs, (rest ?? Number.POSITIVE_INFINITY) - now));
+      this.#await(actor, draft, sendId, (id) => ({ kind: 'timer', id, actor, sendId, dueAt: now + waitMs, waitMs }));
     }
     for (const { invokeId, job, input } of stepped.starts) {
       if (!stepped.invoking.has(invokeId)) continue;
