@@ -336,7 +336,12 @@ export const spare = (context: PoolContext): Address | null =>
 /** Claims of the pool itself; its addresses bear their own. Addresses of an IPGroup are told apart by their owners: others may create meanwhile. */
 export const claimedByPool = (context: PoolContext): readonly string[] => [
   ...((context.acquiring.intending || isCreating(context.acquiring)) && !isFromGroup(context) ? [CREATE_CLAIM] : []),
-  ...(context.spec?.exposes?.turn && Object.values(context.members).some(({ node, confirmed }) => node && !confirmed)
-    ? [turnClaim(context.spec.exposes.turn)]
-    : []),
+  ...turnsTaken(context),
 ];
+
+/** An assignment that was under way before its class spaced it, or was another one, goes on beside that of whoever has the turn. */
+const turnsTaken = ({ spec, members, fullNodes }: PoolContext): readonly string[] => {
+  const turn = spec?.exposes?.turn ? turnClaim(spec.exposes.turn) : null;
+  const isUnderWay = Object.values(members).some(({ node, confirmed }) => node && !confirmed);
+  return turn !== null && isUnderWay && !fullNodes.includes(turn) ? [turn] : [];
+};
