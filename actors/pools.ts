@@ -1,10 +1,11 @@
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
 import type { Standing } from '../machines/precedence.ts';
+import { boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
-import { type ActorId, FINALIZER, MOVE_TO } from '../machines/types.ts';
+import { type ActorId, type Address, type BoundAddress, FINALIZER, MOVE_TO } from '../machines/types.ts';
 import { isNameKey } from '../machines/zone.ts';
-import { Claims, type ClaimsPorts, namedProvider } from './claims.ts';
+import { addressesIn, Claims, type ClaimsPorts, namedProvider } from './claims.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { ObservedPolicies } from './policies.ts';
 import type { ClusterFact, PoolObject } from './ports/cluster.ts';
@@ -53,12 +54,28 @@ export class ObservedPools {
     readonly guarded?: boolean;
     readonly deleteAdopted?: boolean;
     readonly marks?: Marks;
+    readonly deleting?: boolean;
+    readonly bound?: BoundAddress;
   } {
     const marks = marksOn(pool);
     if (pool.ref.kind !== 'RoutedIP') return { spec: pool.spec, ...(marks && { marks }) };
     const { finalizers = [], annotations = {} } = pool.marks ?? {};
+    const bound = boundIn(pool.status);
     const guarded = finalizers.includes(FINALIZER);
-    return { spec: this.policies.factOf(pool), guarded, deleteAdopted: annotations[DELETE_ADOPTED] === 'true', ...(marks && { marks }) };
+    return {
+      spec: this.policies.factOf(pool),
+      guarded,
+      deleteAdopted: annotations[DELETE_ADOPTED] === 'true',
+      ...(marks && { marks }),
+      ...(pool.deleting && { deleting: true }),
+      ...(bound && { bound }),
+    };
+  }
+
+  /** Addresses that others than this one list, ask for or have got. */
+  namedBeside(pool: ActorId): ReadonlySet<Address> {
+    const others = [...this.#pools].filter(([id]) => id !== pool).map(([, object]) => object);
+    return new Set(others.flatMap((object) => [...addressesIn(object), boundAddress(object.status) ?? []].flat()));
   }
 
   fact(pool: ActorId): ClusterFact | null {

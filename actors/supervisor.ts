@@ -103,7 +103,12 @@ export class Supervisor {
       reset: () => this.#reset(),
       opened: (leader) => this.#opened(leader),
     });
-    this.#workers = new Workers({ ...ports, outage: this.#terms.outage, shown: (actor) => this.#projector.shown(cellOf(actor)) });
+    this.#workers = new Workers({
+      ...ports,
+      outage: this.#terms.outage,
+      shown: (actor) => this.#projector.shown(cellOf(actor)),
+      namedBeside: (cell) => this.#namedBeside(cell),
+    });
     ports.providers.onChange((key) => {
       this.#workers.tend();
       this.#terms.leader?.providerChanged(key);
@@ -281,6 +286,11 @@ export class Supervisor {
     // A change of a status alone is told to nobody: what is remembered of creations and terms is to be what stands there now.
     this.#ports.source.resync();
     return [...this.#pools.all.values()].map(({ status }) => termIn(status));
+  }
+
+  #namedBeside(cell: ActorId): ReadonlySet<string> {
+    this.#ports.source.resync();
+    return this.#pools.namedBeside(cell);
   }
 
   #isGone(actor: ActorId, uid: string): boolean {

@@ -35,6 +35,8 @@ export interface WorkerPorts {
   /** Resolves once the status says of the actor what its record says. Asked for before an assign while records are fleeting; they never are, when absent.
    *  @throws Unreachable; Fenced when a later leader has written the status */
   readonly shown?: (actor: string) => Promise<void>;
+  /** Addresses that objects other than that of the actor list, ask for or have got; none, when absent. */
+  readonly namedBeside?: (actor: string) => ReadonlySet<string>;
   readonly leadership: Pick<Leadership, 'lease' | 'seenTerm'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -228,6 +230,7 @@ function tryJob(data: JobData, { active, former, tools, ports }: Run): Promise<J
     groups: ports.vips?.writer ?? null,
     fence,
     owner: ownerOf(data.actor),
+    named: () => ports.namedBeside?.(cellOf(data.actor)) ?? new Set(),
     clock: ports.clock,
     settings: ports.settings,
   };

@@ -12,7 +12,8 @@ import type {
   PublishInput,
   RoutedIPSubject,
 } from './jobs.ts';
-import { type Acquiring, isCreating, listed, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare } from './pool.ts';
+import { isPaused } from './marks.ts';
+import { type Acquiring, isCreating, lacks, listed, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare } from './pool.ts';
 import { staff } from './pool-members.ts';
 import { cloudOf } from './provider-key.ts';
 import type { Address, JobFailure } from './types.ts';
@@ -89,7 +90,8 @@ export function forgetSpare(context: PoolContext): Next {
 
 export const intend = (context: PoolContext): Next => acquiring(context, { intending: true });
 
-/** People have paused it since: nothing was sent, and nothing is. */
+/** People have paused it since, or it has what it wants: nothing was sent, and nothing is. */
+export const createsNoMore = (context: PoolContext): boolean => isPaused(context) || !lacks(context);
 export const dropIntent = (context: PoolContext): Next => acquiring(context, { intending: false });
 
 export const intended = (context: PoolContext, output: CreateIntent): Next =>
@@ -134,8 +136,12 @@ export const doubtCreation =
 /** Nothing new was found, one call deadline after the call: it never took effect, so another may be made. */
 export const nothingMade = (context: PoolContext): Next => acquiring(context, { intent: null, inDoubtUntil: null });
 
+/** A RoutedIP that has got its address has made no other one since. */
+const isBound = ({ exposed }: PoolContext): boolean => (exposed?.bound ?? null) !== null;
+
 /** What a list tells of a creation in doubt. One that the spec lists by now says nothing: the list is to be read once more, without it. */
 export function found(context: PoolContext, finding: CreateFinding): Next {
+  if (isBound(context)) return nothingMade(context);
   const addresses = finding.found === 'several' ? finding.addresses : finding.found === 'one' ? [finding.address] : [];
   if (addresses.some((address) => listed(context).includes(address))) return { context, effects: [] };
   return finding.found === 'one' ? obtained(context, finding.address) : unclear(context, finding);

@@ -5,6 +5,7 @@ import type { Marks } from './marks.ts';
 import type {
   ActorId,
   Address,
+  BoundAddress,
   ErrorKind,
   JobFailure,
   NodeRef,
@@ -45,6 +46,10 @@ export interface SpecObserved extends Timed {
   readonly deleteAdopted?: boolean;
   /** What people ask for by annotations; absent for nothing. */
   readonly marks?: Marks;
+  /** Somebody has deleted the object, which stays until we let it go; absent for false. */
+  readonly deleting?: boolean;
+  /** The address that it has got, as its status says, and whether we made it; absent for none. */
+  readonly bound?: BoundAddress;
 }
 
 /** The nodes and pods that the pool's selectors let through, as they are now. */

@@ -5,7 +5,7 @@ import type { Exposed, Next, PoolContext } from './pool.ts';
 import { entries, next, tell } from './pool.ts';
 import { servicePorts } from './service-ports.ts';
 import { unsupported } from './serving-nodes.ts';
-import type { Address, ObservedService } from './types.ts';
+import type { Address, BoundAddress, ObservedService } from './types.ts';
 import type { CheckedSpec, PoolSpec } from './validate.ts';
 
 /** A RoutedIP: what its pool of one observes of the Service that it exposes, and tells its address of it. */
@@ -14,8 +14,9 @@ const withExposed = (context: PoolContext, change: Partial<Exposed>): PoolContex
   context.exposed ? { ...context, exposed: { ...context.exposed, ...change } } : context;
 
 /** Checks the spec together with the class. What a class that has become invalid said before goes on. */
-export function checkExposed(context: PoolContext, event: SpecObserved): { readonly context: PoolContext; readonly checked: CheckedSpec } {
+export function checkExposed(former: PoolContext, event: SpecObserved): { readonly context: PoolContext; readonly checked: CheckedSpec } {
   const { guarded = true, deleteAdopted = false } = event;
+  const context = event.bound ? bindShown(former, event.bound) : former;
   const known = withExposed(context, { guarded, deleteAdopted });
   const checked = checkRoutedIP(event.spec as RoutedIPFact, event.registry);
   if (!checked.spec) {
@@ -24,15 +25,17 @@ export function checkExposed(context: PoolContext, event: SpecObserved): { reado
     const source = sourceOf(event.spec as RoutedIPFact);
     return { context: withExposed(known, { reason: checked.reason, policyError: null, ...(source && { source }) }), checked };
   }
-  const moved = movedAddress(context, checked.spec);
+  const isLeaving = event.deleting === true;
+  const moved = isLeaving ? null : movedAddress(context, checked.spec);
   if (moved !== null) return { context: withExposed(known, { reason: 'InvalidSpec' }), checked: { spec: null, error: moved } };
-  return { context: withExposed(known, { reason: null, policyError: null }), checked: withBound(context, checked.spec) };
+  return { context: withExposed(known, { reason: null, policyError: null }), checked: withBound(context, checked.spec, isLeaving) };
 }
 
-/** A RoutedIP keeps the address that it has got, whether the spec names it or not any more: no other one is created. */
-function withBound({ exposed }: PoolContext, spec: PoolSpec): CheckedSpec {
+/** A RoutedIP keeps the address that it has got, whether the spec names it or not any more: no other one is created. One that is deleted gives up that one, whatever
+ *  its spec asks for by now. */
+function withBound({ exposed }: PoolContext, spec: PoolSpec, isLeaving: boolean): CheckedSpec {
   const bound = exposed?.bound ?? null;
-  return { spec: bound && spec.ips.length === 0 ? { ...spec, ips: [bound] } : spec, error: null };
+  return { spec: bound && (isLeaving || spec.ips.length === 0) ? { ...spec, ips: [bound] } : spec, error: null };
 }
 
 /** Why the spec asks for another address than the one that this RoutedIP has got for good; null when it does not. */
@@ -87,6 +90,13 @@ export function observeLimit(context: PoolContext): Next {
   const perNode = context.spec?.exposes?.perNode;
   if (!context.exposed || perNode === undefined || entries(context.members).length === 0) return next(context);
   return tellPolicy(context, { ...context.exposed.policy, perNode });
+}
+
+/** Records that are older than the status do not know of the address: another one would be created, and nobody would give this one back. */
+function bindShown(context: PoolContext, { address, created }: BoundAddress): PoolContext {
+  const bound = bind(context, address);
+  const isNews = bound !== context && created && !context.created.includes(address);
+  return isNews ? { ...bound, created: [...context.created, address] } : bound;
 }
 
 /** The address that this RoutedIP works with from now on, for good. */

@@ -5,7 +5,6 @@ import { durable } from './durable.machine.ts';
 import type { Decision, SpawnedChart } from './events.ts';
 import * as granting from './granting.ts';
 import * as groups from './group-address.ts';
-import { isPaused } from './marks.ts';
 import * as moves from './moves.ts';
 import * as naming from './naming.ts';
 import type { PoolContext, PoolInput, PoolSettings } from './pool.ts';
@@ -126,7 +125,7 @@ export const poolSetup = (settings: PoolSettings) => {
       isUnsettled: asks(naming.isUnsettled),
       acquiresAgain: asks(({ acquiring }) => acquiring.failure === null),
       awaitsChange: asks(acquire.awaitsChange),
-      isPaused: asks(isPaused),
+      createsNoMore: asks(acquire.createsNoMore),
       lacksAddress: asks(pool.lacksAddress),
       isOfferedAnew: asks((context, event) => event.type === 'GROUP_OBSERVED' && groups.isOfferedAnew(context, event)),
       hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),

@@ -160,7 +160,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
                   id: 'intend',
                   input: ({ context }) => acquire.intendInput(context),
                   onDone: [
-                    { guard: 'isPaused', target: 'Complete', actions: 'dropIntent' },
+                    { guard: 'createsNoMore', target: 'Complete', actions: 'dropIntent' },
                     { target: 'Creating', actions: 'noteIntent' },
                   ],
                   onError: { target: 'CoolOff', actions: 'failAcquiring' },

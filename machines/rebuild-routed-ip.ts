@@ -5,7 +5,7 @@ import type { FirewallOwned } from './jobs.ts';
 import type { RememberedPool } from './pool.ts';
 import { portText } from './port.ts';
 import { rememberedPool } from './rebuild.ts';
-import type { ActorId, Address, Port, ProviderID } from './types.ts';
+import type { ActorId, Address, BoundAddress, Port, ProviderID } from './types.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 const record = (value: unknown): Fields => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {});
@@ -38,6 +38,12 @@ export function rememberedRoutedIP(status: unknown, now: number, callDeadlineMs:
 export function boundAddress(status: unknown): Address | null {
   const { routedIP } = record(status);
   return typeof routedIP === 'string' ? parseAddress(routedIP) : null;
+}
+
+export function boundIn(status: unknown): BoundAddress | null {
+  const address = boundAddress(status);
+  const { addressOrigin } = record(status);
+  return address && { address, created: addressOrigin === 'Created' || addressOrigin === 'IPGroup' };
 }
 
 /** What was added to firewalls for a RoutedIP, by actor of the firewall. */

@@ -233,3 +233,9 @@ export interface ObservedService {
   /** Sorted by node, then Pod. */
   readonly endpoints: readonly ObservedEndpoint[];
 }
+
+/** An address that a RoutedIP has got for good, and whether we made it, or reserved it. */
+export interface BoundAddress {
+  readonly address: Address;
+  readonly created: boolean;
+}

@@ -64,11 +64,11 @@ export const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
   return wait > 0 ? again(wait, { waited: true }) : done({ found: 'none' });
 };
 
-/** Addresses of the region that appeared since the intent and are attached to nothing: nobody else has had a use for them. */
-async function news(context: Pick<JobContext<'create'>, 'input' | 'provider' | 'owner'>): Promise<readonly ObservedAddress[]> {
+/** Addresses of the region that appeared since the intent, that no other object names and that are attached to nothing: nobody else has had a use for them. */
+async function news(context: Pick<JobContext<'create'>, 'input' | 'provider' | 'owner' | 'named'>): Promise<readonly ObservedAddress[]> {
   const { input, provider } = context;
-  const known = new Set<string>(input.intent.knownAddresses);
   const all = await provider.listRoutedIPs(created(context));
+  const known = new Set<string>([...input.intent.knownAddresses, ...(context.named?.() ?? [])]);
   return all.filter(
     ({ address, region, providerID }) => !known.has(address) && providerID === null && (!input.region || region === input.region),
   );

@@ -48,6 +48,20 @@ describe('a creation whose outcome is unknown', () => {
     });
   }
 
+  test('is not taken for an address that another pool lists by then', async ({ open }) => {
+    const world = open();
+    const ref = ingress(world, { nodes: ['a'], desiredIPs: 1 });
+    world.provider.faults.next('createRoutedIP', { kind: 'loseRequest' });
+    beforeCreation(world, () => {
+      world.address(A);
+      world.pool('other', { ips: [A], match: { nodeLabel: 'pool=none' } });
+    });
+    await world.start();
+    await world.clock.runUntil(allActive(world, ref, 1), 90 * SECOND);
+    expect(ipsOf(world, ref)).not.toContain(A);
+    expect(creates(world)).toHaveLength(2);
+  });
+
   test('while a person creates one too: nothing is created, until the right one is listed', async ({ open }) => {
     const world = open();
     const ref = ingress(world, { nodes: ['a'], desiredIPs: 1 });

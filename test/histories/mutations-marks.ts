@@ -88,7 +88,7 @@ export const MARK_MUTATIONS: Readonly<Record<MarkRule, readonly [Mutation, ...Mu
       mutation: 'what was about to be created is created',
       spoil: inChart(
         'pool',
-        guard('isPaused', () => false),
+        guard('createsNoMore', () => false),
       ),
       history: served(step(5_000, { kind: 'want', pool: 0, extra: 1 }), step(10, { kind: 'pause', pool: 0 }), wait(10_000)),
     },

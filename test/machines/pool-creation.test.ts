@@ -102,6 +102,12 @@ describe('a pool that lacks an address', () => {
     expect(acquiring(primed())).toBe('Complete');
   });
 
+  test('creates none any more when it lacks none once the others are listed', () => {
+    const pool = lacking();
+    pool.send('SPEC_OBSERVED', spec({ ips: [A, B], desiredIPs: 2 }, { generation: 2 })).done('intend', intent);
+    expect([acquiring(pool), pool.started, pool.context.acquiring.intending]).toEqual(['Complete', [], false]);
+  });
+
   test('goes on serving the addresses that it has', () => {
     const pool = creating().send('READY', ready(A));
     expect(pool.context.members[A]?.node?.name).toBe('a');
