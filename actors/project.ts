@@ -1,7 +1,7 @@
 import { isFirewall } from '../machines/firewall-id.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { moveToAfter } from '../machines/marks-status.ts';
-import type { PoolContext } from '../machines/pool.ts';
+import { isRemembering, type PoolContext } from '../machines/pool.ts';
 import type { PoolView } from '../machines/pool-view.ts';
 import { addressesIn } from '../machines/rebuild.ts';
 import { phaseOf } from '../machines/record-set.ts';
@@ -125,10 +125,11 @@ export function projector(ports: ProjectorPorts): Observer & {
     return told;
   };
 
-  const project = (cell: ActorId, projection: PoolProjection) => {
+  const project = (cell: ActorId, { context }: PoolView, projection: PoolProjection) => {
     if (projection.conditions.some(({ reason }) => reason === NO_NODE)) lacking.add(cell);
     else lacking.delete(cell);
-    writer.project({ ...projection, conditions: withNotices(projection.conditions, ports.noticesOf(cell)) });
+    const noticed = { ...projection, conditions: withNotices(projection.conditions, ports.noticesOf(cell)) };
+    writer.project(isRemembering(context) ? partially(noticed) : noticed);
   };
 
   /** Why an object is not served of which nothing else can be shown. */
@@ -170,7 +171,7 @@ export function projector(ports: ProjectorPorts): Observer & {
       if (why !== null) writer.project(hinderedProjection(view, why));
       return;
     }
-    project(cell, routedIPProjection(view, { recordsOf, former: statusOf(cell) }, { events: taken(cell), hindrance: why }));
+    project(cell, view, routedIPProjection(view, { recordsOf, former: statusOf(cell) }, { events: taken(cell), hindrance: why }));
     showLater(cell, view);
   };
 
@@ -231,7 +232,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     // One that it lists no more while it is paused is shown on its node, and in the status no more.
     const addresses = hadSince(cell, [...Object.keys(poolStatus(view).ips), ...Object.values(annotated)] as Address[]);
     const told = taken(cell);
-    project(cell, {
+    project(cell, view, {
       ref: view.context.ref,
       generation: view.context.generation,
       status: poolStatus(view) as unknown as { [key: string]: Json },
@@ -333,6 +334,11 @@ export function projector(ports: ProjectorPorts): Observer & {
       else if (isPool(turn.cell) || isRecordSet(turn.cell)) noteTurn(turn);
     },
   };
+}
+
+/** Without what would take the place of what is remembered. */
+function partially({ status: { term = 0, error }, ...projection }: PoolProjection): PoolProjection {
+  return { ...projection, partial: true, status: { term, ...(error !== undefined && { error }) }, annotated: {}, addresses: [] };
 }
 
 const providerIn = (record: ActorRecord | undefined): string | undefined =>

@@ -298,6 +298,9 @@ export const wanted = (context: PoolContext): readonly Address[] =>
     .slice(0, context.spec?.desired ?? 0)
     .filter((address) => context.conflicts[address] === undefined);
 
+/** After the records were lost: what the status says is not all taken over yet, and is the only memory of it. */
+export const isRemembering = ({ remembered }: PoolContext): boolean => Object.keys(remembered).length > 0;
+
 /** The family of the addresses that the pool is to keep on nodes: of those it lists, which are of one, or of those it creates. */
 export const familyServed = ({ spec }: PoolContext): Family => (spec?.ips[0] ? familyOf(spec.ips[0]) : 4);
 

@@ -31,7 +31,7 @@ export function rememberedPool(status: unknown, now: number, callDeadlineMs: num
     ),
     absent: absentIn(
       fields.safeHold,
-      ips.flatMap(({ entry }) => absenceIn(entry, now) ?? []),
+      ips.flatMap(({ entry }) => absenceIn(entry, now) ?? servingIn(entry, now) ?? []),
       now,
     ),
     held: nodesHeld(fields.safeHold).length > 0,
@@ -67,6 +67,14 @@ function absenceIn({ nodeName, providerID, notReadySince }: Readonly<Record<stri
     asks: 0,
   };
 }
+
+/** The node on which an address served: should it not be Ready by now, it has as much time to come back as if nothing had been lost. */
+const servingIn = (entry: Readonly<Record<string, unknown>>, now: number): Absence | null =>
+  serves(entry) ? absenceIn({ ...entry, notReadySince: new Date(now).toISOString() }, now) : null;
+
+/** FLIPOP's own definition keeps its word alone. */
+const serves = ({ machineState, state }: Readonly<Record<string, unknown>>): boolean =>
+  machineState === 'Stable' || (machineState === undefined && state === 'active');
 
 /** Of a pool that is to end no more is remembered than the addresses that it had, and the creation that it had begun. */
 export const nothingRemembered = ({
@@ -105,10 +113,7 @@ export const addressesIn = (status: unknown): readonly Address[] =>
   Object.keys(record(record(status).ips)).flatMap((text) => parseAddress(text) ?? []);
 
 /** The highest term that a status bears; 0 for none. */
-export function termIn(status: unknown): number {
-  const { term } = record(status);
-  return typeof term === 'number' && Number.isSafeInteger(term) ? term : 0;
-}
+export const termIn = (status: unknown): number => count(record(status).term);
 
 function intentOf(value: unknown): RememberedPool['intent'] {
   const fields = record(value);

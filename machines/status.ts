@@ -7,7 +7,7 @@ import { awaitsResume, movesAwaited, pausedCondition } from './marks-status.ts';
 import { whyNoNode } from './no-node.ts';
 import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, refused, waitsOf } from './node-status.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
-import { awaitsNode, familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
+import { awaitsNode, entries, familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
 import { type AddressView, conflictText, type PoolView, stamp } from './pool-view.ts';
 import { recordSetProblem } from './record-set-status.ts';
 import type { Address, Finding } from './types.ts';
@@ -49,6 +49,9 @@ export function poolStatus(view: PoolView): PoolStatus {
   const ips = Object.fromEntries(
     listed(context).map((address) => [address, goal.has(address) ? ipStatus(view, address) : unstaffed(context, address)]),
   );
+  // Those that it lists no more and keeps while it is paused: whoever comes after it is to know whose they are.
+  const kept = isPaused(context) ? entries(context.members).filter(([address, { retiring }]) => !retiring && !ips[address]) : [];
+  for (const [address] of kept) ips[address] = ipStatus(view, address);
   const error = poolError(context);
   const { intent } = context.acquiring;
   return {

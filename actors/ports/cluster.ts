@@ -78,8 +78,8 @@ export interface ClusterEvent {
 export interface PoolProjection {
   readonly ref: ObjectRef;
   readonly generation: number;
-  /** Only these conditions and the term are shown: the rest of the status stays, since it is the only memory that there is, and so does the generation that
-   *  it is about. */
+  /** Only these fields of the status and these conditions are shown: the rest of the status stays, since it is the only memory that there is, and so does the
+   *  generation that it is about. */
   readonly partial?: true;
   /** All of status but conditions. */
   readonly status: { readonly [key: string]: Json };

@@ -44,9 +44,24 @@ describe('what a status remembers of a pool', () => {
     const node = { name: 'a', providerID: 'digitalocean://1', region: '', createdAt: 0 };
     expect(remembered({ ips: { [A]: entry } }).absent).toEqual([{ node, since: START - 10_000, failing: true, askAt: NOW, asks: 0 }]);
     expect(remembered({ ips: { [A]: { ...entry, notReadySince: '2026-03-01T13:00:00Z' } } }).absent[0]?.since).toBe(NOW);
-    for (const lacking of [{ nodeName: undefined }, { providerID: 7 }, { notReadySince: 'yesterday' }]) {
+    for (const lacking of [{ nodeName: undefined }, { providerID: 7 }]) {
       expect(remembered({ ips: { [A]: { ...entry, ...lacking } } }).absent).toEqual([]);
     }
+  });
+
+  test('is on which node an address served: should that not be Ready by now, it has its whole time to come back', () => {
+    const absent = [
+      { node: { name: 'a', providerID: 'digitalocean://1', region: '', createdAt: 0 }, since: NOW, failing: true, askAt: NOW, asks: 0 },
+    ];
+    const entry = { nodeName: 'a', providerID: 'digitalocean://1' };
+    for (const serving of [{ state: 'active', machineState: 'Stable' }, { state: 'active' }])
+      expect(remembered({ ips: { [A]: { ...entry, ...serving } } }).absent).toEqual(absent);
+    for (const other of [
+      { state: 'no-match', machineState: 'Unassigned' },
+      { state: 'no-match' },
+      { state: 'active', machineState: 'Pruning' },
+    ])
+      expect(remembered({ ips: { [A]: { ...entry, ...other } } }).absent).toEqual([]);
   });
 
   test('is that it held, and for which nodes', () => {
@@ -105,6 +120,7 @@ describe('the term in a status', () => {
     [{ term: '12' }, 0],
     [{ term: 1.5 }, 0],
     [{ term: Number.MAX_VALUE }, 0],
+    [{ term: -3 }, 0],
     [[12], 0],
   ])('of %o is %d', (status, term) => expect(termIn(status)).toBe(term));
 });
