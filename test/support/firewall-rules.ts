@@ -72,7 +72,7 @@ export class FirewallRules {
   #term = 0;
   #termAt = Number.NEGATIVE_INFINITY;
   #isByHand = false;
-  /** By firewall: what the operator added and cannot know of any more. */
+  /** By firewall: what the operator added and need not know of any more. */
   readonly #unknown = new Map<string, Set<Item>>();
   readonly #statuses: () => Iterable<unknown>;
 
@@ -110,14 +110,12 @@ export class FirewallRules {
   /** A RoutedIP is gone, and all that was done for it should be undone. */
   gone(cell: ActorId): void {
     for (const actor of [...this.#served.keys()]) if (actor.startsWith(`${cell}/`)) this.#served.delete(actor);
-    for (const [firewall, added] of this.#added) {
+    for (const firewall of this.#added.keys()) {
       // What others are about to leave is removed with what they leave: one job at a time changes a firewall, and theirs may be the next.
       if (this.#isAwaited(firewall, cell)) continue;
       const needed = this.#neededByOthers(firewall, cell);
       const own = this.#claimed.get(`${cell} ${firewall}`) ?? new Set();
-      const left = [...added].filter(
-        (item) => own.has(item) && this.#has(firewall, item) && !needed.has(item) && !this.#isLastRule(firewall, item),
-      );
+      const left = this.#leftIn(firewall).filter((item) => own.has(item) && !needed.has(item));
       if (left.length > 0) this.#note('leaves nothing open behind', `${cell} is gone, and ${left.join(', ')} is left in ${firewall}`);
     }
   }
@@ -139,11 +137,15 @@ export class FirewallRules {
     }
     return [...wanted].flatMap(([firewall, items]) => {
       const missing = [...items].filter((item) => !this.#has(firewall, item)).map((item) => `${item} is not open in ${firewall}`);
-      const left = [...(this.#added.get(firewall) ?? [])]
-        .filter((item) => this.#has(firewall, item) && !items.has(item) && !this.#isLastRule(firewall, item))
-        .map((item) => `${item} is left in ${firewall}`);
+      const left = this.#leftIn(firewall).flatMap((item) => (items.has(item) ? [] : [`${item} is left in ${firewall}`]));
       return [...missing, ...left];
     });
+  }
+
+  /** What the operator added, is there, and has to be removed once nobody needs it. */
+  #leftIn(firewall: string): readonly Item[] {
+    const isKnown = (item: Item): boolean => this.#has(firewall, item) && !this.#unknown.get(firewall)?.has(item);
+    return [...(this.#added.get(firewall) ?? [])].filter((item) => isKnown(item) && !this.#isLastRule(firewall, item));
   }
 
   // ---------------------------------------------------------------- turns
@@ -202,7 +204,6 @@ export class FirewallRules {
     for (const [firewall, added] of this.#added) {
       const known = rules.filter((each) => nameOf(each.firewall) === firewall).flatMap(({ owned }) => [...owned.ports, ...owned.nodes]);
       const lost = [...added].filter((item) => !known.includes(item) && this.#has(firewall, item));
-      for (const item of lost) added.delete(item);
       this.#unknown.set(firewall, new Set([...(this.#unknown.get(firewall) ?? []), ...lost]));
     }
   }
@@ -248,8 +249,7 @@ export class FirewallRules {
    *  while all was open. */
   #noteLost(): void {
     for (const [firewall, added] of this.#added) {
-      const lost = [...added].filter((item) => !this.#has(firewall, item));
-      for (const item of lost) {
+      for (const item of [...added].filter((each) => !this.#has(firewall, each))) {
         added.delete(item);
         this.#assigns.lost(firewall, item);
       }
@@ -264,7 +264,10 @@ export class FirewallRules {
     const answer = arrive();
     const added = this.#added.get(firewall) ?? new Set();
     this.#added.set(firewall, added);
-    for (const item of missing) added.add(item);
+    for (const item of missing) {
+      added.add(item);
+      this.#unknown.get(firewall)?.delete(item);
+    }
     this.#noteForce();
     return answer;
   }
@@ -330,9 +333,9 @@ export class FirewallRules {
     const under = provider.calls.filter(
       ({ verb, args, result, at }) => CHANGES.has(verb) && args[0] === firewall && result === 'sent' && at > this.#endedAt,
     );
-    // What two terms add does not depend on which of them comes first.
-    const isAdding = under.every(({ verb }) => verb.startsWith('add'));
-    const own = isAdding ? under.filter(({ at }) => at >= this.#termAt) : under;
+    // What two terms add, or what both remove, does not depend on which of them comes first.
+    const isOneWay = new Set(under.map(({ verb }) => verb.startsWith('add'))).size === 1;
+    const own = isOneWay ? under.filter(({ at }) => at >= this.#termAt) : under;
     if (processes.length === 1 && own.length > 1)
       this.#note(
         'one change of a firewall at a time',

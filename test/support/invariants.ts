@@ -7,7 +7,9 @@ import type { LoggedCall } from '../../adapters/memory/requests.ts';
 import { nodesFull } from '../../machines/claims.ts';
 import { claimedNodes } from '../../machines/ip.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
 import { familyServed, type PoolContext } from '../../machines/pool.ts';
+import type { PoolStatus } from '../../machines/status.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 
 /** What must hold at every moment of every run. */
@@ -42,6 +44,8 @@ export interface InvariantsOptions {
   readonly perNode: number;
   /** How long it is from one virtual time to another for who goes by the wall clock, which jumps, ms. */
   readonly elapsed: (from: number, to: number) => number;
+  /** What an object shows of itself; undefined for one that is gone. */
+  readonly statusOf: (ref: ObjectRef) => unknown;
   /** What is stored of a cell. */
   readonly load: (cell: ActorId) => Promise<StoredCell | null>;
   /** Ends all processes: what goes round for ever would keep the clock from going on. */
@@ -76,7 +80,8 @@ export class Invariants implements Observer {
   /** Addresses that somebody has run. */
   readonly #known = new Set<ActorId>();
   readonly #records = new Map<ActorId, ActorRecord>();
-  readonly #confirmedAt = new Map<ActorId, Moment>();
+  /** By pool: when an address was confirmed on a new node, oldest first. */
+  readonly #confirmedAt = new Map<ActorId, readonly Moment[]>();
   /** By address: our last action, and where it goes. */
   readonly #ours = new Map<Address, { readonly to: ProviderID; readonly action: ActionRef | null }>();
   /** How many turns of which cell were saved at the present moment. */
@@ -120,6 +125,12 @@ export class Invariants implements Observer {
     this.#checkNodes();
   }
 
+  /** A term stands on the Lease; `known`: the highest one that stood anywhere by then. One that stood nowhere any more nobody could know of. */
+  termWritten(term: number, known: number): void {
+    if (term <= known) this.#note('terms only grow', `term ${term} was begun, and ${known} is known`);
+    if (term < this.#term.term) this.#term = { term, since: 0 };
+  }
+
   /** What was written before, and is seen late because the reply was lost, does not count. */
   #checkTerm({ cell, term, at }: SavedTurn): void {
     if (term < this.#term.term && at > this.#term.since)
@@ -139,7 +150,11 @@ export class Invariants implements Observer {
 
   /** A clock that was set back and on again says that so much time has passed. */
   #noteClock({ wall }: Moment): void {
-    for (const [pool, last] of this.#confirmedAt) if (wall < last.wall) this.#confirmedAt.set(pool, { ...last, wall });
+    for (const [pool, all] of this.#confirmedAt)
+      this.#confirmedAt.set(
+        pool,
+        all.map((moment) => (wall < moment.wall ? { ...moment, wall } : moment)),
+      );
   }
 
   /** Looks at the whole log of calls: to be asked once, at the end. */
@@ -206,13 +221,27 @@ export class Invariants implements Observer {
   #checkTransition(turn: Transition, at: Moment, pools: ReadonlyMap<ActorId, Transition>): void {
     const { actor, chart, events, before, after } = turn;
     this.#checkHeard(turn);
+    if (chart === 'pool' && after && !before) this.#keepShown(after.snapshot.context as unknown as PoolContext);
     if (chart !== 'ip' || !after) return;
     const now = after.snapshot.context as unknown as AddressContext;
     const then = before?.snapshot.context as unknown as AddressContext | undefined;
-    this.#checkGrant(actor, then, now, at, pools.get(now.pool));
+    // One that is rebuilt comes with its former epoch, and with the node to which it may be under way.
+    const isRebuilt = !then && this.#known.has(actor) && !events.includes('NODE_GRANTED');
+    this.#known.add(actor);
+    if (!isRebuilt) this.#checkGrant(actor, then, now, at, pools.get(now.pool));
     this.#checkConfirmation(now, then);
     if (now.assigned && now.assigned.name !== then?.assigned?.name && events.includes('xstate.done.actor.assign'))
-      this.#confirmedAt.set(now.pool, at);
+      this.#confirmedAt.set(now.pool, [...(this.#confirmedAt.get(now.pool) ?? []), at]);
+  }
+
+  /** Of a pool that is rebuilt nobody knows more than its status says, which lags behind. */
+  #keepShown({ id, ref }: PoolContext): void {
+    const { lastAssignmentTime } = (this.#options.statusOf(ref) ?? {}) as Partial<PoolStatus>;
+    const shown = lastAssignmentTime === undefined ? Number.NEGATIVE_INFINITY : Date.parse(lastAssignmentTime);
+    this.#confirmedAt.set(
+      id,
+      (this.#confirmedAt.get(id) ?? []).filter(({ wall }) => wall <= shown),
+    );
   }
 
   #checkConfirmation(now: AddressContext, then: AddressContext | undefined): void {
@@ -229,16 +258,17 @@ export class Invariants implements Observer {
 
   /** A grant was taken: it had its time, and it takes the address away from nobody who may keep it. */
   #checkGrant(actor: ActorId, then: AddressContext | undefined, now: AddressContext, at: Moment, turn: Transition | undefined): void {
-    // One that is rebuilt comes with its former epoch, and with the node to which it may be under way.
-    const isRebuilt = !then && this.#known.has(actor);
-    this.#known.add(actor);
-    if (isRebuilt || !now.elected || now.epoch === (then?.epoch ?? 0)) return;
+    if (!now.elected || now.epoch === (then?.epoch ?? 0)) return;
     const adopted = now.elected.providerID === now.holder;
     const pool = this.#records.get(now.pool)?.snapshot.context as unknown as PoolContext | undefined;
     if (!pool || adopted) return;
     this.#checkSpacing(actor, now, pool, at);
     const holder = pool.candidates.find(({ providerID }) => providerID === now.holder);
-    const taken = Object.entries(pool.members).some(([address, { node }]) => address !== now.address && node?.name === holder?.name);
+    // Whoever gave it up in the same turn may have done so only afterwards.
+    const before = turn?.before?.snapshot.context as unknown as PoolContext | undefined;
+    const taken = [...Object.entries(pool.members), ...Object.entries(before?.members ?? {})].some(
+      ([address, { node }]) => address !== now.address && node?.name === holder?.name,
+    );
     if (
       holder &&
       wasKnown(holder.name, turn) &&
@@ -257,7 +287,7 @@ export class Invariants implements Observer {
   #checkSpacing(actor: ActorId, { pool: id, elected }: AddressContext, { spec }: PoolContext, at: Moment): void {
     const coolOffMs = spec?.coolOffMs ?? 0;
     if (coolOffMs === 0) return;
-    const last = this.#confirmedAt.get(id);
+    const last = this.#confirmedAt.get(id)?.at(-1);
     const since = last ? Math.max(at.wall - last.wall, at.monotonic - last.monotonic) : coolOffMs;
     if (since < coolOffMs) this.#note('spaced', `${actor} was granted ${elected?.name} ${since} ms after the last assignment`);
     for (const [other, record] of this.#records) {

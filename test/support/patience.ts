@@ -1,9 +1,11 @@
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
+import { nodesFull } from '../../machines/claims.ts';
 import type { ContentionRules } from '../../machines/contention.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
-import type { PoolContext } from '../../machines/pool.ts';
+import { familyServed, type PoolContext } from '../../machines/pool.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';
+import type { PoolStatus } from '../../machines/status.ts';
 import type { ActorId, Address, NodeRef } from '../../machines/types.ts';
 import { isAskedFor } from './invariants.ts';
 import type { World } from './world.ts';
@@ -69,11 +71,8 @@ export class PatienceRules {
       turnSaved.call(invariants, turn);
       this.#look(turn);
     };
-    // Where the records were lost, what is remembered is what a status that lags behind has said.
     invariants.forget = () => {
       forget.call(invariants);
-      this.#served.clear();
-      this.#contests.clear();
       this.#lost.clear();
     };
   }
@@ -100,6 +99,7 @@ export class PatienceRules {
     }
     const then = before ? contextOf(before) : null;
     const is = contextOf(after);
+    if (!then) this.#keepShown(actor, is, pool);
     if (is.retiring) return;
     this.#noteMove(transition, pool, now);
     this.#checkDrain(transition, pool);
@@ -110,10 +110,23 @@ export class PatienceRules {
     this.#noteGrant(actor, pool, isAdopted, now);
   }
 
+  /** Of one that is rebuilt nobody knows more than its status says, which lags behind: where it served, and that it was left to others, but not how often they
+   *  had moved it. */
+  #keepShown(actor: ActorId, { address }: AddressContext, { ref }: PoolContext): void {
+    const { ips = {} } = (this.#world.cluster.pool(ref)?.status ?? {}) as Partial<PoolStatus>;
+    const { nodeName, machineState, contendedUntil } = ips[address] ?? {};
+    if (machineState !== 'Stable' || nodeName !== this.#served.get(actor)?.node.name) this.#served.delete(actor);
+    const contest = this.#contests.get(actor);
+    if (contest && contendedUntil !== undefined) this.#contests.set(actor, { ...contest, moves: [] });
+    else this.#contests.delete(actor);
+  }
+
   #checkMove(actor: ActorId, { address, elected, holder }: AddressContext, pool: PoolContext, now: Moment): void {
     const served = this.#served.get(actor);
     const about = `${address} was granted ${elected?.name}`;
-    if (served && holder === served.node.providerID && elected?.name !== served.node.name) {
+    // Where all was lost another pool may have been quicker to claim its node.
+    const isTaken = nodesFull(pool.fullNodes, familyServed(pool)).includes(served?.node.name ?? '');
+    if (served && holder === served.node.providerID && elected?.name !== served.node.name && !isTaken) {
       if (this.#isInGrace(served, pool, now))
         this.#note('stays through the grace of its node', `${about}, ${served.node.name} has time to come back`);
       const lost = this.#lost.get(pool.id);

@@ -28,6 +28,8 @@ const FINALIZER = 'routedip.io/finalizer';
 const cellOf = ({ namespace, name }: ObjectRef): ActorId => `rip/${namespace}/${name}`;
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 
+const isAdopting = (marks: PoolObject['marks']): boolean => marks?.annotations['routedip.io/delete-adopted'] === 'true';
+
 /** The nodes that it holds, or is to get. */
 const nodesOf = ({ elected, assigned }: AddressContext): readonly string[] => [
   ...new Set([elected, assigned].flatMap((node) => node?.name ?? [])),
@@ -50,6 +52,8 @@ export class RoutedRules {
   readonly #holds = new Map<ActorId, readonly string[]>();
   /** By uid of an object that is deleted: whether its address was to go, as its class said then. */
   readonly #asked = new Map<string, boolean>();
+  /** Addresses that are being assigned to a node which their class wanted marked when that began: a class that is changed meanwhile is too late. */
+  readonly #toMark = new Set<ActorId>();
   /** Nodes whose mark went by somebody else's doing, until they bear one again: whoever takes it off between the mark and the assign is not the operator. */
   readonly #unmarked = new Set<string>();
   #marked: Readonly<Record<string, string>> = {};
@@ -98,8 +102,16 @@ export class RoutedRules {
   #look({ transitions }: SavedTurn): void {
     this.#refresh();
     for (const transition of transitions) {
-      if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#noteHolder(transition);
+      if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) {
+        this.#noteHolder(transition);
+        this.#noteAssign(transition);
+      }
     }
+  }
+
+  #noteAssign({ actor, before, after }: Transition): void {
+    if (after?.snapshot.value !== 'Assigning') this.#toMark.delete(actor);
+    else if (before?.snapshot.value !== 'Assigning' && contextOf(after).policy.taint) this.#toMark.add(actor);
   }
 
   #noteHolder({ actor, before, after }: Transition): void {
@@ -186,6 +198,8 @@ export class RoutedRules {
       return;
     }
     this.firewalls.gone(cell);
+    // The call that was to delete it may be on its way still.
+    if (this.#mayDelete(object) && this.#asked.get(ref.uid) === true) this.#world.invariants.given.add(routedIP as Address);
     if (this.#isThere(routedIP) && this.#mayDelete(object) && this.#asked.get(ref.uid) === true)
       this.#note('goes only when all is undone', `${cell} is gone, and ${routedIP}, which was made for it, is still there`);
   }
@@ -248,19 +262,21 @@ export class RoutedRules {
     if (object && this.#ours.has(address) && fieldsOf(object.status).routedIP !== address)
       this.#note('bound before it is used', `${address} is assigned before it stands in the status of ${cellOf(object.ref)}`);
     const { policy, elected, retiring } = contextOf(record);
-    if (!policy.taint || retiring !== null || elected?.providerID !== node || this.#writesFail) return;
+    if (!policy.taint || !this.#toMark.has(actor) || retiring !== null || elected?.providerID !== node || this.#writesFail) return;
     if (!Object.hasOwn(this.#world.cluster.holders(), elected.name) && !this.#unmarked.has(elected.name))
       this.#note('marked before it is assigned', `${address} is assigned to ${elected.name}, which bears no mark`);
   }
 
+  /** Whether it is there still or not: who asks for one that is gone would delete one that somebody makes again. */
   #checkDeletion(address: Address): void {
-    // One that is gone already is not deleted once more, whatever call of it is still on its way.
-    if (!this.#isThere(address)) return;
     this.#refresh();
     const bound = [...this.#objects.values()].find(({ status }) => fieldsOf(status).routedIP === address);
     const owner = bound ?? this.#objects.get(this.#ours.get(address) ?? '');
     if (!owner && this.#world.invariants.given.has(address)) return;
-    if (owner?.deleting && this.#mayDelete(owner, !bound)) this.#world.invariants.given.add(address);
+    // What a status says may be wrong: it was seen for whom it was made.
+    const makers = this.#madeFor.get(address);
+    const isOthers = owner !== undefined && makers !== undefined && !makers.includes(owner.ref.uid) && !isAdopting(owner.marks);
+    if (owner?.deleting && this.#mayDelete(owner, !bound) && !isOthers) this.#world.invariants.given.add(address);
     else
       this.#note(
         'gives back only what it may',
@@ -276,8 +292,8 @@ export class RoutedRules {
   /** The address was made for it, as its status says, or as was seen of one that was deleted before that. */
   #mayDelete({ spec, status, marks }: PoolObject, isMade = false): boolean {
     const policy = fieldsOf(this.#classes.get(String(fieldsOf(spec).className ?? ''))?.spec);
-    const isAdopted = marks?.annotations['routedip.io/delete-adopted'] === 'true';
-    return policy.routedIPReclaimPolicy === 'Delete' && (isMade || isAdopted || fieldsOf(status).addressOrigin === 'Created');
+    const isOurs = isMade || isAdopting(marks) || fieldsOf(status).addressOrigin === 'Created';
+    return policy.routedIPReclaimPolicy === 'Delete' && isOurs;
   }
 
   // ---------------------------------------------------------------- within

@@ -20,6 +20,7 @@ import type { MemoryVipOptions } from '../../adapters/memory/vip-world.ts';
 import { endableClock } from '../../adapters/system/clock.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
+import { termIn } from '../../machines/rebuild.ts';
 import type { IPState, PoolStatus } from '../../machines/status.ts';
 import type { Address, ObservedNode, ObservedPod, ProviderID } from '../../machines/types.ts';
 import type { ProviderFacts } from '../../machines/validate.ts';
@@ -123,6 +124,8 @@ export class World {
   readonly #fleeting: boolean;
   readonly #away: boolean;
   readonly #running = new Set<OperatorProcess>();
+  /** By uid: the pools, RoutedIPs and record sets that are there. */
+  readonly #objects = new Map<string, ObjectRef>();
   #startedAt = 0;
   /** Jumps of the wall clock, oldest first; virtual ms, ms. */
   readonly #jumps: { readonly at: number; readonly ms: number }[] = [];
@@ -148,6 +151,11 @@ export class World {
     this.#mayAct = vips?.mayAct ?? (() => true);
     this.#spoil = spoil;
     this.provider = memoryProvider(this.clock, { actionMs: 300, callMs: 10, ...provider, name: PROVIDER, providerIDPrefix: PREFIX });
+    void this.cluster.process().start({
+      poolObserved: ({ ref }) => void this.#objects.set(ref.uid, ref),
+      poolGone: ({ uid }) => void this.#objects.delete(uid),
+      clusterObserved: () => undefined,
+    });
     const { callDeadlineMs } = this.settings;
     this.invariants = new Invariants({
       provider: this.provider,
@@ -155,6 +163,7 @@ export class World {
       callDeadlineMs,
       perNode: this.facts.addressesPerNode,
       elapsed: (from, to) => this.elapsed(from, to),
+      statusOf: (ref) => this.cluster.pool(ref)?.status,
       load: (cell) => (this.processes.find(({ supervisor }) => supervisor.leading)?.store ?? this.store).load(cell),
       killAll: () => {
         for (const process of this.processes) process.kill();
@@ -182,7 +191,7 @@ export class World {
     if (this.#fleeting && this.processes.length === 0) this.invariants.forget();
     const store = this.#fleeting ? memoryStore({ fleeting: true }) : this.store.connect();
     const queues = this.#fleeting ? memoryQueues(clock) : this.queues.connect();
-    const lease = this.lease.contender(`process-${this.#processes}`);
+    const lease = this.#watched(this.lease.contender(`process-${this.#processes}`));
     const cluster = this.cluster.process();
     const state = { dead: false };
     const death = Promise.withResolvers<void>();
@@ -254,6 +263,24 @@ export class World {
     this.#startedAt = this.clock.monotonic();
     await Promise.race([supervisor.start(), death.promise]);
     return running;
+  }
+
+  #watched(contender: MemoryContender): MemoryContender {
+    return {
+      ...contender,
+      writeTerm: async (term) => {
+        const known = this.#knownTerm();
+        await contender.writeTerm(term);
+        this.invariants.termWritten(term, known);
+      },
+    };
+  }
+
+  /** The highest term that stands on the Lease, in a status or in the store, which nobody can read while it is away. */
+  #knownTerm(): number {
+    const shown = [...this.#objects.values()].map((ref) => termIn(this.cluster.pool(ref)?.status));
+    const stored = this.#away ? null : this.store.checkpoint().data.term;
+    return Math.max(this.lease.term(), stored ?? 0, ...shown);
   }
 
   #lag(ms: number): void {
