@@ -125,11 +125,11 @@ export function projector(ports: ProjectorPorts): Observer & {
     return told;
   };
 
-  const project = (cell: ActorId, { context }: PoolView, projection: PoolProjection) => {
+  const project = (cell: ActorId, projection: PoolProjection, of: PoolView | null = null) => {
     if (projection.conditions.some(({ reason }) => reason === NO_NODE)) lacking.add(cell);
     else lacking.delete(cell);
     const noticed = { ...projection, conditions: withNotices(projection.conditions, ports.noticesOf(cell)) };
-    writer.project(isRemembering(context) ? partially(noticed) : noticed);
+    writer.project(of && isRemembering(of.context) ? partially(noticed) : noticed);
   };
 
   /** Why an object is not served of which nothing else can be shown. */
@@ -171,7 +171,7 @@ export function projector(ports: ProjectorPorts): Observer & {
       if (why !== null) writer.project(hinderedProjection(view, why));
       return;
     }
-    project(cell, view, routedIPProjection(view, { recordsOf, former: statusOf(cell) }, { events: taken(cell), hindrance: why }));
+    project(cell, routedIPProjection(view, { recordsOf, former: statusOf(cell) }, { events: taken(cell), hindrance: why }), view);
     showLater(cell, view);
   };
 
@@ -232,7 +232,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     // One that it lists no more while it is paused is shown on its node, and in the status no more.
     const addresses = hadSince(cell, [...Object.keys(poolStatus(view).ips), ...Object.values(annotated)] as Address[]);
     const told = taken(cell);
-    project(cell, view, {
+    const projection = {
       ref: view.context.ref,
       generation: view.context.generation,
       status: poolStatus(view) as unknown as { [key: string]: Json },
@@ -241,7 +241,8 @@ export function projector(ports: ProjectorPorts): Observer & {
       addresses: notOthers(cell, addresses).filter((address) => view.context.conflicts[address] === undefined),
       events: told,
       ...moveToAfter(view.context),
-    });
+    };
+    project(cell, projection, view);
     showLater(cell, view);
   };
 

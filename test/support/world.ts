@@ -268,9 +268,9 @@ export class World {
   #watched(contender: MemoryContender): MemoryContender {
     return {
       ...contender,
-      writeTerm: async (term) => {
+      writeTerm: async (term, server) => {
         const known = this.#knownTerm();
-        await contender.writeTerm(term);
+        await contender.writeTerm(term, server);
         this.invariants.termWritten(term, known);
       },
     };
