@@ -2,6 +2,7 @@ import type { ActorId, Finding } from '../machines/types.ts';
 import { Ailment, awaitedBy } from './ailment.ts';
 import { type Charts, isOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
+import { Mailbox, type Pending } from './mailbox.ts';
 import type { Log, Observer, Probe } from './ports/observers.ts';
 import type { ActorRecord, CellWrite, Clock, Command, RecordStore, SaveResult, StoredCell } from './ports.ts';
 import { type CellState, type Envelope, runTurn, type TurnResult } from './turn.ts';
@@ -37,12 +38,6 @@ export interface CellPorts {
   readonly halted: (cell: ActorId, why: Halt) => void;
 }
 
-interface Pending {
-  readonly envelope: Envelope;
-  readonly handled: () => void;
-  readonly refused: (error: Error) => void;
-}
-
 /** How long a cell rests that asks for what it cannot have, ms. */
 const REFUSED_PAUSE_MS = 1000;
 
@@ -64,7 +59,7 @@ export class Cell {
   #outbox = new Map<string, Command>();
   /** Dispatched, but still in the stored outbox. */
   #toClear = new Set<string>();
-  #mailbox: Pending[] = [];
+  readonly #mailbox = new Mailbox();
   #running = false;
   #halted: Halt | null = null;
   readonly #ailment: Ailment;
@@ -121,7 +116,7 @@ export class Cell {
     if (this.#halted) return Promise.reject(new Unreachable(`${this.id} is halted: ${this.#halted}`));
     if (envelope.event.type === 'CLAIMS_OBSERVED') this.#fullNodes = new Set(envelope.event.fullNodes as readonly string[]);
     return new Promise((handled, refused) => {
-      this.#put({ envelope, handled, refused });
+      this.#mailbox.put({ envelope, handled, refused });
       void this.#run();
     });
   }
@@ -164,28 +159,8 @@ export class Cell {
   }
 
   #refuse(): void {
-    for (const { refused } of this.#mailbox.splice(0)) refused(new Unreachable(`${this.id} is halted: ${this.#halted}`));
-  }
-
-  /** Facts stand before everything else, in their order: what is decided is decided on what is known. A fact about the whole replaces one of its kind
-   *  that nobody has heard yet. Claims come first of all but a load: what waits behind former ones was put off because of them, and an address that
-   *  changes pools comes with the claims that it frees. */
-  #put(pending: Pending): void {
-    const { to, event } = pending.envelope;
-    if (!WHOLE_FACTS.has(event.type)) {
-      this.#mailbox.push(pending);
-      return;
-    }
-    const isOutdated = ({ envelope }: Pending): boolean => envelope.to === to && envelope.event.type === event.type;
-    this.#drop(isOutdated);
-    const comesAfter = event.type === 'CLAIMS_OBSERVED' ? isLoad : isFact;
-    this.#mailbox.splice(this.#mailbox.findLastIndex(comesAfter) + 1, 0, pending);
-  }
-
-  #drop(isOutdated: (pending: Pending) => boolean): void {
-    const [outdated, others] = parted(this.#mailbox, isOutdated);
-    for (const { handled } of outdated) handled();
-    this.#mailbox = [...others];
+    for (const { refused } of this.#mailbox.take(Number.POSITIVE_INFINITY))
+      refused(new Unreachable(`${this.id} is halted: ${this.#halted}`));
   }
 
   /** A send of this cell was handled by its receiver: its outbox entry goes with the next write. */
@@ -197,12 +172,12 @@ export class Cell {
     if (this.#running) return;
     this.#running = true;
     try {
-      while (this.#mailbox.length > 0 && !this.#halted) {
+      while (!this.#mailbox.isEmpty && !this.#halted) {
         this.#enter('queued');
         const waits = this.#ports.gate.enter();
         if (waits) await waits;
         // What came meanwhile is heard in the same turn; nothing is left when it was stopped.
-        const pending = this.#mailbox.splice(0, EVENTS_PER_TURN);
+        const pending = this.#mailbox.take(EVENTS_PER_TURN);
         try {
           if (pending.length > 0) await this.#try(pending);
         } finally {
@@ -230,7 +205,7 @@ export class Cell {
       await this.#turn(pending);
       this.#ailment.succeeded();
     } catch (error) {
-      this.#mailbox.unshift(...pending);
+      this.#mailbox.putBack(pending);
       this.#ailment.failed(this.#work?.what === 'saving' ? 'save' : 'turn', error);
     }
   }
@@ -329,17 +304,11 @@ export class Cell {
       handled: () => {},
       refused: () => {},
     };
-    // Older claims, heard in the turn or waiting, would say the contrary; of two facts of a kind the older one must not cost an address its node.
-    const waiting = this.#mailbox;
-    this.#mailbox = [...pending, ...waiting];
-    this.#drop(({ envelope }) => envelope.event.type === 'CLAIMS_OBSERVED');
-    this.#drop((older) => pending.includes(older) && waiting.some((newer) => isSuperseded(older.envelope, newer.envelope)));
-    const [facts, others] = parted(this.#mailbox, isFact);
-    this.#mailbox = [told, ...facts, ...others];
+    this.#mailbox.putBackBehind(told, pending);
   }
 
   #giveUp(why: Halt, pending: readonly Pending[]): void {
-    this.#mailbox.unshift(...pending);
+    this.#mailbox.putBack(pending);
     this.stop(why);
     this.#ports.halted(this.id, why);
   }
@@ -388,28 +357,5 @@ export class Cell {
     this.#ports.probe('afterDispatch', this.id);
   }
 }
-
-const parted = <T>(all: readonly T[], isFirst: (each: T) => boolean): readonly [readonly T[], readonly T[]] => [
-  all.filter(isFirst),
-  all.filter((each) => !isFirst(each)),
-];
-
-/** Facts that replace each other: only the newest counts. */
-const WHOLE_FACTS: ReadonlySet<string> = new Set([
-  'CLUSTER_OBSERVED',
-  'SPEC_OBSERVED',
-  'PROVIDER_OBSERVED',
-  'CLAIMS_OBSERVED',
-  'SERVICE_OBSERVED',
-]);
-
-const isLoad = ({ envelope: { event, begin } }: Pending): boolean => begin !== undefined || event.type === 'RESUME';
-
-/** Says how the world is, or begins an actor: everything that is no outcome, timer or send. */
-const isFact = (pending: Pending): boolean => isLoad(pending) || pending.envelope.event.type.endsWith('_OBSERVED');
-
-/** Whether `newer` says all that `older` says of the same actor. */
-const isSuperseded = (older: Envelope, newer: Envelope): boolean =>
-  older.to === newer.to && older.event.type === newer.event.type && WHOLE_FACTS.has(older.event.type);
 
 const SAVED: SaveResult = { kind: 'saved' };
