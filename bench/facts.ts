@@ -33,7 +33,7 @@ export interface FactSource extends ClusterSource {
 export function factSource(pools: readonly Facts[], provider: string): FactSource {
   let listener: ClusterListener | null = null;
   const tell = ({ ref, nodes }: Facts): void =>
-    listener?.clusterObserved(ref, { query: queryOf(MATCH), nodes: [...nodes.values()], pods: null });
+    listener?.clusterObserved(ref, { query: queryOf(MATCH), nodes: [...nodes.values()], serving: null });
   const resync = (): void => {
     for (const pool of pools) {
       const spec = { provider, region: 'nyc3', ips: [pool.address], match: MATCH };

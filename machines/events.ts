@@ -11,7 +11,6 @@ import type {
   NodeRef,
   ObservedAddress,
   ObservedNode,
-  ObservedPod,
   ObservedService,
   ProviderID,
 } from './types.ts';
@@ -52,12 +51,13 @@ export interface SpecObserved extends Timed {
   readonly bound?: BoundAddress;
 }
 
-/** The nodes and pods that the pool's selectors let through, as they are now. */
+/** The nodes that the pool's selectors let through, as they are now. */
 export interface ClusterObserved extends Timed {
   readonly type: 'CLUSTER_OBSERVED';
   readonly query: string;
   readonly nodes: readonly ObservedNode[];
-  readonly pods: readonly ObservedPod[] | null;
+  /** Names of the nodes on which a pod serves that its selectors let through, sorted; null when it selects none. */
+  readonly serving: readonly string[] | null;
   /** Of a RoutedIP: the Service that it names, null when there is none. */
   readonly service?: ObservedService | null;
 }

@@ -52,11 +52,11 @@ export function ineligible(node: ObservedNode, rules: Rules, serving: ReadonlySe
   return null;
 }
 
-/** The matching nodes, sorted by name. Same answer for any order of the input. */
-export function matching(nodes: readonly ObservedNode[], pods: readonly ObservedPod[] | null, match: Match): readonly Candidate[] {
+/** The matching nodes, sorted by name. Same answer for any order of the nodes. `serving` as facts bear it. */
+export function matching(nodes: readonly ObservedNode[], serving: readonly string[] | null, match: Match): readonly Candidate[] {
   const rules = compile(match);
-  const serving = servingNodes(pods, rules);
-  return candidatesAmong(nodes, (node) => ineligible(node, rules, serving) === null);
+  const named = servingSet(serving, match);
+  return candidatesAmong(nodes, (node) => ineligible(node, rules, named) === null);
 }
 
 /** Those of the nodes that are admitted, sorted by name. One that has no providerID goes by its name: only those are admitted without whose provider asks for none. */
@@ -66,14 +66,18 @@ export const candidatesAmong = (nodes: readonly ObservedNode[], admits: (node: O
     .map(({ name, providerID, region, createdAt }) => ({ name, providerID: (providerID || name) as ProviderID, region, createdAt }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** Names of the nodes on which at least one pod that the rules ask for is serving; null when they ask for none. */
-export function servingNodes(pods: readonly ObservedPod[] | null, { match, podLabel }: Rules): ReadonlySet<string> | null {
+/** The nodes that a fact names as serving; null when the rules ask for no pods, whatever it names. */
+export const servingSet = (serving: readonly string[] | null, match: Match): ReadonlySet<string> | null =>
+  wantsPods(match) ? new Set(serving) : null;
+
+/** Names of the nodes on which at least one pod that the rules ask for is serving, sorted; null when they ask for none. */
+export function servingNodes(pods: readonly ObservedPod[], { match, podLabel }: Rules): readonly string[] | null {
   if (!wantsPods(match)) return null;
   const names = new Set<string>();
-  for (const pod of pods ?? []) {
+  for (const pod of pods) {
     if (!pod.serving || !pod.nodeName) continue;
     if (match.podNamespace && pod.namespace !== match.podNamespace) continue;
     if (selects(podLabel, pod.labels)) names.add(pod.nodeName);
   }
-  return names;
+  return [...names].sort();
 }

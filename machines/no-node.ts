@@ -1,7 +1,7 @@
 import { nodesFull } from './claims.ts';
 import { whyLeaving } from './drain.ts';
 import type { Member } from './grants.ts';
-import { compile, ineligible, type Rules, servingNodes } from './match.ts';
+import { compile, ineligible, type Rules, servingSet } from './match.ts';
 import { familyServed, queryIn, regionOf } from './pool.ts';
 import { leftAlone, type ObservedCluster, type PoolView } from './pool-view.ts';
 import { selects } from './selector.ts';
@@ -40,7 +40,7 @@ function judge(observed: ObservedCluster, spec: PoolSpec): Judgement {
     return { concerns: () => true, unfit: (node) => unfit(node, serving, rules) ?? whyLeaving(node, 'OnCordon') };
   }
   const compiled: Rules = compile(spec.match);
-  const serving = servingNodes(observed.pods, compiled);
+  const serving = servingSet(observed.serving, spec.match);
   return {
     concerns: ({ labels }) => selects(compiled.nodeLabel, labels),
     unfit: (node) =>

@@ -60,7 +60,7 @@ export function observeCluster(context: PoolContext, event: ClusterObserved): Ne
   if (!spec || event.query !== queryIn(spec)) return next(context);
   const found = spec.exposes
     ? servingStandings(event.nodes, event.service ?? null, { ...spec, tolerations: spec.match.tolerations ?? [] })
-    : standings(event.nodes, event.pods, spec);
+    : standings(event.nodes, event.serving, spec);
   const byName = new Map(found.matching.map((node) => [node.name, node]));
   const known = context.candidates.flatMap(({ name }) => byName.get(name) ?? []);
   const names = new Set(known.map(({ name }) => name));

@@ -1,7 +1,7 @@
 import type { AddressContext } from './ip-context.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
 import type { RecordSetContext } from './record-set.ts';
-import type { Address, ObservedNode, ObservedPod, ObservedService } from './types.ts';
+import type { Address, ObservedNode, ObservedService } from './types.ts';
 
 /** One address as its record shows it. */
 export interface AddressView {
@@ -13,7 +13,7 @@ export interface AddressView {
 export interface ObservedCluster {
   readonly query: string;
   readonly nodes: readonly ObservedNode[];
-  readonly pods: readonly ObservedPod[] | null;
+  readonly serving: readonly string[] | null;
   readonly service?: ObservedService | null;
 }
 

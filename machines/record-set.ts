@@ -127,7 +127,7 @@ export function observeSpec(context: RecordSetContext, event: Omit<SpecObserved,
 export function observeCluster(context: RecordSetContext, event: ClusterObserved): Next {
   const { spec, error } = context;
   if (!spec || error !== null || event.query !== queryOf(spec.match)) return next(context);
-  const names = new Set(matching(event.nodes, event.pods, spec.match).map(({ name }) => name));
+  const names = new Set(matching(event.nodes, event.serving, spec.match).map(({ name }) => name));
   const found = event.nodes
     .filter(({ name }) => names.has(name))
     .map((node) => ({ name: node.name, addresses: addressesOf(node, spec.addressType) }));

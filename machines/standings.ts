@@ -1,7 +1,7 @@
 import { isLeaving, leavingAmong } from './drain.ts';
 import { asReady } from './grace.ts';
-import { candidatesAmong, compile, ineligible, servingNodes } from './match.ts';
-import type { Candidate, Leaving, ObservedNode, ObservedPod } from './types.ts';
+import { candidatesAmong, compile, ineligible, servingSet } from './match.ts';
+import type { Candidate, Leaving, ObservedNode } from './types.ts';
 import type { PoolSpec } from './validate.ts';
 
 /** How the nodes of the cluster stand to a pool; each list sorted by name, no node in two of them. */
@@ -16,11 +16,11 @@ export interface Standings {
 
 type Rules = Pick<PoolSpec, 'match' | 'providerIDPrefix' | 'graceMs' | 'drainPolicy'>;
 
-/** Same answer for any order of the nodes and pods. */
-export function standings(nodes: readonly ObservedNode[], pods: readonly ObservedPod[] | null, spec: Rules): Standings {
+/** Same answer for any order of the nodes. `serving` as facts bear it. */
+export function standings(nodes: readonly ObservedNode[], serving: readonly string[] | null, spec: Rules): Standings {
   const rules = compile(spec.match);
-  const serving = servingNodes(pods, rules);
-  const matches = (node: ObservedNode): boolean => ineligible(node, rules, serving) === null;
+  const named = servingSet(serving, spec.match);
+  const matches = (node: ObservedNode): boolean => ineligible(node, rules, named) === null;
   const fails = (node: ObservedNode): boolean => !matches(node) && ineligible(asReady(node), rules, null) === null;
   const ours = nodes.filter(({ providerID }) => providerID.startsWith(spec.providerIDPrefix));
   const staying = ours.filter((node) => !isLeaving(node, spec.drainPolicy));

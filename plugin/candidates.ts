@@ -2,7 +2,7 @@ import type { FloatingIPPool } from '../crds/generated/floatingippool.ts';
 import type { RoutedIP } from '../crds/generated/routedip.ts';
 import { familyOf } from '../machines/address.ts';
 import { whyLeaving } from '../machines/drain.ts';
-import { compile, ineligible, servingNodes, wantsPods } from '../machines/match.ts';
+import { compile, ineligible, servingNodes, servingSet, wantsPods } from '../machines/match.ts';
 import { isBuiltIn } from '../machines/policy.ts';
 import { selects } from '../machines/selector.ts';
 import { serviceOf } from '../machines/service.ts';
@@ -48,8 +48,8 @@ interface Judge {
 
 async function judgeOfPool({ spec }: FloatingIPPool, facts: ClusterFacts): Promise<Judge> {
   const rules = compile(matchOf((spec?.match ?? {}) as Readonly<Record<string, unknown>>));
-  const pods = wantsPods(rules.match) ? await facts.pods(rules.match.podNamespace ?? null) : null;
-  const serving = servingNodes(pods, rules);
+  const pods = wantsPods(rules.match) ? await facts.pods(rules.match.podNamespace ?? null) : [];
+  const serving = servingSet(servingNodes(pods, rules), rules.match);
   return {
     concerns: ({ labels }) => selects(rules.nodeLabel, labels),
     unfit: (node) => whyLeaving(node, spec?.drainPolicy ?? 'OnNotReady') ?? ineligible(node, rules, serving),

@@ -1,5 +1,5 @@
 import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
-import type { Address, EvacuatedNode, Evacuation, ObservedNode, ObservedPod, ObservedService } from '../../machines/types.ts';
+import type { Address, EvacuatedNode, Evacuation, ObservedNode, ObservedService } from '../../machines/types.ts';
 import type { Json } from '../ports.ts';
 
 /** A FloatingIPPool or a NodeDNSRecordSet, as `ref.kind` tells, as the API server serves it; `spec` and `status` are not yet checked. */
@@ -20,12 +20,13 @@ export interface Marks {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** The nodes and pods that a pool's selectors let through, as of now. `pods` null when the pool selects none.
+/** The nodes that a pool's selectors let through, as of now.
  *  `query` names the selectors that were watched: a fact gathered under other selectors than the pool's present ones is void. */
 export interface ClusterFact {
   readonly query: string;
   readonly nodes: readonly ObservedNode[];
-  readonly pods: readonly ObservedPod[] | null;
+  /** Names of the nodes on which a pod serves that its selectors let through, sorted; null when it selects none. */
+  readonly serving: readonly string[] | null;
   /** Of a RoutedIP: the Service that it names, null when there is none. */
   readonly service?: ObservedService | null;
 }

@@ -35,8 +35,6 @@ export const isGone = (error: unknown): boolean => error instanceof ApiError && 
 export const isForbidden = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Forbidden';
 /** RBAC refuses it. What an admission denies is no missing right, and says so in other words. */
 export const isRightMissing = (error: unknown): boolean => isForbidden(error) && messageOf(error).startsWith(NO_RIGHT);
-/** The request itself is wrong: repeating it changes nothing. */
-export const isInvalid = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Invalid';
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

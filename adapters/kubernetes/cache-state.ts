@@ -1,5 +1,3 @@
-import { isInvalid } from './api-error.ts';
-
 /** How the caches of one kind of object stand. */
 export interface CacheState {
   readonly kind: string;
@@ -15,12 +13,11 @@ export interface Cache {
   readonly reflector: { readonly synced: boolean; readonly trouble: Error | null; readonly heardAt: number | null };
 }
 
-/** The state of each kind, by name. A selector that the server cannot parse is the user's error: its cache will never be, and is left out. */
+/** The state of each kind, by name. */
 export function cacheStates(caches: readonly Cache[]): readonly CacheState[] {
-  const usable = caches.filter(({ reflector }) => !isInvalid(reflector.trouble));
-  const kinds = [...new Set(usable.map(({ kind }) => kind))].sort();
+  const kinds = [...new Set(caches.map(({ kind }) => kind))].sort();
   return kinds.map((kind) => {
-    const own = usable.filter((cache) => cache.kind === kind).map(({ reflector }) => reflector);
+    const own = caches.filter((cache) => cache.kind === kind).map(({ reflector }) => reflector);
     const times = own.map(({ heardAt }) => heardAt).filter((at) => at !== null);
     return {
       kind,

@@ -1,100 +1,89 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { EvacuatedNode, ObservedBackend, ObservedNode, ObservedPod, ProviderID } from '../../machines/types.ts';
+import type { EvacuatedNode, ProviderID } from '../../machines/types.ts';
 import type { Cache } from './cache-state.ts';
-import type { SeenSlice } from './endpoint-slices.ts';
 import { EndpointWatches } from './endpoint-watches.ts';
 import type { Follower, FollowerNews } from './follower.ts';
 import { intern } from './intern.ts';
 import { kindOf } from './kinds.ts';
-import type { Surroundings } from './reflector.ts';
-import { keysOf, type MatchSelectors } from './selection.ts';
+import { NodeSelections } from './node-selections.ts';
+import { ObjectCache } from './object-cache.ts';
+import { PodSelections } from './pod-selections.ts';
+import type { Subject, Surroundings } from './reflector.ts';
+import type { MatchSelectors } from './selection.ts';
 import { SelectorFollower } from './selector-follower.ts';
 import { ServiceFollower } from './service-follower.ts';
-import { SharedWatches } from './shared-watches.ts';
-import { type SeenNode, trimNode, trimNodeWithAddresses, trimPod } from './trim.ts';
-import { type SeenService, trimBackend, trimService } from './trim-service.ts';
+import { type SeenNode, trimNode } from './trim.ts';
+import { NOT_ENDED, type SeenPod, trimPod } from './trim-pod.ts';
+import { type SeenService, trimService } from './trim-service.ts';
 
 export interface ClusterWatchesOptions extends Surroundings {
   /** The name of an object's selectors that its facts bear: the machines' own function. */
   queryOf(match: MatchSelectors): string;
 }
 
-const TRIM_NODE = { plain: trimNode, full: trimNodeWithAddresses } as const;
-
 /** A change of annotations alone is for the writer; what is read of them is among the addresses. */
 const sameNode = (before: SeenNode, after: SeenNode): boolean =>
   before.unclear === after.unclear && isDeepStrictEqual(before.node, after.node);
 
-/** `make`, asked once for each array. */
-const once = <A extends object, B>(make: (from: A) => B): ((from: A) => B) => {
-  const made = new WeakMap<A, { readonly value: B }>();
-  return (from) => {
-    const known = made.get(from) ?? { value: make(from) };
-    made.set(from, known);
-    return known.value;
-  };
-};
-
-/** All watches that objects ask for, each shared by all that ask for the same, and ended with the last of them. */
+/** What objects ask of the cluster, from one watch for each kind of object, however many ask and whatever they select. Each is there as long as somebody asks. */
 export class ClusterWatches {
   readonly #queryOf: ClusterWatchesOptions['queryOf'];
-  readonly #nodes: SharedWatches<SeenNode>;
-  readonly #pods: SharedWatches<ObservedPod>;
-  readonly #services: SharedWatches<SeenService>;
-  readonly #backends: SharedWatches<ObservedBackend>;
+  readonly #nodes: ObjectCache<SeenNode>;
+  readonly #selectedNodes: NodeSelections;
+  readonly #pods: ObjectCache<SeenPod>;
+  readonly #selectedPods: PodSelections;
+  readonly #services: ObjectCache<SeenService>;
   readonly #endpoints: EndpointWatches;
-  readonly #bare = once((seen: readonly SeenNode[]): readonly ObservedNode[] => seen.map(({ node }) => node));
-  readonly #evacuating = once((seen: readonly SeenNode[]): readonly EvacuatedNode[] =>
-    seen.flatMap(({ node: { name, providerID, evacuating }, unclear }) => {
-      const node = { name, providerID: providerID as ProviderID };
-      if (evacuating) return [node];
-      return unclear === null ? [] : [{ ...node, unclear }];
-    }),
-  );
-  readonly #byService = once((slices: readonly SeenSlice[]) => Map.groupBy(slices, ({ service }) => service));
+  #evacuating: { readonly of: readonly SeenNode[]; readonly nodes: readonly EvacuatedNode[] } = { of: [], nodes: [] };
 
   constructor(options: ClusterWatchesOptions) {
     const shared = intern();
     this.#queryOf = (match) => options.queryOf(match);
-    this.#nodes = new SharedWatches(options, (query, detail) => {
-      const keys = keysOf(query.labelSelector);
-      return { query, trim: (object) => TRIM_NODE[detail](object, keys, shared), same: sameNode };
-    });
-    this.#pods = new SharedWatches<ObservedPod>(options, (query) => {
-      const keys = keysOf(query.labelSelector);
-      return { query, trim: (object) => trimPod(object, keys, shared), same: isDeepStrictEqual };
-    });
-    this.#services = new SharedWatches<SeenService>(options, (query) => ({ query, trim: trimService, same: isDeepStrictEqual }));
-    this.#backends = new SharedWatches<ObservedBackend>(options, (query) => ({
-      query,
-      trim: (object) => trimBackend(object, shared),
+    this.#selectedNodes = new NodeSelections(() => this.#nodes.values());
+    this.#selectedPods = new PodSelections(() => this.#pods.reflector?.entries() ?? []);
+    const nodes: Subject<SeenNode> = {
+      query: { path: '/api/v1/nodes', labelSelector: '' },
+      trim: (object) => trimNode(object, shared),
+      same: sameNode,
+    };
+    this.#nodes = new ObjectCache({ kind: () => 'Node', subject: () => nodes, follower: this.#selectedNodes }, options);
+    const pods: Subject<SeenPod> = {
+      query: { path: '/api/v1/pods', labelSelector: '', fieldSelector: NOT_ENDED },
+      trim: (object) => trimPod(object, shared),
       same: isDeepStrictEqual,
-    }));
+    };
+    this.#pods = new ObjectCache({ kind: () => 'Pod', subject: () => pods, follower: this.#selectedPods }, options);
+    const services: Subject<SeenService> = {
+      query: { path: '/api/v1/services', labelSelector: '' },
+      trim: trimService,
+      same: isDeepStrictEqual,
+    };
+    this.#services = new ObjectCache({ kind: () => 'Service', subject: () => services }, options);
     this.#endpoints = new EndpointWatches(options, shared);
   }
 
   /** For an object of a kind that asks something of the cluster; `status` answers its status as last seen. */
   follower({ kind }: ObjectRef, news: FollowerNews, status: () => Json): Follower {
-    const nodes = this.#nodes;
+    const [nodes, pods] = [this.#nodes, this.#pods];
     if (kindOf(kind).role === 'selects') {
-      return new SelectorFollower({ nodes, pods: this.#pods, queryOf: this.#queryOf, bare: this.#bare }, news);
+      const selected = { selectedNodes: this.#selectedNodes, selectedPods: this.#selectedPods };
+      return new SelectorFollower({ nodes, pods, ...selected, queryOf: this.#queryOf }, news);
     }
-    const slicesOf = (slices: readonly SeenSlice[], service: string): readonly SeenSlice[] => this.#byService(slices).get(service) ?? [];
-    const watches = { nodes, services: this.#services, endpoints: this.#endpoints, backends: this.#backends, slicesOf };
-    return new ServiceFollower(watches, news, status);
+    return new ServiceFollower({ nodes, pods, services: this.#services, slices: this.#endpoints.slices }, news, status);
   }
 
-  /** Every node in some cache; one that is in two is there twice. */
+  /** Every node that is seen. */
   nodes(): Iterable<SeenNode> {
     return this.#nodes.values();
   }
 
-  /** Those that somebody has evacuated, and those of which nobody can tell, by name. */
+  /** Those that somebody has evacuated, and those of which nobody can tell, by name. The same array until some node changes. */
   evacuating(): readonly EvacuatedNode[] {
-    const all = [...this.#nodes.arrays()].flatMap((seen) => this.#evacuating(seen));
-    return [...new Map(all.map((node) => [node.name, node])).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const seen = this.#nodes.values();
+    if (this.#evacuating.of !== seen) this.#evacuating = { of: seen, nodes: seen.flatMap(evacuated) };
+    return this.#evacuating.nodes;
   }
 
   /** Looks again for what the server may have come to serve. */
@@ -104,14 +93,14 @@ export class ClusterWatches {
 
   /** The caches, for a look at how they stand. */
   caches(): readonly Cache[] {
-    const of = <T>(kind: string, watches: SharedWatches<T>): readonly Cache[] =>
-      watches.reflectors().map((reflector) => ({ kind, reflector }));
-    return [
-      ...of('Node', this.#nodes),
-      ...of('Pod', this.#pods),
-      ...of('Pod', this.#backends),
-      ...of('Service', this.#services),
-      ...this.#endpoints.caches(),
-    ];
+    return [this.#nodes, this.#pods, this.#services, this.#endpoints.slices].flatMap(({ kind, reflector }) =>
+      reflector === null ? [] : [{ kind, reflector }],
+    );
   }
 }
+
+const evacuated = ({ node: { name, providerID, evacuating }, unclear }: SeenNode): readonly EvacuatedNode[] => {
+  const node = { name, providerID: providerID as ProviderID };
+  if (evacuating) return [node];
+  return unclear === null ? [] : [{ ...node, unclear }];
+};

@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isNotFound, messageOf } from './api-error.ts';
-import type { Cache } from './cache-state.ts';
 import type { Connection } from './connection.ts';
 import { type SeenSlice, trimEndpoints, trimSlice } from './endpoint-slices.ts';
 import { type Intern, intern } from './intern.ts';
+import { ObjectCache } from './object-cache.ts';
 import type { Subject, Surroundings } from './reflector.ts';
-import { SharedWatches, type Use, type WatchUser } from './shared-watches.ts';
-import type { Trimmed } from './trim.ts';
+import { keyOf, type Trimmed } from './trim.ts';
 
-/** One way to learn the endpoints of the Services of a namespace. */
+/** One way to learn the endpoints of Services. */
 interface EndpointApi {
   readonly kind: string;
   readonly apiVersion: string;
@@ -46,48 +45,34 @@ const bestOf = async (connection: Connection): Promise<EndpointApi> => {
   }
 };
 
-const namespaced = ({ apiVersion, plural }: EndpointApi, namespace: string): string =>
-  `/${apiVersion === 'v1' ? 'api' : 'apis'}/${apiVersion}/namespaces/${namespace}/${plural}`;
+const pathOf = ({ apiVersion, plural }: EndpointApi): string => `/${apiVersion === 'v1' ? 'api' : 'apis'}/${apiVersion}/${plural}`;
 
-/** The endpoints of Services, one watch for each namespace: EndpointSlices of the newest version that the server has, or else Endpoints. What it has is asked
- *  when one of them turns out not to be served and, while it is not the newest, whenever a watch is interrupted, as it is when the server is replaced. */
+/** The endpoints of all Services, by namespace and name of their Service: EndpointSlices of the newest version that the server has, or else Endpoints. What it has
+ *  is asked when one of them turns out not to be served and, while it is not the newest, whenever the watch is interrupted, as it is when the server is replaced. */
 export class EndpointWatches {
+  readonly slices: ObjectCache<SeenSlice>;
   readonly #world: Surroundings;
-  readonly #watches: SharedWatches<SeenSlice>;
   #api = NEWEST;
   #asking = false;
 
   constructor(world: Surroundings, shared = intern()) {
     this.#world = world;
-    const subject = (namespace: string): Subject<SeenSlice> => {
+    const subject = (): Subject<SeenSlice> => {
       const { trim } = this.#api;
-      return {
-        query: { path: namespaced(this.#api, namespace), labelSelector: '' },
-        trim: (object) => trim(object, shared),
-        same: isDeepStrictEqual,
-      };
+      return { query: { path: pathOf(this.#api), labelSelector: '' }, trim: (object) => trim(object, shared), same: isDeepStrictEqual };
     };
-    // By namespace: what is asked for there may change.
-    this.#watches = new SharedWatches(world, ({ path }) => subject(path));
-  }
-
-  use(namespace: string, user: WatchUser<SeenSlice>): Use<SeenSlice> {
-    const troubled = (error: Error | null): void => {
-      if (isNotFound(error)) this.#ask();
-      else this.review();
-      user.troubled(error);
-    };
-    return this.#watches.use({ path: namespace, labelSelector: '' }, { ...user, troubled });
+    const nameOf = (key: string, { service }: SeenSlice): string => keyOf(namespaceIn(key), service);
+    this.slices = new ObjectCache({ kind: () => this.#api.kind, subject, nameOf, troubled: (error) => this.#troubled(error) }, world);
   }
 
   /** Looks whether the server has come to serve something newer. */
   review(): void {
-    if (this.#api !== NEWEST && this.#watches.reflectors().length > 0) this.#ask();
+    if (this.#api !== NEWEST && this.slices.reflector !== null) this.#ask();
   }
 
-  /** The caches, for a look at how they stand. */
-  caches(): readonly Cache[] {
-    return this.#watches.reflectors().map((reflector) => ({ kind: this.#api.kind, reflector }));
+  #troubled(error: Error | null): void {
+    if (isNotFound(error)) this.#ask();
+    else this.review();
   }
 
   #ask(): void {
@@ -99,7 +84,7 @@ export class EndpointWatches {
         if (best === this.#api) return;
         this.#api = best;
         log.info('endpoints of Services are read from another API', { api: best.apiVersion, kind: best.kind });
-        this.#watches.renew();
+        this.slices.renew();
       })
       .catch((error: unknown) => {
         // What is not served is looked for again by its watch, and each time that fails it is asked again.
@@ -110,3 +95,5 @@ export class EndpointWatches {
       });
   }
 }
+
+const namespaceIn = (key: string): string => key.slice(0, key.indexOf('/'));

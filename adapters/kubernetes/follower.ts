@@ -1,8 +1,9 @@
 import type { ClusterFact, PoolObject } from '../../actors/ports/cluster.ts';
-import { isForbidden, isInvalid, messageOf } from './api-error.ts';
-import type { Use } from './shared-watches.ts';
+import { isForbidden, messageOf } from './api-error.ts';
+import type { Use } from './object-cache.ts';
+import type { Cause } from './pace.ts';
 
-/** Watches for one object what it asks of the cluster. */
+/** Looks after what one object asks of the cluster. */
 export interface Follower {
   /** Takes the object as it is now; what it still asks for is watched on without a gap. */
   follow(object: PoolObject): void;
@@ -20,20 +21,19 @@ export interface Follower {
 /** Told by a follower, as often as it happens. */
 export interface FollowerNews {
   /** Its fact may be another one than before. */
-  changed(): void;
+  changed(cause: Cause): void;
   /** One of its watches fails, or works again. */
   troubled(): void;
 }
 
-/** Whether a query has told all that it will: complete, or refused by the server as no selector. */
-export const settled = (use: Use<unknown>): boolean => use.values() !== null || isInvalid(use.trouble());
+type AnyUse = Pick<Use<unknown>, 'synced' | 'trouble'>;
 
 /** What the server does not let be listed, whether or not it was listed before; null for nothing. */
-export const forbiddenTo = (uses: readonly Use<unknown>[]): string | null => {
+export const forbiddenTo = (uses: readonly AnyUse[]): string | null => {
   const refused = uses.map((use) => use.trouble()).filter(isForbidden);
   return refused.length > 0 ? [...new Set(refused.map(messageOf))].sort().join('; ') : null;
 };
 
-/** What keeps each of those from being settled that are not. */
-export const troublesOf = (uses: readonly Use<unknown>[]): readonly (Error | null)[] =>
-  uses.filter((use) => !settled(use)).map((use) => use.trouble());
+/** What keeps each of those from being known that are not. */
+export const troublesOf = (uses: readonly AnyUse[]): readonly (Error | null)[] =>
+  uses.filter(({ synced }) => !synced).map((use) => use.trouble());

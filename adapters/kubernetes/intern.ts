@@ -4,8 +4,10 @@ const MOST = 20_000;
 /** Keeps one copy of equal values: thousands of objects bear the same labels and node names. */
 export interface Intern {
   text(value: string): string;
-  /** The members of `labels` under `keys`, as one shared object. */
-  labels(labels: Readonly<Record<string, unknown>> | undefined, keys: readonly string[]): Readonly<Record<string, string>>;
+  /** The labels as one object for all that bear the same. */
+  labels(labels: Readonly<Record<string, unknown>>): Readonly<Record<string, string>>;
+  /** The labels as an object of their own, for what bears labels like nothing else. */
+  values(labels: Readonly<Record<string, unknown>>): Readonly<Record<string, string>>;
   /** `value`, or an equal one that was given before: not to be changed any more. */
   list<T>(value: readonly T[]): readonly T[];
 }
@@ -23,16 +25,21 @@ export const intern = (): Intern => {
     return value;
   };
 
+  const text = (value: string): string => kept(texts, value, value);
+
+  const values = (labels: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> => {
+    const texts: Record<string, string> = {};
+    for (const [key, value] of Object.entries(labels)) if (typeof value === 'string') texts[key] = text(value);
+    return Object.freeze(texts);
+  };
+
   return {
-    text: (value) => kept(texts, value, value),
+    text,
     list: <T>(value: readonly T[]) => kept(lists, JSON.stringify(value), value) as readonly T[],
-    labels: (labels, keys) => {
-      const chosen: Record<string, string> = {};
-      for (const key of keys) {
-        const value = labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
-        if (typeof value === 'string') chosen[key] = value;
-      }
-      return kept(sets, JSON.stringify(chosen), Object.freeze(chosen));
+    labels: (labels) => {
+      const key = JSON.stringify(labels);
+      return sets.get(key) ?? kept(sets, key, values(labels));
     },
+    values,
   };
 };

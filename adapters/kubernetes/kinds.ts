@@ -7,7 +7,6 @@ import * as routedIPs from '../../crds/generated/routedip.ts';
 import * as routedIPIssuers from '../../crds/generated/routedipissuer.ts';
 import * as virtualIPs from '../../crds/generated/virtualip.ts';
 import type { WatchQuery } from './selection.ts';
-import type { Detail } from './shared-watches.ts';
 
 /** What objects of a kind ask of the cluster: the nodes (and pods) that selectors of theirs let through, or what becomes of a Service. Policies ask for
  *  nothing: others go by them. Neither do addresses and their groups, which have a source of their own. */
@@ -25,8 +24,8 @@ export interface Kind {
   readonly collection: WatchQuery;
   readonly controller: Controller;
   readonly role: Role;
-  /** How much it has to know of its nodes. */
-  readonly detail: Detail;
+  /** It reads the addresses of its nodes. */
+  readonly readsAddresses: boolean;
   /** Nothing begins while objects of this kind may not be listed: what is remembered of them would be taken for deleted, and given up. */
   readonly essential: boolean;
 }
@@ -45,7 +44,7 @@ const kind = (controller: Controller, { KIND, API_VERSION, PLURAL }: Definition,
   scope: 'Namespaced',
   collection: { path: `/apis/${API_VERSION}/${PLURAL}`, labelSelector: '' },
   role,
-  detail: 'plain',
+  readsAddresses: false,
   essential: false,
   ...more,
 });
@@ -53,7 +52,7 @@ const kind = (controller: Controller, { KIND, API_VERSION, PLURAL }: Definition,
 /** FloatingIPPools and NodeDNSRecordSets select nodes alike, but only the latter read the addresses of their nodes. */
 const KINDS: readonly Kind[] = [
   kind('flipop', floatingIPPools, 'selects', { essential: true }),
-  kind('flipop', nodeDNSRecordSets, 'selects', { detail: 'full' }),
+  kind('flipop', nodeDNSRecordSets, 'selects', { readsAddresses: true }),
   kind('routedip', clusterRoutedIPClasses, 'policy', { scope: 'Cluster' }),
   kind('routedip', routedIPIssuers, 'policy'),
   kind('routedip', routedIPs, 'serves'),

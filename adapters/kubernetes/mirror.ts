@@ -2,8 +2,8 @@ import type { Trimmed } from './trim.ts';
 
 export interface MirrorListener<T> {
   /** `before` null for what is new. */
-  set(value: T, before: T | null): void;
-  gone(value: T): void;
+  set(value: T, before: T | null, key: string): void;
+  gone(value: T, key: string): void;
 }
 
 /** A copy of what the API server has, in the order of keys, that tells what changes in it. */
@@ -29,6 +29,11 @@ export class Mirror<T> {
     return this.#values;
   }
 
+  /** The same, with keys. */
+  entries(): readonly Trimmed<T>[] {
+    return this.#entries;
+  }
+
   /** Makes the copy equal to a complete list. */
   replace(entries: readonly Trimmed<T>[]): void {
     const present = new Set(entries.map(({ key }) => key));
@@ -47,7 +52,7 @@ export class Mirror<T> {
     this.#entries.splice(place, known ? 1 : 0, entry);
     this.#values = null;
     if (known && this.#same(before.value, entry.value)) return;
-    this.#listener.set(entry.value, known ? before.value : null);
+    this.#listener.set(entry.value, known ? before.value : null, entry.key);
   }
 
   delete(key: string): void {
@@ -55,7 +60,7 @@ export class Mirror<T> {
     if (before === null) return;
     this.#entries.splice(this.#place(key), 1);
     this.#values = null;
-    this.#listener.gone(before.value);
+    this.#listener.gone(before.value, key);
   }
 
   #find(key: string): Trimmed<T> | null {

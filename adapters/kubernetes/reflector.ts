@@ -1,6 +1,6 @@
 import type { Log } from '../../actors/ports/observers.ts';
 import type { Clock } from '../../actors/ports.ts';
-import { isGone, isInvalid, isNotFound, messageOf, refusal, ServerUnreachable } from './api-error.ts';
+import { isGone, isNotFound, messageOf, refusal, ServerUnreachable } from './api-error.ts';
 import { type Backoff, type BackoffTable, backoff, type Random } from './backoff.ts';
 import type { Connection, WatchHandlers } from './connection.ts';
 import { Mirror, type MirrorListener } from './mirror.ts';
@@ -85,8 +85,8 @@ export class Reflector<T> {
     this.#listener = listener;
     this.#backoff = backoff(world.timings.backoff, world.random);
     this.#mirror = new Mirror<T>(subject.same, {
-      set: (value, before) => this.#tell(() => listener.set(value, before)),
-      gone: (value) => this.#tell(() => listener.gone(value)),
+      set: (value, before, key) => this.#tell(() => listener.set(value, before, key)),
+      gone: (value, key) => this.#tell(() => listener.gone(value, key)),
     });
   }
 
@@ -110,6 +110,11 @@ export class Reflector<T> {
 
   values(): readonly T[] {
     return this.#mirror.values();
+  }
+
+  /** All that is in the cache, with keys, as of now: not to be kept. */
+  entries(): readonly Trimmed<T>[] {
+    return this.#mirror.entries();
   }
 
   start(): void {
@@ -246,9 +251,7 @@ export class Reflector<T> {
     else if (isNotFound(error)) {
       // Looked for every few seconds for as long as it takes: only the first time is news.
       this.#world.log[isNotFound(this.#trouble) ? 'debug' : 'info']('not served by this cluster; looked for again and again', { path });
-    }
-    // A selector that the server cannot parse is the user's; the pool's status says it.
-    else if (error.message !== this.#trouble?.message && !isInvalid(error)) {
+    } else if (error.message !== this.#trouble?.message) {
       this.#world.log.warn('watch interrupted', { ...query, error: error.message });
     }
     this.#trouble = error;

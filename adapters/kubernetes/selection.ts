@@ -1,4 +1,7 @@
 import type { Json } from '../../actors/ports.ts';
+import { wantsPods } from '../../machines/match.ts';
+import { parseSelector, type Requirement } from '../../machines/selector.ts';
+import type { PodQuery } from './pod-selections.ts';
 
 /** What one watch is about. Two equal queries share one watch. */
 export interface WatchQuery {
@@ -16,12 +19,12 @@ export interface MatchSelectors {
   readonly podNamespace?: string;
 }
 
-/** What has to be watched for one object that selects nodes. */
+/** What one object selects that asks for nodes. */
 export interface Selection {
   readonly match: MatchSelectors;
-  readonly nodes: WatchQuery;
+  readonly nodes: readonly Requirement[];
   /** Null when it asks for no pods. */
-  readonly pods: WatchQuery | null;
+  readonly pods: PodQuery | null;
 }
 
 export const nodePath = (name: string): string => `/api/v1/nodes/${encodeURIComponent(name)}`;
@@ -35,8 +38,7 @@ export const isNamespace = (name: string): boolean => DNS_LABEL.test(name);
 const objectOf = (value: Json | undefined): { readonly [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as { readonly [key: string]: Json }) : {};
 
-/** What to watch for the `spec` of a pool or a NodeDNSRecordSet; null when its selectors are no texts or its namespace no name of one. Whether a selector can be
- *  parsed is the API server's judgement. */
+/** What the `spec` of a pool or a NodeDNSRecordSet selects; null when its selectors are no texts, cannot be parsed, or name what can be no namespace. */
 export const selectionOf = (spec: Json): Selection | null => {
   const match = objectOf(objectOf(spec).match);
   const selectors: { -readonly [key in keyof MatchSelectors]: string } = {};
@@ -46,19 +48,18 @@ export const selectionOf = (spec: Json): Selection | null => {
     if (typeof value !== 'string') return null;
     selectors[name] = value;
   }
-  const { nodeLabel = '', podLabel = '', podNamespace = '' } = selectors;
+  const { podNamespace = '' } = selectors;
   if (podNamespace !== '' && !isNamespace(podNamespace)) return null;
-  const podsPath = podNamespace === '' ? '/api/v1/pods' : `/api/v1/namespaces/${podNamespace}/pods`;
-  return {
-    match: selectors,
-    nodes: { path: '/api/v1/nodes', labelSelector: nodeLabel.trim() },
-    pods: podLabel === '' && podNamespace === '' ? null : { path: podsPath, labelSelector: podLabel.trim() },
-  };
+  const nodes = requirementsOf(selectors.nodeLabel);
+  const pods = requirementsOf(selectors.podLabel);
+  if (nodes === null || pods === null) return null;
+  return { match: selectors, nodes, pods: wantsPods(selectors) ? { namespace: podNamespace, requirements: pods } : null };
 };
 
-/** The label keys that a selector names. Takes any text: it only decides which labels are worth keeping. */
-export const keysOf = (selector: string): readonly string[] => {
-  const requirements = selector.replace(/\([^)]*\)/g, '').split(',');
-  const keys = requirements.map((one) => /^\s*!?\s*([^\s=!<>]+)/.exec(one)?.[1] ?? '');
-  return [...new Set(keys.filter((key) => key !== ''))].sort();
+const requirementsOf = (selector = ''): readonly Requirement[] | null => {
+  try {
+    return parseSelector(selector);
+  } catch {
+    return null;
+  }
 };

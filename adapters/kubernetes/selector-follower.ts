@@ -1,80 +1,95 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterFact, PoolObject } from '../../actors/ports/cluster.ts';
-import type { ObservedNode, ObservedPod } from '../../machines/types.ts';
-import { type Follower, type FollowerNews, forbiddenTo, settled, troublesOf } from './follower.ts';
+import { type Follower, type FollowerNews, forbiddenTo, troublesOf } from './follower.ts';
 import { kindOf } from './kinds.ts';
+import type { NodeSelections, SelectedNodes } from './node-selections.ts';
+import type { ObjectCache, Use } from './object-cache.ts';
+import type { Cause } from './pace.ts';
+import type { PodSelections, ServingNodes } from './pod-selections.ts';
 import { type MatchSelectors, type Selection, selectionOf } from './selection.ts';
-import type { Detail, SharedWatches, Use, WatchUser } from './shared-watches.ts';
 import type { SeenNode } from './trim.ts';
+import type { SeenPod } from './trim-pod.ts';
 
 export interface SelectorWatches {
-  readonly nodes: SharedWatches<SeenNode>;
-  readonly pods: SharedWatches<ObservedPod>;
+  readonly nodes: ObjectCache<SeenNode>;
+  readonly selectedNodes: NodeSelections;
+  readonly pods: ObjectCache<SeenPod>;
+  readonly selectedPods: PodSelections;
   /** The name of an object's selectors that its facts bear: the machines' own function. */
   queryOf(match: MatchSelectors): string;
-  /** One array for all objects that see the same nodes. */
-  bare(seen: readonly SeenNode[]): readonly ObservedNode[];
 }
 
-const withoutAddresses = ({ node }: SeenNode): ObservedNode => ({ ...node, externalIPs: [], internalIPs: [], reservedIPs: [] });
+interface Watched {
+  readonly selection: Selection;
+  readonly uses: readonly Use<unknown>[];
+  readonly nodes: SelectedNodes;
+  /** Null when it asks for no Pods. */
+  readonly serving: ServingNodes | null;
+}
 
-/** What a watch keeps for others is no news to who does not read it: the operator's own annotations would come back to every pool. */
-const IGNORES: Readonly<Record<Detail, WatchUser<SeenNode>['ignores']>> = {
-  plain: (before, after) => before !== null && after !== null && isDeepStrictEqual(withoutAddresses(before), withoutAddresses(after)),
-  full: () => false,
-};
-
-const never = (): boolean => false;
-
-/** For a FloatingIPPool or a NodeDNSRecordSet: the nodes, and the pods, that its selectors let through. */
+/** For a FloatingIPPool or a NodeDNSRecordSet: the nodes that its selectors let through, and those on which its Pods serve. */
 export class SelectorFollower implements Follower {
   readonly #watches: SelectorWatches;
   readonly #news: FollowerNews;
-  #selection: Selection | null = null;
-  #nodes: Use<SeenNode> | null = null;
-  #pods: Use<ObservedPod> | null = null;
+  /** Null for selectors that let nothing be watched. */
+  #watched: Watched | null = null;
 
   constructor(watches: SelectorWatches, news: FollowerNews) {
     this.#watches = watches;
     this.#news = news;
   }
 
-  /** New watches are taken before old ones are given back, so that common ones go on. */
+  /** What is new is taken before what was is given back, so that common watches go on. */
   follow({ ref, spec }: PoolObject): void {
     const selection = selectionOf(spec);
-    if (isDeepStrictEqual(this.#selection, selection)) return;
-    const before = this.#uses();
-    const { detail } = kindOf(ref.kind);
-    this.#selection = selection;
-    this.#nodes = selection === null ? null : this.#watches.nodes.use(selection.nodes, { ...this.#news, detail, ignores: IGNORES[detail] });
-    this.#pods = selection?.pods ? this.#watches.pods.use(selection.pods, { ...this.#news, detail: 'plain', ignores: never }) : null;
-    for (const use of before) use.release();
+    if (isDeepStrictEqual(this.#watched?.selection ?? null, selection)) return;
+    const before = this.#watched;
+    this.#watched = selection && this.#watch(selection, kindOf(ref.kind).readsAddresses);
+    release(before);
   }
 
   fact(): ClusterFact | null {
-    const nodes = this.#nodes?.values() ?? null;
-    const pods = this.#pods?.values() ?? null;
-    if (this.#selection === null || nodes === null || (this.#pods !== null && pods === null)) return null;
-    return { query: this.#watches.queryOf(this.#selection.match), nodes: this.#watches.bare(nodes), pods };
+    if (this.#watched === null || !this.settled()) return null;
+    const { selection, nodes, serving } = this.#watched;
+    return { query: this.#watches.queryOf(selection.match), nodes: nodes.nodes(), serving: serving?.names() ?? null };
   }
 
   settled(): boolean {
-    return this.#uses().every(settled);
+    return this.#uses.every(({ synced }) => synced);
   }
 
   troubles(): readonly (Error | null)[] {
-    return troublesOf(this.#uses());
+    return troublesOf(this.#uses);
   }
 
   forbidden(): string | null {
-    return forbiddenTo(this.#uses());
+    return forbiddenTo(this.#uses);
   }
 
   release(): void {
-    for (const use of this.#uses()) use.release();
+    release(this.#watched);
+    this.#watched = null;
   }
 
-  #uses(): readonly Use<unknown>[] {
-    return [this.#nodes, this.#pods].filter((use) => use !== null);
+  get #uses(): readonly Use<unknown>[] {
+    return this.#watched?.uses ?? [];
   }
+
+  #watch(selection: Selection, readsAddresses: boolean): Watched {
+    const { nodes, selectedNodes, pods, selectedPods } = this.#watches;
+    const by = (cause: Cause) => ({ changed: () => this.#news.changed(cause), troubled: () => this.#news.troubled() });
+    return {
+      selection,
+      uses: [nodes.use(by('node')), ...(selection.pods ? [pods.use(by('other'))] : [])],
+      nodes: selectedNodes.use(selection.nodes, { ...by('node'), readsAddresses }),
+      serving: selection.pods && selectedPods.use(selection.pods, by('other').changed),
+    };
+  }
+}
+
+function release(watched: Watched | null): void {
+  if (watched === null) return;
+  watched.nodes.release();
+  watched.serving?.release();
+  for (const use of watched.uses) use.release();
 }

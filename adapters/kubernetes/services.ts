@@ -1,5 +1,6 @@
 import type { ObservedBackend, ObservedEndpoint, ObservedService } from '../../machines/types.ts';
 import type { SeenEndpoint, SeenSlice } from './endpoint-slices.ts';
+import type { SeenPod } from './trim-pod.ts';
 import type { SeenService } from './trim-service.ts';
 
 /** The endpoints of one Service, each once: slices overlap while the control plane moves endpoints between them, and there is one for each family of
@@ -13,14 +14,18 @@ export const endpointsIn = (slices: readonly SeenSlice[]): readonly SeenEndpoint
   return [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, endpoint]) => endpoint);
 };
 
+/** A Pod that backs a Service; null for one that is not seen. */
+export const backendOf = (name: string, pod: SeenPod | undefined): ObservedBackend | null =>
+  pod ? { name, hostNetwork: pod.hostNetwork, ports: pod.ports } : null;
+
 /** A Service with its endpoints, each with the Pod behind it as far as it is seen. */
 export const observedService = (
-  { type, ports, selector }: SeenService,
+  { type, ports, hasSelector }: SeenService,
   endpoints: readonly SeenEndpoint[],
   backend: (endpoint: SeenEndpoint) => ObservedBackend | null,
 ): ObservedService => ({
   type,
-  hasSelector: selector !== null,
+  hasSelector,
   ports,
   endpoints: endpoints.map((endpoint): ObservedEndpoint => ({ node: endpoint.node, ready: endpoint.ready, pod: backend(endpoint) })),
 });

@@ -1,11 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ClusterListener, ClusterSource, PoolObject } from '../../actors/ports/cluster.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import type { EvacuatedNode } from '../../machines/types.ts';
 import { messageOf } from './api-error.ts';
 import { type CacheState, cacheStates } from './cache-state.ts';
 import { ClusterWatches, type ClusterWatchesOptions } from './cluster-watches.ts';
 import type { Follower } from './follower.ts';
 import { KindWatches } from './kind-watches.ts';
 import { type Controller, kindOf, kindsOf } from './kinds.ts';
+import { type Cause, Pace } from './pace.ts';
 import { keyOf, type SeenNode, type SeenObject } from './trim.ts';
 
 export interface SourceOptions extends ClusterWatchesOptions {
@@ -18,9 +21,12 @@ export interface SourceOptions extends ClusterWatchesOptions {
 /** What was seen last, for the writer: facts, never older than the last event. */
 export interface Seen {
   object(ref: ObjectRef): SeenObject | null;
-  /** Every node in some cache; one that is in two is there twice. */
+  /** Every node that is seen. */
   nodes(): Iterable<SeenNode>;
 }
+
+/** What changes for one object within this time, ms, is told together. */
+const COALESCE_MS = 30;
 
 /** One object, and what is seen of the cluster for it. */
 interface Watched {
@@ -32,21 +38,20 @@ const nameOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${keyO
 
 const isPolicy = ({ ref }: PoolObject): boolean => kindOf(ref.kind).role === 'policy';
 
-/** The cluster as seen through watches: the objects of its controllers' kinds in all namespaces and, for each distinct query that they ask for, nodes, pods, Services and
- *  endpoints. */
+/** The cluster as seen through watches: the objects of its controllers' kinds in all namespaces and, where these ask for them, nodes, pods, Services and endpoints. */
 export class KubernetesSource implements ClusterSource, Seen {
   readonly #options: SourceOptions;
   readonly #kinds: KindWatches;
   readonly #cluster: ClusterWatches;
   readonly #watched = new Map<string, Watched>();
-  /** Objects whose facts changed in this turn of the event loop. */
-  readonly #changed = new Set<string>();
+  /** When each object is told what is seen for it. */
+  readonly #facts: Pace;
   /** Those of whose watches one has failed in it, or works again. */
   readonly #troubled = new Set<string>();
   /** What hinders an object, as it was told last. */
   readonly #hindrances = new Map<string, string>();
-  /** The nodes that are to be evacuated, as they were told last; null for never. */
-  #evacuations: string | null = null;
+  /** The nodes that are to be evacuated, as they were told last. */
+  #evacuations: readonly EvacuatedNode[] = [];
   #flushing = false;
   #served: boolean | null = null;
   #listener: ClusterListener | null = null;
@@ -55,6 +60,7 @@ export class KubernetesSource implements ClusterSource, Seen {
   constructor(options: SourceOptions) {
     this.#options = options;
     this.#cluster = new ClusterWatches(options);
+    this.#facts = new Pace(options.clock, COALESCE_MS, () => this.#schedule());
     this.#kinds = new KindWatches(options, kindsOf(options.controllers), {
       set: (object) => this.#objectSet(object),
       gone: (object) => this.#objectGone(object),
@@ -77,7 +83,7 @@ export class KubernetesSource implements ClusterSource, Seen {
     for (const policy of this.#kinds.policies()) this.#tell((listener) => listener.policyObserved?.(policy));
     for (const [name, { object }] of this.#watched) {
       this.#tell((listener) => listener.poolObserved(this.#kinds.get(object.ref)?.object ?? object));
-      this.#changed.add(name);
+      this.#facts.now(name);
     }
     this.#schedule();
   }
@@ -130,16 +136,12 @@ export class KubernetesSource implements ClusterSource, Seen {
     this.#watched.set(name, { object, follower });
     this.#tell((listener) => listener.poolObserved(object));
     // Facts under new selectors are told as soon as they are known, and repeated for a new spec.
-    this.#changed.add(name);
+    this.#facts.now(name);
     this.#troubled.add(name);
-    this.#schedule();
   }
 
   #follow(name: string, object: PoolObject): Follower {
-    const changed = (): void => {
-      this.#changed.add(name);
-      this.#schedule();
-    };
+    const changed = (cause: Cause): void => this.#facts.news(name, cause);
     const troubled = (): void => {
       this.#troubled.add(name);
       this.#schedule();
@@ -157,7 +159,7 @@ export class KubernetesSource implements ClusterSource, Seen {
     const name = nameOf(ref);
     this.#watched.get(name)?.follower.release();
     this.#watched.delete(name);
-    this.#changed.delete(name);
+    this.#facts.forget(name);
     this.#hindrances.delete(name);
     this.#tell((listener) => listener.poolGone(ref));
   }
@@ -173,12 +175,7 @@ export class KubernetesSource implements ClusterSource, Seen {
   }
 
   #flush(): void {
-    const names = [...this.#changed];
-    this.#changed.clear();
-    for (const name of names) {
-      const watched = this.#watched.get(name);
-      if (watched !== undefined) this.#tellFact(watched);
-    }
+    this.#facts.flush((name) => this.#tellFact(this.#watched.get(name)));
     for (const name of this.#troubled) this.#tellHindrance(name);
     this.#troubled.clear();
     this.#tellEvacuations();
@@ -186,9 +183,12 @@ export class KubernetesSource implements ClusterSource, Seen {
     this.#checkReady();
   }
 
-  #tellFact({ object, follower }: Watched): void {
-    const fact = follower.fact();
-    if (fact !== null) this.#tell((listener) => listener.clusterObserved(object.ref, fact));
+  /** Whether there is something to be told. */
+  #tellFact(watched: Watched | undefined): boolean {
+    const fact = watched?.follower.fact() ?? null;
+    if (watched === undefined || fact === null) return false;
+    this.#tell((listener) => listener.clusterObserved(watched.object.ref, fact));
+    return true;
   }
 
   #tellHindrance(name: string): void {
@@ -202,9 +202,8 @@ export class KubernetesSource implements ClusterSource, Seen {
 
   #tellEvacuations(): void {
     const nodes = this.#cluster.evacuating();
-    const told = JSON.stringify(nodes);
-    if (told === (this.#evacuations ?? '[]')) return;
-    this.#evacuations = told;
+    if (nodes === this.#evacuations || isDeepStrictEqual(nodes, this.#evacuations)) return;
+    this.#evacuations = nodes;
     this.#tell((listener) => listener.evacuationsObserved?.(nodes));
   }
 

@@ -1,7 +1,7 @@
 import type { HolderEffect, Marks, PoolObject } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
-import { type Address, EVACUATE, type ObservedNode, type ObservedPod, type Taint } from '../../machines/types.ts';
+import { type Address, EVACUATE, type ObservedNode, type Taint } from '../../machines/types.ts';
 import { holderEffectOf } from './holder-taint.ts';
 import type { Intern } from './intern.ts';
 
@@ -82,7 +82,7 @@ export const revisionOf = (object: unknown): string => text(fields(fields(object
 
 export const keyOf = (namespace: string, name: string): string => (namespace === '' ? name : `${namespace}/${name}`);
 
-const conditionHolds = (status: Fields, type: string): boolean =>
+export const conditionHolds = (status: Fields, type: string): boolean =>
   list(status.conditions).some((condition) => fields(condition).type === type && fields(condition).status === 'True');
 
 const unclearIn = (says: unknown): string | null => (typeof says === 'string' && !['true', 'false'].includes(says) ? says : null);
@@ -105,35 +105,6 @@ const REGION_LABELS = ['topology.kubernetes.io/region', 'failure-domain.beta.kub
 
 const regionOf = (labels: Fields): string => REGION_LABELS.map((label) => text(labels[label])).find((region) => region !== '') ?? '';
 
-/** Keeps a node out of all load balancing from outside, whatever its value. */
-const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
-
-/** A Node with the labels under `keys` only, and the one that excludes it. */
-export const trimNode = (object: unknown, keys: readonly string[], shared: Intern): Trimmed<SeenNode> | null => {
-  const meta = metaOf(object);
-  if (meta === null) return null;
-  const spec = fields(fields(object).spec);
-  const taints = list(spec.taints).map((taint) => taintOf(taint, shared));
-  const node: ObservedNode = {
-    name: shared.text(meta.name),
-    uid: meta.uid,
-    labels: shared.labels(meta.labels, [...keys, EXCLUDED]),
-    taints: taints.filter((taint) => holderEffectOf(taint) === null),
-    ready: conditionHolds(fields(fields(object).status), 'Ready'),
-    deleting: meta.deleting,
-    unschedulable: spec.unschedulable === true,
-    providerID: text(spec.providerID),
-    region: shared.text(regionOf(meta.labels)),
-    createdAt: meta.createdAt,
-    ...(meta.annotations[EVACUATE] === 'true' && { evacuating: true as const }),
-  };
-  const { [IPV4_ANNOTATION]: ipv4, [IPV6_ANNOTATION]: ipv6 } = meta.annotations;
-  const holder = taints.map(holderEffectOf).find((effect) => effect !== null) ?? null;
-  const evacuated = evacuatedIn(fields(fields(object).status));
-  const unclear = unclearIn(meta.annotations[EVACUATE]);
-  return { key: node.name, uid: meta.uid, value: { node, ipv4: text(ipv4) || null, ipv6: text(ipv6) || null, holder, unclear, evacuated } };
-};
-
 /** One list for all nodes without such addresses. */
 const NONE: readonly Address[] = Object.freeze([]);
 
@@ -143,35 +114,36 @@ const addressesIn = (texts: readonly unknown[]): readonly Address[] => {
   return found.length === 0 ? NONE : found.slice();
 };
 
-/** A Node with the labels under `keys` only, and with its addresses, which take a third of the memory: kept where somebody reads them. */
-export const trimNodeWithAddresses = (object: unknown, keys: readonly string[], shared: Intern): Trimmed<SeenNode> | null => {
-  const trimmed = trimNode(object, keys, shared);
-  if (trimmed === null) return null;
-  const { node, ipv4, ipv6 } = trimmed.value;
-  const addresses = list(fields(fields(object).status).addresses).map(fields);
+/** A Node with its labels and its addresses. */
+export const trimNode = (object: unknown, shared: Intern): Trimmed<SeenNode> | null => {
+  const meta = metaOf(object);
+  if (meta === null) return null;
+  const spec = fields(fields(object).spec);
+  const status = fields(fields(object).status);
+  const { [IPV4_ANNOTATION]: ipv4, [IPV6_ANNOTATION]: ipv6 } = meta.annotations;
+  const addresses = list(status.addresses).map(fields);
   const ofType = (type: string) => addressesIn(addresses.filter((each) => each.type === type).map(({ address }) => address));
-  const full: ObservedNode = {
-    ...node,
+  const taints = list(spec.taints).map((taint) => taintOf(taint, shared));
+  const node: ObservedNode = {
+    name: shared.text(meta.name),
+    uid: meta.uid,
+    labels: shared.values(meta.labels),
+    taints: taints.filter((taint) => holderEffectOf(taint) === null),
+    ready: conditionHolds(status, 'Ready'),
+    deleting: meta.deleting,
+    unschedulable: spec.unschedulable === true,
+    providerID: text(spec.providerID),
+    region: shared.text(regionOf(meta.labels)),
+    createdAt: meta.createdAt,
+    ...(meta.annotations[EVACUATE] === 'true' && { evacuating: true as const }),
     externalIPs: ofType('ExternalIP'),
     internalIPs: ofType('InternalIP'),
     reservedIPs: addressesIn([ipv4, ipv6]),
   };
-  return { ...trimmed, value: { ...trimmed.value, node: full } };
-};
-
-/** A Pod with the labels under `keys` only. */
-export const trimPod = (object: unknown, keys: readonly string[], shared: Intern): Trimmed<ObservedPod> | null => {
-  const meta = metaOf(object);
-  if (meta === null) return null;
-  const status = fields(fields(object).status);
-  const value: ObservedPod = {
-    namespace: shared.text(meta.namespace),
-    name: meta.name,
-    labels: shared.labels(meta.labels, keys),
-    nodeName: shared.text(text(fields(fields(object).spec).nodeName)),
-    serving: status.phase === 'Running' && conditionHolds(status, 'Ready') && !meta.deleting,
-  };
-  return { key: keyOf(meta.namespace, meta.name), uid: meta.uid, value };
+  const holder = taints.map(holderEffectOf).find((effect) => effect !== null) ?? null;
+  const evacuated = evacuatedIn(status);
+  const unclear = unclearIn(meta.annotations[EVACUATE]);
+  return { key: node.name, uid: meta.uid, value: { node, ipv4: text(ipv4) || null, ipv6: text(ipv6) || null, holder, unclear, evacuated } };
 };
 
 const OWN_GROUP = 'routedip.io/';

@@ -3,6 +3,7 @@ import { Unreachable } from '../../actors/errors.ts';
 import type { ClusterEvent, ClusterListener, Condition, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import { compile, servingNodes } from '../../machines/match.ts';
 import { serviceOf, serviceQueryOf } from '../../machines/service.ts';
 import {
   type Evacuation,
@@ -129,11 +130,19 @@ export class ClusterWorld {
     if (ref.kind === ROUTED_IP) {
       const { namespace, name } = serviceOf(ref.namespace, spec);
       const service = this.services.get(`${namespace}/${name}`) ?? null;
-      return { query: serviceQueryOf(namespace, name), nodes, pods: null, service };
+      return { query: serviceQueryOf(namespace, name), nodes, serving: null, service };
     }
     const match = fieldsOf(fieldsOf(spec).match) as MatchSelectors;
-    const wantsPods = Boolean(match.podLabel) || Boolean(match.podNamespace);
-    return { query: this.#options.queryOf(match), nodes, pods: wantsPods ? [...this.pods.values()] : null };
+    return { query: this.#options.queryOf(match), nodes, serving: this.#serving(match) };
+  }
+
+  /** Selectors that cannot be parsed let nothing through. */
+  #serving(match: MatchSelectors): readonly string[] | null {
+    try {
+      return servingNodes([...this.pods.values()], compile(match));
+    } catch {
+      return null;
+    }
   }
 
   /** A node as the watch shows it once pools have annotated it; what a test says of its annotations stands. */

@@ -7,7 +7,7 @@ import { ClusterWorld, keyOf, type MemoryClusterOptions, ROUTED_IP } from './clu
 import { type ProcessCluster, processCluster } from './process-cluster.ts';
 
 /** Pools, NodeDNSRecordSets, nodes and pods in memory. Both kinds are called pools here, as in the port. Selectors are left to them: facts bear all
- *  nodes, and all pods when the pool selects any. */
+ *  nodes, and names those with pods that the pool selects. */
 export interface MemoryCluster {
   process(): ProcessCluster;
   /** Creates or changes a pool, or an object of another `kind`; a changed spec is another generation. Answers its reference. `status`: that of one that stood

@@ -159,7 +159,7 @@ export class DNSWorld {
     const registry = { [PROVIDER]: this.world.facts };
     cells.tell(id, { type: 'SPEC_OBSERVED', spec: wanted.spec, generation: wanted.generation, registry });
     const nodes = wanted.addresses.map((address, index) => node(`node-${index}`, { externalIPs: [address] }));
-    cells.tell(id, { type: 'CLUSTER_OBSERVED', query: queryOf(MATCH), nodes, pods: null });
+    cells.tell(id, { type: 'CLUSTER_OBSERVED', query: queryOf(MATCH), nodes, serving: null });
   }
 
   /** The status that the record set would show; null while there is none. */

@@ -126,7 +126,7 @@ describe('the endpoints of a Service', () => {
     await watching('endpointslices');
     simulator.serve(BETA, true);
     simulator.serve(V1, false);
-    await waitFor('slices of v1beta1', () => asked(simulator, `${BETA}/namespaces`) > 0);
+    await waitFor('slices of v1beta1', () => asked(simulator, `${BETA}/endpointslices`) > 0);
     await watching('endpointslices');
     expect(seen.endpoints()).toBe('x@a');
     simulator.store.create(sliceObject('web-2', 'web', ['y@b'], 'v1beta1'));
@@ -142,11 +142,11 @@ describe('the endpoints of a Service', () => {
       { options: { apiVersions: ONLY_BETA } },
     );
     await watching('endpointslices');
-    const lists = asked(simulator, `${V1}/namespaces`);
+    const lists = asked(simulator, `${V1}/endpointslices`);
     simulator.serve(V1, true);
     simulator.faults.failLists('endpointslices', 1_000, 500);
     source.resync();
-    await waitFor('it is tried', () => asked(simulator, `${V1}/namespaces`) > lists);
+    await waitFor('it is tried', () => asked(simulator, `${V1}/endpointslices`) > lists);
     simulator.serve(V1, false);
     simulator.faults.clear();
     const slice = sliceObject('web-1', 'web', ['x@a', 'y@b'], 'v1beta1');
@@ -155,13 +155,13 @@ describe('the endpoints of a Service', () => {
     const turns = () => log.lines.filter((line) => line.includes('read from another API')).map((line) => line.includes(BETA));
     await waitFor('it is given up', () => turns().length === 3);
     expect(turns()).toEqual([true, false, true]);
-    const tried = asked(simulator, `${V1}/namespaces`);
+    const tried = asked(simulator, `${V1}/endpointslices`);
     for (let round = 0; round < 10; round += 1) {
       const endpoints = sliceObject('web-1', 'web', [`x@n${round}`], 'v1beta1').endpoints ?? [];
       simulator.store.patch(refOf(slice), { endpoints });
       await waitFor('the next change', () => seen.endpoints() === `x@n${round}`);
     }
-    expect(asked(simulator, `${V1}/namespaces`)).toBe(tried);
+    expect(asked(simulator, `${V1}/endpointslices`)).toBe(tried);
     await watching('endpointslices');
   });
 

@@ -150,76 +150,22 @@ describe('a NodeDNSRecordSet', () => {
   });
 });
 
-/** A connection on which the first list of nodes is answered once there is a second one, and the second one after that. */
-const firstListFirst = (connection: Connection) => {
-  const asked = Promise.withResolvers<void>();
-  const answered = Promise.withResolvers<void>();
-  const counts = { lists: 0, watches: 0 };
-  const list: Connection['list'] = async (request, item) => {
-    if (request.path !== NODES) return connection.list(request, item);
-    counts.lists += 1;
-    const first = counts.lists === 1;
-    if (!first) asked.resolve();
-    await (first ? asked : answered).promise;
-    const answer = await connection.list(request, item);
-    // What follows from an answer is done before anything else happens.
-    if (first) setImmediate(answered.resolve);
-    return answer;
-  };
-  const watch: Connection['watch'] = (options, handlers) => {
-    if (options.path === NODES) counts.watches += 1;
-    return connection.watch(options, handlers);
-  };
-  return { connection: { ...connection, list, watch }, lists: () => counts.lists, watches: () => counts.watches };
-};
-
 describe('a watch that pools and NodeDNSRecordSets share', () => {
-  test('is one, and keeps addresses only from when one of the latter reads them', async () => {
+  test('is one, whatever they select and read, and ends with the last of them', async () => {
     const { seen, simulator, source, watching } = await running((cluster) => cluster.store.create(poolObject('pool', BLUE)));
     await watching('nodes');
-    expect(seen.facts.get('pool')?.nodes[0]).not.toHaveProperty('externalIPs');
-    simulator.store.create(recordSetObject('set', BLUE));
-    await waitFor('the facts', () => seen.facts.has('set'));
-    expect(addressesOf(seen, 'a').externalIPs).toEqual(['198.51.100.1']);
-    await watching('nodes');
-    expect([...source.nodes()]).toHaveLength(2);
+    addNode(simulator, 'c', { labels: { color: 'red' } });
+    simulator.store.create(recordSetObject('set', { match: { nodeLabel: 'color!=blue' } }));
+    await waitFor('the facts', () => seen.nodes('set')?.join() === 'c');
+    expect([...source.nodes()]).toHaveLength(3);
     simulator.store.delete(recordSetRef('set'));
     await waitFor('the set is gone', () => seen.count('gone set') === 1);
     setReady(simulator, 'a', false);
     await waitFor('the pool goes on', () => seen.nodes()?.join() === '!a,b');
-    await watching('nodes');
+    const watches = simulator.requests.filter(({ path, query }) => path === NODES && query.includes('watch=true'));
+    expect(watches).toHaveLength(1);
     simulator.store.delete(poolRef('pool'));
     await waitFor('no watch', () => watchesOf(simulator, 'nodes') === 0);
-  });
-
-  test('is one from the start when both are there', async () => {
-    const { seen, sourceWith, connection } = await prepared((cluster) => {
-      cluster.store.create(poolObject('pool', BLUE));
-      cluster.store.create(recordSetObject('set', BLUE));
-    });
-    const ordered = firstListFirst(connection);
-    await sourceWith(ordered.connection).start(seen);
-    expect(ordered.lists()).toBe(2);
-    expect(seen.nodes('pool')).toEqual(['a', 'b']);
-    expect(addressesOf(seen, 'a').externalIPs).toEqual(['198.51.100.1']);
-    expect(ordered.watches()).toBe(1);
-  });
-
-  test('tells pools what happens while the addresses are not known yet', async () => {
-    const { seen, simulator, source, watching } = await running((cluster) => cluster.store.create(poolObject('pool', BLUE)));
-    await watching('nodes');
-    simulator.faults.failLists('nodes', 1_000, 500);
-    simulator.store.create(recordSetObject('set', BLUE));
-    await waitFor('the set', () => seen.count('observed set') === 1);
-    setReady(simulator, 'a', false);
-    await waitFor('the pool is told', () => seen.nodes()?.join() === '!a,b');
-    expect(seen.facts.has('set')).toBe(false);
-    await waitFor('a list has failed', () => source.missing().join().includes('list nodes'));
-    expect(source.missing()).toHaveLength(1);
-    simulator.faults.clear();
-    await waitFor('the facts', () => seen.nodes('set')?.join() === '!a,b');
-    expect(source.missing()).toEqual([]);
-    await watching('nodes');
   });
 });
 

@@ -7,8 +7,9 @@ import { difference } from '../../adapters/kubernetes/difference.ts';
 import { intern } from '../../adapters/kubernetes/intern.ts';
 import { ItemScanner } from '../../adapters/kubernetes/item-scanner.ts';
 import { Lane } from '../../adapters/kubernetes/lane.ts';
-import { keysOf, selectionOf } from '../../adapters/kubernetes/selection.ts';
-import { trimNode, trimPod } from '../../adapters/kubernetes/trim.ts';
+import { selectionOf } from '../../adapters/kubernetes/selection.ts';
+import { trimNode } from '../../adapters/kubernetes/trim.ts';
+import { trimPod } from '../../adapters/kubernetes/trim-pod.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 
 const isObject = (value: unknown): value is Record<string, Json> => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -178,7 +179,7 @@ describe('an error of the API server', () => {
 });
 
 describe('what is kept of an object', () => {
-  test('is little of a node: the labels that a selector names, no foreign annotations', () => {
+  test('is little of a node: its labels and addresses, no foreign annotations', () => {
     const node = {
       metadata: {
         name: 'a',
@@ -188,16 +189,20 @@ describe('what is kept of an object', () => {
         annotations: { 'flipop.digitalocean.com/ipv4-reserved-ip': '203.0.113.7', other: 'x' },
       },
       spec: { unschedulable: true, taints: [{ key: 'k', effect: 'NoSchedule', timeAdded: 'now' }], podCIDR: '10.0.0.0/24' },
-      status: { conditions: [{ type: 'Ready', status: 'Unknown' }], images: [] },
+      status: {
+        conditions: [{ type: 'Ready', status: 'Unknown' }],
+        addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+        images: [],
+      },
     };
-    expect(trimNode(node, ['color', 'missing'], intern())).toEqual({
+    expect(trimNode(node, intern())).toEqual({
       key: 'a',
       uid: 'u',
       value: {
         node: {
           name: 'a',
           uid: 'u',
-          labels: { color: 'blue' },
+          labels: { color: 'blue', size: 'l', 'failure-domain.beta.kubernetes.io/region': 'ams3' },
           taints: [{ key: 'k', effect: 'NoSchedule' }],
           ready: false,
           deleting: false,
@@ -205,6 +210,9 @@ describe('what is kept of an object', () => {
           providerID: '',
           region: 'ams3',
           createdAt: Date.UTC(2026, 0, 1),
+          externalIPs: [],
+          internalIPs: ['10.0.0.1'],
+          reservedIPs: ['203.0.113.7'],
         },
         ipv4: '203.0.113.7',
         ipv6: null,
@@ -222,7 +230,7 @@ describe('what is kept of an object', () => {
       { ...holder, value: 'an-administrator' },
       { ...holder, effect: 'NoExecute' },
     ];
-    const node = (taints: readonly unknown[]) => trimNode({ metadata: { name: 'a' }, spec: { taints } }, [], intern())?.value;
+    const node = (taints: readonly unknown[]) => trimNode({ metadata: { name: 'a' }, spec: { taints } }, intern())?.value;
     expect(node([others[0], holder, others[1], others[2]])).toMatchObject({ node: { taints: others }, holder: 'NoSchedule' });
     expect(node([{ ...holder, effect: 'PreferNoSchedule', value: '' }])).toMatchObject({
       node: { taints: [] },
@@ -242,38 +250,32 @@ describe('what is kept of an object', () => {
       spec: { nodeName: 'a' },
       status: { phase, conditions: [{ type: 'Ready', status: ready }] },
     };
-    expect(trimPod(pod, ['app'], intern())?.value).toEqual({ namespace: 'web', name: 'p', labels: { app: 'x' }, nodeName: 'a', serving });
+    expect(trimPod(pod, intern())).toEqual({
+      key: 'web/p',
+      uid: 'u',
+      value: { labels: { app: 'x' }, nodeName: 'a', serving, hostNetwork: false, ports: [] },
+    });
   });
 
   test('of labels is one object for all that bear the same', () => {
     const shared = intern();
-    expect(shared.labels({ app: 'x', other: '1' }, ['app'])).toBe(shared.labels({ app: 'x', other: '2' }, ['app']));
+    expect(shared.labels({ app: 'x', other: '1' })).toBe(shared.labels({ app: 'x', other: '1' }));
+    expect(shared.labels({ app: 'x', other: '1' })).not.toBe(shared.labels({ app: 'x', other: '2' }));
   });
 });
 
 describe('the selectors of a pool', () => {
-  test('name the label keys that are worth keeping', () => {
-    expect(keysOf('a=b, c!=d,e in (f,g),!h,i notin (j), example.com/k , l==m, n>5')).toEqual([
-      'a',
-      'c',
-      'e',
-      'example.com/k',
-      'h',
-      'i',
-      'l',
-      'n',
-    ]);
-    expect(keysOf('')).toEqual([]);
-  });
-
   test('ask for pods when a pod label or a namespace is given', () => {
     expect(selectionOf({ match: {} })?.pods).toBeNull();
-    expect(selectionOf(null)).toMatchObject({ nodes: { path: '/api/v1/nodes', labelSelector: '' }, pods: null });
-    expect(selectionOf({ match: { podNamespace: 'web' } })?.pods).toEqual({ path: '/api/v1/namespaces/web/pods', labelSelector: '' });
-    expect(selectionOf({ match: { podLabel: 'a=b' } })?.pods).toEqual({ path: '/api/v1/pods', labelSelector: 'a=b' });
+    expect(selectionOf(null)).toMatchObject({ nodes: [], pods: null });
+    expect(selectionOf({ match: { podNamespace: 'web' } })?.pods).toEqual({ namespace: 'web', requirements: [] });
+    const requirements = [{ key: 'a', operator: 'in', values: ['b'] }];
+    expect(selectionOf({ match: { podLabel: 'a=b' } })?.pods).toEqual({ namespace: '', requirements });
   });
 
-  test('of a wrong type, or that name no possible namespace, ask for nothing', () => {
+  test('of a wrong type, that cannot be parsed, or that name no possible namespace, ask for nothing', () => {
+    expect(selectionOf({ match: { nodeLabel: 'a in (' } })).toBeNull();
+    expect(selectionOf({ match: { podLabel: '=' } })).toBeNull();
     expect(selectionOf({ match: { nodeLabel: 7 } })).toBeNull();
     expect(selectionOf({ match: { podNamespace: '../nodes' } })).toBeNull();
   });

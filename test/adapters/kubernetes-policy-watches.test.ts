@@ -134,7 +134,7 @@ describe('an install', () => {
     expect(served).toEqual([true]);
     expect(source.missing()).toEqual([]);
     expect(source.caches().map(({ kind, synced }) => [kind, synced])).toEqual(
-      ['ClusterRoutedIPClass', 'EndpointSlice', 'Node', 'RoutedIP', 'RoutedIPIssuer', 'Service'].map((kind) => [kind, true]),
+      ['ClusterRoutedIPClass', 'EndpointSlice', 'Node', 'Pod', 'RoutedIP', 'RoutedIPIssuer', 'Service'].map((kind) => [kind, true]),
     );
   });
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { type SeenEndpoint, trimEndpoints, trimSlice } from '../../adapters/kubernetes/endpoint-slices.ts';
 import { intern } from '../../adapters/kubernetes/intern.ts';
 import { endpointsIn, observedService } from '../../adapters/kubernetes/services.ts';
-import { trimBackend, trimService } from '../../adapters/kubernetes/trim-service.ts';
+import { trimPod } from '../../adapters/kubernetes/trim-pod.ts';
+import { trimService } from '../../adapters/kubernetes/trim-service.ts';
 
 const metadata = { name: 'web', namespace: 'default', uid: 'u' };
 
@@ -24,29 +25,26 @@ describe('a Service as it is kept', () => {
     ]);
   });
 
-  test('has the same label selector for every order of what it selects by, and none for nothing', () => {
-    expect(kept({ selector: { b: '2', a: '1' } })?.selector).toBe('a=1,b=2');
-    expect(kept({ selector: { a: '1', b: '2' } })?.selector).toBe('a=1,b=2');
-    expect(kept({ selector: { a: '' } })?.selector).toBe('a=');
-    for (const selector of [undefined, null, {}]) expect(kept({ selector })?.selector).toBeNull();
+  test('has a selector when it selects by something', () => {
+    expect(kept({ selector: { a: '' } })?.hasSelector).toBe(true);
+    for (const selector of [undefined, null, {}]) expect(kept({ selector })?.hasSelector).toBe(false);
   });
 
   test('is a ClusterIP unless it says otherwise, and nothing when it has no name', () => {
-    expect(kept({})).toEqual({ name: 'web', type: 'ClusterIP', ports: [], selector: null });
+    expect(kept({})).toEqual({ name: 'web', type: 'ClusterIP', ports: [], hasSelector: false });
     expect(kept({ type: 'ExternalName' })?.type).toBe('ExternalName');
     expect(trimService({ metadata: {}, spec: {} })).toBeNull();
   });
 });
 
 describe('a Pod that backs a Service as it is kept', () => {
-  const kept = (spec: object) => trimBackend({ metadata, spec }, intern())?.value;
+  const kept = (spec: object) => trimPod({ metadata, spec }, intern())?.value;
 
   test('has the ports of its containers, and of init containers that run on', () => {
     const port = (containerPort: number) => ({ name: `p${containerPort}`, containerPort, hostPort: null, protocol: 'TCP' });
     const opening = (containerPort: number) => ({ ports: [{ name: `p${containerPort}`, containerPort, hostPort: 0 }] });
     const initContainers = [{ ...opening(3), restartPolicy: 'Always' }, opening(4)];
-    expect(kept({ containers: [opening(1), {}, opening(2)], initContainers })).toEqual({
-      name: 'web',
+    expect(kept({ containers: [opening(1), {}, opening(2)], initContainers })).toMatchObject({
       hostNetwork: false,
       ports: [port(1), port(2), port(3)],
     });
@@ -55,7 +53,7 @@ describe('a Pod that backs a Service as it is kept', () => {
   test('shares its ports with Pods that have the same', () => {
     const shared = intern();
     const spec = { containers: [{ ports: [{ containerPort: 80, hostPort: 80 }] }], hostNetwork: true };
-    const [one, other] = ['x', 'y'].map((name) => trimBackend({ metadata: { ...metadata, name }, spec }, shared)?.value);
+    const [one, other] = ['x', 'y'].map((name) => trimPod({ metadata: { ...metadata, name }, spec }, shared)?.value);
     expect(one?.ports).toEqual([{ name: '', containerPort: 80, hostPort: 80, protocol: 'TCP' }]);
     expect(one?.ports).toBe(other?.ports);
     expect(one?.hostNetwork).toBe(true);
@@ -169,7 +167,7 @@ describe('the endpoints of a Service', () => {
   });
 
   test('have their Pods as far as they are seen', () => {
-    const service = { name: 'web', type: 'NodePort', ports: [], selector: 'app=web' };
+    const service = { name: 'web', type: 'NodePort', ports: [], hasSelector: true };
     const x = { name: 'x', hostNetwork: true, ports: [] };
     const known = ({ pod }: { readonly pod: string }) => (pod === 'x' ? x : null);
     expect(observedService(service, [...expected, { node: 'c', pod: '', ready: true }], known)).toEqual({

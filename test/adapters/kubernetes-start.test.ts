@@ -73,7 +73,7 @@ test('a source that starts in a large cluster that changes all the while tells n
       override clusterObserved(...told: Parameters<Recorder['clusterObserved']>): void {
         super.clusterObserved(...told);
         const steady = (texts: readonly string[] | null) => texts?.filter((text) => text.includes('steady-')).length;
-        const known = [steady(this.nodes()), steady(this.pods())];
+        const known = [steady(this.nodes()), steady(this.serving())];
         if (known.some((count) => count !== STEADY)) partial.push(`start ${start}: ${known}`);
       }
     })();
@@ -87,7 +87,7 @@ test('a source that starts in a large cluster that changes all the while tells n
     const names = () =>
       simulator.store
         .list('v1', 'Node')
-        .map((node) => trimNode(node, [], shared)?.value.node)
+        .map((node) => trimNode(node, shared)?.value.node)
         .map((node) => `${node?.ready ? '' : '!'}${node?.name}`)
         .sort();
     await waitFor('all is known', () => JSON.stringify([...(seen.nodes() ?? [])].sort()) === JSON.stringify(names()));

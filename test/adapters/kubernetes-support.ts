@@ -109,9 +109,9 @@ export class Recorder implements ClusterListener {
     return this.facts.get(pool)?.nodes.map(({ name, ready }) => `${ready ? '' : '!'}${name}`) ?? null;
   }
 
-  /** `namespace/name` for a serving pod, `!namespace/name` for another one. */
-  pods(pool = 'pool'): readonly string[] | null {
-    return this.facts.get(pool)?.pods?.map(({ namespace, name, serving }) => `${serving ? '' : '!'}${namespace}/${name}`) ?? null;
+  /** The nodes on which its pods serve; null when it asks for none. */
+  serving(pool = 'pool'): readonly string[] | null {
+    return this.facts.get(pool)?.serving ?? null;
   }
 
   count(prefix: string): number {

@@ -42,7 +42,7 @@ class Story {
 
   nodes(...addresses: readonly string[]): void {
     const nodes: readonly ObservedNode[] = addresses.map((address) => node(`node-${address}`, { externalIPs: [address as Address] }));
-    this.hear({ type: 'CLUSTER_OBSERVED', query: queryOf(MATCH), nodes, pods: null });
+    this.hear({ type: 'CLUSTER_OBSERVED', query: queryOf(MATCH), nodes, serving: null });
   }
 
   applied(revision: number, failure: { kind: string; message: string } | null = null): void {

@@ -241,7 +241,7 @@ const anyView: fc.Arbitrary<PoolView> = fc
     a: fc.option(address(A)),
     b: address(B),
     unverified: fc.constantFrom(null, 'the provider does not answer'),
-    observed: fc.option(fc.constant({ query: QUERY, nodes: [aNode('a').notReady(), aNode('c')], pods: null })),
+    observed: fc.option(fc.constant({ query: QUERY, nodes: [aNode('a').notReady(), aNode('c')], serving: null })),
   })
   .map(({ state, a, b, unverified, observed, ...context }) => ({
     ...view(context, { ...(a && { [A]: a }), [B]: b }, state),

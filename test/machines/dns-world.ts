@@ -77,7 +77,7 @@ export const addressed = (name: string, externalIP: string | null, change: Parti
   ...change,
 });
 
-export const nodes = (...all: readonly ObservedNode[]) => ({ query: QUERY, nodes: all, pods: null });
+export const nodes = (...all: readonly ObservedNode[]) => ({ query: QUERY, nodes: all, serving: null });
 
 /** The record set of a NodeDNSRecordSet. */
 export const recordSet = (): Driven<RecordSetContext> =>

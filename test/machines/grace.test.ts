@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { graceLeft } from '../../machines/grace.ts';
+import { compile, servingNodes } from '../../machines/match.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import { standings } from '../../machines/standings.ts';
 import type { Candidate, ObservedNode, ObservedPod } from '../../machines/types.ts';
@@ -10,7 +11,7 @@ import { cluster, grantsIn, named, ready, serving, spec, toldIn } from './pool-w
 const match = { nodeLabel: 'pool=work', podLabel: 'app=nginx' };
 const names = (candidates: readonly Candidate[]): readonly string[] => candidates.map(({ name }) => name);
 const stand = (nodes: readonly ObservedNode[], pods: readonly ObservedPod[], graceMs = 30 * SECOND) => {
-  const { matching, failing } = standings(frozen(nodes), frozen(pods), {
+  const { matching, failing } = standings(frozen(nodes), servingNodes(frozen(pods), compile(match)), {
     match,
     providerIDPrefix: PREFIX,
     graceMs,

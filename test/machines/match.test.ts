@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compile, ineligible, type Match, matching, queryOf, tolerates, wantsPods } from '../../machines/match.ts';
+import { compile, ineligible, type Match, matching, queryOf, servingNodes, tolerates, wantsPods } from '../../machines/match.ts';
 import type { ObservedNode, ObservedPod, Taint, Toleration } from '../../machines/types.ts';
 import { frozen, node, pod } from './builders.ts';
 
 const names = (nodes: readonly ObservedNode[], pods: readonly ObservedPod[] | null, match: Match): string[] =>
-  matching(nodes, pods, match).map(({ name }) => name);
+  matching(nodes, pods && servingNodes(pods, compile(match)), match).map(({ name }) => name);
 
 describe('a node', () => {
   const rules = compile({ nodeLabel: 'pool=work', podLabel: 'app=nginx', tolerations: [{ key: 'ours', operator: 'Exists' }] });
@@ -111,7 +111,7 @@ describe('pods', () => {
     ['a namespace without pods', { podNamespace: 'empty' }, []],
   ])('are asked for by %s', (_, match, expected) => expect(names(nodes, pods, match)).toEqual(expected));
 
-  test('that are not known yet serve nowhere', () => expect(names(nodes, null, { podLabel: 'app=nginx' })).toEqual([]));
+  test('of which none is known serve nowhere', () => expect(names(nodes, null, { podLabel: 'app=nginx' })).toEqual([]));
 
   test('are asked for only when the rules say so', () => {
     expect([{}, { podLabel: '' }, { podLabel: 'a' }, { podNamespace: 'x' }].map(wantsPods)).toEqual([false, false, true, true]);

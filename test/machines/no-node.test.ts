@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { firewallActor } from '../../machines/firewall-id.ts';
-import { queryOf } from '../../machines/match.ts';
+import { compile, queryOf, servingNodes } from '../../machines/match.ts';
 import { whyNoNode } from '../../machines/no-node.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import type { ObservedCluster } from '../../machines/pool-view.ts';
@@ -14,7 +14,7 @@ const MATCH = { nodeLabel: 'pool=work' };
 const of = (nodes: readonly ObservedNode[], change: Partial<ObservedCluster> = {}): ObservedCluster => ({
   query: queryOf(MATCH),
   nodes,
-  pods: null,
+  serving: null,
   ...change,
 });
 const waiting = { [A]: member(), [B]: serving('b') };
@@ -55,7 +55,8 @@ describe('why no node is free is said', () => {
     const match = { ...MATCH, podLabel: 'app=nginx' };
     const query = queryOf(match);
     const pods = [pod({ nodeName: 'b' }), pod({ name: 'starting', serving: false })];
-    const told = why(of([node('a')], { query, pods }), { spec: specOf({ match }), query });
+    const serving = servingNodes(pods, compile(match));
+    const told = why(of([node('a')], { query, serving }), { spec: specOf({ match }), query });
     expect(told).toBe('a (no matching Pod is Ready on it)');
   });
 

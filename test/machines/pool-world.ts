@@ -23,7 +23,7 @@ export const spec = (change: Readonly<Record<string, unknown>> = {}, fact: Reado
   ...fact,
 });
 
-export const cluster = (...nodes: readonly ObservedNode[]) => ({ query: QUERY, nodes, pods: null });
+export const cluster = (...nodes: readonly ObservedNode[]) => ({ query: QUERY, nodes, serving: null });
 export const named = (...names: readonly string[]) => cluster(...names.map(node));
 export const provided = (...addresses: readonly ObservedAddress[]) => ({ addresses });
 

@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Requirement, selects } from '../../machines/selector.ts';
+import type { ObservedNode } from '../../machines/types.ts';
+import type { CacheFollower } from './object-cache.ts';
+import type { SeenNode } from './trim.ts';
+
+export interface NodeUser {
+  /** Whether the addresses of nodes are read. The operator's own annotations are among them: they would come back to every pool. */
+  readonly readsAddresses: boolean;
+  changed(): void;
+}
+
+/** The nodes under one label selector, for one user. */
+export interface SelectedNodes {
+  /** Sorted by name. The same array until something of them changes. */
+  nodes(): readonly ObservedNode[];
+  release(): void;
+}
+
+interface Selection {
+  readonly requirements: readonly Requirement[];
+  readonly users: Set<NodeUser>;
+  /** Null when they are to be looked up anew. */
+  nodes: readonly ObservedNode[] | null;
+}
+
+/** What of a node is read under a selector: of its labels those that the selector names. */
+const readOf = (node: ObservedNode, { requirements }: Selection, { readsAddresses }: NodeUser): unknown => {
+  const { labels, externalIPs, internalIPs, reservedIPs, ...others } = node;
+  const addresses = readsAddresses ? [externalIPs, internalIPs, reservedIPs] : [];
+  return [others, addresses, requirements.map(({ key }) => labels[key])];
+};
+
+/** Answers label selectors on nodes from the cache of all of them. */
+export class NodeSelections implements CacheFollower<SeenNode> {
+  readonly #all: () => readonly SeenNode[];
+  readonly #selections = new Map<string, Selection>();
+
+  constructor(all: () => readonly SeenNode[]) {
+    this.#all = all;
+  }
+
+  use(requirements: readonly Requirement[], user: NodeUser): SelectedNodes {
+    const name = JSON.stringify(requirements);
+    const selection = this.#selections.get(name) ?? { requirements, users: new Set(), nodes: null };
+    this.#selections.set(name, selection);
+    selection.users.add(user);
+    return {
+      nodes: () => {
+        selection.nodes ??= this.#all().flatMap(({ node }) => (selects(requirements, node.labels) ? [node] : []));
+        return selection.nodes;
+      },
+      release: () => {
+        if (selection.users.delete(user) && selection.users.size === 0) this.#selections.delete(name);
+      },
+    };
+  }
+
+  synced(): void {
+    for (const selection of this.#selections.values()) selection.nodes = null;
+  }
+
+  changed(_name: string, before: SeenNode | null, after: SeenNode | null): void {
+    for (const selection of this.#selections.values()) {
+      const [was, is] = [before, after].map((seen) => (seen && selects(selection.requirements, seen.node.labels) ? seen.node : null));
+      if (!was && !is) continue;
+      selection.nodes = null;
+      for (const user of selection.users) {
+        const isSame = was && is && isDeepStrictEqual(readOf(was, selection, user), readOf(is, selection, user));
+        if (!isSame) user.changed();
+      }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../../actors/ports.ts';
+
+/** Why something is to be told: a node may fail, and does not wait behind what other things do. */
+export type Cause = 'node' | 'other';
+
+/** Lets the first news of a thing through at once, and those of the next `ms` together at their end. News of nodes wait for news of nodes alone. */
+export class Pace {
+  readonly #clock: Clock;
+  readonly #ms: number;
+  readonly #through: () => void;
+  readonly #due = new Map<string, Cause>();
+  readonly #waiting = new Map<string, Cause>();
+  /** What was told a moment ago, and because of what. */
+  readonly #resting = new Map<string, { readonly cause: Cause }>();
+
+  /** `through` is called when something is due, any number of times. */
+  constructor(clock: Clock, ms: number, through: () => void) {
+    this.#clock = clock;
+    this.#ms = ms;
+    this.#through = through;
+  }
+
+  /** There is news of it. */
+  news(name: string, cause: Cause): void {
+    const rest = this.#resting.get(name)?.cause;
+    if (rest === undefined || (rest === 'other' && cause === 'node')) this.now(name, cause);
+    else note(this.#waiting, name, cause);
+  }
+
+  /** It is due, whatever was told of it before. */
+  now(name: string, cause: Cause = 'other'): void {
+    note(this.#due, name, cause);
+    this.#through();
+  }
+
+  /** Nothing is due of it any more. */
+  forget(name: string): void {
+    for (const table of [this.#due, this.#waiting, this.#resting]) table.delete(name);
+  }
+
+  /** Has all told that is due. `tell` answers whether there was something to be told. */
+  flush(tell: (name: string) => boolean): void {
+    const due = [...this.#due];
+    this.#due.clear();
+    const told = due.filter(([name]) => {
+      this.#waiting.delete(name);
+      return tell(name);
+    });
+    if (told.length > 0) this.#rest(told);
+  }
+
+  #rest(told: readonly (readonly [name: string, cause: Cause])[]): void {
+    const rests = told.map(([name, cause]) => ({ name, rest: { cause } }));
+    for (const { name, rest } of rests) this.#resting.set(name, rest);
+    this.#clock.after(this.#ms, () => {
+      for (const { name, rest } of rests) if (this.#resting.get(name) === rest) this.#wake(name);
+    });
+  }
+
+  #wake(name: string): void {
+    this.#resting.delete(name);
+    const cause = this.#waiting.get(name);
+    this.#waiting.delete(name);
+    if (cause !== undefined) this.now(name, cause);
+  }
+}
+
+const note = (table: Map<string, Cause>, name: string, cause: Cause): void => {
+  if (cause === 'node' || !table.has(name)) table.set(name, cause);
+};
