@@ -54,6 +54,8 @@ export interface Connection {
 }
 
 const DEFAULT_DEADLINE_MS = 15_000;
+/** Less than any deadline of a list or a watch. */
+const DEFAULT_HEADERS_MS = 10_000;
 
 const VERBS = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' } as const;
 
@@ -92,14 +94,19 @@ const urlOf = (server: string, path: string, query: Query = {}): URL => {
   return url;
 };
 
-/** A connection that ends each call of `send` after `deadlineMs`. */
-export const connect = (config: KeptConfig, { deadlineMs = DEFAULT_DEADLINE_MS }: { readonly deadlineMs?: number } = {}): Connection => {
+/** A connection that ends each call of `send` and `list` after `deadlineMs`. Lists and watches share connections where the server speaks HTTP/2; what is sent
+ *  does not wait behind them. */
+export const connect = (
+  config: KeptConfig,
+  { deadlineMs = DEFAULT_DEADLINE_MS, headersMs = DEFAULT_HEADERS_MS }: { readonly deadlineMs?: number; readonly headersMs?: number } = {},
+): Connection => {
   const server = config.getCurrentCluster()?.server ?? '';
+  const shared = config.sharing(headersMs);
   return {
     send: (request) => sendOne(config, server, { deadlineMs, ...request }),
-    list: (request, item) => listOne(config, server, { deadlineMs, ...request, method: 'GET' }, item),
-    watch: (options, handlers) => startWatch(config, options, handlers),
-    close: () => config.close(),
+    list: (request, item) => listOne(shared, server, { deadlineMs, ...request, method: 'GET' }, item),
+    watch: (options, handlers) => startWatch(shared, options, handlers),
+    close: async () => void (await Promise.all([config.close(), shared.close()])),
   };
 };
 

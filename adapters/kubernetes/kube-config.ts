@@ -11,6 +11,17 @@ const KEEP_ALIVE_MS = 60_000;
 /** Set in every Pod. */
 const IN_CLUSTER_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
+/** How the requests of a configuration are spread over connections. */
+interface Transport {
+  /** Over HTTP/2 where the server speaks it, a hundred at a time on one connection; else each on a connection of its own. */
+  readonly shares: boolean;
+  /** The server begins to answer within this, ms; 0 for no limit of its own. */
+  readonly headersMs: number;
+}
+
+/** Each request has a connection to itself, and a deadline: what stalls one does not hold up another. */
+const ALONE: Transport = { shares: false, headersMs: 0 };
+
 /** A KubeConfig that keeps its connections. The library makes a new dispatcher, and so a new TLS connection, for every request; this one
  *  keeps the dispatcher until the certificates change, as they do with credential plugins. */
 export class KeptConfig extends KubeConfig {
@@ -18,6 +29,18 @@ export class KeptConfig extends KubeConfig {
   #keptFor = '';
   #own: { readonly connect: object } | null = null;
   #closed = false;
+  #transport = ALONE;
+
+  /** The same configuration, for hundreds of requests at a time that last: they share connections. One on which the server does not begin to answer within
+   *  `headersMs` is asked whether it still lives, and not used any more until it has said so. That has to be sooner than whoever waits gives up, who would find
+   *  the same connection again. */
+  sharing(headersMs: number): KeptConfig {
+    const shared = new KeptConfig();
+    const { clusters, users, contexts, currentContext } = this;
+    shared.loadFromOptions({ clusters, users, contexts, currentContext });
+    shared.#transport = { shares: true, headersMs };
+    return shared;
+  }
 
   override createDispatcherOptions(
     cluster: Parameters<KubeConfig['createDispatcherOptions']>[0],
@@ -53,9 +76,15 @@ export class KeptConfig extends KubeConfig {
     const own = this.#own;
     this.#own = null;
     if (own === null) return null;
-    // No time limits of its own: requests have deadlines, and a watch may be silent for minutes. HTTP/1.1, so that one watch that
-    // stalls does not hold up the others.
-    return new Agent({ connect: own.connect, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 0, bodyTimeout: 0 });
+    const { shares, headersMs } = this.#transport;
+    // Requests have deadlines, and a watch may be silent for minutes.
+    return new Agent({
+      connect: own.connect,
+      allowH2: shares,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: headersMs,
+      bodyTimeout: 0,
+    });
   }
 
   #replace(made: Dispatcher): void {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Policies } from './admission/policies.ts';
 import { Api } from './api.ts';
@@ -24,6 +24,7 @@ import { Registry } from './registry.ts';
 import { bodyOf, type LoggedRequest } from './requests.ts';
 import type { Resource } from './resource.ts';
 import { targetOf } from './routes.ts';
+import { type Secured, secured, type Tls } from './secured.ts';
 import { forward, serviceProxyOf } from './service-proxy.ts';
 import { Store } from './store.ts';
 import { serviceAccountToken, userOf } from './users.ts';
@@ -37,6 +38,8 @@ export interface KubernetesOptions {
   /** Built-in groups and versions, or single resources of them, that are served other than by a new server: `{ 'discovery.k8s.io/v1': false,
    *  'discovery.k8s.io/v1beta1': true, 'authentication.k8s.io/v1/selfsubjectreviews': false }`. */
   apiVersions?: Readonly<Record<string, boolean>>;
+  /** Serves the same over TLS too, and there over HTTP/2 as well. */
+  tls?: Tls;
   /** What /version says, as `v1.36.3`. Services are dealt with as that version does. */
   version?: string;
   log?: (line: string) => void;
@@ -63,6 +66,8 @@ export interface KubernetesSimulator {
   serve(apiVersion: string, served: boolean): void;
   /** Every request answered or under way, oldest first. */
   requests: LoggedRequest[];
+  /** The same objects over TLS; null unless that was asked for. */
+  secured: Secured | null;
   /** Ends watches and stops listening. */
   close(): Promise<void>;
 }
@@ -230,8 +235,10 @@ export const startKubernetes = async (options: KubernetesOptions = {}): Promise<
   const openApi = new OpenApi(registry, version);
   const facts = (): ServerFacts => ({ registry, openApi, version, address: url() });
   const context: Context = { api, faults, jobs, watches, bookmarkIntervalMs, requests, log, facts };
-  const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => serve(context, request, response));
+  const listener = (request: IncomingMessage, response: ServerResponse): void => serve(context, request, response);
+  const server = createServer({ keepAliveTimeout: 60_000 }, listener);
   port = await listen(server, options.port ?? 0);
+  const overTls = options.tls ? await secured(options.tls, listener, (each) => listen(each, 0)) : null;
   return {
     url: url(),
     port,
@@ -245,9 +252,11 @@ export const startKubernetes = async (options: KubernetesOptions = {}): Promise<
       faults.cutWatches();
     },
     requests,
+    secured: overTls,
     close: async () => {
       faults.clear();
       faults.cutWatches();
+      await overTls?.close();
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();

@@ -52,11 +52,11 @@ export const simulated = async (options: KubernetesOptions = {}): Promise<Kubern
 };
 
 /** A connection to the server that `kubeconfig` (its text) names. */
-export const connected = (kubeconfig: string, deadlineMs = PATIENCE_MS): Connection => {
+export const connected = (kubeconfig: string, deadlineMs = PATIENCE_MS, headersMs = 10_000): Connection => {
   const folder = mkdtempSync(join(tmpdir(), 'kubeconfig-'));
   const path = join(folder, 'config');
   writeFileSync(path, kubeconfig);
-  const connection = connect(loadConfig(path), { deadlineMs });
+  const connection = connect(loadConfig(path), { deadlineMs, headersMs });
   onTestFinished(async () => {
     await connection.close();
     rmSync(folder, { recursive: true });

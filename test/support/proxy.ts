@@ -9,6 +9,8 @@ export interface TcpProxy {
   /** Connections stay and new ones are taken, but nothing passes either way until `mend`. What was sent meanwhile arrives then, as after a network that
    *  was interrupted for a while. */
   hold(): void;
+  /** Connections that are there stay, and nothing passes through them ever again, as when a firewall has forgotten them. New ones work. */
+  strand(): void;
   /** From now on whatever passes takes `ms` longer on its way, in both directions. */
   delay(ms: number): void;
   /** Everything passes again, without delay. */
@@ -25,6 +27,7 @@ interface Pair {
 /** Opens a way to `port`. `sent` is told each piece that goes to the server, as text of one byte a character. */
 export async function startProxy(port: number, sent: (text: string) => void = () => undefined): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
+  const stranded = new WeakSet<Pair>();
   const state = { way: 'open' as 'open' | 'held' | 'cut', delayMs: 0 };
 
   const pass = (from: Socket, to: Socket, tell: (chunk: Buffer) => void): void => {
@@ -77,6 +80,13 @@ export async function startProxy(port: number, sent: (text: string) => void = ()
         server?.pause();
       }
     },
+    strand: () => {
+      for (const pair of pairs) {
+        stranded.add(pair);
+        pair.client.pause();
+        pair.server?.pause();
+      }
+    },
     delay: (ms) => {
       state.delayMs = ms;
     },
@@ -84,6 +94,7 @@ export async function startProxy(port: number, sent: (text: string) => void = ()
       state.way = 'open';
       state.delayMs = 0;
       for (const pair of pairs) {
+        if (stranded.has(pair)) continue;
         if (!pair.server) open(pair);
         pair.client.resume();
         pair.server?.resume();
