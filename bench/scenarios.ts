@@ -86,6 +86,20 @@ export const SCENARIOS: readonly Scenario[] = [
     measure: async (plan) => (await import('./services.ts')).services(plan),
   },
   {
+    name: 'watches',
+    about: 'connections, memory and CPU with 5000 RoutedIPs in 500 namespaces and 200 issuers',
+    of: 'process',
+    isCompared: false,
+    measure: async (plan) => (await import('./watches.ts')).watches(plan),
+  },
+  {
+    name: 'churn',
+    about: 'CPU while 40 Pods a second change, of 50,000 on 5000 nodes',
+    of: 'process',
+    isCompared: false,
+    measure: async (plan) => (await import('./churn.ts')).churn(plan),
+  },
+  {
     name: 'memory',
     about: 'resident memory: empty, and with 1000 nodes and 5000 pods',
     of: 'process',

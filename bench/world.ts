@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,7 +6,9 @@ import { type OperatorProcess, startOperator } from '../demo/operator.ts';
 import { type DigitalOceanOptions, type DigitalOceanSimulator, startDigitalOcean } from '../simulator/digitalocean/server.ts';
 import { nodeObject, podObject } from '../simulator/kubernetes/cluster.ts';
 import type { JsonObject } from '../simulator/kubernetes/objects.ts';
+import type { Tls } from '../simulator/kubernetes/secured.ts';
 import { type KubernetesSimulator, startKubernetes } from '../simulator/kubernetes/server.ts';
+import { createPki } from '../test/support/kube-pki.ts';
 import { type PrivateRedis, startRedis } from '../tools/redis.mjs';
 import type { Plan } from './scenario.ts';
 import { followStatus, type Statuses } from './statuses.ts';
@@ -28,6 +30,14 @@ export interface NodeWish {
   readonly bytes?: number;
 }
 
+export interface PodWish {
+  readonly node: string;
+  readonly labels: { readonly [key: string]: string };
+  /** `default` unless given. */
+  readonly namespace?: string;
+  readonly bytes?: number;
+}
+
 /** Both simulated APIs in this process, and around them processes of their own: Redis and the operator that is measured. */
 export interface World {
   readonly kubernetes: KubernetesSimulator;
@@ -39,7 +49,7 @@ export interface World {
   readonly redisPid: number;
   addNode(name: string, wish?: NodeWish): void;
   /** A Running and Ready pod. */
-  addPod(name: string, on: { readonly node: string; readonly labels: { readonly [key: string]: string }; readonly bytes?: number }): void;
+  addPod(name: string, wish: PodWish): void;
   setReady(node: string, ready: boolean): void;
   /** `count` addresses of the account, on droplets when nodes are named; of other accounts when their tokens are. */
   addresses(count: number, nodes?: readonly string[], tokenOf?: (index: number) => string): readonly string[];
@@ -56,18 +66,23 @@ export interface WorldOptions extends Omit<DigitalOceanOptions, 'token'> {
   readonly crds?: readonly string[];
   /** Other tokens than that of the environment, each of an account of its own. */
   readonly tokens?: readonly string[];
+  /** The operator speaks to Kubernetes over TLS, and so over HTTP/2 where it can. */
+  readonly isSecured?: boolean;
 }
 
 /** The operator is that of the plan, what DigitalOcean does is said by `options` and drawn by the seed. */
-export async function openWorld({ build, seed }: Plan, { crds = [CRD], tokens = [], ...options }: WorldOptions = {}): Promise<World> {
+export async function openWorld(
+  { build, seed }: Plan,
+  { crds = [CRD], tokens = [], isSecured = false, ...options }: WorldOptions = {},
+): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'routedip-bench-'));
   // As it is shipped, with what its append-only file costs.
   const redis: PrivateRedis = await startRedis({ aof: true, extra: ['--appendfsync', 'everysec'] });
-  const kubernetes = await startKubernetes({ crds, historySize: 20_000 });
+  const kubernetes = await startKubernetes({ crds, historySize: 20_000, ...(isSecured && { tls: tlsIn(folder) }) });
   const cloud = await startDigitalOcean({ token: TOKEN, rateLimit: RAISED, reservedIPQuota: 10_000, seed, ...options });
   cloud.setTokens([TOKEN, ...tokens]);
   const kubeconfig = join(folder, 'kubeconfig');
-  writeFileSync(kubeconfig, kubernetes.kubeconfig(), { mode: 0o600 });
+  writeFileSync(kubeconfig, (kubernetes.secured ?? kubernetes).kubeconfig(), { mode: 0o600 });
   const statuses = followStatus(kubernetes.url);
   const droplets = new Map<string, number>();
   const state: { operator: OperatorProcess | null } = { operator: null };
@@ -92,10 +107,10 @@ export async function openWorld({ build, seed }: Plan, { crds = [CRD], tokens = 
       kubernetes.store.create(nodeObject(spec));
       kubernetes.store.patch({ apiVersion: 'v1', kind: 'Node', name }, { spec: { taints: null } });
     },
-    addPod: (name, { node, labels, bytes }) => {
-      const pod = podObject({ name, node, labels: { ...labels }, ...(bytes !== undefined && { bytes }) });
+    addPod: (name, { node, labels, namespace = 'default', bytes }) => {
+      const pod = podObject({ name, namespace, node, labels: { ...labels }, ...(bytes !== undefined && { bytes }) });
       kubernetes.store.create(pod);
-      setStatus({ kind: 'Pod', name, namespace: 'default' }, { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] });
+      setStatus({ kind: 'Pod', name, namespace }, { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] });
     },
     setReady: (node, ready) =>
       setStatus({ kind: 'Node', name: node }, { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] }),
@@ -145,6 +160,12 @@ export async function openWorld({ build, seed }: Plan, { crds = [CRD], tokens = 
   };
   process.once('exit', () => state.operator?.kill());
   return world;
+}
+
+function tlsIn(folder: string): Tls {
+  const { ca, certificate } = createPki(folder);
+  const { crt, key } = certificate('apiserver');
+  return { ca: readFileSync(ca, 'utf8'), cert: readFileSync(crt, 'utf8'), key: readFileSync(key, 'utf8') };
 }
 
 async function isReady({ served }: OperatorProcess): Promise<boolean> {

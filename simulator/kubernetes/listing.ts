@@ -64,6 +64,18 @@ const snapshotFor = (api: Api, resource: Resource, token: Token | undefined): Sn
 
 const keyOfEntry = ({ object }: Entry): string => keyOf(object.metadata.namespace, object.metadata.name ?? '');
 
+/** The place of the first entry behind `key`: they are in the order of keys. */
+const placeAfter = (entries: readonly Entry[], key: string): number => {
+  let [low, high] = [0, entries.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const entry = entries[middle];
+    if (entry && keyOfEntry(entry) <= key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
 /** One page of a list. All pages of one list show the same moment. @throws ApiError 400, 410, 504. */
 export const listPage = (api: Api, resource: Resource, namespace: string | undefined, query: URLSearchParams): Page => {
   const limit = Number(query.get('limit') ?? 0);
@@ -72,22 +84,28 @@ export const listPage = (api: Api, resource: Resource, namespace: string | undef
   if (!token) checkRevision(query.get('resourceVersion') ?? '', api.store.revision);
   const snapshot = snapshotFor(api, resource, token);
   const selection = selectionOf(resource, namespace, query);
-  const after = token?.start ?? '';
-  const selected = snapshot.entries.filter((entry) => (!token || keyOfEntry(entry) > after) && (!selection || selection(entry.object)));
   const { revision } = snapshot;
-  if (limit <= 0 || selected.length <= limit) return { revision, entries: selected, continueToken: '', remaining: undefined };
-  const entries = selected.slice(0, limit);
+  const rest = snapshot.entries.slice(token ? placeAfter(snapshot.entries, token.start) : 0);
+  const selected = rest.values().filter(({ object }) => selection?.(object) ?? true);
+  if (limit <= 0) return { revision, entries: [...selected], continueToken: '', remaining: undefined };
+  // One more than is answered tells that there is more: who reads page after page is not to have the whole collection looked through each time.
+  const found = [...selected.take(limit + 1)];
+  if (found.length <= limit) return { revision, entries: found, continueToken: '', remaining: undefined };
+  const entries = found.slice(0, limit);
   api.store.keep(resource.storage, snapshot);
   const last = entries.at(-1);
-  const start = last ? keyOfEntry(last) : after;
-  const selective = query.get('labelSelector') || query.get('fieldSelector');
+  const start = last ? keyOfEntry(last) : (token?.start ?? '');
+  const isSelective = query.has('labelSelector') || query.has('fieldSelector');
   return {
     revision,
     entries,
     continueToken: write({ rv: token && token.rv < 0 ? -1 : revision, start }),
-    remaining: selective ? undefined : selected.length - limit,
+    remaining: isSelective ? undefined : countIn(rest, namespace) - limit,
   };
 };
+
+const countIn = (entries: readonly Entry[], namespace: string | undefined): number =>
+  namespace === undefined ? entries.length : entries.filter(({ object }) => object.metadata.namespace === namespace).length;
 
 export const listMeta = (resource: Resource, page: Page): JsonObject => ({
   resourceVersion: String(page.revision),

@@ -113,7 +113,7 @@ export const watchFaultScenarios = () =>
       });
     }
 
-    test('and one watch serves every pool with the same selectors', async () => {
+    test('and one watch serves every pool, whatever it selects', async () => {
       const from = target().simulator?.requests.length ?? 0;
       const { stage } = await served();
       const { ip } = stage.cloud.addReservedIP({ region: 'nyc3' });
