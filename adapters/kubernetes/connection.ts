@@ -22,6 +22,8 @@ export interface Request {
   readonly contentType?: string;
   /** When to give up, ms; default that of the connection. */
   readonly deadlineMs?: number;
+  /** It waits behind nothing else: it has a connection to itself. */
+  readonly isUrgent?: true;
 }
 
 export interface WatchHandlers {
@@ -56,6 +58,8 @@ export interface Connection {
 const DEFAULT_DEADLINE_MS = 15_000;
 /** Less than any deadline of a list or a watch. */
 const DEFAULT_HEADERS_MS = 10_000;
+/** Over HTTP/1.1, where each has one to itself; over HTTP/2 a few are enough. */
+const MOST_FOR_WRITES = 100;
 
 const VERBS = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' } as const;
 
@@ -94,19 +98,20 @@ const urlOf = (server: string, path: string, query: Query = {}): URL => {
   return url;
 };
 
-/** A connection that ends each call of `send` and `list` after `deadlineMs`. Lists and watches share connections where the server speaks HTTP/2; what is sent
- *  does not wait behind them. */
+/** A connection that ends each call of `send` and `list` after `deadlineMs`. Where the server speaks HTTP/2, lists and watches share connections, and what is sent shares
+ *  others. */
 export const connect = (
   config: KeptConfig,
   { deadlineMs = DEFAULT_DEADLINE_MS, headersMs = DEFAULT_HEADERS_MS }: { readonly deadlineMs?: number; readonly headersMs?: number } = {},
 ): Connection => {
   const server = config.getCurrentCluster()?.server ?? '';
-  const shared = config.sharing(headersMs);
+  const reading = config.sharing(headersMs);
+  const writing = config.sharing(headersMs, MOST_FOR_WRITES);
   return {
-    send: (request) => sendOne(config, server, { deadlineMs, ...request }),
-    list: (request, item) => listOne(shared, server, { deadlineMs, ...request, method: 'GET' }, item),
-    watch: (options, handlers) => startWatch(shared, options, handlers),
-    close: async () => void (await Promise.all([config.close(), shared.close()])),
+    send: (request) => sendOne(request.isUrgent ? config : writing, server, { deadlineMs, ...request }),
+    list: (request, item) => listOne(reading, server, { deadlineMs, ...request, method: 'GET' }, item),
+    watch: (options, handlers) => startWatch(reading, options, handlers),
+    close: async () => void (await Promise.all([config, reading, writing].map((each) => each.close()))),
   };
 };
 

@@ -17,10 +17,12 @@ interface Transport {
   readonly shares: boolean;
   /** The server begins to answer within this, ms; 0 for no limit of its own. */
   readonly headersMs: number;
+  /** More connections are not opened: what is asked for meanwhile waits. Null for as many as it takes. */
+  readonly connections: number | null;
 }
 
-/** Each request has a connection to itself, and a deadline: what stalls one does not hold up another. */
-const ALONE: Transport = { shares: false, headersMs: 0 };
+/** Each request has a connection to itself: what stalls one does not hold up another. */
+const ALONE: Transport = { shares: false, headersMs: 0, connections: null };
 
 /** A KubeConfig that keeps its connections. The library makes a new dispatcher, and so a new TLS connection, for every request; this one
  *  keeps the dispatcher until the certificates change, as they do with credential plugins. */
@@ -34,11 +36,11 @@ export class KeptConfig extends KubeConfig {
   /** The same configuration, for hundreds of requests at a time that last: they share connections. One on which the server does not begin to answer within
    *  `headersMs` is asked whether it still lives, and not used any more until it has said so. That has to be sooner than whoever waits gives up, who would find
    *  the same connection again. */
-  sharing(headersMs: number): KeptConfig {
+  sharing(headersMs: number, connections: number | null = null): KeptConfig {
     const shared = new KeptConfig();
     const { clusters, users, contexts, currentContext } = this;
     shared.loadFromOptions({ clusters, users, contexts, currentContext });
-    shared.#transport = { shares: true, headersMs };
+    shared.#transport = { shares: true, headersMs, connections };
     return shared;
   }
 
@@ -76,7 +78,7 @@ export class KeptConfig extends KubeConfig {
     const own = this.#own;
     this.#own = null;
     if (own === null) return null;
-    const { shares, headersMs } = this.#transport;
+    const { shares, headersMs, connections } = this.#transport;
     // Requests have deadlines, and a watch may be silent for minutes.
     return new Agent({
       connect: own.connect,
@@ -84,6 +86,7 @@ export class KeptConfig extends KubeConfig {
       keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: headersMs,
       bodyTimeout: 0,
+      connections,
     });
   }
 

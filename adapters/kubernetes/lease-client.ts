@@ -21,7 +21,7 @@ export const leaseClient = (connection: Connection, namespace: string, deadlineM
     fresh: () => newLease(namespace, name),
     read: async () => {
       try {
-        return (await connection.send({ method: 'GET', path, deadlineMs })) as Lease;
+        return (await connection.send({ method: 'GET', path, deadlineMs, isUrgent: true })) as Lease;
       } catch (error) {
         if (isNotFound(error)) return null;
         throw error;
@@ -31,7 +31,7 @@ export const leaseClient = (connection: Connection, namespace: string, deadlineM
       const exists = lease.metadata.resourceVersion !== undefined;
       const place = exists ? ({ method: 'PUT', path } as const) : ({ method: 'POST', path: collection } as const);
       try {
-        return (await connection.send({ ...place, body: lease, deadlineMs })) as Lease;
+        return (await connection.send({ ...place, body: lease, deadlineMs, isUrgent: true })) as Lease;
       } catch (error) {
         // 409 of a create: somebody else created it. 404 of an update: somebody deleted it; of a create: there is no such namespace.
         if (isConflict(error) || (exists && isNotFound(error))) return null;

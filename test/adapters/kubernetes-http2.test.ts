@@ -120,12 +120,16 @@ describe('watches over HTTP/2', () => {
     await waitFor('the change meanwhile', () => read(4) === 'new');
   });
 
-  test('do not hold up what is sent, which has connections of its own', async () => {
+  test('do not hold up what is sent, which shares connections of its own, nor what is urgent', async () => {
     const { simulator, secured } = await served();
     const { connection } = await watched(20, simulator, secured.kubeconfig());
     const before = secured.connections();
-    await connection.send({ method: 'GET', path: '/api/v1/namespaces/kube-system' });
-    expect(secured.connections()).toBe(before + 1);
+    const path = '/api/v1/namespaces/kube-system';
+    await Promise.all(Array.from({ length: 300 }, () => connection.send({ method: 'GET', path })));
+    const shared = secured.connections();
+    expect(shared - before).toBeLessThanOrEqual(6);
+    await connection.send({ method: 'GET', path, isUrgent: true });
+    expect(secured.connections()).toBe(shared + 1);
   });
 
   test('are a source like any other', async () => {
@@ -148,4 +152,12 @@ test('a server that speaks HTTP/1.1 alone is watched with a connection for each'
   expect(secured.connections()).toBeGreaterThanOrEqual(30);
   change(29, 'new');
   await waitFor('the change', () => read(29) === 'new');
+});
+
+test('a server that speaks HTTP/1.1 alone is sent much at a time over no more than a hundred connections', async () => {
+  const { secured } = await served(false);
+  const connection = connected(secured.kubeconfig());
+  const path = '/api/v1/namespaces/kube-system';
+  await Promise.all(Array.from({ length: 400 }, () => connection.send({ method: 'GET', path })));
+  expect(secured.most()).toBeLessThanOrEqual(100);
 });
