@@ -4,6 +4,7 @@ import { type Chart, type Charts, cellOf, claimsOf, isNewer, keyOf } from './cha
 import { journalEntry } from './journal.ts';
 import type { HeardEvent, Sender, Transition } from './ports/observers.ts';
 import type { ActorRecord, CellWrite, Command, JobCommand, JournalEntry, Json, SendCommand, TimerCommand, Waiting } from './ports.ts';
+import { isSameJson } from './same-json.ts';
 import { begin, type MachineEvent, type Step, step } from './step.ts';
 
 /** An event on its way to an actor of a cell. */
@@ -374,7 +375,7 @@ function isChanged(draft: Draft): boolean {
   if (!stored || draft.done || draft.index > 0) return true;
   const waiting = Object.entries(stored.waiting);
   if (waiting.length !== draft.waiting.size || waiting.some(([key, awaited]) => !isSame(awaited, draft.waiting.get(key)))) return true;
-  return JSON.stringify(stored.snapshot) !== JSON.stringify(draft.snapshot);
+  return !isSameJson(stored.snapshot, draft.snapshot);
 }
 
 const isSame = (before: Waiting, now: Waiting | undefined): boolean =>

@@ -21,12 +21,15 @@ export async function churn(plan: Plan): Promise<Measured> {
     await world.until('all addresses are active', () => world.statuses.active().length === 2 * ADDRESSES, 300_000);
     await sleep(5_000);
     const { resident, peak } = memoryOf(pid);
-    const during = async (what: string, name: (index: number) => string, target?: number): Promise<Figure> => ({
-      what: `CPU of the operator, of one core, ${what}`,
-      value: (await cpuDuring(world, pid, { forMs, name })) * 100,
-      unit: '%',
-      ...(target !== undefined && { target: { atMost: target } }),
-    });
+    const during = async (what: string, name: (index: number) => string, target?: number): Promise<readonly Figure[]> => {
+      const turns = await turnsOf(world);
+      const { cpu, seconds } = await cpuDuring(world, pid, { forMs, name });
+      const aSecond = ((await turnsOf(world)) - turns) / seconds;
+      return [
+        { what: `CPU of the operator, of one core, ${what}`, value: cpu * 100, unit: '%', ...(target !== undefined && { target: { atMost: target } }) },
+        { what: `turns saved, ${what}`, value: aSecond, unit: '/s' },
+      ];
+    };
     const alone = nodes - 2 * ADDRESSES;
     return {
       conditions: [
@@ -34,9 +37,9 @@ export async function churn(plan: Plan): Promise<Measured> {
         `${A_SECOND} Pods a second become ready or unready, for ${forMs / 1000} s`,
       ],
       figures: [
-        await during('nothing changes', () => ''),
-        await during('Pods change beside others on their nodes', (index) => `pod-${nodes + (index % (pods - nodes))}`, 40),
-        await during('each change decides about a node', (index) => `pod-${2 * ADDRESSES + (index % alone)}`, 40),
+        ...(await during('nothing changes', () => '')),
+        ...(await during('Pods change beside others on their nodes', (index) => `pod-${nodes + (index % (pods - nodes))}`, 40)),
+        ...(await during('each change decides about a node', (index) => `pod-${2 * ADDRESSES + (index % alone)}`, 40)),
         { what: 'RSS before', value: resident / 1e6, unit: 'MB' },
         { what: 'highest RSS before', value: peak / 1e6, unit: 'MB' },
         { what: 'highest RSS', value: memoryOf(pid).peak / 1e6, unit: 'MB' },
@@ -69,8 +72,13 @@ interface Changes {
   readonly name: (index: number) => string;
 }
 
-/** Of one core. */
-async function cpuDuring({ kubernetes }: World, pid: number, { forMs, name }: Changes): Promise<number> {
+async function turnsOf({ operator }: World): Promise<number> {
+  const text = await (await fetch(`${operator.served.telemetry}/metrics`)).text();
+  return Number(/^routedip_turns_total (\S+)$/m.exec(text)?.[1] ?? 0);
+}
+
+/** Of one core, and how long it was. */
+async function cpuDuring({ kubernetes }: World, pid: number, { forMs, name }: Changes) {
   const before = cpuMs(pid);
   const startedAt = performance.now();
   for (let count = 0; performance.now() - startedAt < forMs; count += 1) {
@@ -85,5 +93,6 @@ async function cpuDuring({ kubernetes }: World, pid: number, { forMs, name }: Ch
       );
     await sleep(Math.max(0, startedAt + ((count + 1) * 1000) / A_SECOND - performance.now()));
   }
-  return (cpuMs(pid) - before) / (performance.now() - startedAt);
+  const tookMs = performance.now() - startedAt;
+  return { cpu: (cpuMs(pid) - before) / tookMs, seconds: tookMs / 1000 };
 }

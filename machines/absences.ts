@@ -23,10 +23,11 @@ const keyOf = ({ name, providerID }: Pick<Candidate, 'name' | 'providerID'>): st
 export function observeAbsences(context: PoolContext, found: Standings, query: string, at: number): PoolContext {
   const isEdit = context.matchedBy !== null && context.matchedBy !== query;
   const { absent, held } = isEdit ? { absent: [], held: false } : context;
+  const lost = [...(isEdit ? [] : formerly(context)), ...servingAmong(context, found.failing)];
+  if (absent.length === 0 && lost.length === 0) return settled({ ...context, absent: [], held, matchedBy: query }, at);
   const there = new Set([...found.matching, ...found.leaving].map(keyOf));
   const failing = new Map(found.failing.map((node) => [keyOf(node), node]));
   const known = absent.filter(({ node }) => !there.has(keyOf(node)));
-  const lost = [...(isEdit ? [] : formerly(context)), ...servingAmong(context, found.failing)];
   const fresh = new Map(lost.filter((node) => !there.has(keyOf(node)) && !absenceOf(known, node)).map((node) => [keyOf(node), node]));
   const all = [...known, ...[...fresh.values()].map((node): Absence => ({ node, since: at, failing: false, askAt: null, asks: 0 }))].map(
     (absence) => {
@@ -72,7 +73,10 @@ export const keeping = (context: PoolContext, at: number): readonly Candidate[] 
 export function tellMembers(context: PoolContext, at: number): Next {
   const effects: Effect[] = [];
   const members: Record<Address, Member> = { ...context.members };
-  const eligible = new Set([...context.candidates, ...context.leaving, ...keeping(context, at)].map(keyOf));
+  const names = new Set(Object.values(context.members).map(({ node }) => node?.name));
+  const eligible = new Set(
+    [context.candidates, context.leaving, keeping(context, at)].flatMap((nodes) => nodes.filter(({ name }) => names.has(name)).map(keyOf)),
+  );
   for (const [address, member] of entries(context.members)) {
     if (!member.node) continue;
     const now = isPaused(context) ? member.eligible && standsThere(member) : eligible.has(keyOf(member.node));

@@ -142,6 +142,7 @@ const inLine = (a: Waiter, b: Waiter): number =>
 
 /** Those who sit on one of the nodes, and may have it. */
 function keepers(input: GrantInput, nodes: readonly Candidate[], waiting: readonly Waiter[], taken: ReadonlySet<string>): Grant[] {
+  if (waiting.length === 0) return [];
   const free = new Map(nodes.filter(({ name }) => !taken.has(name)).map((node) => [node.providerID, node]));
   const kept: Grant[] = [];
   for (const { address, member } of [...waiting].sort(inLine)) {
@@ -154,6 +155,8 @@ function keepers(input: GrantInput, nodes: readonly Candidate[], waiting: readon
 }
 
 function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<string>, at: number): Pick<Grants, 'grants' | 'nextAt'> {
+  // Asked of a pool with thousands of nodes whenever anything happens to it, and mostly nobody waits.
+  if (movers.length === 0) return { grants: [], nextAt: null };
   const full = new Set(input.fullNodes);
   const standing = new Map(
     Object.entries(input.members).flatMap(([address, { stands }]) => (stands ? [[stands.name, address] as const] : [])),
@@ -165,8 +168,8 @@ function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<
     ...free.filter(({ providerID }) => !occupied.has(providerID)),
     ...free.filter(({ providerID }) => occupied.has(providerID)),
   ];
-  const later = line.flatMap(({ name }) => untilOf(input, name, at));
-  const open = line.filter(({ name }) => untilOf(input, name, at).length === 0);
+  const later = line.map(({ name }) => untilOf(input, name)).filter((until) => until > at);
+  const open = line.filter(({ name }) => untilOf(input, name) <= at);
   const spacing = spacingOf(input, at);
   const grants: Grant[] = [];
   for (const { address, member } of movers) {
@@ -190,10 +193,7 @@ function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<
 const heldAside = (members: GrantInput['members']): readonly ProviderID[] =>
   Object.values(members).flatMap((member) => (member.holder && !member.node && (!member.ready || member.retiring) ? [member.holder] : []));
 
-const untilOf = (input: GrantInput, name: string, at: number): readonly number[] => {
-  const until = input.backOff[name]?.until ?? 0;
-  return until > at ? [until] : [];
-};
+const untilOf = ({ backOff }: GrantInput, name: string): number => backOff[name]?.until ?? 0;
 
 /** How many grants the cool-off lets through now, and when it lets the next one through if time alone decides. */
 export function spacingOf(

@@ -8,7 +8,7 @@ import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn
 import { forgetRefusals, staff } from './pool-members.ts';
 import { servingStandings } from './serving-nodes.ts';
 import { standings } from './standings.ts';
-import type { Address, ObservedAddress, ProviderID } from './types.ts';
+import type { Address, Candidate, ObservedAddress, ObservedNode, ProviderID } from './types.ts';
 import { checkPoolSpec, type PoolSpec } from './validate.ts';
 
 /** Takes over the spec, and what people ask for by annotations. */
@@ -63,14 +63,24 @@ export function observeCluster(context: PoolContext, event: ClusterObserved): Ne
     : standings(event.nodes, event.serving, spec);
   const byName = new Map(found.matching.map((node) => [node.name, node]));
   const known = context.candidates.flatMap(({ name }) => byName.get(name) ?? []);
-  const names = new Set(known.map(({ name }) => name));
-  const candidates = [...known, ...found.matching.filter(({ name }) => !names.has(name))];
-  const there = new Set(event.nodes.map(({ name }) => name));
-  const backOff = Object.fromEntries(Object.entries(context.backOff).filter(([name]) => there.has(name)));
+  const candidates = known.length === found.matching.length ? known : [...known, ...newAmong(found.matching, known)];
+  const backOff = backOffOf(context, event.nodes);
   const after = observeAbsences(context, found, event.query, event.at);
   const told = tellMembers(forgetRefusals({ ...after, query: event.query, candidates, leaving: found.leaving, backOff }), event.at);
   const exposed = observeService(told.context, event.service ?? null);
   return staff({ context: exposed.context, effects: [...told.effects, ...exposed.effects] });
+}
+
+const newAmong = (matching: readonly Candidate[], known: readonly Candidate[]): readonly Candidate[] => {
+  const names = new Set(known.map(({ name }) => name));
+  return matching.filter(({ name }) => !names.has(name));
+};
+
+/** Of the nodes that are there. */
+function backOffOf({ backOff }: PoolContext, nodes: readonly ObservedNode[]): PoolContext['backOff'] {
+  if (Object.keys(backOff).length === 0) return backOff;
+  const there = new Set(nodes.map(({ name }) => name));
+  return Object.fromEntries(Object.entries(backOff).filter(([name]) => there.has(name)));
 }
 
 /** What the provider reports of all addresses: lets the members that wait for it start. */
