@@ -26,7 +26,12 @@ export async function churn(plan: Plan): Promise<Measured> {
       const { cpu, seconds } = await cpuDuring(world, pid, { forMs, name });
       const aSecond = ((await turnsOf(world)) - turns) / seconds;
       return [
-        { what: `CPU of the operator, of one core, ${what}`, value: cpu * 100, unit: '%', ...(target !== undefined && { target: { atMost: target } }) },
+        {
+          what: `CPU of the operator, of one core, ${what}`,
+          value: cpu * 100,
+          unit: '%',
+          ...(target !== undefined && { target: { atMost: target } }),
+        },
         { what: `turns saved, ${what}`, value: aSecond, unit: '/s' },
       ];
     };
