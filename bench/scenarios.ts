@@ -87,7 +87,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'watches',
-    about: 'connections and memory with 5000 RoutedIPs and 200 issuers',
+    about: 'connections and RSS with 5000 RoutedIPs and 200 issuers',
     of: 'process',
     isCompared: false,
     measure: async (plan) => (await import('./watches.ts')).watches(plan),
