@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { FirewallMachineInput } from '../machines/firewall.ts';
 import type { ActorId } from '../machines/types.ts';
 import { zoneInput } from '../machines/zone.ts';
@@ -10,6 +9,7 @@ import { InTurn } from './in-turn.ts';
 import type { Log, Observer, Probe, SavedTurn } from './ports/observers.ts';
 import type { Queues } from './ports/queues.ts';
 import type { ActorRecord, CellWrite, Clock, Command, RecordStore, StoredCell } from './ports.ts';
+import { isSameJson } from './same-json.ts';
 import { Sharing, sharesNodes } from './sharing.ts';
 import type { Envelope } from './turn.ts';
 import { TurnGate } from './turn-gate.ts';
@@ -135,7 +135,7 @@ export class Cells {
   tellFact(id: ActorId, fact: Envelope['event']): void {
     this.#heedClock();
     const told = this.#told.get(id) ?? new Map<string, Envelope['event']>();
-    if (isDeepStrictEqual(told.get(fact.type), fact)) return;
+    if (isSameJson(told.get(fact.type), fact)) return;
     if (fact.type === 'SPEC_OBSERVED') told.clear();
     this.#told.set(id, told.set(fact.type, fact));
     this.tell(id, fact);

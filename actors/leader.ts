@@ -5,9 +5,9 @@ import { Alarms } from './alarms.ts';
 import type { Cell, Halt } from './cell.ts';
 import { Cells } from './cells.ts';
 import type { Charts } from './charts.ts';
-import { registryFor } from './claims.ts';
 import { Inbox } from './inbox.ts';
 import { LeftQueues } from './left-queues.ts';
+import { isBare, specFact, uidOf } from './pool-facts.ts';
 import { actorOf, FORCE_RELEASE, isPool, isRecordSet, isReleased, isRoutedIP, kindOf, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
@@ -210,7 +210,8 @@ export class Leader {
     if (this.#started.has(id)) this.#tellSpec(id, pool);
     else if (isRecordSet(id)) this.#startRecordSet(id, pool);
     else this.#startWhenRead(id, pool);
-    if (isRoutedIP(id) && isReleased(pool) && (isForced || this.#started.has(id) || this.#isBare(id))) this.#release(id, isForced);
+    if (isRoutedIP(id) && isReleased(pool) && (isForced || this.#started.has(id) || isBare(id, this.recordsOf(id))))
+      this.#release(id, isForced);
   }
 
   /** The classes or the issuers have changed: every RoutedIP hears what the one that serves it says now. */
@@ -269,20 +270,9 @@ export class Leader {
   }
 
   #tellSpec(id: ActorId, pool: PoolObject): void {
-    const { pools, providers } = this.#ports;
-    const { generation } = pool;
     // Whether it is a good one depends on a Secret: it is told as soon as that was looked at.
-    if (providers.all[this.#providerOf(pool)]?.unread) return;
-    const [conflicts, nameOwner] = [pools.conflicts(id), pools.nameOwner(id)];
-    const registry = registryFor(pool, pools.providerOf(pool), providers);
-    this.#cells.tellFact(id, {
-      type: 'SPEC_OBSERVED',
-      ...pools.specOf(pool),
-      generation,
-      registry,
-      conflicts,
-      ...(nameOwner && { nameOwner }),
-    });
+    if (this.#ports.providers.all[this.#providerOf(pool)]?.unread) return;
+    this.#cells.tellFact(id, specFact(id, pool, this.#ports));
     // Tolerations are no part of the selectors: the same nodes may match differently now.
     this.observeCluster(id);
   }
@@ -346,12 +336,6 @@ export class Leader {
     this.#cells.tell(id, { type: 'DELETED', force });
   }
 
-  /** Nothing was done for the RoutedIP that would have to be undone. */
-  #isBare(id: ActorId): boolean {
-    const context = this.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
-    return context?.exposed?.bound === null && context.acquiring.intent === null && !context.acquiring.intending;
-  }
-
   /** A pool that is to resume has to be told everything, as after a load. */
   #resume(actor: ActorId): void {
     if (this.#isFormer(actor) || !this.#started.delete(actor)) {
@@ -365,7 +349,7 @@ export class Leader {
   /** The records are those of a pool whose object is gone. Another one may have got its name. */
   #isFormer(id: ActorId): boolean {
     const cell = this.cells.get(id);
-    const uid = cell ? uidOf(cell) : null;
+    const uid = cell ? uidOf(id, cell.records) : null;
     return uid !== null && uid !== this.#ports.pools.all.get(id)?.ref.uid;
   }
 
@@ -402,8 +386,3 @@ export class Leader {
     return this.#over.get(id) === pool.ref.uid || isUndone(pool);
   }
 }
-
-const uidOf = (cell: Cell): string | null => {
-  const context = cell.records.get(cell.id)?.snapshot.context as { readonly ref?: { readonly uid?: string } } | undefined;
-  return context?.ref?.uid ?? null;
-};

@@ -1,10 +1,10 @@
 import type { Effect } from '../machines/events.ts';
 import type { ActorId, Finding } from '../machines/types.ts';
-import { type Chart, type Charts, cellOf, claimsOf, isNewer, keyOf } from './charts.ts';
+import { type Charts, cellOf, isNewer, keyOf } from './charts.ts';
+import { claimsDiff, copyOf, type Draft, isChanged, type Obsolete, obsoleteOf } from './draft.ts';
 import { journalEntry } from './journal.ts';
 import type { HeardEvent, Sender, Transition } from './ports/observers.ts';
-import type { ActorRecord, CellWrite, Command, JobCommand, JournalEntry, Json, SendCommand, TimerCommand, Waiting } from './ports.ts';
-import { isSameJson } from './same-json.ts';
+import type { ActorRecord, CellWrite, Command, JobCommand, Json, SendCommand, TimerCommand, Waiting } from './ports.ts';
 import { begin, type MachineEvent, type Step, step } from './step.ts';
 
 /** An event on its way to an actor of a cell. */
@@ -49,8 +49,7 @@ export interface TurnResult {
   /** What the cell holds once the write is saved, but for what that says of senders. */
   readonly next: CellState;
   readonly transitions: readonly Transition[];
-  /** Jobs and timers that are no longer waited for. A job that another one `resumes` has left progress that is still to be read. */
-  readonly obsolete: readonly { readonly key: string; readonly commandId: string; readonly actor: ActorId; readonly isResumed: boolean }[];
+  readonly obsolete: readonly Obsolete[];
   /** Envelopes whose handling threw, which is a defect. Nothing of them is applied, neither the event nor the sends inside the cell that followed from it; what was waited
    *  for is still waited for, and the other envelopes of the turn stand. */
   readonly faults: readonly { readonly envelope: Envelope; readonly error: unknown }[];
@@ -66,23 +65,6 @@ export function runTurn(state: CellState, envelopes: readonly Envelope[], contex
   const turn = new Turn(state, context);
   for (const envelope of envelopes) turn.handle(envelope);
   return turn.result();
-}
-
-/** One actor's part of a turn. */
-interface Draft {
-  readonly stored: ActorRecord | null;
-  /** The version that this turn writes. */
-  readonly version: number;
-  readonly chart: Chart;
-  snapshot: { value: unknown; context: unknown };
-  waiting: Map<string, Waiting>;
-  readonly commands: Map<string, JobCommand | TimerCommand>;
-  /** Commands whose outcome was heard in this turn. */
-  readonly consumed: Set<string>;
-  readonly heard: HeardEvent[];
-  readonly journal: JournalEntry[];
-  index: number;
-  done: boolean;
 }
 
 class Turn {
@@ -342,15 +324,6 @@ class Turn {
   }
 }
 
-const copyOf = (draft: Draft): Draft => ({
-  ...draft,
-  waiting: new Map(draft.waiting),
-  commands: new Map(draft.commands),
-  consumed: new Set(draft.consumed),
-  heard: [...draft.heard],
-  journal: [...draft.journal],
-});
-
 /** An answer of a firewall is fenced like an outcome: by the claim that it answers. */
 export const claimFence = ({ type, claimId }: Envelope['event']): Envelope['fence'] =>
   type !== 'CLAIM' && typeof claimId === 'string' ? { key: 'claim', commandId: claimId } : undefined;
@@ -368,34 +341,3 @@ function senderOf({ sender, from, fence }: Envelope, awaited: Waiting | undefine
 
 /** Timers have a due time, claims their own key; everything else that is waited for is a job. */
 const isJobKey = (draft: Draft, key: string): boolean => key !== 'claim' && draft.waiting.get(key)?.dueAt === undefined;
-
-/** An actor that issued an id has to be written too, whatever else is as before: the next one of this version would be the same. */
-function isChanged(draft: Draft): boolean {
-  const { stored } = draft;
-  if (!stored || draft.done || draft.index > 0) return true;
-  const waiting = Object.entries(stored.waiting);
-  if (waiting.length !== draft.waiting.size || waiting.some(([key, awaited]) => !isSame(awaited, draft.waiting.get(key)))) return true;
-  return !isSameJson(stored.snapshot, draft.snapshot);
-}
-
-const isSame = (before: Waiting, now: Waiting | undefined): boolean =>
-  now?.commandId === before.commandId && JSON.stringify(now.waits ?? null) === JSON.stringify(before.waits ?? null);
-
-function claimsDiff(actor: ActorId, draft: Draft, after: ActorRecord | null) {
-  const old = draft.stored ? claimsOf(draft.chart, actor, draft.stored.snapshot.context) : [];
-  const now = after ? claimsOf(draft.chart, actor, after.snapshot.context) : [];
-  const has = (list: typeof old, claim: (typeof old)[number]) =>
-    list.some(({ provider, node }) => provider === claim.provider && node === claim.node);
-  return {
-    take: now.filter((claim) => !has(old, claim)),
-    free: old.filter((claim) => !has(now, claim)).map(({ provider, node, owner }) => ({ provider, node, owner })),
-  };
-}
-
-function obsoleteOf([actor, draft]: [ActorId, Draft]): TurnResult['obsolete'] {
-  const kept = new Set([...draft.waiting.values()].map(({ commandId }) => commandId));
-  const resumed = new Set([...draft.commands.values()].map((command) => (command.kind === 'job' ? command.resumes : undefined)));
-  return Object.entries(draft.stored?.waiting ?? {})
-    .filter(([key, { commandId }]) => key !== 'claim' && !kept.has(commandId) && !draft.consumed.has(commandId))
-    .map(([key, { commandId }]) => ({ key, commandId, actor, isResumed: resumed.has(commandId) }));
-}

@@ -1,0 +1,39 @@
+import type { PoolContext } from '../machines/pool.ts';
+import type { ActorId } from '../machines/types.ts';
+import { registryFor } from './claims.ts';
+import type { ObservedPools } from './pools.ts';
+import type { PoolObject } from './ports/cluster.ts';
+import type { ProviderDirectory } from './ports/directory.ts';
+import type { ActorRecord } from './ports.ts';
+import type { Envelope } from './turn.ts';
+
+type Records = ReadonlyMap<ActorId, ActorRecord>;
+
+/** What the cell of an object is told of its spec, and of those that have what it asks for. */
+export function specFact(
+  id: ActorId,
+  pool: PoolObject,
+  { pools, providers }: { readonly pools: ObservedPools; readonly providers: ProviderDirectory },
+): Envelope['event'] {
+  const nameOwner = pools.nameOwner(id);
+  return {
+    type: 'SPEC_OBSERVED',
+    ...pools.specOf(pool),
+    generation: pool.generation,
+    registry: registryFor(pool, pools.providerOf(pool), providers),
+    conflicts: pools.conflicts(id),
+    ...(nameOwner && { nameOwner }),
+  };
+}
+
+/** Nothing was done for the RoutedIP that would have to be undone. */
+export function isBare(id: ActorId, records: Records | null): boolean {
+  const context = records?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
+  return context?.exposed?.bound === null && context.acquiring.intent === null && !context.acquiring.intending;
+}
+
+/** Of the object that the records are about. */
+export function uidOf(id: ActorId, records: Records): string | null {
+  const context = records.get(id)?.snapshot.context as { readonly ref?: { readonly uid?: string } } | undefined;
+  return context?.ref?.uid ?? null;
+}
