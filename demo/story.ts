@@ -93,7 +93,7 @@ async function startOperator({ stage, screen, until }: Cast): Promise<number> {
   screen.step(`the operator starts as process ${operator.pid}`);
   await installDefinitions(stage);
   screen.step(`the ${CRDS_INSTALLED.length} definitions in crds/ are installed`);
-  await until('the operator is ready', async () => (await readiness(stage)) === 'ok' || null);
+  await until('the operator is ready', async () => (await readiness(stage)).startsWith('ok') || null);
   const readyMs = now() - startedAt;
   screen.step(`the operator is ready, ${span(readyMs)} after its start`);
   return readyMs;

@@ -33,7 +33,7 @@ const main = async (argv) => {
   const env = options.includes('--chromium') ? { CHROMIUM_PATH: findChromium() } : {};
   if (command.length === 0) return 0;
   if (!options.includes('--redis=run')) return handOver(ROOT, command, env);
-  const redis = await startRedis();
+  const redis = await startRedis({ aof: true });
   try {
     return await handOver(ROOT, command, { ...env, REDIS_URL: redis.url });
   } finally {

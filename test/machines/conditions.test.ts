@@ -155,13 +155,15 @@ describe('a failure', () => {
   });
 });
 
-/** Every word that a condition may have as its reason, from the page that tells what each one means. */
+/** Every word that a condition may have as its reason by what the machines say, from the page that tells what each one means. Why an object is not served the runtime says. */
 const REASONS = new Set(
   [
     ...(
       readFileSync(join(import.meta.dirname, '../../docs/conditions.md'), 'utf8')
         .split('\n## ')
-        .find((section) => section.startsWith('Reasons\n')) ?? ''
+        .find((section) => section.startsWith('Reasons\n'))
+        ?.replace(/### Of what is not served\n[\s\S]*?(?=\n### )/, '')
+        .replace(/^\| `(TurnFailed|EventSetAside)` .*$/gm, '') ?? ''
     ).matchAll(/^\| `(\w+)` \|/gm),
   ].map(([, reason]) => reason),
 );

@@ -36,7 +36,10 @@ describe('what a status remembers of a pool', () => {
 
   test('is how often each address was elected', () => {
     const ips = { [A]: { state: 'active', epoch: 7 }, [B]: { state: 'active' } };
-    expect(remembered({ ips }).addresses).toEqual({ [A]: { epoch: 7, inDoubtUntil: null }, [B]: { epoch: 0, inDoubtUntil: null } });
+    expect(remembered({ ips }).addresses).toEqual({
+      [A]: { epoch: 7, inDoubtUntil: null, shown: true },
+      [B]: { epoch: 0, inDoubtUntil: null },
+    });
   });
 
   test('is since when a node has not been Ready that has time to come back: its machine is asked for again', () => {
