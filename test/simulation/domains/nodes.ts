@@ -103,9 +103,10 @@ export class PlayedNodes implements Played<NodeHappening> {
     for (let each = 0; each < stage.history.nodes; each += 1) this.comes(nodeName(each));
   }
 
-  /** Those that may hold an address, with what their machines have of their own. */
+  /** Those whose own addresses may be published, with what their machines have. That a node is to be evacuated is about the addresses of pools and RoutedIPs. */
   eligible(): Readonly<Record<string, Address>> {
-    return Object.fromEntries([...this.#plans].flatMap(([name, plan]) => (isEligible(plan) ? [[name, machineAddress(name)]] : [])));
+    const isPublished = (plan: NodePlan): boolean => isEligible({ ...plan, evacuating: false });
+    return Object.fromEntries([...this.#plans].flatMap(([name, plan]) => (isPublished(plan) ? [[name, machineAddress(name)]] : [])));
   }
 
   mayHold(name: string): boolean {
