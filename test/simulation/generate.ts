@@ -19,10 +19,10 @@ export type Topic = (typeof TOPICS)[number];
 const WEIGHTS: Readonly<Record<DomainName, number>> = {
   nodes: 5,
   people: 2,
-  provider: 5,
+  provider: 6,
   api: 4,
-  processes: 3,
-  stores: 2,
+  processes: 4,
+  stores: 3,
   pools: 3,
   names: 2,
   routed: 3,
@@ -63,7 +63,8 @@ const worldOf = (topics: readonly Topic[]): fc.Arbitrary<World> => {
   return fc.record({
     seed: fc.nat(),
     nodes: fc.integer({ min: 1, max: NODES }),
-    perNode: fc.constantFrom(1, 1, 1, 2),
+    // A node shows one address of pools by its annotation.
+    perNode: has('names') ? fc.constant(1) : fc.constantFrom(1, 1, 1, 2),
     holders: exactly(ADDRESSES, orNull(index(NODES))),
     actionMs: range(3_000),
     callMs: range(300),
@@ -120,8 +121,8 @@ const stepsOf = (world: World, topics: readonly Topic[]): fc.Arbitrary<readonly 
       return { weight: (WEIGHTS[name] * weight) / sum, arbitrary: step };
     });
   });
-  const most = 14 + 8 * topics.length;
-  return fc.tuple(fc.array(MUCH, { minLength: all.length, maxLength: all.length }), fc.integer({ min: 4, max: most })).chain(([much, length]) => {
+  const most = 18 + 9 * topics.length;
+  return fc.tuple(fc.array(MUCH, { minLength: all.length, maxLength: all.length }), fc.integer({ min: 5, max: most })).chain(([much, length]) => {
     const present = all.flatMap(({ weight, arbitrary }, each) => {
       const factor = much[each] ?? 1;
       return factor === 0 ? [] : [{ weight: Math.max(1, Math.round(weight * factor * 20)), arbitrary }];

@@ -21,6 +21,9 @@ const FEWEST_NODES = 6;
  *  say so again. */
 const AT_REST = { provider: 1, api: 2 };
 
+/** How often it is looked whether all is right, virtual ms. */
+const LOOKS_EVERY_MS = 100;
+
 type Part = Played<Happening>;
 
 /** A world in which a history happens, and what is known of it from outside. */
@@ -33,6 +36,7 @@ export class Simulation implements Stage {
   readonly #kinds: ReadonlySet<string>;
   readonly #parts = new Map<DomainName, Part>();
   readonly #marks: MarkRules;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(history: History, options: WorldOptions = {}) {
     this.history = history;
@@ -134,7 +138,11 @@ export class Simulation implements Stage {
     await this.operator.isThere();
   }
 
+  /** Looks now and then: to look takes longer than most of what happens in between. */
   #isRight(): boolean {
+    const now = this.world.clock.monotonic();
+    if (now - this.#lookedAt < LOOKS_EVERY_MS) return false;
+    this.#lookedAt = now;
     for (const part of this.#parts.values()) part.helps?.();
     this.made.helps();
     return this.wrongs().length === 0;
@@ -159,7 +167,7 @@ export class Simulation implements Stage {
         provider
           .writes()
           .slice(ofProvider)
-          .map(({ verb, args: [about] }) => `${verb} of ${about}`),
+          .map(({ verb, args }) => `${verb} of ${verb.endsWith('DNSRecord') ? JSON.stringify(args) : args[0]}`),
         AT_REST.provider,
       ),
       ...repeated(vips?.writes.slice(ofVips).map(({ verb, about }) => `${verb} of ${about}`) ?? [], AT_REST.api),

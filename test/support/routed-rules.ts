@@ -258,8 +258,9 @@ export class RoutedRules {
     if (!this.#isThere(address)) return;
     this.#refresh();
     const bound = [...this.#objects.values()].find(({ status }) => fieldsOf(status).routedIP === address);
+    // Another one may have the name of that for which it was made, and which was let go.
+    if (!bound && this.#world.invariants.given.has(address)) return;
     const owner = bound ?? this.#objects.get(this.#ours.get(address) ?? '');
-    if (!owner && this.#world.invariants.given.has(address)) return;
     if (owner?.deleting && this.#mayDelete(owner, !bound)) this.#world.invariants.given.add(address);
     else
       this.#note(
