@@ -82,7 +82,7 @@ const SIMPLER: readonly ((history: History) => History | null)[] = [
   drops('routed', 'routed', 'policies', 'services', 'firewalls'),
   drops('pools', 'pools'),
   ({ api, vips, virtualIPs, ...rest }) => (api && !vips && !virtualIPs ? { ...rest, steps: rest.steps.filter((step) => step.in !== 'api') } : null),
-  ({ away, ...rest }) => (away ? rest : null),
+  ({ away, ...rest }) => (away === undefined ? null : rest),
   sets('restarts', true),
   sets('perNode', 1),
   sets('callMs', [20, 20]),
