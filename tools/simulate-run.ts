@@ -78,7 +78,13 @@ export class Run {
   }
 
   /** Answers the number with which to go on. */
-  #playFrom(task: { readonly from: number; readonly step: number; readonly count: number; readonly seed: number; readonly topics: readonly string[] }): Promise<number> {
+  #playFrom(task: {
+    readonly from: number;
+    readonly step: number;
+    readonly count: number;
+    readonly seed: number;
+    readonly topics: readonly string[];
+  }): Promise<number> {
     const worker = new Worker(this.#args.worker, { workerData: task, execArgv: [] });
     this.#workers.add(worker);
     let now: { readonly number: number; readonly history: unknown; readonly since: number } | null = null;
@@ -88,12 +94,19 @@ export class Run {
         this.#workers.delete(worker);
         resolve(next);
       };
-      const watch = setInterval(() => {
-        if (!now || performance.now() - now.since < this.#args.hangsAfterMs) return;
-        this.#note({ number: now.number, history: now.history, broken: [`hangs: it goes on for more than ${this.#args.hangsAfterMs / 1000} s`] });
-        void worker.terminate();
-        ends(now.number + task.step);
-      }, Math.min(1_000, this.#args.hangsAfterMs));
+      const watch = setInterval(
+        () => {
+          if (!now || performance.now() - now.since < this.#args.hangsAfterMs) return;
+          this.#note({
+            number: now.number,
+            history: now.history,
+            broken: [`hangs: it goes on for more than ${this.#args.hangsAfterMs / 1000} s`],
+          });
+          void worker.terminate();
+          ends(now.number + task.step);
+        },
+        Math.min(1_000, this.#args.hangsAfterMs),
+      );
       worker.on('message', (told: Told) => {
         if (told.kind === 'begins') now = { number: told.number, history: told.history, since: performance.now() };
         else if (told.kind === 'broken') this.#note(told);
@@ -114,7 +127,9 @@ export class Run {
     const { seed, out } = this.#args;
     this.found.push({ number, broken, history });
     const entry = { name: broken[0] ?? '', history };
-    this.#args.print(`\nhistory ${number} of seed ${seed} (--seed ${seed} --first ${number} --histories 1):\n  ${broken.slice(0, 3).join('\n  ')}`);
+    this.#args.print(
+      `\nhistory ${number} of seed ${seed} (--seed ${seed} --first ${number} --histories 1):\n  ${broken.slice(0, 3).join('\n  ')}`,
+    );
     this.#args.print(JSON.stringify(entry));
     if (out === null) return;
     const before = existsSync(out) ? (JSON.parse(readFileSync(out, 'utf8')) as readonly unknown[]) : [];

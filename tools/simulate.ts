@@ -43,14 +43,23 @@ const TELLS_EVERY_MS = 10_000;
 
 function wholeNumber(name: string, text: string, least: number): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value < least || value > 2 ** 31 - 1) throw new UsageError(`--${name} ${text}: a whole number from ${least} on`);
+  if (!/^\d+$/.test(text) || value < least || value > 2 ** 31 - 1)
+    throw new UsageError(`--${name} ${text}: a whole number from ${least} on`);
   return value;
 }
 
 function parse(argv: readonly string[]): Args | null {
   const values = (() => {
     const text = { type: 'string' } as const;
-    const options = { histories: text, seed: text, first: text, workers: text, domains: text, out: text, help: { type: 'boolean' } } as const;
+    const options = {
+      histories: text,
+      seed: text,
+      first: text,
+      workers: text,
+      domains: text,
+      out: text,
+      help: { type: 'boolean' },
+    } as const;
     try {
       return parseArgs({ args: [...argv], options, allowPositionals: false }).values;
     } catch (error) {
@@ -77,7 +86,10 @@ async function simulate(args: Args): Promise<number> {
   console.log(`seed ${args.seed}, ${args.workers} workers, about ${args.topics.join(', ')}`);
   const run = new Run({ ...args, worker: WORKER, hangsAfterMs: HANGS_AFTER_MS, print: (line) => console.log(line) });
   const { isTTY } = process.stdout;
-  const telling = setInterval(() => (isTTY ? process.stdout.write(`\r${run.progress()}`) : console.log(run.progress())), isTTY ? 1_000 : TELLS_EVERY_MS);
+  const telling = setInterval(
+    () => (isTTY ? process.stdout.write(`\r${run.progress()}`) : console.log(run.progress())),
+    isTTY ? 1_000 : TELLS_EVERY_MS,
+  );
   const ends = (): void => void run.end();
   process.once('SIGINT', ends);
   process.once('SIGTERM', ends);

@@ -6,8 +6,8 @@ import type { PlayedPools } from './domains/pools.ts';
 import type { PlayedRoutedIPs } from './domains/routed-ips.ts';
 import type { PlayedServices } from './domains/services.ts';
 import type { DomainName, History } from './history.ts';
-import type { PlayedOperator } from './operator.ts';
 import type { Made } from './made.ts';
+import type { PlayedOperator } from './operator.ts';
 import type { SimulationWorld } from './world.ts';
 
 /** Something that was wrong at a moment. */

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
-import { ADDRESSES, exactly, index, NODES, orNull, range, type Sort } from './domain.ts';
-import { DOMAINS, domainsOf } from './domains.ts';
+import { ADDRESSES, exactly, index, NODES, of, orNull, POOLS, range, type Sort } from './domain.ts';
 import { FAULTS_OF_VIRTUAL_IPS } from './domains/api.ts';
 import { policySetups } from './domains/policies.ts';
 import { poolSetups } from './domains/pools.ts';
-import { FAULTS_OF_FIREWALLS, FAULTS_OF_NAMES } from './domains/provider.ts';
+import { PROVIDER_FAULTS, unanswered, unlisted } from './domains/provider.ts';
 import { routedIPSetups } from './domains/routed-ips.ts';
 import { serviceSetups } from './domains/services.ts';
 import { vipSetup } from './domains/vips.ts';
 import { virtualIPSetup } from './domains/virtual-ips.ts';
+import { DOMAINS, domainsOf } from './domains.ts';
 import type { DomainName, History, Step } from './history.ts';
 
 /** What a history is about; all else comes with it. */
@@ -98,15 +98,33 @@ const afterMs: fc.Arbitrary<number> = fc.oneof(
 
 interface Weighted {
   readonly weight: number;
-  readonly arbitrary: fc.Arbitrary<Step>;
+  readonly arbitrary: fc.Arbitrary<Step | readonly Step[]>;
 }
 
 const sortsOf = (domain: DomainName, world: World): readonly Sort<unknown>[] => [
   ...DOMAINS[domain].sorts,
-  ...(domain === 'provider' && world.names ? FAULTS_OF_NAMES : []),
-  ...(domain === 'provider' && world.routed ? FAULTS_OF_FIREWALLS : []),
+  ...(domain === 'provider' && (world.pools || world.routed) ? PROVIDER_FAULTS.addresses : []),
+  ...(domain === 'provider' && world.names ? PROVIDER_FAULTS.names : []),
+  ...(domain === 'provider' && world.routed ? PROVIDER_FAULTS.firewalls : []),
   ...(domain === 'api' && world.virtualIPs ? FAULTS_OF_VIRTUAL_IPS : []),
 ];
+
+const soon = (domain: DomainName, what: fc.Arbitrary<unknown>): fc.Arbitrary<Step> =>
+  fc.record({ afterMs: fc.integer({ min: 0, max: 2_000 }), in: fc.constant(domain), what }) as fc.Arbitrary<Step>;
+
+const anyOf = (domain: DomainName): fc.Arbitrary<unknown> => fc.oneof(...DOMAINS[domain].sorts.map((sort) => sort as Sort<unknown>));
+/** A creation has no answer, and something else goes wrong while nobody knows what became of it. */
+const doubt: fc.Arbitrary<readonly Step[]> = fc.tuple(
+  soon('provider', unanswered),
+  soon('pools', fc.record({ kind: of('want'), pool: index(POOLS), extra: fc.integer({ min: 1, max: 3 }) })),
+  fc.oneof(
+    { weight: 4, arbitrary: soon('pools', fc.record({ kind: of('removePool', 'removePool', 'recreate'), pool: index(POOLS) })) },
+    { weight: 1, arbitrary: soon('people', fc.record({ kind: of('makeByHand') })) },
+    { weight: 2, arbitrary: soon('processes', anyOf('processes')) },
+    { weight: 2, arbitrary: soon('stores', anyOf('stores')) },
+  ),
+  soon('provider', unlisted),
+);
 
 /** How much of each sort there is in one history: none of some, much of others, so that what hides another thing is missing now and then. */
 const MUCH = fc.constantFrom(0, 1, 1, 1, 1, 3);
@@ -121,14 +139,19 @@ const stepsOf = (world: World, topics: readonly Topic[]): fc.Arbitrary<readonly 
       return { weight: (WEIGHTS[name] * weight) / sum, arbitrary: step };
     });
   });
+  const bursts: readonly Weighted[] = world.pools ? [{ weight: 1, arbitrary: doubt }] : [];
+  const sorts = [...all, ...bursts];
   const most = 18 + 9 * topics.length;
-  return fc.tuple(fc.array(MUCH, { minLength: all.length, maxLength: all.length }), fc.integer({ min: 5, max: most })).chain(([much, length]) => {
-    const present = all.flatMap(({ weight, arbitrary }, each) => {
-      const factor = much[each] ?? 1;
-      return factor === 0 ? [] : [{ weight: Math.max(1, Math.round(weight * factor * 20)), arbitrary }];
+  return fc
+    .tuple(fc.array(MUCH, { minLength: sorts.length, maxLength: sorts.length }), fc.integer({ min: 5, max: most }))
+    .chain(([much, length]) => {
+      const present = sorts.flatMap(({ weight, arbitrary }, each) => {
+        const factor = much[each] ?? 1;
+        return factor === 0 ? [] : [{ weight: Math.max(1, Math.round(weight * factor * 20)), arbitrary }];
+      });
+      const steps = fc.array(fc.oneof(...(present.length > 0 ? present : all)), { minLength: length, maxLength: length });
+      return steps.map((drawn) => drawn.flat() as Step[]);
     });
-    return fc.array(fc.oneof(...(present.length > 0 ? present : all)), { minLength: length, maxLength: length });
-  });
 };
 
 const historyOf = (topics: readonly Topic[]): fc.Arbitrary<History> =>
@@ -142,4 +165,5 @@ export function historyOfSeed(seed: number, topics: readonly Topic[] = TOPICS): 
 }
 
 /** The seed of one of many histories: it depends on nothing but the seed of all and its number. */
-export const seedOf = (seed: number, number: number): number => (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) + Math.imul(number + 1, 0xc2b2ae35)) | 0;
+export const seedOf = (seed: number, number: number): number =>
+  (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) + Math.imul(number + 1, 0xc2b2ae35)) | 0;

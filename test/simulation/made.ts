@@ -4,8 +4,8 @@ import type { Address } from '../../machines/types.ts';
 import { CreationRules } from '../support/creations.ts';
 import { providerIDOf } from '../support/world.ts';
 import type { Stage, Violation } from './domain.ts';
-import { ownersOf } from './ownership.ts';
 import { addressOf, nodeName } from './history.ts';
+import { ownersOf } from './ownership.ts';
 
 /** How long a person looks on while somebody cannot tell which address is its own, ms. */
 const PERSON_WAITS_MS = 30_000;

@@ -27,7 +27,11 @@ interface Row {
 }
 
 /** With how long all may take to be right where the defect keeps it from ever being so. */
-const rows = <H>(mutations: Readonly<Record<string, Mutation<H> | readonly Mutation<H>[]>>, of: (history: H) => History, rightWithinMs?: number): readonly Row[] =>
+const rows = <H>(
+  mutations: Readonly<Record<string, Mutation<H> | readonly Mutation<H>[]>>,
+  of: (history: H) => History,
+  rightWithinMs?: number,
+): readonly Row[] =>
   Object.entries(mutations).flatMap(([check, all]) =>
     [all].flat().map((each) => {
       const one = each as Mutation<H>;

@@ -29,19 +29,28 @@ export class Reached {
 
   note({ world, history, happens }: Simulation): void {
     for (const { in: domain, what } of history.steps) this.words.add(`happens: ${domain} ${what.kind}`);
-    for (const { verb, result } of world.vips?.writes ?? []) this.words.add(`${verb}: ${ENDS.includes(result) ? result : 'error'}`);
-    for (const { verb, result } of world.provider.calls) {
+    this.#noteCalls(world);
+    this.#noteLog(world);
+    for (const { conditions } of world.cluster.projections) for (const { reason } of conditions) this.words.add(`says: ${reason}`);
+    for (const { transitions } of world.invariants.turns) for (const transition of transitions) this.#noteStates(transition);
+    if (!happens('stores', 'jump')) this.#noteAdoptions(world);
+  }
+
+  #noteCalls({ vips, provider }: World): void {
+    for (const { verb, result } of vips?.writes ?? []) this.words.add(`${verb}: ${ENDS.includes(result) ? result : 'error'}`);
+    for (const { verb, result } of provider.calls) {
       this.words.add(`${verb}: ${result}`).add(`${classOf(verb)}: ${result}`);
       if (TROUBLES.includes(result)) this.words.add(`${verb}: trouble`);
     }
-    for (const { message, fields } of world.log) {
+  }
+
+  #noteLog({ log }: World): void {
+    for (const { message, fields } of log) {
+      if (message === WITHOUT_STORE) this.words.add(message);
       if (message !== 'a job failed') continue;
       const { job, kind } = fields as { readonly job: string; readonly kind: string };
       this.words.add(`fails: ${kind}`).add(`${job} fails: ${kind}`);
     }
-    for (const { conditions } of world.cluster.projections) for (const { reason } of conditions) this.words.add(`says: ${reason}`);
-    for (const { transitions } of world.invariants.turns) for (const transition of transitions) this.#noteStates(transition);
-    if (!happens('stores', 'jump')) this.#noteAdoptions(world);
   }
 
   missing(wanted: readonly string[]): readonly string[] {
@@ -117,31 +126,160 @@ export const NOT_REACHED: Readonly<Record<string, string>> = {
   'dns-zone is in Unclaimed': AT_ONCE_GONE,
   'dns-record-set is in Gone': AT_ONCE_GONE,
   'verification is in Ended': AT_ONCE_GONE,
+  'vip-service is in Gone': AT_ONCE_GONE,
+  'virtual-ip is in Resuming': IN_A_BREATH,
+  'virtual-ip is in Gone': AT_ONCE_GONE,
 };
 
 export const STATES: readonly string[] = CHARTS.flatMap(statesOf);
 
 /** Every kind of happening, by the compiler's word. */
 const HAPPENINGS: { readonly [D in DomainName]: Readonly<Record<Happenings[D]['kind'], true>> } = {
-  nodes: { nodeFails: true, nodeRecovers: true, nodeGoes: true, nodeComes: true, nodeEnds: true, machineGoes: true, machineDies: true, cordon: true, uncordon: true, doom: true, spare: true, taint: true, exclude: true, relieve: true, untaint: true, evacuate: true, stay: true },
+  nodes: {
+    nodeFails: true,
+    nodeRecovers: true,
+    nodeGoes: true,
+    nodeComes: true,
+    nodeEnds: true,
+    machineGoes: true,
+    machineDies: true,
+    cordon: true,
+    uncordon: true,
+    doom: true,
+    spare: true,
+    taint: true,
+    exclude: true,
+    relieve: true,
+    untaint: true,
+    evacuate: true,
+    stay: true,
+  },
   people: { moveByHand: true, deleteByHand: true, restoreByHand: true, lockByHand: true, makeByHand: true },
   provider: { fault: true, staleReads: true, failActions: true },
   api: { fault: true, hold: true, tell: true },
-  processes: { start: true, kill: true, killAll: true, restart: true, stop: true, freeze: true, deleteLease: true, cutLease: true, mendLease: true, cutStore: true, mendStore: true, killAt: true },
-  stores: { storeDown: true, storeUp: true, queuesDown: true, queuesUp: true, redisDown: true, redisUp: true, failWrites: true, mendWrites: true, goBack: true, wipe: true, wipeAtRest: true, wipeQueues: true, repeatJobs: true, failOver: true, replace: true, loseReplies: true, jump: true },
-  pools: { list: true, coolOff: true, rules: true, breakSpec: true, mendSpec: true, removePool: true, makePool: true, recreate: true, want: true, name: true, pause: true, resume: true, moveTo: true },
-  names: { nameNodes: true, removeNodeSet: true, breakNodeSet: true, mendNodeSet: true, dropRecord: true, changeRecord: true, addRecord: true, addAlias: true },
+  processes: {
+    start: true,
+    kill: true,
+    killAll: true,
+    restart: true,
+    stop: true,
+    freeze: true,
+    deleteLease: true,
+    cutLease: true,
+    mendLease: true,
+    cutStore: true,
+    mendStore: true,
+    killAt: true,
+  },
+  stores: {
+    storeDown: true,
+    storeUp: true,
+    queuesDown: true,
+    queuesUp: true,
+    redisDown: true,
+    redisUp: true,
+    failWrites: true,
+    mendWrites: true,
+    goBack: true,
+    wipe: true,
+    wipeAtRest: true,
+    wipeQueues: true,
+    repeatJobs: true,
+    failOver: true,
+    replace: true,
+    loseReplies: true,
+    jump: true,
+  },
+  pools: {
+    list: true,
+    coolOff: true,
+    rules: true,
+    breakSpec: true,
+    mendSpec: true,
+    removePool: true,
+    makePool: true,
+    recreate: true,
+    want: true,
+    name: true,
+    pause: true,
+    resume: true,
+    moveTo: true,
+  },
+  names: {
+    nameNodes: true,
+    removeNodeSet: true,
+    breakNodeSet: true,
+    mendNodeSet: true,
+    dropRecord: true,
+    changeRecord: true,
+    addRecord: true,
+    addAlias: true,
+  },
   routed: { make: true, remove: true, force: true, recreate: true, ask: true, use: true, pause: true, resume: true, moveTo: true },
-  policies: { policy: true, breakPolicy: true, mendPolicy: true, removePolicy: true, makePolicy: true, secretGoes: true, secretComes: true, refuseToken: true, newToken: true },
+  policies: {
+    policy: true,
+    breakPolicy: true,
+    mendPolicy: true,
+    removePolicy: true,
+    makePolicy: true,
+    secretGoes: true,
+    secretComes: true,
+    refuseToken: true,
+    newToken: true,
+  },
   services: { ports: true, endpoints: true, serviceGoes: true, serviceComes: true, serviceOdd: true, serviceUsual: true },
-  firewalls: { firewallGoes: true, firewallComes: true, fillRules: true, fillNodes: true, makeRoom: true, addRule: true, removeRule: true, closeRule: true, takeNode: true },
-  vips: { create: true, delete: true, deleteByForce: true, recreate: true, takeFinalizer: true, type: true, ask: true, annotate: true, pin: true, list: true, group: true, reserve: true, unreserve: true },
-  virtualIPs: { make: true, remove: true, migrate: true, withdraw: true, point: true, create: true, delete: true, label: true, type: true, dropClone: true, changeClone: true, balancerComes: true, balancerGoes: true, group: true, uninstall: true, install: true },
+  firewalls: {
+    firewallGoes: true,
+    firewallComes: true,
+    fillRules: true,
+    fillNodes: true,
+    makeRoom: true,
+    addRule: true,
+    removeRule: true,
+    closeRule: true,
+    takeNode: true,
+  },
+  vips: {
+    create: true,
+    delete: true,
+    deleteByForce: true,
+    recreate: true,
+    takeFinalizer: true,
+    type: true,
+    ask: true,
+    annotate: true,
+    pin: true,
+    list: true,
+    group: true,
+    reserve: true,
+    unreserve: true,
+  },
+  virtualIPs: {
+    make: true,
+    remove: true,
+    migrate: true,
+    withdraw: true,
+    point: true,
+    create: true,
+    delete: true,
+    label: true,
+    type: true,
+    dropClone: true,
+    changeClone: true,
+    balancerComes: true,
+    balancerGoes: true,
+    group: true,
+    uninstall: true,
+    install: true,
+  },
 };
 
 const READS = ['findRoutedIP', 'listRoutedIPs', 'findNode', 'listDNSRecords'] as const;
 const ends = (verb: string, ...results: readonly string[]): readonly string[] => results.map((result) => `${verb}: ${result}`);
 const says = (...reasons: readonly string[]): readonly string[] => reasons.map((reason) => `says: ${reason}`);
+
+/** What a process logs that does. */
+const WITHOUT_STORE = 'goes on without the store';
 
 /** What the histories of the fixed seeds must come to, together. */
 export const TO_REACH: Readonly<Record<string, readonly string[]>> = {
@@ -179,7 +317,12 @@ export const TO_REACH: Readonly<Record<string, readonly string[]>> = {
     ['NotFound', 'InProgress', 'NodeInUse', 'Conflict', 'Unauthorized', 'Invalid', 'Unavailable'] satisfies readonly ErrorKind[]
   ).map((kind) => `fails: ${kind}`),
   'what a RoutedIP may say of its firewall': says('FirewallOpened', 'FirewallClosed', 'NothingToOpen', 'NoFirewall', 'Opening'),
+  'processes that go on without the store': [WITHOUT_STORE],
   'what is said of marks': says('Paused', 'Draining', 'MoveRequested'),
-  'every end of a call for an IP': ['guard', 'reserve', 'publish', 'free', 'unguard'].flatMap((verb) => ends(verb, 'done', 'lost', 'error')),
-  'every call for a migration': ['reassociate', 'letGo', 'convert', 'setIngress', 'settle', 'deleteClone'].flatMap((verb) => ends(verb, 'done')),
+  'every end of a call for an IP': ['guard', 'reserve', 'publish', 'free', 'unguard'].flatMap((verb) =>
+    ends(verb, 'done', 'lost', 'error'),
+  ),
+  'every call for a migration': ['reassociate', 'letGo', 'convert', 'setIngress', 'settle', 'deleteClone'].flatMap((verb) =>
+    ends(verb, 'done'),
+  ),
 };

@@ -1,12 +1,12 @@
 import { MarkRules } from '../support/marks.ts';
 import { type OperatorProcess, providerIDOf, type WorldOptions } from '../support/world.ts';
 import type { Happening, Played, Stage, Violation } from './domain.ts';
-import { DOMAINS, domainsOf } from './domains.ts';
 import type { PlayedNames } from './domains/names.ts';
 import type { PlayedNodes } from './domains/nodes.ts';
 import type { PlayedPools } from './domains/pools.ts';
 import type { PlayedRoutedIPs } from './domains/routed-ips.ts';
 import type { PlayedServices } from './domains/services.ts';
+import { DOMAINS, domainsOf } from './domains.ts';
 import { exemptions } from './exemptions.ts';
 import type { DomainName, History, Step } from './history.ts';
 import { Made } from './made.ts';
@@ -76,7 +76,8 @@ export class Simulation implements Stage {
     return (this.#parts.get('services') as unknown as PlayedServices | undefined) ?? null;
   }
 
-  readonly happens = (domain: DomainName, ...kinds: readonly string[]): boolean => kinds.some((kind) => this.#kinds.has(`${domain} ${kind}`));
+  readonly happens = (domain: DomainName, ...kinds: readonly string[]): boolean =>
+    kinds.some((kind) => this.#kinds.has(`${domain} ${kind}`));
 
   /** Lets everything happen, then takes everything out of the way and waits until all is right. @throws Error when it does not become right */
   async run(rightWithinMs = RIGHT_WITHIN_MS): Promise<void> {

@@ -87,9 +87,34 @@ const KINDS: Readonly<Partial<Record<DomainName, readonly string[]>>> = {
   people: ['moveByHand', 'deleteByHand', 'restoreByHand', 'lockByHand', 'makeByHand'],
   provider: ['staleReads', 'failActions'],
   api: ['hold', 'tell'],
-  processes: ['start', 'kill', 'killAll', 'killAt', 'restart', 'stop', 'freeze', 'deleteLease', 'cutLease', 'mendLease', 'cutStore', 'mendStore'],
+  processes: [
+    'start',
+    'kill',
+    'killAll',
+    'killAt',
+    'restart',
+    'stop',
+    'freeze',
+    'deleteLease',
+    'cutLease',
+    'mendLease',
+    'cutStore',
+    'mendStore',
+  ],
   stores: [
-    ...['storeDown', 'storeUp', 'queuesDown', 'queuesUp', 'redisDown', 'redisUp', 'failWrites', 'mendWrites', 'goBack', 'failOver', 'replace'],
+    ...[
+      'storeDown',
+      'storeUp',
+      'queuesDown',
+      'queuesUp',
+      'redisDown',
+      'redisUp',
+      'failWrites',
+      'mendWrites',
+      'goBack',
+      'failOver',
+      'replace',
+    ],
     ...['wipe', 'wipeAtRest', 'wipeQueues', 'repeatJobs', 'loseReplies', 'jump'],
   ],
   policies: ['policy', 'breakPolicy', 'mendPolicy', 'removePolicy', 'makePolicy', 'secretGoes', 'secretComes', 'refuseToken', 'newToken'],
@@ -151,7 +176,15 @@ const listed = (afterMs: number, addresses: readonly number[]): readonly Step[] 
     : [beside(afterMs, { kind: 'list', pool: 0, addresses }), beside(0, { kind: 'makePool', pool: 0 })];
 
 /** An account of which nothing is needed. */
-const NO_ACCOUNT = { nodes: 0, perNode: 1, holders: [], restarts: false, actionMs: [300, 300], callMs: [10, 10], firewallMs: [0, 0] } as const;
+const NO_ACCOUNT = {
+  nodes: 0,
+  perNode: 1,
+  holders: [],
+  restarts: false,
+  actionMs: [300, 300],
+  callMs: [10, 10],
+  firewallMs: [0, 0],
+} as const;
 
 export const ofVips = ({ services, groups, wipesIngress, callMs, watchMs, ...short }: ShortVips): History => ({
   ...NO_ACCOUNT,

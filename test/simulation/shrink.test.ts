@@ -19,7 +19,8 @@ describe('a history that breaks a rule is made smaller', () => {
   });
 
   test('but never into one that breaks another', async () => {
-    const either = async (history: History): Promise<readonly string[]> => (history.steps.length > 3 ? ['spaced: it is long'] : ['terms only grow: it is short']);
+    const either = async (history: History): Promise<readonly string[]> =>
+      history.steps.length > 3 ? ['spaced: it is long'] : ['terms only grow: it is short'];
     const small = await shrink(given, await either(given), either, { tries: 1_000 });
     expect(small.steps).toHaveLength(4);
   });

@@ -14,7 +14,12 @@ interface ShrinkOptions {
 const ruleOf = (text: string): string => text.split(':', 1)[0] ?? '';
 
 /** Makes a history that breaks something smaller, as long as it breaks the same: fewer steps, fewer domains, simpler numbers. */
-export async function shrink(history: History, broken: readonly string[], play: Play, { tries, isOver = () => false }: ShrinkOptions): Promise<History> {
+export async function shrink(
+  history: History,
+  broken: readonly string[],
+  play: Play,
+  { tries, isOver = () => false }: ShrinkOptions,
+): Promise<History> {
   const rules = new Set(broken.map(ruleOf));
   let best = history;
   let left = tries;
@@ -59,20 +64,29 @@ const without = (steps: readonly Step[], from: number, size: number): readonly S
 async function sooner({ steps, ...world }: History, each: number, isTaken: (candidate: History) => Promise<boolean>): Promise<void> {
   const step = steps[each];
   if (!step) return;
-  const rounded = [0, Math.round(step.afterMs / 10_000) * 10_000, Math.round(step.afterMs / 1_000) * 1_000, Math.round(step.afterMs / 100) * 100];
+  const rounded = [
+    0,
+    Math.round(step.afterMs / 10_000) * 10_000,
+    Math.round(step.afterMs / 1_000) * 1_000,
+    Math.round(step.afterMs / 100) * 100,
+  ];
   for (const afterMs of rounded) {
     if (afterMs === step.afterMs) return;
     if (await isTaken({ ...world, steps: steps.with(each, { ...step, afterMs }) })) return;
   }
 }
 
-const drops = (topic: 'pools' | 'names' | 'routed' | 'vips' | 'virtualIPs', ...domains: readonly string[]) => (history: History): History | null => {
-  if (!history[topic]) return null;
-  const { [topic]: _, ...rest } = history;
-  return { ...rest, steps: rest.steps.filter((step) => !domains.includes(step.in)) };
-};
-const sets = <K extends keyof History>(field: K, value: NonNullable<History[K]>) => (history: History): History | null =>
-  history[field] === undefined || JSON.stringify(history[field]) === JSON.stringify(value) ? null : { ...history, [field]: value };
+const drops =
+  (topic: 'pools' | 'names' | 'routed' | 'vips' | 'virtualIPs', ...domains: readonly string[]) =>
+  (history: History): History | null => {
+    if (!history[topic]) return null;
+    const { [topic]: _, ...rest } = history;
+    return { ...rest, steps: rest.steps.filter((step) => !domains.includes(step.in)) };
+  };
+const sets =
+  <K extends keyof History>(field: K, value: NonNullable<History[K]>) =>
+  (history: History): History | null =>
+    history[field] === undefined || JSON.stringify(history[field]) === JSON.stringify(value) ? null : { ...history, [field]: value };
 
 /** Each makes one thing simpler; null where it is so already. */
 const SIMPLER: readonly ((history: History) => History | null)[] = [
@@ -81,7 +95,8 @@ const SIMPLER: readonly ((history: History) => History | null)[] = [
   drops('names', 'names'),
   drops('routed', 'routed', 'policies', 'services', 'firewalls'),
   drops('pools', 'pools'),
-  ({ api, vips, virtualIPs, ...rest }) => (api && !vips && !virtualIPs ? { ...rest, steps: rest.steps.filter((step) => step.in !== 'api') } : null),
+  ({ api, vips, virtualIPs, ...rest }) =>
+    api && !vips && !virtualIPs ? { ...rest, steps: rest.steps.filter((step) => step.in !== 'api') } : null,
   ({ away, ...rest }) => (away === undefined ? null : rest),
   sets('restarts', true),
   sets('perNode', 1),

@@ -52,7 +52,10 @@ describe('npm run simulate', () => {
 describe('a run', () => {
   const workerOf = (name: string, source: string): string => {
     const file = join(folder, `${name}.mjs`);
-    writeFileSync(file, `import { parentPort, workerData } from 'node:worker_threads';\nconst tell = (what) => parentPort.postMessage(what);\n${source}`);
+    writeFileSync(
+      file,
+      `import { parentPort, workerData } from 'node:worker_threads';\nconst tell = (what) => parentPort.postMessage(what);\n${source}`,
+    );
     return file;
   };
   const out = join(folder, 'known.json');

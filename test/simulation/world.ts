@@ -1,8 +1,8 @@
+import type { Json } from '../../actors/ports.ts';
+import { seededRandom } from '../../adapters/memory/random.ts';
 import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { ProcessVips } from '../../adapters/memory/vip-process.ts';
-import { seededRandom } from '../../adapters/memory/random.ts';
 import type { VipChange } from '../../adapters/memory/vip-world.ts';
-import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { Address } from '../../machines/types.ts';
 import { RoutedRules } from '../support/routed-rules.ts';

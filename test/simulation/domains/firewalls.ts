@@ -161,7 +161,10 @@ const firewall = index(FIREWALLS.length);
 
 export const FIREWALLS_DOMAIN: Domain<FirewallHappening> = {
   sorts: [
-    { weight: 3, arbitrary: fc.record({ kind: of('firewallGoes', 'firewallComes', 'fillRules', 'fillNodes', 'makeRoom', 'makeRoom'), firewall }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({ kind: of('firewallGoes', 'firewallComes', 'fillRules', 'fillNodes', 'makeRoom', 'makeRoom'), firewall }),
+    },
     { weight: 2, arbitrary: fc.record({ kind: of('addRule', 'addRule', 'removeRule'), firewall, port: index(RULES.length) }) },
     { weight: 2, arbitrary: fc.record({ kind: of('closeRule', 'takeNode'), firewall: fc.constantFrom(0, 0, 1, 2, 3), item: index(4) }) },
   ],

@@ -45,7 +45,10 @@ const address = index(ADDRESSES + 3);
 export const PEOPLE_DOMAIN: Domain<PeopleHappening> = {
   sorts: [
     { weight: 4, arbitrary: fc.record({ kind: of('moveByHand'), address, node: orNull(index(NODES)) }) },
-    { weight: 3, arbitrary: fc.record({ kind: of('deleteByHand', 'restoreByHand', 'lockByHand'), address }) as fc.Arbitrary<PeopleHappening> },
+    {
+      weight: 3,
+      arbitrary: fc.record({ kind: of('deleteByHand', 'restoreByHand', 'lockByHand'), address }) as fc.Arbitrary<PeopleHappening>,
+    },
     { weight: 1, arbitrary: fc.record({ kind: of('makeByHand') }) },
   ],
   open: (stage) => new PlayedPeople(stage),

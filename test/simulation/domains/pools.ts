@@ -316,7 +316,19 @@ const pool = index(POOLS);
 const address = index(ADDRESSES);
 
 /** What pools list at first: of addresses that are there, and of some that they make. */
-const listed = fc.constantFrom<readonly number[][]>([[0, 1]], [[0, 1, 2]], [[0, 1], [2]], [[0, 1], [1, 2, 3]], [[]], [[0]], [[0], []], [[0], [0, 1]]);
+const listed = fc.constantFrom<readonly number[][]>(
+  [[0, 1]],
+  [[0, 1, 2]],
+  [[0, 1], [2]],
+  [
+    [0, 1],
+    [1, 2, 3],
+  ],
+  [[]],
+  [[0]],
+  [[0], []],
+  [[0], [0, 1]],
+);
 
 export const poolSetups = (isNamed: boolean): fc.Arbitrary<readonly PoolSetup[]> =>
   listed.chain((pools) =>
@@ -340,6 +352,7 @@ export const POOLS_DOMAIN: Domain<PoolHappening, PlayedPools> = {
     { weight: 1, arbitrary: fc.record({ kind: of('rules'), pool, rules }) },
     { weight: 2, arbitrary: fc.record({ kind: of('breakSpec', 'mendSpec', 'removePool', 'makePool', 'recreate'), pool }) },
     { weight: 2, arbitrary: fc.record({ kind: of('want'), pool, extra }) },
+    { weight: 1, arbitrary: fc.record({ kind: of('name'), pool, name }) },
     { weight: 1, arbitrary: fc.record({ kind: of('pause', 'resume'), pool }) },
     { weight: 2, arbitrary: fc.record({ kind: of('moveTo'), pool, address, node: index(NODES) }) },
   ],

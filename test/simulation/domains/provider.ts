@@ -50,7 +50,7 @@ const faultOf = (fault: fc.Arbitrary<Fault>, ...verbs: readonly (Verb | 'any')[]
 const either = (...refusals: readonly Refusal[]): fc.Arbitrary<Fault> =>
   fc.oneof({ weight: 2, arbitrary: usual }, { weight: 1, arbitrary: refused(...refusals) });
 
-const GENERAL = [
+const OF_ADDRESSES = [
   { weight: 3, arbitrary: faultOf(either('InProgress', 'NodeInUse', 'Invalid', 'Conflict'), 'assignRoutedIP') },
   { weight: 2, arbitrary: faultOf(usual, 'findRoutedIP', 'listRoutedIPs', 'findNode', 'findNode', 'any') },
   { weight: 2, arbitrary: faultOf(either('Invalid'), 'createRoutedIP') },
@@ -58,8 +58,8 @@ const GENERAL = [
   { weight: 1, arbitrary: fc.record({ kind: of('failActions'), times: fc.integer({ min: 1, max: 2 }) }) },
 ];
 const OF_NAMES = [
-  { weight: 2, arbitrary: faultOf(either('NotFound', 'Conflict', 'Invalid'), 'createDNSRecord', 'updateDNSRecord', 'deleteDNSRecord') },
-  { weight: 1, arbitrary: faultOf(either('NotFound'), 'listDNSRecords') },
+  { weight: 4, arbitrary: faultOf(either('NotFound', 'Conflict', 'Invalid'), 'createDNSRecord', 'updateDNSRecord', 'deleteDNSRecord') },
+  { weight: 2, arbitrary: faultOf(either('NotFound'), 'listDNSRecords') },
 ];
 const OF_FIREWALLS = [
   {
@@ -78,7 +78,17 @@ const OF_FIREWALLS = [
 
 const open = (stage: Stage): PlayedProvider => new PlayedProvider(stage);
 
-export const PROVIDER_DOMAIN: Domain<ProviderHappening> = { sorts: GENERAL, open };
-/** What goes wrong besides where there are names, and where there are firewalls. */
-export const FAULTS_OF_NAMES = OF_NAMES;
-export const FAULTS_OF_FIREWALLS = OF_FIREWALLS;
+export const PROVIDER_DOMAIN: Domain<ProviderHappening> = { sorts: [{ weight: 1, arbitrary: faultOf(usual, 'any') }], open };
+/** What goes wrong besides where there are addresses, names, and firewalls. */
+export const PROVIDER_FAULTS = { addresses: OF_ADDRESSES, names: OF_NAMES, firewalls: OF_FIREWALLS };
+
+/** A call that may have made an address, or not. */
+export const unanswered: fc.Arbitrary<ProviderHappening> = fc.record({
+  ...{ kind: of('fault'), verb: fc.constant('createRoutedIP' as const), times: fc.constant(1) },
+  fault: fc.oneof(
+    fc.record({ kind: fc.constantFrom('loseRequest' as const, 'loseReply' as const, 'hang' as const) }),
+    fc.record({ kind: fc.constant('hang' as const), effectAfterMs: fc.integer({ min: 100, max: 14_900 }) }),
+    fc.constant<Fault>({ kind: 'refuse', error: 'Unavailable' }),
+  ),
+});
+export const unlisted: fc.Arbitrary<ProviderHappening> = faultOf(usual, 'listRoutedIPs');

@@ -49,8 +49,7 @@ export interface PlayedRoutedIP extends Claimant {
   readonly service: string;
 }
 
-const isMark = (what: RoutedIPHappening): what is RoutedMark =>
-  what.kind === 'pause' || what.kind === 'resume' || what.kind === 'moveTo';
+const isMark = (what: RoutedIPHappening): what is RoutedMark => what.kind === 'pause' || what.kind === 'resume' || what.kind === 'moveTo';
 
 const FORCE = { 'routedip.io/force-release': 'true' };
 

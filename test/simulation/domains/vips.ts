@@ -74,7 +74,8 @@ export class PlayedVips implements Played<VipHappening> {
     this.#stage = stage;
     const { vips } = stage.world.serviceRules;
     vips.comesLate = stage.history.steps.some(
-      (step) => step.in === 'api' && step.what.kind === 'fault' && step.what.fault.kind === 'hang' && step.what.fault.effectAfterMs !== undefined,
+      (step) =>
+        step.in === 'api' && step.what.kind === 'fault' && step.what.fault.kind === 'hang' && step.what.fault.effectAfterMs !== undefined,
     );
     // Whoever does not hear of a wish, or is away, goes by what he knows.
     if (stage.history.steps.some(keepsFromHearing)) vips.wishLastsMs = Number.POSITIVE_INFINITY;
@@ -154,9 +155,7 @@ export class PlayedVips implements Played<VipHappening> {
     const name = VIP_ADDRESSES[address] ?? '';
     const found = service === null ? null : this.#service(service);
     const owner =
-      service === null
-        ? null
-        : { namespace: 'default', name: lbName(service), uid: isOld ? null : (found?.ref.uid ?? 'uid-of-nobody') };
+      service === null ? null : { namespace: 'default', name: lbName(service), uid: isOld ? null : (found?.ref.uid ?? 'uid-of-nobody') };
     const { uid } = this.#stage.world.k8s.setIP({ name, owner, group: 'g0' });
     if (owner === null) this.#foreign.set(name, uid);
     else this.#foreign.delete(name);
@@ -192,7 +191,10 @@ export const VIPS_DOMAIN: Domain<VipHappening, PlayedVips> = {
     { weight: 3, arbitrary: fc.record({ kind: of('ask'), service, address }) },
     { weight: 1, arbitrary: fc.record({ kind: of('annotate'), service, address }) },
     { weight: 1, arbitrary: fc.record({ kind: of('pin'), service, group: maybe(3) }) },
-    { weight: 1, arbitrary: fc.record({ kind: of('list'), service, address: orNull(fc.integer({ min: -1, max: VIP_ADDRESSES.length - 1 })) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: of('list'), service, address: orNull(fc.integer({ min: -1, max: VIP_ADDRESSES.length - 1 })) }),
+    },
     { weight: 1, arbitrary: fc.record({ kind: of('group'), group: index(SPECS.length), spec: maybe(3) }) },
     { weight: 1, arbitrary: fc.record({ kind: of('reserve'), address: index(4), service: maybe(SERVICES), isOld: fc.boolean() }) },
     { weight: 1, arbitrary: fc.record({ kind: of('unreserve'), address: index(4) }) },

@@ -168,7 +168,9 @@ export class PlayedVirtualIPs implements Played<VirtualIPHappening> {
   #changeClone({ ref }: VirtualIP): void {
     const clone = this.#stage.world.k8s.service('default', cloneName(ref));
     if (clone)
-      this.#hands(true, () => this.#stage.world.k8s.setService({ name: clone.ref.name, more: { ...clone.more, labels: { app: 'other' } } }));
+      this.#hands(true, () =>
+        this.#stage.world.k8s.setService({ name: clone.ref.name, more: { ...clone.more, labels: { app: 'other' } } }),
+      );
   }
 
   #create(index: number): void {

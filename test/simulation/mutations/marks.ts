@@ -7,8 +7,8 @@ import { isPrimed, type PoolContext } from '../../../machines/pool.ts';
 import * as facts from '../../../machines/pool-facts.ts';
 import { action, guard, type Spoil, shown } from '../../machines/mutations-spoil.ts';
 import type { MarkRule } from '../../support/marks.ts';
-import { CALM, inChart, type Mutation, step, wait } from './pools.ts';
 import type { ShortPools as History } from '../short.ts';
+import { CALM, inChart, type Mutation, step, wait } from './pools.ts';
 
 /** One address on the first of three nodes. */
 const served = (...steps: History['steps']): History => ({ ...CALM, holders: [0, null, null, null], steps });

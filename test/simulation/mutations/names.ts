@@ -12,9 +12,9 @@ import type { ZoneContext } from '../../../machines/zone.ts';
 import { action, guard, type Spoil, shown } from '../../machines/mutations-spoil.ts';
 import type { CreationRule } from '../../support/creations.ts';
 import type { NameRule } from '../../support/names.ts';
+import type { ShortPools as History } from '../short.ts';
 import type { Mutations } from './mutation.ts';
 import { CALM, inChart, step, wait } from './pools.ts';
-import type { ShortPools as History } from '../short.ts';
 
 /** A pool that lists nothing and wants an address. */
 const LACKING: History = { ...CALM, pools: [[]], extra: [1] };

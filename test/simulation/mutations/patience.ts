@@ -9,10 +9,10 @@ import * as members from '../../../machines/pool-members.ts';
 import type { PoolSpec } from '../../../machines/validate.ts';
 import { action, guard, type Spoil, shown } from '../../machines/mutations-spoil.ts';
 import type { PatienceRule } from '../../support/patience.ts';
-import type { Mutations } from './mutation.ts';
-import { CALM, inChart, type Mutation, step, wait } from './pools.ts';
 import type { PoolRules } from '../domains/pools.ts';
 import type { ShortPools as History } from '../short.ts';
+import type { Mutations } from './mutation.ts';
+import { CALM, inChart, type Mutation, step, wait } from './pools.ts';
 
 /** One address on the first of three nodes, under a rule. */
 const under = (rules: PoolRules, steps: History['steps'], change: Partial<History> = {}): History => ({

@@ -14,7 +14,7 @@ import * as facts from '../../../machines/pool-facts.ts';
 import { action, guard, type Spoil, shown, state } from '../../machines/mutations-spoil.ts';
 import type { FirewallRule } from '../../support/firewall-rules.ts';
 import type { RoutedRule } from '../../support/routed-rules.ts';
-import type { ShortRouted as RoutedHistory, ShortRoutedHappening as RoutedHappening } from '../short.ts';
+import type { ShortRoutedHappening as RoutedHappening, ShortRouted as RoutedHistory } from '../short.ts';
 import type { SimulationWorld as World } from '../world.ts';
 import type { Mutation, Mutations } from './mutation.ts';
 

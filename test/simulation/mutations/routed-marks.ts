@@ -6,10 +6,10 @@ import type { PoolContext } from '../../../machines/pool.ts';
 import * as facts from '../../../machines/pool-facts.ts';
 import { action, guard, shown } from '../../machines/mutations-spoil.ts';
 import type { MarkRule } from '../../support/marks.ts';
-import { inChart } from './pools.ts';
-import { MARK_MUTATIONS, neverForgets, staysSeen, unmarked } from './marks.ts';
-import { CALM, MADE, type RoutedMutation, step, wait } from './routed-ips.ts';
 import type { ShortRouted as RoutedHistory } from '../short.ts';
+import { MARK_MUTATIONS, neverForgets, staysSeen, unmarked } from './marks.ts';
+import { inChart } from './pools.ts';
+import { CALM, MADE, type RoutedMutation, step, wait } from './routed-ips.ts';
 
 /** Its Service runs on three nodes: it goes to the youngest, `n2`. */
 const served = (...steps: RoutedHistory['steps']): RoutedHistory => ({
