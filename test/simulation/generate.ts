@@ -24,7 +24,7 @@ const WEIGHTS: Readonly<Record<DomainName, number>> = {
   processes: 4,
   stores: 3,
   pools: 3,
-  names: 2,
+  names: 4,
   routed: 3,
   policies: 2,
   services: 3,

@@ -274,7 +274,9 @@ export class FirewallRules {
     this.#checkAlone(firewall);
     const present = items.filter((item) => this.#has(firewall, item));
     const added = this.#added.get(firewall) ?? new Set();
-    const foreign = this.#isExclusive(firewall) ? [] : present.filter((item) => !added.has(item));
+    // What was under way when all records were lost goes on.
+    const unknown = this.#unknown.get(firewall);
+    const foreign = this.#isExclusive(firewall) ? [] : present.filter((item) => !added.has(item) && !unknown?.has(item));
     if (foreign.length > 0) this.#note('removes only what it added', `${foreign.join(', ')} of ${firewall} was there before`);
     for (const [actor, served] of this.#served) {
       if (served.firewall !== firewall) continue;
@@ -282,7 +284,10 @@ export class FirewallRules {
       if (lost.length > 0) void this.#confirmClosed(actor, served, lost);
     }
     const answer = arrive();
-    for (const item of present) added.delete(item);
+    for (const item of present) {
+      added.delete(item);
+      unknown?.delete(item);
+    }
     return answer;
   }
 

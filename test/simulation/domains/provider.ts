@@ -58,7 +58,8 @@ const OF_ADDRESSES = [
   { weight: 1, arbitrary: fc.record({ kind: of('failActions'), times: fc.integer({ min: 1, max: 2 }) }) },
 ];
 const OF_NAMES = [
-  { weight: 4, arbitrary: faultOf(either('NotFound', 'Conflict', 'Invalid'), 'createDNSRecord', 'updateDNSRecord', 'deleteDNSRecord') },
+  { weight: 4, arbitrary: faultOf(either('NotFound', 'Conflict', 'Invalid'), 'createDNSRecord') },
+  { weight: 4, arbitrary: faultOf(either('NotFound', 'Conflict', 'Invalid'), 'updateDNSRecord', 'deleteDNSRecord') },
   { weight: 2, arbitrary: faultOf(either('NotFound'), 'listDNSRecords') },
 ];
 const OF_FIREWALLS = [
