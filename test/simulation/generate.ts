@@ -118,7 +118,7 @@ const doubt: fc.Arbitrary<readonly Step[]> = fc.tuple(
   soon('provider', unanswered),
   soon('pools', fc.record({ kind: of('want'), pool: index(POOLS), extra: fc.integer({ min: 1, max: 3 }) })),
   fc.oneof(
-    { weight: 4, arbitrary: soon('pools', fc.record({ kind: of('removePool', 'removePool', 'recreate'), pool: index(POOLS) })) },
+    { weight: 4, arbitrary: soon('pools', fc.record({ kind: of('removePool'), pool: index(POOLS) })) },
     { weight: 1, arbitrary: soon('people', fc.record({ kind: of('makeByHand') })) },
     { weight: 2, arbitrary: soon('processes', anyOf('processes')) },
     { weight: 2, arbitrary: soon('stores', anyOf('stores')) },

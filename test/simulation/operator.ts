@@ -55,6 +55,13 @@ export class PlayedOperator {
     for (const process of this.#stage.world.processes) process.kill();
   }
 
+  /** Nobody runs meanwhile, and then a process starts. */
+  async whileDown(act: () => void): Promise<void> {
+    this.killAll();
+    act();
+    await this.start();
+  }
+
   /** As SIGTERM. */
   stop(process: OperatorProcess): void {
     this.#leaving.add(process);

@@ -33,8 +33,9 @@ export type PoolHappening =
   | { readonly kind: 'list'; readonly pool: number; readonly addresses: readonly number[] }
   | { readonly kind: 'coolOff'; readonly pool: number; readonly seconds: number }
   | { readonly kind: 'rules'; readonly pool: number; readonly rules: PoolRules }
-  /** `recreate`: it is deleted and made again at once, as another object. */
-  | { readonly kind: 'breakSpec' | 'mendSpec' | 'removePool' | 'makePool' | 'recreate'; readonly pool: number }
+  | { readonly kind: 'breakSpec' | 'mendSpec' | 'removePool' | 'makePool'; readonly pool: number }
+  /** It is deleted and made again at once, as another object; `isDown`: while the operator restarts. */
+  | { readonly kind: 'recreate'; readonly pool: number; readonly isDown: boolean }
   /** So many addresses more than it lists. */
   | { readonly kind: 'want'; readonly pool: number; readonly extra: number }
   | { readonly kind: 'name'; readonly pool: number; readonly name: number | null }
@@ -96,9 +97,10 @@ export class PlayedPools implements Played<PoolHappening> {
     for (const plan of this.#plans) this.#apply(plan, plan.ips);
   }
 
-  act(what: PoolHappening): void {
+  act(what: PoolHappening): unknown {
     const plan = this.#plans[what.pool];
     if (!plan) return;
+    if (what.kind === 'recreate' && what.isDown) return this.#stage.operator.whileDown(() => this.act({ ...what, isDown: false }));
     const listed = this.#listed(plan);
     this.#stage.made.rules.noteSpecs();
     if (what.kind === 'removePool' || what.kind === 'recreate') {
@@ -350,7 +352,8 @@ export const POOLS_DOMAIN: Domain<PoolHappening, PlayedPools> = {
     { weight: 3, arbitrary: fc.record({ kind: of('list'), pool, addresses: fc.uniqueArray(address, { minLength: 1 }) }) },
     { weight: 1, arbitrary: fc.record({ kind: of('coolOff'), pool, seconds: fc.constantFrom(0, 3, 10) }) },
     { weight: 1, arbitrary: fc.record({ kind: of('rules'), pool, rules }) },
-    { weight: 2, arbitrary: fc.record({ kind: of('breakSpec', 'mendSpec', 'removePool', 'makePool', 'recreate'), pool }) },
+    { weight: 2, arbitrary: fc.record({ kind: of('breakSpec', 'mendSpec', 'removePool', 'makePool'), pool }) },
+    { weight: 1, arbitrary: fc.record({ kind: of('recreate'), pool, isDown: fc.boolean() }) },
     { weight: 2, arbitrary: fc.record({ kind: of('want'), pool, extra }) },
     { weight: 1, arbitrary: fc.record({ kind: of('name'), pool, name }) },
     { weight: 1, arbitrary: fc.record({ kind: of('pause', 'resume'), pool }) },

@@ -23,8 +23,10 @@ export interface RoutedIPSetup {
 }
 
 export type RoutedIPHappening =
-  /** `force`: it is deleted, and let go at once. `recreate`: that, and made again at once, as another object. */
-  | { readonly kind: 'make' | 'remove' | 'force' | 'recreate'; readonly routed: number }
+  /** `force`: it is deleted, and let go at once. */
+  | { readonly kind: 'make' | 'remove' | 'force'; readonly routed: number }
+  /** That, and it is made again at once, as another object; `isDown`: while the operator restarts. */
+  | { readonly kind: 'recreate'; readonly routed: number; readonly isDown: boolean }
   | { readonly kind: 'ask'; readonly routed: number; readonly address: number | null }
   | { readonly kind: 'use'; readonly routed: number; readonly policy: number }
   | RoutedMark;
@@ -104,9 +106,10 @@ export class PlayedRoutedIPs implements Played<RoutedIPHappening> {
     return this.#stage.happens('routed', 'force', 'recreate') ? wrongs.filter((text) => !text.includes(' is left in ')) : wrongs;
   }
 
-  act(what: RoutedIPHappening): void {
+  act(what: RoutedIPHappening): unknown {
     const plan = this.#plans[what.routed];
     if (!plan) return;
+    if (what.kind === 'recreate' && what.isDown) return this.#stage.operator.whileDown(() => this.act({ ...what, isDown: false }));
     if (isMark(what)) {
       this.#mark(plan, what);
       return;
@@ -219,7 +222,8 @@ export const routedIPSetups: fc.Arbitrary<readonly RoutedIPSetup[]> = exactly(
 
 export const ROUTED_DOMAIN: Domain<RoutedIPHappening, PlayedRoutedIPs> = {
   sorts: [
-    { weight: 6, arbitrary: fc.record({ kind: of('make', 'make', 'remove', 'remove', 'remove', 'force', 'recreate'), routed }) },
+    { weight: 6, arbitrary: fc.record({ kind: of('make', 'make', 'remove', 'remove', 'remove', 'force'), routed }) },
+    { weight: 1, arbitrary: fc.record({ kind: of('recreate'), routed, isDown: fc.boolean() }) },
     { weight: 1, arbitrary: fc.record({ kind: of('ask'), routed, address: orNull(index(ADDRESSES)) }) },
     { weight: 1, arbitrary: fc.record({ kind: of('use'), routed, policy: index(2) }) },
     { weight: 1, arbitrary: fc.record({ kind: of('pause', 'resume'), routed }) },

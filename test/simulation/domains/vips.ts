@@ -6,7 +6,9 @@ import { wrongVips } from './vips-end.ts';
 
 /** What becomes of Services of type LoadBalancer, IPGroups and IPs. */
 export type VipHappening =
-  | { readonly kind: 'create' | 'delete' | 'deleteByForce' | 'recreate' | 'takeFinalizer'; readonly service: number }
+  | { readonly kind: 'create' | 'delete' | 'deleteByForce' | 'takeFinalizer'; readonly service: number }
+  /** It is deleted by force and made again at once, as another object; `isDown`: while the operator restarts. */
+  | { readonly kind: 'recreate'; readonly service: number; readonly isDown: boolean }
   | { readonly kind: 'type'; readonly service: number; readonly type: 'LoadBalancer' | 'ClusterIP' | 'NodePort' }
   | { readonly kind: 'ask' | 'annotate'; readonly service: number; readonly address: number | null }
   | { readonly kind: 'pin'; readonly service: number; readonly group: number | null }
@@ -85,8 +87,9 @@ export class PlayedVips implements Played<VipHappening> {
     });
   }
 
-  act(what: VipHappening): void {
-    this.#stage.world.hands(() => this.#edit(what));
+  act(what: VipHappening): unknown {
+    if (what.kind === 'recreate' && what.isDown) return this.#stage.operator.whileDown(() => this.act({ ...what, isDown: false }));
+    return this.#stage.world.hands(() => this.#edit(what));
   }
 
   violations(): readonly Violation[] {
@@ -186,7 +189,8 @@ export const VIPS_DOMAIN: Domain<VipHappening, PlayedVips> = {
   sorts: [
     { weight: 3, arbitrary: fc.record({ kind: of('create'), service }) },
     { weight: 3, arbitrary: fc.record({ kind: of('delete'), service }) },
-    { weight: 1, arbitrary: fc.record({ kind: of('deleteByForce', 'recreate', 'takeFinalizer'), service }) },
+    { weight: 1, arbitrary: fc.record({ kind: of('deleteByForce', 'takeFinalizer'), service }) },
+    { weight: 1, arbitrary: fc.record({ kind: of('recreate'), service, isDown: fc.boolean() }) },
     { weight: 3, arbitrary: fc.record({ kind: of('type'), service, type: of('LoadBalancer', 'ClusterIP', 'NodePort') }) },
     { weight: 3, arbitrary: fc.record({ kind: of('ask'), service, address }) },
     { weight: 1, arbitrary: fc.record({ kind: of('annotate'), service, address }) },
