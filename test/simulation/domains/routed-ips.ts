@@ -31,6 +31,8 @@ export type RoutedIPHappening =
   | { readonly kind: 'use'; readonly routed: number; readonly policy: number }
   | RoutedMark;
 
+type RoutedEdit = Exclude<RoutedIPHappening, RoutedMark | { readonly kind: 'recreate' }>;
+
 /** What people ask for by annotations of a RoutedIP. */
 type RoutedMark =
   | { readonly kind: 'pause' | 'resume'; readonly routed: number }
@@ -109,21 +111,28 @@ export class PlayedRoutedIPs implements Played<RoutedIPHappening> {
   act(what: RoutedIPHappening): unknown {
     const plan = this.#plans[what.routed];
     if (!plan) return;
-    if (what.kind === 'recreate' && what.isDown) return this.#stage.operator.whileDown(() => this.act({ ...what, isDown: false }));
-    if (isMark(what)) {
-      this.#mark(plan, what);
-      return;
-    }
+    if (isMark(what)) this.#mark(plan, what);
+    else if (what.kind !== 'recreate') this.#edit(plan, what);
+    else if (what.isDown) return this.#stage.operator.whileDown(() => this.#recreate(plan));
+    else this.#recreate(plan);
+  }
+
+  #edit(plan: RoutedNow, what: RoutedEdit): void {
     const object = plan.ref && this.#stage.world.cluster.pool(plan.ref);
     if (what.kind === 'ask') plan.address = what.address === null ? null : addressOf(what.address);
     if (what.kind === 'use') plan.policy = what.policy;
     const isEdit = what.kind === 'ask' || what.kind === 'use';
     if (object ? isEdit && !object.deleting : what.kind === 'make') this.#apply(plan);
-    if (!object || isEdit || what.kind === 'make') return;
-    this.#delete(object, what.kind !== 'remove');
-    if (what.kind !== 'recreate') return;
-    // Somebody takes our finalizer off, too.
-    this.#stage.world.cluster.removePool(object.ref);
+    if (object && !isEdit && what.kind !== 'make') this.#delete(object, what.kind === 'force');
+  }
+
+  /** Somebody takes our finalizer off, too. */
+  #recreate(plan: RoutedNow): void {
+    const { cluster } = this.#stage.world;
+    const object = plan.ref && cluster.pool(plan.ref);
+    if (!object) return;
+    this.#delete(object, true);
+    cluster.removePool(object.ref);
     this.#apply(plan);
   }
 
