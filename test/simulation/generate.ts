@@ -3,13 +3,13 @@ import { ADDRESSES, exactly, index, NODES, of, orNull, POOLS, range, type Sort }
 import { FAULTS_OF_VIRTUAL_IPS } from './domains/api.ts';
 import { policySetups } from './domains/policies.ts';
 import { poolSetups } from './domains/pools.ts';
-import { PROVIDER_FAULTS, unanswered, unlisted } from './domains/provider.ts';
+import { PROVIDER_FAULTS, unanswered, unlisted, unrenewed } from './domains/provider.ts';
 import { routedIPSetups } from './domains/routed-ips.ts';
 import { serviceSetups } from './domains/services.ts';
 import { vipSetup } from './domains/vips.ts';
 import { virtualIPSetup } from './domains/virtual-ips.ts';
 import { DOMAINS, domainsOf } from './domains.ts';
-import type { DomainName, History, Step } from './history.ts';
+import { type DomainName, type History, NAMES, type Step } from './history.ts';
 
 /** What a history is about; all else comes with it. */
 export const TOPICS = ['pools', 'names', 'routed', 'vips', 'virtualIPs'] as const;
@@ -126,6 +126,12 @@ const doubt: fc.Arbitrary<readonly Step[]> = fc.tuple(
   soon('provider', unlisted),
 );
 
+/** A record that somebody changed is to be put right, and cannot be at first. */
+const renewal: fc.Arbitrary<readonly Step[]> = fc.tuple(
+  soon('provider', unrenewed),
+  soon('names', fc.record({ kind: of('changeRecord'), name: index(NAMES) })),
+);
+
 /** How much of each sort there is in one history: none of some, much of others, so that what hides another thing is missing now and then. */
 const MUCH = fc.constantFrom(0, 1, 1, 1, 1, 3);
 
@@ -139,7 +145,10 @@ const stepsOf = (world: World, topics: readonly Topic[]): fc.Arbitrary<readonly 
       return { weight: (WEIGHTS[name] * weight) / sum, arbitrary: step };
     });
   });
-  const bursts: readonly Weighted[] = world.pools ? [{ weight: 1, arbitrary: doubt }] : [];
+  const bursts: readonly Weighted[] = [
+    ...(world.pools ? [{ weight: 1, arbitrary: doubt }] : []),
+    ...(world.names ? [{ weight: 1, arbitrary: renewal }] : []),
+  ];
   const sorts = [...all, ...bursts];
   const most = 18 + 9 * topics.length;
   return fc

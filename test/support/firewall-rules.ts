@@ -124,6 +124,7 @@ export class FirewallRules {
 
   /** Somebody let a RoutedIP go at once: what was open for it nobody promises anything of. */
   forced(cell: ActorId): void {
+    for (const key of [...this.#claimed.keys()]) if (key.startsWith(`${cell} `)) this.#claimed.delete(key);
     for (const actor of [...this.#served.keys()]) if (actor.startsWith(`${cell}/`)) this.#served.delete(actor);
   }
 
@@ -284,10 +285,7 @@ export class FirewallRules {
       if (lost.length > 0) void this.#confirmClosed(actor, served, lost);
     }
     const answer = arrive();
-    for (const item of present) {
-      added.delete(item);
-      unknown?.delete(item);
-    }
+    for (const item of present) for (const each of [added, unknown]) each?.delete(item);
     return answer;
   }
 

@@ -92,4 +92,5 @@ export const unanswered: fc.Arbitrary<ProviderHappening> = fc.record({
     fc.constant<Fault>({ kind: 'refuse', error: 'Unavailable' }),
   ),
 });
+export const unrenewed: fc.Arbitrary<ProviderHappening> = faultOf(either('NotFound', 'Conflict', 'Invalid'), 'updateDNSRecord');
 export const unlisted: fc.Arbitrary<ProviderHappening> = faultOf(usual, 'listRoutedIPs');
