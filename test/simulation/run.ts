@@ -22,7 +22,7 @@ const FEWEST_NODES = 6;
 const AT_REST = { provider: 1, api: 2 };
 
 /** How often it is looked whether all is right, virtual ms. */
-const LOOKS_EVERY_MS = 100;
+const LOOKS_EVERY_MS = 250;
 
 type Part = Played<Happening>;
 
@@ -146,7 +146,8 @@ export class Simulation implements Stage {
     this.#lookedAt = now;
     for (const part of this.#parts.values()) part.helps?.();
     this.made.helps();
-    return this.wrongs().length === 0;
+    // What is under way tells soonest that it is not.
+    return this.#unsettled().length === 0 && this.wrongs().length === 0;
   }
 
   /** What is shown may be from before: it counts only while nothing is under way. */

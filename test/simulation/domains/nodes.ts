@@ -176,7 +176,8 @@ export class PlayedNodes implements Played<NodeHappening> {
   /** Those with which something is wrong are well again; those that are about to go stay so when `keepsLeaving`. Machines that died are gone for good. */
   heal(keepsLeaving: boolean): void {
     for (const [name, plan] of this.#plans) {
-      if (plan.machine && !(keepsLeaving && isLeaving(plan))) this.comes(name);
+      const stays = keepsLeaving && isLeaving(plan) && !plan.tainted;
+      if (plan.machine && !stays) this.comes(name);
       else if (plan.machine) this.#change(name, { ready: true });
     }
   }
