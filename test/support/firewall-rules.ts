@@ -37,6 +37,10 @@ const CHANGES: ReadonlySet<string> = new Set([
   'deleteRoutedIPFirewallNode',
 ]);
 
+const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
+const stateOf = ({ snapshot }: ActorRecord): string => JSON.stringify(snapshot.value);
+const isRouted = (actor: ActorId, { chart }: ActorRecord): boolean => chart === 'ip' && actor.startsWith('rip/');
+
 /** Looks at every change of a firewall that reaches the provider, and at every turn. What the operator believes to be its own it does not read: it saw who
  *  added what. */
 export class FirewallRules {
