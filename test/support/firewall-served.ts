@@ -11,9 +11,6 @@ export interface Served {
 }
 
 export const nameOf = (firewall: ActorId): string => firewall.split('/').slice(2).join('/');
-const _contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
-const _stateOf = ({ snapshot }: ActorRecord): string => JSON.stringify(snapshot.value);
-const _isRouted = (actor: ActorId, { chart }: ActorRecord): boolean => chart === 'ip' && actor.startsWith('rip/');
 
 /** What is to be open for an address where it is confirmed; null for nothing. */
 export function openFor(context: AddressContext): Served | null {
