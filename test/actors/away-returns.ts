@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { wrongVips } from '../histories/vip-wrongs.ts';
+import { wrongVips } from '../simulation/domains/vips-end.ts';
 import { aways, redisGoes, redisReturns } from '../support/away-crash.ts';
 import { lose, untilAssigns } from '../support/setups.ts';
 import { node } from '../support/world.ts';

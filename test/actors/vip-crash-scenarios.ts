@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import { wrongVips } from '../histories/vip-wrongs.ts';
+import { wrongVips } from '../simulation/domains/vips-end.ts';
 import type { WorldOptions } from '../support/world.ts';
 import type { Scenario } from './crash-scenarios.ts';
 import { SECOND, VipWorld } from './vip-world.ts';

@@ -1,15 +1,15 @@
 import { charts } from '../../actors/catalogue.ts';
 import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
 import { SCENARIOS } from '../actors/crash-scenarios.ts';
+import { Simulation } from '../simulation/run.ts';
+import { ofPools, type ShortPools } from '../simulation/short.ts';
 import { node, World } from '../support/world.ts';
-import { Play } from './play.ts';
 import { type Journal, newestSet, openSet, readSet, writeSet } from './recorded-files.ts';
 import { Recorder, type Recording } from './recorded-journal.ts';
 import { changedMeanings } from './recorded-meaning.ts';
 import { names } from './recorded-names.ts';
 import { ROUTED_RECORDINGS } from './recorded-routed.ts';
 import { VIP_RECORDINGS } from './recorded-vips.ts';
-import type { History } from './steps.ts';
 
 const scenario =
   (name: string, before: (world: World) => void = () => {}): Recording =>
@@ -28,9 +28,9 @@ const scenario =
   };
 
 const play =
-  (history: Partial<History>): Recording =>
+  (history: Partial<ShortPools>): Recording =>
   async (options, begin) => {
-    const played = new Play({ ...CALM, ...history }, options);
+    const played = new Simulation(ofPools({ ...CALM, ...history }), options);
     begin(played.world);
     await played.run();
   };
@@ -50,9 +50,8 @@ const deletedWhileCreating: Recording = async (options, begin) => {
   await clock.runUntil(() => ![...invariants.records.keys()].some((actor) => actor.startsWith('pool/')), 120_000);
 };
 
-const CALM: History = {
+const CALM: ShortPools = {
   nodes: 2,
-  addresses: 4,
   pools: [[0]],
   holders: [null, null, null, null],
   coolOffSeconds: 0,

@@ -3,12 +3,12 @@ import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
 import type { FirewallContext } from '../../machines/firewall.ts';
 import { portsOn } from '../../machines/firewall-policy.ts';
-import { confirmedHere } from '../../machines/ip.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import { portText } from '../../machines/port.ts';
 import { ownedRules } from '../../machines/rebuild-routed-ip.ts';
-import type { ActorId, NodeRef, ProviderID } from '../../machines/types.ts';
+import type { ActorId, ProviderID } from '../../machines/types.ts';
 import { FirewallAssigns } from './firewall-assigns.ts';
+import { nameOf, openFor, type Served } from './firewall-served.ts';
 import type { OperatorProcess, World } from './world.ts';
 
 /** What must hold at every moment of firewalls in which RoutedIPs have something opened. */
@@ -24,13 +24,6 @@ export type FirewallRule =
   /** A RoutedIP that goes leaves nothing open that nobody else needs. */
   | 'leaves nothing open behind';
 
-/** What is open for an address on the node that holds it. */
-interface Served {
-  readonly firewall: string;
-  readonly node: NodeRef;
-  readonly ports: readonly string[];
-}
-
 /** What all actors remember. */
 export type Records = ReadonlyMap<ActorId, ActorRecord>;
 
@@ -44,7 +37,6 @@ const CHANGES: ReadonlySet<string> = new Set([
   'deleteRoutedIPFirewallNode',
 ]);
 
-const nameOf = (firewall: ActorId): string => firewall.split('/').slice(2).join('/');
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
 const stateOf = ({ snapshot }: ActorRecord): string => JSON.stringify(snapshot.value);
 const isRouted = (actor: ActorId, { chart }: ActorRecord): boolean => chart === 'ip' && actor.startsWith('rip/');
@@ -122,6 +114,7 @@ export class FirewallRules {
 
   /** Somebody let a RoutedIP go at once: what was open for it nobody promises anything of. */
   forced(cell: ActorId): void {
+    for (const key of [...this.#claimed.keys()]) if (key.startsWith(`${cell} `)) this.#claimed.delete(key);
     for (const actor of [...this.#served.keys()]) if (actor.startsWith(`${cell}/`)) this.#served.delete(actor);
   }
 
@@ -277,7 +270,9 @@ export class FirewallRules {
     this.#checkAlone(firewall);
     const present = items.filter((item) => this.#has(firewall, item));
     const added = this.#added.get(firewall) ?? new Set();
-    const foreign = this.#isExclusive(firewall) ? [] : present.filter((item) => !added.has(item));
+    // What was under way when all records were lost goes on.
+    const unknown = this.#unknown.get(firewall);
+    const foreign = this.#isExclusive(firewall) ? [] : present.filter((item) => !added.has(item) && !unknown?.has(item));
     if (foreign.length > 0) this.#note('removes only what it added', `${foreign.join(', ')} of ${firewall} was there before`);
     for (const [actor, served] of this.#served) {
       if (served.firewall !== firewall) continue;
@@ -285,7 +280,7 @@ export class FirewallRules {
       if (lost.length > 0) void this.#confirmClosed(actor, served, lost);
     }
     const answer = arrive();
-    for (const item of present) added.delete(item);
+    for (const item of present) for (const each of [added, unknown]) each?.delete(item);
     return answer;
   }
 
@@ -389,12 +384,4 @@ export class FirewallRules {
   #note(rule: FirewallRule, text: string): void {
     this.violations.push({ rule, at: this.#world.clock.monotonic(), text });
   }
-}
-
-/** What is to be open for an address where it is confirmed; null for nothing. */
-function openFor(context: AddressContext): Served | null {
-  const { policy, assigned, retiring } = context;
-  if (retiring !== null || policy.firewall === null || !assigned || !confirmedHere(context)) return null;
-  const ports = portsOn(policy, assigned.name);
-  return ports.length === 0 ? null : { firewall: nameOf(policy.firewall), node: assigned, ports };
 }

@@ -1,4 +1,5 @@
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
+import type { Queues } from '../../actors/ports/queues.ts';
 import { fullName, relativeName } from '../../machines/dns.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { EnsureRecordsInput } from '../../machines/jobs.ts';
@@ -78,23 +79,25 @@ export class NameRules {
   }
 
   #watchJobs(): void {
-    const { queues } = this.#world;
+    const { queues, queuesWithout } = this.#world;
     const { connect } = queues;
-    queues.connect = () => {
-      const connected = connect();
-      return {
-        ...connected,
-        queue: (name) => {
-          const queue = connected.queue(name);
-          return {
-            ...queue,
-            add: (jobs) => {
-              for (const { id, data } of jobs) this.#noteJob(id, data as unknown as JobData);
-              return queue.add(jobs);
-            },
-          };
-        },
-      };
+    queues.connect = () => this.#watched(connect());
+    this.#world.queuesWithout = (clock) => this.#watched(queuesWithout(clock));
+  }
+
+  #watched<Q extends Queues>(queues: Q): Q {
+    return {
+      ...queues,
+      queue: (name) => {
+        const queue = queues.queue(name);
+        return {
+          ...queue,
+          add: (jobs) => {
+            for (const { id, data } of jobs) this.#noteJob(id, data as unknown as JobData);
+            return queue.add(jobs);
+          },
+        };
+      },
     };
   }
 

@@ -271,8 +271,9 @@ export class RoutedRules {
   #checkDeletion(address: Address): void {
     this.#refresh();
     const bound = [...this.#objects.values()].find(({ status }) => fieldsOf(status).routedIP === address);
+    // Another one may have the name of that for which it was made, and which was let go.
+    if (!bound && this.#world.invariants.given.has(address)) return;
     const owner = bound ?? this.#objects.get(this.#ours.get(address) ?? '');
-    if (!owner && this.#world.invariants.given.has(address)) return;
     // What a status says may be wrong: it was seen for whom it was made.
     const makers = this.#madeFor.get(address);
     const isOthers = owner !== undefined && makers !== undefined && !makers.includes(owner.ref.uid) && !isAdopting(owner.marks);

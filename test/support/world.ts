@@ -110,6 +110,8 @@ export class World {
   readonly cluster: MemoryCluster = memoryCluster({ queryOf, goes: (tell) => this.goes(tell) });
   /** How those who watch hear that an object is gone; at once unless a test says otherwise. */
   goes: (tell: () => void) => void = (tell) => tell();
+  /** Where the jobs of a process wait while it goes on without the store. */
+  queuesWithout: (clock: Clock) => ReturnType<typeof memoryQueues> = memoryQueues;
   readonly provider: MemoryProvider;
   readonly settings: Settings;
   /** Services, IPGroups and IPs; null where they are not served. */
@@ -219,7 +221,7 @@ export class World {
     const provider = this.provider.process({ probe });
     const providers = memoryDirectory({ [PROVIDER]: { facts: this.facts, provider } });
     const living = unlessDead(queues, () => state.dead);
-    const inMemory = () => standIn(clock, () => state.dead);
+    const inMemory = () => standIn(clock, this.queuesWithout, () => state.dead);
     const away = this.#away ? switching({ store, queues: living }, inMemory) : null;
     const supervisor = new Supervisor({
       charts: this.#spoil(charts(this.settings, () => this.facts.addressesPerNode)),
@@ -365,9 +367,9 @@ export class World {
 }
 
 /** What a process goes on with while the store is away. */
-const standIn = (clock: Clock, isDead: () => boolean): StandIn => {
+const standIn = (clock: Clock, queuesOf: World['queuesWithout'], isDead: () => boolean): StandIn => {
   const own = endableClock(clock);
-  const queues = memoryQueues(own);
+  const queues = queuesOf(own);
   const close = async (): Promise<void> => {
     await queues.close();
     own.end();

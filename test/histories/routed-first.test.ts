@@ -1,3 +1,0 @@
-import { describeHistories } from './routed-many.ts';
-
-describeHistories(1, true);

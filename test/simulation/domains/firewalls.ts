@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import type { Firewall } from '../../../actors/ports/provider.ts';
+import type { FirewallContext } from '../../../machines/firewall.ts';
+import { parsePort, portText } from '../../../machines/port.ts';
+import { ownedRules } from '../../../machines/rebuild-routed-ip.ts';
+import type { RoutedRules } from '../../support/routed-rules.ts';
+import { providerIDOf } from '../../support/world.ts';
+import { type Domain, index, of, type Played, type Stage } from '../domain.ts';
+import { FIREWALLS } from '../history.ts';
+
+/** What others do to firewalls. `closeRule`, `takeNode`: they take out what the operator put in. */
+export type FirewallHappening =
+  | { readonly kind: OfAll; readonly firewall: number }
+  | { readonly kind: 'addRule' | 'removeRule'; readonly firewall: number; readonly port: number }
+  | { readonly kind: 'closeRule' | 'takeNode'; readonly firewall: number; readonly item: number };
+
+type OfAll = 'firewallGoes' | 'firewallComes' | 'fillRules' | 'fillNodes' | 'makeRoom';
+
+/** Rules that somebody else adds: some are what a Service needs as well. */
+const RULES = [
+  { port: 22, protocol: 'TCP' },
+  { port: 8443, protocol: 'TCP' },
+  { port: 9_080, protocol: 'TCP' },
+] as const;
+
+const MOST_RULES = 50;
+const MOST_NODES = 10;
+/** Machines that are none of ours. */
+const OTHERS = Array.from({ length: MOST_NODES }, (_, index) => providerIDOf(`other-${index}`));
+/** What is in every firewall, and stays. */
+const FIRST = 'tcp/22';
+
+/** Firewalls, and what others do to them. */
+class PlayedFirewalls implements Played<FirewallHappening> {
+  readonly #stage: Stage;
+  readonly #rules: RoutedRules;
+  /** By firewall: rules that others added. */
+  readonly #foreign = new Map<string, Set<string>>();
+  readonly #otherRules = new Map<string, number>();
+  /** Those that are gone, as they were. */
+  readonly #gone = new Map<string, Firewall>();
+
+  constructor(stage: Stage, rules: RoutedRules) {
+    this.#stage = stage;
+    this.#rules = rules;
+    const { world } = stage;
+    world.provider.cloud.addNode(...OTHERS);
+    for (const name of FIREWALLS) {
+      world.provider.cloud.addFirewall(name, [FIRST]);
+      this.#foreign.set(name, new Set([FIRST]));
+    }
+  }
+
+  act(what: FirewallHappening): void {
+    const name = FIREWALLS[what.firewall] ?? '';
+    if (what.kind === 'addRule' || what.kind === 'removeRule') {
+      const rule = RULES[what.port];
+      if (rule) this.#byHand(name, portText(rule), what.kind);
+    } else if (what.kind === 'closeRule' || what.kind === 'takeNode') this.#takeOut(name, what);
+    else this.#whole(name, what.kind);
+  }
+
+  /** All are there, with room. */
+  mend(): void {
+    for (const name of FIREWALLS) {
+      this.#whole(name, 'firewallComes');
+      this.#whole(name, 'makeRoom');
+    }
+  }
+
+  /** What others had put there and is not there any more. */
+  wrongs(): readonly string[] {
+    return FIREWALLS.flatMap((name) => {
+      const there = this.#stage.world.provider.cloud.findFirewall(name)?.ports ?? [];
+      return [...(this.#foreign.get(name) ?? [])].filter((port) => !there.includes(port)).map((port) => `${port} is gone from ${name}`);
+    });
+  }
+
+  #whole(name: string, kind: OfAll): void {
+    const { cloud } = this.#stage.world.provider;
+    const there = cloud.findFirewall(name);
+    if (kind === 'firewallComes') {
+      const former = this.#gone.get(name);
+      this.#gone.delete(name);
+      if (former && !there) this.#restore(former);
+      return;
+    }
+    if (!there) return;
+    if (kind === 'firewallGoes') {
+      this.#gone.set(name, there);
+      cloud.removeFirewall(name);
+      return;
+    }
+    const own = there.nodes.filter((node) => !OTHERS.includes(node));
+    if (kind === 'fillRules') this.#otherRules.set(name, MOST_RULES - there.ports.length);
+    if (kind === 'makeRoom') this.#otherRules.set(name, 0);
+    this.#put(
+      there,
+      kind === 'fillNodes' ? [...own, ...OTHERS].slice(0, Math.max(MOST_NODES, own.length)) : kind === 'makeRoom' ? own : there.nodes,
+    );
+  }
+
+  /** Somebody makes it again, with what is his. */
+  #restore({ name, ports, nodes }: Firewall): void {
+    const foreign = this.#foreign.get(name) ?? new Set();
+    this.#put(
+      { name, ports: ports.filter((port) => foreign.has(port)) },
+      nodes.filter((node) => OTHERS.includes(node)),
+    );
+  }
+
+  /** Somebody takes out what the operator put in. */
+  #takeOut(name: string, what: Extract<FirewallHappening, { readonly kind: 'closeRule' | 'takeNode' }>): void {
+    const { provider } = this.#stage.world;
+    const there = provider.cloud.findFirewall(name);
+    if (!there) return;
+    const foreign = this.#foreign.get(name) ?? new Set();
+    const ports = there.ports.filter((port) => !foreign.has(port));
+    const nodes = there.nodes.filter((node) => !OTHERS.includes(node));
+    this.#rules.firewalls.byHand(() => {
+      const port = ports[what.item % ports.length];
+      const node = nodes[what.item % nodes.length];
+      if (what.kind === 'closeRule' && port) provider.cloud.closePorts(name, [parsePort(port)]);
+      if (what.kind === 'takeNode' && node) provider.cloud.uncoverNodes(name, [node]);
+    });
+  }
+
+  #put({ name, ports }: Pick<Firewall, 'name' | 'ports'>, nodes: Firewall['nodes']): void {
+    this.#stage.world.provider.cloud.addFirewall(name, ports, nodes, { otherRules: this.#otherRules.get(name) ?? 0 });
+  }
+
+  #byHand(name: string, port: string, kind: 'addRule' | 'removeRule'): void {
+    const { provider } = this.#stage.world;
+    const there = provider.cloud.findFirewall(name);
+    const foreign = this.#foreign.get(name) ?? new Set();
+    if (!there) return;
+    if (kind === 'removeRule' && port !== FIRST && foreign.has(port)) {
+      this.#rules.firewalls.byHand(() => provider.cloud.closePorts(name, [parsePort(port)]));
+      foreign.delete(port);
+    }
+    // Where the operator counts it as its own, nobody can tell that it is not.
+    const isFull = there.ports.length + (this.#otherRules.get(name) ?? 0) >= MOST_RULES;
+    if (kind === 'addRule' && !isFull && !there.ports.includes(port) && !this.#isClaimed(name, port)) {
+      this.#rules.firewalls.byHand(() => provider.cloud.openPorts(name, [parsePort(port)]));
+      foreign.add(port);
+    }
+  }
+
+  #isClaimed(name: string, port: string): boolean {
+    const records = [...this.#stage.world.invariants.records].flatMap(([actor, { chart, snapshot }]) =>
+      chart === 'firewall' && actor.endsWith(`/${name}`) ? (snapshot.context as unknown as FirewallContext).owned.ports : [],
+    );
+    const shown = (this.#stage.routed?.refs() ?? []).flatMap((ref) => ownedRules(this.#stage.world.statusOf(ref)));
+    return [...records, ...shown.filter(({ firewall }) => firewall.endsWith(`/${name}`)).flatMap(({ owned }) => owned.ports)].includes(
+      port,
+    );
+  }
+}
+
+const firewall = index(FIREWALLS.length);
+
+export const FIREWALLS_DOMAIN: Domain<FirewallHappening> = {
+  sorts: [
+    {
+      weight: 3,
+      arbitrary: fc.record({ kind: of('firewallGoes', 'firewallComes', 'fillRules', 'fillNodes', 'makeRoom', 'makeRoom'), firewall }),
+    },
+    { weight: 2, arbitrary: fc.record({ kind: of('addRule', 'addRule', 'removeRule'), firewall, port: index(RULES.length) }) },
+    { weight: 2, arbitrary: fc.record({ kind: of('closeRule', 'takeNode'), firewall: fc.constantFrom(0, 0, 1, 2, 3), item: index(4) }) },
+  ],
+  open: (stage) => {
+    const { routedRules } = stage.world;
+    if (!routedRules) throw new Error('there are no RoutedIPs here');
+    return new PlayedFirewalls(stage, routedRules);
+  },
+};

@@ -1,0 +1,168 @@
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { PoolContext } from '../../machines/pool.ts';
+import type { Address } from '../../machines/types.ts';
+import { CreationRules } from '../support/creations.ts';
+import { type Claiming, ownersOf, shownBy } from '../support/owners.ts';
+import { providerIDOf } from '../support/world.ts';
+import type { Stage, Violation } from './domain.ts';
+import { addressOf, nodeName } from './history.ts';
+
+/** How long a person looks on while somebody cannot tell which address is its own, ms. */
+const PERSON_WAITS_MS = 30_000;
+
+/** Somebody who wants addresses. */
+export interface Claimant {
+  readonly ref: ObjectRef;
+  readonly createdAt: number;
+  readonly deleting: boolean;
+  /** Those that it lists, names or has got. */
+  readonly addresses: readonly Address[];
+}
+
+/** The addresses of the account: those that stand there at first, that people make, and that the operator makes. */
+export class Made {
+  readonly #stage: Stage;
+  readonly rules: CreationRules;
+  #bought = 0;
+  /** By uid: since when it cannot tell which address is its own, virtual ms. */
+  readonly #unclearSince = new Map<string, number>();
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
+    this.rules = new CreationRules(stage.world, () => this.claimants().map(({ addresses }) => addresses));
+  }
+
+  /** The provider holds as many on a node as it can. */
+  makeAll(): void {
+    const { holders, nodes, perNode } = this.#stage.history;
+    const held = new Map<number, number>();
+    for (const [index, holder] of holders.entries()) {
+      const isFree = holder !== null && holder < nodes && (held.get(holder) ?? 0) < perNode;
+      if (isFree) held.set(holder, (held.get(holder) ?? 0) + 1);
+      this.#stage.world.address(addressOf(index), isFree ? nodeName(holder) : null);
+    }
+  }
+
+  /** All that want addresses, the oldest first. */
+  claimants(): readonly Claimant[] {
+    const { pools, routed } = this.#stage;
+    return [...(pools?.claimants() ?? []), ...(routed?.claimants() ?? [])];
+  }
+
+  /** Address → uid of the object that has it. */
+  owners(): ReadonlyMap<Address, string> {
+    return ownersOf(this.claiming());
+  }
+
+  /** What each asks for, and has by its status. */
+  claiming(): readonly Claiming<string>[] {
+    const { cluster } = this.#stage.world;
+    return this.claimants().map(({ ref, createdAt, addresses }) => ({
+      id: ref.uid,
+      createdAt,
+      addresses,
+      has: shownBy(cluster.pool(ref)),
+    }));
+  }
+
+  /** The address that a number of a history stands for: those with higher numbers than there are at first are those that the operator made. */
+  at(index: number): Address | undefined {
+    const { length } = this.#stage.history.holders;
+    return index < length ? addressOf(index) : this.rules.made[index - length];
+  }
+
+  isThere(address: Address): boolean {
+    return this.#stage.world.provider.cloud.addresses().some((each) => each.address === address);
+  }
+
+  /** A person makes an address. */
+  buy(): Address {
+    this.#bought += 1;
+    return this.#stage.world.address(`203.0.113.${100 + this.#bought}`);
+  }
+
+  /** While one is being made for a RoutedIP nobody can tell an address that a person makes again from that one: he does it later. */
+  isMaking(): boolean {
+    const { world, routed } = this.#stage;
+    if (!routed) return false;
+    const isCreating = (context: PoolContext): boolean => context.acquiring.intent !== null;
+    for (const [actor, { chart, snapshot }] of world.invariants.records)
+      if (chart === 'pool' && actor.startsWith('rip/') && isCreating(snapshot.context as unknown as PoolContext)) return true;
+    return routed.refs().some((ref) => world.statusOf(ref).pendingCreate !== undefined);
+  }
+
+  /** Whoever deleted an address that somebody wants makes it again; what nobody wants is on no node. */
+  mend(): void {
+    const { cloud } = this.#stage.world.provider;
+    this.restore();
+    const wanted = new Set(this.claimants().flatMap(({ addresses }) => addresses));
+    for (const { address } of cloud.addresses()) if (!wanted.has(address)) cloud.moveByHand(address, null);
+  }
+
+  restore(): void {
+    if (this.isMaking()) return;
+    const there = new Set(this.#stage.world.provider.cloud.addresses().map(({ address }) => address));
+    const wanted = this.claimants().flatMap(({ addresses, deleting }) => (deleting ? [] : addresses));
+    for (const address of wanted) if (!there.has(address)) this.#stage.world.address(address);
+  }
+
+  /** The provider lets nobody put more on a node than it can hold. */
+  moveByHand(address: Address, target: number | null): void {
+    const { world, history } = this.#stage;
+    const { cloud } = world.provider;
+    const providerID = target === null ? null : providerIDOf(target === FOREIGN ? 'foreign' : nodeName(target));
+    const held = cloud.addresses().filter((each) => each.providerID === providerID).length;
+    if (providerID === null || (held < history.perNode && cloud.hasNode(providerID))) cloud.moveByHand(address, providerID);
+  }
+
+  /** Who cannot tell which address is its own asks a person, who names one that nobody has, or another one when all are somebody's. */
+  helps(): void {
+    const { pools, routed } = this.#stage;
+    // One that was deleted before it was published is wanted only now.
+    this.restore();
+    for (const ref of pools?.refs() ?? []) this.#settle(ref, (address) => pools?.add(ref, address));
+    for (const ref of routed?.refs() ?? []) this.#settle(ref, (address) => routed?.settle(ref, address));
+  }
+
+  #settle(ref: ObjectRef, name: (address: Address) => void): void {
+    const { world } = this.#stage;
+    const now = world.clock.monotonic();
+    const isUnclear = world.cluster.conditions(ref).some(({ reason }) => reason === 'CreateUnknown');
+    if (!isUnclear) {
+      this.#unclearSince.delete(ref.uid);
+      return;
+    }
+    const since = this.#unclearSince.get(ref.uid) ?? now;
+    this.#unclearSince.set(ref.uid, since);
+    if (now - since < PERSON_WAITS_MS) return;
+    this.#unclearSince.delete(ref.uid);
+    const wanted = new Set(this.claimants().flatMap(({ addresses }) => addresses));
+    const text = `${world.status(ref).error ?? ''} ${world.messageOf(ref)}`;
+    const [own] = text.split(/[^0-9.]+/).filter((word) => this.rules.made.includes(word as Address) && !wanted.has(word as Address));
+    name((own as Address | undefined) ?? this.buy());
+  }
+
+  /** Addresses that the operator made and of which nobody knows. */
+  wrongs(): readonly string[] {
+    return this.#mayForget ? [] : this.rules.unknown().map((address) => `${address} was made, and nobody knows of it`);
+  }
+
+  /** What a person made while a creation was in doubt counts as what it made: should that come later, it is nobody's. Whoever lets a RoutedIP go at once has
+   *  what it leaves behind. */
+  get #mayForget(): boolean {
+    const { happens } = this.#stage;
+    return forgets(this.#stage) || happens('people', 'makeByHand') || happens('routed', 'force');
+  }
+
+  violations(): readonly Violation[] {
+    this.rules.checkCalls();
+    return this.rules.violations;
+  }
+}
+
+/** A pool that was deleted while all that was known of it was lost has nobody left who knows what it made, or annotated. */
+export const forgets = ({ happens }: Stage): boolean =>
+  happens('pools', 'removePool', 'recreate') && happens('stores', 'wipe', 'wipeAtRest', 'goBack', 'failOver');
+
+/** A machine that is none of the cluster's. */
+const FOREIGN = 4;

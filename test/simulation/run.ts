@@ -1,0 +1,208 @@
+import { MarkRules } from '../support/marks.ts';
+import { Keepers } from '../support/owners.ts';
+import { type OperatorProcess, providerIDOf, type WorldOptions } from '../support/world.ts';
+import type { Happening, Played, Stage, Violation } from './domain.ts';
+import type { PlayedNames } from './domains/names.ts';
+import type { PlayedNodes } from './domains/nodes.ts';
+import type { PlayedPools } from './domains/pools.ts';
+import type { PlayedRoutedIPs } from './domains/routed-ips.ts';
+import type { PlayedServices } from './domains/services.ts';
+import { DOMAINS, domainsOf } from './domains.ts';
+import type { DomainName, History, Step } from './history.ts';
+import { Made } from './made.ts';
+import { PlayedOperator } from './operator.ts';
+import { SimulationWorld } from './world.ts';
+
+/** The longest that everything may take to be right again once nothing is in the way, ms: the longest back-off of each table, one after the other. */
+const RIGHT_WITHIN_MS = 3_600_000;
+/** The fewest nodes in the end. */
+const FEWEST_NODES = 6;
+/** How often the same may be done at rest. What somebody left behind may be tidied up once; whoever has just begun to lead may find that the same is wrong, and
+ *  say so again. */
+const AT_REST = { provider: 1, api: 2 };
+
+/** How often it is looked whether all is right, virtual ms. */
+const LOOKS_EVERY_MS = 250;
+
+type Part = Played<Happening>;
+
+/** A world in which a history happens, and what is known of it from outside. */
+export class Simulation implements Stage {
+  readonly world: SimulationWorld;
+  readonly history: History;
+  readonly operator: PlayedOperator;
+  readonly made: Made;
+  readonly started: ((process: OperatorProcess) => void)[] = [];
+  readonly #kinds: ReadonlySet<string>;
+  readonly #parts = new Map<DomainName, Part>();
+  readonly #marks: MarkRules;
+  readonly #keepers = new Keepers();
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(history: History, options: WorldOptions = {}) {
+    this.history = history;
+    this.#kinds = new Set(history.steps.map((step) => `${step.in} ${step.what.kind}`));
+    this.world = new SimulationWorld(history, options);
+    this.operator = new PlayedOperator(this);
+    this.made = new Made(this);
+    for (const name of domainsOf(history)) {
+      this.#parts.set(name, DOMAINS[name].open(this) as Part);
+      if (name !== 'nodes') continue;
+      this.world.provider.cloud.addNode(providerIDOf('foreign'));
+      this.made.makeAll();
+    }
+    this.#marks = new MarkRules(this.world, {
+      pausedSince: (actor) => this.pools?.pausedSince(actor) ?? this.routed?.pausedSince(actor) ?? null,
+      evacuatedSince: (name) => this.nodes.evacuatedSince(name),
+    });
+  }
+
+  get nodes(): PlayedNodes {
+    return this.#parts.get('nodes') as unknown as PlayedNodes;
+  }
+
+  get pools(): PlayedPools | null {
+    return (this.#parts.get('pools') as unknown as PlayedPools | undefined) ?? null;
+  }
+
+  get names(): PlayedNames | null {
+    return (this.#parts.get('names') as unknown as PlayedNames | undefined) ?? null;
+  }
+
+  get routed(): PlayedRoutedIPs | null {
+    return (this.#parts.get('routed') as unknown as PlayedRoutedIPs | undefined) ?? null;
+  }
+
+  get services(): PlayedServices | null {
+    return (this.#parts.get('services') as unknown as PlayedServices | undefined) ?? null;
+  }
+
+  readonly happens = (domain: DomainName, ...kinds: readonly string[]): boolean =>
+    kinds.some((kind) => this.#kinds.has(`${domain} ${kind}`));
+
+  /** Lets everything happen, then takes everything out of the way and waits until all is right. @throws Error when it does not become right */
+  async run(rightWithinMs = RIGHT_WITHIN_MS): Promise<void> {
+    const { world } = this;
+    await this.operator.start();
+    for (const step of this.history.steps) {
+      await world.clock.advance(step.afterMs);
+      if (this.history.restarts) await this.operator.isThere();
+      this.pools?.noteUnwritten();
+      this.#lookAround();
+      await this.#happen(step);
+      this.#lookAround();
+    }
+    await this.#mend();
+    this.#lookAround();
+    try {
+      await world.clock.runUntil(() => this.#isRight(), rightWithinMs);
+    } catch (error) {
+      throw new Error(`not right after ${rightWithinMs} ms: ${this.wrongs().join('; ')}`, { cause: error });
+    }
+    this.#lookAround();
+    const restless = await this.#rest();
+    const wrongs = [...this.wrongs(), ...restless];
+    if (wrongs.length > 0) throw new Error(`right, and then wrong again: ${wrongs.join('; ')}`);
+  }
+
+  /** What was wrong at any moment; to be asked once. */
+  violations(): readonly Violation[] {
+    const { invariants } = this.world;
+    invariants.checkCalls();
+    return [
+      ...invariants.violations,
+      ...this.#marks.violations,
+      ...this.made.violations(),
+      ...this.#keepers.violations,
+      ...[...this.#parts.values()].flatMap((part) => part.violations?.() ?? []),
+    ];
+  }
+
+  /** What is not as it must be in the end. */
+  wrongs(): readonly string[] {
+    if (!this.world.leader) return ['nobody leads'];
+    return [...[...this.#parts.values()].flatMap((part) => part.wrongs?.() ?? []), ...this.made.wrongs(), ...this.#unsettled()];
+  }
+
+  // ---------------------------------------------------------------- within
+
+  /** Before and after each edit. */
+  #lookAround(): void {
+    this.#keepers.look(this.made.claiming(), this.world.clock.monotonic());
+  }
+
+  async #happen({ in: domain, what }: Step): Promise<void> {
+    await this.#parts.get(domain)?.act(what);
+  }
+
+  /** Nothing is in the way any more: enough nodes, all addresses, valid specs, a process, and nobody holds what is wanted. */
+  async #mend(): Promise<void> {
+    this.operator.mend();
+    const { pools, routed, nodes } = this;
+    for (const [name, part] of this.#parts) if (name !== 'services') part.mend?.();
+    if (pools) nodes.heal(!pools.holdForLeaving());
+    const ofRouted = routed ? routed.claimants().length * 2 + 1 : 0;
+    if (pools || routed) nodes.provide(Math.max(FEWEST_NODES, (pools?.nodesWanted() ?? 0) + ofRouted));
+    this.services?.mend();
+    this.made.mend();
+    await this.world.clock.advance(1_000);
+    await this.operator.isThere();
+  }
+
+  /** Looks now and then: to look takes longer than most of what happens in between. */
+  #isRight(): boolean {
+    const now = this.world.clock.monotonic();
+    if (now - this.#lookedAt < LOOKS_EVERY_MS) return false;
+    this.#lookedAt = now;
+    for (const part of this.#parts.values()) part.helps?.();
+    this.made.helps();
+    // What is under way tells soonest that it is not.
+    return this.#unsettled().length === 0 && this.wrongs().length === 0;
+  }
+
+  /** What is shown may be from before: it counts only while nothing is under way. */
+  #unsettled(): readonly string[] {
+    return [...(this.world.leader?.supervisor.records().values() ?? [])].flatMap((cell) =>
+      [...cell].flatMap(([actor, { chart, waiting }]) =>
+        (chart === 'ip' || chart === 'firewall') && Object.keys(waiting).length > 0 ? [`${actor} waits for ${Object.keys(waiting)}`] : [],
+      ),
+    );
+  }
+
+  /** Lets the time pass for which all has to stay right. Answers what is done again and again meanwhile. */
+  async #rest(): Promise<readonly string[]> {
+    const { provider, vips, clock } = this.world;
+    const [ofProvider, ofVips] = [provider.writes().length, vips?.writes.length ?? 0];
+    await clock.advance(this.history.restsMs ?? restsMs(this.history));
+    return [
+      ...repeated(
+        provider
+          .writes()
+          .slice(ofProvider)
+          .map(({ verb, args }) => `${verb} of ${verb.endsWith('DNSRecord') ? JSON.stringify(args) : args[0]}`),
+        AT_REST.provider,
+      ),
+      ...repeated(vips?.writes.slice(ofVips).map(({ verb, about }) => `${verb} of ${about}`) ?? [], AT_REST.api),
+    ];
+  }
+}
+
+/** How long all has to stay right unless the history says otherwise, ms: where there are Services a resync and a doubt, where there are VirtualIPs some resyncs, and
+ *  looks at what blocks. */
+const restsMs = ({ vips, virtualIPs }: History): number => (virtualIPs ? 400_000 : vips ? 70_000 : 30_000);
+
+const repeated = (texts: readonly string[], most: number): readonly string[] =>
+  [...Map.groupBy(texts, (text) => text)].flatMap(([text, all]) => (all.length > most ? [`${text} at rest, again and again`] : []));
+
+/** Lets a history happen. Answers what was wrong: rules that were broken, what was not right in the end, and errors that were logged. */
+export async function brokenBy(simulation: Simulation): Promise<readonly string[]> {
+  const end = await simulation.run().then(
+    () => [],
+    (error: Error) => [`in the end: ${error.message}`],
+  );
+  return [
+    ...simulation.violations().map(({ rule, at, text }) => `${rule}: ${text} (at ${at})`),
+    ...simulation.world.faults().map((fault) => `logged: ${JSON.stringify(fault)}`),
+    ...end,
+  ];
+}

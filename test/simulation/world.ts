@@ -1,0 +1,128 @@
+import type { Json } from '../../actors/ports.ts';
+import { seededRandom } from '../../adapters/memory/random.ts';
+import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
+import type { ProcessVips } from '../../adapters/memory/vip-process.ts';
+import type { VipChange } from '../../adapters/memory/vip-world.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
+import type { Address } from '../../machines/types.ts';
+import { RoutedRules } from '../support/routed-rules.ts';
+import { VipRules } from '../support/vip-rules.ts';
+import { VirtualRules } from '../support/virtual-rules.ts';
+import { type Killer, type OperatorProcess, World, type WorldOptions } from '../support/world.ts';
+import type { History } from './history.ts';
+
+/** How long a process may take to start, virtual ms: watches take their time to tell what is there. */
+const STARTS_WITHIN_MS = 60_000;
+
+/** The rules of Services with addresses of IPGroups, and of VirtualIPs. */
+interface ServiceRules {
+  readonly vips: VipRules;
+  /** Null in a history without VirtualIPs. */
+  readonly virtualIPs: VirtualRules | null;
+}
+
+/** Everything outside the operator that a history needs, on one virtual clock, and the rules of every moment. What no domain of the history looks at is not there. */
+export class SimulationWorld extends World {
+  /** Null in a history without RoutedIPs. */
+  readonly routedRules: RoutedRules | null;
+  /** Processes go on in memory while the store is away. */
+  readonly isAway: boolean;
+  readonly #services: ServiceRules | null;
+
+  constructor(history: History, options: WorldOptions = {}) {
+    const random = seededRandom(history.seed);
+    const { perNode, actionMs, callMs, firewallMs, api } = history;
+    // The cluster is there before anything in it changes.
+    const services = api
+      ? serviceRules(
+          history,
+          () => this.clock.monotonic(),
+          () => this.k8s,
+        )
+      : null;
+    const changed = (change: VipChange): void => {
+      services?.vips.changed(change);
+      services?.virtualIPs?.changed(change);
+    };
+    const vips = api && {
+      ...{ callMs: api.callMs, watchMs: api.watchMs, wipesIngress: api.wipesIngress, random: seededRandom(history.seed) },
+      virtualIPs: history.virtualIPs !== undefined,
+      changed,
+    };
+    const away = options.away ?? history.away ?? false;
+    super({
+      ...options,
+      away,
+      facts: { addressesPerNode: perNode },
+      provider: { actionMs, callMs, firewallMs, random, addressesPerNode: perNode },
+      settings: { verifyEveryMs: 60_000, ...options.settings },
+      ...(vips && { vips }),
+    });
+    this.isAway = away;
+    this.#services = services;
+    this.routedRules = history.routed ? new RoutedRules(this) : null;
+  }
+
+  /** Where Services are watched that takes time. */
+  override async start(kills?: Killer): Promise<OperatorProcess> {
+    if (!this.vips) return super.start(kills);
+    let started: OperatorProcess | null = null;
+    void super.start(kills).then((process) => {
+      started = process;
+    });
+    await this.clock.runUntil(() => started !== null, STARTS_WITHIN_MS);
+    if (started === null) throw new Error('the process did not start');
+    return started;
+  }
+
+  /** Services, IPGroups, IPs and VirtualIPs. @throws Error in a history without */
+  get k8s(): MemoryVipCluster {
+    if (!this.vips) throw new Error('no Services are served here');
+    return this.vips;
+  }
+
+  /** @throws Error in a history without Services */
+  get serviceRules(): ServiceRules {
+    if (!this.#services) throw new Error('no Services are served here');
+    return this.#services;
+  }
+
+  vipsOf({ vips }: OperatorProcess): ProcessVips {
+    if (!vips) throw new Error('no Services are served here');
+    return vips;
+  }
+
+  /** What people do to Services, IPGroups, IPs and VirtualIPs breaks no rule. `interferes`: they put their hands on what a VirtualIP serves. */
+  hands<T>(act: () => T, { interferes = false } = {}): T {
+    const { vips, virtualIPs } = this.serviceRules;
+    const byHand = (): T => vips.hands(act);
+    return virtualIPs ? virtualIPs.hands(interferes, byHand) : byHand();
+  }
+
+  statusOf(ref: ObjectRef): { readonly [field: string]: Json } {
+    return (this.cluster.pool(ref)?.status ?? {}) as { readonly [field: string]: Json };
+  }
+
+  reasonOf(ref: ObjectRef, type = 'Ready'): string {
+    return this.cluster.conditions(ref).find((condition) => condition.type === type)?.reason ?? '';
+  }
+
+  messageOf(ref: ObjectRef, type = 'Ready'): string {
+    return this.cluster.conditions(ref).find((condition) => condition.type === type)?.message ?? '';
+  }
+
+  /** Node that holds the address at the provider; null for none, and for an address that is not there. */
+  holderIfAny(address: Address): string | null {
+    return this.provider.cloud.addresses().some((each) => each.address === address) ? this.holderOf(address) : null;
+  }
+
+  get leader(): OperatorProcess | undefined {
+    return this.processes.find(({ supervisor }) => supervisor.leading);
+  }
+}
+
+function serviceRules({ virtualIPs }: History, now: () => number, cluster: () => MemoryVipCluster): ServiceRules {
+  const vips = new VipRules({ now, cluster });
+  vips.migrates = virtualIPs !== undefined;
+  return { vips, virtualIPs: virtualIPs ? new VirtualRules({ now, cluster }) : null };
+}

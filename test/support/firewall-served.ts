@@ -1,0 +1,21 @@
+import { portsOn } from '../../machines/firewall-policy.ts';
+import { confirmedHere } from '../../machines/ip.ts';
+import type { AddressContext } from '../../machines/ip-context.ts';
+import type { ActorId, NodeRef } from '../../machines/types.ts';
+
+/** What is open for an address on the node that holds it. */
+export interface Served {
+  readonly firewall: string;
+  readonly node: NodeRef;
+  readonly ports: readonly string[];
+}
+
+export const nameOf = (firewall: ActorId): string => firewall.split('/').slice(2).join('/');
+
+/** What is to be open for an address where it is confirmed; null for nothing. */
+export function openFor(context: AddressContext): Served | null {
+  const { policy, assigned, retiring } = context;
+  if (retiring !== null || policy.firewall === null || !assigned || !confirmedHere(context)) return null;
+  const ports = portsOn(policy, assigned.name);
+  return ports.length === 0 ? null : { firewall: nameOf(policy.firewall), node: assigned, ports };
+}
