@@ -43,7 +43,7 @@ export const ZONE_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
       const first = ownerOf(
         all.map(([id, { since }]) => ({ id, createdAt: since, has: stood.some(([each]) => each === id && !isOwn(id)) })),
       );
-      const isSettled = heard.type === 'RECORDS' && !stood.some(([id]) => isOwn(id));
+      const isSettled = all.some(([id]) => isOwn(id) && contextOf(before).claims[id] === undefined);
       return (
         having.length === 1 &&
         all.every(([id, { winner }]) => winner === (id === having[0] ? null : having[0])) &&
