@@ -118,7 +118,8 @@ const isShown = ({ ref, status }: PoolObject, records: Records | null, address: 
 /** The address that a RoutedIP has got for good. */
 const boundTo = (id: ActorId, { ref, status }: PoolObject, records: Records | null): Address | null => {
   if (ref.kind !== 'RoutedIP') return null;
-  return records ? (poolIn(id, records)?.exposed?.bound ?? null) : boundAddress(status);
+  // It is shown before it is recorded, and the object is observed in between.
+  return (records && poolIn(id, records)?.exposed?.bound) ?? boundAddress(status);
 };
 
 /** What the last valid spec named, as far as is known. */
