@@ -104,6 +104,10 @@ export function projector(ports: ProjectorPorts): Observer & {
     return had.keys();
   };
 
+  /** Of which nodes are to be cleaned where they bear them wrongly: what another one has is left to that one. */
+  const cleanedOf = ({ context: { id, conflicts } }: PoolView, present: readonly Address[]): Address[] =>
+    notOthers(id, hadSince(id, present)).filter((address) => conflicts[address] === undefined);
+
   const forgetLater = (cell: ActorId) => {
     later.get(cell)?.();
     later.delete(cell);
@@ -171,7 +175,9 @@ export function projector(ports: ProjectorPorts): Observer & {
       if (why !== null) writer.project(hinderedProjection(view, why));
       return;
     }
-    project(cell, routedIPProjection(view, { recordsOf, former: statusOf(cell) }, { events: taken(cell), hindrance: why }), view);
+    const projection = routedIPProjection(view, { recordsOf, former: statusOf(cell) }, { events: taken(cell), hindrance: why });
+    // It annotates no node. A pool that had its address before may have.
+    project(cell, { ...projection, addresses: cleanedOf(view, Object.keys(view.addresses) as Address[]) }, view);
     showLater(cell, view);
   };
 
@@ -230,7 +236,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     if (!view || isUnknown(view)) return;
     const annotated = annotations(view);
     // One that it lists no more while it is paused is shown on its node, and in the status no more.
-    const addresses = hadSince(cell, [...Object.keys(poolStatus(view).ips), ...Object.values(annotated)] as Address[]);
+    const present = [...Object.keys(poolStatus(view).ips), ...Object.values(annotated)] as Address[];
     const told = taken(cell);
     const projection = {
       ref: view.context.ref,
@@ -238,7 +244,7 @@ export function projector(ports: ProjectorPorts): Observer & {
       status: poolStatus(view) as unknown as { [key: string]: Json },
       conditions: poolConditions(view),
       annotated,
-      addresses: notOthers(cell, addresses).filter((address) => view.context.conflicts[address] === undefined),
+      addresses: cleanedOf(view, present),
       events: told,
       ...moveToAfter(view.context),
     };

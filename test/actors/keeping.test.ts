@@ -280,6 +280,23 @@ describe('an address that a RoutedIP has', () => {
     expect([world.reasonOf(mine), world.holderOf(A), world.statusOf(other).routedIP]).toEqual(['Assigned', 'b', undefined]);
   });
 
+  test('is annotated on no node that a pool had it on before', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    world.setNode(node('a', { labels: { pool: 'mine' } }), node('b'));
+    world.address(A);
+    const former = pool(world, 'mine', [A]);
+    await world.start();
+    await world.untilStates(former, { [A]: 'active' });
+    world.cluster.setService('mine', 'web', service(['b']));
+    const ref = routedIP(world, 'mine', { className: CLASS_NAME, routedIP: A });
+    await world.untilReason(ref, 'AddressConflict');
+    expect(world.cluster.annotations()).toEqual({ a: A });
+    world.cluster.removePool(former);
+    await world.stable(ref, 'b', MINUTE);
+    expect(world.cluster.annotations()).toEqual({});
+  });
+
   test('stays with it while it is taken off, after it was deleted, and is the next one’s then', async ({ open }) => {
     const world = open();
     const { other, mine } = await bound(world, { className: 'no/such' });

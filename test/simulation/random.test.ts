@@ -13,10 +13,7 @@ const PART = extent(50, 12);
 /** Histories that show defects which are known and not mended yet, by number. Whoever mends one takes it out. */
 const AWAITED: ReadonlyMap<number, string> = new Map([
   [350, 'a RoutedIP that is made again while the operator restarts is served by the record of the former one'],
-  [361, 'an address that goes from a pool to a RoutedIP stays annotated on the node that the pool had it on'],
-  [363, 'the same'],
   [581, 'whoever takes over grants by the nodes that were stored, before it has seen which are to be evacuated'],
-  [1082, 'the same as 361'],
 ]);
 
 const reached = new Reached();
