@@ -235,7 +235,7 @@ export const ipMachine = (settings: AddressSettings) => {
         },
         Assigning: {
           description:
-            'One assign is under way, until the provider shows the node as holder. Nothing interrupts it: the outcome is awaited.',
+            'One assign is under way, until the provider shows the node as holder. Nothing interrupts it: the outcome is awaited. After a restart it is asked for again, unless the address is no longer wanted.',
           invoke: {
             src: 'assign',
             id: 'assign',
@@ -258,7 +258,10 @@ export const ipMachine = (settings: AddressSettings) => {
           },
           on: {
             RETIRE: [{ guard: 'isForced', target: 'Released', actions: ['retire', 'abandon'] }, { actions: 'retire' }],
-            RESUME: { target: 'Assigning', reenter: true, actions: 'doubt' },
+            RESUME: [
+              { guard: 'isRetiring', target: 'Pruning', actions: ['doubt', 'leave'] },
+              { target: 'Assigning', reenter: true, actions: 'doubt' },
+            ],
           },
         },
         Pruning: {

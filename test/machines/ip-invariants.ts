@@ -67,8 +67,16 @@ export const RULES: Readonly<Record<string, Rule>> = {
     return issued <= 1 && (issued === 0 || !before.invoking.has('assign') || event.type === 'RESUME');
   },
 
-  'nothing but its outcome ends an assign, or a person who wants the address gone': ({ before, event, after }) =>
-    !before.invoking.has('assign') || after.invoking.has('assign') || event.type.endsWith('.actor.assign') || isForced(event),
+  'nothing but its outcome ends an assign, or a person who wants the address gone, or a restart when it is given up': ({
+    before,
+    event,
+    after,
+  }) => {
+    const isCutOff = event.type === 'RESUME' && contextOf(before).retiring !== null;
+    return (
+      !before.invoking.has('assign') || after.invoking.has('assign') || event.type.endsWith('.actor.assign') || isForced(event) || isCutOff
+    );
+  },
 
   'a firewall on which the address has claims is left before the address is released, unless a person wants it gone': ({ event, after }) =>
     after.snapshot.value !== 'Released' || contextOf(after).claimed.length === 0 || isForced(event),
@@ -147,7 +155,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'an address that is given up gets no node and is not assigned again': ({ before, after }) => {
     if (contextOf(before).retiring === null) return true;
     const gone = ['Assigning', 'Pruning', 'CoolOff', 'Releasing', 'Released'].includes(String(after.snapshot.value));
-    return gone && contextOf(after).retiring !== null;
+    return gone && contextOf(after).retiring !== null && inputs(after, 'assign').length === 0;
   },
 
   'a wait has an end, and a timer for it': ({ before, after }) => {

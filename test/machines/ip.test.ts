@@ -284,6 +284,12 @@ describe('an address that is given up', () => {
     expect(granted().send('RETIRE', { policy: 'Retain' }).failed('assign', failure('Invalid')).state).toBe('Released');
   });
 
+  test('while an assign is under way is not assigned again after a restart: it leaves once the call can take no effect', () => {
+    const given = granted().send('RETIRE', { policy: 'Retain' }).send('RESUME');
+    expect([given.state, given.started, given.context.coolOffUntil]).toEqual(['CoolOff', [], given.now + CALL_DEADLINE]);
+    expect(given.elapse().state).toBe('Released');
+  });
+
   test('leaves only once a call of unknown outcome can have no more effect', () => {
     const left = granted().send('RETIRE', { policy: 'Retain' }).failed('assign', cutOff());
     expect(left.state).toBe('CoolOff');

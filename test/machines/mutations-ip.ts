@@ -75,7 +75,7 @@ export const IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     })),
     events: [...toAssigning, granted('b')],
   },
-  'nothing but its outcome ends an assign, or a person who wants the address gone': {
+  'nothing but its outcome ends an assign, or a person who wants the address gone, or a restart when it is given up': {
     mutation: 'an address that is given up does not wait for the assign that is under way',
     spoil: state('Assigning', ({ on: { RETIRE: _, ...on } = {}, ...config }) => ({ ...config, on })),
     events: [...toAssigning, retires],

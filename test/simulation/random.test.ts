@@ -12,7 +12,6 @@ const PART = extent(50, 12);
 
 /** Histories that show defects which are known and not mended yet, by number. Whoever mends one takes it out. */
 const AWAITED: ReadonlyMap<number, string> = new Map([
-  [350, 'a RoutedIP that is made again while the operator restarts is served by the record of the former one'],
   [581, 'whoever takes over grants by the nodes that were stored, before it has seen which are to be evacuated'],
 ]);
 

@@ -15,6 +15,8 @@ export type RoutedRule =
   | 'goes only when all is undone'
   | 'one address for each'
   | 'bound before it is used'
+  /** One that is given up is released where it is, or deleted: no assign is decided for it any more. */
+  | 'assigned only while it is wanted'
   | 'gives back only what it may'
   | 'marked before it is assigned'
   /** A node that holds an address, or is to get it, keeps its mark until the address is confirmed elsewhere or given up. */
@@ -110,6 +112,9 @@ export class RoutedRules {
   }
 
   #noteAssign({ actor, before, after }: Transition): void {
+    const command = after?.waiting.assign;
+    if (after && command !== undefined && command !== before?.waiting.assign && contextOf(after).retiring !== null)
+      this.#note('assigned only while it is wanted', `an assign is decided for ${actor}, which is given up`);
     if (after?.snapshot.value !== 'Assigning') this.#toMark.delete(actor);
     else if (before?.snapshot.value !== 'Assigning' && contextOf(after).policy.taint) this.#toMark.add(actor);
   }
@@ -257,7 +262,7 @@ export class RoutedRules {
     );
     if (!owner) return;
     const [actor, record] = owner;
-    const object = this.#objects.get(actor.split('/', 3).join('/'));
+    const object = this.#servedBy(actor.split('/', 3).join('/'));
     if (object && !this.#isGuarded(object.ref)) this.#note('guarded before anything is done for it', `${address} is assigned for ${actor}`);
     if (object && this.#ours.has(address) && fieldsOf(object.status).routedIP !== address)
       this.#note('bound before it is used', `${address} is assigned before it stands in the status of ${cellOf(object.ref)}`);
@@ -313,6 +318,13 @@ export class RoutedRules {
 
   #isGuarded(ref: ObjectRef): boolean {
     return this.#world.cluster.pool(ref)?.marks?.finalizers.includes(FINALIZER) ?? false;
+  }
+
+  /** The object that the records of that name are about: another one may bear the name by now, for which nothing was done yet. */
+  #servedBy(cell: ActorId): PoolObject | undefined {
+    const { ref } = (this.#world.invariants.records.get(cell)?.snapshot.context ?? {}) as unknown as Partial<PoolContext>;
+    const object = this.#objects.get(cell);
+    return object?.ref.uid === (ref?.uid ?? object?.ref.uid) ? object : undefined;
   }
 
   /** What its record says, or, where that was lost, its status. */

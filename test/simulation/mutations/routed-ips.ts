@@ -206,6 +206,23 @@ export const ROUTED_MUTATIONS: Mutations<FirewallRule | RoutedRule, RoutedHistor
       history: MADE,
     },
   ],
+  'assigned only while it is wanted': [
+    {
+      mutation: 'after a restart the assign is asked for again, whether the address is wanted still or not',
+      spoil: inChart(
+        'ip',
+        state('Assigning', (config) => ({
+          ...config,
+          on: { ...config.on, RESUME: { target: 'Assigning', reenter: true, actions: 'doubt' } },
+        })),
+      ),
+      history: {
+        ...CALM,
+        actionMs: [20_000, 20_000],
+        steps: [step(1_000, { kind: 'remove', routed: 0 }), step(1_000, { kind: 'restart' })],
+      },
+    },
+  ],
   'gives back only what it may': [
     {
       mutation: 'an address is deleted, whatever the class says',
