@@ -20,7 +20,7 @@ import { providerOf } from './provider-of.ts';
 import { isUndone, poolInput } from './rebuilding.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
-import { loadCells, type Memory, resetClaims } from './takeover.ts';
+import { loadCells, type Memory, resetClaims, withUnknownNodes } from './takeover.ts';
 import type { Envelope } from './turn.ts';
 import type { VipDesk } from './vip/desk.ts';
 import { isVip, isVirtualIP } from './vip/observed.ts';
@@ -147,7 +147,7 @@ export class Leader {
   async open(written: ReadonlyMap<ActorId, StoredCell> | null = null): Promise<void> {
     const { pools, settings, isAway } = this.#ports;
     const stored = written ?? (await loadCells(this.#ports, this.term));
-    for (const [id, cell] of stored) this.#cells.load(id, cell);
+    for (const [id, cell] of stored) this.#cells.load(id, withUnknownNodes(cell));
     await resetClaims(stored, this.#ports, this.term);
     pools.goBy(this.recordsOf);
     // Not before the store has said that it is the same one still: of what was loaded a part may be missing else.

@@ -49,6 +49,17 @@ export async function writeMemory(memory: Memory, ports: TakeoverPorts, term: nu
   return cells;
 }
 
+/** What is stored of nodes may be out of date: an outcome that comes before the pool resumes has nothing granted by it. */
+export const withUnknownNodes = (cell: StoredCell): StoredCell => ({
+  ...cell,
+  records: Object.fromEntries(Object.entries(cell.records).map(([actor, record]) => [actor, record.chart === 'pool' ? unprimed(record) : record])),
+});
+
+const unprimed = (record: ActorRecord): ActorRecord => {
+  const context = record.snapshot.context as unknown as PoolContext;
+  return { ...record, snapshot: { ...record.snapshot, context: { ...context, query: null } } as unknown as ActorRecord['snapshot'] };
+};
+
 function usable(id: ActorId, stored: StoredCell, charts: Charts): { readonly cell: StoredCell } | { readonly why: string } {
   if (!stored.records[id]) return { why: 'its first record is missing' };
   const records: Record<ActorId, ActorRecord> = {};
