@@ -52,7 +52,9 @@ export async function writeMemory(memory: Memory, ports: TakeoverPorts, term: nu
 /** What is stored of nodes may be out of date: an outcome that comes before the pool resumes has nothing granted by it. */
 export const withUnknownNodes = (cell: StoredCell): StoredCell => ({
   ...cell,
-  records: Object.fromEntries(Object.entries(cell.records).map(([actor, record]) => [actor, record.chart === 'pool' ? unprimed(record) : record])),
+  records: Object.fromEntries(
+    Object.entries(cell.records).map(([actor, record]) => [actor, record.chart === 'pool' ? unprimed(record) : record]),
+  ),
 });
 
 const unprimed = (record: ActorRecord): ActorRecord => {
