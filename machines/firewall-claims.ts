@@ -4,9 +4,14 @@ import type { ActorId, NodeRef, ProviderID } from './types.ts';
 
 /** What claimants hold of a firewall. */
 
+/** `onlyKept`: after the records were lost nobody knows whether anything is needed there. What is open on it stays, and nothing is opened. */
+export interface HeldNode extends NodeRef {
+  readonly onlyKept?: true;
+}
+
 export interface Held {
   /** The nodes on which the ports are needed. Grows while the address moves, shrinks when it prunes. */
-  readonly nodes: readonly NodeRef[];
+  readonly nodes: readonly HeldNode[];
   readonly ports: readonly string[];
   readonly exclusive: boolean;
   /** It was told that all of this is open. */
@@ -38,14 +43,17 @@ export const isWithin = (some: Held | null | undefined, all: Held | null | undef
   (some?.nodes ?? []).every(({ name, providerID }) => all?.nodes.some((node) => node.name === name && node.providerID === providerID)) &&
   (some?.ports ?? []).every((port) => all?.ports.includes(port));
 
-/** Claims for which something may be added: not those that were refused and are not made anew. */
+/** Claims for which something may be added: not those that were refused and are not made anew, and not on nodes of which only what is open is kept. */
 export const openable = ({
   claims,
   refused = [],
 }: {
   readonly claims: Readonly<Record<ActorId, Held>>;
   readonly refused?: readonly ActorId[];
-}): readonly Held[] => Object.entries(claims).flatMap(([claimant, held]) => (refused.includes(claimant) ? [] : [held]));
+}): readonly Held[] =>
+  Object.entries(claims).flatMap(([claimant, held]) =>
+    refused.includes(claimant) ? [] : [{ ...held, nodes: held.nodes.filter(({ onlyKept }) => !onlyKept) }],
+  );
 
 /** Something of what is lacking is held. */
 export const needs = (held: Held | undefined, { ports, nodes }: FirewallOwned): boolean =>

@@ -208,7 +208,7 @@ function jobInput({ provider, firewall, owned, working, found, attempts }: Firew
   };
 }
 
-const portClaim = (text: string, node: NodeRef): PortClaim => ({ ...parsePort(text), node });
+const portClaim = (text: string, { name, providerID }: NodeRef): PortClaim => ({ ...parsePort(text), node: { name, providerID } });
 
 /** A job starts: it covers everything claimed up to here. */
 export const begin = (context: FirewallContext): Next => next({ ...context, working: Object.values(context.waiting) });

@@ -71,7 +71,9 @@ export function rememberedClaim(
   const { providerID, ports: open } = record(status);
   const holders = typeof providerID === 'string' ? [providerID as ProviderID] : [];
   const ports = [...new Set([...owned.ports, ...list(open).map(record).flatMap(portIn)])].sort();
-  const nodes = [...new Set([...owned.nodes, ...holders])].sort().map((node) => ({ name: node, providerID: node }));
+  const nodes = [...new Set([...owned.nodes, ...holders])]
+    .sort()
+    .map((node) => ({ name: node, providerID: node, ...(!owned.nodes.includes(node) && { onlyKept: true as const }) }));
   const claim = ports.length > 0 && nodes.length > 0 ? { ports, nodes, exclusive: false, isOpen: false } : null;
   return { owned, address: boundAddress(status), claim };
 }

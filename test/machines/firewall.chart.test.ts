@@ -108,6 +108,23 @@ test('a job that was run once more, since whoever ran it first was not heard of 
   expect(play(words.prunedAgain, words.apiOpens, words.doubted)).toBe('Looking');
 });
 
+test('a node that only keeps what is open on it is neither opened nor closed before its address is heard', () => {
+  const { claims = {} } = words.FIREWALL_INPUT;
+  const held = claims[words.WEB];
+  if (!held) throw new Error('web claims nothing');
+  const kept = { ...held, nodes: [...held.nodes, { name: 'k', providerID: providerIDOf('k'), onlyKept: true as const }] };
+  const input = { ...words.FIREWALL_INPUT, claims: { [words.WEB]: kept } };
+  const play = (...events: readonly MachineEvent[]): Step =>
+    events.reduce((now, event) => step(chart, now.snapshot, event), begin(chart, input));
+  const opening = play(words.webOpens, words.bare);
+  expect((opening.snapshot.context as FirewallContext).owned.nodes).toEqual(['a', 'z'].map(providerIDOf));
+  const asked = opening.starts[0]?.input as FirewallInput;
+  expect(asked.claims.map(({ node }) => node.name)).not.toContain('k');
+  const pruning = play(words.apiOpens, words.bare, words.opened, words.apiLeaves);
+  const left = pruning.starts[0]?.input as FirewallInput;
+  expect(left.claims.map(({ node }) => node)).toContainEqual({ name: 'k', providerID: providerIDOf('k') });
+});
+
 describe('what may still be done to a firewall of before', () => {
   const MAY_LAST = 30 * SECOND;
   const doubtful = (doubt: FirewallDoubt): Step => begin(chart, frozen({ ...words.NEW_FIREWALL, doubt }));
