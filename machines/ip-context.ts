@@ -77,6 +77,8 @@ export interface Remembered {
   readonly inDoubtUntil: number | null;
   /** The node to which an assign may be under way: nobody else is to have it before the address was read. */
   readonly toward?: string;
+  /** The node on which it was confirmed, and where it stayed. */
+  readonly on?: NodeRef;
   /** Firewalls to which something was added for it. */
   readonly claimed?: readonly ActorId[];
   /** It was on a node, or was made for its owner. */
@@ -105,6 +107,10 @@ export interface AddressSettings {
 const towardIn = ({ toward, inDoubtUntil }: Partial<Remembered> = {}): NodeRef | null =>
   toward !== undefined && inDoubtUntil !== null ? { name: toward, providerID: '' as ProviderID } : null;
 
+/** A node that serves no more keeps it, and its mark, until it has moved: so it does when all that is remembered of it is what was shown. */
+const stillOn = ({ observed, remembered }: AddressInput): NodeRef | null =>
+  remembered?.on && remembered.on.providerID === observed?.providerID ? remembered.on : null;
+
 export const addressContext = (input: AddressInput): AddressContext => ({
   id: input.id,
   pool: input.pool,
@@ -117,7 +123,7 @@ export const addressContext = (input: AddressInput): AddressContext => ({
   elected: towardIn(input.remembered),
   eligible: false,
   spaced: false,
-  assigned: null,
+  assigned: stillOn(input),
   previous: [],
   epoch: input.remembered?.epoch ?? 0,
   inDoubtUntil: input.remembered?.inDoubtUntil ?? null,

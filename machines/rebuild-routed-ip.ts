@@ -5,7 +5,7 @@ import type { FirewallOwned } from './jobs.ts';
 import type { RememberedPool } from './pool.ts';
 import { portText } from './port.ts';
 import { rememberedPool } from './rebuild.ts';
-import type { ActorId, Address, BoundAddress, Port, ProviderID } from './types.ts';
+import type { ActorId, Address, BoundAddress, NodeRef, Port, ProviderID } from './types.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 const record = (value: unknown): Fields => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {});
@@ -28,11 +28,15 @@ export function rememberedRoutedIP(status: unknown, now: number, callDeadlineMs:
   };
   const pool = rememberedPool({ ...fields, ips: bound ? { [bound]: entry } : {} }, now, callDeadlineMs);
   const claimed = ownedRules(status).map(({ firewall }) => firewall);
+  const on = nodeIn(fields);
   const addresses = bound
-    ? { ...pool.addresses, [bound]: { epoch: 0, inDoubtUntil: null, ...pool.addresses[bound], claimed } }
+    ? { ...pool.addresses, [bound]: { epoch: 0, inDoubtUntil: null, ...pool.addresses[bound], claimed, ...(on && { on }) } }
     : pool.addresses;
   return { ...pool, addresses, bound };
 }
+
+const nodeIn = ({ assignedNode, providerID }: Fields): NodeRef | null =>
+  typeof assignedNode === 'string' && typeof providerID === 'string' ? { name: assignedNode, providerID: providerID as ProviderID } : null;
 
 /** The address that a RoutedIP has got, as its status says; null for none. */
 export function boundAddress(status: unknown): Address | null {
