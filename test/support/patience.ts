@@ -22,8 +22,8 @@ export type PatienceRule =
 export interface NodeTruth {
   /** When something but being Ready was last wrong with it, virtual ms: now, while it is. */
   readonly troubledAt: (name: string) => number;
-  /** It is cordoned or about to go, and has been Ready for so long that everybody knows. */
-  readonly leavesWhileItWorks: (name: string) => boolean;
+  /** It is cordoned or about to go, and has been Ready for so long that everybody knows; where a Service is named, one that serves it. */
+  readonly leavesWhileItWorks: (name: string, service: string | null) => boolean;
 }
 
 /** A time by both clocks: the wall clock jumps, and what is seen by the monotonic one is seen late when a reply was lost. */
@@ -187,7 +187,9 @@ export class PatienceRules {
     if (!before || !after || spec?.drainPolicy !== 'OnCordon' || stateOf(before) !== '{"Stable":"Holding"}') return;
     const [then, is] = [contextOf(before), contextOf(after)];
     const isLeft = stateOf(after).includes('Unassigned') && is.elected === null && is.holder === then.assigned?.providerID;
-    if (isLeft && then.assigned && this.#truth.leavesWhileItWorks(then.assigned.name))
+    // A node that serves its Service no more does not work for a RoutedIP.
+    const service = spec.exposes?.service.name ?? null;
+    if (isLeft && then.assigned && this.#truth.leavesWhileItWorks(then.assigned.name, service))
       this.#note('leaves a node that works only for another one', `${is.address} gave ${then.assigned.name} up, and got nothing`);
   }
 

@@ -116,7 +116,12 @@ export class PlayedNodes implements Played<NodeHappening> {
 
   /** It may hold the address of a Service that has an endpoint there. */
   mayServe(name: string): boolean {
-    return this.mayHold(name) && this.#plans.get(name)?.excluded === false;
+    return this.mayHold(name) && this.isBalanced(name);
+  }
+
+  /** Load balancers may lead to it. */
+  isBalanced(name: string): boolean {
+    return this.#plans.get(name)?.excluded === false;
   }
 
   /** Those that may, by name. */

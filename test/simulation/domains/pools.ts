@@ -92,7 +92,9 @@ export class PlayedPools implements Played<PoolHappening> {
     const { nodes } = stage;
     this.#patience = new PatienceRules(stage.world, {
       troubledAt: (name) => nodes.troubledAt(name),
-      leavesWhileItWorks: (name) => nodes.leavesWhileItWorks(name),
+      leavesWhileItWorks: (name, service) =>
+        nodes.leavesWhileItWorks(name) &&
+        (service === null || (nodes.isBalanced(name) && (stage.services?.hasLongBeenOn(service, name) ?? false))),
     });
     for (const plan of this.#plans) this.#apply(plan, plan.ips);
   }

@@ -26,6 +26,9 @@ const PORTS = [
   { port: 81, nodePort: 30_080, protocol: 'TCP' },
 ] as const;
 
+/** How long it may take until everybody knows what stands in the cluster, ms. */
+const KNOWN_AFTER_MS = 60_000;
+
 interface ServiceNow {
   readonly name: string;
   ports: readonly number[];
@@ -33,6 +36,8 @@ interface ServiceNow {
   pods: Pods;
   isThere: boolean;
   isOdd: boolean;
+  /** By node: when no ready endpoint of it was there last, virtual ms. */
+  readonly idleAt: Map<string, number>;
 }
 
 /** The Services of a history, and what their owners do to them. */
@@ -49,6 +54,7 @@ export class PlayedServices implements Played<ServiceHappening> {
       pods,
       isThere: true,
       isOdd: false,
+      idleAt: new Map(),
     }));
     for (const service of this.#services) this.#apply(service);
   }
@@ -58,9 +64,17 @@ export class PlayedServices implements Played<ServiceHappening> {
     return this.#services.find((service) => service.name === name)?.nodes.includes(node) ?? false;
   }
 
+  /** A ready endpoint is there, and has been for so long that everybody knows. */
+  hasLongBeenOn(name: string, node: string): boolean {
+    const service = this.#services.find((each) => each.name === name);
+    const idleAt = service?.idleAt.get(node) ?? Number.NEGATIVE_INFINITY;
+    return service !== undefined && servesOn(service, node) && idleAt + KNOWN_AFTER_MS <= this.#stage.world.clock.monotonic();
+  }
+
   act(what: ServiceHappening): void {
     const service = this.#services[what.service];
     if (!service) return;
+    this.#noteIdle(service);
     if (what.kind === 'ports') service.ports = what.ports;
     else if (what.kind === 'endpoints') {
       service.nodes = what.nodes.map(nodeName);
@@ -75,11 +89,18 @@ export class PlayedServices implements Played<ServiceHappening> {
   mend(): void {
     const nodes = this.#stage.nodes.serving();
     for (const service of this.#services) {
+      this.#noteIdle(service);
       service.isThere = true;
       service.isOdd = false;
       service.nodes = [...new Set([...service.nodes, ...nodes])];
       this.#apply(service);
     }
+  }
+
+  /** Before it becomes another one. */
+  #noteIdle(service: ServiceNow): void {
+    const nodes = Array.from({ length: NODES }, (_, each) => nodeName(each));
+    for (const node of nodes) if (!servesOn(service, node)) service.idleAt.set(node, this.#stage.world.clock.monotonic());
   }
 
   #apply({ name, ports, nodes, pods, isThere, isOdd }: ServiceNow): void {
@@ -95,6 +116,8 @@ export class PlayedServices implements Played<ServiceHappening> {
     this.#stage.world.cluster.setService('web', name, isThere ? service : null);
   }
 }
+
+const servesOn = ({ nodes, isThere, isOdd }: ServiceNow, node: string): boolean => isThere && !isOdd && nodes.includes(node);
 
 const endpointOn = (node: string, pods: Pods): ObservedEndpoint => {
   const isEven = Number(node.slice(1)) % 2 === 0;
