@@ -24,6 +24,9 @@ const AT_REST = { provider: 1, api: 2 };
 /** How often it is looked whether all is right, virtual ms. */
 const LOOKS_EVERY_MS = 250;
 
+/** What whoever has just begun to lead goes by is what was stored, until it has been told how all is: by then it has, virtual ms. */
+const TOLD_WITHIN_MS = 1_000;
+
 type Part = Played<Happening>;
 
 /** A world in which a history happens, and what is known of it from outside. */
@@ -38,6 +41,8 @@ export class Simulation implements Stage {
   readonly #marks: MarkRules;
   readonly #keepers = new Keepers();
   #lookedAt = Number.NEGATIVE_INFINITY;
+  /** The term that is led, and since when it is seen to be, virtual ms. */
+  #led: { readonly term: number | null; readonly since: number } = { term: null, since: 0 };
 
   constructor(history: History, options: WorldOptions = {}) {
     this.history = history;
@@ -154,10 +159,13 @@ export class Simulation implements Stage {
     const now = this.world.clock.monotonic();
     if (now - this.#lookedAt < LOOKS_EVERY_MS) return false;
     this.#lookedAt = now;
+    const term = this.world.leader?.supervisor.term ?? null;
+    if (term !== this.#led.term) this.#led = { term, since: now };
     for (const part of this.#parts.values()) part.helps?.();
     this.made.helps();
     // What is under way tells soonest that it is not.
-    return this.#unsettled().length === 0 && this.wrongs().length === 0;
+    const isTold = now - this.#led.since >= TOLD_WITHIN_MS;
+    return isTold && this.#unsettled().length === 0 && this.wrongs().length === 0;
   }
 
   /** What is shown may be from before: it counts only while nothing is under way. */
