@@ -34,6 +34,15 @@ describe('a new address', () => {
     });
   });
 
+  test('is on the node that its status remembers as long as the provider says so, and leaves it as any other', () => {
+    const remembered = { epoch: 7, inDoubtUntil: null, on: refOf('x') };
+    expect(address({ remembered, observed: observed(A, 'y') }).context.assigned).toBeNull();
+    expect(address({ remembered, observed: null }).context.assigned).toBeNull();
+    const given = address({ remembered, observed: observed(A, 'x') });
+    expect(given.context).toMatchObject({ assigned: refOf('x'), elected: null });
+    expect(given.send('NODE_GRANTED', grant('a')).context).toMatchObject({ elected: refOf('a'), previous: [refOf('x')] });
+  });
+
   test('is read, and not before the end of a doubt that its status remembers', () => {
     const given = address({ remembered: { epoch: 7, inDoubtUntil: 99 } });
     expect(given.inputOf('find')).toMatchObject({ address: A, notBefore: 99 });
