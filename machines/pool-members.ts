@@ -91,11 +91,17 @@ function towardOf(context: PoolContext, address: Address, members: PoolContext['
   return isTaken || context.fullNodes.includes(nodeClaim(toward, address)) ? null : toward;
 }
 
-const rememberedWith = (toward: string | null, { toward: _, contendedUntil: __, ...others }: Remembered): Remembered =>
-  toward === null ? others : { ...others, toward };
+/** What is remembered of an address that starts, but for a node that others have by now: with a claim on it, it could not start. */
+function rememberedOf({ remembered, fullNodes }: PoolContext, address: Address, toward: string | null): Remembered | null {
+  const all = remembered[address];
+  if (!all) return null;
+  const { toward: _, contendedUntil: __, on, ...others } = all;
+  const isFree = on !== undefined && !fullNodes.includes(nodeClaim(on.name, address));
+  return { ...others, ...(toward !== null && { toward }), ...(isFree && { on }) };
+}
 
 function addressInput(context: PoolContext, address: Address, toward: string | null = null): AddressInput {
-  const remembered = context.remembered[address];
+  const remembered = rememberedOf(context, address, toward);
   return {
     id: addressActor(context.id, address),
     pool: context.id,
@@ -103,7 +109,7 @@ function addressInput(context: PoolContext, address: Address, toward: string | n
     address,
     origin: context.created.includes(address) ? 'Created' : 'Found',
     observed: context.provided?.[address] ?? null,
-    ...(remembered && { remembered: rememberedWith(toward, remembered) }),
+    ...(remembered && { remembered }),
     ...(context.exposed && { policy: context.exposed.policy }),
     ...(context.spec?.exposes && { perNode: context.spec.exposes.perNode }),
   };
