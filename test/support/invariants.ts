@@ -88,6 +88,8 @@ export class Invariants implements Observer {
   readonly #atOnce = { at: 0, turns: new Map<ActorId, number>() };
   /** The highest one, and when its first turn began, ms since the epoch. */
   #term = { term: 0, since: 0 };
+  /** The one that was written on the Lease last. */
+  #newest = 0;
 
   constructor(options: InvariantsOptions) {
     this.#options = options;
@@ -128,14 +130,16 @@ export class Invariants implements Observer {
   /** A term stands on the Lease; `known`: the highest one that stood anywhere by then. One that stood nowhere any more nobody could know of. */
   termWritten(term: number, known: number): void {
     if (term <= known) this.#note('terms only grow', `term ${term} was begun, and ${known} is known`);
+    this.#newest = term;
     if (term < this.#term.term) this.#term = { term, since: 0 };
   }
 
-  /** What was written before, and is seen late because the reply was lost, does not count. */
+  /** What was written before, and is seen late because the reply was lost, does not count; nor does what a leader writes in its memory under a higher term, as long as
+   *  it does not know that its Lease was deleted and another one leads. */
   #checkTerm({ cell, term, at }: SavedTurn): void {
     if (term < this.#term.term && at > this.#term.since)
       this.#note('terms only grow', `${cell} was written under term ${term} after ${this.#term.term}`);
-    if (term > this.#term.term) this.#term = { term, since: at };
+    if (term > this.#term.term && term <= this.#newest) this.#term = { term, since: at };
   }
 
   #checkRest(cell: ActorId, { monotonic }: Moment): void {
