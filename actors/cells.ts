@@ -131,12 +131,12 @@ export class Cells {
     this.deliver({ to, event }).catch(ignoreHalt);
   }
 
-  /** Tells a cell how the world is, unless it was told just that last. A new spec has it forget what it knew of the rest. */
+  /** Tells a cell how the world is, unless it was told just that last. A new spec may have it forget what it knew of the cluster. */
   tellFact(id: ActorId, fact: Envelope['event']): void {
     this.#heedClock();
     const told = this.#told.get(id) ?? new Map<string, Envelope['event']>();
     if (isSameJson(told.get(fact.type), fact)) return;
-    if (fact.type === 'SPEC_OBSERVED') told.clear();
+    if (fact.type === 'SPEC_OBSERVED') told.delete('CLUSTER_OBSERVED');
     this.#told.set(id, told.set(fact.type, fact));
     this.tell(id, fact);
   }

@@ -51,13 +51,9 @@ export class Claims {
     const recorded = records && (isNameKey(key) ? nameIn(id, records, key) : addressIn(id, records, key as Address));
     if (recorded !== null) return recorded;
     const bound = boundTo(id, object, records);
-    if (isNameKey(key) ? setIn(id, records) === null && this.showsName(object) : isShown(object, records, key as Address)) return 'Bound';
+    if (isNameKey(key) ? !setIn(id, records)?.revision && showsName(object) : isShown(object, records, key as Address)) return 'Bound';
     const isMoved = bound !== null && bound !== key;
     return object.deleting || isMoved || !this.#isValid(id, object, records) ? 'Barred' : 'Asks';
-  }
-
-  showsName({ ref, generation, status }: PoolObject): boolean {
-    return showsName(ref.kind, generation, status);
   }
 
   /** Those of another object of that name are none of this one. */
@@ -122,7 +118,8 @@ const isShown = ({ ref, status }: PoolObject, records: Records | null, address: 
 /** The address that a RoutedIP has got for good. */
 const boundTo = (id: ActorId, { ref, status }: PoolObject, records: Records | null): Address | null => {
   if (ref.kind !== 'RoutedIP') return null;
-  return records ? (poolIn(id, records)?.exposed?.bound ?? null) : boundAddress(status);
+  // It is shown before it is recorded, and the object is observed in between.
+  return (records && poolIn(id, records)?.exposed?.bound) ?? boundAddress(status);
 };
 
 /** What the last valid spec named, as far as is known. */

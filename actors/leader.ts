@@ -281,7 +281,7 @@ export class Leader {
 
   #introduce(id: ActorId, pool: PoolObject): void {
     if (isRecordSet(id)) {
-      this.#cells.begin('dns-record-set', id, { id, ref: pool.ref, since: pool.createdAt, held: this.#ports.pools.showsName(id) });
+      this.#cells.begin('dns-record-set', id, { id, ref: pool.ref, since: pool.createdAt });
       this.#startRecordSet(id, pool);
       return;
     }

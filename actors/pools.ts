@@ -93,12 +93,6 @@ export class ObservedPools {
     return owner === null || owner.includes(' ') ? owner : `FloatingIPPool ${owner}`;
   }
 
-  /** Its status says that it publishes under the name that it asks for, and it has that name. */
-  showsName(id: ActorId): boolean {
-    const pool = this.#pools.get(id);
-    return pool !== undefined && this.nameOwner(id) === null && this.#claims.showsName(pool);
-  }
-
   /** A term begins with these records: from now on they say who has what. */
   goBy(recordsOf: ClaimsPorts['recordsOf']): void {
     this.#recordsOf = recordsOf;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Figure } from './figures.ts';
 
 /** Clock ticks a second of every Linux that Node.js runs on. */
@@ -25,24 +25,3 @@ export const residents = ({ pid, redisPid }: { readonly pid: number; readonly re
   { what: 'highest RSS of the operator', value: memoryOf(pid).peak / 1e6, unit: 'MB' },
   { what: 'RSS of Redis at the end', value: memoryOf(redisPid).resident / 1e6, unit: 'MB' },
 ];
-
-/** Established TCP connections of a process to the port of a URL, over IPv4. @throws Error where there is no /proc */
-export function connectionsTo(pid: number, url: string): number {
-  const port = Number(new URL(url).port);
-  const sockets = new Set(readdirSync(`/proc/${pid}/fd`).flatMap((fd) => socketOf(`/proc/${pid}/fd/${fd}`)));
-  const rows = readFileSync(`/proc/${pid}/net/tcp`, 'utf8').trim().split('\n').slice(1);
-  return rows.filter((row) => {
-    const [, , remote = '', state, , , , , , inode = ''] = row.trim().split(/\s+/);
-    return state === '01' && Number.parseInt(remote.split(':')[1] ?? '', 16) === port && sockets.has(inode);
-  }).length;
-}
-
-/** The inode of the socket behind a file descriptor; nothing when it is none, or was closed meanwhile. */
-function socketOf(path: string): readonly string[] {
-  try {
-    const inode = /^socket:\[(\d+)\]$/.exec(readlinkSync(path))?.[1];
-    return inode === undefined ? [] : [inode];
-  } catch {
-    return [];
-  }
-}

@@ -86,13 +86,6 @@ export const SCENARIOS: readonly Scenario[] = [
     measure: async (plan) => (await import('./services.ts')).services(plan),
   },
   {
-    name: 'watches',
-    about: 'connections and RSS with 5000 RoutedIPs and 200 issuers',
-    of: 'process',
-    isCompared: false,
-    measure: async (plan) => (await import('./watches.ts')).watches(plan),
-  },
-  {
     name: 'churn',
     about: 'CPU while 40 Pods a second change, of 50,000 on 5000 nodes',
     of: 'process',
@@ -107,18 +100,18 @@ export const SCENARIOS: readonly Scenario[] = [
     measure: async (plan) => (await import('./memory.ts')).memory(plan),
   },
   {
-    name: 'size',
+    name: 'scale',
     about: '5,000 RoutedIPs of 200 issuers on one leader: at rest, taken over, and a few of them moved',
     of: 'process',
     isCompared: false,
-    measure: async (plan) => (await import('./size.ts')).sizeOfRoutedIPs(plan),
+    measure: async (plan) => (await import('./scale.ts')).scaleOfRoutedIPs(plan),
   },
   {
-    name: 'size-pools',
+    name: 'scale-pools',
     about: 'the same with 2,000 pools of five addresses',
     of: 'process',
     isCompared: false,
-    measure: async (plan) => (await import('./size.ts')).sizeOfPools(plan),
+    measure: async (plan) => (await import('./scale.ts')).scaleOfPools(plan),
   },
   {
     name: 'month',

@@ -94,6 +94,8 @@ export function observeLimit(context: PoolContext): Next {
 
 /** Records that are older than the status do not know of the address: another one would be created, and nobody would give this one back. */
 function bindShown(context: PoolContext, { address, created }: BoundAddress): PoolContext {
+  // It is about to be bound by who made it, who knows more of it.
+  if (context.acquiring.unpublished === address) return context;
   const bound = bind(context, address);
   const isNews = bound !== context && created && !context.created.includes(address);
   return isNews ? { ...bound, created: [...context.created, address] } : bound;

@@ -1,5 +1,6 @@
 import { parseAddress } from './address.ts';
 import type { AddressContext } from './ip-context.ts';
+import type { ObjectRef } from './jobs.ts';
 import type { PoolContext } from './pool.ts';
 import type { Standing } from './precedence.ts';
 import type { RecordSetContext } from './record-set.ts';
@@ -31,15 +32,21 @@ export const showsAddress = ({ nodeName, epoch, origin }: Readonly<Record<string
 export const shownAddresses = (status: unknown): readonly Address[] =>
   Object.entries(record(record(status).ips)).flatMap(([text, entry]) => (showsAddress(record(entry)) && parseAddress(text)) || []);
 
-/** How a record set stands to a name by its own record: it holds one that it was given and had addresses for. Null when the record does not say. */
-export const standingToName = ({ target, owner, held, outcome }: RecordSetContext, key: string): Standing | null => {
-  if (target === null || owner || nameKey(target) !== key) return null;
-  return held || outcome?.failure === null ? 'Holds' : 'Asks';
-};
+/** A record set holds the name that it was given once it knew what to publish. Null when its record does not say. */
+export const standingToName = ({ target, owner, revision }: RecordSetContext, key: string): Standing | null =>
+  target !== null && !owner && revision > 0 && nameKey(target) === key ? 'Holds' : null;
 
 /** The status says that the record set of a pool, or the NodeDNSRecordSet, stands as the spec of that generation has it. A pool's tells of its own only what is
  *  wrong with it. */
-export function showsName(kind: string, generation: number, status: unknown): boolean {
+export function showsName({
+  ref: { kind },
+  generation,
+  status,
+}: {
+  readonly ref: ObjectRef;
+  readonly generation: number;
+  readonly status: unknown;
+}): boolean {
   const { state, ips, conditions, observedGeneration } = record(status);
   if (observedGeneration !== generation) return false;
   if (kind !== 'FloatingIPPool') return state === 'active';

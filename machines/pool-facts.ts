@@ -83,9 +83,10 @@ function backOffOf({ backOff }: PoolContext, nodes: readonly ObservedNode[]): Po
   return Object.fromEntries(Object.entries(backOff).filter(([name]) => there.has(name)));
 }
 
-/** What the provider reports of all addresses: lets the members that wait for it start. */
+/** What the provider reports of the pool's addresses, and of those of others on its nodes: lets the members that wait for it start. A list may be older than what was made. */
 export function observeProvider(context: PoolContext, event: ProviderObserved): Next {
-  const provided = Object.fromEntries(event.addresses.map((observed) => [observed.address, observed]));
+  const made = context.created.flatMap((address) => context.provided?.[address] ?? []);
+  const provided = Object.fromEntries([...made, ...event.addresses].map((observed) => [observed.address, observed]));
   return staff({ ...context, provided, occupied: occupiedBy(context, event.addresses) });
 }
 

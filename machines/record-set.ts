@@ -16,7 +16,7 @@ import type { ObjectRef } from './jobs.ts';
 import { matching, queryOf } from './match.ts';
 import type { ActorId, Address, ObservedNode } from './types.ts';
 import { type AddressType, checkRecordSetSpec, type RecordSetSpec } from './validate-record-set.ts';
-import { nameKey, nameTaken, zoneActor } from './zone.ts';
+import { nameTaken, zoneActor } from './zone.ts';
 
 /** What a record set remembers: what it publishes, where, and what came of it. */
 export interface RecordSetContext {
@@ -38,8 +38,6 @@ export interface RecordSetContext {
   readonly target: RecordTarget | null;
   /** Who has the name instead: nothing is claimed then. Null or absent for nobody. */
   readonly owner?: string | null;
-  /** It was given the name, and has had addresses to publish under it since; absent in records of before. */
-  readonly held?: boolean;
   /** Sorted. */
   readonly addresses: readonly Address[];
   /** Counts the changes of what is wanted. */
@@ -54,8 +52,6 @@ export interface RecordSetInput {
   readonly id: ActorId;
   readonly ref: ObjectRef | null;
   readonly since: number;
-  /** Its status says that it stands: its record was lost. */
-  readonly held?: boolean;
 }
 
 export interface RecordSetSettings {
@@ -72,7 +68,7 @@ export type AnyRecordSetEvent =
   | Deleted
   | Resume;
 
-export const recordSetContext = ({ id, ref, since, held = false }: RecordSetInput): RecordSetContext => ({
+export const recordSetContext = ({ id, ref, since }: RecordSetInput): RecordSetContext => ({
   id,
   ref,
   since,
@@ -83,7 +79,6 @@ export const recordSetContext = ({ id, ref, since, held = false }: RecordSetInpu
   nodes: 0,
   without: [],
   target: null,
-  held,
   addresses: [],
   revision: 0,
   isClaimed: false,
@@ -170,10 +165,8 @@ function want(context: RecordSetContext, { target, since, owner = null, addresse
   if (isSame && context.isClaimed) return next(context);
   const revision = isSame ? context.revision : context.revision + 1;
   const outcome = owner !== null && target ? takenBy(owner, target) : isSame ? context.outcome : null;
-  const wanted = { ...withOwner(context, owner), target, addresses, since, revision, outcome, isClaimed: true };
-  const [former, zone] = [claimedZone(context), claimedZone(wanted)];
-  const stays = context.held && owner === null && isSameName(context.target ?? target, target);
-  const changed = { ...wanted, held: zone !== null || Boolean(stays) };
+  const changed = { ...withOwner(context, owner), target, addresses, since, revision, outcome, isClaimed: true };
+  const [former, zone] = [claimedZone(context), claimedZone(changed)];
   return next(changed, [...(former !== null && former !== zone ? [giveBack(changed, former)] : []), ...claim(changed)]);
 }
 
@@ -183,8 +176,6 @@ const withOwner = (context: RecordSetContext, owner: string | null): RecordSetCo
 const takenBy = (owner: string, target: RecordTarget): RecordSetContext['outcome'] => ({
   failure: { kind: 'Conflict', message: nameTaken(fullName(target), owner) },
 });
-
-const isSameName = (a: RecordTarget | null, b: RecordTarget | null): boolean => a !== null && b !== null && nameKey(a) === nameKey(b);
 
 /** The zone on which the set has a claim. */
 const claimedZone = ({ target, owner, addresses }: RecordSetContext): ActorId | null =>

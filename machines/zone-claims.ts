@@ -17,9 +17,7 @@ export const noteRecords =
       const claim = { ...before, revision, silent: 0 };
       return next({ ...context, verifyAt, claims: { ...others, [claimant]: claim } }, answer(claimant, claim));
     }
-    const stood = before?.winner === null && before.stood && isSameName(context, before, event);
     const claim: ZoneClaim = {
-      ...(stood && { stood }),
       revision,
       since,
       recordName,
@@ -36,8 +34,6 @@ export const noteRecords =
     };
     return settle(next({ ...context, verifyAt, claims: { ...others, [claimant]: claim } }, answer(claimant, claim)));
   };
-
-const isSameName = (context: ZoneContext, a: Records, b: Records): boolean => nameIn(context, a) === nameIn(context, b);
 
 const nameIn = ({ zone, zoneName }: ZoneContext, { recordName }: Records): string =>
   relativeName(recordName, zoneName ?? zone) ?? recordName;
@@ -60,7 +56,7 @@ export const tell = (to: ActorId, event: Omit<RecordsApplied, 'at'> | Omit<Recor
 export const answer = (claimant: ActorId, { revision, told }: ZoneClaim): readonly Effect[] =>
   told ? [tell(claimant, { type: 'RECORDS_APPLIED', revision, failure: told.failure })] : [];
 
-/** Lets of several claimants of one name the one have it whose records stood already, else the oldest; of two of the same age the one whose id sorts first. Tells
+/** Lets of several claimants of one name the one have it whose records stand, else the oldest; of two of the same age the one whose id sorts first. Tells
  *  the others. Who has which name is decided before for all of them; here only names meet of which that was not known, such as those in a zone that goes by its id. */
 export function settle({ context, effects }: Next): Next {
   const owners = new Map<string, ActorId>();
@@ -86,16 +82,15 @@ export function settle({ context, effects }: Next): Next {
 export const inOrder = ({ claims }: ZoneContext): readonly [ActorId, ZoneClaim][] =>
   Object.entries(claims).sort(([a, x], [b, y]) => byPrecedence(claimOf(a, x), claimOf(b, y)));
 
-const claimOf = (tie: ActorId, { since, winner, stood, isApplied }: ZoneClaim): Claim => ({
-  standing: winner === null && (stood || isApplied) ? 'Holds' : 'Asks',
+const claimOf = (tie: ActorId, { since, winner, isApplied }: ZoneClaim): Claim => ({
+  standing: winner === null && isApplied ? 'Holds' : 'Asks',
   since,
   tie,
 });
 
 function withWinner({ zone, zoneName }: ZoneContext, claim: ZoneClaim, winner: ActorId | null): ZoneClaim {
   if (winner === claim.winner) return claim;
-  const { stood: _, ...others } = claim;
-  const fresh: ZoneClaim = { ...others, winner, isApplied: false, isWorking: false, attempts: 0, retry: null, told: null };
+  const fresh: ZoneClaim = { ...claim, winner, isApplied: false, isWorking: false, attempts: 0, retry: null, told: null };
   if (winner === null) return fresh;
   const title = fullName({ recordName: claim.recordName, zone: zoneName ?? zone });
   return {

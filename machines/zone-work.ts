@@ -39,7 +39,7 @@ export const noteOutcomes =
   };
 
 function withOutcome({ backoff }: ZoneSettings, claim: ZoneClaim, { failure }: SetOutcome, at: number): ZoneClaim {
-  if (!failure) return { ...claim, stood: true, isWorking: false, isApplied: true, attempts: 0, retry: null, told: { failure: null } };
+  if (!failure) return { ...claim, isWorking: false, isApplied: true, attempts: 0, retry: null, told: { failure: null } };
   const attempts = claim.attempts + 1;
   const retry = waitAfter(backoff, failure, attempts, at);
   return { ...claim, isWorking: false, isApplied: false, attempts, retry, told: { failure: textOf(failure) } };

@@ -39,8 +39,6 @@ export interface ZoneClaim extends Records {
   readonly silent: number;
   /** Who has the name instead; null when the claimant has it. */
   readonly winner: ActorId | null;
-  /** It stood once, under the name that it has; absent for not yet. */
-  readonly stood?: true;
   /** The provider has it, as far as is known. */
   readonly isApplied: boolean;
   /** The job under way carries it, as it is now. */

@@ -17,7 +17,6 @@ export const LONGEST: readonly string[] = [
   'replicas.test.ts',
   'mass.test.ts',
   'routed-replicas.test.ts',
-  'routed-fourth.test.ts',
   'simulator-fidelity.test.ts',
   'rbac.test.ts',
   'vip-race.test.ts',

@@ -55,10 +55,14 @@ const samples = (name: string): readonly Sample[] =>
 const by = (name: string, label: string): Readonly<Record<string, number>> =>
   Object.fromEntries(samples(name).map(({ labels, value }) => [labels[label] ?? '', value]));
 
+/** Here everything is served; what they show otherwise is tested where they are made. */
+const ONLY_IN_TROUBLE: ReadonlySet<string> = new Set(['routedip_objects_unserved']);
+
 describe('the operator as a process', () => {
   test('serves every documented series with its labels', () => {
-    const documented = documentedSeries();
-    expect(documented.map(({ name }) => name).sort()).toEqual([...scrape.keys()].sort());
+    const all = documentedSeries();
+    expect(all.map(({ name }) => name).sort()).toEqual([...scrape.keys()].sort());
+    const documented = all.filter(({ name }) => !ONLY_IN_TROUBLE.has(name));
     const shown = documented.map(({ name }) => ({ name, labels: labelsOf(scrape.get(name) ?? { name, type: '', samples: [] }) }));
     expect(shown).toEqual(documented.map(({ name, labels }) => ({ name, labels })));
     expect(documented.filter(({ name }) => scrape.get(name)?.samples.length === 0)).toEqual([]);

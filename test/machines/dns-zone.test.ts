@@ -109,13 +109,9 @@ describe('of two claimants of one name', () => {
     expect(carried(given)).toEqual([API]);
   });
 
-  test('whose records stand keeps it, whoever is older, also when they have to be changed or could not be looked at', () => {
-    for (const change of [{}, { revision: 2, addresses: [B] }]) {
-      const given = clash(records()).done('ensure', ensured(WEB)).send('RECORDS', records(change)).send('RECORDS', older);
-      expect([given.context.claims[WEB]?.winner, given.context.claims[API]?.winner]).toEqual([null, WEB]);
-    }
-    const failed = clash(records()).done('ensure', ensured(WEB)).elapse().done('ensure', FAILED);
-    expect(failed.send('RECORDS', older).context.claims[API]?.winner).toBe(WEB);
+  test('whose records stand keeps it, whoever is older', () => {
+    const given = clash(records()).done('ensure', ensured(WEB)).send('RECORDS', older);
+    expect([given.context.claims[WEB]?.winner, given.context.claims[API]?.winner]).toEqual([null, WEB]);
   });
 
   test('whoever takes another name, or lost his, has nothing at the next one yet', () => {

@@ -30,16 +30,25 @@ export const ZONE_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
   'no set is carried without addresses, and none of a claimant whose name is another’s': ({ after }) =>
     setsOf(after).every(({ claimant, addresses }) => addresses.length > 0 && contextOf(after).claims[claimant]?.winner === null),
 
-  'of the claimants of one name exactly one has it: whose records stood already, else the older': ({ before, after }) => {
+  'of the claimants of one name exactly one has it: whose records stood already, else the older': ({ before, event: heard, after }) => {
     const names = new Set(claimsIn(after).map(([, { recordName }]) => recordName));
+    const isOwn = (id: string): boolean => heard.type === 'RECORDS' && (heard as unknown as { readonly claimant: string }).claimant === id;
     return [...names].every((name) => {
       const all = claimsIn(after).filter(([, { recordName }]) => recordName === name);
-      const has = (id: string): boolean => {
+      const having = all.filter(([, { winner }]) => winner === null).map(([id]) => id);
+      const stood = all.filter(([id]) => {
         const claim = contextOf(before).claims[id];
-        return claim?.recordName === name && claim.winner === null && (claim.stood === true || claim.isApplied);
-      };
-      const first = ownerOf(all.map(([id, { since }]) => ({ id, createdAt: since, has: has(id) })));
-      return all.every(([id, { winner }]) => winner === (id === first ? null : first));
+        return claim?.recordName === name && claim.winner === null && claim.isApplied;
+      });
+      const first = ownerOf(
+        all.map(([id, { since }]) => ({ id, createdAt: since, has: stood.some(([each]) => each === id && !isOwn(id)) })),
+      );
+      const isSettled = all.some(([id]) => isOwn(id) && contextOf(before).claims[id] === undefined);
+      return (
+        having.length === 1 &&
+        all.every(([id, { winner }]) => winner === (id === having[0] ? null : having[0])) &&
+        (!isSettled || having[0] === first)
+      );
     });
   },
 
