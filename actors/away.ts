@@ -31,7 +31,12 @@ interface Open {
   near: Consumer | null;
 }
 
-/** `usual` as long as it is there, `inMemory` as a stand-in, which is closed when it is no longer wanted: its jobs are of former terms then, and nobody's. Jobs that the usual queues still hand out while it stands in are run, and found by the fence to be nobody's. */
+const LATER_MS = 2000;
+
+const later = ({ progress }: ActiveJob): JobStep => ({ kind: 'again', afterMs: LATER_MS, progress });
+
+/** `usual` as long as it is there, `inMemory` as a stand-in, which is closed when it is no longer wanted: its jobs are of former terms then, and nobody's. A job that the usual
+ *  queues hand out while it stands in waits: whether it is wanted only the usual store can tell. */
 export function switching(usual: Keeping, inMemory: () => StandIn): Switch {
   let near: StandIn | null = null;
   const open = new Set<Open>();
@@ -61,7 +66,7 @@ export function switching(usual: Keeping, inMemory: () => StandIn): Switch {
       progressOf: (id) => there().progressOf(id),
       counts: () => there().counts(),
       consume: (run, concurrency) => {
-        const far = usual.queues.queue(name).consume(run, concurrency);
+        const far = usual.queues.queue(name).consume((job) => (near ? Promise.resolve(later(job)) : run(job)), concurrency);
         const opened: Open = { name, run, concurrency, near: near?.queues.queue(name).consume(run, concurrency) ?? null };
         open.add(opened);
         return {

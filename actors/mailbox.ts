@@ -40,7 +40,7 @@ export class Mailbox {
     this.#waiting = [...taken, ...this.#waiting];
   }
 
-  /** Nothing came of the turn that heard them, since it did not know this fact: it stands before them. */
+  /** Nothing came of the turn that heard them, since it did not know this fact: it stands before them, and behind the beginning of whom it is for. */
   putBackBehind(fact: Pending, taken: readonly Pending[]): void {
     const came = this.#waiting;
     this.putBack(taken);
@@ -48,7 +48,8 @@ export class Mailbox {
     this.#drop(({ envelope }) => envelope.event.type === fact.envelope.event.type);
     this.#drop((older) => taken.includes(older) && came.some((newer) => isSuperseded(older.envelope, newer.envelope)));
     const [facts, others] = parted(this.#waiting, isFact);
-    this.#waiting = [fact, ...facts, ...others];
+    const begins = facts.findLastIndex(({ envelope: { to, begin } }) => begin !== undefined && to === fact.envelope.to);
+    this.#waiting = [...facts.toSpliced(begins + 1, 0, fact), ...others];
   }
 
   #drop(isOutdated: (pending: Pending) => boolean): void {

@@ -227,9 +227,10 @@ export class Terms {
   async #writeTerm(found: Found): Promise<Last> {
     const { leadership, shownTerms } = this.#ports;
     const highest = Math.max(leadership.seenTerm(), found.term ?? 0, ...shownTerms());
-    const isOwn = this.#last.written === highest;
+    // After the Lease was deleted others may have led under lower terms than its own.
+    const isOwn = this.#last.written === highest && this.#last.written === leadership.seenTerm();
     const last = isOwn ? this.#last : { ...NOTHING, decided: highest, server: leadership.seenServer() };
-    const written = highest + 1;
+    const written = Math.max(highest, this.#last.written) + 1;
     await leadership.writeTerm(written, this.#serverOf(found));
     this.outage.termWritten(last.leader !== null);
     // Should this fail further on, the next try is not to take its own term for somebody else's.

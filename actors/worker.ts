@@ -307,7 +307,8 @@ function fenceOf(data: JobData, active: ActiveJob, { store, clock, leadership, p
       if (now - readAt > lock.durationMs) throw new Fenced(`${about}: what was read is too old`, 'stale');
       if (now - lock.renewedAt > lock.durationMs) throw new Fenced(`${about}: the job's lock ran out`, 'stale');
       if (now - lease.renewedAt > lease.durationMs) throw new Fenced(`${about}: no leader renewed its lease`, 'stale');
-      if (leadership.seenTerm() > data.term) throw new Fenced(`${about}: term ${leadership.seenTerm()} was seen`);
+      // It is about to be opened in the store as well, or the Lease was deleted and its new term is lower, but was not seen yet.
+      if (leadership.seenTerm() > data.term) throw new Fenced(`${about}: term ${leadership.seenTerm()} was seen`, 'stale');
     },
   };
 }

@@ -127,6 +127,11 @@ const newlyMade = (address: Address, context: PoolContext) =>
     locked: context.acquiring.intent === null,
   };
 
+/** What became of the creation is asked now, and nobody else creates until that is known. */
+export function lookUp({ acquiring: { remembered: _, ...rest }, ...context }: PoolContext): Next {
+  return { context: { ...context, acquiring: rest }, effects: [] };
+}
+
 /** From now on a list is needed to tell what became of the call. */
 export const doubtCreation =
   ({ callDeadlineMs }: PoolSettings) =>

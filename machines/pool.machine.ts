@@ -148,7 +148,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
                 description: 'As many addresses as wanted, or waits for what is in the way.',
                 always: [
                   { guard: 'hasUnpublished', target: 'Publishing' },
-                  { guard: 'hasIntent', target: 'Reconciling' },
+                  { guard: 'hasIntent', target: 'Reconciling', actions: 'lookUp' },
                   { guard: 'hasSpare', target: 'Publishing', actions: 'reuse' },
                   { guard: 'lacksAddress', target: 'Intending', actions: 'intend' },
                 ],
@@ -231,11 +231,12 @@ export const poolMachine = (settings: pool.PoolSettings) =>
         on: { DELETED: [{ guard: 'isForced', actions: 'forceAll' }, {}] },
         states: {
           Concluding: {
+            description: 'A creation that is remembered is looked up when its turn has come.',
             always: [
               { guard: 'givesBack', target: 'Releasing', actions: 'giveBack' },
               { guard: 'leavesAddress', target: 'Announcing' },
-              { guard: 'mustConclude', target: 'Reconciling' },
-              { target: 'Releasing' },
+              { guard: 'mustConclude', target: 'Reconciling', actions: 'lookUp' },
+              { guard: 'hasConcluded', target: 'Releasing' },
             ],
           },
           Reconciling: {

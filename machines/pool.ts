@@ -123,6 +123,8 @@ export interface Acquiring {
   readonly intent: { readonly knownAddresses: readonly Address[]; readonly listedAt: number; readonly region: string } | null;
   /** Time (ms since the epoch) from which a list can tell what became of the call; null before the call. */
   readonly inDoubtUntil: number | null;
+  /** The intent was found in the status, and was not looked up since; absent for one that was not. */
+  readonly remembered?: true;
   /** Exists at the provider, but does not stand in `spec.ips` yet. */
   readonly unpublished: Address | null;
   /** Published, but no spec was observed yet that is as new as that. */
@@ -237,7 +239,7 @@ export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolI
   lastAssignmentAt: remembered?.lastAssignmentAt ?? null,
   acquiring: {
     ...NOT_ACQUIRING,
-    ...(remembered?.intent && { intent: remembered.intent, inDoubtUntil: remembered.inDoubtUntil }),
+    ...(remembered?.intent && { intent: remembered.intent, inDoubtUntil: remembered.inDoubtUntil, remembered: true }),
     ...(remembered?.bound && { published: [remembered.bound], publishedIn: Number.MAX_SAFE_INTEGER }),
   },
   created: remembered?.created ?? [],
@@ -336,9 +338,15 @@ export const isCreating = ({ intent, unclear }: Acquiring): boolean => intent !=
 export const spare = (context: PoolContext): Address | null =>
   context.created.find((address) => !listed(context).includes(address)) ?? null;
 
+/** Records were lost, and statuses remember several creations: they are looked up one after the other, since each list tells of one new address. */
+export const awaitsLookUp = (context: PoolContext): boolean =>
+  context.acquiring.remembered === true && !isFromGroup(context) && context.fullNodes.includes(CREATE_CLAIM);
+
 /** Claims of the pool itself; its addresses bear their own. Addresses of an IPGroup are told apart by their owners: others may create meanwhile. */
 export const claimedByPool = (context: PoolContext): readonly string[] => [
-  ...((context.acquiring.intending || isCreating(context.acquiring)) && !isFromGroup(context) ? [CREATE_CLAIM] : []),
+  ...((context.acquiring.intending || isCreating(context.acquiring)) && !isFromGroup(context) && !awaitsLookUp(context)
+    ? [CREATE_CLAIM]
+    : []),
   ...turnsTaken(context),
 ];
 

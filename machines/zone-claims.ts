@@ -56,7 +56,7 @@ export const tell = (to: ActorId, event: Omit<RecordsApplied, 'at'> | Omit<Recor
 export const answer = (claimant: ActorId, { revision, told }: ZoneClaim): readonly Effect[] =>
   told ? [tell(claimant, { type: 'RECORDS_APPLIED', revision, failure: told.failure })] : [];
 
-/** Lets of several claimants of one name the one have it whose records stand, else the oldest; of two of the same age the one whose id sorts first. Tells
+/** Lets of several claimants of one name the one have it whose records stood already, else the oldest; of two of the same age the one whose id sorts first. Tells
  *  the others. Who has which name is decided before for all of them; here only names meet of which that was not known, such as those in a zone that goes by its id. */
 export function settle({ context, effects }: Next): Next {
   const owners = new Map<string, ActorId>();

@@ -2,7 +2,18 @@ import { type BackoffTables, backoffMs, tempoOf } from './backoff.ts';
 import type { Effect } from './events.ts';
 import type { EnsuredRecords, EnsureRecordsInput, SetOutcome } from './jobs.ts';
 import type { ActorId, JobFailure } from './types.ts';
-import { isDue, mayBeVerified, type Next, next, nextWake, type Wait, type ZoneClaim, type ZoneContext, type ZoneSettings } from './zone.ts';
+import {
+  isDue,
+  mayBeVerified,
+  type Next,
+  next,
+  nextWake,
+  stands,
+  type Wait,
+  type ZoneClaim,
+  type ZoneContext,
+  type ZoneSettings,
+} from './zone.ts';
 import { answer, inOrder, settle, tell, textOf } from './zone-claims.ts';
 
 /** Unheard for so many verifications after a load, a claimant is gone. Before the last of them it was asked. */
@@ -42,7 +53,7 @@ function withOutcome({ backoff }: ZoneSettings, claim: ZoneClaim, { failure }: S
   if (!failure) return { ...claim, isWorking: false, isApplied: true, attempts: 0, retry: null, told: { failure: null } };
   const attempts = claim.attempts + 1;
   const retry = waitAfter(backoff, failure, attempts, at);
-  return { ...claim, isWorking: false, isApplied: false, attempts, retry, told: { failure: textOf(failure) } };
+  return { ...claim, isWorking: false, attempts, retry, told: { failure: textOf(failure) } };
 }
 
 const isNews = (before: ZoneClaim, after: ZoneClaim): boolean => JSON.stringify(before.told) !== JSON.stringify(after.told);
@@ -61,8 +72,8 @@ export const noteFailure =
     const effects: Effect[] = [];
     const claims = mapClaims(context, (claim, claimant) => {
       const idle = { ...claim, isWorking: false };
-      if (claim.winner !== null || (claim.isApplied && tempoOf(failure.kind) === 'fast')) return idle;
-      const after: ZoneClaim = { ...idle, isApplied: false, retry: null, told: { failure: textOf(failure) } };
+      if (claim.winner !== null || (stands(claim) && tempoOf(failure.kind) === 'fast')) return idle;
+      const after: ZoneClaim = { ...idle, retry: null, told: { failure: textOf(failure) } };
       if (isNews(claim, after)) effects.push(...answer(claimant, after));
       return after;
     });

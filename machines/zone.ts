@@ -39,7 +39,7 @@ export interface ZoneClaim extends Records {
   readonly silent: number;
   /** Who has the name instead; null when the claimant has it. */
   readonly winner: ActorId | null;
-  /** The provider has it, as far as is known. */
+  /** The provider has had it since it was claimed: whoever comes later does not get its name. What is wrong with it since, `told` says. */
   readonly isApplied: boolean;
   /** The job under way carries it, as it is now. */
   readonly isWorking: boolean;
@@ -124,10 +124,13 @@ export const wakesOtherwise = (context: ZoneContext): boolean => nextWake(contex
 /** Not while its claimant may be gone: what it wanted may be out of date. */
 export const mayBeVerified = (claim: ZoneClaim): boolean => hasName(claim) && claim.retry === null && claim.silent === 0;
 
+/** The provider has it as it is now, as far as is known. */
+export const stands = ({ isApplied, told }: ZoneClaim): boolean => isApplied && told?.failure === null;
+
 const hasName = ({ winner }: ZoneClaim): boolean => winner === null;
 
 export const isDue = (claim: ZoneClaim, isVerifying: boolean): boolean =>
-  (hasName(claim) && claim.retry === null && !claim.isApplied) || (isVerifying && mayBeVerified(claim));
+  (hasName(claim) && claim.retry === null && !stands(claim)) || (isVerifying && mayBeVerified(claim));
 
 export function nextWake({ claims, blocked }: ZoneContext): Wait | null {
   const held = Object.values(claims).filter(hasName);

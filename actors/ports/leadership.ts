@@ -10,9 +10,10 @@ export interface LeadershipListener {
 export interface Leadership {
   /** Starts to contend. `acquired` and `lost` are called in turns; `lost` before another process can acquire. */
   start(listener: LeadershipListener): Promise<void>;
-  /** Highest term seen on the Lease, by whomever written. 0 for none. */
+  /** The term that the Lease bears, as last seen; of one that bears none, or was deleted, what it bore before. It is lower than one seen before only after the
+   *  Lease was deleted: whoever made it anew could not know of that one. 0 for none. */
   seenTerm(): number;
-  /** The server on which the highest term that was seen on the Lease was opened; null when the Lease does not say so. */
+  /** The server on which `seenTerm` was opened; null when the Lease does not say so. */
   seenServer(): string | null;
   /** Writes `term` on the Lease, with the server on which it is to be opened beside it, provided nobody wrote since. @throws Unreachable; Fenced when the lease is not ours (any more) */
   writeTerm(term: number, server: string | null): Promise<void>;

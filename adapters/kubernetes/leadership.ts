@@ -242,7 +242,7 @@ export class LeaseElection implements Leadership {
 
   #keep(lease: Lease | null): void {
     this.#lease = lease;
-    if (lease !== null && termOf(lease) >= this.#seenTerm) [this.#seenTerm, this.#seenServer] = [termOf(lease), serverOf(lease)];
+    if (lease !== null && termOf(lease) > 0) [this.#seenTerm, this.#seenServer] = [termOf(lease), serverOf(lease)];
   }
 
   /** A renewal sent at `sentAt` was accepted: leads until the deadline after it. */

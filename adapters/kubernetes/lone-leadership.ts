@@ -89,6 +89,6 @@ export class LoneLeadership implements Leadership {
 
   #keep(lease: Lease | null): void {
     this.#lease = lease;
-    if (lease !== null && termOf(lease) >= this.#seenTerm) [this.#seenTerm, this.#seenServer] = [termOf(lease), serverOf(lease)];
+    if (lease !== null && termOf(lease) > 0) [this.#seenTerm, this.#seenServer] = [termOf(lease), serverOf(lease)];
   }
 }

@@ -61,14 +61,14 @@ export const memoryLease = (
     let contends = false;
     let leads = false;
     let renewedAt = Number.NEGATIVE_INFINITY;
-    let highest = 0;
+    let seen = 0;
     let server: string | null = null;
     let triedAt = Number.NEGATIVE_INFINITY;
     let told: LeadershipListener = { acquired: () => undefined, lost: () => undefined };
     let cancel = (): void => undefined;
 
     const see = (): void => {
-      if (lease.term >= highest) [highest, server] = [lease.term, lease.server];
+      if (lease.term > 0) [seen, server] = [lease.term, lease.server];
       if (lease.holder !== null) renewedAt = lease.renewedAt;
     };
     const self: Contender = { isCut: () => cut || ended, see };
@@ -114,7 +114,7 @@ export const memoryLease = (
         contenders.add(self);
         tick();
       },
-      seenTerm: () => highest,
+      seenTerm: () => seen,
       seenServer: () => server,
       writeTerm: async (term, opensOn) => {
         await Promise.resolve();

@@ -165,6 +165,30 @@ describe('a leader that the store knows no more', () => {
     expect(world.assigns()).toHaveLength(1);
   });
 
+  test('leads under no term twice, although another one led under a lower one after the Lease was deleted', async ({ open }) => {
+    const world = open({ away: true });
+    const { ref, processes } = await serving(world, 1);
+    for (let call = 0; call < 3; call += 1) world.provider.faults.next('listRoutedIPs', { kind: 'hang' });
+    world.store.goDown();
+    world.queues.goDown();
+    await world.clock.advance(30 * SECOND);
+    const [former] = processes;
+    const highest = former?.supervisor.term ?? 0;
+    world.lease.delete();
+    world.store.comeBack();
+    world.queues.comeBack();
+    const next = await world.start();
+    await world.clock.advance(10 * SECOND);
+    expect(leader(world)).toBe(next);
+    expect(next.supervisor.term).toBeLessThan(highest);
+    next.kill();
+    lose(world, 'a');
+    await world.untilOn(A, 'c', 40 * SECOND);
+    await world.untilStates(ref, BOTH);
+    expect(leader(world)).toBe(former);
+    expect(leader(world).supervisor.term).toBeGreaterThan(highest);
+  });
+
   test('the term lives on when the lease and the store are lost: the status bears it', async ({ open }) => {
     const world = open();
     const { ref } = await serving(world, 1);

@@ -224,6 +224,22 @@ describe('the term', () => {
     expect(server.lease?.metadata.annotations).toEqual({ 'routedip.io/term': '7' });
   });
 
+  test('is what the Lease bears now, also when that was deleted and made anew with a lower one', async () => {
+    const { clock, candidate, server } = electing();
+    const one = candidate('one');
+    const two = candidate('two');
+    await one.start();
+    await two.start();
+    await one.leadership.writeTerm(7, '5f3c');
+    await clock.advance(2_500);
+    server.edit((lease) => ({ ...lease, metadata: { ...lease.metadata, annotations: {} } }));
+    await clock.advance(2_500);
+    expect([two.leadership.seenTerm(), two.leadership.seenServer()]).toEqual([7, '5f3c']);
+    server.edit((lease) => ({ ...lease, metadata: { ...lease.metadata, annotations: { 'routedip.io/term': '2' } } }));
+    await clock.advance(2_500);
+    expect([two.leadership.seenTerm(), two.leadership.seenServer()]).toEqual([2, null]);
+  });
+
   test('stands beside the server on which it was opened, until somebody writes it who does not say where', async () => {
     const { clock, candidate, server } = electing();
     const one = candidate('one');

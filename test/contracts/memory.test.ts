@@ -179,6 +179,21 @@ describe('a lease', () => {
     expect(clock.monotonic() - a.lease().renewedAt).toBeLessThanOrEqual(2_000);
   });
 
+  test('that was deleted bears what was seen before until somebody writes a term, be it a lower one', async () => {
+    const clock = virtualClock();
+    const lease = memoryLease(clock);
+    const told: string[] = [];
+    const a = await contend(lease, 'a', told);
+    await a.writeTerm(7, 'one');
+    lease.delete();
+    expect([a.seenTerm(), a.seenServer()]).toEqual([7, 'one']);
+    const b = await contend(lease, 'b', told);
+    await clock.advance(4_000);
+    expect([a.seenTerm(), b.seenTerm()]).toEqual([7, 0]);
+    await b.writeTerm(2, null);
+    expect([a.seenTerm(), a.seenServer()]).toEqual([2, null]);
+  });
+
   test('of a process that died runs out, and one that is given up does not need to', async () => {
     const clock = virtualClock();
     const lease = memoryLease(clock);

@@ -109,9 +109,13 @@ describe('of two claimants of one name', () => {
     expect(carried(given)).toEqual([API]);
   });
 
-  test('whose records stand keeps it, whoever is older', () => {
+  test('whose records stand keeps it, whoever is older, also when they could not be looked at', () => {
     const given = clash(records()).done('ensure', ensured(WEB)).send('RECORDS', older);
     expect([given.context.claims[WEB]?.winner, given.context.claims[API]?.winner]).toEqual([null, WEB]);
+    const failed = clash(records()).done('ensure', ensured(WEB)).elapse().done('ensure', FAILED);
+    expect(failed.send('RECORDS', older).context.claims[API]?.winner).toBe(WEB);
+    const unlisted = clash(records()).done('ensure', ensured(WEB)).elapse().failed('ensure', failure('NotFound'));
+    expect(unlisted.send('RECORDS', older).context.claims[API]?.winner).toBe(WEB);
   });
 
   test('whoever takes another name, or lost his, has nothing at the next one yet', () => {

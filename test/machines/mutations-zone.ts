@@ -2,6 +2,7 @@ import type { MachineEvent } from '../../actors/step.ts';
 import { FLIPOP_BACKOFF } from '../../machines/backoff.ts';
 import type { RecordsClaimed } from '../../machines/events.ts';
 import type { EnsuredRecords } from '../../machines/jobs.ts';
+import type { JobFailure } from '../../machines/types.ts';
 import type { ZoneClaim, ZoneContext } from '../../machines/zone.ts';
 import * as zone from '../../machines/zone.ts';
 import * as claims from '../../machines/zone-claims.ts';
@@ -69,6 +70,17 @@ export const ZONE_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
       return { ...decided, context: { ...decided.context, claims: Object.fromEntries(all) } };
     }),
     events: [olderClaimed, claimed],
+  },
+  'whose records stood has stood for whatever is heard, until it claims something else': {
+    mutation: 'a zone that could not be listed forgets whose records stood',
+    spoil: action<ZoneContext, { readonly type: string; readonly error: JobFailure; readonly at: number }>(
+      'noteFailure',
+      (context, { error, at }) => {
+        const noted = work.noteFailure(SETTINGS)(context, error, at);
+        return { ...noted, context: each(noted.context, (claim) => ({ ...claim, isApplied: false })) };
+      },
+    ),
+    events: [claimed, done, verify, away],
   },
   'whoever has not got its name knows it': {
     mutation: 'who has the name is settled, and nobody told',

@@ -317,20 +317,46 @@ describe('a creation of which nobody knows what became', () => {
     expect(claims(pool.done('reconcile', { found: 'several', addresses: [B, C] }))).toEqual([]);
   });
 
+  const remembered = {
+    lastAssignmentAt: null,
+    intent: { ...intent, region: 'nyc3' },
+    inDoubtUntil: START + CALL_DEADLINE,
+    created: [],
+    addresses: {},
+    absent: [],
+    held: false,
+  };
+
   test('since the records were lost is looked up before anything is created', () => {
-    const remembered = {
-      lastAssignmentAt: null,
-      intent: { ...intent, region: 'nyc3' },
-      inDoubtUntil: START + CALL_DEADLINE,
-      created: [],
-      addresses: {},
-      absent: [],
-      held: false,
-    };
-    const pool = new Driven<PoolContext>('pool', poolInput({ remembered }))
+    const pool = new Driven<PoolContext>('pool', poolInput({ remembered }));
+    expect(claims(pool)).toEqual([CREATE_CLAIM]);
+    pool
       .send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }))
       .send('CLUSTER_OBSERVED', named('a'))
       .send('PROVIDER_OBSERVED', provided(observed(A), observed(B)));
+    expect([pool.started, claims(pool)]).toEqual([['reconcileCreate'], [CREATE_CLAIM]]);
+  });
+
+  test('since the records were lost is looked up after that of another pool, and its addresses are served meanwhile', () => {
+    const pool = new Driven<PoolContext>('pool', poolInput({ remembered }))
+      .send('CLAIMS_OBSERVED', { fullNodes: [CREATE_CLAIM] })
+      .send('SPEC_OBSERVED', spec({ ips: [A], desiredIPs: 2 }))
+      .send('CLUSTER_OBSERVED', named('a'))
+      .send('PROVIDER_OBSERVED', provided(observed(A), observed(B)));
+    expect([pool.started, claims(pool), Object.keys(pool.context.members)]).toEqual([[], [], [A]]);
+    pool.send('CLAIMS_OBSERVED', { fullNodes: [] });
+    expect([pool.started, claims(pool)]).toEqual([['reconcileCreate'], [CREATE_CLAIM]]);
+    // From here on it has the right, whatever it hears.
+    pool.send('CLAIMS_OBSERVED', { fullNodes: [CREATE_CLAIM] });
+    expect(claims(pool)).toEqual([CREATE_CLAIM]);
+  });
+
+  test('since the records were lost holds up a pool that is deleted, until it was looked up after that of another one', () => {
+    const pool = new Driven<PoolContext>('pool', poolInput({ remembered, provider: PROVIDER }))
+      .send('CLAIMS_OBSERVED', { fullNodes: [CREATE_CLAIM] })
+      .send('DELETED');
+    expect([pool.state, pool.started, claims(pool)]).toEqual(['Stopping.Concluding', [], []]);
+    pool.send('CLAIMS_OBSERVED', { fullNodes: [] });
     expect([pool.started, claims(pool)]).toEqual([['reconcileCreate'], [CREATE_CLAIM]]);
   });
 });

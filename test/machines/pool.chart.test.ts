@@ -49,7 +49,8 @@ const ENDS = [
 const contextOf = ({ snapshot }: Step): PoolContext => snapshot.context as PoolContext;
 
 test('every state is reached, and none that is left at once is ever rested in', () => {
-  expectEveryState(chart, places);
+  // A pool that is deleted rests there only when its status remembered a creation: pool-creation.test.ts.
+  expectEveryState(chart, places, ['Stopping.Concluding']);
   for (const each of explored) expect(each.places.length).toBeGreaterThan(300);
 });
 

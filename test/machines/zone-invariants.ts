@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Step } from '../../actors/step.ts';
 import type { EnsureRecordsInput } from '../../machines/jobs.ts';
-import { hasWork, type ZoneContext } from '../../machines/zone.ts';
+import { hasWork, stands, type ZoneClaim, type ZoneContext } from '../../machines/zone.ts';
 import { ownerOf } from '../support/owners.ts';
 import type { Edge } from './explore.ts';
 
@@ -14,6 +14,15 @@ const toldTo = ({ effects }: Step) =>
       ? [{ to: effect.params.to, ...(effect.params.event as { type: string; revision?: number; failure?: unknown }) }]
       : [],
   );
+
+/** The claimant claims something else with this event. */
+const changes = (id: string, { before, event: heard, after }: Edge): boolean => {
+  const wanted = (of: Step) => {
+    const { since, recordName, ttlSeconds, addresses } = contextOf(of).claims[id] ?? {};
+    return [since, recordName, ttlSeconds, addresses];
+  };
+  return heard.type === 'RECORDS' && !isDeepStrictEqual(wanted(before), wanted(after));
+};
 
 /** Each holds for every event in every state of a zone. */
 export const ZONE_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
@@ -32,31 +41,33 @@ export const ZONE_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
 
   'of the claimants of one name exactly one has it: whose records stood already, else the older': ({ before, event: heard, after }) => {
     const names = new Set(claimsIn(after).map(([, { recordName }]) => recordName));
-    const isOwn = (id: string): boolean => heard.type === 'RECORDS' && (heard as unknown as { readonly claimant: string }).claimant === id;
     return [...names].every((name) => {
       const all = claimsIn(after).filter(([, { recordName }]) => recordName === name);
-      const having = all.filter(([, { winner }]) => winner === null).map(([id]) => id);
-      const stood = all.filter(([id]) => {
+      const has = (id: string): boolean => {
         const claim = contextOf(before).claims[id];
-        return claim?.recordName === name && claim.winner === null && claim.isApplied;
-      });
-      const first = ownerOf(
-        all.map(([id, { since }]) => ({ id, createdAt: since, has: stood.some(([each]) => each === id && !isOwn(id)) })),
-      );
-      const isSettled = all.some(([id]) => isOwn(id) && contextOf(before).claims[id] === undefined);
-      return (
-        having.length === 1 &&
-        all.every(([id, { winner }]) => winner === (id === having[0] ? null : having[0])) &&
-        (!isSettled || having[0] === first)
-      );
+        return claim?.recordName === name && claim.winner === null && claim.isApplied && !changes(id, { before, event: heard, after });
+      };
+      const first = ownerOf(all.map(([id, { since }]) => ({ id, createdAt: since, has: has(id) })));
+      return all.every(([id, { winner }]) => winner === (id === first ? null : first));
     });
   },
+
+  'whose records stood has stood for whatever is heard, until it claims something else': ({ before, event: heard, after }) =>
+    claimsIn(after).every(
+      ([id, { isApplied }]) => !contextOf(before).claims[id]?.isApplied || isApplied || changes(id, { before, event: heard, after }),
+    ),
 
   'whoever has not got its name knows it': ({ after }) =>
     claimsIn(after).every(([, { winner, told: said }]) => winner === null || said?.failure?.kind === 'Conflict'),
 
-  'whoever has its records knows it, and nobody else thinks so': ({ after }) =>
-    claimsIn(after).every(([, { isApplied, told: said }]) => isApplied === (said !== null && said.failure === null)),
+  'whoever has its records knows it, and nobody else thinks so': ({ before, event: heard, after }) =>
+    claimsIn(after).every(([id, claim]) => {
+      const isGood = (each: ZoneClaim | undefined): boolean => each?.told?.failure === null;
+      const former = contextOf(before).claims[id];
+      const isSame = former?.recordName === claim.recordName && isDeepStrictEqual(former.addresses, claim.addresses);
+      const isNews = heard.type === 'xstate.done.actor.ensure';
+      return (!isGood(claim) || (claim.isApplied && (isNews || (isSame && isGood(former))))) && (isGood(claim) || !stands(claim));
+    }),
 
   'what changes for a claimant it is told, with the revision that it knows': ({ before, after }) =>
     claimsIn(after).every(([id, { told: said, revision }]) => {

@@ -1,4 +1,4 @@
-import type { ZoneContext } from '../../machines/zone.ts';
+import { stands, type ZoneContext } from '../../machines/zone.ts';
 import { B, failure, PROVIDER, SECOND, START } from './builders.ts';
 import { API, ensured, outcome, records, WEB, ZONE } from './dns-world.ts';
 import { VERIFY_EVERY } from './drive.ts';
@@ -40,6 +40,7 @@ export const zoneTelling: Telling = ({ value, context }) => {
         claim.silent,
         claim.winner,
         claim.isApplied,
+        stands(claim),
         claim.isWorking,
         claim.retry !== null,
       ])

@@ -75,12 +75,15 @@ export class CreationRules {
   }
 
   /** A list was read meanwhile that tells what became of the call: one that shows what it made, or what nobody can tell from it, or one that came too late for
-   *  it to make anything. */
+   *  it to make anything. What a person made since the list that the call was based on was asked for cannot be told from what the call made. */
   #isTold(former: LoggedCall, next: LoggedCall): boolean {
     const { callDeadlineMs } = this.#world.settings;
-    const made = this.#appeared.find(({ at }) => at >= former.at && at <= Math.min(next.at, former.at + callDeadlineMs));
+    const { calls } = this.#world.provider;
+    const basedOn =
+      calls.findLast(({ verb, result, at }) => verb === 'listRoutedIPs' && result === 'ok' && at < former.at)?.at ?? former.at;
+    const made = this.#appeared.find(({ at }) => at >= basedOn && at <= Math.min(next.at, former.at + callDeadlineMs));
     const tells = (at: number): boolean => (made ? at >= made.at : this.#world.elapsed(former.at, at) >= callDeadlineMs);
-    return this.#world.provider.calls.some(
+    return calls.some(
       ({ verb, result, at }) => verb === 'listRoutedIPs' && result === 'ok' && at >= former.at && at <= next.at && tells(at),
     );
   }

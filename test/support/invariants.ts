@@ -88,6 +88,10 @@ export class Invariants implements Observer {
   readonly #atOnce = { at: 0, turns: new Map<ActorId, number>() };
   /** The highest one, and when its first turn began, ms since the epoch. */
   #term = { term: 0, since: 0 };
+  /** The one that was written on the Lease last. */
+  #newest = 0;
+  /** When a leader last began from nothing, virtual ms. */
+  #fromNothingAt = 0;
 
   constructor(options: InvariantsOptions) {
     this.#options = options;
@@ -128,14 +132,21 @@ export class Invariants implements Observer {
   /** A term stands on the Lease; `known`: the highest one that stood anywhere by then. One that stood nowhere any more nobody could know of. */
   termWritten(term: number, known: number): void {
     if (term <= known) this.#note('terms only grow', `term ${term} was begun, and ${known} is known`);
+    this.#newest = term;
     if (term < this.#term.term) this.#term = { term, since: 0 };
   }
 
-  /** What was written before, and is seen late because the reply was lost, does not count. */
+  /** A leader begins although neither a Lease nor the store nor a status tells of a former one: nothing can tell it what may have been sent under that. */
+  beginsFromNothing(): void {
+    this.#fromNothingAt = this.#options.monotonic();
+  }
+
+  /** What was written before, and is seen late because the reply was lost, does not count; nor does what a leader writes in its memory under a higher term, as long as
+   *  it does not know that its Lease was deleted and another one leads. */
   #checkTerm({ cell, term, at }: SavedTurn): void {
     if (term < this.#term.term && at > this.#term.since)
       this.#note('terms only grow', `${cell} was written under term ${term} after ${this.#term.term}`);
-    if (term > this.#term.term) this.#term = { term, since: at };
+    if (term > this.#term.term && term <= this.#newest) this.#term = { term, since: at };
   }
 
   #checkRest(cell: ActorId, { monotonic }: Moment): void {
@@ -163,7 +174,7 @@ export class Invariants implements Observer {
     const assigns = this.#options.provider.writes().filter(({ verb }) => verb === 'assignRoutedIP');
     for (const [index, call] of assigns.entries()) {
       const former = assigns.slice(0, index).findLast(({ args }) => args[0] === call.args[0]);
-      if (!former) continue;
+      if (!former || (former.at < this.#fromNothingAt && call.at >= this.#fromNothingAt)) continue;
       const about = `assign of ${call.args[0]} at ${former.at} (${former.result}) and again at ${call.at}`;
       const inDoubt = ['hung', 'lost', 'sent', 'Unavailable'].includes(former.result);
       if (!inDoubt) continue;
@@ -207,9 +218,17 @@ export class Invariants implements Observer {
     if (!observed) return;
     const ours = this.#ours.get(address);
     const isUnderWay = observed.locked && ours?.action && this.#options.provider.cloud.actionState(ours.action) === 'running';
-    if (isUnderWay && ![node, observed.providerID].includes(ours.to))
+    if (isUnderWay && ![node, observed.providerID].includes(ours.to) && this.#isKnowable(address, ours.to))
       this.#note('one assign at a time', `an assign of ${address} to ${node} met an action of our own`);
     if (observed.providerID === node) this.repeats.push({ at: this.#options.monotonic(), address });
+  }
+
+  /** Whether whoever leads may know that the address was sent there. */
+  #isKnowable(address: Address, to: ProviderID): boolean {
+    const sent = this.#options.provider
+      .writes()
+      .findLast(({ verb, args }) => verb === 'assignRoutedIP' && args[0] === address && args[1] === to);
+    return !sent || sent.at >= this.#fromNothingAt;
   }
 
   #checkHeard({ actor, events, consumed }: Transition): void {

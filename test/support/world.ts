@@ -272,8 +272,10 @@ export class World {
       ...contender,
       writeTerm: async (term, server) => {
         const known = this.#knownTerm();
+        const isKnown = known > 0 || this.store.checkpoint().data.term !== null;
         await contender.writeTerm(term, server);
         this.invariants.termWritten(term, known);
+        if (!isKnown) this.invariants.beginsFromNothing();
       },
     };
   }
