@@ -65,6 +65,7 @@ const ENDED_BY_OTHERS: Readonly<Record<string, Readonly<Record<string, readonly 
     'Serving.granting.Open': ['READY', 'an address that waits for a node, and the facts about nodes'],
     'Serving.naming.Named': ['ASSIGNED', 'an address that has come to a node'],
     'Serving.recovering.Calm': ['CLUSTER_OBSERVED', 'the leader, when a node is absent'],
+    'Stopping.Concluding': ['CLAIMS_OBSERVED', 'the right to create, which another pool gives back once its creation was looked up'],
     'Stopping.Clearing': ['CLEARED', 'the projector, once no node bears a mark of the pool'],
     'Stopping.Releasing': ['GONE', 'its addresses, each of which ends by itself'],
   },
