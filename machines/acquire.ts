@@ -13,7 +13,7 @@ import type {
   RoutedIPSubject,
 } from './jobs.ts';
 import { isPaused } from './marks.ts';
-import { type Acquiring, isCreating, lacks, listed, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare } from './pool.ts';
+import { type Acquiring, isCreating, isPrimed, lacks, listed, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare } from './pool.ts';
 import { staff } from './pool-members.ts';
 import { cloudOf } from './provider-key.ts';
 import type { Address, JobFailure } from './types.ts';
@@ -90,8 +90,8 @@ export function forgetSpare(context: PoolContext): Next {
 
 export const intend = (context: PoolContext): Next => acquiring(context, { intending: true });
 
-/** People have paused it since, or it has what it wants: nothing was sent, and nothing is. */
-export const createsNoMore = (context: PoolContext): boolean => isPaused(context) || !lacks(context);
+/** People have paused it since, or it has what it wants, or whoever has taken over has not been told yet what is wanted now: nothing was sent, and nothing is. */
+export const createsNoMore = (context: PoolContext): boolean => isPaused(context) || !lacks(context) || !isPrimed(context);
 export const dropIntent = (context: PoolContext): Next => acquiring(context, { intending: false });
 
 export const intended = (context: PoolContext, output: CreateIntent): Next =>
