@@ -44,7 +44,8 @@ const MUTATIONS: readonly Mutation[] = [
         on: { RESUME: { target: 'Complete', actions: ['noteNothingMade', 'forgetFacts'] } },
       })),
     ),
-    points: KILL_POINTS,
+    // A call that was decided and not sent yet is decided anew, and harms nobody.
+    points: ['beforeWrite', 'beforeReplyRead', 'afterReply'],
   },
   {
     mutation: 'nobody is told to go on after a load',
