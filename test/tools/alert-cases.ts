@@ -210,7 +210,7 @@ export const ALERTS: readonly AlertCase[] = [
   {
     alert: 'RoutedIPStoreUnsafe',
     wrong: { 'routedip_store_fault{reason="EvictingPolicy"}': '1x20' },
-    begins: 10,
+    begins: 0,
     labels: { reason: 'EvictingPolicy' },
     summary: 'Redis is not set up for safety: EvictingPolicy',
     right: [{ 'routedip_store_fault{reason="UnknownPolicy"}': '1x30', 'routedip_store_fault{reason="EvictingPolicy"}': '0x30' }],
