@@ -8,7 +8,7 @@ import { OUTCOMES, TIMERS } from './worker.ts';
 
 export interface LeftQueuesPorts {
   readonly cells: Pick<Cells, 'all'>;
-  /** Queues are in memory for now. */
+  /** Queues are in memory, since the store is away. */
   readonly isAway: () => boolean;
   readonly queues: Queues;
   readonly providers: { readonly all: Readonly<Record<string, unknown>> };

@@ -9,7 +9,7 @@ export interface Pending {
 
 /** The events that wait for a turn of a cell. Facts stand before everything else, in their order: what is decided is decided on what is known. */
 export class Mailbox {
-  #waiting: readonly Pending[] = [];
+  #waiting: Pending[] = [];
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
@@ -20,19 +20,18 @@ export class Mailbox {
   put(pending: Pending): void {
     const { to, event } = pending.envelope;
     if (!WHOLE_FACTS.has(event.type)) {
-      this.#waiting = [...this.#waiting, pending];
+      // Thousands may claim in one firewall or zone at once: nothing is copied for each.
+      this.#waiting.push(pending);
       return;
     }
     this.#drop(({ envelope }) => envelope.to === to && envelope.event.type === event.type);
     const comesAfter = event.type === 'CLAIMS_OBSERVED' ? isLoad : isFact;
-    this.#waiting = this.#waiting.toSpliced(this.#waiting.findLastIndex(comesAfter) + 1, 0, pending);
+    this.#waiting.splice(this.#waiting.findLastIndex(comesAfter) + 1, 0, pending);
   }
 
   /** The first of them, which are no longer in it then. */
   take(count: number): readonly Pending[] {
-    const taken = this.#waiting.slice(0, count);
-    this.#waiting = this.#waiting.slice(count);
-    return taken;
+    return this.#waiting.splice(0, count);
   }
 
   /** Nothing came of the turn that heard them. */
@@ -42,7 +41,7 @@ export class Mailbox {
 
   /** Nothing came of the turn that heard them, since it did not know this fact: it stands before them, and behind the beginning of whom it is for. */
   putBackBehind(fact: Pending, taken: readonly Pending[]): void {
-    const came = this.#waiting;
+    const came = [...this.#waiting];
     this.putBack(taken);
     // Older ones would say the contrary; of two facts of a kind the older one must not cost an address its node.
     this.#drop(({ envelope }) => envelope.event.type === fact.envelope.event.type);
@@ -54,7 +53,7 @@ export class Mailbox {
 
   #drop(isOutdated: (pending: Pending) => boolean): void {
     const [outdated, others] = parted(this.#waiting, isOutdated);
-    this.#waiting = others;
+    this.#waiting = [...others];
     for (const { handled } of outdated) handled();
   }
 }
