@@ -1,10 +1,13 @@
 import { type ActorId, FINALIZER } from '../machines/types.ts';
+import { Looks } from './looks.ts';
 import { actorOf, isRoutedIP } from './pools.ts';
 import type { ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { Log } from './ports/observers.ts';
 import type { Clock } from './ports.ts';
 
 const AGAIN_MS = 1000;
+/** Thousands of writes at once would each wait longer than a request may take. */
+const WRITES_AT_ONCE = 16;
 
 /** Sees to it that no RoutedIP can go before what was done for it is undone: it is guarded before anything is done for it. */
 export class Guards {
@@ -12,7 +15,8 @@ export class Guards {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #isLeading: () => boolean;
-  readonly #busy = new Set<ActorId>();
+  readonly #wanted = new Map<ActorId, PoolObject>();
+  readonly #writes = new Looks((id) => this.#guard(id), WRITES_AT_ONCE);
 
   constructor(ports: { readonly writer: ClusterWriter; readonly clock: Clock; readonly log: Log; readonly isLeading: () => boolean }) {
     this.#writer = ports.writer;
@@ -24,18 +28,20 @@ export class Guards {
   /** To be called with every RoutedIP that is observed; others are let pass. */
   see(object: PoolObject): void {
     const id = actorOf(object.ref);
-    if (!isRoutedIP(id) || object.deleting || this.#busy.has(id) || !this.#isLeading()) return;
+    if (!isRoutedIP(id) || object.deleting || this.#wanted.has(id) || !this.#isLeading()) return;
     if (object.marks?.finalizers.includes(FINALIZER)) return;
-    this.#busy.add(id);
-    this.#writer.guard(object.ref).then(
-      () => this.#busy.delete(id),
-      (error) => {
-        this.#log.warn('a RoutedIP could not be guarded yet; nothing is done for it before', { routedIP: id, error: String(error) });
-        this.#clock.after(AGAIN_MS, () => {
-          this.#busy.delete(id);
-          this.see(object);
-        });
-      },
-    );
+    this.#wanted.set(id, object);
+    this.#writes.request(id);
+  }
+
+  async #guard(id: ActorId): Promise<void> {
+    const object = this.#wanted.get(id);
+    try {
+      if (object && this.#isLeading()) await this.#writer.guard(object.ref);
+      this.#wanted.delete(id);
+    } catch (error) {
+      this.#log.warn('a RoutedIP could not be guarded yet; nothing is done for it before', { routedIP: id, error: String(error) });
+      this.#clock.after(AGAIN_MS, () => this.#writes.request(id));
+    }
   }
 }

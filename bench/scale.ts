@@ -211,6 +211,12 @@ function furnishRoutedIPs(world: World, { routedIPs, namespaces, issuers, failov
   return mayFail;
 }
 
+/** A cluster has 2,768 node ports by default, fewer than the Services here. */
+function onHostPort(pod: JsonObject): JsonObject {
+  const ports = [{ name: 'http', containerPort: 80, hostPort: 80, protocol: 'TCP' }];
+  return { ...pod, spec: { ...(isObject(pod.spec) ? pod.spec : {}), containers: [{ name: 'main', image: 'nginx', ports }] } };
+}
+
 interface Wish {
   readonly name: string;
   readonly namespace: string;
@@ -221,8 +227,7 @@ interface Wish {
 function addRoutedIP({ kubernetes: { store } }: World, { name, namespace, address, by }: Wish, nodes: readonly string[]): void {
   const meta = { name, namespace };
   for (const node of nodes) {
-    const pod = podObject({ name: `${name}-${node}`, namespace, node, labels: { app: name } });
-    store.create(pod);
+    store.create(onHostPort(podObject({ name: `${name}-${node}`, namespace, node, labels: { app: name } })));
     const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
     store.patch({ apiVersion: 'v1', kind: 'Pod', name: `${name}-${node}`, namespace }, { status }, { subresource: 'status' });
   }
@@ -230,7 +235,7 @@ function addRoutedIP({ kubernetes: { store } }: World, { name, namespace, addres
     apiVersion: 'v1',
     kind: 'Service',
     metadata: meta,
-    spec: { type: 'NodePort', selector: { app: name }, ports: [{ name: 'http', port: 80, protocol: 'TCP' }] },
+    spec: { clusterIP: 'None', selector: { app: name }, ports: [{ name: 'http', port: 80, targetPort: 'http', protocol: 'TCP' }] },
   });
   store.create({
     apiVersion: 'discovery.k8s.io/v1',

@@ -6,7 +6,7 @@ import type { Log } from '../ports/observers.ts';
 import type { VipWriter } from '../ports/vip.ts';
 import type { GroupView } from './group-projector.ts';
 import { type LeaderFencePorts, leaderFence } from './leader-fence.ts';
-import { Looks } from './looks.ts';
+import { Looks } from '../looks.ts';
 import type { ObservedVips } from './observed.ts';
 
 export interface RegroupingPorts extends LeaderFencePorts {

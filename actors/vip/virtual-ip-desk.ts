@@ -10,7 +10,7 @@ import type { MigrationWriter, Place } from '../ports/migration.ts';
 import type { Log } from '../ports/observers.ts';
 import type { Clock } from '../ports.ts';
 import { lookAround } from './look-around.ts';
-import { Looks } from './looks.ts';
+import { Looks } from '../looks.ts';
 import { isVirtualIP, type ObservedVips } from './observed.ts';
 
 export interface VirtualIPDeskPorts {

@@ -7,7 +7,7 @@ import type { ClusterWriter } from '../ports/cluster.ts';
 import type { MigrationWriter } from '../ports/migration.ts';
 import type { Log, Observer, Transition } from '../ports/observers.ts';
 import { type LeaderFencePorts, leaderFence } from './leader-fence.ts';
-import { Looks } from './looks.ts';
+import { Looks } from '../looks.ts';
 
 export interface VirtualIPProjectorPorts extends LeaderFencePorts {
   readonly writer: MigrationWriter;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { EvacuatedNode, ProviderID } from '../../machines/types.ts';
+import { BorneAddresses } from './borne-addresses.ts';
 import type { Cache } from './cache-state.ts';
 import { EndpointWatches } from './endpoint-watches.ts';
 import type { Follower, FollowerNews } from './follower.ts';
@@ -32,6 +33,7 @@ export class ClusterWatches {
   readonly #queryOf: ClusterWatchesOptions['queryOf'];
   readonly #nodes: ObjectCache<SeenNode>;
   readonly #selectedNodes: NodeSelections;
+  readonly #borne = new BorneAddresses();
   readonly #pods: ObjectCache<SeenPod>;
   readonly #selectedPods: PodSelections;
   readonly #services: ObjectCache<SeenService>;
@@ -48,13 +50,14 @@ export class ClusterWatches {
       trim: (object) => trimNode(object, shared),
       same: sameNode,
     };
-    this.#nodes = new ObjectCache({ kind: () => 'Node', subject: () => nodes, follower: this.#selectedNodes }, options);
+    const followers = [this.#selectedNodes, this.#borne];
+    this.#nodes = new ObjectCache({ kind: () => 'Node', subject: () => nodes, followers }, options);
     const pods: Subject<SeenPod> = {
       query: { path: '/api/v1/pods', labelSelector: '', fieldSelector: NOT_ENDED },
       trim: (object) => trimPod(object, shared),
       same: isDeepStrictEqual,
     };
-    this.#pods = new ObjectCache({ kind: () => 'Pod', subject: () => pods, follower: this.#selectedPods }, options);
+    this.#pods = new ObjectCache({ kind: () => 'Pod', subject: () => pods, followers: [this.#selectedPods] }, options);
     const services: Subject<SeenService> = {
       query: { path: '/api/v1/services', labelSelector: '' },
       trim: trimService,
@@ -77,6 +80,15 @@ export class ClusterWatches {
   /** Every node that is seen. */
   nodes(): Iterable<SeenNode> {
     return this.#nodes.values();
+  }
+
+  node(name: string): SeenNode | null {
+    return this.#nodes.reflector?.get(name) ?? null;
+  }
+
+  /** The names of the nodes that bear the address in an annotation. */
+  nodesBearing(address: string): Iterable<string> {
+    return this.#borne.bearing(address);
   }
 
   /** Those that somebody has evacuated, and those of which nobody can tell, by name. The same array until some node changes. */

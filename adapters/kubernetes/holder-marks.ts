@@ -57,7 +57,7 @@ export class HolderMarks {
   /** Resolves once the node bears the taint, or is gone. @throws ServerUnreachable | ApiError */
   async mark(node: string, effect: HolderEffect): Promise<void> {
     this.#marked.add(node);
-    const before = [...this.#options.seen.nodes()].findLast((seen) => seen.node.name === node);
+    const before = this.#options.seen.node(node) ?? undefined;
     await this.#write(node, before, () => effect);
   }
 

@@ -37,7 +37,7 @@ export interface CacheOptions<T> {
   subject(): Subject<T>;
   /** Under which name an object is looked for; its key unless given. */
   nameOf?(key: string, value: T): string;
-  readonly follower?: CacheFollower<T>;
+  readonly followers?: readonly CacheFollower<T>[];
   troubled?(error: Error | null): void;
 }
 
@@ -156,7 +156,7 @@ export class ObjectCache<T> {
   #synced(entries: readonly Trimmed<T>[]): void {
     this.#named.clear();
     if (this.#options.nameOf) for (const { key, value } of entries) this.#index(key, value);
-    this.#options.follower?.synced(entries);
+    for (const follower of this.#options.followers ?? []) follower.synced(entries);
     for (const user of this.#users) user.changed();
   }
 
@@ -166,7 +166,7 @@ export class ObjectCache<T> {
       if (before !== null) this.#unindex(key, before);
       if (after !== null) this.#index(key, after);
     }
-    this.#options.follower?.changed(key, before, after);
+    for (const follower of this.#options.followers ?? []) follower.changed(key, before, after);
     for (const name of names) for (const user of this.#concerned.get(name) ?? []) user.changed();
   }
 

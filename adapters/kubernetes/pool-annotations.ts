@@ -70,28 +70,23 @@ export class PoolAnnotations {
 
   /** Writes what differs. Every node is tried, whatever happens to another one. @throws AggregateError of all that failed; it may be repeated */
   async write(wanted: Wanted): Promise<void> {
-    const nodes = new Map<string, SeenNode>();
-    for (const seen of this.#seen.nodes()) nodes.set(seen.node.name, seen);
-    this.#notice(nodes, wanted);
+    this.#notice(wanted);
     const due = [...this.#bearings.values()].flatMap((bearing) => {
-      const act = this.#due(bearing, wanted, nodes.get(bearing.node) ?? null);
+      const act = this.#due(bearing, wanted);
       return act === null ? [] : [act];
     });
     await inParallel(due);
   }
 
   /** Adds all that is to be, or seems to be, annotated. */
-  #notice(nodes: ReadonlyMap<string, SeenNode>, { annotated, addresses }: Wanted): void {
-    const ours = new Set<string>(addresses);
-    for (const { node, ipv4, ipv6 } of nodes.values()) {
-      for (const address of [ipv4, ipv6])
-        if (address !== null && ours.has(address)) this.#add({ node: node.name, address: address as Address });
-    }
+  #notice({ annotated, addresses }: Wanted): void {
+    for (const address of addresses) for (const node of this.#seen.nodesBearing(address)) this.#add({ node, address });
     for (const [node, wanted] of Object.entries(annotated)) for (const address of [wanted].flat()) this.#add({ node, address });
   }
 
-  #due(bearing: Bearing, wanted: Wanted, seen: SeenNode | null): (() => Promise<void>) | null {
-    const { address } = bearing;
+  #due(bearing: Bearing, wanted: Wanted): (() => Promise<void>) | null {
+    const { node, address } = bearing;
+    const seen = this.#seen.node(node);
     const key = keyOfBearing(bearing);
     const writtenAt = this.#written.get(key);
     const lagging = writtenAt !== undefined && this.#clock.monotonic() - writtenAt < WATCH_LAG_MS;

@@ -23,6 +23,9 @@ export interface Seen {
   object(ref: ObjectRef): SeenObject | null;
   /** Every node that is seen. */
   nodes(): Iterable<SeenNode>;
+  node(name: string): SeenNode | null;
+  /** The names of the nodes that bear the address in an annotation. */
+  nodesBearing(address: string): Iterable<string>;
 }
 
 /** What changes for one object within this time, ms, is told together. */
@@ -107,6 +110,14 @@ export class KubernetesSource implements ClusterSource, Seen {
 
   nodes(): Iterable<SeenNode> {
     return this.#cluster.nodes();
+  }
+
+  node(name: string): SeenNode | null {
+    return this.#cluster.node(name);
+  }
+
+  nodesBearing(address: string): Iterable<string> {
+    return this.#cluster.nodesBearing(address);
   }
 
   /** Whether all objects of this kind are known: only then is one that was not told a deleted one. */

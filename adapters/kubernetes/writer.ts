@@ -1,4 +1,5 @@
 import { Fenced, Unreachable } from '../../actors/errors.ts';
+import { TurnGate } from '../../actors/turn-gate.ts';
 import type { ClusterEvent, ClusterWriter, HolderEffect, NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Log } from '../../actors/ports/observers.ts';
 import type { Clock } from '../../actors/ports.ts';
@@ -62,6 +63,9 @@ interface Work {
   readonly refused?: (error: unknown) => void;
 }
 
+/** Thousands of requests at once would wait for an answer longer than they may. */
+const OBJECTS_AT_ONCE = 32;
+
 /** The kind whose objects bear our finalizer. */
 const GUARDED = 'RoutedIP';
 
@@ -74,6 +78,7 @@ export class KubernetesWriter implements ClusterWriter {
   readonly #holders: HolderMarks;
   readonly #evacuations: EvacuationMarks;
   readonly #desks = new Map<string, Desk>();
+  readonly #gate: TurnGate;
   /** Annotations that were taken off nodes a short time ago, by monotonic ms. */
   readonly #takenOff = new Map<string, number>();
   #closed = false;
@@ -81,6 +86,7 @@ export class KubernetesWriter implements ClusterWriter {
   constructor(options: WriterOptions) {
     this.#options = options;
     this.#timings = options.timings ?? WRITER_TIMINGS;
+    this.#gate = new TurnGate(OBJECTS_AT_ONCE, options.clock);
     this.#events = new EventWriter({ ...options, backoff: this.#timings.backoff });
     this.#holders = new HolderMarks({
       ...options,
@@ -276,7 +282,16 @@ export class KubernetesWriter implements ClusterWriter {
 
   #laneOf(ref: ObjectRef, what: string, action: string, run: () => Promise<void>): Lane {
     const refused = (error: unknown): void => this.#events.report(ref, refusalOf(error, action));
-    return this.#lane({ what, object: `${ref.kind} ${keyOf(ref.namespace, ref.name)}`, run, refused });
+    return this.#lane({ what, object: `${ref.kind} ${keyOf(ref.namespace, ref.name)}`, run: () => this.#inGate(run), refused });
+  }
+
+  async #inGate(run: () => Promise<void>): Promise<void> {
+    await this.#gate.enter();
+    try {
+      await run();
+    } finally {
+      this.#gate.leave();
+    }
   }
 
   #lane({ what, object, run, refused }: Work): Lane {

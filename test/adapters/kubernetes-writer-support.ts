@@ -19,7 +19,7 @@ export const FIRST_V6 = '2001:db8::7' as Address;
 export const IPV4 = 'flipop.digitalocean.com/ipv4-reserved-ip';
 export const IPV6 = 'flipop.digitalocean.com/ipv6-reserved-ip';
 
-const NOTHING_SEEN: Seen = { object: () => null, nodes: () => [] };
+const NOTHING_SEEN: Seen = { object: () => null, nodes: () => [], node: () => null, nodesBearing: () => [] };
 
 const TIMINGS = {
   pace: { intervalMs: 250, burst: 4, impatienceMs: 100 },
@@ -40,7 +40,14 @@ export const writing = async (options: { readonly crds?: readonly (string | Json
   if (options.watch !== false) await source.start(recorder);
   const log = recordedLog();
   let shown: readonly SeenNode[] | null = null;
-  const seen: Seen = options.watch === false ? NOTHING_SEEN : { object: (ref) => source.object(ref), nodes: () => shown ?? source.nodes() };
+  const nodes = () => [...(shown ?? source.nodes())];
+  const following: Seen = {
+    object: (ref) => source.object(ref),
+    nodes,
+    node: (name) => nodes().find(({ node }) => node.name === name) ?? null,
+    nodesBearing: (address) => nodes().flatMap(({ node, ipv4, ipv6 }) => ([ipv4, ipv6].includes(address) ? [node.name] : [])),
+  };
+  const seen = options.watch === false ? NOTHING_SEEN : following;
   /** From now on the writer sees the nodes as they are now, until `catchUp`. */
   const fallBehind = (): void => {
     shown = [...source.nodes()];

@@ -38,7 +38,7 @@ const writerWith = (before: (request: Request) => Promise<unknown> = async () =>
     clock: { ...systemClock(), now: () => Date.now() + aheadMs },
     random: () => 0.5,
     log: { debug: note, info: note, warn: note, error: note },
-    seen: { object: () => null, nodes: () => [] },
+    seen: { object: () => null, nodes: () => [], node: () => null, nodesBearing: () => [] },
     instance: 'test',
     timings: WRITER_TIMINGS,
   });

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { Cause } from '../errors.ts';
+import { ApiError, type Cause } from '../errors.ts';
 import { at, equal, isObject, type Json, type JsonObject, type KubeObject, member } from '../objects.ts';
 import type { Store } from '../store.ts';
 
@@ -50,16 +50,26 @@ const NODE_PORTS = { first: 30_000, last: 32_767 } as const;
 /** Each port gets one on the nodes that no other Service has; one number with several protocols gets the same. */
 const giveNodePorts = (spec: JsonObject, store: Store): void => {
   const ports = listOf(spec.ports);
+  if (ports.every(({ nodePort }) => nodePort)) return;
   const others = store.list('services').entries.flatMap(({ object }) => listOf(at(object, 'spec', 'ports')));
   const taken = new Set([...others, ...ports].map(({ nodePort }) => nodePort));
   for (const port of ports) {
     port.nodePort ??= ports.find((other) => other.port === port.port && other.protocol !== port.protocol && other.nodePort)?.nodePort;
-    while (!port.nodePort) {
-      const nodePort = randomInt(NODE_PORTS.first, NODE_PORTS.last + 1);
-      if (!taken.has(nodePort)) port.nodePort = nodePort;
-    }
+    port.nodePort ||= freeNodePort(taken);
     taken.add(port.nodePort);
   }
+};
+
+/** A random one, or the next that is free. */
+const freeNodePort = (taken: ReadonlySet<Json | undefined>): number => {
+  const { first, last } = NODE_PORTS;
+  const size = last + 1 - first;
+  const start = randomInt(size);
+  for (let step = 0; step < size; step += 1) {
+    const nodePort = first + ((start + step) % size);
+    if (!taken.has(nodePort)) return nodePort;
+  }
+  throw new ApiError(500, 'InternalError', 'Internal error occurred: failed to allocate a nodePort: range is full', {});
 };
 
 /** Fields that a server of this version does not keep. */

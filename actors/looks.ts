@@ -1,4 +1,4 @@
-import type { ActorId } from '../../machines/types.ts';
+import type { ActorId } from '../machines/types.ts';
 
 /** Looks at things by request: so many at once at most, each thing by one look at a time, and once more when it was asked for meanwhile. */
 export class Looks {

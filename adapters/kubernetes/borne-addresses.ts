@@ -1,0 +1,31 @@
+import type { CacheFollower } from './object-cache.ts';
+import type { SeenNode, Trimmed } from './trim.ts';
+
+/** Which nodes bear an address in an annotation, from the cache of all nodes. */
+export class BorneAddresses implements CacheFollower<SeenNode> {
+  readonly #nodes = new Map<string, Set<string>>();
+
+  /** The names of the nodes. */
+  bearing(address: string): Iterable<string> {
+    return this.#nodes.get(address) ?? [];
+  }
+
+  synced(entries: readonly Trimmed<SeenNode>[]): void {
+    this.#nodes.clear();
+    for (const { key, value } of entries) this.#add(key, value);
+  }
+
+  changed(name: string, before: SeenNode | null, after: SeenNode | null): void {
+    for (const address of addressesOf(before)) {
+      const nodes = this.#nodes.get(address);
+      if (nodes?.delete(name) && nodes.size === 0) this.#nodes.delete(address);
+    }
+    this.#add(name, after);
+  }
+
+  #add(name: string, node: SeenNode | null): void {
+    for (const address of addressesOf(node)) this.#nodes.set(address, (this.#nodes.get(address) ?? new Set()).add(name));
+  }
+}
+
+const addressesOf = (node: SeenNode | null): readonly string[] => [node?.ipv4, node?.ipv6].filter((address) => address != null);
