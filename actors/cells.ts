@@ -24,7 +24,7 @@ export interface CellsPorts {
   readonly probe: Probe;
   readonly observers: readonly Observer[];
   /** All addresses of a provider are about to be asked for by this command. */
-  readonly listAsked: (commandId: string) => void;
+  readonly listAsked: (actor: ActorId, commandId: string) => void;
   /** What a firewall begins with. */
   readonly firewallInput: (id: ActorId) => FirewallMachineInput;
   /** A cell has ended, and with it what was done for the object of this uid; null when it was of none. */
@@ -211,7 +211,7 @@ export class Cells {
 
   #dispatch(commands: readonly Command[]): Promise<readonly string[]> {
     const { queues, log, clock, listAsked } = this.#ports;
-    for (const command of commands) if (command.kind === 'job' && command.job === 'verifyAll') listAsked(command.id);
+    for (const command of commands) if (command.kind === 'job' && command.job === 'verifyAll') listAsked(command.actor, command.id);
     return dispatch(commands, {
       queues,
       log,

@@ -3,7 +3,7 @@ import type { Evacuations } from './evacuations.ts';
 import type { Guards } from './guards.ts';
 import type { Leader } from './leader.ts';
 import { actorOf, isRoutedIP, type ObservedPools } from './pools.ts';
-import type { ClusterListener } from './ports/cluster.ts';
+import type { ClusterListener, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { projector } from './project.ts';
 import type { PolicyProjector } from './project-policies.ts';
@@ -27,10 +27,12 @@ export function clusterListener({ pools, guards, policies, evacuations, projecto
       if (pool) leader()?.observePool(pool);
     }
   };
-  const policiesChanged = (): void => {
+  const policiesChanged = (...changed: readonly (PoolObject | undefined)[]): void => {
+    const isConcerned = (pool: PoolObject): boolean =>
+      pool.ref.kind === 'RoutedIP' && changed.some((policy) => policy && pools.policies.isAskedFor(policy, pool));
     providers.need(pools.policies.needs());
-    const others = pools.policiesChanged();
-    leader()?.policiesChanged();
+    const others = pools.policiesChanged(isConcerned);
+    leader()?.policiesChanged(isConcerned);
     observeAgain(others.filter((id) => !isRoutedIP(id)));
     policies.request();
   };
@@ -49,12 +51,14 @@ export function clusterListener({ pools, guards, policies, evacuations, projecto
       if (isRoutedIP(actorOf(ref))) policies.request();
     },
     policyObserved: (policy) => {
-      if (pools.policies.put(policy)) policiesChanged();
+      const former = pools.policies.get(policy.ref);
+      if (pools.policies.put(policy)) policiesChanged(former, policy);
       else policies.request();
     },
     policyGone: (ref) => {
+      const former = pools.policies.get(ref);
       pools.policies.remove(ref);
-      policiesChanged();
+      policiesChanged(former);
     },
     hindered: (ref, why) => {
       pools.putHindrance(ref, why);

@@ -1,5 +1,5 @@
 import type { PoolContext } from '../machines/pool.ts';
-import type { ActorId, ObservedAddress } from '../machines/types.ts';
+import type { ActorId } from '../machines/types.ts';
 import type { ProviderFacts } from '../machines/validate.ts';
 import { Alarms } from './alarms.ts';
 import type { Cell, Halt } from './cell.ts';
@@ -15,8 +15,9 @@ import type { Log, Observer, Probe } from './ports/observers.ts';
 import type { Provider } from './ports/provider.ts';
 import type { Queues } from './ports/queues.ts';
 import type { ActorRecord, Clock, RecordStore, StoredCell } from './ports.ts';
+import type { ProviderList } from './provider-list.ts';
 import { ProviderLists } from './provider-lists.ts';
-import { providerOf } from './provider-of.ts';
+import { providerOf, usersOf } from './provider-of.ts';
 import { isUndone, poolInput } from './rebuilding.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
@@ -85,7 +86,7 @@ export class Leader {
           eventSetAside: (told) => this.#inbox.setAside(told),
         },
       ],
-      listAsked: (commandId) => this.#lists.asked(commandId),
+      listAsked: (actor, commandId) => this.#lists.asked(actor, commandId),
       gone: (cell, uid) => this.#gone(cell, uid),
       firewallInput: (id) => firewallBegin(id, ports.pools.all),
       nodesOf: (id) => (ports.pools.fact(id)?.nodes ?? []).map(({ name }) => name),
@@ -214,11 +215,11 @@ export class Leader {
       this.#release(id, isForced);
   }
 
-  /** The classes or the issuers have changed: every RoutedIP hears what the one that serves it says now. */
-  policiesChanged(): void {
+  /** A class or an issuer has changed: each RoutedIP that it concerns hears what the one that serves it says now. */
+  policiesChanged(isConcerned: (pool: PoolObject) => boolean): void {
     if (!this.#cells.isOpen) return;
     for (const [id, pool] of this.#ports.pools.all) {
-      if (!isRoutedIP(id)) continue;
+      if (!isConcerned(pool)) continue;
       this.observePool(pool);
       // Nodes that were full under the former limit may not be under this one.
       if (this.#started.has(id)) this.#cells.tellClaims(id, []);
@@ -245,7 +246,7 @@ export class Leader {
   providerChanged(key: string): void {
     if (!this.#cells.isOpen) return;
     if (!this.#ports.providers.all[key]?.provider) this.#lists.giveUp(key);
-    for (const [id, pool] of [...this.#ports.pools.all].filter(([, object]) => this.#providerOf(object) === key)) {
+    for (const [id, pool] of usersOf(key, this.#ports.pools, this.recordsOf)) {
       // It may be valid now, or not any more.
       this.#observeAgain(this.#ports.pools.put(pool));
       // What is not there yet is introduced with what stands under the key by then.
@@ -312,7 +313,7 @@ export class Leader {
   }
 
   /** Everything a pool has to know, in an order in which nothing is decided on what is out of date. */
-  #start(id: ActorId, pool: PoolObject, truth: readonly ObservedAddress[]): void {
+  #start(id: ActorId, pool: PoolObject, truth: ProviderList): void {
     const cell = this.cells.get(id);
     if (!cell || this.#started.has(id) || this.#isFormer(id)) return;
     this.#started.add(id);

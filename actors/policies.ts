@@ -15,6 +15,7 @@ export class ObservedPolicies {
   readonly #needs = new Map<string, ProviderNeed | null>();
   /** The keys of the providers that they ask for, of each as it stands. */
   readonly #keys = new WeakMap<PoolObject, string>();
+  readonly #checked = new WeakMap<PoolObject, ReturnType<typeof checkPolicy>>();
   /** By className the class that serves it; null while it is to be found out anew. */
   #serving: ReadonlyMap<string, PoolObject> | null = null;
   /** Where Jobs run, and where the Secrets of classes are unless they say otherwise. */
@@ -55,6 +56,18 @@ export class ObservedPolicies {
     if (wanted?.kind === CLASS) return this.classOf(wanted.className);
     if (wanted?.kind === ISSUER) return this.#policies.get(`${ISSUER} ${routedIP.ref.namespace}/${wanted.name}`) ?? null;
     return null;
+  }
+
+  /** As observed last; undefined for one that is not seen. */
+  get(ref: PoolObject['ref']): PoolObject | undefined {
+    return this.#policies.get(nameOf(ref));
+  }
+
+  /** Whether a RoutedIP names this class or this issuer, valid or not. */
+  isAskedFor({ ref: { kind, namespace, name }, spec }: PoolObject, routedIP: PoolObject): boolean {
+    const wanted = asked(routedIP.spec);
+    if (wanted?.kind === CLASS) return kind === CLASS && wanted.className === classNameIn(spec);
+    return wanted?.kind === ISSUER && kind === ISSUER && wanted.name === name && namespace === routedIP.ref.namespace;
   }
 
   /** Of several classes with one className the oldest; of two of the same age the one whose uid sorts first. */
@@ -124,7 +137,8 @@ export class ObservedPolicies {
 
   /** Why a class or an issuer is not used as it is; null when it is. */
   troubleOf(object: PoolObject): { readonly reason: 'InvalidSpec' | 'UnsupportedIssuer' | 'Conflict'; readonly message: string } | null {
-    const checked = checkPolicy(asPolicy(object), this.#operatorNamespace);
+    const checked = this.#checked.get(object) ?? checkPolicy(asPolicy(object), this.#operatorNamespace);
+    this.#checked.set(object, checked);
     if (!checked.policy) return { reason: checked.reason, message: checked.error };
     const first = object.ref.kind === CLASS ? this.classOf(classNameOf(object)) : null;
     if (!first || first.ref.uid === object.ref.uid) return null;
@@ -142,7 +156,9 @@ const aged = ({ createdAt, ref }: PoolObject): Aged => ({ since: createdAt, tie:
 const fields = (value: Json): { readonly [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as { readonly [key: string]: Json }) : {};
 
-const classNameOf = ({ spec }: PoolObject): string => {
+const classNameOf = ({ spec }: PoolObject): string => classNameIn(spec);
+
+const classNameIn = (spec: Json): string => {
   const { className } = fields(spec);
   return typeof className === 'string' ? className : '';
 };

@@ -30,6 +30,9 @@ export class ObservedPools {
   readonly #pools = new Map<ActorId, PoolObject>();
   readonly #facts = new Map<ActorId, ClusterFact>();
   readonly #hindrances = new Map<ActorId, string>();
+  /** By the key of a provider those that work with it; by the empty one those that name none. */
+  readonly #byProvider = new Map<string, Set<ActorId>>();
+  readonly #providers = new Map<ActorId, string>();
   readonly #claims: Claims;
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
@@ -46,6 +49,14 @@ export class ObservedPools {
   /** The key of the provider that an object works with, valid or not; empty for none. */
   providerOf(pool: PoolObject): string {
     return pool.ref.kind === 'RoutedIP' ? this.policies.providerOf(pool) : namedProvider(pool);
+  }
+
+  /** Those that work with the provider of this key; those that name none for the empty one. */
+  usersOf(key: string): readonly (readonly [ActorId, PoolObject])[] {
+    return [...(this.#byProvider.get(key) ?? [])].flatMap((id) => {
+      const pool = this.#pools.get(id);
+      return pool ? [[id, pool] as const] : [];
+    });
   }
 
   /** What its cell is told of the object itself. */
@@ -111,6 +122,7 @@ export class ObservedPools {
     // A fact of a former object, or of watches that ended when the selectors changed, may be out of date: the present watches tell it anew.
     if (former?.ref.uid !== pool.ref.uid || matchOf(former) !== matchOf(pool)) this.#facts.delete(id);
     this.#pools.set(id, pool);
+    this.#setProvider(id, this.providerOf(pool));
     return this.#ownership.put(id, pool, this.#claims.keysOf(id, pool));
   }
 
@@ -119,6 +131,7 @@ export class ObservedPools {
     const id = actorOf(ref);
     if (this.#pools.get(id)?.ref.uid !== ref.uid) return [];
     this.#pools.delete(id);
+    this.#setProvider(id, null);
     this.#facts.delete(id);
     this.#hindrances.delete(id);
     return this.#ownership.remove(id);
@@ -138,9 +151,24 @@ export class ObservedPools {
     return this.#hindrances.get(id) ?? null;
   }
 
-  /** A class says whether its RoutedIPs take addresses of an IPGroup. Answers whose conflicts changed by what the classes say now. */
-  policiesChanged(): readonly ActorId[] {
-    return this.#putAgain(({ ref }) => ref.kind === 'RoutedIP');
+  /** A class says whether its RoutedIPs take addresses of an IPGroup. Answers whose conflicts changed by what the classes of these say now. */
+  policiesChanged(isConcerned: (pool: PoolObject) => boolean): readonly ActorId[] {
+    for (const [id, pool] of this.#pools) if (isConcerned(pool)) this.#setProvider(id, this.providerOf(pool));
+    return this.#putAgain(isConcerned);
+  }
+
+  #setProvider(id: ActorId, key: string | null): void {
+    const former = this.#providers.get(id);
+    if (former === key) return;
+    if (former !== undefined) {
+      const others = this.#byProvider.get(former);
+      if (others?.delete(id) && others.size === 0) this.#byProvider.delete(former);
+    }
+    if (key === null) this.#providers.delete(id);
+    else {
+      this.#providers.set(id, key);
+      this.#byProvider.set(key, (this.#byProvider.get(key) ?? new Set()).add(id));
+    }
   }
 
   #putAgain(isMeant: (pool: PoolObject) => boolean): readonly ActorId[] {

@@ -8,6 +8,8 @@ import type { Clock, Json } from './ports.ts';
 
 /** Changes of one moment are shown as one. */
 const COALESCE_MS = 50;
+/** While much changes: of thousands of RoutedIPs it takes a while to say whose each is. */
+const EVERY_MS = 1000;
 
 export interface PolicyProjectorPorts {
   readonly writer: ClusterWriter;
@@ -26,7 +28,7 @@ export class PolicyProjector {
 
   constructor(ports: PolicyProjectorPorts) {
     this.#ports = ports;
-    this.request = coalesced(ports.clock, COALESCE_MS, () => this.#showAll());
+    this.request = coalesced(ports.clock, COALESCE_MS, () => this.#showAll(), EVERY_MS);
   }
 
   #showAll(): void {

@@ -14,7 +14,7 @@ import type { Provider } from './ports/provider.ts';
 import type { ActorRecord, Clock } from './ports.ts';
 import { claimantsOf } from './project-routed-ips.ts';
 import { ownAddresses, type ProviderList, partOf, providerList } from './provider-list.ts';
-import { providerOf } from './provider-of.ts';
+import { providerOf, usersOf } from './provider-of.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
 import { firewallNews, news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
@@ -30,7 +30,7 @@ export interface ProviderListsPorts {
   /** The pool was told everything; before that it takes no list. */
   readonly isStarted: (pool: ActorId) => boolean;
   /** The provider of the pool has been read: it may be told everything. */
-  readonly start: (id: ActorId, pool: PoolObject, truth: readonly ObservedAddress[]) => void;
+  readonly start: (id: ActorId, pool: PoolObject, truth: ProviderList) => void;
 }
 
 /** Reads complete lists of addresses from providers and hands them on: at the start of a term, a call deadline later, and with each verification. */
@@ -54,12 +54,12 @@ export class ProviderLists {
   async read(name: string, provider: Provider): Promise<void> {
     if (this.#reading.get(name) === provider) return;
     this.#reading.set(name, provider);
-    const { cells, clock, log, pools, alarms, settings, start } = this.#ports;
+    const { cells, clock, log, alarms, settings, start } = this.#ports;
     if (provider.jobs?.addresses) {
       // Nobody can list what Jobs do: each address is found by itself.
       this.#reading.delete(name);
       this.#lists.set(name, providerList([]));
-      for (const [id, pool] of pools.all) if (isPool(id) && this.#providerOf(pool) === name) start(id, pool, []);
+      for (const [id, pool] of this.#usersOf(name)) start(id, pool, providerList([]));
       return;
     }
     const isClosed = (): boolean => cells.stopped || this.#reading.get(name) !== provider;
@@ -67,11 +67,21 @@ export class ProviderLists {
     const failed = (why: string) => void (isClosed() || this.#refusals.set(name, why));
     const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed, failed });
     if (truth === null || isClosed()) return;
+    const list = providerList(truth);
+    this.#lists.set(name, list);
+    const seen = new Set<string>();
+    for (let due = this.#usersOf(name); due.length > 0; due = this.#usersOf(name).filter(([, { ref }]) => !seen.has(ref.uid))) {
+      for (const [id, pool] of due) {
+        seen.add(pool.ref.uid);
+        start(id, pool, list);
+        const pause = clock.yieldToEventLoop?.() ?? null;
+        if (pause) await pause;
+        if (isClosed()) return;
+      }
+    }
     this.#reading.delete(name);
-    this.#lists.set(name, providerList(truth));
-    for (const [id, pool] of pools.all) if (isPool(id) && this.#providerOf(pool) === name) start(id, pool, truth);
     this.#verifyRegularly(name);
-    const versions = versionsOf(cells.all.values());
+    const versions = this.#versionsOf(name);
     alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, versions));
   }
 
@@ -101,8 +111,9 @@ export class ProviderLists {
   }
 
   /** A verification is issued: what changes from now on is newer than its list. */
-  asked(commandId: string): void {
-    this.#asked.set(commandId, versionsOf(this.#ports.cells.all.values()));
+  asked(actor: ActorId, commandId: string): void {
+    const name = verifiedBy(actor);
+    if (name !== null) this.#asked.set(commandId, this.#versionsOf(name));
   }
 
   /** A job has ended. If it was a verification, what it listed is handed on; null when it failed or was not waited for. */
@@ -114,7 +125,7 @@ export class ProviderLists {
   }
 
   /** Tells the addresses of a cell what a complete list says of them, where it differs from what they believe. */
-  tellAddresses(cell: ActorId, listed: readonly ObservedAddress[], versions: Versions | null): void {
+  tellAddresses(cell: ActorId, listed: ProviderList, versions: Versions | null): void {
     const { cells } = this.#ports;
     for (const { to, observed } of news(cells.recordsOf(cell) ?? new Map(), listed, versions)) {
       cells.tell(to, { type: 'ADDRESS_OBSERVED', observed });
@@ -131,6 +142,15 @@ export class ProviderLists {
         type: 'PROVIDER_OBSERVED',
         addresses: partOf(list, ownAddresses(pool, cells.recordsOf(id)?.get(id)), pools.fact(id)?.nodes ?? []),
       });
+  }
+
+  #usersOf(name: string): readonly (readonly [ActorId, PoolObject])[] {
+    const { pools, cells } = this.#ports;
+    return usersOf(name, pools, (cell) => cells.recordsOf(cell)).filter(([id]) => isPool(id));
+  }
+
+  #versionsOf(name: string): Versions {
+    return versionsOf(this.#usersOf(name).map(([id]) => this.#ports.cells.recordsOf(id)));
   }
 
   #providerOf(pool: PoolObject): string {
@@ -177,12 +197,12 @@ export class ProviderLists {
 
   /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for. */
   #handOn(name: string, addresses: readonly ObservedAddress[], versions: Versions): void {
-    const { cells, pools, isStarted } = this.#ports;
-    this.#lists.set(name, providerList(addresses));
-    for (const id of cells.all.keys()) {
-      const pool = pools.all.get(id);
-      if (!pool || !isPool(id) || this.#providerOf(pool) !== name || !isStarted(id)) continue;
-      this.tellAddresses(id, addresses, versions);
+    const { cells, isStarted } = this.#ports;
+    const list = providerList(addresses);
+    this.#lists.set(name, list);
+    for (const [id, pool] of this.#usersOf(name)) {
+      if (!cells.all.has(id) || !isStarted(id)) continue;
+      this.tellAddresses(id, list, versions);
       this.tellList(id, pool);
     }
     void this.#lookAtFirewalls(name);
@@ -195,7 +215,7 @@ export class ProviderLists {
     const provider = providers.all[name]?.provider ?? null;
     const firewalls = this.#firewallsOf(name);
     if (!provider?.capabilities.firewalls || provider.jobs?.firewalls || firewalls.length === 0) return;
-    const versions = versionsOf(cells.all.values());
+    const versions = versionsOf(firewalls.map(([id]) => cells.recordsOf(id)));
     try {
       const names = firewalls.map(([id]) => firewallOf(id).name).sort();
       const listed = await provider.listRoutedIPFirewalls(names, { purpose: 'verify' });

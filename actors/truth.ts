@@ -6,6 +6,7 @@ import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import type { Log } from './ports/observers.ts';
 import type { Firewall, Provider } from './ports/provider.ts';
 import type { ActorRecord, Clock } from './ports.ts';
+import type { ProviderList } from './provider-list.ts';
 
 /** Record versions that stood when something was asked: what changed since is newer than the answer. */
 export type Versions = ReadonlyMap<ActorId, number>;
@@ -43,21 +44,20 @@ export async function readUntilKnown(
   return null;
 }
 
-export const versionsOf = (cells: Iterable<{ readonly records: Records }>): Versions =>
-  new Map([...cells].flatMap(({ records }) => [...records].map(([actor, { version }]) => [actor, version] as const)));
+export const versionsOf = (cells: readonly (Records | null)[]): Versions =>
+  new Map(cells.flatMap((records) => [...(records ?? [])].map(([actor, { version }]) => [actor, version] as const)));
 
 /** What the addresses among `records` have to hear of a complete list: those that it shows differently from what they believe. With `versions`, only
  *  those that have not changed since and wait for no job: the list may be older than what they know. */
 export function news(
   records: Records,
-  listed: readonly ObservedAddress[],
+  { byAddress }: ProviderList,
   versions: Versions | null,
 ): readonly { readonly to: ActorId; readonly observed: ObservedAddress | null }[] {
-  const truth = new Map(listed.map((observed) => [observed.address, observed]));
   return [...records].flatMap(([to, record]) => {
     if (record.chart !== 'ip' || (versions && !isUndisturbed(record, versions.get(to)))) return [];
     const { address, holder, failure } = record.snapshot.context as unknown as AddressContext;
-    const observed = truth.get(address) ?? null;
+    const observed = byAddress.get(address) ?? null;
     const isKnown = observed !== null && observed.providerID === holder && failure?.kind !== 'NotFound';
     return isKnown ? [] : [{ to, observed }];
   });

@@ -2,11 +2,11 @@ import { contains, located, type ParsedGroup } from '../../machines/segment.ts';
 import type { ReservedIP } from '../../machines/vip.ts';
 import { coalesced } from '../coalesced.ts';
 import { Fenced } from '../errors.ts';
+import { Looks } from '../looks.ts';
 import type { Log } from '../ports/observers.ts';
 import type { VipWriter } from '../ports/vip.ts';
 import type { GroupView } from './group-projector.ts';
 import { type LeaderFencePorts, leaderFence } from './leader-fence.ts';
-import { Looks } from '../looks.ts';
 import type { ObservedVips } from './observed.ts';
 
 export interface RegroupingPorts extends LeaderFencePorts {

@@ -6,11 +6,11 @@ import { isKnown, NOTHING_AROUND, type VirtualIPContext, type VirtualIPObserved 
 import { virtualIPStatus } from '../../machines/virtual-ip-status.ts';
 import { cloneOfVirtualIP } from '../../machines/virtual-ip-surroundings.ts';
 import type { Cells } from '../cells.ts';
+import { Looks } from '../looks.ts';
 import type { MigrationWriter, Place } from '../ports/migration.ts';
 import type { Log } from '../ports/observers.ts';
 import type { Clock } from '../ports.ts';
 import { lookAround } from './look-around.ts';
-import { Looks } from '../looks.ts';
 import { isVirtualIP, type ObservedVips } from './observed.ts';
 
 export interface VirtualIPDeskPorts {

@@ -3,11 +3,11 @@ import type { VirtualIPContext } from '../../machines/virtual-ip-migration.ts';
 import { isOvertaken } from '../../machines/virtual-ip-stage.ts';
 import { virtualIPEvents, virtualIPStatus } from '../../machines/virtual-ip-status.ts';
 import { Fenced } from '../errors.ts';
+import { Looks } from '../looks.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
 import type { MigrationWriter } from '../ports/migration.ts';
 import type { Log, Observer, Transition } from '../ports/observers.ts';
 import { type LeaderFencePorts, leaderFence } from './leader-fence.ts';
-import { Looks } from '../looks.ts';
 
 export interface VirtualIPProjectorPorts extends LeaderFencePorts {
   readonly writer: MigrationWriter;
