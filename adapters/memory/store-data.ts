@@ -27,6 +27,19 @@ export interface CellData {
   readonly journal: string[];
 }
 
+/** The same at this moment, whatever is written later. What is stored is never changed, only replaced. */
+export const copyOf = ({ term, openedBy, cells, claims }: StoreData): StoreData => ({
+  term,
+  openedBy,
+  cells: new Map(
+    [...cells].map(([id, { records, outbox, seen, journal }]) => [
+      id,
+      { records: new Map(records), outbox: new Map(outbox), seen: new Map(seen), journal: [...journal] },
+    ]),
+  ),
+  claims: new Map([...claims].map(([provider, nodes]) => [provider, new Map([...nodes].map(([node, owners]) => [node, new Set(owners)]))])),
+});
+
 const emptyCell = (): CellData => ({ records: new Map(), outbox: new Map(), seen: new Map(), journal: [] });
 
 export const cellOf = (cell: CellData): StoredCell => ({

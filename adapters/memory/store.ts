@@ -1,7 +1,7 @@
 import { Unreachable } from '../../actors/errors.ts';
 import type { RecordStore, StoreFault } from '../../actors/ports.ts';
 import type { ActorId } from '../../machines/types.ts';
-import { type CellData, cellOf, claimsOf, type StoreData, saveInto } from './store-data.ts';
+import { type CellData, cellOf, claimsOf, copyOf, type StoreData, saveInto } from './store-data.ts';
 
 /** A record store in memory, with the accidents that a real one has. */
 export interface MemoryStore extends RecordStore {
@@ -79,9 +79,9 @@ const handleOn = (server: Server, options: MemoryStoreOptions): MemoryStore => {
     },
     restart: (checkpoint) => {
       server.runs += 1;
-      if (checkpoint !== undefined) server.data = structuredClone(checkpoint.data);
+      if (checkpoint !== undefined) server.data = copyOf(checkpoint.data);
     },
-    checkpoint: () => ({ data: structuredClone(server.data) }),
+    checkpoint: () => ({ data: copyOf(server.data) }),
     goDown: () => {
       server.down = true;
     },

@@ -131,6 +131,12 @@ export class Simulation implements Stage {
 
   // ---------------------------------------------------------------- within
 
+  /** Whether there are any `wrongs`: what nothing more is asked for once one is known. */
+  #isWrong(): boolean {
+    if (!this.world.leader || this.made.wrongs().length > 0) return true;
+    return [...this.#parts.values()].some((part) => (part.wrongs?.().length ?? 0) > 0);
+  }
+
   /** Before and after each edit. */
   #lookAround(): void {
     this.#keepers.look(this.made.claiming(), this.world.clock.monotonic());
@@ -165,7 +171,7 @@ export class Simulation implements Stage {
     this.made.helps();
     // What is under way tells soonest that it is not.
     const isTold = now - this.#led.since >= TOLD_WITHIN_MS;
-    return isTold && this.#unsettled().length === 0 && this.wrongs().length === 0;
+    return isTold && this.#unsettled().length === 0 && !this.#isWrong();
   }
 
   /** What is shown may be from before: it counts only while nothing is under way. */

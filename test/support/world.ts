@@ -55,6 +55,15 @@ export const pod = (name: string, nodeName: string, change: Partial<ObservedPod>
 
 export const providerIDOf = (name: string): ProviderID => `${PREFIX}${name}` as ProviderID;
 
+/** Charts are the same wherever the figures are: to make them takes longer than a process takes to start, and what they have found out of themselves they keep. */
+const made = new Map<string, Charts>();
+const chartsOf = (settings: Settings, perNode: number): Charts => {
+  const key = JSON.stringify([settings, perNode]);
+  const known = made.get(key) ?? charts(settings, () => perNode);
+  made.set(key, known);
+  return known;
+};
+
 const FACTS: ProviderFacts = { addresses: true, dns: true, ipv6: false, addressesPerNode: 1, providerIDPrefix: PREFIX, missing: null };
 
 export interface WorldOptions {
@@ -224,7 +233,7 @@ export class World {
     const inMemory = () => standIn(clock, this.queuesWithout, () => state.dead);
     const away = this.#away ? switching({ store, queues: living }, inMemory) : null;
     const supervisor = new Supervisor({
-      charts: this.#spoil(charts(this.settings, () => this.facts.addressesPerNode)),
+      charts: this.#spoil(chartsOf(this.settings, this.facts.addressesPerNode)),
       store: away?.store ?? store,
       queues: away?.queues ?? living,
       ...(away && { away }),
