@@ -117,7 +117,11 @@ export class Run {
       });
       worker.on('error', (error) => {
         clearInterval(watch);
-        reject(error);
+        // Without a history it is the worker that cannot begin.
+        if (!now) return reject(error);
+        // What is thrown where nobody waits for it, or takes all memory, ends the thread and not the run.
+        this.#note({ number: now.number, history: now.history, broken: [`ends its thread: ${error.stack ?? error.message}`] });
+        ends(now.number + task.step);
       });
       worker.on('exit', () => ends(task.count));
     });

@@ -2,6 +2,7 @@
 //
 //   npm run simulate -- [--histories N] [--seed S] [--workers K] [--domains pools,routedips] [--out FILE]
 import { randomInt } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -48,6 +49,17 @@ function wholeNumber(name: string, text: string, least: number): number {
   return value;
 }
 
+/** Hours may pass until something is written to it. */
+function outOf(file: string): string {
+  if (!existsSync(file)) return file;
+  try {
+    if (Array.isArray(JSON.parse(readFileSync(file, 'utf8')))) return file;
+  } catch (error) {
+    throw new UsageError(`--out ${file}: ${(error as Error).message}`);
+  }
+  throw new UsageError(`--out ${file}: no JSON array`);
+}
+
 function parse(argv: readonly string[]): Args | null {
   const values = (() => {
     const text = { type: 'string' } as const;
@@ -78,7 +90,7 @@ function parse(argv: readonly string[]): Args | null {
     first: wholeNumber('first', values.first ?? '0', 0),
     workers: wholeNumber('workers', values.workers ?? `${availableParallelism()}`, 1),
     topics: [...new Set(topics)],
-    out: values.out ?? null,
+    out: values.out === undefined ? null : outOf(values.out),
   };
 }
 

@@ -31,6 +31,7 @@ describe('npm run simulate', () => {
     ['--seed', '1e99'],
     ['--domains', 'pools,castles'],
     ['--colour', 'red'],
+    ['--out', TOOL],
   ])('is not asked for %s %s', async (...args) => {
     const { code, stdout, stderr } = await simulate(...args);
     expect([code, stdout]).toEqual([2, '']);
@@ -93,6 +94,28 @@ describe('a run', () => {
     await run.play();
     expect(run.found).toEqual([{ number: 2, history: { number: 2 }, broken: ['hangs: it goes on for more than 1 s'] }]);
     expect(run.progress()).toContain('4 of 5 histories, 1 broken');
+  });
+
+  test('names a history that ends its thread, and goes on with the next one', async () => {
+    const worker = workerOf(
+      'throws',
+      `for (let number = workerData.from; number < workerData.count; number += workerData.step) {
+         tell({ kind: 'begins', number, history: { number } });
+         if (number === 2) Promise.reject(new Error('nobody waits for this'));
+         await new Promise((resolve) => setImmediate(resolve));
+         tell({ kind: 'played', number, steps: 1, faults: 0 });
+       }`,
+    );
+    const run = new Run({ ...args, histories: 5, worker, workers: 1, out: null });
+    await run.play();
+    const broken = [expect.stringMatching(/^ends its thread: Error: nobody waits for this\n/)];
+    expect(run.found).toEqual([{ number: 2, history: { number: 2 }, broken }]);
+    expect(run.progress()).toContain('4 of 5 histories, 1 broken');
+  });
+
+  test('ends when no thread can begin', async () => {
+    const worker = workerOf('absent', `throw new Error('cannot begin');`);
+    await expect(new Run({ ...args, histories: 5, worker }).play()).rejects.toThrow('cannot begin');
   });
 
   test('ends at once when it is told to', async () => {
