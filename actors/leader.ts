@@ -5,6 +5,7 @@ import { Alarms } from './alarms.ts';
 import type { Cell, Halt } from './cell.ts';
 import { Cells } from './cells.ts';
 import type { Charts } from './charts.ts';
+import { inSlices } from './in-slices.ts';
 import { Inbox } from './inbox.ts';
 import { LeftQueues } from './left-queues.ts';
 import { isBare, specFact, uidOf } from './pool-facts.ts';
@@ -146,19 +147,21 @@ export class Leader {
 
   /** Takes over what is stored; `written`: all of it, where this process has just written it. From then on facts, outcomes and timers are heard. @throws Unreachable */
   async open(written: ReadonlyMap<ActorId, StoredCell> | null = null): Promise<void> {
-    const { pools, settings, isAway } = this.#ports;
+    const { pools, settings, isAway, clock } = this.#ports;
     const stored = written ?? (await loadCells(this.#ports, this.term));
     for (const [id, cell] of stored) this.#cells.load(id, withUnknownNodes(cell));
     await resetClaims(stored, this.#ports, this.term);
     pools.goBy(this.recordsOf);
     // Not before the store has said that it is the same one still: of what was loaded a part may be missing else.
     this.#cells.open();
-    for (const id of this.cells.keys()) {
+    const isOver = (): boolean => this.#cells.stopped;
+    await inSlices([...this.cells.keys()], clock, isOver, (id) => {
       if (!isPool(id) && !isRecordSet(id)) this.#cells.resume(id);
       else if (this.#isFormer(id) && this.#ports.isServed(kindOf(id))) this.#orphan(id);
-    }
+    });
     this.#lists.open();
-    for (const pool of pools.all.values()) this.observePool(pool);
+    await inSlices(pools.all.keys(), clock, isOver, (id) => this.#observeAgain([id]));
+    if (isOver()) return;
     this.vips.open();
     this.#inbox.open();
     this.#alarms.every(settings.sweepEveryMs, () => {

@@ -8,7 +8,9 @@ import { phaseOf } from '../machines/record-set.ts';
 import { recordSetConditions, recordSetStatus } from '../machines/record-set-status.ts';
 import { annotations, changesAt, poolConditions, poolStatus } from '../machines/status.ts';
 import type { ActorId, Address } from '../machines/types.ts';
+import { coalesced } from './coalesced.ts';
 import { Unreachable } from './errors.ts';
+import { inSlices } from './in-slices.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterEvent, ClusterWriter, PoolObject, PoolProjection } from './ports/cluster.ts';
 import type { Observer, SavedTurn } from './ports/observers.ts';
@@ -36,8 +38,8 @@ const NO_NODE = 'NoEligibleNode';
 /** How long an address that a pool has no more is still looked for on nodes, ms: longer than a watch lags behind, or an annotation waits to be written. */
 const FORMER_MS = 3_600_000;
 
-/** Stands for the marks of all holders among what is to be shown. */
-const HOLDERS = '#holders';
+/** While much changes, the marks of all holders are looked at so often, ms. */
+const HOLDERS_EVERY_MS = 250;
 
 export interface ProjectorPorts extends ViewPorts {
   readonly writer: ClusterWriter;
@@ -159,6 +161,16 @@ export function projector(ports: ProjectorPorts): Observer & {
     else showPool(cell);
   };
 
+  const showHoldersNow = () => {
+    const all = routedIPs();
+    if (all === null) return;
+    const { wanted, complete } = holdersOf(all, recordsOf);
+    writer.markHolders(wanted, complete);
+  };
+
+  /** Nodes that hold routed addresses bear a mark: all that is known of them at once, since several may be on one node. */
+  const showHolders = coalesced(clock, COALESCE_MS, showHoldersNow, HOLDERS_EVERY_MS);
+
   const showRoutedIP = (cell: ActorId) => {
     forgetLater(cell);
     showHolders();
@@ -179,23 +191,6 @@ export function projector(ports: ProjectorPorts): Observer & {
     // It annotates no node. A pool that had its address before may have.
     project(cell, { ...projection, addresses: cleanedOf(view, Object.keys(view.addresses) as Address[]) }, view);
     showLater(cell, view);
-  };
-
-  /** Nodes that hold routed addresses bear a mark: all that is known of them at once, since several may be on one node. */
-  const showHolders = () => {
-    if (due.has(HOLDERS)) return;
-    due.add(HOLDERS);
-    clock.after(COALESCE_MS, () => {
-      due.delete(HOLDERS);
-      showHoldersNow();
-    });
-  };
-
-  const showHoldersNow = () => {
-    const all = routedIPs();
-    if (all === null) return;
-    const { wanted, complete } = holdersOf(all, recordsOf);
-    writer.markHolders(wanted, complete);
   };
 
   /** A deleted pool goes only when no node bears its annotation any more: after a crash whoever leads next sees to it. */
@@ -324,9 +319,10 @@ export function projector(ports: ProjectorPorts): Observer & {
       // Of RoutedIPs that this operator was told to leave alone there are records, but no objects.
       const shown = [...cells].filter((cell) => (isRoutedIP(cell) ? there.has(cell) : isPool(cell) || isRecordSet(cell)));
       for (const cell of shown) for (const actor of recordsOf(cell)?.keys() ?? []) noteOwner(cell, actor, true);
-      for (const cell of shown) show(cell);
       // Whoever led before may have ended between the end of the last RoutedIP and that of its mark.
       showHolders();
+      const term = ports.term();
+      void inSlices(shown, clock, () => ports.term() !== term, show);
     },
     reset: () => {
       for (const cell of [...later.keys()]) forgetLater(cell);

@@ -6,6 +6,7 @@ import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import { verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
 import type { Cells } from './cells.ts';
+import { inSlices } from './in-slices.ts';
 import { isHalted, isPool, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
@@ -71,13 +72,11 @@ export class ProviderLists {
     this.#lists.set(name, list);
     const seen = new Set<string>();
     for (let due = this.#usersOf(name); due.length > 0; due = this.#usersOf(name).filter(([, { ref }]) => !seen.has(ref.uid))) {
-      for (const [id, pool] of due) {
+      const isDone = await inSlices(due, clock, isClosed, ([id, pool]) => {
         seen.add(pool.ref.uid);
         start(id, pool, list);
-        const pause = clock.yieldToEventLoop?.() ?? null;
-        if (pause) await pause;
-        if (isClosed()) return;
-      }
+      });
+      if (!isDone) return;
     }
     this.#reading.delete(name);
     this.#verifyRegularly(name);

@@ -5,7 +5,7 @@ import type { ActorId } from '../machines/types.ts';
 import { type Charts, claimsOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
 import type { Log } from './ports/observers.ts';
-import type { ActorRecord, CellWrite, Claim, RecordStore, StoredCell } from './ports.ts';
+import type { ActorRecord, CellWrite, RecordStore, StoredCell } from './ports.ts';
 import { type RebuildPorts, rebuilt } from './rebuilding.ts';
 import { unfit } from './step.ts';
 import { settledBy } from './unheard.ts';
@@ -176,16 +176,14 @@ export async function resetClaims(
   { charts, store, providers }: Pick<TakeoverPorts, 'charts' | 'store' | 'providers'>,
   term: number,
 ): Promise<void> {
-  const claims = new Map<string, Claim[]>(Object.keys(providers.all).map((key) => [cloudOf(key), []]));
-  for (const { records } of cells.values()) {
-    for (const [actor, record] of Object.entries(records)) {
-      const chart = charts[record.chart];
-      for (const claim of chart ? claimsOf(chart, actor, record.snapshot.context) : []) {
-        claims.set(claim.provider, [...(claims.get(claim.provider) ?? []), claim]);
-      }
-    }
-  }
-  for (const [cloud, held] of claims) {
-    if (!(await store.resetClaims(cloud, held, term))) throw new Unreachable(`the store does not hold term ${term} any more`);
+  const records = [...cells.values()].flatMap((cell) => Object.entries(cell.records));
+  const held = records.flatMap(([actor, record]) => {
+    const chart = charts[record.chart];
+    return chart ? claimsOf(chart, actor, record.snapshot.context) : [];
+  });
+  const claims = Map.groupBy(held, ({ provider }) => provider);
+  for (const cloud of new Set([...Object.keys(providers.all).map(cloudOf), ...claims.keys()])) {
+    if (!(await store.resetClaims(cloud, claims.get(cloud) ?? [], term)))
+      throw new Unreachable(`the store does not hold term ${term} any more`);
   }
 }

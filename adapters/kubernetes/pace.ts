@@ -38,14 +38,15 @@ export class Pace {
     for (const table of [this.#due, this.#waiting, this.#resting]) table.delete(name);
   }
 
-  /** Has all told that is due. `tell` answers whether there was something to be told. */
-  flush(tell: (name: string) => boolean): void {
-    const due = [...this.#due];
-    this.#due.clear();
-    const told = due.filter(([name]) => {
+  /** Has all told that is due, up to where `isLate`. `tell` answers whether there was something to be told. */
+  flush(tell: (name: string) => boolean, isLate: () => boolean = () => false): void {
+    const told: (readonly [string, Cause])[] = [];
+    for (const [name, cause] of [...this.#due]) {
+      this.#due.delete(name);
       this.#waiting.delete(name);
-      return tell(name);
-    });
+      if (tell(name)) told.push([name, cause]);
+      if (isLate()) break;
+    }
     if (told.length > 0) this.#rest(told);
   }
 

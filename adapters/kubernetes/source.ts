@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { inSlices } from '../../actors/in-slices.ts';
 import type { ClusterListener, ClusterSource, PoolObject } from '../../actors/ports/cluster.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { EvacuatedNode } from '../../machines/types.ts';
@@ -84,11 +85,15 @@ export class KubernetesSource implements ClusterSource, Seen {
   resync(): void {
     this.#cluster.review();
     for (const policy of this.#kinds.policies()) this.#tell((listener) => listener.policyObserved?.(policy));
-    for (const [name, { object }] of this.#watched) {
-      this.#tell((listener) => listener.poolObserved(this.#kinds.get(object.ref)?.object ?? object));
-      this.#facts.now(name);
-    }
-    this.#schedule();
+    void inSlices(
+      this.#watched,
+      this.#options.clock,
+      () => this.#listener === null,
+      ([name, { object }]) => {
+        this.#tell((listener) => listener.poolObserved(this.#kinds.get(object.ref)?.object ?? object));
+        this.#facts.now(name);
+      },
+    );
   }
 
   async close(): Promise<void> {
@@ -186,7 +191,12 @@ export class KubernetesSource implements ClusterSource, Seen {
   }
 
   #flush(): void {
-    this.#facts.flush((name) => this.#tellFact(this.#watched.get(name)));
+    const isLate = (): boolean => {
+      const pause = this.#options.clock.yieldToEventLoop?.() ?? null;
+      void pause?.then(() => this.#schedule());
+      return pause !== null;
+    };
+    this.#facts.flush((name) => this.#tellFact(this.#watched.get(name)), isLate);
     for (const name of this.#troubled) this.#tellHindrance(name);
     this.#troubled.clear();
     this.#tellEvacuations();

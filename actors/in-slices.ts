@@ -1,0 +1,19 @@
+import type { Clock } from './ports.ts';
+
+/** Does something with each item, and leaves the event loop to others now and then: thousands at once would keep the process from its watches and its Lease. Those left
+ *  are dropped when `isOver` after such a pause. At once, without any pause, where the clock knows of none. Answers whether all were seen. */
+export async function inSlices<T>(
+  items: Iterable<T>,
+  clock: Pick<Clock, 'yieldToEventLoop'>,
+  isOver: () => boolean,
+  each: (item: T) => void,
+): Promise<boolean> {
+  for (const item of items) {
+    each(item);
+    const pause = clock.yieldToEventLoop?.() ?? null;
+    if (!pause) continue;
+    await pause;
+    if (isOver()) return false;
+  }
+  return true;
+}
