@@ -56,4 +56,43 @@ describe('a RoutedIP for which an address was made', () => {
     const remembered = rememberedRoutedIP(statusOf(routed), START, CALL_DEADLINE);
     expect(poolContext({ ...INPUT, remembered })).toMatchObject({ created: [A], exposed: { bound: A }, acquiring: { published: [A] } });
   });
+
+  test('gives it back when it is deleted before its nodes are told again', () => {
+    const routed = takenOver()
+      .done('publish', { ips: [A], generation: Number.MAX_SAFE_INTEGER })
+      .send('DELETED');
+    expect([routed.state, routed.last.effects]).toMatchObject([
+      'Stopping.Releasing',
+      [
+        { type: 'spawn', params: { input: { address: A, origin: 'Created', observed: { providerID: null, locked: false } } } },
+        { type: 'tell', params: { event: { type: 'RETIRE', policy: 'Delete' } } },
+      ],
+    ]);
+    expect(routed.send('GONE', { address: A }).state).toBe('Stopping.Clearing');
+  });
+
+  test('leaves it to whoever has it when it is deleted', () => {
+    const routed = takenOver()
+      .send('SPEC_OBSERVED', { ...SPEC, conflicts: { [A]: 'FloatingIPPool web/front' } })
+      .done('publish', { ips: [A], generation: Number.MAX_SAFE_INTEGER })
+      .send('DELETED');
+    expect([routed.state, routed.told]).toEqual(['Stopping.Clearing', []]);
+  });
+});
+
+describe('a RoutedIP that is rebuilt from its status, and not told of its nodes yet', () => {
+  const rebuilt = () => {
+    const remembered = rememberedRoutedIP({ routedIP: A, addressOrigin: 'Created' }, START, CALL_DEADLINE);
+    return new Driven<PoolContext>('pool', { ...INPUT, remembered });
+  };
+
+  test('waits for that when it is deleted, since its address has to be given up', () => {
+    const routed = rebuilt().send('DELETED', { force: false });
+    expect([routed.state, routed.context.exposed?.deleting]).toEqual(['Priming', true]);
+  });
+
+  test('ends when its object is gone: nobody would tell it, and no other one of its name would be served', () => {
+    expect(rebuilt().send('DELETED', { gone: true }).state).toBe('Stopping.Clearing');
+    expect(rebuilt().send('DELETED', { force: false }).send('DELETED', { gone: true }).state).toBe('Stopping.Clearing');
+  });
 });
