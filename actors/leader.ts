@@ -157,7 +157,7 @@ export class Leader {
     const isOver = (): boolean => this.#cells.stopped;
     await inSlices([...this.cells.keys()], clock, isOver, (id) => {
       if (!isPool(id) && !isRecordSet(id)) this.#cells.resume(id);
-      else if (this.#isFormer(id) && this.#ports.isServed(kindOf(id))) this.#orphan(id);
+      else if (this.#isFormer(id) && this.#ports.isServed(kindOf(id))) this.#end(id);
     });
     this.#lists.open();
     await inSlices(pools.all.keys(), clock, isOver, (id) => this.#observeAgain([id]));
@@ -336,8 +336,9 @@ export class Leader {
 
   /** The user has deleted a RoutedIP, which stays until all that was done for it is undone, or until he wants no more of that. */
   #release(id: ActorId, force: boolean): void {
-    if (!this.#started.has(id)) this.#orphan(id);
-    this.#cells.tell(id, { type: 'DELETED', force });
+    const deleted = { type: 'DELETED', force };
+    if (this.#started.has(id)) this.#cells.tell(id, deleted);
+    else this.#orphan(id, deleted);
   }
 
   /** A pool that is to resume has to be told everything, as after a load. */
@@ -359,15 +360,16 @@ export class Leader {
 
   /** One that was not started in this term will not be any more: what was under way in it is asked for anew by whoever ends it. */
   #end(id: ActorId): void {
-    if (this.#started.has(id) || this.#orphans.has(id)) this.#cells.tell(id, { type: 'DELETED' });
-    else this.#orphan(id);
+    const deleted = { type: 'DELETED', gone: true };
+    if (this.#started.has(id) || this.#orphans.has(id)) this.#cells.tell(id, deleted);
+    else this.#orphan(id, deleted);
   }
 
   /** A stored pool whose object went while nobody led, or before the pool was started. */
-  #orphan(id: ActorId): void {
+  #orphan(id: ActorId, deleted: Envelope['event']): void {
     this.#orphans.add(id);
     this.#cells.resume(id);
-    this.#cells.tell(id, { type: 'DELETED' });
+    this.#cells.tell(id, deleted);
     for (const actor of this.recordsOf(id)?.keys() ?? []) if (actor !== id) this.#cells.resume(actor);
   }
 

@@ -1,5 +1,6 @@
 import { backoffMs, isUntilChanged, restMs } from './backoff.ts';
 import type { Decision } from './events.ts';
+import { bind } from './exposing.ts';
 import { firewallOf } from './firewall-id.ts';
 import { isFromGroup } from './group-address.ts';
 import type {
@@ -105,14 +106,15 @@ export function obtained(context: PoolContext, address: Address): Next {
 
 export const reuse = (context: PoolContext): Next => acquiring(context, { unpublished: spare(context) });
 
-/** The address stands in `spec.ips`: it may be used, even before that spec is observed. In a newer one that was observed already a person has taken it out. */
+/** The address stands in `spec.ips`: it may be used, even before that spec is observed. In a newer one that was observed already a person has taken it out. That of a RoutedIP
+ *  stands in its status, which is its only memory: from now on each status has to name it, whether its nodes are known by then or not. */
 export function published(context: PoolContext, { generation }: Published): Next {
   const address = context.acquiring.unpublished;
   const isAwaited = address !== null && generation > context.generation;
   const fresh = isAwaited ? [...context.acquiring.published, address] : context.acquiring.published;
   const provided = address && context.provided ? { ...context.provided, [address]: newlyMade(address, context) } : context.provided;
   return staff({
-    ...context,
+    ...(address === null ? context : bind(context, address)),
     provided,
     acquiring: { ...NOT_ACQUIRING, published: fresh, publishedIn: Math.max(generation, context.acquiring.publishedIn) },
   });

@@ -101,6 +101,8 @@ export interface Deleted extends Timed {
   readonly type: 'DELETED';
   /** A person wants it gone without another call to the provider; absent for false. */
   readonly force?: boolean;
+  /** Nothing is told of it any more; absent for one that stays until it has ended. */
+  readonly gone?: true;
 }
 
 // ---- facts, from the world or the pool to an address

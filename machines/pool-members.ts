@@ -47,8 +47,7 @@ export function staff(input: PoolContext | Next): Next {
     const contest = restedUntil(context.remembered[address]?.contendedUntil, context.spec.contention);
     members[address] = { ...newMember(rank, context.provided?.[address] ?? null), contest, ...(toward !== null && { toward }) };
     rank += 1;
-    const input = addressInput(context, address, toward);
-    added.push({ type: 'spawn', params: { chart: 'ip', id: addressActor(context.id, address), input } });
+    added.push(spawned(context, address, toward));
   }
   const [only] = Object.keys(members) as Address[];
   const bound = only ? bind(context, only) : context;
@@ -100,7 +99,7 @@ function rememberedOf({ remembered, fullNodes }: PoolContext, address: Address, 
   return { ...others, ...(toward !== null && { toward }), ...(isFree && { on }) };
 }
 
-function addressInput(context: PoolContext, address: Address, toward: string | null = null): AddressInput {
+function addressInput(context: PoolContext, address: Address, toward: string | null): AddressInput {
   const remembered = rememberedOf(context, address, toward);
   return {
     id: addressActor(context.id, address),
@@ -114,6 +113,11 @@ function addressInput(context: PoolContext, address: Address, toward: string | n
     ...(context.spec?.exposes && { perNode: context.spec.exposes.perNode }),
   };
 }
+
+const spawned = (context: PoolContext, address: Address, toward: string | null = null): Effect => ({
+  type: 'spawn',
+  params: { chart: 'ip', id: addressActor(context.id, address), input: addressInput(context, address, toward) },
+});
 
 const withMember = (context: PoolContext, address: Address, change: Partial<Member>): PoolContext => {
   const member = context.members[address];
@@ -271,9 +275,11 @@ function policyFor({ spec, exposed, created }: PoolContext, address: Address): R
   return exposed?.deleteAdopted ? 'DeleteAdopted' : 'Retain';
 }
 
-/** After the records were lost: an address is bound of which nothing is known yet, so that nothing done for it could be undone. */
-export const reclaimsFirst = ({ exposed, members }: PoolContext, event: { readonly type: string; readonly force?: unknown }): boolean =>
-  Boolean(exposed?.bound) && Object.keys(members).length === 0 && event.force !== true;
+/** After the records were lost: an address is bound of which nothing is known yet, so that nothing done for it could be undone. Of an object that is gone nobody would tell. */
+export const reclaimsFirst = (
+  { exposed, members }: PoolContext,
+  event: { readonly type: string; readonly force?: unknown; readonly gone?: unknown },
+): boolean => Boolean(exposed?.bound) && Object.keys(members).length === 0 && event.force !== true && event.gone !== true;
 
 /** An address was made for an owner that was deleted meanwhile, and is to be given back with it. */
 export const givesBack = (context: PoolContext, event: { readonly type: string; readonly force?: unknown }): boolean => {
@@ -291,7 +297,7 @@ export function giveBack(context: PoolContext): Next {
   const known = { ...context, provided: { ...context.provided, [address]: observed } };
   const members = { ...context.members, [address]: { ...newMember(context.nextRank, observed), retiring: true } };
   return next({ ...context, members, acquiring: NOT_ACQUIRING }, [
-    { type: 'spawn', params: { chart: 'ip', id: addressActor(context.id, address), input: addressInput(known, address) } },
+    spawned(known, address),
     tell(context, address, { type: 'RETIRE', policy: 'Delete' }),
   ]);
 }
@@ -306,11 +312,24 @@ export const force = (context: PoolContext): Next =>
     entries(context.members).map(([address]) => tell(context, address, { type: 'RETIRE', policy: 'Retain', force: true })),
   );
 
-export function remove(context: PoolContext): Next {
-  const effects = entries(context.members)
+/** A RoutedIP got its address before it was told of its nodes again, so that nothing was begun for it: it is started for no other purpose than to be given up, unless somebody
+ *  else has it. */
+function startBound(context: PoolContext): Next {
+  const { exposed, spec, provided, conflicts, fullNodes, nextRank } = context;
+  const bound = exposed?.bound ?? null;
+  if (!bound || !spec || !provided || !memberless(context, bound)) return next(context);
+  if (conflicts[bound] !== undefined || fullNodes.includes(addressClaim(bound))) return next(context);
+  const members = { ...context.members, [bound]: newMember(nextRank, provided[bound] ?? null) };
+  return next({ ...context, members }, [spawned(context, bound)]);
+}
+
+export function remove(former: PoolContext): Next {
+  const { context, effects: begun } = startBound(former);
+  const retired = entries(context.members)
     // One that was about to go to another account is given back all the same.
     .filter(([address, member]) => !member.retiring || policyFor(context, address) !== 'Retain')
     .map(([address]) => tell(context, address, { type: 'RETIRE', policy: policyFor(context, address) }));
+  const effects = [...begun, ...retired];
   const members = Object.fromEntries(
     entries(context.members).map(([address, member]) => [address, { ...member, retiring: true, ready: false }]),
   );

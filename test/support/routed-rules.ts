@@ -3,7 +3,7 @@ import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord, Json } from '../../actors/ports.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { PoolContext } from '../../machines/pool.ts';
+import { isCreating, type PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
 import type { World } from './world.ts';
@@ -46,14 +46,14 @@ export class RoutedRules {
   readonly #classes = new Map<string, PoolObject>();
   /** How many addresses were made for an object, by uid. */
   readonly #made = new Map<string, number>();
-  /** By address that was made: the uids of those that may have asked for it. */
-  readonly #madeFor = new Map<Address, readonly string[]>();
-  /** By address that was made: the RoutedIP for which it was. */
-  readonly #ours = new Map<Address, ActorId>();
+  /** By address that was made: those that may have asked for it. Another object may bear the name of one that is gone. */
+  readonly #madeFor = new Map<Address, readonly ObjectRef[]>();
   /** By address: nodes that are to bear the mark because of it. */
   readonly #holds = new Map<ActorId, readonly string[]>();
   /** By uid of an object that is deleted: whether its address was to go, as its class said then. */
   readonly #asked = new Map<string, boolean>();
+  /** By uid of an object that is gone: whether what was made for it was to go with it, as its class said then. */
+  readonly #left = new Map<string, boolean>();
   /** Addresses that are being assigned to a node which their class wanted marked when that began: a class that is changed meanwhile is too late. */
   readonly #toMark = new Set<ActorId>();
   /** Nodes whose mark went by somebody else's doing, until they bear one again: whoever takes it off between the mark and the assign is not the operator. */
@@ -197,6 +197,7 @@ export class RoutedRules {
     if (!object || object.ref.uid !== ref.uid) return;
     const { routedIP } = fieldsOf(object.status);
     this.#objects.delete(cell);
+    this.#left.set(ref.uid, this.#mayDelete(object, true));
     for (const actor of [...this.#holds.keys()]) if (actor.startsWith(`${cell}/`)) this.#holds.delete(actor);
     if (object.marks?.annotations['routedip.io/force-release'] === 'true') {
       // A call that was sent before somebody let it go at once is still on its way.
@@ -237,15 +238,13 @@ export class RoutedRules {
 
   #noteMade(address: Address): void {
     this.#refresh();
-    const creating = [...this.#objects.values()].filter(({ ref }) => this.#isCreating(ref));
-    if (creating.length === 0) return;
-    for (const { ref } of creating) {
-      this.#ours.set(address, cellOf(ref));
+    for (const ref of this.#creating()) {
       const made = (this.#made.get(ref.uid) ?? 0) + 1;
       this.#made.set(ref.uid, made);
-      this.#madeFor.set(address, [...(this.#madeFor.get(address) ?? []), ref.uid]);
+      this.#madeFor.set(address, [...(this.#madeFor.get(address) ?? []), ref]);
       if (made > 1) this.#note('one address for each', `${address} is address number ${made} that was made for ${cellOf(ref)}`);
-      if (!this.#isGuarded(ref)) this.#note('guarded before anything is done for it', `${address} was made for ${cellOf(ref)}`);
+      const isThere = this.#world.cluster.pool(ref) !== null;
+      if (isThere && !this.#isGuarded(ref)) this.#note('guarded before anything is done for it', `${address} was made for ${cellOf(ref)}`);
     }
   }
 
@@ -253,7 +252,7 @@ export class RoutedRules {
   #forgetUnbound(address: Address): void {
     this.#refresh();
     const isBound = [...this.#objects.values()].some(({ status }) => fieldsOf(status).routedIP === address);
-    if (!isBound) for (const uid of this.#madeFor.get(address) ?? []) this.#made.set(uid, (this.#made.get(uid) ?? 1) - 1);
+    if (!isBound) for (const { uid } of this.#madeFor.get(address) ?? []) this.#made.set(uid, (this.#made.get(uid) ?? 1) - 1);
   }
 
   #checkUse(address: Address, node: ProviderID): void {
@@ -266,7 +265,7 @@ export class RoutedRules {
     const [actor, record] = owner;
     const object = this.#servedBy(actor.split('/', 3).join('/'));
     if (object && !this.#isGuarded(object.ref)) this.#note('guarded before anything is done for it', `${address} is assigned for ${actor}`);
-    if (object && this.#ours.has(address) && fieldsOf(object.status).routedIP !== address)
+    if (object && this.#madeFor.has(address) && fieldsOf(object.status).routedIP !== address)
       this.#note('bound before it is used', `${address} is assigned before it stands in the status of ${cellOf(object.ref)}`);
     const { policy, elected, retiring } = contextOf(record);
     if (!policy.taint || !this.#toMark.has(actor) || retiring !== null || elected?.providerID !== node || this.#writesFail) return;
@@ -280,16 +279,26 @@ export class RoutedRules {
     const bound = [...this.#objects.values()].find(({ status }) => fieldsOf(status).routedIP === address);
     // Another one may have the name of that for which it was made, and which was let go.
     if (!bound && this.#world.invariants.given.has(address)) return;
-    const owner = bound ?? this.#objects.get(this.#ours.get(address) ?? '');
-    // What a status says may be wrong: it was seen for whom it was made.
-    const makers = this.#madeFor.get(address);
-    const isOthers = owner !== undefined && makers !== undefined && !makers.includes(owner.ref.uid) && !isAdopting(owner.marks);
-    if (owner?.deleting && this.#mayDelete(owner, !bound) && !isOthers) this.#world.invariants.given.add(address);
-    else
-      this.#note(
-        'gives back only what it may',
-        `${address} is deleted, and ${owner ? `${cellOf(owner.ref)} does not ask for that` : 'is nobody’s'}`,
-      );
+    const makers = this.#madeFor.get(address) ?? [];
+    if (bound ? this.#isAskedFor(bound, makers) : makers.some((ref) => this.#isLeft(ref))) {
+      this.#world.invariants.given.add(address);
+      return;
+    }
+    const owners = bound ? [bound.ref] : makers;
+    const why = owners.length > 0 ? `${owners.map(cellOf)} does not ask for that` : 'is nobody’s';
+    this.#note('gives back only what it may', `${address} is deleted, and ${why}`);
+  }
+
+  /** What a status says may be wrong: it was seen for whom it was made. */
+  #isAskedFor(bound: PoolObject, makers: readonly ObjectRef[]): boolean {
+    const isOthers = makers.length > 0 && !makers.some(({ uid }) => uid === bound.ref.uid) && !isAdopting(bound.marks);
+    return bound.deleting && this.#mayDelete(bound) && !isOthers;
+  }
+
+  /** One that was deleted before the address stood in its status, or is gone by now, whoever has its name. */
+  #isLeft(ref: ObjectRef): boolean {
+    const object = this.#world.cluster.pool(ref);
+    return object ? object.deleting && this.#mayDelete(object, true) : this.#left.get(ref.uid) === true;
   }
 
   /** What a class says that is not valid does not count. */
@@ -329,11 +338,15 @@ export class RoutedRules {
     return object?.ref.uid === (ref?.uid ?? object?.ref.uid) ? object : undefined;
   }
 
-  /** What its record says, or, where that was lost, its status. */
-  #isCreating(ref: ObjectRef): boolean {
-    const record = this.#world.invariants.records.get(cellOf(ref));
-    if (record) return (record.snapshot.context as unknown as PoolContext).acquiring.intent !== null;
-    return fieldsOf(this.#world.cluster.pool(ref)?.status).pendingCreate !== undefined;
+  /** Those for which a call may be under way: as their records say, or, where those were lost, their statuses. What a list has told of nobody waits for. */
+  #creating(): readonly ObjectRef[] {
+    const records = [...this.#world.invariants.records].filter(([actor, { chart }]) => chart === 'pool' && actor.startsWith('rip/'));
+    const contexts = records.map(([, { snapshot }]) => snapshot.context as unknown as PoolContext);
+    const recorded = new Set(contexts.map(({ ref }) => ref.uid));
+    const shown = [...this.#objects.values()].filter(
+      ({ ref, status }) => !recorded.has(ref.uid) && fieldsOf(status).pendingCreate !== undefined,
+    );
+    return [...contexts.filter(({ acquiring }) => isCreating(acquiring)), ...shown].map(({ ref }) => ref);
   }
 
   #note(rule: RoutedRule, text: string): void {

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import type { RoutedIPFact } from '../../machines/exposure.ts';
+import { type PoolContext, type PoolInput, poolContext } from '../../machines/pool.ts';
+import { rememberedRoutedIP } from '../../machines/rebuild-routed-ip.ts';
+import { routedIPStatus } from '../../machines/routed-ip-status.ts';
+import { serviceQueryOf } from '../../machines/service.ts';
+import { A, node, registry, START } from './builders.ts';
+import { CALL_DEADLINE, Driven } from './drive.ts';
+
+const ID = 'rip/web/shop';
+const REF = { kind: 'RoutedIP', namespace: 'web', name: 'shop', uid: 'uid-shop' };
+const INPUT: PoolInput = { id: ID, ref: REF, since: 0 };
+const CLASS_NAME = 'digitalocean.com/floating-ip';
+const FACT: RoutedIPFact = {
+  ...{ namespace: 'web', name: 'shop', uid: REF.uid, operatorNamespace: 'operator', generation: 1 },
+  spec: { className: CLASS_NAME, serviceRef: { serviceName: 'shop' } },
+  policy: {
+    ...{ kind: 'ClusterRoutedIPClass', namespace: '', name: 'floating', generation: 1 },
+    spec: { className: CLASS_NAME, routedIPReclaimPolicy: 'Delete' },
+  },
+};
+const SPEC = { spec: FACT, generation: 1, registry: registry(), conflicts: {}, guarded: true };
+const SERVED = {
+  query: serviceQueryOf('web', 'shop'),
+  nodes: [node('a')],
+  serving: null,
+  service: {
+    ...{ type: 'NodePort', hasSelector: true },
+    ports: [{ name: 'http', port: 80, protocol: 'TCP', targetPort: 80, nodePort: 30080 }],
+    endpoints: [{ node: 'a', ready: true, pod: null }],
+  },
+};
+
+/** An address was made for it, and another leader takes over before that stands in its status: nothing is told yet of its nodes. */
+const takenOver = (): Driven<PoolContext> =>
+  new Driven<PoolContext>('pool', INPUT)
+    .send('SPEC_OBSERVED', SPEC)
+    .send('CLUSTER_OBSERVED', SERVED)
+    .send('PROVIDER_OBSERVED', { addresses: [] })
+    .done('intend', { knownAddresses: [], listedAt: START })
+    .done('create', { address: A })
+    .send('RESUME');
+
+const statusOf = ({ context }: Driven<PoolContext>) =>
+  routedIPStatus({
+    ...{ state: 'Serving', recordSet: null, context, addresses: {}, term: 2, at: START },
+    ...{ owned: {}, loss: null, waits: null },
+  });
+
+describe('a RoutedIP for which an address was made', () => {
+  test('names it in its status before its nodes are told again: whoever has that alone makes no other one', () => {
+    const routed = takenOver();
+    expect([routed.started, statusOf(routed).routedIP]).toEqual([['publish'], undefined]);
+    routed.done('publish', { ips: [A], generation: Number.MAX_SAFE_INTEGER });
+    expect([routed.told, statusOf(routed)]).toMatchObject([[], { routedIP: A, addressOrigin: 'Created' }]);
+    const remembered = rememberedRoutedIP(statusOf(routed), START, CALL_DEADLINE);
+    expect(poolContext({ ...INPUT, remembered })).toMatchObject({ created: [A], exposed: { bound: A }, acquiring: { published: [A] } });
+  });
+
+  test('gives it back when it is deleted before its nodes are told again', () => {
+    const routed = takenOver()
+      .done('publish', { ips: [A], generation: Number.MAX_SAFE_INTEGER })
+      .send('DELETED');
+    expect([routed.state, routed.last.effects]).toMatchObject([
+      'Stopping.Releasing',
+      [
+        { type: 'spawn', params: { input: { address: A, origin: 'Created', observed: { providerID: null, locked: false } } } },
+        { type: 'tell', params: { event: { type: 'RETIRE', policy: 'Delete' } } },
+      ],
+    ]);
+    expect(routed.send('GONE', { address: A }).state).toBe('Stopping.Clearing');
+  });
+
+  test('leaves it to whoever has it when it is deleted', () => {
+    const routed = takenOver()
+      .send('SPEC_OBSERVED', { ...SPEC, conflicts: { [A]: 'FloatingIPPool web/front' } })
+      .done('publish', { ips: [A], generation: Number.MAX_SAFE_INTEGER })
+      .send('DELETED');
+    expect([routed.state, routed.told]).toEqual(['Stopping.Clearing', []]);
+  });
+});
+
+describe('a RoutedIP that is rebuilt from its status, and not told of its nodes yet', () => {
+  const rebuilt = () => {
+    const remembered = rememberedRoutedIP({ routedIP: A, addressOrigin: 'Created' }, START, CALL_DEADLINE);
+    return new Driven<PoolContext>('pool', { ...INPUT, remembered });
+  };
+
+  test('waits for that when it is deleted, since its address has to be given up', () => {
+    const routed = rebuilt().send('DELETED', { force: false });
+    expect([routed.state, routed.context.exposed?.deleting]).toEqual(['Priming', true]);
+  });
+
+  test('ends when its object is gone: nobody would tell it, and no other one of its name would be served', () => {
+    expect(rebuilt().send('DELETED', { gone: true }).state).toBe('Stopping.Clearing');
+    expect(rebuilt().send('DELETED', { force: false }).send('DELETED', { gone: true }).state).toBe('Stopping.Clearing');
+  });
+});
