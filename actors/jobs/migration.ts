@@ -268,10 +268,17 @@ const releaseVirtualIP: MigrationJobBody<'releaseVirtualIP'> = async ({ input, w
   const service = await unclaimed(writer, vip, name, fence);
   await cloneRemoved(writer, vip, clone, fence);
   if (live?.finalizers.includes(CLONE_FINALIZER)) await writer.letGo(vip, 'clone', fence);
-  const freed = address !== null && (await ipReleased(writer, { vip, service, name, held, address: addressIn(address) }, fence));
+  const own = address === null ? await reservedFor(writer, live) : addressIn(address);
+  const freed = own !== null && (await ipReleased(writer, { vip, service, name, held, address: own }, fence));
   if (live?.finalizers.includes(IP_FINALIZER)) await writer.letGo(vip, 'ip', fence);
   return done({ freed });
 };
+
+/** Of one that never told its address: whoever reserved it may not have been heard. */
+async function reservedFor(writer: MigrationWriter, live: LiveVirtualIP | null): Promise<Address | null> {
+  if (!live?.finalizers.includes(IP_FINALIZER)) return null;
+  return (await writer.ips()).find((ip) => isOfVirtualIP(ip, live.ref))?.address ?? null;
+}
 
 interface Releasing {
   readonly vip: ObjectRef;

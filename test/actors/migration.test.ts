@@ -313,6 +313,20 @@ describe('what the table of the allocator before says', () => {
     expect([world.listed('web'), world.k8s.service('default', 'web')?.type]).toEqual([[], 'ClusterIP']);
   });
 
+  test('a VirtualIP that is deleted, of whose IP nobody has heard, takes that along', async () => {
+    const world = await opened();
+    world.legacy.set({ name: 'vip', service: 'web', ip: '' });
+    await world.clock.runUntil(() => world.reserved()[ADDRESS] !== undefined, 10 * SECOND);
+    for (const process of world.processes) process.kill();
+    expect(world.vip?.status.ip).toBe('');
+    world.store.wipe();
+    world.queues.wipe();
+    world.legacy.remove('vip');
+    await world.start();
+    await world.untilVirtualIPGone();
+    expect(world.reserved()).toEqual({});
+  });
+
   test('a VirtualIP that is deleted after that leaves the IP to the Service', async () => {
     const world = await served();
     const mend = await stuckAt(world, 'settle', ASSIGNING);
