@@ -198,6 +198,22 @@ describe('what the table of the allocator before says', () => {
     expectMigrated(world);
   });
 
+  test('a Service that becomes one of type LoadBalancer once the migration has begun gets the address, although nobody has heard that it has', async () => {
+    const world = await served();
+    world.legacy.annotate('vip');
+    await world.clock.runUntil(() => Object.keys(world.marks()).length > 0, 10 * SECOND);
+    world.queues.goDown();
+    await world.untilState(REASSOCIATING);
+    expect(world.place()).toBe('Preparing');
+    for (const process of world.processes) process.kill();
+    world.queues.comeBack();
+    world.k8s.setService({ name: 'web', type: 'LoadBalancer' });
+    await world.start();
+    await world.untilState('Migrated');
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
+  });
+
   test('without an IPGroup for the address it stays reassociating and says so, is never Migrated, and goes on at once when there is one', async () => {
     const world = await served({ group: false });
     world.legacy.annotate('vip');
