@@ -79,6 +79,8 @@ export interface Remembered {
   readonly toward?: string;
   /** The node on which it was confirmed, and where it stayed. */
   readonly on?: NodeRef;
+  /** Others have that node by now: it has no claim on it, and is to leave it. */
+  readonly isTaken?: true;
   /** Firewalls to which something was added for it. */
   readonly claimed?: readonly ActorId[];
   /** It was on a node, or was made for its owner. */
@@ -107,9 +109,12 @@ export interface AddressSettings {
 const towardIn = ({ toward, inDoubtUntil }: Partial<Remembered> = {}): NodeRef | null =>
   toward !== undefined && inDoubtUntil !== null ? { name: toward, providerID: '' as ProviderID } : null;
 
-/** A node that serves no more keeps it, and its mark, until it has moved: so it does when all that is remembered of it is what was shown. */
-const stillOn = ({ observed, remembered }: AddressInput): NodeRef | null =>
-  remembered?.on && remembered.on.providerID === observed?.providerID ? remembered.on : null;
+/** A node that serves no more keeps the address, and its mark, until that has moved: so it does when all that is remembered of it is what was shown. One that
+ *  others have by now keeps the mark alone. */
+function whereItIs({ observed, remembered }: AddressInput): Pick<AddressContext, 'assigned' | 'previous'> {
+  const on = remembered?.on && remembered.on.providerID === observed?.providerID ? remembered.on : null;
+  return remembered?.isTaken ? { assigned: null, previous: on ? [on] : [] } : { assigned: on, previous: [] };
+}
 
 export const addressContext = (input: AddressInput): AddressContext => ({
   id: input.id,
@@ -123,8 +128,7 @@ export const addressContext = (input: AddressInput): AddressContext => ({
   elected: towardIn(input.remembered),
   eligible: false,
   spaced: false,
-  assigned: stillOn(input),
-  previous: [],
+  ...whereItIs(input),
   epoch: input.remembered?.epoch ?? 0,
   inDoubtUntil: input.remembered?.inDoubtUntil ?? null,
   policy: input.policy ?? NO_FIREWALL,

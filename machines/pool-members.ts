@@ -90,13 +90,13 @@ function towardOf(context: PoolContext, address: Address, members: PoolContext['
   return isTaken || context.fullNodes.includes(nodeClaim(toward, address)) ? null : toward;
 }
 
-/** What is remembered of an address that starts, but for a node that others have by now: with a claim on it, it could not start. */
+/** What is remembered of an address that starts. With a claim on a node that others have by now it could not start. */
 function rememberedOf({ remembered, fullNodes }: PoolContext, address: Address, toward: string | null): Remembered | null {
   const all = remembered[address];
   if (!all) return null;
-  const { toward: _, contendedUntil: __, on, ...others } = all;
-  const isFree = on !== undefined && !fullNodes.includes(nodeClaim(on.name, address));
-  return { ...others, ...(toward !== null && { toward }), ...(isFree && { on }) };
+  const { toward: _, contendedUntil: __, ...others } = all;
+  const isTaken = others.on !== undefined && fullNodes.includes(nodeClaim(others.on.name, address));
+  return { ...others, ...(toward !== null && { toward }), ...(isTaken && { isTaken }) };
 }
 
 function addressInput(context: PoolContext, address: Address, toward: string | null): AddressInput {

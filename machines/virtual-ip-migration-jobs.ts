@@ -85,7 +85,7 @@ export interface ReleaseVirtualIPInput {
   /** Empty when it never exposed one. */
   readonly service: string;
   readonly clone: string;
-  /** Its address; null for none, and once it has been migrated: then the address is none of its concern. */
+  /** Its address; null once it has been migrated, since then that is none of its concern, and where none is known: one may have been reserved for it all the same. */
   readonly address: string | null;
   /** The VirtualIP holds the IP: counts when it cannot be looked at any more. */
   readonly held: boolean;

@@ -137,6 +137,8 @@ const exposeService: MigrationJobBody<'exposeService'> = async ({ input, writer,
 const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, fence }) => {
   const { vip, service: name } = input;
   const live = await virtualIPOf(writer, vip);
+  // Whoever has claimed it was not heard. The Service may be of any type by now: it gets no address but this one.
+  if (live.status.service === name && isBegun(live.status)) return done<ClaimedService>({ kind: 'claimed' });
   if (!live.asked) {
     await unclaimed(writer, vip, name, fence);
     return done<ClaimedService>({ kind: 'withdrawn' });
@@ -151,6 +153,7 @@ const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, f
   return done<ClaimedService>({ kind: 'claimed' });
 };
 
+const isBegun = ({ state }: VirtualIPStatus): boolean => state.startsWith('Migrating: ') && state !== STATES.preparing;
 const isClaimedBy = ({ annotations }: LiveService, { name }: ObjectRef): boolean => annotations[MIGRATING_ANNOTATION] === name;
 
 /** Answers the Service as it was. */
@@ -176,7 +179,6 @@ async function rivalOf(
 
 /** Another one whose migration to the Service has begun, also where the Service says nothing of it: one that was deleted and made again bears no mark. */
 async function begunOf(writer: MigrationWriter, service: string, { namespace, name }: ObjectRef): Promise<string | null> {
-  const isBegun = ({ state }: VirtualIPStatus): boolean => state.startsWith('Migrating: ') && state !== STATES.preparing;
   const other = (await writer.virtualIPs()).find(
     ({ ref, status }) => ref.namespace === namespace && ref.name !== name && status.service === service && isBegun(status),
   );
@@ -268,10 +270,17 @@ const releaseVirtualIP: MigrationJobBody<'releaseVirtualIP'> = async ({ input, w
   const service = await unclaimed(writer, vip, name, fence);
   await cloneRemoved(writer, vip, clone, fence);
   if (live?.finalizers.includes(CLONE_FINALIZER)) await writer.letGo(vip, 'clone', fence);
-  const freed = address !== null && (await ipReleased(writer, { vip, service, name, held, address: addressIn(address) }, fence));
+  const own = address === null ? await reservedFor(writer, live) : addressIn(address);
+  const freed = own !== null && (await ipReleased(writer, { vip, service, name, held, address: own }, fence));
   if (live?.finalizers.includes(IP_FINALIZER)) await writer.letGo(vip, 'ip', fence);
   return done({ freed });
 };
+
+/** Of one that never told its address: whoever reserved it may not have been heard. */
+async function reservedFor(writer: MigrationWriter, live: LiveVirtualIP | null): Promise<Address | null> {
+  if (!live?.finalizers.includes(IP_FINALIZER)) return null;
+  return (await writer.ips()).find((ip) => isOfVirtualIP(ip, live.ref))?.address ?? null;
+}
 
 interface Releasing {
   readonly vip: ObjectRef;

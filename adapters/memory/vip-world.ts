@@ -92,7 +92,7 @@ export interface VipWorld {
   served: boolean;
   /** Something is told to every process. */
   tellAll(tell: (listener: VipListener) => void): void;
-  /** A new uid. */
+  /** A new uid, which nothing beside this world has either: what is remembered of objects goes by it. */
   uid(): string;
   view(service: StoredService): VipService;
   /** Stores a Service as the API server would, and tells of it; through `/status` only the ingress changes. */
@@ -141,7 +141,7 @@ export const vipWorld = (options: MemoryVipOptions): VipWorld => {
     tellAll,
     uid: () => {
       created += 1;
-      return `uid-${created}`;
+      return `vip-uid-${created}`;
     },
     view: ({ ref, createdAt, deleting, finalizers, ingress, type, loadBalancerClass, more, ...asked }) => ({
       ref,

@@ -198,6 +198,22 @@ describe('what the table of the allocator before says', () => {
     expectMigrated(world);
   });
 
+  test('a Service that becomes one of type LoadBalancer once the migration has begun gets the address, although nobody has heard that it has', async () => {
+    const world = await served();
+    world.legacy.annotate('vip');
+    await world.clock.runUntil(() => Object.keys(world.marks()).length > 0, 10 * SECOND);
+    world.queues.goDown();
+    await world.untilState(REASSOCIATING);
+    expect(world.place()).toBe('Preparing');
+    for (const process of world.processes) process.kill();
+    world.queues.comeBack();
+    world.k8s.setService({ name: 'web', type: 'LoadBalancer' });
+    await world.start();
+    await world.untilState('Migrated');
+    await world.clock.advance(5 * SECOND);
+    expectMigrated(world);
+  });
+
   test('without an IPGroup for the address it stays reassociating and says so, is never Migrated, and goes on at once when there is one', async () => {
     const world = await served({ group: false });
     world.legacy.annotate('vip');
@@ -311,6 +327,20 @@ describe('what the table of the allocator before says', () => {
     await world.clock.advance(5 * SECOND);
     expect([world.k8s.service('default', CLONE), world.reserved(), world.marks()]).toEqual([null, {}, {}]);
     expect([world.listed('web'), world.k8s.service('default', 'web')?.type]).toEqual([[], 'ClusterIP']);
+  });
+
+  test('a VirtualIP that is deleted, of whose IP nobody has heard, takes that along', async () => {
+    const world = await opened();
+    world.legacy.set({ name: 'vip', service: 'web', ip: '' });
+    await world.clock.runUntil(() => world.reserved()[ADDRESS] !== undefined, 10 * SECOND);
+    for (const process of world.processes) process.kill();
+    expect(world.vip?.status.ip).toBe('');
+    world.store.wipe();
+    world.queues.wipe();
+    world.legacy.remove('vip');
+    await world.start();
+    await world.untilVirtualIPGone();
+    expect(world.reserved()).toEqual({});
   });
 
   test('a VirtualIP that is deleted after that leaves the IP to the Service', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { claimedNodes } from '../../machines/ip.ts';
 import type { AddressContext, AddressInput } from '../../machines/ip-context.ts';
+import { holderNodes } from '../../machines/routed-ip-status.ts';
 import type { ObservedAddress } from '../../machines/types.ts';
 import { A, cutOff, failure, observed, providerIDOf, refOf, SECOND } from './builders.ts';
 import { CALL_DEADLINE, Driven } from './drive.ts';
@@ -41,6 +42,16 @@ describe('a new address', () => {
     const given = address({ remembered, observed: observed(A, 'x') });
     expect(given.context).toMatchObject({ assigned: refOf('x'), elected: null });
     expect(given.send('NODE_GRANTED', grant('a')).context).toMatchObject({ elected: refOf('a'), previous: [refOf('x')] });
+  });
+
+  test('has left the node that its status remembers when others have that by now, and leaves it its mark', () => {
+    const remembered = { epoch: 7, inDoubtUntil: null, on: refOf('x'), isTaken: true as const };
+    expect(address({ remembered, observed: observed(A, 'y') }).context.previous).toEqual([]);
+    const given = address({ remembered, observed: observed(A, 'x') });
+    expect(given.context).toMatchObject({ assigned: null, previous: [refOf('x')] });
+    expect(claimedNodes(given.context)).toEqual([]);
+    expect(holderNodes({ context: given.context, state: 'Unassigned' })).toEqual(['x']);
+    expect(given.send('NODE_GRANTED', grant('x')).context).toMatchObject({ elected: refOf('x'), previous: [] });
   });
 
   test('is read, and not before the end of a doubt that its status remembers', () => {

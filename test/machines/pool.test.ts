@@ -67,6 +67,18 @@ describe('a pool that starts', () => {
     expect(pool.context.lastAssignmentAt).toBe(7);
   });
 
+  test('tells an address of the node that its status remembers, and whether others have that by now', () => {
+    const addresses = { [A]: { epoch: 3, inDoubtUntil: null, on: refOf('a') }, [B]: { epoch: 3, inDoubtUntil: null, on: refOf('b') } };
+    const remembered = { lastAssignmentAt: null, intent: null, inDoubtUntil: 9, created: [], addresses, absent: [], held: false };
+    const pool = new Driven<PoolContext>('pool', poolInput({ remembered }))
+      .send('SPEC_OBSERVED', spec())
+      .send('CLUSTER_OBSERVED', named())
+      .send('CLAIMS_OBSERVED', { fullNodes: ['a'] })
+      .send('PROVIDER_OBSERVED', provided(observed(A, 'a'), observed(B, 'b')));
+    const told = inputs(pool).map((input) => (input as AddressInput).remembered);
+    expect(told).toEqual([{ ...addresses[A], isTaken: true }, addresses[B]]);
+  });
+
   describe('that remembers an assign under way', () => {
     const toward = (...addresses: readonly Address[]) => ({
       lastAssignmentAt: null,

@@ -148,10 +148,11 @@ export class Made {
   }
 
   /** What a person made while a creation was in doubt counts as what it made: should that come later, it is nobody's. Whoever lets a RoutedIP go at once has
-   *  what it leaves behind. */
+   *  what it leaves behind; nobody can tell him of that who has lost it, too. */
   get #mayForget(): boolean {
     const { happens } = this.#stage;
-    return forgets(this.#stage) || happens('people', 'makeByHand') || happens('routed', 'force');
+    const isLost = happens('routed', 'recreate') && happens('stores', ...LOSSES);
+    return forgets(this.#stage) || isLost || happens('people', 'makeByHand') || happens('routed', 'force');
   }
 
   violations(): readonly Violation[] {
@@ -160,9 +161,11 @@ export class Made {
   }
 }
 
+/** After these what was known may be lost. */
+const LOSSES = ['wipe', 'wipeAtRest', 'goBack', 'failOver'] as const;
+
 /** A pool that was deleted while all that was known of it was lost has nobody left who knows what it made, or annotated. */
-export const forgets = ({ happens }: Stage): boolean =>
-  happens('pools', 'removePool', 'recreate') && happens('stores', 'wipe', 'wipeAtRest', 'goBack', 'failOver');
+export const forgets = ({ happens }: Stage): boolean => happens('pools', 'removePool', 'recreate') && happens('stores', ...LOSSES);
 
 /** A machine that is none of the cluster's. */
 const FOREIGN = 4;

@@ -58,7 +58,7 @@ interface Moment {
   readonly monotonic: number;
 }
 
-/** How long ago the provider may have shown what a confirmation says: the outcome has waited in a queue since. */
+/** How long ago the provider may have shown what a confirmation says: the outcome has waited in a queue since. While nobody led it waited for whoever leads next. */
 const CONFIRMATION_AGE_MS = 120_000;
 
 /** More turns of one cell at one moment have no end. */
@@ -88,6 +88,10 @@ export class Invariants implements Observer {
   readonly #atOnce = { at: 0, turns: new Map<ActorId, number>() };
   /** The highest one, and when its first turn began, ms since the epoch. */
   #term = { term: 0, since: 0 };
+  /** When the last turn was saved, and under which term. */
+  #last = { at: 0, term: 0 };
+  /** How long no turn was saved before the present term began, and when that was, ms. */
+  #silence = { ms: 0, endedAt: Number.NEGATIVE_INFINITY };
   /** The one that was written on the Lease last. */
   #newest = 0;
   /** When a leader last began from nothing, virtual ms. */
@@ -117,6 +121,7 @@ export class Invariants implements Observer {
   turnSaved(turn: SavedTurn): void {
     this.turns.push(turn);
     this.#checkTerm(turn);
+    this.#noteSilence(turn);
     for (const { actor, after } of turn.transitions) {
       if (after) this.#records.set(actor, after);
       else this.#records.delete(actor);
@@ -147,6 +152,12 @@ export class Invariants implements Observer {
     if (term < this.#term.term && at > this.#term.since)
       this.#note('terms only grow', `${cell} was written under term ${term} after ${this.#term.term}`);
     if (term > this.#term.term && term <= this.#newest) this.#term = { term, since: at };
+  }
+
+  #noteSilence({ term }: SavedTurn): void {
+    const at = this.#options.monotonic();
+    if (term !== this.#last.term) this.#silence = { ms: at - this.#last.at, endedAt: at };
+    this.#last = { at, term };
   }
 
   #checkRest(cell: ActorId, { monotonic }: Moment): void {
@@ -267,10 +278,11 @@ export class Invariants implements Observer {
     if (!now.assigned || now.assigned.providerID === then?.assigned?.providerID) return;
     const { provider, monotonic } = this.#options;
     const history = provider.cloud.history(now.address);
+    const { ms, endedAt } = this.#silence;
+    const waitedMs = CONFIRMATION_AGE_MS + (monotonic() - endedAt < CONFIRMATION_AGE_MS ? ms : 0);
     const held = history.some(
       ({ providerID }, index) =>
-        providerID === now.assigned?.providerID &&
-        (history[index + 1]?.at ?? Number.POSITIVE_INFINITY) >= monotonic() - CONFIRMATION_AGE_MS,
+        providerID === now.assigned?.providerID && (history[index + 1]?.at ?? Number.POSITIVE_INFINITY) >= monotonic() - waitedMs,
     );
     if (!held) this.#note('confirmed by the provider', `${now.address} is said to be on ${now.assigned.name}, which never held it`);
   }
