@@ -13,6 +13,7 @@ import { SERVICES_DOMAIN } from './domains/services.ts';
 import { STORES_DOMAIN } from './domains/stores.ts';
 import { VIPS_DOMAIN } from './domains/vips.ts';
 import { VIRTUAL_IPS_DOMAIN } from './domains/virtual-ips.ts';
+import { WATCHES_DOMAIN } from './domains/watches.ts';
 import type { DomainName, Happenings, History } from './history.ts';
 
 /** All that can happen, by domain, in the order in which the domains are opened. */
@@ -20,6 +21,7 @@ export const DOMAINS: { readonly [D in DomainName]: Domain<Happenings[D], Played
   processes: PROCESSES_DOMAIN,
   stores: STORES_DOMAIN,
   provider: PROVIDER_DOMAIN,
+  watches: WATCHES_DOMAIN,
   people: PEOPLE_DOMAIN,
   nodes: NODES_DOMAIN,
   firewalls: FIREWALLS_DOMAIN,
@@ -36,6 +38,7 @@ export const DOMAINS: { readonly [D in DomainName]: Domain<Happenings[D], Played
 /** The domains that a history has. */
 export const domainsOf = ({ pools, names, routed, api, vips, virtualIPs }: History): readonly DomainName[] => [
   ...(['processes', 'stores', 'provider', 'people', 'nodes'] as const),
+  ...(pools || names || routed ? (['watches'] as const) : []),
   ...(routed ? (['firewalls', 'services', 'policies'] as const) : []),
   ...(pools ? (['pools'] as const) : []),
   ...(routed ? (['routed'] as const) : []),

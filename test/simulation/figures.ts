@@ -8,6 +8,7 @@ const GOOD: Readonly<Partial<Record<DomainName, readonly string[]>>> = {
   stores: ['storeUp', 'queuesUp', 'redisUp', 'mendWrites'],
   api: ['tell'],
   provider: [],
+  watches: [],
 };
 
 const isFault = (step: Step): boolean => GOOD[step.in]?.includes(step.what.kind) === false;

@@ -23,6 +23,7 @@ const WEIGHTS: Readonly<Record<DomainName, number>> = {
   api: 4,
   processes: 4,
   stores: 3,
+  watches: 3,
   pools: 3,
   names: 4,
   routed: 3,

@@ -13,6 +13,7 @@ import type { ServiceHappening, ServiceSetup } from './domains/services.ts';
 import type { StoreHappening } from './domains/stores.ts';
 import type { VipHappening, VipSetup } from './domains/vips.ts';
 import type { VirtualIPHappening, VirtualIPSetup } from './domains/virtual-ips.ts';
+import type { WatchHappening } from './domains/watches.ts';
 
 /** What may happen, by domain. */
 export interface Happenings {
@@ -20,6 +21,7 @@ export interface Happenings {
   readonly people: PeopleHappening;
   readonly provider: ProviderHappening;
   readonly api: APIHappening;
+  readonly watches: WatchHappening;
   readonly processes: ProcessHappening;
   readonly stores: StoreHappening;
   readonly pools: PoolHappening;

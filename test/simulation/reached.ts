@@ -157,6 +157,7 @@ const HAPPENINGS: { readonly [D in DomainName]: Readonly<Record<Happenings[D]['k
   people: { moveByHand: true, deleteByHand: true, restoreByHand: true, lockByHand: true, makeByHand: true },
   provider: { fault: true, staleReads: true, failActions: true },
   api: { fault: true, hold: true, tell: true },
+  watches: { late: true, stale: true },
   processes: {
     start: true,
     kill: true,
