@@ -73,19 +73,22 @@ export class ClusterWatch {
     return true;
   }
 
-  /** It tells what it has missed, one after the other. */
-  catchUp(watched: Watched): void {
-    for (const { seen, tell } of this.#goesOn(watched)) {
-      this.#seen = { ...this.#seen, ...seen };
-      this.#told(watched, tell);
+  /** It tells the first thing that it has missed. True once it has missed nothing, and tells at once again. */
+  catchUp(watched: Watched): boolean {
+    const missed = this.#stuck.get(watched)?.shift();
+    if (!missed) {
+      this.#stuck.delete(watched);
+      this.#looks(watched);
+      return true;
     }
-    this.#looks(watched);
+    this.#seen = { ...this.#seen, ...missed.seen };
+    this.#told(watched, missed.tell);
+    return false;
   }
 
   /** It lists anew: what came and went meanwhile it never tells. */
   relist(watched: Watched): void {
-    if (!this.#stuck.has(watched)) return;
-    this.#goesOn(watched);
+    if (!this.#stuck.delete(watched)) return;
     const former = this.#seen;
     this.#looks(watched);
     if (watched === 'objects') {
@@ -96,12 +99,6 @@ export class ClusterWatch {
       for (const { ref } of vanished(former.policies, this.#seen.policies)) this.#tell((listener) => listener.policyGone?.(ref));
       for (const policy of changedIn(former.policies, this.#seen.policies)) this.#tell((listener) => listener.policyObserved?.(policy));
     } else this.#told(watched, this.#world.tellFacts);
-  }
-
-  #goesOn(watched: Watched): readonly Missed[] {
-    const missed = this.#stuck.get(watched) ?? [];
-    this.#stuck.delete(watched);
-    return missed;
   }
 
   /** It sees again what is. */

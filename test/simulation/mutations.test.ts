@@ -12,6 +12,7 @@ import { ROUTED_END_MUTATIONS, ROUTED_MUTATIONS } from './mutations/routed-ips.t
 import { ROUTED_MARK_END_MUTATIONS, ROUTED_MARK_MUTATIONS } from './mutations/routed-marks.ts';
 import { VIP_MUTATIONS } from './mutations/vips.ts';
 import { VIRTUAL_END_MUTATIONS, VIRTUAL_MUTATIONS } from './mutations/virtual-ips.ts';
+import { WATCH_END_MUTATIONS } from './mutations/watches.ts';
 import { Simulation } from './run.ts';
 import { ofPools, ofRouted, ofVips, ofVirtualIPs } from './short.ts';
 
@@ -71,6 +72,7 @@ const OF_EVERY_MOMENT: readonly Row[] = [
 ];
 const OF_THE_END: readonly Row[] = [
   ...rows({ ...END_MUTATIONS, ...WIDE_END_MUTATIONS, ...MARK_END_MUTATIONS }, ofPools),
+  ...rows(WATCH_END_MUTATIONS, ofPools),
   ...rows({ ...ROUTED_END_MUTATIONS, ...ROUTED_MARK_END_MUTATIONS }, ofRouted),
   ...rows(VIRTUAL_END_MUTATIONS, ofVirtualIPs, 200_000),
 ];

@@ -12,6 +12,7 @@ import type { ServiceHappening, ServiceSetup } from './domains/services.ts';
 import type { StoreHappening } from './domains/stores.ts';
 import type { VipHappening, VipSetup } from './domains/vips.ts';
 import type { VirtualIPHappening, VirtualIPSetup } from './domains/virtual-ips.ts';
+import type { WatchHappening } from './domains/watches.ts';
 import type { DomainName, History, Step } from './history.ts';
 
 /** Histories about one thing, written down by hand: what happens names no domain where its kind tells it. */
@@ -21,7 +22,7 @@ interface Short<What> {
 }
 
 type Milliseconds = readonly [from: number, to: number];
-type Anywhere = NodeHappening | PeopleHappening | ProviderHappening | ProcessHappening | StoreHappening;
+type Anywhere = NodeHappening | PeopleHappening | ProviderHappening | ProcessHappening | StoreHappening | WatchHappening;
 
 export type ShortPoolHappening = Anywhere | PoolHappening | NameHappening;
 
@@ -87,6 +88,7 @@ const KINDS: Readonly<Partial<Record<DomainName, readonly string[]>>> = {
   people: ['moveByHand', 'deleteByHand', 'restoreByHand', 'lockByHand', 'makeByHand'],
   provider: ['staleReads', 'failActions'],
   api: ['hold', 'tell'],
+  watches: ['late', 'stale'],
   processes: [
     'start',
     'kill',

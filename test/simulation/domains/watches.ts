@@ -14,6 +14,8 @@ const WATCHES = ['objects', 'policies', 'nodes', 'services'] as const satisfies 
 
 /** One that tells nothing is renewed before everybody has to know what stands in the cluster, ms. */
 const RENEWED_WITHIN_MS = 45_000;
+/** From one thing that is told late to the next, ms. */
+const BETWEEN_MS = 50;
 
 /** The watches of pools, RoutedIPs and record sets, of their classes, of nodes, and of Services and Pods. */
 class PlayedWatches implements Played<WatchHappening> {
@@ -24,10 +26,13 @@ class PlayedWatches implements Played<WatchHappening> {
   }
 
   act({ kind, watch: watched, ms }: WatchHappening): void {
-    const { leader, clock } = this.#stage.world;
-    if (!leader) return;
-    const { watch } = leader.cluster;
-    if (watch.stick(watched)) clock.after(ms, () => (kind === 'late' ? watch.catchUp(watched) : watch.relist(watched)));
+    const { leader, processes, clock } = this.#stage.world;
+    const watch = (leader ?? processes[0])?.cluster.watch;
+    if (!watch?.stick(watched)) return;
+    const tell = (): void => {
+      if (!watch.catchUp(watched)) clock.after(BETWEEN_MS, tell);
+    };
+    clock.after(ms, kind === 'late' ? tell : () => watch.relist(watched));
   }
 
   mend(): void {
