@@ -197,7 +197,9 @@ export class ClusterWorld {
     if (pool === null) throw new Unreachable(`memory cluster: ${keyOf(ref)} is gone`);
     const next = change(pool);
     this.store(next);
-    if (next.generation !== pool.generation || !isDeepStrictEqual(next.marks, pool.marks))
+    // The address that a RoutedIP has got stands in its status alone.
+    const isBound = fieldsOf(next.status).routedIP !== fieldsOf(pool.status).routedIP;
+    if (isBound || next.generation !== pool.generation || !isDeepStrictEqual(next.marks, pool.marks))
       queueMicrotask(() => this.stored(ref) && this.poolChanged(next));
     return next;
   }

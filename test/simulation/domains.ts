@@ -1,6 +1,7 @@
 import type { Domain, Played } from './domain.ts';
 import { API_DOMAIN } from './domains/api.ts';
 import { FIREWALLS_DOMAIN } from './domains/firewalls.ts';
+import { JOBS_DOMAIN } from './domains/jobs.ts';
 import { NAMES_DOMAIN } from './domains/names.ts';
 import { NODES_DOMAIN } from './domains/nodes.ts';
 import { PEOPLE_DOMAIN } from './domains/people.ts';
@@ -27,6 +28,7 @@ export const DOMAINS: { readonly [D in DomainName]: Domain<Happenings[D], Played
   firewalls: FIREWALLS_DOMAIN,
   services: SERVICES_DOMAIN,
   policies: POLICIES_DOMAIN,
+  jobs: JOBS_DOMAIN,
   pools: POOLS_DOMAIN,
   routed: ROUTED_DOMAIN,
   names: NAMES_DOMAIN,
@@ -40,6 +42,7 @@ export const domainsOf = ({ pools, names, routed, api, vips, virtualIPs }: Histo
   ...(['processes', 'stores', 'provider', 'people', 'nodes'] as const),
   ...(pools || names || routed ? (['watches'] as const) : []),
   ...(routed ? (['firewalls', 'services', 'policies'] as const) : []),
+  ...(routed?.jobs ? (['jobs'] as const) : []),
   ...(pools ? (['pools'] as const) : []),
   ...(routed ? (['routed'] as const) : []),
   ...(names ? (['names'] as const) : []),

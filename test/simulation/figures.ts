@@ -9,6 +9,7 @@ const GOOD: Readonly<Partial<Record<DomainName, readonly string[]>>> = {
   api: ['tell'],
   provider: [],
   watches: [],
+  jobs: ['allowJobs'],
 };
 
 const isFault = (step: Step): boolean => GOOD[step.in]?.includes(step.what.kind) === false;

@@ -1,6 +1,7 @@
 import type { Address } from '../../machines/types.ts';
 import type { APIHappening } from './domains/api.ts';
 import type { FirewallHappening } from './domains/firewalls.ts';
+import type { JobHappening, JobSetup } from './domains/jobs.ts';
 import type { NameHappening } from './domains/names.ts';
 import type { NodeHappening } from './domains/nodes.ts';
 import type { PeopleHappening } from './domains/people.ts';
@@ -30,6 +31,7 @@ export interface Happenings {
   readonly policies: PolicyHappening;
   readonly services: ServiceHappening;
   readonly firewalls: FirewallHappening;
+  readonly jobs: JobHappening;
   readonly vips: VipHappening;
   readonly virtualIPs: VirtualIPHappening;
 }
@@ -72,6 +74,8 @@ export interface History {
     readonly policies: readonly PolicyRules[];
     readonly services: readonly ServiceSetup[];
     readonly routed: readonly RoutedIPSetup[];
+    /** The class has its addresses found, made, assigned and deleted by Jobs. */
+    readonly jobs?: JobSetup;
   };
   /** How the API server serves Services, IPGroups and VirtualIPs; they are not served without it. */
   readonly api?: {

@@ -59,6 +59,8 @@ export class RoutedRules {
   /** Nodes whose mark went by somebody else's doing, until they bear one again: whoever takes it off between the mark and the assign is not the operator. */
   readonly #unmarked = new Set<string>();
   #marked: Readonly<Record<string, string>> = {};
+  /** The uid of the RoutedIP for which a Job makes an address at this moment; null while none does. */
+  #making: string | null = null;
   #writesFail = false;
 
   constructor(world: World) {
@@ -73,6 +75,16 @@ export class RoutedRules {
     };
     this.#watchCluster();
     this.#watchCloud();
+  }
+
+  /** A Job makes an address: it says for whom. */
+  madeFor<T>(uid: string, make: () => T): T {
+    this.#making = uid;
+    try {
+      return make();
+    } finally {
+      this.#making = null;
+    }
   }
 
   get violations(): readonly { readonly rule: string; readonly at: number; readonly text: string }[] {
@@ -237,7 +249,7 @@ export class RoutedRules {
 
   #noteMade(address: Address): void {
     this.#refresh();
-    const creating = [...this.#objects.values()].filter(({ ref }) => this.#isCreating(ref));
+    const creating = [...this.#objects.values()].filter(({ ref }) => this.#mayMake(ref));
     if (creating.length === 0) return;
     for (const { ref } of creating) {
       this.#ours.set(address, cellOf(ref));
@@ -327,6 +339,14 @@ export class RoutedRules {
     const { ref } = (this.#world.invariants.records.get(cell)?.snapshot.context ?? {}) as unknown as Partial<PoolContext>;
     const object = this.#objects.get(cell);
     return object?.ref.uid === (ref?.uid ?? object?.ref.uid) ? object : undefined;
+  }
+
+  /** Only one at a time makes an address through the API; of Jobs each says for whom it makes one. */
+  #mayMake(ref: ObjectRef): boolean {
+    if (this.#making !== null) return ref.uid === this.#making;
+    const record = this.#world.invariants.records.get(cellOf(ref));
+    const provider = (record?.snapshot.context as unknown as PoolContext | undefined)?.spec?.provider ?? '';
+    return this.#isCreating(ref) && !provider.startsWith('job.');
   }
 
   /** What its record says, or, where that was lost, its status. */
