@@ -160,7 +160,8 @@ export class ClusterWorld {
     return pool !== undefined && pool.ref.uid === ref.uid ? pool : null;
   };
 
-  write(projection: PoolProjection): void {
+  /** `told`: the addresses of RoutedIPs that projections of this process have carried. */
+  write(projection: PoolProjection, told: ReadonlySet<Json>): void {
     const pool = this.stored(projection.ref);
     const policy = this.policies.get(keyOf(projection.ref));
     if (policy?.ref.uid === projection.ref.uid) {
@@ -171,7 +172,7 @@ export class ClusterWorld {
     // A leader that was overtaken does not put its older view over the newer one.
     if (pool === null || termOf(pool.status) > termOf(projection.status)) return;
     this.projections.push(projection);
-    const stays = projection.partial ? pool.status : {};
+    const stays = projection.partial ? pool.status : unheard(pool.status, told);
     // A change of status alone is no news to the watches.
     this.store({ ...pool, status: { ...fieldsOf(stays), ...(structuredClone(projection.status) as { [key: string]: Json }) } });
     const kept = projection.partial ? (this.conditions.get(keyOf(pool.ref)) ?? []) : [];
@@ -220,6 +221,13 @@ export class ClusterWorld {
     this.pools.delete(keyOf(ref));
     goes(() => this.changed('objects', (listener) => listener.poolGone(ref)));
   }
+}
+
+/** An address that was bound after a projection was made is not swept away by it; one that projections have carried may go. */
+function unheard(status: Json, told: ReadonlySet<Json>): Fields {
+  const { routedIP, addressOrigin } = fieldsOf(status);
+  if (routedIP === undefined || told.has(routedIP)) return {};
+  return { routedIP, ...(addressOrigin !== undefined && { addressOrigin }) };
 }
 
 /** Selectors that cannot be parsed let nothing through. */

@@ -48,7 +48,7 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
   /** All that were ever created, oldest first. */
   readonly created: MemoryJob[] = [];
   /** Jobs that were created while another one about the same was alive. There must be none. */
-  readonly overlaps: { readonly text: string; readonly at: number }[] = [];
+  readonly overlaps: string[] = [];
   /** Why nothing about Jobs is allowed now; null for no reason. */
   refused: Error | null = null;
   /** From what Jobs are made from now on. */
@@ -149,7 +149,7 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
 
   #create(name: string, request: JobRequest): MemoryJob {
     const other = this.#aliveAbout(request);
-    if (other) this.overlaps.push({ text: `${name} beside ${other.name}`, at: this.#clock.monotonic() });
+    if (other) this.overlaps.push(`${name} beside ${other.name}`);
     const job: MemoryJob = {
       name,
       request,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Fenced } from '../../actors/errors.ts';
 import type { ClusterSource, ClusterWriter, PoolProjection } from '../../actors/ports/cluster.ts';
+import type { Json } from '../../actors/ports.ts';
 import { type Address, FINALIZER } from '../../machines/types.ts';
 import { ClusterWatch } from './cluster-watch.ts';
 import { type ClusterWorld, fieldsOf, keyOf, ROUTED_IP, termOf } from './cluster-world.ts';
@@ -18,8 +19,9 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
   const waiting = new Map<string, () => void>();
   const projected = new Map<string, PoolProjection>();
   const shown = new Map<string, number>();
+  const told = new Set<Json>();
   const write = (projection: PoolProjection): void => {
-    world.write(projection);
+    world.write(projection, told);
     if (!projection.partial) shown.set(projection.ref.uid, projection.generation);
   };
   const watch = new ClusterWatch(world);
@@ -56,6 +58,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
     },
     project: (projection) => {
       projected.set(keyOf(projection.ref), projection);
+      if (projection.status.routedIP !== undefined) told.add(projection.status.routedIP);
       soon(keyOf(projection.ref), () => write(projection));
     },
     shownGeneration: ({ uid }) => shown.get(uid) ?? null,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { shareOf } from '../support/extent.ts';
 import type { History } from './history.ts';
+import { JOB_MUTATIONS } from './mutations/jobs.ts';
 import { MARK_END_MUTATIONS, MARK_MUTATIONS } from './mutations/marks.ts';
 import type { Mutation } from './mutations/mutation.ts';
 import { WIDE_END_MUTATIONS, WIDE_MUTATIONS } from './mutations/names.ts';
@@ -67,6 +68,7 @@ const SOUND: Outcome = { broken: [], end: [] };
 const OF_EVERY_MOMENT: readonly Row[] = [
   ...rows({ ...MUTATIONS, ...WIDE_MUTATIONS, ...PATIENCE_MUTATIONS, ...MARK_MUTATIONS, 'comes to rest': RESTLESS }, ofPools),
   ...rows({ ...ROUTED_MUTATIONS, ...ROUTED_MARK_MUTATIONS }, ofRouted),
+  ...rows(JOB_MUTATIONS, ofRouted),
   ...rows(VIP_MUTATIONS, ofVips, 5_000),
   ...rows(VIRTUAL_MUTATIONS, ofVirtualIPs, 200_000),
 ];

@@ -1,5 +1,6 @@
 import type { APIHappening } from './domains/api.ts';
 import type { FirewallHappening } from './domains/firewalls.ts';
+import type { JobHappening, JobSetup } from './domains/jobs.ts';
 import type { NameHappening } from './domains/names.ts';
 import type { NodeHappening } from './domains/nodes.ts';
 import type { PeopleHappening } from './domains/people.ts';
@@ -49,6 +50,7 @@ export type ShortRoutedHappening =
   | PolicyHappening
   | ServiceHappening
   | FirewallHappening
+  | JobHappening
   /** The pool beside them is to have these, and is gone without any. */
   | { readonly kind: 'list'; readonly addresses: readonly number[] };
 
@@ -67,6 +69,8 @@ export interface ShortRouted extends Short<ShortRoutedHappening> {
   readonly callMs: Milliseconds;
   readonly firewallMs: Milliseconds;
   readonly restsMs?: number;
+  /** The class is driven by Jobs. */
+  readonly jobs?: JobSetup;
 }
 
 interface ShortAPI {
@@ -89,6 +93,7 @@ const KINDS: Readonly<Partial<Record<DomainName, readonly string[]>>> = {
   provider: ['staleReads', 'failActions'],
   api: ['hold', 'tell'],
   watches: ['late', 'stale'],
+  jobs: ['script', 'deleteJobs', 'refuseJobs', 'allowJobs', 'loseJobs'],
   processes: [
     'start',
     'kill',
@@ -152,7 +157,7 @@ export const ofPools = ({ pools, rules, extra, names, coolOffSeconds, ...short }
 
 const BESIDE = { coolOffSeconds: 0, rules: { drainPolicy: 'OnCordon' } } as const;
 
-export const ofRouted = ({ policies, services, routed, pool, ...short }: ShortRouted): History => {
+export const ofRouted = ({ policies, services, routed, pool, jobs, ...short }: ShortRouted): History => {
   const { seed, nodes, perNode, holders, restarts, actionMs, callMs, firewallMs, restsMs } = short;
   const isListed = pool.length > 0 || short.steps.some(({ what }) => what.kind === 'list');
   const steps = stepsOf(short, { routed: 'routed', service: 'services', firewall: 'firewalls', node: 'nodes' }, 'provider');
@@ -160,7 +165,7 @@ export const ofRouted = ({ policies, services, routed, pool, ...short }: ShortRo
     ...{ seed, nodes, perNode, holders, restarts, actionMs, callMs, firewallMs },
     ...(restsMs !== undefined && { restsMs }),
     ...(isListed && { pools: [{ ips: pool, ...BESIDE }] }),
-    routed: { policies, services, routed },
+    routed: { policies, services, routed, ...(jobs && { jobs }) },
     steps: [
       ...(isListed && pool.length === 0 ? [beside(0, { kind: 'removePool', pool: 0 })] : []),
       ...steps.flatMap((step) => {

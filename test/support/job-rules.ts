@@ -2,9 +2,8 @@ import type { JobPlatform, MemoryJob, MemoryJobs } from '../../adapters/memory/j
 
 /** What must hold at every moment of Jobs of a class. */
 export type JobRule =
-  | 'one Job at a time about the same'
   /** What a Job that assigned may have done before it was killed or deleted is found out first. */
-  | 'finds before a Job assigns again';
+  'finds before a Job assigns again';
 
 /** Looks at all Jobs that were created; to be asked once, at the end. */
 export class JobRules {
@@ -16,7 +15,6 @@ export class JobRules {
   }
 
   check(): void {
-    for (const { text, at } of this.#jobs.overlaps) this.#note('one Job at a time about the same', at, text);
     const assigns = this.#jobs.created.filter(({ request }) => request.action === 'assign');
     for (const [index, job] of assigns.entries()) {
       const former = assigns.slice(0, index).findLast((each) => each.request.subject === job.request.subject && isSameAddress(each, job));

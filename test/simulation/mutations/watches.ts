@@ -23,11 +23,20 @@ export const WATCH_END_MUTATIONS: Mutations<string, History> = {
       history: { ...CALM, pools: [[0], [1]], steps: [stale('objects'), step(1_000, { kind: 'removePool', pool: 0 })] },
     },
   ],
-  '203.0.113.200 is on n0': [
+  'web lists 198.51.100.1 198.51.100.2': [
     {
-      mutation: 'a watch that lists anew does not tell which nodes are other ones',
-      sabotage: tellsNothingOf('nodes'),
-      history: { ...CALM, steps: [stale('nodes'), step(1_000, { kind: 'machineDies', node: 0 })] },
+      mutation: 'a watch that lists anew does not tell which NodeDNSRecordSets are gone',
+      sabotage: tellsNothingOf('objects'),
+      history: {
+        ...CALM,
+        names: [null],
+        steps: [
+          step(0, { kind: 'nameNodes', name: 0, of: 'machines' }),
+          stale('objects'),
+          step(1_000, { kind: 'removeNodeSet' }),
+          step(1_000, { kind: 'name', pool: 0, name: 0 }),
+        ],
+      },
     },
   ],
 };
