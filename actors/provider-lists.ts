@@ -54,12 +54,14 @@ export class ProviderLists {
   async read(name: string, provider: Provider): Promise<void> {
     if (this.#reading.get(name) === provider) return;
     this.#reading.set(name, provider);
-    const { cells, clock, log, pools, alarms, settings, start } = this.#ports;
+    const { cells, clock, log, alarms, settings } = this.#ports;
     if (provider.jobs?.addresses) {
       // Nobody can list what Jobs do: each address is found by itself.
       this.#reading.delete(name);
       this.#lists.set(name, providerList([]));
-      for (const [id, pool] of pools.all) if (isPool(id) && this.#providerOf(pool) === name) start(id, pool, []);
+      this.#startAll(name, []);
+      // Their firewall may be one of the API all the same.
+      if (provider.capabilities.firewalls && !provider.jobs.firewalls) this.#verifyRegularly(name);
       return;
     }
     const isClosed = (): boolean => cells.stopped || this.#reading.get(name) !== provider;
@@ -69,10 +71,15 @@ export class ProviderLists {
     if (truth === null || isClosed()) return;
     this.#reading.delete(name);
     this.#lists.set(name, providerList(truth));
-    for (const [id, pool] of pools.all) if (isPool(id) && this.#providerOf(pool) === name) start(id, pool, truth);
+    this.#startAll(name, truth);
     this.#verifyRegularly(name);
     const versions = versionsOf(cells.all.values());
     alarms.after(settings.callDeadlineMs, () => void this.#lookAgain(name, versions));
+  }
+
+  #startAll(name: string, truth: readonly ObservedAddress[]): void {
+    const { pools, start } = this.#ports;
+    for (const [id, pool] of pools.all) if (isPool(id) && this.#providerOf(pool) === name) start(id, pool, truth);
   }
 
   /** Why nothing is decided yet about what is at the provider; null when it was read, or cannot be for now. */
@@ -175,11 +182,12 @@ export class ProviderLists {
     if (!this.#ports.cells.all.has(id)) this.#ports.cells.begin('verification', id, { id, provider: name });
   }
 
-  /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for. */
+  /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for. One of Jobs is in no list. */
   #handOn(name: string, addresses: readonly ObservedAddress[], versions: Versions): void {
-    const { cells, pools, isStarted } = this.#ports;
+    const { cells, pools, providers, isStarted } = this.#ports;
     this.#lists.set(name, providerList(addresses));
-    for (const id of cells.all.keys()) {
+    const told = providers.all[name]?.provider?.jobs?.addresses ? [] : cells.all.keys();
+    for (const id of told) {
       const pool = pools.all.get(id);
       if (!pool || !isPool(id) || this.#providerOf(pool) !== name || !isStarted(id)) continue;
       this.tellAddresses(id, addresses, versions);

@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { Unreachable } from '../../../actors/errors.ts';
 import type { JobAction, JobDriver } from '../../../actors/ports/job-driver.ts';
 import type { JobScript, MemoryJobs } from '../../../adapters/memory/job-driver.ts';
+import type { ObjectRef } from '../../../machines/jobs.ts';
+import type { Address } from '../../../machines/types.ts';
 import { JobRules } from '../../support/job-rules.ts';
-import { type OperatorProcess, PROVIDER } from '../../support/world.ts';
+import { type OperatorProcess, PROVIDER, providerIDOf } from '../../support/world.ts';
 import { type Domain, of, type Played, type Stage, type Violation } from '../domain.ts';
 import type { CloudPlatform } from '../job-platform.ts';
 
@@ -53,6 +55,22 @@ class PlayedJobs implements Played<JobHappening> {
     this.#jobs.refused = null;
     this.#lost = 0;
     this.#jobs.mend();
+  }
+
+  /** Nobody lists what Jobs do: whoever moved an address of theirs by hand moves it back. */
+  helps(): void {
+    const { world, routed, happens } = this.#stage;
+    if (!happens('people', 'moveByHand', 'deleteByHand')) return;
+    for (const ref of routed?.refs() ?? []) {
+      const { state, routedIP, assignedNode } = world.statusOf(ref);
+      const isMoved = state === 'Stable' && world.holderIfAny(routedIP as Address) !== assignedNode;
+      if (isMoved && this.#isDriven(ref)) world.provider.cloud.moveByHand(routedIP as Address, providerIDOf(String(assignedNode)));
+    }
+  }
+
+  #isDriven(ref: ObjectRef): boolean {
+    const { className } = (this.#stage.world.cluster.pool(ref)?.spec ?? {}) as { readonly className?: string };
+    return className !== undefined;
   }
 
   wrongs(): readonly string[] {
