@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Requirement, selects } from '../../machines/selector.ts';
 import type { ObservedNode } from '../../machines/types.ts';
+import { LabelIndex, labelOf } from './label-index.ts';
 import type { CacheFollower } from './object-cache.ts';
 import type { SeenNode } from './trim.ts';
 
@@ -35,6 +36,9 @@ const readOf = (node: ObservedNode, { requirements }: Selection, { readsAddresse
 export class NodeSelections implements CacheFollower<SeenNode> {
   readonly #all: () => readonly SeenNode[];
   readonly #selections = new Map<string, Selection>();
+  readonly #index = new LabelIndex<Selection>();
+  /** By key and value of a label the nodes that bear it, of the keys that were asked for since a node changed last. */
+  readonly #labelled = new Map<string, ReadonlyMap<string, readonly ObservedNode[]>>();
 
   constructor(all: () => readonly SeenNode[]) {
     this.#all = all;
@@ -42,26 +46,30 @@ export class NodeSelections implements CacheFollower<SeenNode> {
 
   use(requirements: readonly Requirement[], user: NodeUser): SelectedNodes {
     const name = JSON.stringify(requirements);
-    const selection = this.#selections.get(name) ?? { requirements, users: new Set(), nodes: null };
-    this.#selections.set(name, selection);
+    const selection = this.#selections.get(name) ?? this.#begin(name, requirements);
     selection.users.add(user);
     return {
       nodes: () => {
-        selection.nodes ??= this.#all().flatMap(({ node }) => (selects(requirements, node.labels) ? [node] : []));
+        selection.nodes ??= this.#candidates(requirements).filter((node) => selects(requirements, node.labels));
         return selection.nodes;
       },
       release: () => {
-        if (selection.users.delete(user) && selection.users.size === 0) this.#selections.delete(name);
+        if (!selection.users.delete(user) || selection.users.size > 0) return;
+        this.#selections.delete(name);
+        this.#index.delete(requirements, selection);
       },
     };
   }
 
   synced(): void {
+    this.#labelled.clear();
     for (const selection of this.#selections.values()) selection.nodes = null;
   }
 
   changed(_name: string, before: SeenNode | null, after: SeenNode | null): void {
-    for (const selection of this.#selections.values()) {
+    this.#labelled.clear();
+    const labels = [before, after].flatMap((seen) => (seen ? [seen.node.labels] : []));
+    for (const selection of new Set(labels.flatMap((each) => this.#index.candidates(each)))) {
       const [was, is] = [before, after].map((seen) => (seen && selects(selection.requirements, seen.node.labels) ? seen.node : null));
       if (!was && !is) continue;
       selection.nodes = null;
@@ -70,5 +78,27 @@ export class NodeSelections implements CacheFollower<SeenNode> {
         if (!isSame) user.changed();
       }
     }
+  }
+
+  #begin(name: string, requirements: readonly Requirement[]): Selection {
+    const selection: Selection = { requirements, users: new Set(), nodes: null };
+    this.#selections.set(name, selection);
+    this.#index.add(requirements, selection);
+    return selection;
+  }
+
+  /** All nodes that may meet the requirements, in their order. */
+  #candidates(requirements: readonly Requirement[]): readonly ObservedNode[] {
+    const label = labelOf(requirements);
+    const [value, ...others] = label?.values ?? [];
+    if (!label || value === undefined || others.length > 0) return this.#all().map(({ node }) => node);
+    const known = this.#labelled.get(label.key) ?? this.#byValue(label.key);
+    this.#labelled.set(label.key, known);
+    return known.get(value) ?? [];
+  }
+
+  #byValue(key: string): ReadonlyMap<string, readonly ObservedNode[]> {
+    const bearing = this.#all().flatMap(({ node }) => (Object.hasOwn(node.labels, key) ? [node] : []));
+    return Map.groupBy(bearing, ({ labels }) => labels[key] ?? '');
   }
 }

@@ -1,4 +1,5 @@
-import { type Labels, type Requirement, selects } from '../../machines/selector.ts';
+import { type Requirement, selects } from '../../machines/selector.ts';
+import { LabelIndex } from './label-index.ts';
 import type { CacheFollower } from './object-cache.ts';
 import type { Trimmed } from './trim.ts';
 import type { SeenPod } from './trim-pod.ts';
@@ -61,16 +62,11 @@ class Selection {
   }
 }
 
-/** By a label that every Pod under it bears; null for one that names none. */
-const labelOf = ({ requirements }: PodQuery): Requirement | null => requirements.find(({ operator }) => operator === 'in') ?? null;
-
 /** Answers from the cache of all Pods on which nodes those serve that a selector lets through. */
 export class PodSelections implements CacheFollower<SeenPod> {
   readonly #all: () => readonly Trimmed<SeenPod>[];
   readonly #selections = new Map<string, Selection>();
-  /** By key and value of a label that Pods bear under them. */
-  readonly #byLabel = new Map<string, Map<string, Set<Selection>>>();
-  readonly #others = new Set<Selection>();
+  readonly #index = new LabelIndex<Selection>();
 
   constructor(all: () => readonly Trimmed<SeenPod>[]) {
     this.#all = all;
@@ -87,7 +83,7 @@ export class PodSelections implements CacheFollower<SeenPod> {
       release: () => {
         if (!selection.users.delete(user) || selection.users.size > 0) return;
         this.#selections.delete(name);
-        this.#unfile(query, selection);
+        this.#index.delete(query.requirements, selection);
       },
     };
   }
@@ -107,31 +103,11 @@ export class PodSelections implements CacheFollower<SeenPod> {
   #begin(name: string, query: PodQuery): Selection {
     const selection = new Selection(query);
     this.#selections.set(name, selection);
-    for (const set of this.#places(query)) set.add(selection);
+    this.#index.add(query.requirements, selection);
     for (const { key, value } of this.#all()) {
       if (isServing(value) && selection.admits(key, value)) selection.add(value.nodeName);
     }
     return selection;
-  }
-
-  #places(query: PodQuery): readonly Set<Selection>[] {
-    const label = labelOf(query);
-    if (label === null) return [this.#others];
-    const byValue = this.#byLabel.get(label.key) ?? new Map<string, Set<Selection>>();
-    this.#byLabel.set(label.key, byValue);
-    return [...new Set(label.values)].map((value) => {
-      const set = byValue.get(value) ?? new Set();
-      byValue.set(value, set);
-      return set;
-    });
-  }
-
-  #unfile(query: PodQuery, selection: Selection): void {
-    for (const set of this.#places(query)) set.delete(selection);
-    const { key, values } = labelOf(query) ?? { key: '', values: [] };
-    const byValue = this.#byLabel.get(key);
-    for (const value of values) if (byValue?.get(value)?.size === 0) byValue.delete(value);
-    if (byValue?.size === 0) this.#byLabel.delete(key);
   }
 
   #added(key: string, pod: SeenPod | null): readonly Selection[] {
@@ -144,13 +120,7 @@ export class PodSelections implements CacheFollower<SeenPod> {
 
   #admitting(key: string, pod: SeenPod | null): readonly Selection[] {
     if (pod === null || !isServing(pod)) return [];
-    return [...this.#others, ...this.#labelled(pod.labels)].filter((selection) => selection.admits(key, pod));
-  }
-
-  #labelled(labels: Labels): readonly Selection[] {
-    const found: Selection[] = [];
-    for (const key in labels) found.push(...(this.#byLabel.get(key)?.get(labels[key] ?? '') ?? []));
-    return found;
+    return this.#index.candidates(pod.labels).filter((selection) => selection.admits(key, pod));
   }
 }
 
