@@ -38,7 +38,7 @@ export class Standing {
       objects: () => this.#objects(),
       judge: () => this.#judge(),
       troubles: () => troublesIn(ports.terms.leader?.cells ?? new Map()),
-      changed: (object, notices) => this.#show(object, notices),
+      changed: (id, object, notices) => this.#show(id, object, notices),
     });
   }
 
@@ -55,20 +55,19 @@ export class Standing {
     return this.#watchdog.unserved();
   }
 
-  *#objects(): Iterable<Watched> {
+  *#objects(): Iterable<readonly [ActorId, Watched]> {
     const { pools, vips } = this.#ports;
-    for (const [id, { ref, generation, deleting }] of pools.all) yield { id, ref, generation, deleting };
-    for (const { ref, generation, deleting } of pools.policies.all)
-      yield { id: `${POLICY}${ref.kind}/${ref.namespace}/${ref.name}`, ref, generation, deleting };
+    yield* pools.all;
+    for (const policy of pools.policies.all) yield [`${POLICY}${policy.ref.kind}/${policy.ref.namespace}/${policy.ref.name}`, policy];
     yield* vips.watched();
   }
 
-  #judge(): ((object: Watched) => Finding | null) | null {
+  #judge(): ((id: ActorId, object: Watched) => Finding | null) | null {
     const { pools, writer, terms, leadership, clock } = this.#ports;
     const { leader, takingOverSince, outage } = terms;
     if (leader && takingOverSince === null) {
       const ports = { leader, writer, storeError: outage.error, now: clock.monotonic(), hindranceOf: (id: ActorId) => pools.hindrance(id) };
-      return (object) => whyUnserved(object, ports);
+      return (id, object) => whyUnserved(id, object, ports);
     }
     const why = takingOverSince === null ? this.#leaderless(leadership.holder()) : this.#takingOver();
     return why && (() => why);
@@ -87,11 +86,10 @@ export class Standing {
     return { reason: 'NoLeader', message: `nobody holds the Lease${error === null ? '' : `; this process does not take it: ${error}`}` };
   }
 
-  #show(object: Watched, notices: Notices): void {
+  #show(id: ActorId, { ref }: Watched, notices: Notices): void {
     const { projector, terms, pools, policies, writer } = this.#ports;
     // Who does not hold the Lease writes nothing.
     if (!terms.leader && terms.takingOverSince === null) return;
-    const { id, ref } = object;
     if (isPool(id) || isRecordSet(id)) {
       projector.noticed(id);
       return;

@@ -25,7 +25,7 @@ export interface ServingPorts {
 
 /** Why the leader does not serve the object as it is now: its cell has not taken the present generation, or what came of it is not shown, or a turn does not end.
  *  Null when it does, or when nothing is left to be done for the object. */
-export function whyUnserved({ id, ref, generation, deleting }: Watched, ports: ServingPorts): Finding | null {
+export function whyUnserved(id: ActorId, { ref, generation, deleting }: Watched, ports: ServingPorts): Finding | null {
   const { leader, writer, now } = ports;
   const cell = leader.cells.get(id);
   const late = cell?.work && now - cell.work.since >= LATE_MS ? lateness(cell.work, ports) : null;

@@ -7,8 +7,6 @@ import { WatchdogLog } from './watchdog-log.ts';
 
 /** An object of ours, or a Service that is to have an address, as last observed. */
 export interface Watched {
-  /** The actor that stands for it. */
-  readonly id: ActorId;
   readonly ref: ObjectRef;
   /** Null where the status shows none. */
   readonly generation: number | null;
@@ -18,13 +16,14 @@ export interface Watched {
 export interface WatchdogPorts {
   readonly clock: Clock;
   readonly log: Log;
-  readonly objects: () => Iterable<Watched>;
+  /** By the actor that stands for each. */
+  readonly objects: () => Iterable<readonly [ActorId, Watched]>;
   /** Asked once a look. Answers what says of each object why it is not served as it is now; null while another process leads, which sees to them. */
-  readonly judge: () => ((object: Watched) => Finding | null) | null;
+  readonly judge: () => ((id: ActorId, object: Watched) => Finding | null) | null;
   /** What is wrong with the turns of cells, by the actor whose object is to say so. */
   readonly troubles: () => ReadonlyMap<ActorId, Finding>;
   /** What is to be said of the object is another thing than before. */
-  readonly changed: (object: Watched, notices: Notices) => void;
+  readonly changed: (id: ActorId, object: Watched, notices: Notices) => void;
 }
 
 /** How long an object may go unserved before people are told, ms. */
@@ -76,19 +75,20 @@ export class Watchdog {
       const [before, after] = [former.get(id)?.notices ?? NO_NOTICES, this.noticesOf(id)];
       if (JSON.stringify(before) === JSON.stringify(after)) continue;
       this.#log.changed(object, before.unserved, after.unserved);
-      this.#ports.changed(object, after);
+      this.#ports.changed(id, object, after);
     }
     if (why) this.#log.write();
     else this.#log.forget();
   }
 
-  #seenNow(why: (object: Watched) => Finding | null): Map<ActorId, Seen> {
+  #seenNow(why: (id: ActorId, object: Watched) => Finding | null): Map<ActorId, Seen> {
     const { clock, objects, troubles } = this.#ports;
     const [now, troubled] = [clock.monotonic(), troubles()];
     const seen = new Map<ActorId, Seen>();
-    for (const object of objects()) {
-      const [found, trouble] = [why(object), troubled.get(object.id) ?? null];
-      if (found || trouble) seen.set(object.id, seenNow({ object, found, trouble, former: this.#seen.get(object.id), now }));
+    for (const [id, object] of objects()) {
+      const found = why(id, object);
+      const trouble = troubled.get(id) ?? null;
+      if (found || trouble) seen.set(id, seenNow({ object, found, trouble, former: this.#seen.get(id), now }));
     }
     return seen;
   }

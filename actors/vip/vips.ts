@@ -1,3 +1,4 @@
+import type { ActorId } from '../../machines/types.ts';
 import type { Cells } from '../cells.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
 import type { Leadership } from '../ports/leadership.ts';
@@ -93,10 +94,10 @@ export class Vips {
   }
 
   /** The Services that are to have an address of a group, and the VirtualIPs. */
-  *watched(): Iterable<Watched> {
+  *watched(): Iterable<readonly [ActorId, Watched]> {
     const services = this.#seen.groups.size > 0 ? this.#seen.services : [];
-    for (const [id, { ref, deleting, wanting }] of services) if (wanting) yield { id, ref, generation: null, deleting };
-    for (const [id, { ref }] of this.#seen.virtualIPs) yield { id, ref, generation: null, deleting: false };
+    for (const [id, { ref, deleting, wanting }] of services) if (wanting) yield [id, { ref, generation: null, deleting }];
+    for (const [id, { ref }] of this.#seen.virtualIPs) yield [id, { ref, generation: null, deleting: false }];
   }
 
   /** What is left of each group that addresses are taken from; none while this process does not lead. */

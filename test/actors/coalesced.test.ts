@@ -39,4 +39,18 @@ describe('work that is asked for often', () => {
     await clock.advance(1_000);
     expect(done).toBe(3);
   });
+
+  test('is done no more often than it may be, and at once after a quiet time', async () => {
+    const clock = virtualClock();
+    const doneAt: number[] = [];
+    const request = coalesced(clock, 10, () => doneAt.push(clock.monotonic()), 250);
+    for (let asked = 0; asked < 40; asked += 1) {
+      request();
+      await clock.advance(10);
+    }
+    await clock.advance(1_000);
+    request();
+    await clock.advance(10);
+    expect(doneAt).toEqual([10, 260, 510, 1_410]);
+  });
 });

@@ -80,3 +80,17 @@ test('what is due now is told now, and what was forgotten never', async () => {
   await clock.advance(MS);
   expect(told).toEqual(['a 0', 'a 0']);
 });
+
+test('what comes late in a turn of the event loop is told in the next one, in its order, and none twice', () => {
+  const pace = new Pace(virtualClock(), MS, () => undefined);
+  const told: string[] = [];
+  const tell = (name: string): boolean => told.push(name) > 0;
+  for (const name of ['a', 'b', 'c']) pace.now(name);
+  pace.flush(tell, () => true);
+  expect(told).toEqual(['a']);
+  pace.forget('b');
+  pace.now('d');
+  pace.flush(tell);
+  pace.flush(tell);
+  expect(told).toEqual(['a', 'c', 'd']);
+});

@@ -66,3 +66,15 @@ describe('the class of a simulated Service', () => {
     expect(spec).toMatchObject({ type: 'LoadBalancer', externalTrafficPolicy: 'Cluster' });
   });
 });
+
+test('a simulated cluster has as many node ports as others have by default, and says when none is left', async () => {
+  const simulator = await startKubernetes({ version: 'v1.36.3' });
+  onTestFinished(() => simulator.close());
+  const { apiVersion, kind, namespace } = REF;
+  const create = (name: string, ports: JsonObject[]) =>
+    simulator.store.create({ apiVersion, kind, metadata: { name, namespace }, spec: { type: 'NodePort', ports } });
+  const ports = Array.from({ length: 2_767 }, (_, index) => ({ name: `p${index}`, port: index + 1 }));
+  create('all-but-one', ports);
+  create('last', [{ port: 80 }]);
+  expect(() => create('none', [{ port: 80 }])).toThrow('range is full');
+});
