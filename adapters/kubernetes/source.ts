@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { inSlices } from '../../actors/in-slices.ts';
 import type { ClusterListener, ClusterSource, PoolObject } from '../../actors/ports/cluster.ts';
+import { inSlices } from '../../actors/ports/in-slices.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { EvacuatedNode } from '../../machines/types.ts';
 import { messageOf } from './api-error.ts';

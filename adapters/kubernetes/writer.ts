@@ -1,8 +1,8 @@
 import { Fenced, Unreachable } from '../../actors/errors.ts';
 import type { ClusterEvent, ClusterWriter, HolderEffect, NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Log } from '../../actors/ports/observers.ts';
+import { TurnGate } from '../../actors/ports/turn-gate.ts';
 import type { Clock } from '../../actors/ports.ts';
-import { TurnGate } from '../../actors/turn-gate.ts';
 import type { ObjectRef, Published } from '../../machines/jobs.ts';
 import type { Address, Evacuation } from '../../machines/types.ts';
 import { isForbidden, messageOf } from './api-error.ts';
