@@ -61,9 +61,9 @@ export class FirewallRules {
   #alive: readonly OperatorProcess[] = [];
   /** When it was last seen that a process had ended, virtual ms. */
   #endedAt = Number.NEGATIVE_INFINITY;
-  /** The last term in which anything was decided, and since when, virtual ms. */
+  /** The last term in which anything was decided, and how many calls had been sent before. */
   #term = 0;
-  #termAt = Number.NEGATIVE_INFINITY;
+  #sentBefore = 0;
   #isByHand = false;
   /** By firewall: what the operator added and need not know of any more. */
   readonly #unknown = new Map<string, Set<Item>>();
@@ -148,7 +148,7 @@ export class FirewallRules {
 
   #look({ transitions, term }: SavedTurn): void {
     if (term > this.#term) {
-      [this.#term, this.#termAt] = [term, this.#world.clock.monotonic()];
+      [this.#term, this.#sentBefore] = [term, this.#world.provider.calls.length];
       this.#forget(this.#memory.begin(term));
     }
     this.#noteForce();
@@ -337,7 +337,7 @@ export class FirewallRules {
     );
     // What two terms add, or what both remove, does not depend on which of them comes first.
     const isOneWay = new Set(under.map(({ verb }) => verb.startsWith('add'))).size === 1;
-    const own = isOneWay ? under.filter(({ at }) => at >= this.#termAt) : under;
+    const own = isOneWay ? provider.calls.slice(this.#sentBefore).filter((call) => under.includes(call)) : under;
     if (processes.length === 1 && own.length > 1)
       this.#note(
         'one change of a firewall at a time',
