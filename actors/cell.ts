@@ -75,7 +75,10 @@ export class Cell {
     this.#ailment = new Ailment(id, ports.log);
     this.#seen = new Map(Object.entries(stored?.seen ?? {}));
     this.#state = { id, records: new Map(Object.entries(stored?.records ?? {})), seen: this.#seen };
-    for (const command of stored?.outbox ?? []) this.#outbox.set(command.id, command);
+    for (const command of stored?.outbox ?? []) {
+      if (isAnswered(command, stored?.records ?? {})) this.#toClear.add(command.id);
+      else this.#outbox.set(command.id, command);
+    }
   }
 
   get records(): ReadonlyMap<ActorId, ActorRecord> {
@@ -357,5 +360,11 @@ export class Cell {
     this.#ports.probe('afterDispatch', this.id);
   }
 }
+
+/** A claim that its sender waits for no more was heard, or is made anew: whoever begins after the one that heard it would take it for news. */
+const isAnswered = (command: Command, records: StoredCell['records']): boolean =>
+  command.kind === 'send' &&
+  (command.event as { readonly claimId?: unknown }).claimId === command.id &&
+  records[command.actor]?.waiting.claim?.commandId !== command.id;
 
 const SAVED: SaveResult = { kind: 'saved' };

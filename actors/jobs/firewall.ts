@@ -34,10 +34,11 @@ const NOTHING_REFUSED: FirewallRefused = { ports: [], nodes: [], why: '' };
  *  machine is gone is left out: an address that leaves it, or one that is still to hear of it, keeps no other waiting. */
 export const openFirewall: JobBody<'openFirewall'> = async (context) => {
   const { input, provider } = context;
-  const { polls, refused: before, gone, rerun: wasRerun = false } = openingIn(context.progress);
+  const { polls, refused: tried, gone, rerun: wasRerun = false } = openingIn(context.progress);
   const rerun = wasRerun || context.rerun;
   const isFirst = context.progress === null && !context.rerun && input.found !== null;
   const present: FirewallFound = isFirst && input.found ? input.found : await found(context);
+  const before = absentOf(tried, present);
   const name = input.firewall;
   const missing = wantedPorts(input).filter((port) => !present.ports.includes(port) && !before.ports.includes(port));
   const ports = await added(missing, (some) => provider.addRoutedIPFirewallPort(name, some.map(parsePort), write(context, 'firewall')));
@@ -50,8 +51,7 @@ export const openFirewall: JobBody<'openFirewall'> = async (context) => {
   );
   if ('gone' in nodes) return again(0, { polls, refused: { ...before, ports: left, why }, gone: [...gone, ...nodes.gone], rerun });
   const refused = { ports: left, nodes: [...before.nodes, ...nodes.refused], why: ports.why ?? nodes.why ?? before.why };
-  const isChanged = missing.length > ports.refused.length || absent.length > nodes.refused.length;
-  if (isChanged || present.pending)
+  if (missing.length + absent.length > 0 || present.pending)
     return again(pollStep(context.settings.pollSteps, polls), { polls: polls + 1, refused: { ...refused }, gone, rerun });
   const isWhole = refused.ports.length + refused.nodes.length === 0;
   return done({ owned: input.owned, deferred: null, ...(!isWhole && { refused }), ...(rerun && { rerun }) });
@@ -59,6 +59,13 @@ export const openFirewall: JobBody<'openFirewall'> = async (context) => {
 
 const openingIn = (progress: Json): Opening =>
   typeof progress === 'object' && progress !== null ? (progress as unknown as Opening) : { polls: 0, refused: NOTHING_REFUSED, gone: [] };
+
+/** What was refused and is not there: an earlier try that was ended by something else may have added it. */
+const absentOf = ({ ports, nodes, why }: FirewallRefused, present: FirewallFound): FirewallRefused => ({
+  ports: ports.filter((port) => !present.ports.includes(port)),
+  nodes: nodes.filter((node) => !present.nodes.includes(node)),
+  why,
+});
 
 /** Adds all at once, or, when the provider does not take them, one by one: then those that it takes. */
 async function added<T>(

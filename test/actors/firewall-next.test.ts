@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { StoredCell } from '../../actors/ports.ts';
 import type { Envelope } from '../../actors/turn.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
@@ -46,5 +47,34 @@ describe('a claim that comes while a firewall ends', () => {
     expect(Object.keys(context()?.claims ?? {})).toEqual([WEB]);
     expect(Object.keys((await store.load(ACTOR))?.records ?? {})).toEqual([ACTOR]);
     expect(queues.jobs('digitalocean').map(({ data }) => (data as { job?: string }).job)).toEqual(['findFirewall']);
+  });
+});
+
+/** The cell of an address whose last claim stands in the outbox still: nothing was written of it since that was sent. */
+const sender = (waiting: StoredCell['records'][ActorId]['waiting']): StoredCell => {
+  const { to, event } = claim(`${WEB}.1.1.0`, 'open');
+  return {
+    records: { [WEB]: { chart: 'ip', chartVersion: 1, snapshot: { value: 'Stable', context: {} }, waiting, version: 2, term: 1 } },
+    outbox: [{ kind: 'send', id: `${WEB}.1.1.0`, actor: WEB, to, event: event as never }],
+    seen: {},
+  };
+};
+
+describe('a claim of a former term, when the firewall that heard it has ended', () => {
+  test.each([
+    { what: 'that was answered begins no firewall', waiting: {}, claims: [] },
+    { what: 'that waits for its answer begins one', waiting: { claim: { commandId: `${WEB}.1.1.0` } }, claims: [WEB] },
+    { what: 'in whose place another one waits begins no firewall', waiting: { claim: { commandId: `${WEB}.1.2.0` } }, claims: [] },
+  ])('$what', async ({ waiting, claims }) => {
+    const clock = virtualClock();
+    const store = memoryStore();
+    await store.openTerm(1);
+    const cells = cellsOn({ store, queues: memoryQueues(clock), clock });
+    cells.load('rip/web/shop', sender(waiting));
+    cells.open();
+    cells.sweep();
+    await clock.settle();
+    const context = cells.recordsOf(ACTOR)?.get(ACTOR)?.snapshot.context as unknown as FirewallContext | undefined;
+    expect(Object.keys(context?.claims ?? {})).toEqual(claims);
   });
 });

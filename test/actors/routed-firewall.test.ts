@@ -205,6 +205,25 @@ describe('a rule', () => {
     expect(world.firewall()).toEqual({ ports: ['tcp/22', 'tcp/8080'], nodes: [providerIDOf(world.holderOf(A) ?? '')] });
   });
 
+  test('that is refused when it is added once more, since a limit ended the try that added it, is ours all the same', async ({ open }) => {
+    const world = open();
+    await ready(world);
+    world.provider.faults.next('addRoutedIPFirewallNode', { kind: 'refuse', error: 'RateLimited', retryAfterMs: 2 * SECOND });
+    const ref = shop(world);
+    await world.clock.runUntil(() => world.firewall().ports.includes('tcp/8080'), 5 * SECOND);
+    world.provider.faults.next('addRoutedIPFirewallPort', { kind: 'refuse', error: 'Invalid' });
+    await world.stable(ref, 'd');
+    expect(world.changes().slice(0, 4)).toEqual([
+      'addRoutedIPFirewallPort',
+      'addRoutedIPFirewallNode',
+      'addRoutedIPFirewallPort',
+      'addRoutedIPFirewallNode',
+    ]);
+    world.cluster.markDeleting(ref);
+    await world.clock.runUntil(() => world.cluster.pool(ref) === null, 30 * SECOND);
+    expect(world.firewall()).toEqual({ ports: ['tcp/22'], nodes: [] });
+  });
+
   test('of somebody else that equals ours is neither added again nor removed later', async ({ open }) => {
     const world = open();
     world.provider.cloud.addFirewall(FIREWALL, ['tcp/22', 'tcp/8080'], [providerIDOf('d')]);

@@ -59,7 +59,9 @@ export class FirewallAssigns {
       const ports = portsOn(policy, granted.name);
       if (ports.length === 0) return [];
       const inForce = this.#inForce(firewall);
-      const missing = [...ports, node].filter((item) => !inForce.has(item) && !this.#isUnseen(firewall, item, since));
+      // A firewall takes no machine that is gone, and no address comes there.
+      const nodes = this.#world.provider.cloud.hasNode(node) ? [node] : [];
+      const missing = [...ports, ...nodes].filter((item) => !inForce.has(item) && !this.#isUnseen(firewall, item, since));
       return missing.length > 0 ? [`${address} is assigned to ${granted.name}, and ${missing.join(', ')} is not open in ${firewall}`] : [];
     });
   }

@@ -8,6 +8,7 @@ import { portText } from '../../machines/port.ts';
 import { ownedRules } from '../../machines/rebuild-routed-ip.ts';
 import type { ActorId, ProviderID } from '../../machines/types.ts';
 import { FirewallAssigns } from './firewall-assigns.ts';
+import { FirewallMemory } from './firewall-memory.ts';
 import { nameOf, openFor, type Served } from './firewall-served.ts';
 import type { OperatorProcess, World } from './world.ts';
 
@@ -60,17 +61,19 @@ export class FirewallRules {
   #alive: readonly OperatorProcess[] = [];
   /** When it was last seen that a process had ended, virtual ms. */
   #endedAt = Number.NEGATIVE_INFINITY;
-  /** The last term in which anything was decided, and since when, virtual ms. */
+  /** The last term in which anything was decided, and how many calls had been sent before. */
   #term = 0;
-  #termAt = Number.NEGATIVE_INFINITY;
+  #sentBefore = 0;
   #isByHand = false;
   /** By firewall: what the operator added and need not know of any more. */
   readonly #unknown = new Map<string, Set<Item>>();
+  readonly #memory: FirewallMemory;
   readonly #statuses: () => Iterable<unknown>;
 
   /** `statuses`: of the RoutedIPs that are there. */
   constructor(world: World, statuses: () => Iterable<unknown>) {
     this.#world = world;
+    this.#memory = new FirewallMemory(world);
     this.#statuses = statuses;
     const { invariants } = world;
     const { turnSaved, forget } = invariants;
@@ -80,13 +83,13 @@ export class FirewallRules {
     };
     invariants.forget = () => {
       forget.call(invariants);
-      this.#forget();
+      this.#forget(this.#added);
     };
     this.#assigns = new FirewallAssigns(world, (firewall) => this.#inForce.get(firewall) ?? this.#presentIn(firewall));
     this.#watchCloud();
   }
 
-  /** What was added to the firewall in the moment before all records were lost, when it did not stand in a status yet. */
+  /** What was added to the firewall before all records of it were lost, when it did not stand in a status yet. */
   unknownIn(firewall: string): readonly Item[] {
     return [...(this.#unknown.get(firewall) ?? [])].filter((item) => this.#has(firewall, item)).sort();
   }
@@ -144,7 +147,10 @@ export class FirewallRules {
   // ---------------------------------------------------------------- turns
 
   #look({ transitions, term }: SavedTurn): void {
-    if (term > this.#term) [this.#term, this.#termAt] = [term, this.#world.clock.monotonic()];
+    if (term > this.#term) {
+      [this.#term, this.#sentBefore] = [term, this.#world.provider.calls.length];
+      this.#forget(this.#memory.begin(term));
+    }
     this.#noteForce();
     for (const transition of transitions) {
       if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
@@ -192,9 +198,9 @@ export class FirewallRules {
   }
 
   /** All that is remembered from here on is what a status says: it is written beside the calls, not before them. */
-  #forget(): void {
+  #forget(all: ReadonlyMap<string, ReadonlySet<Item>>): void {
     const rules = [...this.#statuses()].flatMap(ownedRules);
-    for (const [firewall, added] of this.#added) {
+    for (const [firewall, added] of all) {
       const known = rules.filter((each) => nameOf(each.firewall) === firewall).flatMap(({ owned }) => [...owned.ports, ...owned.nodes]);
       const lost = [...added].filter((item) => !known.includes(item) && this.#has(firewall, item));
       this.#unknown.set(firewall, new Set([...(this.#unknown.get(firewall) ?? []), ...lost]));
@@ -261,6 +267,7 @@ export class FirewallRules {
       added.add(item);
       this.#unknown.get(firewall)?.delete(item);
     }
+    this.#memory.adds(firewall, missing);
     this.#noteForce();
     return answer;
   }
@@ -330,7 +337,7 @@ export class FirewallRules {
     );
     // What two terms add, or what both remove, does not depend on which of them comes first.
     const isOneWay = new Set(under.map(({ verb }) => verb.startsWith('add'))).size === 1;
-    const own = isOneWay ? under.filter(({ at }) => at >= this.#termAt) : under;
+    const own = isOneWay ? provider.calls.slice(this.#sentBefore).filter((call) => under.includes(call)) : under;
     if (processes.length === 1 && own.length > 1)
       this.#note(
         'one change of a firewall at a time',

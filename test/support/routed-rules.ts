@@ -124,10 +124,10 @@ export class RoutedRules {
   }
 
   #noteAssign({ actor, before, after, events }: Transition): void {
-    const command = after?.waiting.assign;
+    const command = after?.waiting.assign?.commandId;
     // Of what is heard in one turn the grant may come first.
     const wasGivenUp = (before && contextOf(before).retiring !== null) || events.includes('RESUME', events.indexOf('RETIRE') + 1);
-    if (after && command !== undefined && command !== before?.waiting.assign && wasGivenUp && contextOf(after).retiring !== null)
+    if (after && command !== undefined && command !== before?.waiting.assign?.commandId && wasGivenUp && contextOf(after).retiring !== null)
       this.#note('assigned only while it is wanted', `an assign is decided for ${actor}, which is given up`);
     if (after?.snapshot.value !== 'Assigning') this.#toMark.delete(actor);
     else if (before?.snapshot.value !== 'Assigning' && contextOf(after).policy.taint) this.#toMark.add(actor);

@@ -100,7 +100,7 @@ export interface OperatorProcess {
   /** Services, IPGroups and IPs as it sees them; undefined where they are not served. */
   readonly vips: ProcessVips | undefined;
   /** This process's way to the record store. */
-  readonly store: Pick<MemoryStore, 'cut' | 'mend' | 'load'>;
+  readonly store: Pick<MemoryStore, 'cut' | 'mend' | 'load' | 'isFleeting'>;
   /** The locks of its jobs are renewed no more, as if it were stopped by SIGSTOP; what runs goes on and is heard by nobody. */
   freeze(): void;
   /** Ends it without a word, as SIGKILL does. */
@@ -255,7 +255,7 @@ export class World {
       cluster,
       vips,
       // What counts is what this process goes by: that may be its own memory.
-      store: { cut: store.cut, mend: store.mend, load: (away?.store ?? store).load },
+      store: { ...(away?.store ?? store), cut: store.cut, mend: store.mend },
       freeze: queues.stopRenewing,
       kill: end,
       stop: async () => {
