@@ -82,10 +82,10 @@ export class KubernetesSource implements ClusterSource, Seen {
     });
   }
 
-  resync(): void {
+  async resync(): Promise<void> {
     this.#cluster.review();
     for (const policy of this.#kinds.policies()) this.#tell((listener) => listener.policyObserved?.(policy));
-    void inSlices(
+    await inSlices(
       this.#watched,
       this.#options.clock,
       () => this.#listener === null,
@@ -196,12 +196,12 @@ export class KubernetesSource implements ClusterSource, Seen {
       void pause?.then(() => this.#schedule());
       return pause !== null;
     };
-    this.#facts.flush((name) => this.#tellFact(this.#watched.get(name)), isLate);
+    const isAllTold = this.#facts.flush((name) => this.#tellFact(this.#watched.get(name)), isLate);
     for (const name of this.#troubled) this.#tellHindrance(name);
     this.#troubled.clear();
     this.#tellEvacuations();
     this.#tellServed();
-    this.#checkReady();
+    if (isAllTold) this.#checkReady();
   }
 
   /** Whether there is something to be told. */

@@ -52,7 +52,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
         listener = told;
         world.tellObjects(told);
       }),
-    resync: () => {
+    resync: async () => {
       marks.again((mark) => soon('holders', mark));
       self.tell((told) => world.tellObjects(told));
     },
