@@ -33,7 +33,7 @@ export function clusterListener({ pools, guards, policies, evacuations, projecto
     providers.need(pools.policies.needs());
     const others = pools.policiesChanged(isConcerned);
     leader()?.policiesChanged(isConcerned);
-    observeAgain(others.filter((id) => !isRoutedIP(id)));
+    observeAgain(others);
     policies.request();
   };
   return {

@@ -28,8 +28,8 @@ export class Guards {
   /** To be called with every RoutedIP that is observed; others are let pass. */
   see(object: PoolObject): void {
     const id = actorOf(object.ref);
-    if (!isRoutedIP(id) || object.deleting || this.#wanted.has(id) || !this.#isLeading()) return;
-    if (object.marks?.finalizers.includes(FINALIZER)) return;
+    if (!isRoutedIP(id) || object.deleting || !this.#isLeading()) return;
+    if (object.marks?.finalizers.includes(FINALIZER) || this.#wanted.get(id)?.ref.uid === object.ref.uid) return;
     this.#wanted.set(id, object);
     this.#writes.request(id);
   }
@@ -38,7 +38,8 @@ export class Guards {
     const object = this.#wanted.get(id);
     try {
       if (object && this.#isLeading()) await this.#writer.guard(object.ref);
-      this.#wanted.delete(id);
+      // Another one may have got its name meanwhile.
+      if (this.#wanted.get(id) === object) this.#wanted.delete(id);
     } catch (error) {
       this.#log.warn('a RoutedIP could not be guarded yet; nothing is done for it before', { routedIP: id, error: String(error) });
       this.#clock.after(AGAIN_MS, () => this.#writes.request(id));

@@ -18,7 +18,7 @@ import type { Queues } from './ports/queues.ts';
 import type { ActorRecord, Clock, RecordStore, StoredCell } from './ports.ts';
 import type { ProviderList } from './provider-list.ts';
 import { ProviderLists } from './provider-lists.ts';
-import { providerOf, usersOf } from './provider-of.ts';
+import { usersOf } from './provider-of.ts';
 import { isUndone, poolInput } from './rebuilding.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
@@ -102,6 +102,7 @@ export class Leader {
       cells: this.#cells,
       alarms: this.#alarms,
       isStarted: (pool) => this.#started.has(pool),
+      isDue: (pool) => this.#isDue(pool),
       start: (id, pool, truth) => this.#start(id, pool, truth),
     });
     this.#inbox = new Inbox({
@@ -128,7 +129,7 @@ export class Leader {
   /** Why a pool has not been told everything yet: its provider is not read. Null when it waits for no such thing. */
   unread(id: ActorId): string | null {
     const pool = isPool(id) && !this.#started.has(id) ? this.#ports.pools.all.get(id) : undefined;
-    const name = pool && this.#providerOf(pool);
+    const name = pool && this.#lists.providerOf(pool);
     if (name === undefined) return null;
     return this.#ports.providers.all[name]?.unread ? `the credentials of ${name} have not been read yet` : this.#lists.unread(name);
   }
@@ -152,14 +153,16 @@ export class Leader {
     for (const [id, cell] of stored) this.#cells.load(id, withUnknownNodes(cell));
     await resetClaims(stored, this.#ports, this.term);
     pools.goBy(this.recordsOf);
+    const isOver = (): boolean => this.#cells.stopped;
+    const { true: owners = [], false: shared = [] } = Object.groupBy(this.cells.keys(), (id) => `${isPool(id) || isRecordSet(id)}`);
+    // Before anybody asks anything of them.
+    await inSlices(shared, clock, isOver, (id) => this.#cells.resume(id));
     // Not before the store has said that it is the same one still: of what was loaded a part may be missing else.
     this.#cells.open();
-    const isOver = (): boolean => this.#cells.stopped;
-    await inSlices([...this.cells.keys()], clock, isOver, (id) => {
-      if (!isPool(id) && !isRecordSet(id)) this.#cells.resume(id);
-      else if (this.#isFormer(id) && this.#ports.isServed(kindOf(id))) this.#end(id);
-    });
     this.#lists.open();
+    await inSlices(owners, clock, isOver, (id) => {
+      if (this.#isFormer(id) && this.#ports.isServed(kindOf(id))) this.#end(id);
+    });
     await inSlices(pools.all.keys(), clock, isOver, (id) => this.#observeAgain([id]));
     if (isOver()) return;
     this.vips.open();
@@ -274,8 +277,12 @@ export class Leader {
   }
 
   #tellSpec(id: ActorId, pool: PoolObject): void {
+    const name = this.#lists.providerOf(pool);
+    const { unread = false, provider = null } = this.#ports.providers.all[name] ?? {};
     // Whether it is a good one depends on a Secret: it is told as soon as that was looked at.
-    if (this.#ports.providers.all[this.#providerOf(pool)]?.unread) return;
+    if (unread) return;
+    // One that it has come to name may be nobody else's: then nobody has read it.
+    if (provider && this.#started.has(id) && isPool(id) && !this.#lists.has(name)) void this.#lists.read(name, provider);
     this.#cells.tellFact(id, specFact(id, pool, this.#ports));
     // Tolerations are no part of the selectors: the same nodes may match differently now.
     this.observeCluster(id);
@@ -297,15 +304,11 @@ export class Leader {
     // Safe before the provider is read: a new pool does nothing until it is primed. An invalid one says so at once.
     const context = this.recordsOf(id)?.get(id)?.snapshot.context as unknown as PoolContext | undefined;
     if (!context?.spec) this.#tellSpec(id, pool);
-    const name = this.#providerOf(pool);
+    const name = this.#lists.providerOf(pool);
     const provider = this.#ports.providers.all[name]?.provider ?? null;
     // A pool without a usable provider has nothing to wait for: its status says what is wrong.
     if (provider) void this.#lists.read(name, provider);
     else this.#tellSpec(id, pool);
-  }
-
-  #providerOf(pool: PoolObject): string {
-    return providerOf(pool, this.#ports.pools, (cell) => this.recordsOf(cell));
   }
 
   /** A record set needs no list of a provider: its zone reads what stands there before it writes. */
@@ -315,15 +318,18 @@ export class Leader {
     this.#tellSpec(id, object);
   }
 
+  #isDue(id: ActorId): boolean {
+    return this.cells.has(id) && !this.#started.has(id) && !this.#isFormer(id);
+  }
+
   /** Everything a pool has to know, in an order in which nothing is decided on what is out of date. */
   #start(id: ActorId, pool: PoolObject, truth: ProviderList): void {
-    const cell = this.cells.get(id);
-    if (!cell || this.#started.has(id) || this.#isFormer(id)) return;
+    if (!this.#isDue(id)) return;
     this.#started.add(id);
     // From here on the pool takes nothing that it remembers of its nodes for true: it decides once they are told.
     this.#cells.resume(id);
     this.#lists.tellAddresses(id, truth, null);
-    for (const actor of cell.records.keys()) {
+    for (const actor of this.recordsOf(id)?.keys() ?? []) {
       if (actor !== id) this.#cells.resume(actor);
       // The provider has just answered: whatever credentials were refused before, the present ones are good.
       this.#cells.tell(actor, { type: 'SECRET_OBSERVED' });

@@ -30,6 +30,8 @@ export interface ProviderListsPorts {
   readonly settings: Settings;
   /** The pool was told everything; before that it takes no list. */
   readonly isStarted: (pool: ActorId) => boolean;
+  /** It waits for its provider to be read. */
+  readonly isDue: (pool: ActorId) => boolean;
   /** The provider of the pool has been read: it may be told everything. */
   readonly start: (id: ActorId, pool: PoolObject, truth: ProviderList) => void;
 }
@@ -55,7 +57,7 @@ export class ProviderLists {
   async read(name: string, provider: Provider): Promise<void> {
     if (this.#reading.get(name) === provider) return;
     this.#reading.set(name, provider);
-    const { cells, clock, log, alarms, settings, start } = this.#ports;
+    const { cells, pools, clock, log, alarms, settings, isDue, start } = this.#ports;
     if (provider.jobs?.addresses) {
       // Nobody can list what Jobs do: each address is found by itself.
       this.#reading.delete(name);
@@ -72,11 +74,11 @@ export class ProviderLists {
     if (truth === null || isClosed()) return;
     const list = providerList(truth);
     this.#lists.set(name, list);
-    const seen = new Set<string>();
-    for (let due = this.#usersOf(name); due.length > 0; due = this.#usersOf(name).filter(([, { ref }]) => !seen.has(ref.uid))) {
-      const isDone = await inSlices(due, clock, isClosed, ([id, pool]) => {
-        seen.add(pool.ref.uid);
-        start(id, pool, list);
+    // Between two of them any of them may change, go, or come.
+    for (let due = this.#dueOf(name); due.length > 0; due = this.#dueOf(name)) {
+      const isDone = await inSlices(due, clock, isClosed, (id) => {
+        const pool = pools.all.get(id);
+        if (pool && isDue(id) && this.providerOf(pool) === name) start(id, pool, list);
       });
       if (!isDone) return;
     }
@@ -91,6 +93,11 @@ export class ProviderLists {
     if (!this.#reading.has(name)) return null;
     const why = this.#refusals.get(name);
     return why === undefined ? `the addresses of ${name} are being read` : `the addresses of ${name} could not be read yet: ${why}`;
+  }
+
+  /** It was read, or is being read. */
+  has(name: string): boolean {
+    return this.#lists.has(name) || this.#reading.has(name);
   }
 
   /** There are no means to read the provider for now. */
@@ -137,7 +144,7 @@ export class ProviderLists {
    *  a large account would have to store them all. */
   tellList(id: ActorId, pool: PoolObject): void {
     const { cells, pools } = this.#ports;
-    const list = this.#lists.get(this.#providerOf(pool));
+    const list = this.#lists.get(this.providerOf(pool));
     if (list)
       cells.tellFact(id, {
         type: 'PROVIDER_OBSERVED',
@@ -145,18 +152,23 @@ export class ProviderLists {
       });
   }
 
+  /** The key of the provider that it works with; empty for none. */
+  providerOf(pool: PoolObject): string {
+    const { pools, cells } = this.#ports;
+    return providerOf(pool, pools, (cell) => cells.recordsOf(cell));
+  }
+
   #usersOf(name: string): readonly (readonly [ActorId, PoolObject])[] {
     const { pools, cells } = this.#ports;
     return usersOf(name, pools, (cell) => cells.recordsOf(cell)).filter(([id]) => isPool(id));
   }
 
-  #versionsOf(name: string): Versions {
-    return versionsOf(this.#usersOf(name).map(([id]) => this.#ports.cells.recordsOf(id)));
+  #dueOf(name: string): readonly ActorId[] {
+    return this.#usersOf(name).flatMap(([id]) => (this.#ports.isDue(id) ? id : []));
   }
 
-  #providerOf(pool: PoolObject): string {
-    const { pools, cells } = this.#ports;
-    return providerOf(pool, pools, (cell) => cells.recordsOf(cell));
+  #versionsOf(name: string): Versions {
+    return versionsOf(this.#usersOf(name).map(([id]) => this.#ports.cells.recordsOf(id)));
   }
 
   async #lookAgain(name: string, versions: Versions): Promise<void> {

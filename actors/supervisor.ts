@@ -155,7 +155,7 @@ export class Supervisor {
     void this.#storeHealth.look();
     this.#alarms.every(STORE_JUDGE_MS, () => void this.#storeHealth.look());
     this.#alarms.every(this.#ports.settings.resyncEveryMs, () => {
-      this.#ports.source.resync();
+      void this.#ports.source.resync();
       this.#vips.resync();
     });
     await Promise.all([this.#ports.source.start(this.#listener()), this.#vips.start()]);
@@ -282,14 +282,14 @@ export class Supervisor {
 
   // ---------------------------------------------------------------- leading
 
-  #shownTerms(): readonly number[] {
+  async #shownTerms(): Promise<readonly number[]> {
     // A change of a status alone is told to nobody: what is remembered of creations and terms is to be what stands there now.
-    this.#ports.source.resync();
+    await this.#ports.source.resync();
     return [...this.#pools.all.values()].map(({ status }) => termIn(status));
   }
 
-  #namedBeside(cell: ActorId): ReadonlySet<string> {
-    this.#ports.source.resync();
+  async #namedBeside(cell: ActorId): Promise<ReadonlySet<string>> {
+    await this.#ports.source.resync();
     return this.#pools.namedBeside(cell);
   }
 

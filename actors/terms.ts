@@ -11,7 +11,7 @@ export interface TermsPorts extends OutagePorts, TakeoverPorts {
   readonly settings: OutagePorts['settings'];
   readonly leadership: Leadership;
   /** The terms that the statuses bear, as they are now. */
-  readonly shownTerms: () => readonly number[];
+  readonly shownTerms: () => Promise<readonly number[]>;
   readonly leaderOf: (term: number, halted: (why: Halt) => void) => Leader;
   /** A term is about to begin, or is over: what was shown of a former one is to be forgotten. */
   readonly reset: () => void;
@@ -226,7 +226,8 @@ export class Terms {
   /** Writes a term on the Lease that is higher than all that are known, with the server on which it is to be opened beside it. */
   async #writeTerm(found: Found): Promise<Last> {
     const { leadership, shownTerms } = this.#ports;
-    const highest = Math.max(leadership.seenTerm(), found.term ?? 0, ...shownTerms());
+    const shown = await shownTerms();
+    const highest = Math.max(leadership.seenTerm(), found.term ?? 0, ...shown);
     // After the Lease was deleted others may have led under lower terms than its own.
     const isOwn = this.#last.written === highest && this.#last.written === leadership.seenTerm();
     const last = isOwn ? this.#last : { ...NOTHING, decided: highest, server: leadership.seenServer() };

@@ -36,7 +36,7 @@ export interface WorkerPorts {
    *  @throws Unreachable; Fenced when a later leader has written the status */
   readonly shown?: (actor: string) => Promise<void>;
   /** Addresses that objects other than that of the actor list, ask for or have got; none, when absent. */
-  readonly namedBeside?: (actor: string) => ReadonlySet<string>;
+  readonly namedBeside?: (actor: string) => Promise<ReadonlySet<string>>;
   readonly leadership: Pick<Leadership, 'lease' | 'seenTerm'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -230,7 +230,7 @@ function tryJob(data: JobData, { active, former, tools, ports }: Run): Promise<J
     groups: ports.vips?.writer ?? null,
     fence,
     owner: ownerOf(data.actor),
-    named: () => ports.namedBeside?.(cellOf(data.actor)) ?? new Set(),
+    named: async () => (await ports.namedBeside?.(cellOf(data.actor))) ?? new Set(),
     clock: ports.clock,
     settings: ports.settings,
   };

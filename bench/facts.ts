@@ -46,7 +46,7 @@ export function factSource(pools: readonly Facts[], provider: string): FactSourc
       listener = told;
       resync();
     },
-    resync,
+    resync: async () => resync(),
     knows: () => true,
     close: async () => {
       listener = null;

@@ -18,10 +18,12 @@ export function standingTo(
 ): Standing | null {
   const member = members[address];
   if (!member && exposed === null && [acquiring.unpublished, ...acquiring.published].includes(address)) return 'Holds';
-  if (exposed?.bound === address && !member) return 'Bound';
-  if (!member) return remembered[address]?.shown ? 'Bound' : null;
   // Of one that is deleted all is being taken off; nobody else is to have it before that is done.
-  if (member.retiring && !deleted) return null;
+  const isGivenUp = member?.retiring === true && !deleted;
+  // What a RoutedIP has got stays its own: one that goes to another account takes it off and on again.
+  if (exposed?.bound === address && (!member || isGivenUp)) return 'Bound';
+  if (!member) return remembered[address]?.shown ? 'Bound' : null;
+  if (isGivenUp) return null;
   return exposed || member.node || (of && (of.epoch > 0 || of.origin === 'Created')) ? 'Holds' : 'Asks';
 }
 

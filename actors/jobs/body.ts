@@ -47,7 +47,7 @@ export interface JobContext<N extends JobName> {
   /** The object for which the job runs; null when it is for many. */
   readonly owner: CallOwner | null;
   /** Addresses that other objects list, ask for or have got, as they are now; none, when absent. */
-  readonly named?: () => ReadonlySet<string>;
+  readonly named?: () => Promise<ReadonlySet<string>>;
   readonly clock: Clock;
   readonly settings: JobSettings;
 }

@@ -68,7 +68,7 @@ export const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
 async function news(context: Pick<JobContext<'create'>, 'input' | 'provider' | 'owner' | 'named'>): Promise<readonly ObservedAddress[]> {
   const { input, provider } = context;
   const all = await provider.listRoutedIPs(created(context));
-  const known = new Set<string>([...input.intent.knownAddresses, ...(context.named?.() ?? [])]);
+  const known = new Set<string>([...input.intent.knownAddresses, ...((await context.named?.()) ?? [])]);
   return all.filter(
     ({ address, region, providerID }) => !known.has(address) && providerID === null && (!input.region || region === input.region),
   );

@@ -38,8 +38,8 @@ export class Pace {
     for (const table of [this.#due, this.#waiting, this.#resting]) table.delete(name);
   }
 
-  /** Has all told that is due, up to where `isLate`. `tell` answers whether there was something to be told. */
-  flush(tell: (name: string) => boolean, isLate: () => boolean = () => false): void {
+  /** Has all told that is due, up to where `isLate`; answers whether that is all. `tell` answers whether there was something to be told. */
+  flush(tell: (name: string) => boolean, isLate: () => boolean = () => false): boolean {
     const told: (readonly [string, Cause])[] = [];
     for (const [name, cause] of [...this.#due]) {
       this.#due.delete(name);
@@ -48,6 +48,7 @@ export class Pace {
       if (isLate()) break;
     }
     if (told.length > 0) this.#rest(told);
+    return this.#due.size === 0;
   }
 
   #rest(told: readonly (readonly [name: string, cause: Cause])[]): void {

@@ -82,10 +82,10 @@ export class KubernetesSource implements ClusterSource, Seen {
     });
   }
 
-  resync(): void {
+  async resync(): Promise<void> {
     this.#cluster.review();
     for (const policy of this.#kinds.policies()) this.#tell((listener) => listener.policyObserved?.(policy));
-    void inSlices(
+    await inSlices(
       this.#watched,
       this.#options.clock,
       () => this.#listener === null,
@@ -199,13 +199,13 @@ export class KubernetesSource implements ClusterSource, Seen {
       rest = this.#options.clock.yieldToEventLoop?.() ?? null;
       return rest !== null;
     };
-    this.#facts.flush((name) => this.#tellFact(this.#watched.get(name)), isLate);
+    const isAllTold = this.#facts.flush((name) => this.#tellFact(this.#watched.get(name)), isLate);
     for (const name of this.#troubled) this.#tellHindrance(name);
     this.#troubled.clear();
     this.#tellEvacuations();
     this.#tellServed();
     if (rest) void (rest as Promise<void>).then(() => this.#schedule());
-    else this.#checkReady();
+    if (isAllTold) this.#checkReady();
   }
 
   /** Whether there is something to be told. */

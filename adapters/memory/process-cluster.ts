@@ -48,7 +48,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
   return {
     watch,
     start: (told) => whileAlive(() => watch.open(told)),
-    resync: () => {
+    resync: async () => {
       marks.again((mark) => soon('holders', mark));
       if (!ended) watch.resync();
     },

@@ -43,6 +43,28 @@ const opened = async (first: (world: World) => KnownProvider | null = () => null
   return { world, ref, process };
 };
 
+describe('a RoutedIP whose class comes to name another account', () => {
+  test('has its address verified there although nobody worked with that account before', async () => {
+    const world = new RoutedWorld();
+    world.setClass();
+    world.setNode(node('a', { createdAt: 2 }));
+    const address = world.address(A);
+    world.setWeb('shop', ['a']);
+    const process = await world.start();
+    process.providers.set(KEY, known(world));
+    const ref = world.setRoutedIP('shop', { routedIP: A });
+    await world.stable(ref, 'a');
+    expect(verifications(process)).toEqual([`verify/${PROVIDER}`]);
+    world.setClass({ fromSecretsRef: [{ name: 'do-token' }] });
+    await world.clock.advance(10 * SECOND);
+    await world.stable(ref, 'a');
+    expect(verifications(process)).toContain(`verify/${KEY}`);
+    world.provider.cloud.moveByHand(address, null);
+    await world.untilOn(address, 'a', 10 * MINUTE);
+    expectSound(world);
+  });
+});
+
 describe('a provider that appears', () => {
   test('is asked for by its class and worked with at once, by RoutedIPs that were there before', async () => {
     const { world, ref, process } = await opened();

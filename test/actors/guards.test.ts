@@ -60,3 +60,32 @@ test('whoever leads no more guards none of those that still waited', async () =>
   await clock.settle();
   expect(asked).toHaveLength(AT_ONCE);
 });
+
+/** Of the same name as another one. */
+const again = (uid: string): PoolObject => {
+  const { ref, ...rest } = object('shop');
+  return { ...rest, ref: { ...ref, uid } };
+};
+
+test('a RoutedIP that is made again while the former one of its name is being guarded is guarded, too', async () => {
+  const clock = virtualClock();
+  const guarded: string[] = [];
+  const hanging = Promise.withResolvers<void>();
+  const guard: ClusterWriter['guard'] = async ({ uid }) => {
+    guarded.push(uid);
+    await hanging.promise;
+  };
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const guards = new Guards({ writer: { guard } as ClusterWriter, clock, log, isLeading: () => true });
+  guards.see(again('former'));
+  guards.see(again('former'));
+  guards.see(again('again'));
+  await clock.settle();
+  expect(guarded).toEqual(['former']);
+  hanging.resolve();
+  await clock.settle();
+  expect(guarded).toEqual(['former', 'again']);
+  guards.see(again('again'));
+  await clock.settle();
+  expect(guarded).toEqual(['former', 'again', 'again']);
+});

@@ -244,6 +244,27 @@ describe('among those who have nothing of it', () => {
   });
 });
 
+describe('an address that two RoutedIPs of different classes wait for', () => {
+  test('is the younger one’s as soon as the older one has no issuer any more, before anything was known of its account', async ({
+    open,
+  }) => {
+    const world = open();
+    world.setClass();
+    world.setNode(node('a'));
+    world.address(A);
+    for (const namespace of ['other', 'mine']) world.cluster.setService(namespace, 'web', service(['a']));
+    const spec = { issuerClass: 'digitalocean', region: 'nyc3', fromSecretsRef: [{ name: 'token' }] };
+    const issuer = world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'other', name: 'own', spec });
+    const process = await world.start();
+    process.providers.set('digitalocean@other.token', { facts: world.facts, provider: null, unread: true });
+    routedIP(world, 'other', { issuerRef: { name: 'own' }, routedIP: A });
+    const mine = routedIP(world, 'mine', { className: CLASS_NAME, routedIP: A });
+    await world.untilReason(mine, 'AddressConflict');
+    world.cluster.removePolicy(issuer);
+    await world.stable(mine, 'a', 5 * SECOND);
+  });
+});
+
 describe('an address that a RoutedIP has', () => {
   async function bound(world: RoutedWorld, park: { readonly [field: string]: Json }) {
     world.setClass();
@@ -278,6 +299,29 @@ describe('an address that a RoutedIP has', () => {
     await fails(world, mine);
     await world.clock.advance(2 * MINUTE);
     expect([world.reasonOf(mine), world.holderOf(A), world.statusOf(other).routedIP]).toEqual(['Assigned', 'b', undefined]);
+  });
+
+  test('stays with it while its class comes to name another account, and an older pool lists it', async ({ open }) => {
+    const world = open();
+    world.setClass();
+    const labels = { pool: 'mine' };
+    world.setNode(node('a'), node('b', { labels }), node('c', { labels }));
+    world.address(A);
+    world.address(B);
+    world.cluster.setService('mine', 'web', service(['a']));
+    const older = pool(world, 'mine', [B]);
+    const ref = routedIP(world, 'mine', { className: CLASS_NAME, routedIP: A });
+    const process = await world.start();
+    process.providers.set('digitalocean@default.token', { facts: world.facts, provider: world.provider.process() });
+    await world.stable(ref, 'a', MINUTE);
+    world.provider.faults.always('any', { kind: 'refuse', error: 'Unavailable' });
+    world.setClass({ fromSecretsRef: [{ name: 'token' }] });
+    await world.clock.advance(SECOND);
+    pool(world, 'mine', [A, B]);
+    await world.clock.advance(MINUTE);
+    world.provider.faults.clear();
+    await world.stable(ref, 'a', 10 * MINUTE);
+    expect([world.reasonOf(ref), world.states(older)[A], world.holderOf(A)]).toEqual(['Assigned', 'error', 'a']);
   });
 
   test('is annotated on no node that a pool had it on before', async ({ open }) => {

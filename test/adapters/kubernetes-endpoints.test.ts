@@ -113,7 +113,7 @@ describe('the endpoints of a Service', () => {
     await watching('endpoints');
     simulator.serve(V1, true);
     simulator.store.create(sliceObject('web-1', 'web', ['x@a', 'y@b']));
-    source.resync();
+    await source.resync();
     await waitFor('the slice', () => seen.endpoints() === 'x@a,?@b');
     await watching('endpoints', 0);
   });
@@ -145,7 +145,7 @@ describe('the endpoints of a Service', () => {
     const lists = asked(simulator, `${V1}/endpointslices`);
     simulator.serve(V1, true);
     simulator.faults.failLists('endpointslices', 1_000, 500);
-    source.resync();
+    await source.resync();
     await waitFor('it is tried', () => asked(simulator, `${V1}/endpointslices`) > lists);
     simulator.serve(V1, false);
     simulator.faults.clear();

@@ -65,7 +65,7 @@ describe('classes and issuers', () => {
     simulator.store.delete(refOf(CLASS));
     await waitFor('it is gone', () => !seen.policies.has('plain'));
     expect(told().at(-1)).toBe('policy gone ClusterRoutedIPClass plain');
-    source.resync();
+    await source.resync();
     expect(seen.count('policy RoutedIPIssuer cloud')).toBe(2);
     expect(seen.policies.has('plain')).toBe(false);
   });

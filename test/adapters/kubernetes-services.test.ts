@@ -235,7 +235,7 @@ describe('a RoutedIP', () => {
 
   test('is told again on a resync', async () => {
     const { seen, source } = await following(web);
-    source.resync();
+    await source.resync();
     await waitFor('the fact', () => seen.count('fact rip') === 2);
     expect(seen.count('observed rip')).toBe(2);
   });

@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { PoolObject } from '../../actors/ports/cluster.ts';
+import type { Clock } from '../../actors/ports.ts';
+import { systemClock } from '../../adapters/system/clock.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
@@ -22,15 +25,21 @@ const BLUE = { match: { nodeLabel: 'color=blue' } };
 const requestsOf = (simulator: KubernetesSimulator, plural: string, part: string): number =>
   simulator.requests.filter(({ path, query }) => path.endsWith(`/${plural}`) && query.includes(part)).length;
 
+/** Asks whoever goes through many objects to pause after every other one. */
+const pausing = (): Clock => {
+  let asked = 0;
+  return { ...systemClock(), yieldToEventLoop: () => (++asked % 2 === 0 ? new Promise((resolve) => setImmediate(resolve)) : null) };
+};
+
 /** A running source on a cluster with the nodes a, b (blue) and c, and whatever `prepare` adds. */
-const running = async (prepare: (simulator: KubernetesSimulator) => void = () => undefined) => {
+const running = async (prepare: (simulator: KubernetesSimulator) => void = () => undefined, clock: Clock = systemClock()) => {
   const simulator = await simulated();
   addNode(simulator, 'a', { labels: { color: 'blue' } });
   addNode(simulator, 'b', { labels: { color: 'blue' } });
   addNode(simulator, 'c', { labels: { color: 'red' } });
   prepare(simulator);
   const log = recordedLog();
-  const source = sourceOn(connected(simulator.kubeconfig()), { log });
+  const source = sourceOn(connected(simulator.kubeconfig()), { log, clock });
   const seen = new Recorder();
   await source.start(seen);
   const watching = (plural: string, count = 1): Promise<void> =>
@@ -151,10 +160,29 @@ describe('the cluster source', () => {
     await waitFor('the status is seen', () => source.object(seen.pools.get('pool')?.ref ?? raise())?.object.status !== null);
     expect(seen.count('observed pool')).toBe(1);
     const facts = seen.count('fact');
-    source.resync();
+    await source.resync();
     await waitFor('the fact', () => seen.count('fact') === facts + 1);
     expect(seen.count('observed pool')).toBe(2);
     expect(seen.pools.get('pool')?.status).toEqual({ error: 'x' });
+  });
+
+  test('has told every pool its facts when it has started, whatever pauses that took', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `pool-${index}`);
+    const { seen } = await running((cluster) => {
+      for (const name of names) cluster.store.create(poolObject(name, BLUE));
+    }, pausing());
+    expect([...seen.facts.keys()].sort()).toEqual([...names].sort());
+  });
+
+  test('has told everything when a resync is over, whatever pauses that took', async () => {
+    const { seen, source, simulator } = await running((cluster) => {
+      for (const name of ['one', 'two', 'three']) cluster.store.create(poolObject(name, BLUE));
+    }, pausing());
+    for (const name of ['one', 'two', 'three']) simulator.store.patch(poolRef(name), { status: { error: 'x' } }, { subresource: 'status' });
+    const isSeen = ({ ref }: PoolObject): boolean => source.object(ref)?.object.status !== null;
+    await waitFor('the statuses are seen', () => [...seen.pools.values()].every(isSeen));
+    await source.resync();
+    expect([...seen.pools.values()].map(({ status }) => status)).toEqual([{ error: 'x' }, { error: 'x' }, { error: 'x' }]);
   });
 
   test('goes on when its listener throws, and says so', async () => {

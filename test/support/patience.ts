@@ -20,8 +20,9 @@ export type PatienceRule =
 
 /** What people know of a node, whatever the operator has heard of it. */
 export interface NodeTruth {
-  /** When something but being Ready was last wrong with it, virtual ms: now, while it is. */
-  readonly troubledAt: (name: string) => number;
+  /** When something but being Ready was last wrong with it, virtual ms: now, while it is. Where a Service is named that is, too, that load balancers are kept
+   *  from it. */
+  readonly troubledAt: (name: string, service: string | null) => number;
   /** It is cordoned or about to go, and has been Ready for so long that everybody knows; where a Service is named, one that serves it. */
   readonly leavesWhileItWorks: (name: string, service: string | null) => boolean;
 }
@@ -143,7 +144,8 @@ export class PatienceRules {
 
   /** Its node matched less than the grace ago, and nothing but that it is not Ready has been wrong with it since. */
   #isInGrace({ node, at, graceMs }: Served, { spec }: PoolContext, now: Moment): boolean {
-    return since(at, now) < Math.min(graceMs, spec?.graceMs ?? 0) && this.#truth.troubledAt(node.name) < at.monotonic;
+    const troubledAt = this.#truth.troubledAt(node.name, spec?.exposes?.service.name ?? null);
+    return since(at, now) < Math.min(graceMs, spec?.graceMs ?? 0) && troubledAt < at.monotonic;
   }
 
   #noteServed(cell: ActorId, pool: PoolContext, now: Moment): void {
@@ -204,7 +206,7 @@ export class PatienceRules {
     if (!rules) return;
     for (const node of [...pool.candidates, ...pool.leaving]) lost.there.set(keyOf(node), { node, at: now });
     // A machine that was gone, or a node that was taken away on purpose, may count or not.
-    for (const [key, { node, at }] of lost.there) if (this.#truth.troubledAt(node.name) >= at.monotonic) lost.there.delete(key);
+    for (const [key, { node, at }] of lost.there) if (this.#truth.troubledAt(node.name, null) >= at.monotonic) lost.there.delete(key);
     const absent = [...lost.there.values()].filter(({ node }) => !matches(pool, node));
     const counted = lost.holds ? absent : absent.filter(({ at }) => since(at, now) < rules.windowMs);
     lost.holds = counted.length > rules.maxUnavailable;

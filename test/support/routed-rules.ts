@@ -48,6 +48,8 @@ export class RoutedRules {
   readonly #made = new Map<string, number>();
   /** By address that was made: those that may have asked for it. Another object may bear the name of one that is gone. */
   readonly #madeFor = new Map<Address, readonly ObjectRef[]>();
+  /** Addresses that were deleted by a call, and not made by one since: what a person makes again is his. */
+  readonly #deleted = new Set<Address>();
   /** By address: nodes that are to bear the mark because of it. */
   readonly #holds = new Map<ActorId, readonly string[]>();
   /** By uid of an object that is deleted: whether its address was to go, as its class said then. */
@@ -220,7 +222,7 @@ export class RoutedRules {
     this.firewalls.gone(cell);
     // The call that was to delete it may be on its way still.
     if (this.#mayDelete(object) && this.#asked.get(ref.uid) === true) this.#world.invariants.given.add(routedIP as Address);
-    if (this.#isThere(routedIP) && this.#mayDelete(object) && this.#asked.get(ref.uid) === true)
+    if (this.#isThere(routedIP) && !this.#deleted.has(routedIP as Address) && this.#mayDelete(object) && this.#asked.get(ref.uid) === true)
       this.#note('goes only when all is undone', `${cell} is gone, and ${routedIP}, which was made for it, is still there`);
   }
 
@@ -245,11 +247,13 @@ export class RoutedRules {
     cloud.delete = (address) => {
       this.#checkDeletion(address);
       remove.call(cloud, address);
+      this.#deleted.add(address);
     };
   }
 
   #noteMade(address: Address): void {
     this.#refresh();
+    this.#deleted.delete(address);
     for (const ref of this.#creating()) {
       const made = (this.#made.get(ref.uid) ?? 0) + 1;
       this.#made.set(ref.uid, made);

@@ -1,6 +1,7 @@
 import { type StandIn, switching } from '../../actors/away.ts';
 import { charts } from '../../actors/catalogue.ts';
 import type { Charts } from '../../actors/charts.ts';
+import type { ClusterSource } from '../../actors/ports/cluster.ts';
 import type { KillPoint, Log } from '../../actors/ports/observers.ts';
 import type { Queues } from '../../actors/ports/queues.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
@@ -83,6 +84,8 @@ export interface WorldOptions {
   readonly away?: boolean;
   /** How long what the cluster is to show lags behind, ms; what is written before its effect does not. Default 0. */
   readonly lagMs?: number;
+  /** Whatever goes through many objects pauses for so long after every other one of them, ms; not at all by default. */
+  readonly pauseMs?: number;
   /** Puts deliberate defects into the charts. */
   readonly spoil?: (charts: Charts) => Charts;
 }
@@ -133,6 +136,7 @@ export class World {
   readonly #mayAct: () => boolean;
   readonly #spoil: (charts: Charts) => Charts;
   readonly #fleeting: boolean;
+  readonly #pauseMs: number;
   readonly #away: boolean;
   readonly #running = new Set<OperatorProcess>();
   /** By uid: the pools, RoutedIPs and record sets that are there. */
@@ -150,9 +154,11 @@ export class World {
     fleeting = false,
     away = false,
     lagMs = 0,
+    pauseMs = 0,
     spoil = (charts) => charts,
   }: WorldOptions = {}) {
     this.#fleeting = fleeting;
+    this.#pauseMs = pauseMs;
     this.#away = away;
     if (lagMs > 0) this.#lag(lagMs);
     this.settings = { ...DEFAULT_SETTINGS, ...settings };
@@ -197,7 +203,7 @@ export class World {
   async start(kills: Killer = () => false): Promise<OperatorProcess> {
     this.#processes += 1;
     for (const former of this.#running) if (former.dead) this.#running.delete(former);
-    const clock = endableClock(this.clock);
+    const clock = this.#processClock();
     // What a process remembers without Redis went with the last one.
     if (this.#fleeting && this.processes.length === 0) this.invariants.forget();
     const store = this.#fleeting ? memoryStore({ fleeting: true }) : this.store.connect();
@@ -241,7 +247,7 @@ export class World {
       log: this.#logOf(() => state.dead),
       probe,
       leadership: lease,
-      source: cluster,
+      source: this.#pausing(clock, cluster),
       writer: cluster,
       ...(vips && { vips: { source: vips, writer: vips, mayAct: this.#mayAct, ...(virtualIPs && { virtualIPs }) } }),
       providers,
@@ -274,6 +280,34 @@ export class World {
     this.#startedAt = this.clock.monotonic();
     await Promise.race([supervisor.start(), death.promise]);
     return running;
+  }
+
+  #processClock(): ReturnType<typeof endableClock> {
+    const clock = endableClock(this.clock);
+    if (this.#pauseMs === 0) return clock;
+    let isFresh = true;
+    const pause = (): Promise<void> =>
+      new Promise((resolve) => {
+        clock.after(this.#pauseMs, () => {
+          isFresh = true;
+          resolve();
+        });
+      });
+    const yieldToEventLoop = (): Promise<void> | null => {
+      if (!isFresh) return pause();
+      isFresh = false;
+      return null;
+    };
+    return { ...clock, yieldToEventLoop };
+  }
+
+  /** As watches of many objects do, it tells everything again with pauses. */
+  #pausing(clock: Clock, source: ProcessCluster): ClusterSource {
+    const pauses = async () => {
+      await new Promise<void>((resolve) => void clock.after(this.#pauseMs, resolve));
+      await source.resync();
+    };
+    return this.#pauseMs === 0 ? source : { ...source, resync: pauses };
   }
 
   #watched(contender: MemoryContender): MemoryContender {

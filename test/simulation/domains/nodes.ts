@@ -96,6 +96,8 @@ export class PlayedNodes implements Played<NodeHappening> {
   readonly #troubled = new Map<string, number>();
   /** When a node was last not Ready, or not there, virtual ms. */
   readonly #unready = new Map<string, number>();
+  /** When a node was last kept out of load balancing, virtual ms. */
+  readonly #unbalanced = new Map<string, number>();
   readonly #evacuated = new Map<string, Moment>();
 
   constructor(stage: Stage) {
@@ -141,6 +143,11 @@ export class PlayedNodes implements Played<NodeHappening> {
     const plan = this.#plans.get(name);
     if (!plan || isTroubled(plan)) return this.#now;
     return this.#troubled.get(name) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** When it was last kept out of load balancing, virtual ms: now, while it is. */
+  unbalancedAt(name: string): number {
+    return this.isBalanced(name) ? (this.#unbalanced.get(name) ?? Number.NEGATIVE_INFINITY) : this.#now;
   }
 
   /** Since when it is to be evacuated; null while it is not. */
@@ -221,7 +228,9 @@ export class PlayedNodes implements Played<NodeHappening> {
   #note(name: string): void {
     const at = this.troubledAt(name);
     if (at > Number.NEGATIVE_INFINITY) this.#troubled.set(name, at);
-    if (this.#plans.get(name)?.ready !== true) this.#unready.set(name, this.#now);
+    const { ready = false, excluded = false } = this.#plans.get(name) ?? {};
+    if (!ready) this.#unready.set(name, this.#now);
+    if (excluded) this.#unbalanced.set(name, this.#now);
   }
 
   #node(name: string, { ready, cordoned, doomed, evacuating, deleting, tainted, excluded }: NodePlan): ObservedNode {

@@ -91,7 +91,8 @@ export class PlayedPools implements Played<PoolHappening> {
     }));
     const { nodes } = stage;
     this.#patience = new PatienceRules(stage.world, {
-      troubledAt: (name) => nodes.troubledAt(name),
+      troubledAt: (name, service) =>
+        Math.max(nodes.troubledAt(name), service === null ? Number.NEGATIVE_INFINITY : nodes.unbalancedAt(name)),
       leavesWhileItWorks: (name, service) =>
         nodes.leavesWhileItWorks(name) &&
         (service === null || (nodes.isBalanced(name) && (stage.services?.hasLongBeenOn(service, name) ?? false))),
