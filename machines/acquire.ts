@@ -143,12 +143,13 @@ export const doubtCreation =
 /** Nothing new was found, one call deadline after the call: it never took effect, so another may be made. */
 export const nothingMade = (context: PoolContext): Next => acquiring(context, { intent: null, inDoubtUntil: null });
 
-/** A RoutedIP that has got its address has made no other one since. */
-const isBound = ({ exposed }: PoolContext): boolean => (exposed?.bound ?? null) !== null;
+/** A RoutedIP that has got the address that was made for it has made no other one since. */
+const hasItsOwn = ({ exposed, created }: PoolContext): boolean =>
+  exposed !== null && exposed.bound !== null && created.includes(exposed.bound);
 
 /** What a list tells of a creation in doubt. One that the spec lists by now says nothing: the list is to be read once more, without it. */
 export function found(context: PoolContext, finding: CreateFinding): Next {
-  if (isBound(context)) return nothingMade(context);
+  if (hasItsOwn(context)) return nothingMade(context);
   const addresses = finding.found === 'several' ? finding.addresses : finding.found === 'one' ? [finding.address] : [];
   if (addresses.some((address) => listed(context).includes(address))) return { context, effects: [] };
   return finding.found === 'one' ? obtained(context, finding.address) : unclear(context, finding);
@@ -215,18 +216,21 @@ export const announceInput = (context: PoolContext): AnnounceInput => ({
 function leftText(context: PoolContext): string {
   const { unpublished, unclear, intent } = context.acquiring;
   const provider = providerOf(context);
+  const forWhom = context.deleted ? 'this pool' : 'this RoutedIP';
+  const why = context.deleted ? 'was deleted' : 'has another address';
   const elsewhere = context.exposed ? 'name it in spec.routedIP of another RoutedIP' : 'list it in spec.ips of another pool';
   const howTo = (address: string): string =>
     `delete it (${cloudOf(provider) === 'digitalocean' ? `doctl compute reserved-ip delete ${address}` : `at ${provider}`}) or ${elsewhere}`;
   if (unpublished !== null)
-    return `${unpublished} was made for this pool, which was deleted meanwhile, and belongs to nobody: ${howTo(unpublished)}`;
-  const whose = 'belongs to nobody, since the pool was deleted meanwhile';
+    return `${unpublished} was made for ${forWhom}, which ${why} meanwhile, and belongs to nobody: ${howTo(unpublished)}`;
+  const whose = `belongs to nobody, since the ${context.deleted ? 'pool' : 'RoutedIP'} ${why} meanwhile`;
   if (unclear.length > 0) {
-    return `one of ${unclear.join(', ')} may have been made for this pool. If nobody else made it, it ${whose}: ${howTo('<address>')}`;
+    return `one of ${unclear.join(', ')} may have been made for ${forWhom}. If nobody else made it, it ${whose}: ${howTo('<address>')}`;
   }
   const where = intent?.region ? ` in ${intent.region}` : '';
   return `an address may have been made for this pool at ${provider}${where}; the list that would tell could not be read. If there is one that is attached to nothing, it ${whose}: ${howTo('<address>')}`;
 }
 
-/** It was told: the creation is over. */
-export const conclude = (context: PoolContext): Next => acquiring(context, NOT_ACQUIRING);
+/** It was told: the creation is over, and what it made is not ours any more. */
+export const conclude = (context: PoolContext): Next =>
+  acquiring({ ...context, created: context.created.filter((address) => address !== context.acquiring.unpublished) }, NOT_ACQUIRING);

@@ -280,7 +280,7 @@ export class RoutedRules {
     // Another one may have the name of that for which it was made, and which was let go.
     if (!bound && this.#world.invariants.given.has(address)) return;
     const makers = this.#madeFor.get(address) ?? [];
-    if (bound ? this.#isAskedFor(bound, makers) : makers.some((ref) => this.#isLeft(ref))) {
+    if (bound ? this.#isAskedFor(bound, makers) : makers.some((ref) => this.#isLeft(ref, address))) {
       this.#world.invariants.given.add(address);
       return;
     }
@@ -295,10 +295,12 @@ export class RoutedRules {
     return bound.deleting && this.#mayDelete(bound) && !isOthers;
   }
 
-  /** One that was deleted before the address stood in its status, or is gone by now, whoever has its name. */
-  #isLeft(ref: ObjectRef): boolean {
+  /** One that was deleted before the address stood in its status, or is gone by now, whoever has its name; or one that has, or asks for, another address. */
+  #isLeft(ref: ObjectRef, address: Address): boolean {
     const object = this.#world.cluster.pool(ref);
-    return object ? object.deleting && this.#mayDelete(object, true) : this.#left.get(ref.uid) === true;
+    if (!object) return this.#left.get(ref.uid) === true;
+    const own = fieldsOf(object.status).routedIP ?? fieldsOf(object.spec).routedIP ?? address;
+    return (object.deleting || own !== address) && this.#mayDelete(object, true);
   }
 
   /** What a class says that is not valid does not count. */
