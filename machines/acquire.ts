@@ -14,7 +14,18 @@ import type {
   RoutedIPSubject,
 } from './jobs.ts';
 import { isPaused } from './marks.ts';
-import { type Acquiring, isCreating, isPrimed, lacks, listed, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare } from './pool.ts';
+import {
+  type Acquiring,
+  isCreating,
+  isPrimed,
+  lacks,
+  listed,
+  NOT_ACQUIRING,
+  type PoolContext,
+  type PoolSettings,
+  spare,
+  usedAgain,
+} from './pool.ts';
 import { staff } from './pool-members.ts';
 import { cloudOf } from './provider-key.ts';
 import type { Address, JobFailure } from './types.ts';
@@ -232,5 +243,4 @@ function leftText(context: PoolContext): string {
 }
 
 /** It was told: the creation is over, and what it made is not ours any more. */
-export const conclude = (context: PoolContext): Next =>
-  acquiring({ ...context, created: context.created.filter((address) => address !== context.acquiring.unpublished) }, NOT_ACQUIRING);
+export const conclude = (context: PoolContext): Next => acquiring({ ...context, created: usedAgain(context) }, NOT_ACQUIRING);

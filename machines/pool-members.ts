@@ -22,6 +22,7 @@ import {
   type PoolSettings,
   recordSetActor,
   tell,
+  usedAgain,
   wanted,
 } from './pool.ts';
 import type { Address, NodeRef, ObservedAddress, ProviderID } from './types.ts';
@@ -297,9 +298,7 @@ export function giveBack(context: PoolContext): Next {
   const observed = { address, region: intent?.region ?? '', providerID: null, locked: false };
   const known = { ...context, provided: { ...context.provided, [address]: observed } };
   const members = { ...context.members, [address]: { ...newMember(context.nextRank, observed), retiring: true } };
-  // Whoever stays does not use it again.
-  const created = context.deleted ? context.created : context.created.filter((each) => each !== address);
-  return next({ ...context, members, created, acquiring: NOT_ACQUIRING }, [
+  return next({ ...context, members, created: usedAgain(context), acquiring: NOT_ACQUIRING }, [
     spawned(known, address),
     tell(context, address, { type: 'RETIRE', policy: 'Delete' }),
   ]);

@@ -197,7 +197,7 @@ export class RoutedRules {
     if (!object || object.ref.uid !== ref.uid) return;
     const { routedIP } = fieldsOf(object.status);
     this.#objects.delete(cell);
-    this.#left.set(ref.uid, this.#mayDelete(object, true));
+    this.#left.set(ref.uid, this.#mayDelete(object, true) || this.#wasToDelete(object));
     for (const actor of [...this.#holds.keys()]) if (actor.startsWith(`${cell}/`)) this.#holds.delete(actor);
     if (object.marks?.annotations['routedip.io/force-release'] === 'true') {
       // A call that was sent before somebody let it go at once is still on its way.
@@ -301,6 +301,12 @@ export class RoutedRules {
     if (!object) return this.#left.get(ref.uid) === true;
     const own = fieldsOf(object.status).routedIP ?? fieldsOf(object.spec).routedIP ?? address;
     return (object.deleting || own !== address) && this.#mayDelete(object, true);
+  }
+
+  /** Nobody was told of its last spec before it was gone, and nobody can read that any more: what counts is the class that the one before named. */
+  #wasToDelete({ ref, generation }: PoolObject): boolean {
+    const context = this.#world.invariants.records.get(cellOf(ref))?.snapshot.context as PoolContext | undefined;
+    return context?.ref.uid === ref.uid && context.generation < generation && context.spec?.exposes?.reclaim === 'Delete';
   }
 
   /** What a class says that is not valid does not count. */
