@@ -1,6 +1,6 @@
 import { backoffMs, isUntilChanged, restMs } from './backoff.ts';
 import type { Decision } from './events.ts';
-import { bind } from './exposing.ts';
+import { bind, hasOther } from './exposing.ts';
 import { firewallOf } from './firewall-id.ts';
 import { isFromGroup } from './group-address.ts';
 import type {
@@ -163,12 +163,16 @@ export function found(context: PoolContext, finding: CreateFinding): Next {
   if (hasItsOwn(context)) return nothingMade(context);
   const addresses = finding.found === 'several' ? finding.addresses : finding.found === 'one' ? [finding.address] : [];
   if (addresses.some((address) => listed(context).includes(address))) return { context, effects: [] };
-  return finding.found === 'one' ? obtained(context, finding.address) : unclear(context, finding);
+  return finding.found === 'one' && !isGuess(context, finding.address) ? obtained(context, finding.address) : unclear(context, addresses);
 }
 
-/** Several new addresses: any of them may be someone else's. Nothing is created until a person has listed ours in `ips`. */
-const unclear = (context: PoolContext, finding: CreateFinding): Next =>
-  acquiring(context, { inDoubtUntil: null, unclear: finding.found === 'several' ? finding.addresses : [] });
+/** A list does not say who made what it shows, which may be somebody else's: a RoutedIP that has no use for it any more does not delete it. Jobs say what they made. */
+const isGuess = (context: PoolContext, address: Address): boolean =>
+  !context.deleted && !context.spec?.exposes?.subject && hasOther(context, address);
+
+/** Any of them may be someone else's. Nothing is created until a person has listed ours in `ips`. */
+const unclear = (context: PoolContext, addresses: readonly Address[]): Next =>
+  acquiring(context, { inDoubtUntil: null, unclear: addresses });
 
 /** The pool stops in the middle: a call that was sent may still take effect, and nobody hears of it. */
 export const interrupt =
@@ -236,7 +240,7 @@ function leftText(context: PoolContext): string {
     return `${unpublished} was made for ${forWhom}, which ${why} meanwhile, and belongs to nobody: ${howTo(unpublished)}`;
   const whose = `belongs to nobody, since the ${context.deleted ? 'pool' : 'RoutedIP'} ${why} meanwhile`;
   if (unclear.length > 0) {
-    return `one of ${unclear.join(', ')} may have been made for ${forWhom}. If nobody else made it, it ${whose}: ${howTo('<address>')}`;
+    return `${unclear.length > 1 ? 'one of ' : ''}${unclear.join(', ')} may have been made for ${forWhom}. If nobody else made it, it ${whose}: ${howTo('<address>')}`;
   }
   const where = intent?.region ? ` in ${intent.region}` : '';
   return `an address may have been made for this pool at ${provider}${where}; the list that would tell could not be read. If there is one that is attached to nothing, it ${whose}: ${howTo('<address>')}`;

@@ -102,11 +102,17 @@ function bindShown(context: PoolContext, { address, created }: BoundAddress): Po
   return isNews ? { ...bound, created: [...context.created, address] } : bound;
 }
 
-/** What was made for this RoutedIP, or may have been, is not for it any more: it has another address by now, or a person has named one meanwhile. */
+/** This RoutedIP has another address by now, or a person has named one meanwhile. */
+export function hasOther(context: PoolContext, address: Address): boolean {
+  const own = context.exposed && (context.exposed.bound ?? listed(context)[0] ?? null);
+  return own !== null && own !== address;
+}
+
+/** What was made for this RoutedIP, or may have been, is not for it any more. */
 export function isLeftOver(context: PoolContext): boolean {
   const { unpublished, unclear } = context.acquiring;
-  const own = context.exposed && (context.exposed.bound ?? listed(context)[0] ?? null);
-  return own !== null && (unclear.length > 0 || (unpublished !== null && unpublished !== own));
+  const made = unpublished ?? unclear[0];
+  return made !== undefined && hasOther(context, made);
 }
 
 /** The address that this RoutedIP works with from now on, for good. */

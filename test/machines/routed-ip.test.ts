@@ -106,12 +106,13 @@ describe('a RoutedIP for which a person names another address while one is made'
     expect(membersOf(routed.send('GONE', { address: A }))).toEqual([[B, false]]);
   });
 
-  test('gives back what a list shows that was made', () => {
+  test('does not delete what only a list shows, which may be somebody else’s: it tells of it', () => {
     const routed = creating()
       .failed('create', cutOff())
       .send('SPEC_OBSERVED', named('Delete'))
       .done('reconcile', { found: 'one', address: A });
-    expect([asked(routed, A), routed.context.exposed?.bound]).toMatchObject([[{ type: 'RETIRE', policy: 'Delete' }], B]);
+    expect([asked(routed, A), routed.context.exposed?.bound]).toEqual([[], B]);
+    expect(routed.inputOf('announce')).toMatchObject({ message: expect.stringMatching(`^${A} may have been made for this RoutedIP`) });
   });
 
   test('tells of it where the class retains, and until that was heard', () => {
