@@ -303,10 +303,12 @@ export class RoutedRules {
     return (object.deleting || own !== address) && this.#mayDelete(object, true);
   }
 
-  /** Nobody was told of its last spec before it was gone, and nobody can read that any more: what counts is the class that the one before named. */
+  /** Its last spec is not valid, or nobody was told of it before it was gone and nobody can read it any more: what counts is the last valid one that was told, and
+   *  what its class said then. */
   #wasToDelete({ ref, generation }: PoolObject): boolean {
     const context = this.#world.invariants.records.get(cellOf(ref))?.snapshot.context as PoolContext | undefined;
-    return context?.ref.uid === ref.uid && context.generation < generation && context.spec?.exposes?.reclaim === 'Delete';
+    const isOlder = context !== undefined && (context.generation < generation || context.error !== null);
+    return isOlder && context.ref.uid === ref.uid && context.spec?.exposes?.reclaim === 'Delete';
   }
 
   /** What a class says that is not valid does not count. */
