@@ -4,9 +4,9 @@ import { type Charts, isOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
 import { Mailbox, type Pending } from './mailbox.ts';
 import type { Log, Observer, Probe } from './ports/observers.ts';
+import type { TurnGate } from './ports/turn-gate.ts';
 import type { ActorRecord, CellWrite, Clock, Command, RecordStore, SaveResult, StoredCell } from './ports.ts';
 import { type CellState, type Envelope, runTurn, type TurnResult } from './turn.ts';
-import type { TurnGate } from './turn-gate.ts';
 
 /** Why a cell stopped: its leader has to look at the store again. */
 export type Halt = 'stale' | 'lost' | 'unreachable';

@@ -8,11 +8,11 @@ import { Unreachable } from './errors.ts';
 import { InTurn } from './in-turn.ts';
 import type { Log, Observer, Probe, SavedTurn } from './ports/observers.ts';
 import type { Queues } from './ports/queues.ts';
+import { TurnGate } from './ports/turn-gate.ts';
 import type { ActorRecord, CellWrite, Clock, Command, RecordStore, StoredCell } from './ports.ts';
 import { isSameJson } from './same-json.ts';
 import { Sharing, sharesNodes } from './sharing.ts';
 import type { Envelope } from './turn.ts';
-import { TurnGate } from './turn-gate.ts';
 import { isVip, isVirtualIP } from './vip/observed.ts';
 
 export interface CellsPorts {

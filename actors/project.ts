@@ -10,9 +10,9 @@ import { annotations, changesAt, poolConditions, poolStatus } from '../machines/
 import type { ActorId, Address } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
 import { Unreachable } from './errors.ts';
-import { inSlices } from './in-slices.ts';
 import { isPool, isRecordSet, isRoutedIP } from './pools.ts';
 import type { ClusterEvent, ClusterWriter, PoolObject, PoolProjection } from './ports/cluster.ts';
+import { inSlices } from './ports/in-slices.ts';
 import type { Observer, SavedTurn } from './ports/observers.ts';
 import type { ActorRecord, Json } from './ports.ts';
 import { eventsOf, isAboutJobs, waitEvents } from './project-events.ts';

@@ -6,10 +6,10 @@ import type { ActorId, ObservedAddress } from '../machines/types.ts';
 import { verificationActor, verifiedBy } from '../machines/verification.ts';
 import type { Alarms } from './alarms.ts';
 import type { Cells } from './cells.ts';
-import { inSlices } from './in-slices.ts';
 import { isHalted, isPool, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
+import { inSlices } from './ports/in-slices.ts';
 import type { Log } from './ports/observers.ts';
 import type { Provider } from './ports/provider.ts';
 import type { ActorRecord, Clock } from './ports.ts';
@@ -61,6 +61,8 @@ export class ProviderLists {
       this.#reading.delete(name);
       this.#lists.set(name, providerList([]));
       for (const [id, pool] of this.#usersOf(name)) start(id, pool, providerList([]));
+      // Their firewall may be one of the API all the same.
+      if (provider.capabilities.firewalls && !provider.jobs.firewalls) this.#verifyRegularly(name);
       return;
     }
     const isClosed = (): boolean => cells.stopped || this.#reading.get(name) !== provider;
@@ -194,12 +196,12 @@ export class ProviderLists {
     if (!this.#ports.cells.all.has(id)) this.#ports.cells.begin('verification', id, { id, provider: name });
   }
 
-  /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for. */
+  /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for. One of Jobs is in no list. */
   #handOn(name: string, addresses: readonly ObservedAddress[], versions: Versions): void {
-    const { cells, isStarted } = this.#ports;
+    const { cells, providers, isStarted } = this.#ports;
     const list = providerList(addresses);
     this.#lists.set(name, list);
-    for (const [id, pool] of this.#usersOf(name)) {
+    for (const [id, pool] of providers.all[name]?.provider?.jobs?.addresses ? [] : this.#usersOf(name)) {
       if (!cells.all.has(id) || !isStarted(id)) continue;
       this.tellAddresses(id, list, versions);
       this.tellList(id, pool);

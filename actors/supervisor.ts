@@ -60,7 +60,7 @@ const STUCK_MS = 300_000;
 const STORE_CHECK_MS = 1000;
 
 /** How often it is looked which objects are not served. */
-const LOOK_EVERY_MS = 1000;
+const LOOK_EVERY_MS = 2000;
 /** How often it is looked at how the store is set up. */
 const STORE_JUDGE_MS = 60_000;
 

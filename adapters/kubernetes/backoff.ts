@@ -17,18 +17,32 @@ export interface Backoff {
   reset(): void;
 }
 
-export const backoff = ({ firstMs, factor, maxMs }: BackoffTable, random: Random): Backoff => {
-  let failures = 0;
-  return {
-    next: (askedMs = null) => {
-      const full = Math.min(maxMs, firstMs * factor ** failures);
-      failures += 1;
-      const jittered = full * (0.5 + random() / 2);
-      return Math.max(askedMs ?? 0, jittered);
-    },
-    failures: () => failures,
-    reset: () => {
-      failures = 0;
-    },
-  };
-};
+export const backoff = (table: BackoffTable, random: Random): Backoff => new TableBackoff(table, random);
+
+/** There is one for each thing that is written: no closures. */
+class TableBackoff implements Backoff {
+  readonly #table: BackoffTable;
+  readonly #random: Random;
+  #failures = 0;
+
+  constructor(table: BackoffTable, random: Random) {
+    this.#table = table;
+    this.#random = random;
+  }
+
+  next(askedMs: number | null = null): number {
+    const { firstMs, factor, maxMs } = this.#table;
+    const full = Math.min(maxMs, firstMs * factor ** this.#failures);
+    this.#failures += 1;
+    const jittered = full * (0.5 + this.#random() / 2);
+    return Math.max(askedMs ?? 0, jittered);
+  }
+
+  failures(): number {
+    return this.#failures;
+  }
+
+  reset(): void {
+    this.#failures = 0;
+  }
+}

@@ -75,25 +75,24 @@ export class ObjectCache<T> {
   use(user: CacheUser): Use<T> {
     this.#users.add(user);
     this.#reflector ??= this.#open();
-    let names: readonly string[] = [];
-    const concern = (wanted: Iterable<string>): void => {
-      for (const name of names) this.#forget(name, user);
-      names = [...wanted];
-      for (const name of names) this.#concerned.set(name, (this.#concerned.get(name) ?? new Set()).add(user));
-    };
-    const isSynced = (): boolean => this.#reflector?.synced ?? false;
-    return {
-      get synced() {
-        return isSynced();
-      },
-      trouble: () => this.#reflector?.trouble ?? null,
-      get: (name) => this.#get(name),
-      concern,
-      release: () => {
-        concern([]);
-        if (this.#users.delete(user) && this.#users.size === 0) this.#close();
-      },
-    };
+    return new UseOf(this, user);
+  }
+
+  /** The objects under a name; none while not all are known. */
+  named(name: string): readonly T[] {
+    if (this.#options.nameOf) return [...(this.#named.get(name)?.values() ?? [])];
+    const value = this.#reflector?.get(name) ?? null;
+    return value === null ? [] : [value];
+  }
+
+  /** From now on these names concern the user, and no others. */
+  concern(user: CacheUser, former: readonly string[], names: readonly string[]): void {
+    for (const name of former) this.#forget(name, user);
+    for (const name of names) this.#concerned.set(name, (this.#concerned.get(name) ?? new Set()).add(user));
+  }
+
+  release(user: CacheUser): void {
+    if (this.#users.delete(user) && this.#users.size === 0) this.#close();
   }
 
   /** Asks anew for everything, by what has become the subject by now. */
@@ -103,12 +102,6 @@ export class ObjectCache<T> {
     this.#successor = this.#open();
     // Nobody has seen anything of the former one yet.
     if (!this.#reflector.synced) this.#succeed();
-  }
-
-  #get(name: string): readonly T[] {
-    if (this.#options.nameOf) return [...(this.#named.get(name)?.values() ?? [])];
-    const value = this.#reflector?.get(name) ?? null;
-    return value === null ? [] : [value];
   }
 
   #forget(name: string, user: CacheUser): void {
@@ -179,5 +172,40 @@ export class ObjectCache<T> {
     const name = this.#options.nameOf?.(key, value) ?? key;
     const values = this.#named.get(name);
     if (values?.delete(key) && values.size === 0) this.#named.delete(name);
+  }
+}
+
+/** There are thousands: one object each. */
+class UseOf<T> implements Use<T> {
+  readonly #cache: ObjectCache<T>;
+  readonly #user: CacheUser;
+  #names: readonly string[] = [];
+
+  constructor(cache: ObjectCache<T>, user: CacheUser) {
+    this.#cache = cache;
+    this.#user = user;
+  }
+
+  get synced(): boolean {
+    return this.#cache.reflector?.synced ?? false;
+  }
+
+  trouble(): Error | null {
+    return this.#cache.reflector?.trouble ?? null;
+  }
+
+  get(name: string): readonly T[] {
+    return this.#cache.named(name);
+  }
+
+  concern(names: Iterable<string>): void {
+    const wanted = [...names];
+    this.#cache.concern(this.#user, this.#names, wanted);
+    this.#names = wanted;
+  }
+
+  release(): void {
+    this.concern([]);
+    this.#cache.release(this.#user);
   }
 }

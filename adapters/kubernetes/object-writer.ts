@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Fenced } from '../../actors/errors.ts';
 import type { NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
@@ -66,8 +67,9 @@ export class ObjectWriter {
         const patch = difference(known, desired);
         if (patch === undefined) return;
         await this.#patch('/status', present, { status: patch });
-        this.#sent = desired;
         this.#answered = this.#own?.object.status ?? undefined;
+        // One and not two of the same, for each of thousands.
+        this.#sent = isDeepStrictEqual(desired, this.#answered) ? this.#answered : desired;
       });
       await this.#answerRequests(newest);
     });

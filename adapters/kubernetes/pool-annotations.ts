@@ -70,12 +70,17 @@ export class PoolAnnotations {
 
   /** Writes what differs. Every node is tried, whatever happens to another one. @throws AggregateError of all that failed; it may be repeated */
   async write(wanted: Wanted): Promise<void> {
+    await inParallel(this.#allDue(wanted));
+  }
+
+  /** Nothing differs: there is nothing to be written. */
+  isRight(wanted: Wanted): boolean {
+    return this.#allDue(wanted).length === 0;
+  }
+
+  #allDue(wanted: Wanted): readonly (() => Promise<void>)[] {
     this.#notice(wanted);
-    const due = [...this.#bearings.values()].flatMap((bearing) => {
-      const act = this.#due(bearing, wanted);
-      return act === null ? [] : [act];
-    });
-    await inParallel(due);
+    return [...this.#bearings.values()].flatMap((bearing) => this.#due(bearing, wanted) ?? []);
   }
 
   /** Adds all that is to be, or seems to be, annotated. */

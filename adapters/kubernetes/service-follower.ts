@@ -116,13 +116,8 @@ export class ServiceFollower implements Follower {
   #watch(ref: ServiceRef): Watched {
     const { nodes, services, slices, pods } = this.#watches;
     const by = (cause: Cause) => ({ changed: () => this.#news.changed(cause), troubled: () => this.#news.troubled() });
-    const watched = {
-      ref,
-      nodes: nodes.use(by('node')),
-      services: services.use(by('other')),
-      slices: slices.use(by('other')),
-      pods: pods.use(by('other')),
-    };
+    const other = by('other');
+    const watched = { ref, nodes: nodes.use(by('node')), services: services.use(other), slices: slices.use(other), pods: pods.use(other) };
     const key = keyOf(ref.namespace, ref.name);
     watched.services.concern([key]);
     watched.slices.concern([key]);

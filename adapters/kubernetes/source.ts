@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { inSlices } from '../../actors/in-slices.ts';
 import type { ClusterListener, ClusterSource, PoolObject } from '../../actors/ports/cluster.ts';
+import { inSlices } from '../../actors/ports/in-slices.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import type { EvacuatedNode } from '../../machines/types.ts';
 import { messageOf } from './api-error.ts';
@@ -90,7 +90,10 @@ export class KubernetesSource implements ClusterSource, Seen {
       this.#options.clock,
       () => this.#listener === null,
       ([name, { object }]) => {
-        this.#tell((listener) => listener.poolObserved(this.#kinds.get(object.ref)?.object ?? object));
+        const present = this.#kinds.get(object.ref)?.object ?? object;
+        const watched = this.#watched.get(name);
+        if (watched) this.#watched.set(name, { ...watched, object: present });
+        this.#tell((listener) => listener.poolObserved(present));
         this.#facts.now(name);
       },
     );
@@ -191,17 +194,18 @@ export class KubernetesSource implements ClusterSource, Seen {
   }
 
   #flush(): void {
+    let rest: Promise<void> | null = null;
     const isLate = (): boolean => {
-      const pause = this.#options.clock.yieldToEventLoop?.() ?? null;
-      void pause?.then(() => this.#schedule());
-      return pause !== null;
+      rest = this.#options.clock.yieldToEventLoop?.() ?? null;
+      return rest !== null;
     };
     this.#facts.flush((name) => this.#tellFact(this.#watched.get(name)), isLate);
     for (const name of this.#troubled) this.#tellHindrance(name);
     this.#troubled.clear();
     this.#tellEvacuations();
     this.#tellServed();
-    this.#checkReady();
+    if (rest) void (rest as Promise<void>).then(() => this.#schedule());
+    else this.#checkReady();
   }
 
   /** Whether there is something to be told. */

@@ -1,8 +1,8 @@
 import { Fenced, Unreachable } from '../../actors/errors.ts';
 import type { ClusterEvent, ClusterWriter, HolderEffect, NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Log } from '../../actors/ports/observers.ts';
+import { TurnGate } from '../../actors/ports/turn-gate.ts';
 import type { Clock } from '../../actors/ports.ts';
-import { TurnGate } from '../../actors/turn-gate.ts';
 import type { ObjectRef, Published } from '../../machines/jobs.ts';
 import type { Address, Evacuation } from '../../machines/types.ts';
 import { isForbidden, messageOf } from './api-error.ts';
@@ -46,9 +46,11 @@ export interface WriterOptions {
 interface Desk {
   readonly ref: ObjectRef;
   readonly writer: ObjectWriter;
+  readonly annotations: PoolAnnotations;
   readonly status: Lane;
-  readonly nodes: Lane;
-  readonly finalizer: Lane;
+  /** Of thousands few ever need these. */
+  nodes: Lane | null;
+  finalizer: Lane | null;
   projection: PoolProjection | null;
   wanted: Wanted | null;
   shownGeneration: number | null;
@@ -108,7 +110,7 @@ export class KubernetesWriter implements ClusterWriter {
     desk.projection = projection;
     desk.wanted = { annotated, addresses };
     desk.status.request();
-    desk.nodes.request();
+    if (desk.nodes || !desk.annotations.isRight(desk.wanted)) this.#nodesOf(desk).request();
     for (const event of events) this.#events.report(ref, event);
   }
 
@@ -136,12 +138,14 @@ export class KubernetesWriter implements ClusterWriter {
     const desk = this.#desk(ref);
     desk.projection = null;
     desk.wanted = { annotated: {}, addresses };
-    desk.nodes.request();
-    await desk.nodes.whenIdle();
+    const nodes = this.#nodesOf(desk);
+    nodes.request();
+    await nodes.whenIdle();
     if (ref.kind === GUARDED) await this.#holders.whenTried();
     if (ref.kind === GUARDED && !desk.projection && this.#isOpen(desk)) {
-      desk.finalizer.request();
-      await desk.finalizer.whenIdle();
+      const finalizer = this.#finalizerOf(desk);
+      finalizer.request();
+      await finalizer.whenIdle();
     }
     // Stopped before it was done: whoever leads by now sees to it.
     if (!this.#isOpen(desk)) return new Promise(() => undefined);
@@ -196,7 +200,7 @@ export class KubernetesWriter implements ClusterWriter {
   }
 
   async flush(graceMs: number): Promise<void> {
-    const lanes = [...this.#desks.values()].flatMap(({ status, nodes, finalizer }) => [status, nodes, finalizer]);
+    const lanes = [...this.#desks.values()].flatMap(lanesOf);
     const all = Promise.all([
       ...lanes.map((lane) => lane.whenIdle()),
       this.#holders.whenIdle(),
@@ -227,9 +231,7 @@ export class KubernetesWriter implements ClusterWriter {
   }
 
   #close(desk: Desk): void {
-    desk.status.stop();
-    desk.nodes.stop();
-    desk.finalizer.stop();
+    for (const lane of lanesOf(desk)) lane.stop();
     if (this.#isOpen(desk)) this.#desks.delete(desk.ref.uid);
   }
 
@@ -247,21 +249,34 @@ export class KubernetesWriter implements ClusterWriter {
     const desk: Desk = {
       ref,
       writer,
+      annotations,
       projection: null,
       wanted: null,
       shownGeneration: null,
+      nodes: null,
+      finalizer: null,
       status: this.#laneOf(ref, 'status', 'UpdateStatus', async () => {
         const { projection } = desk;
         await writer.write(() => desk.projection);
         if (projection && !projection.partial) desk.shownGeneration = projection.generation;
       }),
-      nodes: this.#laneOf(ref, 'annotations', 'Annotate', async () => {
-        if (desk.wanted !== null) await annotations.write(desk.wanted);
-      }),
-      finalizer: this.#laneOf(ref, 'finalizer', 'Release', () => writer.unguard(() => desk.projection === null && this.#isOpen(desk))),
     };
     this.#desks.set(ref.uid, desk);
     return desk;
+  }
+
+  #nodesOf(desk: Desk): Lane {
+    desk.nodes ??= this.#laneOf(desk.ref, 'annotations', 'Annotate', async () => {
+      if (desk.wanted !== null) await desk.annotations.write(desk.wanted);
+    });
+    return desk.nodes;
+  }
+
+  #finalizerOf(desk: Desk): Lane {
+    desk.finalizer ??= this.#laneOf(desk.ref, 'finalizer', 'Release', () =>
+      desk.writer.unguard(() => desk.projection === null && this.#isOpen(desk)),
+    );
+    return desk.finalizer;
   }
 
   #othersThan({ uid }: ObjectRef): OtherPools {
@@ -274,7 +289,7 @@ export class KubernetesWriter implements ClusterWriter {
         const now = clock.monotonic();
         for (const [key, at] of this.#takenOff) if (now - at >= WATCH_LAG_MS) this.#takenOff.delete(key);
         this.#takenOff.set(keyOfBearing(bearing), now);
-        for (const { nodes } of wanting(bearing)) nodes.request();
+        for (const desk of wanting(bearing)) this.#nodesOf(desk).request();
       },
       takenOffAt: (bearing) => this.#takenOff.get(keyOfBearing(bearing)) ?? null,
     };
@@ -312,6 +327,8 @@ export class KubernetesWriter implements ClusterWriter {
     return lane;
   }
 }
+
+const lanesOf = ({ status, nodes, finalizer }: Desk): readonly Lane[] => [status, nodes, finalizer].filter((lane) => lane !== null);
 
 /** Somebody has to mend the permissions: said where people look for what is wrong with the object. */
 const refusalOf = (error: unknown, action: string): ClusterEvent => ({

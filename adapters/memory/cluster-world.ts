@@ -5,16 +5,9 @@ import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { compile, servingNodes } from '../../machines/match.ts';
 import { serviceOf, serviceQueryOf } from '../../machines/service.ts';
-import {
-  type Evacuation,
-  MOVE_TO,
-  type NodeRef,
-  type ObservedNode,
-  type ObservedPod,
-  type ObservedService,
-  type ProviderID,
-} from '../../machines/types.ts';
+import { type Evacuation, MOVE_TO, type ObservedNode, type ObservedPod, type ObservedService } from '../../machines/types.ts';
 import { Annotations } from './annotations.ts';
+import type { ClusterWatch, Seen, Tell, Watched } from './cluster-watch.ts';
 import { Holders } from './holders.ts';
 
 /** The selectors of a pool. */
@@ -33,7 +26,7 @@ export interface MemoryClusterOptions {
 
 /** A process that watches. */
 interface Listening {
-  readonly tell: (what: (listener: ClusterListener) => void) => void;
+  readonly watch: ClusterWatch;
   readonly write: () => void;
 }
 
@@ -76,7 +69,6 @@ export class ClusterWorld {
   /** What lags behind is not written yet: projections, marks. */
   lagging = false;
   readonly #options: MemoryClusterOptions;
-  #evacuating: readonly NodeRef[] = [];
   #annotationsTold = true;
   #created = 0;
 
@@ -86,74 +78,68 @@ export class ClusterWorld {
 
   // ---- facts
 
-  tellAll(what: (listener: ClusterListener) => void): void {
-    for (const { tell } of this.processes) tell(what);
+  /** Everything as it is. */
+  get seen(): Seen {
+    const { pools, policies, nodes, services, pods } = this;
+    return { pools, policies, nodes, services, pods, annotated: (node) => this.annotations.of(node) };
   }
 
-  /** Everything, to one that begins to watch or looks again. */
-  tellObjects(listener: ClusterListener): void {
-    for (const policy of this.policies.values()) listener.policyObserved?.(policy);
-    for (const pool of this.pools.values()) listener.poolObserved(pool);
-    this.tellFacts(listener);
-    if (this.#evacuating.length > 0) listener.evacuationsObserved?.(this.#evacuating);
+  /** What one watch sees, as it is from now on. */
+  live(watched: Watched): Partial<Seen> {
+    const { pools, policies, nodes, services, pods, annotated } = this.seen;
+    return { objects: { pools }, policies: { policies }, nodes: { nodes, annotated }, services: { services, pods } }[watched];
   }
 
-  /** Told when they are others than before. */
-  tellEvacuations(): void {
-    const now = [...this.nodes.values()].flatMap(({ name, providerID, evacuating }) =>
-      evacuating ? [{ name, providerID: providerID as ProviderID }] : [],
-    );
-    if (isDeepStrictEqual(now, this.#evacuating)) return;
-    this.#evacuating = now;
-    this.tellAll((listener) => listener.evacuationsObserved?.(now));
+  /** What one watch sees, as it is now. */
+  copy(watched: Watched): Partial<Seen> {
+    const annotated = new Map([...this.nodes.keys()].map((node) => [node, this.annotations.of(node)]));
+    return {
+      objects: () => ({ pools: new Map(this.pools) }),
+      policies: () => ({ policies: new Map(this.policies) }),
+      nodes: () => ({ nodes: new Map(this.nodes), annotated: (node: string) => annotated.get(node) ?? [] }),
+      services: () => ({ services: new Map(this.services), pods: new Map(this.pods) }),
+    }[watched]();
   }
 
-  readonly tellFacts = (listener: ClusterListener): void => {
-    for (const pool of this.pools.values()) this.#tellFact(listener, pool);
+  changed(watched: Watched, tell: Tell): void {
+    for (const { watch } of this.processes) watch.changed(watched, tell);
+  }
+
+  readonly tellFacts = (listener: ClusterListener, seen: Seen): void => {
+    for (const pool of seen.pools.values()) this.#tellFact(listener, seen, pool);
   };
 
-  tellPool(pool: PoolObject): void {
-    this.tellAll((listener) => {
-      listener.poolObserved(pool);
-      this.#tellFact(listener, pool);
-    });
+  readonly tellPool = (listener: ClusterListener, seen: Seen, pool: PoolObject): void => {
+    listener.poolObserved(pool);
+    this.#tellFact(listener, seen, pool);
+  };
+
+  poolChanged(pool: PoolObject): void {
+    this.changed('objects', (listener, seen) => this.tellPool(listener, seen, pool));
   }
 
-  #tellFact(listener: ClusterListener, pool: PoolObject): void {
-    const fact = this.#factOf(pool);
+  #tellFact(listener: ClusterListener, seen: Seen, pool: PoolObject): void {
+    const fact = this.#factOf(seen, pool);
     const bare = pool.ref.kind !== RECORD_SET;
-    listener.clusterObserved(pool.ref, bare ? fact : { ...fact, nodes: fact.nodes.map((node) => this.#annotatedNode(node)) });
+    listener.clusterObserved(pool.ref, bare ? fact : { ...fact, nodes: fact.nodes.map((node) => annotatedNode(seen, node)) });
   }
 
-  #factOf({ ref, spec }: PoolObject) {
-    const nodes = [...this.nodes.values()];
+  #factOf(seen: Seen, { ref, spec }: PoolObject) {
+    const nodes = [...seen.nodes.values()];
     if (ref.kind === ROUTED_IP) {
       const { namespace, name } = serviceOf(ref.namespace, spec);
-      const service = this.services.get(`${namespace}/${name}`) ?? null;
+      const service = seen.services.get(`${namespace}/${name}`) ?? null;
       return { query: serviceQueryOf(namespace, name), nodes, serving: null, service };
     }
     const match = fieldsOf(fieldsOf(spec).match) as MatchSelectors;
-    return { query: this.#options.queryOf(match), nodes, serving: this.#serving(match) };
-  }
-
-  /** Selectors that cannot be parsed let nothing through. */
-  #serving(match: MatchSelectors): readonly string[] | null {
-    try {
-      return servingNodes([...this.pods.values()], compile(match));
-    } catch {
-      return null;
-    }
-  }
-
-  /** A node as the watch shows it once pools have annotated it; what a test says of its annotations stands. */
-  #annotatedNode(node: ObservedNode): ObservedNode {
-    const reservedIPs = this.annotations.of(node.name);
-    return reservedIPs.length === 0 ? node : { reservedIPs, ...node };
+    return { query: this.#options.queryOf(match), nodes, serving: serving(seen, match) };
   }
 
   #tellAnnotations(): void {
     this.#annotationsTold = true;
-    for (const pool of this.pools.values()) if (pool.ref.kind === RECORD_SET) this.tellAll((listener) => this.#tellFact(listener, pool));
+    this.changed('nodes', (listener, seen) => {
+      for (const pool of seen.pools.values()) if (pool.ref.kind === RECORD_SET) this.#tellFact(listener, seen, pool);
+    });
   }
 
   // ---- writes
@@ -174,7 +160,8 @@ export class ClusterWorld {
     return pool !== undefined && pool.ref.uid === ref.uid ? pool : null;
   };
 
-  write(projection: PoolProjection): void {
+  /** `told`: the addresses of RoutedIPs that projections of this process have carried. */
+  write(projection: PoolProjection, told: ReadonlySet<Json>): void {
     const pool = this.stored(projection.ref);
     const policy = this.policies.get(keyOf(projection.ref));
     if (policy?.ref.uid === projection.ref.uid) {
@@ -185,7 +172,7 @@ export class ClusterWorld {
     // A leader that was overtaken does not put its older view over the newer one.
     if (pool === null || termOf(pool.status) > termOf(projection.status)) return;
     this.projections.push(projection);
-    const stays = projection.partial ? pool.status : {};
+    const stays = projection.partial ? pool.status : unheard(pool.status, told);
     // A change of status alone is no news to the watches.
     this.store({ ...pool, status: { ...fieldsOf(stays), ...(structuredClone(projection.status) as { [key: string]: Json }) } });
     const kept = projection.partial ? (this.conditions.get(keyOf(pool.ref)) ?? []) : [];
@@ -211,8 +198,10 @@ export class ClusterWorld {
     if (pool === null) throw new Unreachable(`memory cluster: ${keyOf(ref)} is gone`);
     const next = change(pool);
     this.store(next);
-    if (next.generation !== pool.generation || !isDeepStrictEqual(next.marks, pool.marks))
-      queueMicrotask(() => this.stored(ref) && this.tellPool(next));
+    // The address that a RoutedIP has got stands in its status alone.
+    const isBound = fieldsOf(next.status).routedIP !== fieldsOf(pool.status).routedIP;
+    if (isBound || next.generation !== pool.generation || !isDeepStrictEqual(next.marks, pool.marks))
+      queueMicrotask(() => this.stored(ref) && this.poolChanged(next));
     return next;
   }
 
@@ -230,6 +219,28 @@ export class ClusterWorld {
   remove(ref: ObjectRef): void {
     const { goes = (tell) => tell() } = this.#options;
     this.pools.delete(keyOf(ref));
-    goes(() => this.tellAll((listener) => listener.poolGone(ref)));
+    goes(() => this.changed('objects', (listener) => listener.poolGone(ref)));
   }
+}
+
+/** An address that was bound after a projection was made is not swept away by it; one that projections have carried may go. */
+function unheard(status: Json, told: ReadonlySet<Json>): Fields {
+  const { routedIP, addressOrigin } = fieldsOf(status);
+  if (routedIP === undefined || told.has(routedIP)) return {};
+  return { routedIP, ...(addressOrigin !== undefined && { addressOrigin }) };
+}
+
+/** Selectors that cannot be parsed let nothing through. */
+function serving({ pods }: Seen, match: MatchSelectors): readonly string[] | null {
+  try {
+    return servingNodes([...pods.values()], compile(match));
+  } catch {
+    return null;
+  }
+}
+
+/** A node as the watch shows it once pools have annotated it; what a test says of its annotations stands. */
+function annotatedNode({ annotated }: Seen, node: ObservedNode): ObservedNode {
+  const reservedIPs = annotated(node.name) ?? [];
+  return reservedIPs.length === 0 ? node : { reservedIPs, ...node };
 }

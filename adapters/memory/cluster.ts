@@ -73,7 +73,7 @@ export const memoryCluster = (options: MemoryClusterOptions): MemoryCluster => {
       const pool =
         before === undefined ? newObject({ kind, namespace, name, spec, status }) : { ...before, generation: before.generation + 1, spec };
       world.store(pool);
-      world.tellPool(pool);
+      world.poolChanged(pool);
       return pool.ref;
     },
     markDeleting: (ref) => {
@@ -85,7 +85,7 @@ export const memoryCluster = (options: MemoryClusterOptions): MemoryCluster => {
         return;
       }
       world.store(deleting);
-      world.tellPool(deleting);
+      world.poolChanged(deleting);
     },
     removePool: (ref) => {
       if (world.stored(ref) !== null) world.remove(ref);
@@ -95,7 +95,7 @@ export const memoryCluster = (options: MemoryClusterOptions): MemoryCluster => {
       if (pool === null) return;
       const next = { ...pool, marks: { finalizers: pool.marks?.finalizers ?? [], annotations } };
       world.store(next);
-      world.tellPool(next);
+      world.poolChanged(next);
     },
     setPolicy: ({ kind, namespace = '', name, spec }) => {
       const key = keyOf({ kind, namespace, name });
@@ -103,39 +103,37 @@ export const memoryCluster = (options: MemoryClusterOptions): MemoryCluster => {
       const policy =
         before === undefined ? newObject({ kind, namespace, name, spec }) : { ...before, generation: before.generation + 1, spec };
       policies.set(key, policy);
-      world.tellAll((listener) => listener.policyObserved?.(policy));
+      world.changed('policies', (listener) => listener.policyObserved?.(policy));
       return policy.ref;
     },
     removePolicy: (ref) => {
-      if (policies.delete(keyOf(ref))) world.tellAll((listener) => listener.policyGone?.(ref));
+      if (policies.delete(keyOf(ref))) world.changed('policies', (listener) => listener.policyGone?.(ref));
     },
     setService: (namespace, name, service) => {
       if (service === null) services.delete(`${namespace}/${name}`);
       else services.set(`${namespace}/${name}`, service);
-      world.tellAll(world.tellFacts);
+      world.changed('services', world.tellFacts);
     },
     holders: () => holders.all(),
     evacuations: () => world.evacuations,
     untaint: (node) => holders.drop(node),
     setNode: (...added) => {
       for (const node of added) nodes.set(node.name, node);
-      world.tellAll(world.tellFacts);
-      world.tellEvacuations();
+      world.changed('nodes', world.tellFacts);
     },
     removeNode: (name) => {
       nodes.delete(name);
       annotations.drop(name);
       holders.drop(name);
-      world.tellAll(world.tellFacts);
-      world.tellEvacuations();
+      world.changed('nodes', world.tellFacts);
     },
     setPod: (...added) => {
       for (const pod of added) pods.set(`${pod.namespace}/${pod.name}`, pod);
-      world.tellAll(world.tellFacts);
+      world.changed('services', world.tellFacts);
     },
     removePod: (namespace, name) => {
       pods.delete(`${namespace}/${name}`);
-      world.tellAll(world.tellFacts);
+      world.changed('services', world.tellFacts);
     },
     pool: world.stored,
     projections,

@@ -1,3 +1,4 @@
+import { ProviderError } from '../../actors/errors.ts';
 import type { JobDriver, JobMessage, JobRequest, JobState } from '../../actors/ports/job-driver.ts';
 import type { Fence } from '../../actors/ports/provider.ts';
 import type { Clock } from '../../actors/ports.ts';
@@ -11,8 +12,14 @@ export type JobScript =
   | { readonly kind: 'pretend'; readonly says: JobMessage }
   /** No container begins, and Kubernetes says why; after `forMs` it goes as without a script, without that never. */
   | { readonly kind: 'stuck'; readonly reason?: string; readonly why: string; readonly forMs?: number }
-  /** It goes on until its deadline. */
-  | { readonly kind: 'hang' };
+  /** It goes on until its deadline; `does`: after it has done what it was asked. */
+  | { readonly kind: 'hang'; readonly does?: boolean };
+
+/** What Jobs work on. */
+export interface JobPlatform {
+  /** Does what a Job is asked, as a good template does. Null when there is no such thing. @throws ProviderError */
+  carryOut(request: JobRequest): JobMessage | null | Promise<JobMessage | null>;
+}
 
 export interface MemoryJob {
   readonly name: string;
@@ -36,8 +43,8 @@ const nameOf = ({ subject, purpose, action, epoch, attempt }: JobRequest): strin
   `jobs/${[purpose, action, subject, epoch, attempt].join('+')}`;
 
 /** The Jobs of a cluster in memory, and the platform behind them. */
-export class MemoryJobs {
-  readonly platform = new MemoryPlatform();
+export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
+  readonly platform: Platform;
   /** All that were ever created, oldest first. */
   readonly created: MemoryJob[] = [];
   /** Jobs that were created while another one about the same was alive. There must be none. */
@@ -50,8 +57,10 @@ export class MemoryJobs {
   readonly #takesMs: number;
   readonly #deadlineMs: number;
   readonly #scripts: { readonly action: JobRequest['action']; readonly script: JobScript }[] = [];
+  #isMended = false;
 
-  constructor(clock: Clock, { takesMs = 2_000, deadlineMs = 300_000 }: MemoryJobsOptions = {}) {
+  constructor(clock: Clock, { takesMs = 2_000, deadlineMs = 300_000 }: MemoryJobsOptions = {}, platform?: Platform) {
+    this.platform = platform ?? (new MemoryPlatform() as JobPlatform as Platform);
     this.#clock = clock;
     this.#takesMs = takesMs;
     this.#deadlineMs = deadlineMs;
@@ -60,6 +69,12 @@ export class MemoryJobs {
   /** The next Job of this action goes by the script. */
   script(action: JobRequest['action'], script: JobScript): void {
     this.#scripts.push({ action, script });
+  }
+
+  /** The template is a good one from now on: what ends, ends well. */
+  mend(): void {
+    this.#scripts.length = 0;
+    this.#isMended = true;
   }
 
   /** Somebody deletes what runs of this action, with its Pods; what it has not done yet is never done. Of a Job that creates it stays known that it was there. */
@@ -157,11 +172,14 @@ export class MemoryJobs {
 
   #carryOut(job: MemoryJob, script: JobScript): void {
     const { name, request } = job;
-    const failed = (exitCode: number | null, ran: boolean, text: string): JobState => ({ kind: 'failed', job: name, exitCode, ran, text });
-    const end = (ms: number, state: () => JobState): void => {
+    const isAlive = (): boolean => job.state.kind === 'running' && !job.gone;
+    const failed = (exitCode: number | null, text: string, ran = true): MemoryJob['state'] => ({
+      ...{ kind: 'failed', job: name, exitCode, ran },
+      text: `Job ${name} ${text}`,
+    });
+    const end = (ms: number, state: MemoryJob['state']): void => {
       this.#clock.after(ms, () => {
-        const ended = job.state.kind === 'running' && !job.gone ? state() : job.state;
-        if (ended.kind !== 'busy') job.state = ended;
+        if (isAlive()) job.state = state;
       });
     };
     switch (script.kind) {
@@ -169,28 +187,54 @@ export class MemoryJobs {
         job.state = { kind: 'running', job: name, waits: { reason: script.reason ?? 'Unschedulable', message: script.why } };
         if (script.forMs !== undefined) {
           this.#clock.after(script.forMs, () => {
+            if (!isAlive()) return;
             job.state = { kind: 'running', job: name };
             this.#carryOut(job, { kind: 'exit', code: 0 });
           });
           return;
         }
-        end(this.#deadlineMs, () => failed(null, false, `Job ${name} failed: DeadlineExceeded; its Pod waited: ${script.why}`));
+        end(this.#deadlineMs, failed(null, `failed: DeadlineExceeded; its Pod waited: ${script.why}`, false));
         return;
       case 'hang':
-        end(this.#deadlineMs, () => failed(null, true, `Job ${name} failed: DeadlineExceeded`));
+        if (script.does) this.#clock.after(this.#takesMs, () => isAlive() && this.#does(request, () => undefined));
+        end(this.#deadlineMs, failed(null, 'failed: DeadlineExceeded'));
         return;
       case 'pretend':
-        end(this.#takesMs, () => ({ kind: 'succeeded', job: name, message: script.says }));
+        end(this.#takesMs, { kind: 'succeeded', job: name, message: script.says });
         return;
       case 'exit':
-        end(script.afterMs ?? this.#takesMs, () => {
+        this.#clock.after(script.afterMs ?? this.#takesMs, () => {
           const { code, says } = script;
-          if (code !== 0) return failed(code, true, `Job ${name} ended with exit code ${code}${says?.message ? `: ${says.message}` : ''}`);
-          const done = this.platform.carryOut(request);
-          return done
-            ? { kind: 'succeeded', job: name, message: says ?? done }
-            : failed(65, true, `Job ${name} ended with exit code 65: there is no such address`);
+          if (!isAlive()) return;
+          if (code !== 0 && !this.#isMended) {
+            job.state = failed(code, `ended with exit code ${code}${says?.message ? `: ${says.message}` : ''}`);
+            return;
+          }
+          this.#does(request, (done) => {
+            if (!isAlive()) return;
+            if (done instanceof ProviderError) job.state = failed(exitOf(done), `ended with exit code ${exitOf(done)}: ${done.message}`);
+            else if (done) job.state = { kind: 'succeeded', job: name, message: says ?? done };
+            else job.state = failed(65, 'ended with exit code 65: there is no such address');
+          });
         });
     }
   }
+
+  /** Whatever becomes of the Job by then. */
+  #does(request: JobRequest, told: (done: JobMessage | null | ProviderError) => void): void {
+    const threw = (error: unknown): void => {
+      if (!(error instanceof ProviderError)) throw error;
+      told(error);
+    };
+    try {
+      const done = this.platform.carryOut(request);
+      if (done instanceof Promise) done.then(told, threw);
+      else told(done);
+    } catch (error) {
+      threw(error);
+    }
+  }
 }
+
+/** What a template makes of an error of its platform. */
+const exitOf = ({ kind }: ProviderError): number => (kind === 'Invalid' ? 65 : kind === 'Unauthorized' ? 77 : 75);

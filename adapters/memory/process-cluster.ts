@@ -1,12 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Fenced } from '../../actors/errors.ts';
-import type { ClusterListener, ClusterSource, ClusterWriter, PoolProjection } from '../../actors/ports/cluster.ts';
+import type { ClusterSource, ClusterWriter, PoolProjection } from '../../actors/ports/cluster.ts';
+import type { Json } from '../../actors/ports.ts';
 import { type Address, FINALIZER } from '../../machines/types.ts';
+import { ClusterWatch } from './cluster-watch.ts';
 import { type ClusterWorld, fieldsOf, keyOf, ROUTED_IP, termOf } from './cluster-world.ts';
 import { wishes } from './holders.ts';
 
 /** The cluster as one process watches and writes it. */
 export interface ProcessCluster extends ClusterSource, ClusterWriter {
+  readonly watch: Pick<ClusterWatch, 'stick' | 'catchUp' | 'relist'>;
   /** The process dies: it is told nothing more and writes nothing more. */
   end(): void;
 }
@@ -16,11 +19,12 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
   const waiting = new Map<string, () => void>();
   const projected = new Map<string, PoolProjection>();
   const shown = new Map<string, number>();
+  const told = new Set<Json>();
   const write = (projection: PoolProjection): void => {
-    world.write(projection);
+    world.write(projection, told);
     if (!projection.partial) shown.set(projection.ref.uid, projection.generation);
   };
-  let listener: ClusterListener | null = null;
+  const watch = new ClusterWatch(world);
   let ended = false;
   const writeWaiting = (): void => {
     if (world.failing || world.lagging || ended) return;
@@ -39,29 +43,22 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
     await Promise.resolve();
     return ended ? new Promise(() => undefined) : result;
   };
-  const self = {
-    tell: (what: (told: ClusterListener) => void): void => {
-      if (listener !== null && !ended) what(listener);
-    },
-    write: writeWaiting,
-  };
+  const self = { watch, write: writeWaiting };
   world.processes.add(self);
   return {
-    start: (told) =>
-      whileAlive(() => {
-        listener = told;
-        world.tellObjects(told);
-      }),
+    watch,
+    start: (told) => whileAlive(() => watch.open(told)),
     resync: () => {
       marks.again((mark) => soon('holders', mark));
-      self.tell((told) => world.tellObjects(told));
+      if (!ended) watch.resync();
     },
     knows: () => true,
     close: async () => {
-      listener = null;
+      watch.close();
     },
     project: (projection) => {
       projected.set(keyOf(projection.ref), projection);
+      if (projection.status.routedIP !== undefined) told.add(projection.status.routedIP);
       soon(keyOf(projection.ref), () => write(projection));
     },
     shownGeneration: ({ uid }) => shown.get(uid) ?? null,
@@ -124,6 +121,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
     flush: async () => writeWaiting(),
     end: () => {
       ended = true;
+      watch.close();
       world.processes.delete(self);
     },
   };

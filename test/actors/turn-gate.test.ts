@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { TurnGate } from '../../actors/ports/turn-gate.ts';
 import type { CellWrite } from '../../actors/ports.ts';
-import { TurnGate } from '../../actors/turn-gate.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';

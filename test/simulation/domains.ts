@@ -1,6 +1,7 @@
 import type { Domain, Played } from './domain.ts';
 import { API_DOMAIN } from './domains/api.ts';
 import { FIREWALLS_DOMAIN } from './domains/firewalls.ts';
+import { JOBS_DOMAIN } from './domains/jobs.ts';
 import { NAMES_DOMAIN } from './domains/names.ts';
 import { NODES_DOMAIN } from './domains/nodes.ts';
 import { PEOPLE_DOMAIN } from './domains/people.ts';
@@ -13,6 +14,7 @@ import { SERVICES_DOMAIN } from './domains/services.ts';
 import { STORES_DOMAIN } from './domains/stores.ts';
 import { VIPS_DOMAIN } from './domains/vips.ts';
 import { VIRTUAL_IPS_DOMAIN } from './domains/virtual-ips.ts';
+import { WATCHES_DOMAIN } from './domains/watches.ts';
 import type { DomainName, Happenings, History } from './history.ts';
 
 /** All that can happen, by domain, in the order in which the domains are opened. */
@@ -20,11 +22,13 @@ export const DOMAINS: { readonly [D in DomainName]: Domain<Happenings[D], Played
   processes: PROCESSES_DOMAIN,
   stores: STORES_DOMAIN,
   provider: PROVIDER_DOMAIN,
+  watches: WATCHES_DOMAIN,
   people: PEOPLE_DOMAIN,
   nodes: NODES_DOMAIN,
   firewalls: FIREWALLS_DOMAIN,
   services: SERVICES_DOMAIN,
   policies: POLICIES_DOMAIN,
+  jobs: JOBS_DOMAIN,
   pools: POOLS_DOMAIN,
   routed: ROUTED_DOMAIN,
   names: NAMES_DOMAIN,
@@ -36,7 +40,9 @@ export const DOMAINS: { readonly [D in DomainName]: Domain<Happenings[D], Played
 /** The domains that a history has. */
 export const domainsOf = ({ pools, names, routed, api, vips, virtualIPs }: History): readonly DomainName[] => [
   ...(['processes', 'stores', 'provider', 'people', 'nodes'] as const),
+  ...(pools || names || routed ? (['watches'] as const) : []),
   ...(routed ? (['firewalls', 'services', 'policies'] as const) : []),
+  ...(routed?.jobs ? (['jobs'] as const) : []),
   ...(pools ? (['pools'] as const) : []),
   ...(routed ? (['routed'] as const) : []),
   ...(names ? (['names'] as const) : []),

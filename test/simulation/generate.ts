@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { ADDRESSES, exactly, index, NODES, of, orNull, POOLS, range, type Sort } from './domain.ts';
 import { FAULTS_OF_VIRTUAL_IPS } from './domains/api.ts';
+import { jobSetup } from './domains/jobs.ts';
 import { policySetups } from './domains/policies.ts';
 import { poolSetups } from './domains/pools.ts';
 import { PROVIDER_FAULTS, unanswered, unlisted, unrenewed } from './domains/provider.ts';
@@ -23,6 +24,8 @@ const WEIGHTS: Readonly<Record<DomainName, number>> = {
   api: 4,
   processes: 4,
   stores: 3,
+  watches: 3,
+  jobs: 5,
   pools: 3,
   names: 4,
   routed: 3,
@@ -55,6 +58,12 @@ const topicsOf = (all: readonly Topic[]): fc.Arbitrary<readonly Topic[]> => {
 
 const between = (least: number, most: number): fc.Arbitrary<[number, number]> => range(most, least);
 
+const routedParts = { policies: policySetups, services: serviceSetups, routed: routedIPSetups };
+const routedSetup: fc.Arbitrary<NonNullable<History['routed']>> = fc.oneof(
+  { weight: 2, arbitrary: fc.record(routedParts) },
+  { weight: 1, arbitrary: fc.record({ ...routedParts, jobs: jobSetup }) },
+);
+
 type World = Omit<History, 'steps'>;
 
 const worldOf = (topics: readonly Topic[]): fc.Arbitrary<World> => {
@@ -73,7 +82,7 @@ const worldOf = (topics: readonly Topic[]): fc.Arbitrary<World> => {
     away: fc.constantFrom(false, false, true),
     ...(has('pools') && { pools: poolSetups(has('names')) }),
     ...(has('names') && { names: fc.constant(true) }),
-    ...(has('routed') && { routed: fc.record({ policies: policySetups, services: serviceSetups, routed: routedIPSetups }) }),
+    ...(has('routed') && { routed: routedSetup }),
     ...(isServed && {
       api: fc.record({
         callMs: between(10, 150),

@@ -1,6 +1,7 @@
 import type { Address } from '../../machines/types.ts';
 import type { APIHappening } from './domains/api.ts';
 import type { FirewallHappening } from './domains/firewalls.ts';
+import type { JobHappening, JobSetup } from './domains/jobs.ts';
 import type { NameHappening } from './domains/names.ts';
 import type { NodeHappening } from './domains/nodes.ts';
 import type { PeopleHappening } from './domains/people.ts';
@@ -13,6 +14,7 @@ import type { ServiceHappening, ServiceSetup } from './domains/services.ts';
 import type { StoreHappening } from './domains/stores.ts';
 import type { VipHappening, VipSetup } from './domains/vips.ts';
 import type { VirtualIPHappening, VirtualIPSetup } from './domains/virtual-ips.ts';
+import type { WatchHappening } from './domains/watches.ts';
 
 /** What may happen, by domain. */
 export interface Happenings {
@@ -20,6 +22,7 @@ export interface Happenings {
   readonly people: PeopleHappening;
   readonly provider: ProviderHappening;
   readonly api: APIHappening;
+  readonly watches: WatchHappening;
   readonly processes: ProcessHappening;
   readonly stores: StoreHappening;
   readonly pools: PoolHappening;
@@ -28,6 +31,7 @@ export interface Happenings {
   readonly policies: PolicyHappening;
   readonly services: ServiceHappening;
   readonly firewalls: FirewallHappening;
+  readonly jobs: JobHappening;
   readonly vips: VipHappening;
   readonly virtualIPs: VirtualIPHappening;
 }
@@ -70,6 +74,8 @@ export interface History {
     readonly policies: readonly PolicyRules[];
     readonly services: readonly ServiceSetup[];
     readonly routed: readonly RoutedIPSetup[];
+    /** The class has its addresses found, made, assigned and deleted by Jobs. */
+    readonly jobs?: JobSetup;
   };
   /** How the API server serves Services, IPGroups and VirtualIPs; they are not served without it. */
   readonly api?: {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { shareOf } from '../support/extent.ts';
 import type { History } from './history.ts';
+import { JOB_MUTATIONS } from './mutations/jobs.ts';
 import { MARK_END_MUTATIONS, MARK_MUTATIONS } from './mutations/marks.ts';
 import type { Mutation } from './mutations/mutation.ts';
 import { WIDE_END_MUTATIONS, WIDE_MUTATIONS } from './mutations/names.ts';
@@ -12,6 +13,7 @@ import { ROUTED_END_MUTATIONS, ROUTED_MUTATIONS } from './mutations/routed-ips.t
 import { ROUTED_MARK_END_MUTATIONS, ROUTED_MARK_MUTATIONS } from './mutations/routed-marks.ts';
 import { VIP_MUTATIONS } from './mutations/vips.ts';
 import { VIRTUAL_END_MUTATIONS, VIRTUAL_MUTATIONS } from './mutations/virtual-ips.ts';
+import { WATCH_END_MUTATIONS } from './mutations/watches.ts';
 import { Simulation } from './run.ts';
 import { ofPools, ofRouted, ofVips, ofVirtualIPs } from './short.ts';
 
@@ -66,11 +68,13 @@ const SOUND: Outcome = { broken: [], end: [] };
 const OF_EVERY_MOMENT: readonly Row[] = [
   ...rows({ ...MUTATIONS, ...WIDE_MUTATIONS, ...PATIENCE_MUTATIONS, ...MARK_MUTATIONS, 'comes to rest': RESTLESS }, ofPools),
   ...rows({ ...ROUTED_MUTATIONS, ...ROUTED_MARK_MUTATIONS }, ofRouted),
+  ...rows(JOB_MUTATIONS, ofRouted),
   ...rows(VIP_MUTATIONS, ofVips, 5_000),
   ...rows(VIRTUAL_MUTATIONS, ofVirtualIPs, 200_000),
 ];
 const OF_THE_END: readonly Row[] = [
   ...rows({ ...END_MUTATIONS, ...WIDE_END_MUTATIONS, ...MARK_END_MUTATIONS }, ofPools),
+  ...rows(WATCH_END_MUTATIONS, ofPools),
   ...rows({ ...ROUTED_END_MUTATIONS, ...ROUTED_MARK_END_MUTATIONS }, ofRouted),
   ...rows(VIRTUAL_END_MUTATIONS, ofVirtualIPs, 200_000),
 ];

@@ -75,6 +75,11 @@ export class PlayedOperator {
     process.lease.cut();
   }
 
+  /** The process comes to this point, and may end there. */
+  reaches(process: OperatorProcess, point: KillPoint): void {
+    if (!process.dead && this.#isKilled(point)) process.kill();
+  }
+
   #isKilled(point: KillPoint): boolean {
     if (this.#killAt?.point !== point) return false;
     this.#killAt.later -= 1;

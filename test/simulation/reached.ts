@@ -157,6 +157,8 @@ const HAPPENINGS: { readonly [D in DomainName]: Readonly<Record<Happenings[D]['k
   people: { moveByHand: true, deleteByHand: true, restoreByHand: true, lockByHand: true, makeByHand: true },
   provider: { fault: true, staleReads: true, failActions: true },
   api: { fault: true, hold: true, tell: true },
+  watches: { late: true, stale: true },
+  jobs: { script: true, deleteJobs: true, refuseJobs: true, allowJobs: true, loseJobs: true },
   processes: {
     start: true,
     kill: true,

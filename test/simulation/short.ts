@@ -1,5 +1,6 @@
 import type { APIHappening } from './domains/api.ts';
 import type { FirewallHappening } from './domains/firewalls.ts';
+import type { JobHappening, JobSetup } from './domains/jobs.ts';
 import type { NameHappening } from './domains/names.ts';
 import type { NodeHappening } from './domains/nodes.ts';
 import type { PeopleHappening } from './domains/people.ts';
@@ -12,6 +13,7 @@ import type { ServiceHappening, ServiceSetup } from './domains/services.ts';
 import type { StoreHappening } from './domains/stores.ts';
 import type { VipHappening, VipSetup } from './domains/vips.ts';
 import type { VirtualIPHappening, VirtualIPSetup } from './domains/virtual-ips.ts';
+import type { WatchHappening } from './domains/watches.ts';
 import type { DomainName, History, Step } from './history.ts';
 
 /** Histories about one thing, written down by hand: what happens names no domain where its kind tells it. */
@@ -21,7 +23,7 @@ interface Short<What> {
 }
 
 type Milliseconds = readonly [from: number, to: number];
-type Anywhere = NodeHappening | PeopleHappening | ProviderHappening | ProcessHappening | StoreHappening;
+type Anywhere = NodeHappening | PeopleHappening | ProviderHappening | ProcessHappening | StoreHappening | WatchHappening;
 
 export type ShortPoolHappening = Anywhere | PoolHappening | NameHappening;
 
@@ -48,6 +50,7 @@ export type ShortRoutedHappening =
   | PolicyHappening
   | ServiceHappening
   | FirewallHappening
+  | JobHappening
   /** The pool beside them is to have these, and is gone without any. */
   | { readonly kind: 'list'; readonly addresses: readonly number[] };
 
@@ -66,6 +69,8 @@ export interface ShortRouted extends Short<ShortRoutedHappening> {
   readonly callMs: Milliseconds;
   readonly firewallMs: Milliseconds;
   readonly restsMs?: number;
+  /** The class is driven by Jobs. */
+  readonly jobs?: JobSetup;
 }
 
 interface ShortAPI {
@@ -87,6 +92,8 @@ const KINDS: Readonly<Partial<Record<DomainName, readonly string[]>>> = {
   people: ['moveByHand', 'deleteByHand', 'restoreByHand', 'lockByHand', 'makeByHand'],
   provider: ['staleReads', 'failActions'],
   api: ['hold', 'tell'],
+  watches: ['late', 'stale'],
+  jobs: ['script', 'deleteJobs', 'refuseJobs', 'allowJobs', 'loseJobs'],
   processes: [
     'start',
     'kill',
@@ -150,7 +157,7 @@ export const ofPools = ({ pools, rules, extra, names, coolOffSeconds, ...short }
 
 const BESIDE = { coolOffSeconds: 0, rules: { drainPolicy: 'OnCordon' } } as const;
 
-export const ofRouted = ({ policies, services, routed, pool, ...short }: ShortRouted): History => {
+export const ofRouted = ({ policies, services, routed, pool, jobs, ...short }: ShortRouted): History => {
   const { seed, nodes, perNode, holders, restarts, actionMs, callMs, firewallMs, restsMs } = short;
   const isListed = pool.length > 0 || short.steps.some(({ what }) => what.kind === 'list');
   const steps = stepsOf(short, { routed: 'routed', service: 'services', firewall: 'firewalls', node: 'nodes' }, 'provider');
@@ -158,7 +165,7 @@ export const ofRouted = ({ policies, services, routed, pool, ...short }: ShortRo
     ...{ seed, nodes, perNode, holders, restarts, actionMs, callMs, firewallMs },
     ...(restsMs !== undefined && { restsMs }),
     ...(isListed && { pools: [{ ips: pool, ...BESIDE }] }),
-    routed: { policies, services, routed },
+    routed: { policies, services, routed, ...(jobs && { jobs }) },
     steps: [
       ...(isListed && pool.length === 0 ? [beside(0, { kind: 'removePool', pool: 0 })] : []),
       ...steps.flatMap((step) => {

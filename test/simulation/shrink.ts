@@ -93,8 +93,13 @@ const SIMPLER: readonly ((history: History) => History | null)[] = [
   drops('virtualIPs', 'virtualIPs'),
   drops('vips', 'vips'),
   drops('names', 'names'),
-  drops('routed', 'routed', 'policies', 'services', 'firewalls'),
+  drops('routed', 'routed', 'policies', 'services', 'firewalls', 'jobs'),
   drops('pools', 'pools'),
+  ({ routed, ...history }) => {
+    if (!routed?.jobs) return null;
+    const { jobs: _, ...rest } = routed;
+    return { ...history, routed: rest, steps: history.steps.filter((step) => step.in !== 'jobs') };
+  },
   ({ api, vips, virtualIPs, ...rest }) =>
     api && !vips && !virtualIPs ? { ...rest, steps: rest.steps.filter((step) => step.in !== 'api') } : null,
   ({ away, ...rest }) => (away === undefined ? null : rest),

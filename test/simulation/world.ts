@@ -1,4 +1,5 @@
 import type { Json } from '../../actors/ports.ts';
+import { MemoryJobs } from '../../adapters/memory/job-driver.ts';
 import { seededRandom } from '../../adapters/memory/random.ts';
 import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { ProcessVips } from '../../adapters/memory/vip-process.ts';
@@ -10,6 +11,7 @@ import { VipRules } from '../support/vip-rules.ts';
 import { VirtualRules } from '../support/virtual-rules.ts';
 import { type Killer, type OperatorProcess, World, type WorldOptions } from '../support/world.ts';
 import type { History } from './history.ts';
+import { CloudPlatform } from './job-platform.ts';
 
 /** How long a process may take to start, virtual ms: watches take their time to tell what is there. */
 const STARTS_WITHIN_MS = 60_000;
@@ -25,13 +27,17 @@ interface ServiceRules {
 export class SimulationWorld extends World {
   /** Null in a history without RoutedIPs. */
   readonly routedRules: RoutedRules | null;
+  /** Those of the class; null where none drive it. */
+  readonly jobs: MemoryJobs<CloudPlatform> | null;
   /** Processes go on in memory while the store is away. */
   readonly isAway: boolean;
   readonly #services: ServiceRules | null;
 
   constructor(history: History, options: WorldOptions = {}) {
     const random = seededRandom(history.seed);
-    const { perNode, actionMs, callMs, firewallMs, api } = history;
+    const { perNode, routed, actionMs, callMs, firewallMs, api } = history;
+    // What Jobs drive is another platform to the operator, which counts by itself what a node holds.
+    const onNode = routed?.jobs ? 2 * perNode : perNode;
     // The cluster is there before anything in it changes.
     const services = api
       ? serviceRules(
@@ -54,12 +60,13 @@ export class SimulationWorld extends World {
       ...options,
       away,
       facts: { addressesPerNode: perNode },
-      provider: { actionMs, callMs, firewallMs, random, addressesPerNode: perNode },
+      provider: { actionMs, callMs, firewallMs, random, addressesPerNode: onNode },
       settings: { verifyEveryMs: 60_000, ...options.settings },
       ...(vips && { vips }),
     });
     this.isAway = away;
     this.#services = services;
+    this.jobs = history.routed?.jobs ? new MemoryJobs(this.clock, history.routed.jobs, new CloudPlatform(this)) : null;
     this.routedRules = history.routed ? new RoutedRules(this) : null;
   }
 

@@ -9,6 +9,7 @@ import { claimedNodes } from '../../machines/ip.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { familyServed, type PoolContext } from '../../machines/pool.ts';
+import { cloudOf } from '../../machines/provider-key.ts';
 import type { PoolStatus } from '../../machines/status.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 
@@ -332,18 +333,19 @@ export class Invariants implements Observer {
   }
 
   #checkNodes(): void {
-    const owners = new Map<string, { readonly actors: ActorId[]; limit: number }>();
+    const owners = new Map<string, { readonly node: string; readonly actors: ActorId[]; limit: number }>();
     for (const [actor, record] of this.#records) {
       if (record.chart !== 'ip') continue;
       const context = record.snapshot.context as unknown as AddressContext;
       for (const node of claimedNodes(context)) {
-        const held = owners.get(node) ?? { actors: [], limit: 0 };
+        const key = `${cloudOf(context.provider)} ${node}`;
+        const held = owners.get(key) ?? { node, actors: [], limit: 0 };
         held.actors.push(actor);
         held.limit = Math.max(held.limit, context.perNode ?? this.#options.perNode);
-        owners.set(node, held);
+        owners.set(key, held);
       }
     }
-    for (const [node, { actors, limit }] of owners) if (actors.length > limit) void this.#confirmFull(node, actors, limit);
+    for (const { node, actors, limit } of owners.values()) if (actors.length > limit) void this.#confirmFull(node, actors, limit);
   }
 
   /** What was seen may be behind what is stored, when the reply to a write was lost: what is stored counts. */

@@ -59,6 +59,8 @@ export class RoutedRules {
   /** Nodes whose mark went by somebody else's doing, until they bear one again: whoever takes it off between the mark and the assign is not the operator. */
   readonly #unmarked = new Set<string>();
   #marked: Readonly<Record<string, string>> = {};
+  /** The uid of the RoutedIP for which a Job makes an address at this moment; null while none does. */
+  #making: string | null = null;
   #writesFail = false;
 
   constructor(world: World) {
@@ -73,6 +75,16 @@ export class RoutedRules {
     };
     this.#watchCluster();
     this.#watchCloud();
+  }
+
+  /** A Job makes an address: it says for whom. */
+  madeFor<T>(uid: string, make: () => T): T {
+    this.#making = uid;
+    try {
+      return make();
+    } finally {
+      this.#making = null;
+    }
   }
 
   get violations(): readonly { readonly rule: string; readonly at: number; readonly text: string }[] {
@@ -348,15 +360,25 @@ export class RoutedRules {
     return object?.ref.uid === (ref?.uid ?? object?.ref.uid) ? object : undefined;
   }
 
-  /** Those for which a call may be under way: as their records say, or, where those were lost, their statuses. What a list has told of nobody waits for. */
+  /** Those for which a call may be under way: as their records say, or, where those were lost, their statuses. What a list has told of nobody waits for. A Job says for
+   *  whom it makes one. */
   #creating(): readonly ObjectRef[] {
     const records = [...this.#world.invariants.records].filter(([actor, { chart }]) => chart === 'pool' && actor.startsWith('rip/'));
     const contexts = records.map(([, { snapshot }]) => snapshot.context as unknown as PoolContext);
+    if (this.#making !== null) return this.#refsOf(this.#making, contexts);
     const recorded = new Set(contexts.map(({ ref }) => ref.uid));
     const shown = [...this.#objects.values()].filter(
       ({ ref, status }) => !recorded.has(ref.uid) && fieldsOf(status).pendingCreate !== undefined,
     );
-    return [...contexts.filter(({ acquiring }) => isCreating(acquiring)), ...shown].map(({ ref }) => ref);
+    const calling = contexts.filter(({ acquiring, spec }) => isCreating(acquiring) && !(spec?.provider ?? '').startsWith('job.'));
+    return [...calling, ...shown].map(({ ref }) => ref);
+  }
+
+  #refsOf(uid: string, contexts: readonly PoolContext[]): readonly ObjectRef[] {
+    return [...contexts, ...this.#objects.values()]
+      .filter(({ ref }) => ref.uid === uid)
+      .map(({ ref }) => ref)
+      .slice(0, 1);
   }
 
   #note(rule: RoutedRule, text: string): void {

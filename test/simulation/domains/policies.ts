@@ -27,6 +27,8 @@ type OfSecret = 'secretGoes' | 'secretComes' | 'refuseToken' | 'newToken';
 /** What the issuer's Secret is known under. */
 const KEY = `${PROVIDER}@web.token`;
 
+const TEMPLATE: Json = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'platform', image: 'curl:8' }] } } };
+
 interface PolicyNow {
   rules: PolicyRules;
   isBroken: boolean;
@@ -104,9 +106,14 @@ class PlayedPolicies implements Played<PolicyHappening> {
       perNodeIPLimit: policy.isBroken ? 0 : this.#stage.history.perNode,
       ...(firewall !== null && { routedIPFirewallName: FIREWALLS[2 * index + firewall] ?? '' }),
     };
+    const templates = this.#stage.history.routed?.jobs ? { updateRoutedIP: TEMPLATE } : {};
     policy.ref =
       index === 0
-        ? this.#stage.world.cluster.setPolicy({ kind: 'ClusterRoutedIPClass', name: 'floating', spec: { className: CLASS_NAME, ...spec } })
+        ? this.#stage.world.cluster.setPolicy({
+            kind: 'ClusterRoutedIPClass',
+            name: 'floating',
+            spec: { className: CLASS_NAME, ...templates, ...spec },
+          })
         : this.#stage.world.cluster.setPolicy({
             kind: 'RoutedIPIssuer',
             namespace: 'web',

@@ -1,4 +1,4 @@
-import type { Clock } from './ports.ts';
+import type { Clock } from '../ports.ts';
 
 /** Does something with each item, and leaves the event loop to others now and then: thousands at once would keep the process from its watches and its Lease. Those left
  *  are dropped when `isOver` after such a pause. At once, without any pause, where the clock knows of none. Answers whether all were seen. */

@@ -1,0 +1,142 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ClusterListener, PoolObject } from '../../actors/ports/cluster.ts';
+import type { NodeRef, ObservedNode, ObservedPod, ObservedService, ProviderID } from '../../machines/types.ts';
+import type { ClusterWorld } from './cluster-world.ts';
+
+/** What is watched by itself: pools, RoutedIPs and NodeDNSRecordSets; classes and issuers; nodes; Services with their endpoints, and Pods. */
+export type Watched = 'objects' | 'policies' | 'nodes' | 'services';
+
+/** What a process sees of the cluster. */
+export interface Seen {
+  readonly pools: ReadonlyMap<string, PoolObject>;
+  readonly policies: ReadonlyMap<string, PoolObject>;
+  readonly nodes: ReadonlyMap<string, ObservedNode>;
+  /** What pools have annotated on the node. */
+  readonly annotated: (node: string) => ObservedNode['reservedIPs'];
+  readonly services: ReadonlyMap<string, ObservedService>;
+  readonly pods: ReadonlyMap<string, ObservedPod>;
+}
+
+export type Tell = (listener: ClusterListener, seen: Seen) => void;
+
+/** A change of which a watch that is stuck has not told, with what stood then. */
+interface Missed {
+  readonly seen: Partial<Seen>;
+  readonly tell: Tell;
+}
+
+/** The watches of one process. Each tells at once what changes, unless it is stuck. */
+export class ClusterWatch {
+  readonly #world: ClusterWorld;
+  readonly #stuck = new Map<Watched, Missed[]>();
+  #listener: ClusterListener | null = null;
+  #seen: Seen;
+  #evacuating: readonly NodeRef[] = [];
+
+  constructor(world: ClusterWorld) {
+    this.#world = world;
+    this.#seen = world.seen;
+  }
+
+  /** Everything is listed. */
+  open(listener: ClusterListener): void {
+    this.#listener = listener;
+    this.resync();
+  }
+
+  close(): void {
+    this.#listener = null;
+  }
+
+  /** Tells everything again, as far as it is seen. */
+  resync(): void {
+    this.#tell((listener, seen) => {
+      for (const policy of seen.policies.values()) listener.policyObserved?.(policy);
+      for (const pool of seen.pools.values()) listener.poolObserved(pool);
+      this.#world.tellFacts(listener, seen);
+      this.#evacuating = evacuatingIn(seen);
+      if (this.#evacuating.length > 0) listener.evacuationsObserved?.(this.#evacuating);
+    });
+  }
+
+  changed(watched: Watched, tell: Tell): void {
+    const missed = this.#stuck.get(watched);
+    if (missed) missed.push({ seen: this.#world.copy(watched), tell });
+    else this.#told(watched, tell);
+  }
+
+  /** It tells nothing more. False when it is stuck already. */
+  stick(watched: Watched): boolean {
+    if (this.#stuck.has(watched)) return false;
+    this.#stuck.set(watched, []);
+    this.#seen = { ...this.#seen, ...this.#world.copy(watched) };
+    return true;
+  }
+
+  /** It tells the first thing that it has missed. True once it has missed nothing, and tells at once again. */
+  catchUp(watched: Watched): boolean {
+    const missed = this.#stuck.get(watched)?.shift();
+    if (!missed) {
+      this.#stuck.delete(watched);
+      this.#looks(watched);
+      return true;
+    }
+    this.#seen = { ...this.#seen, ...missed.seen };
+    this.#told(watched, missed.tell);
+    return false;
+  }
+
+  /** It lists anew: what came and went meanwhile it never tells. */
+  relist(watched: Watched): void {
+    if (!this.#stuck.delete(watched)) return;
+    const former = this.#seen;
+    this.#looks(watched);
+    if (watched === 'objects') {
+      for (const { ref } of vanished(former.pools, this.#seen.pools)) this.#tell((listener) => listener.poolGone(ref));
+      for (const pool of changedIn(former.pools, this.#seen.pools))
+        this.#tell((listener, seen) => this.#world.tellPool(listener, seen, pool));
+    } else if (watched === 'policies') {
+      for (const { ref } of vanished(former.policies, this.#seen.policies)) this.#tell((listener) => listener.policyGone?.(ref));
+      for (const policy of changedIn(former.policies, this.#seen.policies)) this.#tell((listener) => listener.policyObserved?.(policy));
+    } else this.#told(watched, this.#world.tellFacts);
+  }
+
+  /** It sees again what is. */
+  #looks(watched: Watched): void {
+    this.#seen = { ...this.#seen, ...this.#world.live(watched) };
+  }
+
+  #tell(tell: Tell): void {
+    if (this.#listener !== null) tell(this.#listener, this.#seen);
+  }
+
+  /** Those that are to be evacuated are told when they are others than before. */
+  #told(watched: Watched, tell: Tell): void {
+    this.#tell(tell);
+    if (watched !== 'nodes') return;
+    const now = evacuatingIn(this.#seen);
+    if (isDeepStrictEqual(now, this.#evacuating)) return;
+    this.#evacuating = now;
+    this.#tell((listener) => listener.evacuationsObserved?.(now));
+  }
+}
+
+const evacuatingIn = ({ nodes }: Seen): readonly NodeRef[] =>
+  [...nodes.values()].flatMap(({ name, providerID, evacuating }) => (evacuating ? [{ name, providerID: providerID as ProviderID }] : []));
+
+type Objects = ReadonlyMap<string, PoolObject>;
+
+const vanished = (before: Objects, now: Objects): readonly PoolObject[] =>
+  [...before].flatMap(([key, object]) => (now.get(key)?.ref.uid === object.ref.uid ? [] : [object]));
+
+/** A change of status alone is no news. */
+const changedIn = (before: Objects, now: Objects): readonly PoolObject[] =>
+  [...now].flatMap(([key, object]) => {
+    const then = before.get(key);
+    const isSame =
+      then?.ref.uid === object.ref.uid &&
+      then.generation === object.generation &&
+      then.deleting === object.deleting &&
+      isDeepStrictEqual(then.marks, object.marks);
+    return isSame ? [] : [object];
+  });
