@@ -104,10 +104,17 @@ export const intend = (context: PoolContext): Next => acquiring(context, { inten
 
 /** People have paused it since, or it has what it wants, or whoever has taken over has not been told yet what is wanted now: nothing was sent, and nothing is. */
 export const createsNoMore = (context: PoolContext): boolean => isPaused(context) || !lacks(context) || !isPrimed(context);
+/** Its class is another one since: what one provider listed tells nothing of what another one makes. */
+export const isOthersIntent = (context: PoolContext, { provider }: CreateIntent): boolean =>
+  provider !== undefined && provider !== providerOf(context);
 export const dropIntent = (context: PoolContext): Next => acquiring(context, { intending: false });
 
-export const intended = (context: PoolContext, output: CreateIntent): Next =>
-  acquiring(context, { intending: false, intent: { ...output, region: context.spec?.region ?? '' }, inDoubtUntil: null });
+export const intended = (context: PoolContext, { knownAddresses, listedAt }: CreateIntent): Next =>
+  acquiring(context, {
+    intending: false,
+    intent: { knownAddresses, listedAt, region: context.spec?.region ?? '' },
+    inDoubtUntil: null,
+  });
 
 /** The address exists: it is ours, and has to be published before use. */
 export function obtained(context: PoolContext, address: Address): Next {

@@ -128,7 +128,10 @@ export const poolSetup = (settings: PoolSettings) => {
       isUnsettled: asks(naming.isUnsettled),
       acquiresAgain: asks(({ acquiring }) => acquiring.failure === null),
       awaitsChange: asks(acquire.awaitsChange),
-      createsNoMore: asks(acquire.createsNoMore),
+      createsNoMore: asks(
+        (context, event) =>
+          acquire.createsNoMore(context) || (event.type === 'xstate.done.actor.intend' && acquire.isOthersIntent(context, event.output)),
+      ),
       lacksAddress: asks(pool.lacksAddress),
       isOfferedAnew: asks((context, event) => event.type === 'GROUP_OBSERVED' && groups.isOfferedAnew(context, event)),
       hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),

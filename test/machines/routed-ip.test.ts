@@ -80,6 +80,18 @@ describe('a RoutedIP for which an address was made', () => {
   });
 });
 
+describe('a RoutedIP that gets another class while the addresses that exist are listed', () => {
+  test('creates nothing by that list', () => {
+    const routed = new Driven<PoolContext>('pool', INPUT)
+      .send('SPEC_OBSERVED', SPEC)
+      .send('CLUSTER_OBSERVED', SERVED)
+      .send('PROVIDER_OBSERVED', { addresses: [] });
+    const { provider } = routed.inputOf('intendCreate') as { readonly provider: string };
+    expect(routed.done('intend', { knownAddresses: [], listedAt: START, provider: 'job.floating' }).started).toEqual(['intendCreate']);
+    expect(routed.done('intend', { knownAddresses: [], listedAt: START, provider }).started).toEqual(['create']);
+  });
+});
+
 describe('a RoutedIP for which a person names another address while one is made', () => {
   const named = (routedIPReclaimPolicy: 'Delete' | 'Retain', fact: Readonly<Record<string, unknown>> = {}) => {
     const policy = { ...FACT.policy, spec: { className: CLASS_NAME, routedIPReclaimPolicy } };
