@@ -125,8 +125,8 @@ export class Invariants implements Observer {
     this.turns.push(turn);
     this.#checkTerm(turn);
     this.#noteSilence(turn);
+    for (const { actor, before, after } of turn.transitions) if (!before && after?.chart === 'pool') this.#forgetFormer(actor, after);
     for (const { actor, after } of turn.transitions) {
-      if (after?.chart === 'pool') this.#forgetFormer(actor, after);
       if (after) this.#records.set(actor, after);
       else this.#records.delete(actor);
     }
@@ -141,7 +141,7 @@ export class Invariants implements Observer {
   /** Of an object that was let go, and made again under its name, whoever leads may have no record: then nobody runs its addresses any more. */
   #forgetFormer(actor: ActorId, after: ActorRecord): void {
     const former = this.#records.get(actor);
-    if (!former || uidOf(former) === uidOf(after)) return;
+    if (former && uidOf(former) === uidOf(after)) return;
     for (const each of [...this.#records.keys()]) if (each.startsWith(`${actor}/ip/`)) this.#records.delete(each);
   }
 
