@@ -1,6 +1,6 @@
 import { backoffMs, isUntilChanged, restMs } from './backoff.ts';
 import type { Decision } from './events.ts';
-import { bind } from './exposing.ts';
+import { bind, hasOther } from './exposing.ts';
 import { firewallOf } from './firewall-id.ts';
 import { isFromGroup } from './group-address.ts';
 import type {
@@ -14,7 +14,18 @@ import type {
   RoutedIPSubject,
 } from './jobs.ts';
 import { isPaused } from './marks.ts';
-import { type Acquiring, isCreating, isPrimed, lacks, listed, NOT_ACQUIRING, type PoolContext, type PoolSettings, spare } from './pool.ts';
+import {
+  type Acquiring,
+  isCreating,
+  isPrimed,
+  lacks,
+  listed,
+  NOT_ACQUIRING,
+  type PoolContext,
+  type PoolSettings,
+  spare,
+  usedAgain,
+} from './pool.ts';
 import { staff } from './pool-members.ts';
 import { cloudOf } from './provider-key.ts';
 import type { Address, JobFailure } from './types.ts';
@@ -93,10 +104,17 @@ export const intend = (context: PoolContext): Next => acquiring(context, { inten
 
 /** People have paused it since, or it has what it wants, or whoever has taken over has not been told yet what is wanted now: nothing was sent, and nothing is. */
 export const createsNoMore = (context: PoolContext): boolean => isPaused(context) || !lacks(context) || !isPrimed(context);
+/** Its class is another one since: what one provider listed tells nothing of what another one makes. */
+export const isOthersIntent = (context: PoolContext, { provider }: CreateIntent): boolean =>
+  provider !== undefined && provider !== providerOf(context);
 export const dropIntent = (context: PoolContext): Next => acquiring(context, { intending: false });
 
-export const intended = (context: PoolContext, output: CreateIntent): Next =>
-  acquiring(context, { intending: false, intent: { ...output, region: context.spec?.region ?? '' }, inDoubtUntil: null });
+export const intended = (context: PoolContext, { knownAddresses, listedAt }: CreateIntent): Next =>
+  acquiring(context, {
+    intending: false,
+    intent: { knownAddresses, listedAt, region: context.spec?.region ?? '' },
+    inDoubtUntil: null,
+  });
 
 /** The address exists: it is ours, and has to be published before use. */
 export function obtained(context: PoolContext, address: Address): Next {
@@ -143,20 +161,25 @@ export const doubtCreation =
 /** Nothing new was found, one call deadline after the call: it never took effect, so another may be made. */
 export const nothingMade = (context: PoolContext): Next => acquiring(context, { intent: null, inDoubtUntil: null });
 
-/** A RoutedIP that has got its address has made no other one since. */
-const isBound = ({ exposed }: PoolContext): boolean => (exposed?.bound ?? null) !== null;
+/** A RoutedIP that has got the address that was made for it has made no other one since. */
+const hasItsOwn = ({ exposed, created }: PoolContext): boolean =>
+  exposed !== null && exposed.bound !== null && created.includes(exposed.bound);
 
 /** What a list tells of a creation in doubt. One that the spec lists by now says nothing: the list is to be read once more, without it. */
 export function found(context: PoolContext, finding: CreateFinding): Next {
-  if (isBound(context)) return nothingMade(context);
+  if (hasItsOwn(context)) return nothingMade(context);
   const addresses = finding.found === 'several' ? finding.addresses : finding.found === 'one' ? [finding.address] : [];
   if (addresses.some((address) => listed(context).includes(address))) return { context, effects: [] };
-  return finding.found === 'one' ? obtained(context, finding.address) : unclear(context, finding);
+  return finding.found === 'one' && !isGuess(context, finding.address) ? obtained(context, finding.address) : unclear(context, addresses);
 }
 
-/** Several new addresses: any of them may be someone else's. Nothing is created until a person has listed ours in `ips`. */
-const unclear = (context: PoolContext, finding: CreateFinding): Next =>
-  acquiring(context, { inDoubtUntil: null, unclear: finding.found === 'several' ? finding.addresses : [] });
+/** A list does not say who made what it shows, which may be somebody else's: a RoutedIP that has no use for it any more does not delete it. Jobs say what they made. */
+const isGuess = (context: PoolContext, address: Address): boolean =>
+  !context.deleted && !context.spec?.exposes?.subject && hasOther(context, address);
+
+/** Any of them may be someone else's. Nothing is created until a person has listed ours in `ips`. */
+const unclear = (context: PoolContext, addresses: readonly Address[]): Next =>
+  acquiring(context, { inDoubtUntil: null, unclear: addresses });
 
 /** The pool stops in the middle: a call that was sent may still take effect, and nobody hears of it. */
 export const interrupt =
@@ -215,18 +238,20 @@ export const announceInput = (context: PoolContext): AnnounceInput => ({
 function leftText(context: PoolContext): string {
   const { unpublished, unclear, intent } = context.acquiring;
   const provider = providerOf(context);
+  const forWhom = context.deleted ? 'this pool' : 'this RoutedIP';
+  const why = context.deleted ? 'was deleted' : 'has another address';
   const elsewhere = context.exposed ? 'name it in spec.routedIP of another RoutedIP' : 'list it in spec.ips of another pool';
   const howTo = (address: string): string =>
     `delete it (${cloudOf(provider) === 'digitalocean' ? `doctl compute reserved-ip delete ${address}` : `at ${provider}`}) or ${elsewhere}`;
   if (unpublished !== null)
-    return `${unpublished} was made for this pool, which was deleted meanwhile, and belongs to nobody: ${howTo(unpublished)}`;
-  const whose = 'belongs to nobody, since the pool was deleted meanwhile';
+    return `${unpublished} was made for ${forWhom}, which ${why} meanwhile, and belongs to nobody: ${howTo(unpublished)}`;
+  const whose = `belongs to nobody, since the ${context.deleted ? 'pool' : 'RoutedIP'} ${why} meanwhile`;
   if (unclear.length > 0) {
-    return `one of ${unclear.join(', ')} may have been made for this pool. If nobody else made it, it ${whose}: ${howTo('<address>')}`;
+    return `${unclear.length > 1 ? 'one of ' : ''}${unclear.join(', ')} may have been made for ${forWhom}. If nobody else made it, it ${whose}: ${howTo('<address>')}`;
   }
   const where = intent?.region ? ` in ${intent.region}` : '';
   return `an address may have been made for this pool at ${provider}${where}; the list that would tell could not be read. If there is one that is attached to nothing, it ${whose}: ${howTo('<address>')}`;
 }
 
-/** It was told: the creation is over. */
-export const conclude = (context: PoolContext): Next => acquiring(context, NOT_ACQUIRING);
+/** It was told: the creation is over, and what it made is not ours any more. */
+export const conclude = (context: PoolContext): Next => acquiring({ ...context, created: usedAgain(context) }, NOT_ACQUIRING);

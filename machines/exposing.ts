@@ -2,7 +2,7 @@ import type { Effect, FirewallPolicy, SpecObserved } from './events.ts';
 import { checkRoutedIP, type RoutedIPFact, sourceOf } from './exposure.ts';
 import { isPaused } from './marks.ts';
 import type { Exposed, Next, PoolContext } from './pool.ts';
-import { entries, next, tell } from './pool.ts';
+import { entries, listed, next, tell } from './pool.ts';
 import { servicePorts } from './service-ports.ts';
 import { unsupported } from './serving-nodes.ts';
 import type { Address, BoundAddress, ObservedService } from './types.ts';
@@ -38,10 +38,11 @@ function withBound({ exposed }: PoolContext, spec: PoolSpec, isLeaving: boolean)
   return { spec: bound && (isLeaving || spec.ips.length === 0) ? { ...spec, ips: [bound] } : spec, error: null };
 }
 
-/** Why the spec asks for another address than the one that this RoutedIP has got for good; null when it does not. */
-function movedAddress({ exposed }: PoolContext, { ips, exposes }: PoolSpec): string | null {
+/** Why the spec asks for another address than the one that this RoutedIP has got for good, or that was made for it and is about to be bound; null when it
+ *  does not. */
+function movedAddress(context: PoolContext, { ips, exposes }: PoolSpec): string | null {
   const asked = ips[0] ?? exposes?.group?.address ?? null;
-  const bound = exposed?.bound ?? null;
+  const bound = context.exposed?.bound ?? (isLeftOver(context) ? null : context.acquiring.unpublished);
   return asked && bound && asked !== bound
     ? `spec.routedIP is ${asked}, but ${bound} is bound: delete this RoutedIP and create another one for ${asked}`
     : null;
@@ -99,6 +100,19 @@ function bindShown(context: PoolContext, { address, created }: BoundAddress): Po
   const bound = bind(context, address);
   const isNews = bound !== context && created && !context.created.includes(address);
   return isNews ? { ...bound, created: [...context.created, address] } : bound;
+}
+
+/** This RoutedIP has another address by now, or a person has named one meanwhile. */
+export function hasOther(context: PoolContext, address: Address): boolean {
+  const own = context.exposed && (context.exposed.bound ?? listed(context)[0] ?? null);
+  return own !== null && own !== address;
+}
+
+/** What was made for this RoutedIP, or may have been, is not for it any more. */
+export function isLeftOver(context: PoolContext): boolean {
+  const { unpublished, unclear } = context.acquiring;
+  const made = unpublished ?? unclear[0];
+  return made !== undefined && hasOther(context, made);
 }
 
 /** The address that this RoutedIP works with from now on, for good. */

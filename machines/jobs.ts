@@ -127,6 +127,8 @@ export interface IntendCreateInput {
 }
 
 export interface CreateIntent {
+  /** Whose addresses these are; absent in outcomes of before. */
+  readonly provider?: string;
   readonly knownAddresses: readonly Address[];
   /** When the list was complete, ms since the epoch. */
   readonly listedAt: number;

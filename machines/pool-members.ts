@@ -22,6 +22,7 @@ import {
   type PoolSettings,
   recordSetActor,
   tell,
+  usedAgain,
   wanted,
 } from './pool.ts';
 import type { Address, NodeRef, ObservedAddress, ProviderID } from './types.ts';
@@ -49,7 +50,8 @@ export function staff(input: PoolContext | Next): Next {
     rank += 1;
     added.push(spawned(context, address, toward));
   }
-  const [only] = Object.keys(members) as Address[];
+  // What is only given back is not what a RoutedIP has.
+  const [only] = entries(members).flatMap(([address, { retiring }]) => (retiring ? [] : [address]));
   const bound = only ? bind(context, only) : context;
   return next({ ...bound, members, nextRank: rank, provider: context.spec.provider, provided: {}, remembered: {} }, [
     ...effects,
@@ -281,7 +283,7 @@ export const reclaimsFirst = (
   event: { readonly type: string; readonly force?: unknown; readonly gone?: unknown },
 ): boolean => Boolean(exposed?.bound) && Object.keys(members).length === 0 && event.force !== true && event.gone !== true;
 
-/** An address was made for an owner that was deleted meanwhile, and is to be given back with it. */
+/** An address was made for an owner that was deleted, or has another one since, and is to be given back. */
 export const givesBack = (context: PoolContext, event: { readonly type: string; readonly force?: unknown }): boolean => {
   const { unpublished } = context.acquiring;
   // Of a group's address nothing was ever seen: there is nothing to retain.
@@ -296,7 +298,7 @@ export function giveBack(context: PoolContext): Next {
   const observed = { address, region: intent?.region ?? '', providerID: null, locked: false };
   const known = { ...context, provided: { ...context.provided, [address]: observed } };
   const members = { ...context.members, [address]: { ...newMember(context.nextRank, observed), retiring: true } };
-  return next({ ...context, members, acquiring: NOT_ACQUIRING }, [
+  return next({ ...context, members, created: usedAgain(context), acquiring: NOT_ACQUIRING }, [
     spawned(known, address),
     tell(context, address, { type: 'RETIRE', policy: 'Delete' }),
   ]);

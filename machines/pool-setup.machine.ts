@@ -3,8 +3,10 @@ import * as absences from './absences.ts';
 import * as acquire from './acquire.ts';
 import { durable } from './durable.machine.ts';
 import type { Decision, SpawnedChart } from './events.ts';
+import { isLeftOver } from './exposing.ts';
 import * as granting from './granting.ts';
 import * as groups from './group-address.ts';
+import { isPaused } from './marks.ts';
 import * as moves from './moves.ts';
 import * as naming from './naming.ts';
 import type { PoolContext, PoolInput, PoolSettings } from './pool.ts';
@@ -126,7 +128,10 @@ export const poolSetup = (settings: PoolSettings) => {
       isUnsettled: asks(naming.isUnsettled),
       acquiresAgain: asks(({ acquiring }) => acquiring.failure === null),
       awaitsChange: asks(acquire.awaitsChange),
-      createsNoMore: asks(acquire.createsNoMore),
+      createsNoMore: asks(
+        (context, event) =>
+          acquire.createsNoMore(context) || (event.type === 'xstate.done.actor.intend' && acquire.isOthersIntent(context, event.output)),
+      ),
       lacksAddress: asks(pool.lacksAddress),
       isOfferedAnew: asks((context, event) => event.type === 'GROUP_OBSERVED' && groups.isOfferedAnew(context, event)),
       hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),
@@ -136,6 +141,8 @@ export const poolSetup = (settings: PoolSettings) => {
       hasConcluded: asks((context) => !acquire.mustConclude(context)),
       leavesAddress: asks(acquire.leavesAddress),
       givesBack: asks(members.givesBack),
+      givesBackLeftOver: asks((context, event) => isLeftOver(context) && !isPaused(context) && members.givesBack(context, event)),
+      isLeftOver: asks(isLeftOver),
       givesUp: asks((context, event) => acquire.givesUp(context, event.at)),
       outcomeUnknown: asks((_, event) => 'error' in event && event.error.unknownOutcome),
       spareIsGone: asks((context, event) => 'error' in event && acquire.spareIsGone(context, event.error)),

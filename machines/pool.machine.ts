@@ -147,6 +147,8 @@ export const poolMachine = (settings: pool.PoolSettings) =>
               Complete: {
                 description: 'As many addresses as wanted, or waits for what is in the way.',
                 always: [
+                  { guard: 'givesBackLeftOver', actions: 'giveBack' },
+                  { guard: 'isLeftOver', target: 'Announcing' },
                   { guard: 'hasUnpublished', target: 'Publishing' },
                   { guard: 'hasIntent', target: 'Reconciling', actions: 'lookUp' },
                   { guard: 'hasSpare', target: 'Publishing', actions: 'reuse' },
@@ -174,7 +176,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
                   src: 'create',
                   id: 'create',
                   input: ({ context }) => acquire.createInput(context),
-                  onDone: { target: 'Publishing', actions: 'noteCreated' },
+                  onDone: { target: 'Complete', actions: 'noteCreated' },
                   onError: [
                     { guard: 'outcomeUnknown', target: 'Reconciling', actions: 'doubtCreation' },
                     { target: 'CoolOff', actions: 'failAcquiring' },
@@ -210,6 +212,17 @@ export const poolMachine = (settings: pool.PoolSettings) =>
                   ],
                 },
                 on: { RESUME: { target: 'Publishing', reenter: true, actions: 'forgetFacts' } },
+              },
+              Announcing: {
+                description: 'Tells people of an address that was made for a RoutedIP that has another one by now. The address stays.',
+                invoke: {
+                  src: 'announce',
+                  id: 'announce',
+                  input: ({ context }) => acquire.announceInput(context),
+                  onDone: { target: 'Complete', actions: 'conclude' },
+                  onError: { target: 'CoolOff', actions: 'failAcquiring' },
+                },
+                on: { RESUME: { target: 'Announcing', reenter: true, actions: 'forgetFacts' } },
               },
               CoolOff: {
                 description: 'Waits after an error; the addresses that exist keep working.',

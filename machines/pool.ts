@@ -331,6 +331,10 @@ const mayCreate = (context: PoolContext): boolean =>
   !awaitsOffer(context) &&
   (isFromGroup(context) || !context.fullNodes.includes(CREATE_CLAIM));
 
+/** What was made and is ours still once the address that was made last is given up: whoever stays does not use that one again. */
+export const usedAgain = ({ created, deleted, acquiring: { unpublished } }: PoolContext): readonly Address[] =>
+  deleted ? created : created.filter((address) => address !== unpublished);
+
 /** A creation is under way, or its outcome has to be looked up. */
 export const isCreating = ({ intent, unclear }: Acquiring): boolean => intent !== null && unclear.length === 0;
 

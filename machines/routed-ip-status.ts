@@ -7,7 +7,7 @@ import { opens } from './ip-firewall.ts';
 import type { FirewallOwned } from './jobs.ts';
 import { awaitsResume, pausedCondition } from './marks-status.ts';
 import { refused } from './node-status.ts';
-import type { PoolContext } from './pool.ts';
+import { entries, type PoolContext } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
 import { addressProblem, busyOf, creationProblem, type PoolCondition, poolStatus, verified, waitingProblem } from './status.ts';
@@ -29,7 +29,10 @@ export interface RoutedIPCondition extends Omit<PoolCondition, 'type'> {
 
 /** The address that the RoutedIP has, or is about to have; null before. */
 const only = ({ context, addresses }: PoolView): { readonly address: Address; readonly shown: AddressView | null } | null => {
-  const [address] = [...Object.keys(context.members), ...(context.exposed?.bound ? [context.exposed.bound] : [])] as Address[];
+  const { members, exposed, deleted } = context;
+  // One that is only given back is not what it has, unless it is deleted itself.
+  const own = entries(members).flatMap(([each, { retiring }]) => (retiring && !deleted && each !== exposed?.bound ? [] : [each]));
+  const [address] = [...own, ...(exposed?.bound ? [exposed.bound] : [])];
   return address ? { address, shown: addresses[address] ?? null } : null;
 };
 

@@ -17,7 +17,7 @@ const intendCreate: JobBody<'intendCreate'> = async (context) => {
   await requireFirewall(context);
   const intent = { knownAddresses: [], listedAt: clock.now() };
   await writer.recordIntent(input.owner, { ...intent, region: input.region, term });
-  return done(intent);
+  return done({ ...intent, provider: input.provider });
 };
 
 /** One intent has one Job, on whatever process and after whatever loss. A status keeps whole seconds. */

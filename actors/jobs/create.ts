@@ -16,7 +16,7 @@ export const intendCreate: JobBody<'intendCreate'> = async (context) => {
   const all = await provider.listRoutedIPs(created(context));
   const intent = { knownAddresses: all.map(({ address }) => address).sort(), listedAt: clock.now() };
   await writer.recordIntent(input.owner, { ...intent, region: input.region, term });
-  return done(intent);
+  return done({ ...intent, provider: input.provider });
 };
 
 /** An address costs money, and could not be led to a node without the firewall that its class names. What Jobs do to a firewall nobody can look at.
@@ -53,15 +53,16 @@ export const create: JobBody<'create'> = async (context) => {
   }
 };
 
-/** Looks for the one address that is new since the intent, not before the call can have no more effect. */
+/** Looks for the one address that is new since the intent. There is none, or there are several, only once the call can have no more effect: until then its own may
+ *  still be missing among them. */
 export const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
   const { input, clock } = context;
   const wait = context.progress === null ? restMs(input.inDoubtUntil, clock.now(), context.settings.callDeadlineMs) : 0;
   const fresh = await news(context);
   const [only] = fresh;
   if (only && fresh.length === 1) return done({ found: 'one', address: only.address });
-  if (fresh.length > 1) return done({ found: 'several', addresses: fresh.map(({ address }) => address) });
-  return wait > 0 ? again(wait, { waited: true }) : done({ found: 'none' });
+  if (wait > 0) return again(wait, { waited: true });
+  return fresh.length > 1 ? done({ found: 'several', addresses: fresh.map(({ address }) => address) }) : done({ found: 'none' });
 };
 
 /** Addresses of the region that appeared since the intent, that no other object names and that are attached to nothing: nobody else has had a use for them. */

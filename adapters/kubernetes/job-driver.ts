@@ -119,8 +119,16 @@ class KubernetesJobs implements JobDriver {
     // Of a Job that is being deleted only its Pods do anything.
     const pod = (await this.#watch.podsAbout({ subject, purpose })).find((each) => this.#mayRun(each, request));
     if (pod) return { kind: 'busy', job: `Pod ${this.#pathOf(pod.name)}` };
-    for (const job of about) if (isHeard(job, request)) await this.#objects.release(this.#pathOf(job.name), job);
+    for (const job of about) if (await this.#isHeard(job, request)) await this.#objects.release(this.#pathOf(job.name), job);
     return null;
+  }
+
+  /** Of an address that was made nobody may have heard before something is done about that one: a person may have named another one meanwhile. */
+  async #isHeard(job: SeenJob, { env }: JobRequest): Promise<boolean> {
+    if (job.action !== 'create') return true;
+    if (job.end?.kind !== 'succeeded') return false;
+    const state = await this.#ends.stateOf(job);
+    return state.kind === 'succeeded' && state.message.address === env.ROUTEDIP_ADDRESS;
   }
 
   /** What it says of its end is not to be believed for ever: the node may be gone. */
@@ -157,6 +165,3 @@ class KubernetesJobs implements JobDriver {
 
 /** It prunes by what was wanted once. */
 const isOutdated = (job: SeenJob, request: JobRequest): boolean => job.action === 'prune' && job.inputHash !== inputHash(request);
-
-/** As long as no address is known, nobody may have heard of one that was made. */
-const isHeard = ({ action }: SeenJob, { env }: JobRequest): boolean => action !== 'create' || (env.ROUTEDIP_ADDRESS ?? '') !== '';

@@ -141,10 +141,9 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
   }
 
   #endedAbout({ subject, purpose, env }: JobRequest): readonly MemoryJob[] {
-    const isKnown = (env.ROUTEDIP_ADDRESS ?? '') !== '';
-    return this.present.filter(
-      ({ request }) => request.subject === subject && request.purpose === purpose && (isKnown || request.action !== 'create'),
-    );
+    const isHeard = ({ request: { action }, state }: MemoryJob): boolean =>
+      action !== 'create' || (state.kind === 'succeeded' && state.message.address === env.ROUTEDIP_ADDRESS);
+    return this.present.filter((job) => job.request.subject === subject && job.request.purpose === purpose && isHeard(job));
   }
 
   #create(name: string, request: JobRequest): MemoryJob {

@@ -196,6 +196,19 @@ describe('a creation under way when its pool is deleted', () => {
     });
   }
 
+  test('while a person makes some too is not said to be one of those before it can have no more effect, and nobody else creates', async ({
+    open,
+  }) => {
+    const world = open();
+    await deletedWhileCreating(world, { kind: 'hang', effectAfterMs: 10 * SECOND });
+    const byHand = [world.address(A), world.address('203.0.113.208')];
+    world.pool('other', { desiredIPs: 1 });
+    await world.clock.advance(9 * SECOND);
+    expect([creates(world).length, world.cluster.announced]).toEqual([1, []]);
+    await world.clock.runUntil(() => world.cluster.announced.length === 1, 10 * SECOND);
+    for (const address of ['203.0.113.1', ...byHand]) expect(world.cluster.announced[0]?.event.message).toContain(address);
+  });
+
   test('ends with the pool after one call deadline when it never took effect, and nothing is told', async ({ open }) => {
     const world = open();
     await deletedWhileCreating(world, { kind: 'hang' });

@@ -170,7 +170,7 @@ describe('a Job about the same RoutedIP', () => {
 
   test('that has ended makes room, and goes unless an address may have been made by it of which nobody has heard', async () => {
     const { simulator, run, ended, jobs } = await cluster();
-    simulator.jobs.add({ outcome: 'exit' });
+    simulator.jobs.add({ outcome: 'exit', message: '{"address":"192.0.2.10"}' });
     for (const action of ['find', 'create'] as const) await ended(requestOf({ action, attempt: action }));
     const asking = requestOf({ action: 'find', env: { ROUTEDIP_ADDRESS: '' } });
     await ended(asking);
@@ -180,6 +180,10 @@ describe('a Job about the same RoutedIP', () => {
         .map(({ metadata }) => metadata.labels?.['routedip.io/action'])
         .sort(),
     ).toEqual(['create', 'find']);
+    // A person has named another address meanwhile.
+    await ended(requestOf({ action: 'find', attempt: 'named', env: { ROUTEDIP_ADDRESS: '192.0.2.77' } }));
+    await waitFor('the one that asked is gone', () => jobs().length === 2);
+    expect(jobs().map(({ metadata }) => metadata.labels?.['routedip.io/action'])).toContain('create');
     expect(await run()).toMatchObject({ kind: 'running' });
     await waitFor('all others are gone', () => jobs().length === 1);
   });

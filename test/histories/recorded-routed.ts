@@ -51,6 +51,14 @@ const created = routed({}, {}, async ({ world, ref, process }) => {
   await world.stable(ref, 'young', 10 * MINUTE);
 });
 
+/** A person names another address while one is made for it, and is told of that. */
+const named = routed({ routedIPReclaimPolicy: 'Retain' }, {}, async ({ world }) => {
+  await world.clock.runUntil(() => world.changes().includes('createRoutedIP'), MINUTE);
+  world.address(ADDRESS);
+  world.setRoutedIP('shop', { routedIP: ADDRESS });
+  await world.clock.runUntil(() => world.cluster.announced.length > 0, MINUTE);
+});
+
 /** Its Service gets another port, which is opened. Then its node is cordoned: it is opened on the other one, moved there, and closed here. */
 const moved = routed({}, { routedIP: ADDRESS }, async ({ world, ref }) => {
   await world.stable(ref, 'young');
@@ -144,6 +152,7 @@ const byJobs: Recording = async (options, begin) => {
 /** Recordings of RoutedIPs, by the name of their file. */
 export const ROUTED_RECORDINGS: Readonly<Record<string, Recording>> = {
   'routed-created': created,
+  'routed-named-while-creating': named,
   'routed-moved-and-pruned': moved,
   'routed-opened-after-the-assignment': openedAfter,
   'routed-closed-by-hand': closedByHand,

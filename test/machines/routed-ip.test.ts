@@ -4,7 +4,7 @@ import { type PoolContext, type PoolInput, poolContext } from '../../machines/po
 import { rememberedRoutedIP } from '../../machines/rebuild-routed-ip.ts';
 import { routedIPStatus } from '../../machines/routed-ip-status.ts';
 import { serviceQueryOf } from '../../machines/service.ts';
-import { A, node, registry, START } from './builders.ts';
+import { A, B, C, cutOff, failure, node, registry, START } from './builders.ts';
 import { CALL_DEADLINE, Driven } from './drive.ts';
 
 const ID = 'rip/web/shop';
@@ -77,6 +77,93 @@ describe('a RoutedIP for which an address was made', () => {
       .done('publish', { ips: [A], generation: Number.MAX_SAFE_INTEGER })
       .send('DELETED');
     expect([routed.state, routed.told]).toEqual(['Stopping.Clearing', []]);
+  });
+});
+
+describe('a RoutedIP that gets another class while the addresses that exist are listed', () => {
+  test('creates nothing by that list', () => {
+    const routed = new Driven<PoolContext>('pool', INPUT)
+      .send('SPEC_OBSERVED', SPEC)
+      .send('CLUSTER_OBSERVED', SERVED)
+      .send('PROVIDER_OBSERVED', { addresses: [] });
+    const { provider } = routed.inputOf('intendCreate') as { readonly provider: string };
+    expect(routed.done('intend', { knownAddresses: [], listedAt: START, provider: 'job.floating' }).started).toEqual(['intendCreate']);
+    expect(routed.done('intend', { knownAddresses: [], listedAt: START, provider }).started).toEqual(['create']);
+  });
+});
+
+describe('a RoutedIP for which a person names another address while one is made', () => {
+  const named = (routedIPReclaimPolicy: 'Delete' | 'Retain', fact: Readonly<Record<string, unknown>> = {}) => {
+    const policy = { ...FACT.policy, spec: { className: CLASS_NAME, routedIPReclaimPolicy } };
+    const spec = { ...FACT, spec: { className: CLASS_NAME, serviceRef: { serviceName: 'shop' }, routedIP: B }, policy };
+    return { ...SPEC, spec, generation: 2, ...fact };
+  };
+  const creating = () =>
+    new Driven<PoolContext>('pool', INPUT)
+      .send('SPEC_OBSERVED', SPEC)
+      .send('CLUSTER_OBSERVED', SERVED)
+      .send('PROVIDER_OBSERVED', { addresses: [] })
+      .done('intend', { knownAddresses: [], listedAt: START });
+  const membersOf = ({ context }: Driven<PoolContext>) =>
+    Object.entries(context.members).map(([address, { retiring }]) => [address, retiring]);
+  const asked = ({ last }: Driven<PoolContext>, address: string) =>
+    last.effects.flatMap((effect) => (effect.type === 'tell' && effect.params.to.endsWith(address) ? [effect.params.event] : []));
+
+  test('is bound to that one, and gives back what was made', () => {
+    const routed = creating().send('SPEC_OBSERVED', named('Delete'));
+    expect(routed.context.exposed?.bound).toBe(B);
+    routed.done('create', { address: A });
+    expect([routed.started, asked(routed, A)]).toMatchObject([[], [{ type: 'RETIRE', policy: 'Delete' }]]);
+    expect([statusOf(routed).routedIP, statusOf(routed).pendingCreate]).toEqual([B, undefined]);
+    expect(membersOf(routed.send('GONE', { address: A }))).toEqual([[B, false]]);
+  });
+
+  test('does not delete what only a list shows, which may be somebody else’s: it tells of it', () => {
+    const routed = creating()
+      .failed('create', cutOff())
+      .send('SPEC_OBSERVED', named('Delete'))
+      .done('reconcile', { found: 'one', address: A });
+    expect([asked(routed, A), routed.context.exposed?.bound]).toEqual([[], B]);
+    expect(routed.inputOf('announce')).toMatchObject({ message: expect.stringMatching(`^${A} may have been made for this RoutedIP`) });
+  });
+
+  test('tells of it where the class retains, and until that was heard', () => {
+    const routed = creating().send('SPEC_OBSERVED', named('Retain')).done('create', { address: A });
+    const told = { reason: 'AddressLeft', message: expect.stringContaining(`${A} was made for this RoutedIP, which has another address`) };
+    expect([routed.inputOf('announce'), membersOf(routed)]).toMatchObject([told, [[B, false]]]);
+    expect(routed.failed('announce', failure('Unavailable')).elapse().started).toEqual(['announce']);
+    routed.done('announce');
+    expect([routed.context.acquiring.intent, routed.context.created, statusOf(routed).routedIP]).toEqual([null, [], B]);
+  });
+
+  test('tells of those of which one may have been made', () => {
+    const routed = creating().failed('create', cutOff()).send('SPEC_OBSERVED', named('Delete'));
+    routed.done('reconcile', { found: 'several', addresses: [A, C] });
+    expect(routed.inputOf('announce')).toMatchObject({ message: expect.stringContaining(`one of ${A}, ${C} may have been made for this`) });
+    expect(routed.done('announce').context.acquiring.unclear).toEqual([]);
+  });
+
+  test('tells of it while it is paused: nothing is given back then', () => {
+    const routed = creating()
+      .send('SPEC_OBSERVED', named('Delete', { marks: { paused: 'true' } }))
+      .done('create', { address: A });
+    expect([routed.started, asked(routed, A)]).toEqual([['announce'], []]);
+  });
+
+  test('is bound to neither while somebody else has that one, and binds it once it is free', () => {
+    const routed = creating()
+      .send('SPEC_OBSERVED', named('Delete', { conflicts: { [B]: 'RoutedIP web/other' } }))
+      .done('create', { address: A });
+    expect([membersOf(routed), routed.context.exposed?.bound, statusOf(routed).routedIP]).toEqual([[[A, true]], null, undefined]);
+    routed.send('SPEC_OBSERVED', named('Delete')).send('GONE', { address: A });
+    expect([membersOf(routed), routed.context.exposed?.bound]).toEqual([[[B, false]], B]);
+  });
+
+  test('keeps what was made when that was known before: the spec is not valid', () => {
+    const routed = creating().done('create', { address: A }).send('SPEC_OBSERVED', named('Delete'));
+    expect([routed.context.error, membersOf(routed)]).toEqual([expect.stringContaining(`${A} is bound`), []]);
+    routed.done('publish', { ips: [A], generation: Number.MAX_SAFE_INTEGER });
+    expect([routed.context.exposed?.bound, statusOf(routed).routedIP]).toEqual([A, A]);
   });
 });
 

@@ -151,12 +151,19 @@ export class Made {
    *  what it leaves behind; nobody can tell him of that who has lost it, too. */
   get #mayForget(): boolean {
     const { happens } = this.#stage;
-    const isLost = happens('routed', 'recreate') && happens('stores', ...LOSSES);
-    return forgets(this.#stage) || isLost || happens('people', 'makeByHand') || happens('routed', 'force');
+    return forgets(this.#stage) || this.#isLost || happens('people', 'makeByHand') || happens('routed', 'force');
+  }
+
+  /** A RoutedIP that was let go, and made again under its name, is known by its records alone, and whoever leads may have lost them or not have read them. */
+  get #isLost(): boolean {
+    const { happens, history } = this.#stage;
+    if (!happens('routed', 'recreate')) return false;
+    const isUnread = history.away === true && (happens('processes', 'cutStore') || happens('stores', 'storeDown', 'redisDown'));
+    return isUnread || happens('stores', ...LOSSES);
   }
 
   violations(): readonly Violation[] {
-    this.rules.checkCalls();
+    if (!this.#isLost) this.rules.checkCalls();
     return this.rules.violations;
   }
 }

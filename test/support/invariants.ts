@@ -68,6 +68,8 @@ const TURNS_AT_ONCE = 3_000;
 /** Outcomes of jobs, timers, and answers to claims. */
 const ANSWER = /^(?:xstate\.(?:done|error)\.actor\.|xstate\.after\.|OPENED$|PRUNED$|REFUSED$)/;
 
+const uidOf = ({ snapshot }: ActorRecord): string => (snapshot.context as unknown as PoolContext).ref.uid;
+
 /** Looks at every saved turn and at every request that reaches the provider, and notes what must never be. */
 export class Invariants implements Observer {
   readonly violations: Violation[] = [];
@@ -123,6 +125,7 @@ export class Invariants implements Observer {
     this.turns.push(turn);
     this.#checkTerm(turn);
     this.#noteSilence(turn);
+    for (const { actor, before, after } of turn.transitions) if (!before && after?.chart === 'pool') this.#forgetFormer(actor, after);
     for (const { actor, after } of turn.transitions) {
       if (after) this.#records.set(actor, after);
       else this.#records.delete(actor);
@@ -133,6 +136,13 @@ export class Invariants implements Observer {
     const pools = new Map(turn.transitions.filter(({ chart }) => chart === 'pool').map((transition) => [transition.actor, transition]));
     for (const transition of turn.transitions) this.#checkTransition(transition, at, pools);
     this.#checkNodes();
+  }
+
+  /** Of an object that was let go, and made again under its name, whoever leads may have no record: then nobody runs its addresses any more. */
+  #forgetFormer(actor: ActorId, after: ActorRecord): void {
+    const former = this.#records.get(actor);
+    if (former && uidOf(former) === uidOf(after)) return;
+    for (const each of [...this.#records.keys()]) if (each.startsWith(`${actor}/ip/`)) this.#records.delete(each);
   }
 
   /** A term stands on the Lease; `known`: the highest one that stood anywhere by then. One that stood nowhere any more nobody could know of. */

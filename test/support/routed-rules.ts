@@ -211,7 +211,7 @@ export class RoutedRules {
     if (!object || object.ref.uid !== ref.uid) return;
     const { routedIP } = fieldsOf(object.status);
     this.#objects.delete(cell);
-    this.#left.set(ref.uid, this.#mayDelete(object, true));
+    this.#left.set(ref.uid, this.#mayDelete(object, true) || this.#wasToDelete(object));
     for (const actor of [...this.#holds.keys()]) if (actor.startsWith(`${cell}/`)) this.#holds.delete(actor);
     if (object.marks?.annotations['routedip.io/force-release'] === 'true') {
       // A call that was sent before somebody let it go at once is still on its way.
@@ -296,7 +296,7 @@ export class RoutedRules {
     // Another one may have the name of that for which it was made, and which was let go.
     if (!bound && this.#world.invariants.given.has(address)) return;
     const makers = this.#madeFor.get(address) ?? [];
-    if (bound ? this.#isAskedFor(bound, makers) : makers.some((ref) => this.#isLeft(ref))) {
+    if (bound ? this.#isAskedFor(bound, makers) : makers.some((ref) => this.#isLeft(ref, address))) {
       this.#world.invariants.given.add(address);
       return;
     }
@@ -311,10 +311,20 @@ export class RoutedRules {
     return bound.deleting && this.#mayDelete(bound) && !isOthers;
   }
 
-  /** One that was deleted before the address stood in its status, or is gone by now, whoever has its name. */
-  #isLeft(ref: ObjectRef): boolean {
+  /** One that was deleted before the address stood in its status, or is gone by now, whoever has its name; or one that has, or asks for, another address. */
+  #isLeft(ref: ObjectRef, address: Address): boolean {
     const object = this.#world.cluster.pool(ref);
-    return object ? object.deleting && this.#mayDelete(object, true) : this.#left.get(ref.uid) === true;
+    if (!object) return this.#left.get(ref.uid) === true;
+    const own = fieldsOf(object.status).routedIP ?? fieldsOf(object.spec).routedIP ?? address;
+    return (object.deleting || own !== address) && this.#mayDelete(object, true);
+  }
+
+  /** Its last spec is not valid, or nobody was told of it before it was gone and nobody can read it any more: what counts is the last valid one that was told, and
+   *  what its class said then. */
+  #wasToDelete({ ref, generation }: PoolObject): boolean {
+    const context = this.#world.invariants.records.get(cellOf(ref))?.snapshot.context as PoolContext | undefined;
+    const isOlder = context !== undefined && (context.generation < generation || context.error !== null);
+    return isOlder && context.ref.uid === ref.uid && context.spec?.exposes?.reclaim === 'Delete';
   }
 
   /** What a class says that is not valid does not count. */

@@ -175,10 +175,15 @@ export class PlayedRoutedIPs implements Played<RoutedIPHappening> {
     if (isForced) this.#stage.world.cluster.annotate(ref, { ...marks?.annotations, ...FORCE });
   }
 
-  /** None is paused any more; whoever asked for another address than the one that his RoutedIP has got takes that back. */
+  /** None is paused any more. */
   mend(): void {
+    for (const plan of this.#plans) this.#mark(plan, { kind: 'resume', routed: 0 });
+    this.helps();
+  }
+
+  /** Whoever asked for another address than the one that his RoutedIP has got takes that back. */
+  helps(): void {
     for (const plan of this.#plans) {
-      this.#mark(plan, { kind: 'resume', routed: 0 });
       const object = plan.ref && this.#stage.world.cluster.pool(plan.ref);
       if (!object || object.deleting) continue;
       const bound = boundAddress(object.status);
