@@ -6,24 +6,33 @@ import type { World } from './world.ts';
 export class FirewallMemory {
   readonly #world: World;
   /** By firewall. */
-  readonly #added = new Map<string, Set<string>>();
+  #added = new Map<string, Set<string>>();
+  /** What others had added when the present term began, as long as it is not known how it begins. */
+  #former = new Map<string, Set<string>>();
   /** Whoever decided last was without the store. */
   #isFleeting = false;
+  #readTo = 0;
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  /** A term begins. One that goes on from that memory knows all, and has it stored when it is back; answers what one that rebuilds need not know, unless a status says it. */
-  begin(term: number): ReadonlyMap<string, ReadonlySet<string>> {
-    const { log, processes } = this.#world;
-    this.#isFleeting = processes.some(({ store }) => store.isFleeting?.());
-    const led = log.findLast(({ message }) => message === 'leads')?.fields as
-      | { readonly term: number; readonly begins: string }
-      | undefined;
-    const isRebuilt = led?.term === term && led.begins === 'rebuild';
-    const lost = new Map(isRebuilt ? this.#added : []);
-    if (isRebuilt || !this.#isFleeting) this.#added.clear();
+  /** Something is decided under a new term. */
+  begin(): void {
+    this.#isFleeting = this.#world.processes.some(({ store }) => store.isFleeting?.());
+    this.#former = merged(this.#former, this.#added);
+    this.#added = new Map();
+  }
+
+  /** A term that goes on from that memory knows all, and has it stored when it is back; answers what one that rebuilds need not know, unless a status says it. */
+  lost(): ReadonlyMap<string, ReadonlySet<string>> {
+    const { log } = this.#world;
+    const led = log.slice(this.#readTo).findLast(({ message }) => message === 'leads');
+    this.#readTo = log.length;
+    if (!led) return new Map();
+    const lost = (led.fields as { readonly begins: string }).begins === 'rebuild' ? this.#former : new Map<string, Set<string>>();
+    if (lost.size === 0 && this.#isFleeting) this.#added = merged(this.#former, this.#added);
+    this.#former = new Map();
     return lost;
   }
 
@@ -45,3 +54,8 @@ export class FirewallMemory {
     );
   }
 }
+
+const merged = (one: ReadonlyMap<string, ReadonlySet<string>>, other: ReadonlyMap<string, ReadonlySet<string>>): Map<string, Set<string>> =>
+  new Map(
+    [...new Set([...one.keys(), ...other.keys()])].map((key) => [key, new Set([...(one.get(key) ?? []), ...(other.get(key) ?? [])])]),
+  );

@@ -91,6 +91,7 @@ export class FirewallRules {
 
   /** What was added to the firewall before all records of it were lost, when it did not stand in a status yet. */
   unknownIn(firewall: string): readonly Item[] {
+    this.#forget(this.#memory.lost());
     return [...(this.#unknown.get(firewall) ?? [])].filter((item) => this.#has(firewall, item)).sort();
   }
 
@@ -149,8 +150,9 @@ export class FirewallRules {
   #look({ transitions, term }: SavedTurn): void {
     if (term > this.#term) {
       [this.#term, this.#sentBefore] = [term, this.#world.provider.calls.length];
-      this.#forget(this.#memory.begin(term));
+      this.#memory.begin();
     }
+    this.#forget(this.#memory.lost());
     this.#noteForce();
     for (const transition of transitions) {
       if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);

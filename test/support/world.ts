@@ -1,9 +1,7 @@
-import { type StandIn, switching } from '../../actors/away.ts';
+import { switching } from '../../actors/away.ts';
 import { charts } from '../../actors/catalogue.ts';
 import type { Charts } from '../../actors/charts.ts';
-import type { ClusterSource } from '../../actors/ports/cluster.ts';
 import type { KillPoint, Log } from '../../actors/ports/observers.ts';
-import type { Queues } from '../../actors/ports/queues.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../actors/settings.ts';
 import { Supervisor } from '../../actors/supervisor.ts';
@@ -26,6 +24,8 @@ import type { IPState, PoolStatus } from '../../machines/status.ts';
 import type { Address, ObservedNode, ObservedPod, ProviderID } from '../../machines/types.ts';
 import type { ProviderFacts } from '../../machines/validate.ts';
 import { Invariants } from './invariants.ts';
+import { pausingClock, pausingSource } from './pausing.ts';
+import { standIn, unlessDead } from './stand-in.ts';
 
 export const PROVIDER = 'digitalocean';
 const PREFIX = 'digitalocean://';
@@ -203,7 +203,7 @@ export class World {
   async start(kills: Killer = () => false): Promise<OperatorProcess> {
     this.#processes += 1;
     for (const former of this.#running) if (former.dead) this.#running.delete(former);
-    const clock = this.#processClock();
+    const clock = pausingClock(endableClock(this.clock), this.#pauseMs);
     // What a process remembers without Redis went with the last one.
     if (this.#fleeting && this.processes.length === 0) this.invariants.forget();
     const store = this.#fleeting ? memoryStore({ fleeting: true }) : this.store.connect();
@@ -247,7 +247,7 @@ export class World {
       log: this.#logOf(() => state.dead),
       probe,
       leadership: lease,
-      source: this.#pausing(clock, cluster),
+      source: pausingSource(clock, cluster, this.#pauseMs),
       writer: cluster,
       ...(vips && { vips: { source: vips, writer: vips, mayAct: this.#mayAct, ...(virtualIPs && { virtualIPs }) } }),
       providers,
@@ -280,34 +280,6 @@ export class World {
     this.#startedAt = this.clock.monotonic();
     await Promise.race([supervisor.start(), death.promise]);
     return running;
-  }
-
-  #processClock(): ReturnType<typeof endableClock> {
-    const clock = endableClock(this.clock);
-    if (this.#pauseMs === 0) return clock;
-    let isFresh = true;
-    const pause = (): Promise<void> =>
-      new Promise((resolve) => {
-        clock.after(this.#pauseMs, () => {
-          isFresh = true;
-          resolve();
-        });
-      });
-    const yieldToEventLoop = (): Promise<void> | null => {
-      if (!isFresh) return pause();
-      isFresh = false;
-      return null;
-    };
-    return { ...clock, yieldToEventLoop };
-  }
-
-  /** As watches of many objects do, it tells everything again with pauses. */
-  #pausing(clock: Clock, source: ProcessCluster): ClusterSource {
-    const pauses = async () => {
-      await new Promise<void>((resolve) => void clock.after(this.#pauseMs, resolve));
-      await source.resync();
-    };
-    return this.#pauseMs === 0 ? source : { ...source, resync: pauses };
   }
 
   #watched(contender: MemoryContender): MemoryContender {
@@ -410,23 +382,3 @@ export class World {
     return this.log.filter(({ level }) => level === 'error');
   }
 }
-
-/** What a process goes on with while the store is away. */
-const standIn = (clock: Clock, queuesOf: World['queuesWithout'], isDead: () => boolean): StandIn => {
-  const own = endableClock(clock);
-  const queues = queuesOf(own);
-  const close = async (): Promise<void> => {
-    await queues.close();
-    own.end();
-  };
-  return { store: memoryStore({ fleeting: true }), queues: unlessDead(queues, isDead), close };
-};
-
-/** A process that has died takes no jobs any more, even when it was about to. */
-const unlessDead = (queues: Queues, isDead: () => boolean): Queues => ({
-  ...queues,
-  queue: (name) => {
-    const queue = queues.queue(name);
-    return { ...queue, consume: (run, concurrency) => (isDead() ? { close: async () => {} } : queue.consume(run, concurrency)) };
-  },
-});
