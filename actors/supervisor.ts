@@ -59,6 +59,9 @@ const STUCK_MS = 300_000;
 /** How often the store is asked whether it is still the same and still holds what we wrote. */
 const STORE_CHECK_MS = 1000;
 
+/** A failover takes many turns of the event loop, and is not to wait in each for a part of a resync, ms. */
+const RESYNC_REST_MS = 30;
+
 /** How often it is looked which objects are not served. */
 const LOOK_EVERY_MS = 2000;
 /** How often it is looked at how the store is set up. */
@@ -155,7 +158,7 @@ export class Supervisor {
     void this.#storeHealth.look();
     this.#alarms.every(STORE_JUDGE_MS, () => void this.#storeHealth.look());
     this.#alarms.every(this.#ports.settings.resyncEveryMs, () => {
-      void this.#ports.source.resync();
+      void this.#ports.source.resync(RESYNC_REST_MS);
       this.#vips.resync();
     });
     await Promise.all([this.#ports.source.start(this.#listener()), this.#vips.start()]);

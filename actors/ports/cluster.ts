@@ -49,8 +49,8 @@ export interface ClusterListener {
 export interface ClusterSource {
   /** Starts watching; resolves when the pools and the caches of every pool with valid selectors are synced, and told. */
   start(listener: ClusterListener): Promise<void>;
-  /** Tells everything again, as of now; resolves when it was told. */
-  resync(): Promise<void>;
+  /** Tells everything again, as of now; resolves when it was told. `restMs`: how long each pause is at least that it makes for others, where there is no hurry. */
+  resync(restMs?: number): Promise<void>;
   /** Whether the objects of a kind are seen; while they are not, that one is missing says nothing. */
   knows(kind: string): boolean;
   close(): Promise<void>;

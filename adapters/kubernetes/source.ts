@@ -82,7 +82,7 @@ export class KubernetesSource implements ClusterSource, Seen {
     });
   }
 
-  async resync(): Promise<void> {
+  async resync(restMs = 0): Promise<void> {
     this.#cluster.review();
     for (const policy of this.#kinds.policies()) this.#tell((listener) => listener.policyObserved?.(policy));
     await inSlices(
@@ -96,6 +96,7 @@ export class KubernetesSource implements ClusterSource, Seen {
         this.#tell((listener) => listener.poolObserved(present));
         this.#facts.now(name);
       },
+      restMs,
     );
   }
 

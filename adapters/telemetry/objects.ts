@@ -26,7 +26,7 @@ export const toldToo = (source: ClusterSource, objects: Objects): ClusterSource 
       policyGone: (ref) => listener.policyGone?.(ref),
       hindered: (ref, why) => listener.hindered?.(ref, why),
     }),
-  resync: () => source.resync(),
+  resync: (restMs) => source.resync(restMs),
   knows: (kind) => source.knows(kind),
   close: () => source.close(),
 });

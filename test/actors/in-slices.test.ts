@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest';
 import { inSlices } from '../../actors/ports/in-slices.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
 
 /** Every other item comes late in a turn of the event loop. */
 const late = () => {
   let asked = 0;
-  return { yieldToEventLoop: () => (++asked % 2 === 0 ? new Promise<void>((resolve) => setImmediate(resolve)) : null) };
+  return {
+    ...virtualClock(),
+    yieldToEventLoop: () => (++asked % 2 === 0 ? new Promise<void>((resolve) => setImmediate(resolve)) : null),
+  };
 };
 
 test('thousands of things leave the event loop to others in between, and keep their order', async () => {
@@ -38,9 +42,25 @@ test('a clock that knows of no event loop has all done before the first pause', 
   const seen: string[] = [];
   void inSlices(
     ['a', 'b'],
-    {},
+    virtualClock(),
     () => true,
     (item) => seen.push(item),
   );
   expect(seen).toEqual(['a', 'b']);
+});
+
+test('where nobody waits for the end, each pause is as long as was asked for', async () => {
+  const clock = virtualClock();
+  const seenAt: number[] = [];
+  const pausing = { ...clock, yieldToEventLoop: () => Promise.resolve() };
+  const start = clock.monotonic();
+  void inSlices(
+    ['a', 'b', 'c'],
+    pausing,
+    () => false,
+    () => seenAt.push(clock.monotonic() - start),
+    30,
+  );
+  await clock.advance(100);
+  expect(seenAt).toEqual([0, 30, 60]);
 });
