@@ -104,7 +104,7 @@ describe('a RoutedIP whose class becomes one of another platform while an addres
   const TEMPLATE = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'platform', image: 'curl:8' }] } } };
   const [API, JOBS] = ['digitalocean', 'job.floating'];
   const { digitalocean: facts } = registry();
-  const [byApi, byJobs] = [{}, { updateRoutedIP: TEMPLATE }].map((templates) => ({
+  const [byApi, byJobs, byGroup] = [{}, { updateRoutedIP: TEMPLATE }, { updateRoutedIP: TEMPLATE, ipGroup: 'edge' }].map((templates) => ({
     ...SPEC,
     spec: { ...FACT, policy: { ...FACT.policy, spec: { className: CLASS_NAME, routedIPReclaimPolicy: 'Delete', ...templates } } },
     registry: { ...registry(), ...(facts && { [JOBS]: facts }) },
@@ -143,6 +143,19 @@ describe('a RoutedIP whose class becomes one of another platform while an addres
     expect(claims(routed)).toEqual([`${API} #create`]);
     routed.send('CLAIMS_OBSERVED', { fullNodes: ['#create'] }).done('intend', { knownAddresses: [], listedAt: START, provider: API });
     expect([routed.started, claims(routed)]).toEqual([[], []]);
+  });
+
+  test('looks for what may be reserved in an IPGroup that its class names no more, which keeps nobody else from creating', () => {
+    const offer = { group: 'edge', address: A };
+    const routed = listing(byGroup)
+      .send('GROUP_OBSERVED', { offer, refusal: null })
+      .done('intend', { knownAddresses: [], listedAt: START })
+      .failed('create', cutOff());
+    routed.send('SPEC_OBSERVED', byJobs).send('RESUME');
+    expect([routed.inputOf('reconcileCreate'), claims(routed)]).toMatchObject([
+      { offer: { address: A }, subject: { ipGroup: 'edge' } },
+      [],
+    ]);
   });
 
   test('gives back where it was made what the Job says that it made, when it is deleted', () => {
