@@ -1,4 +1,5 @@
 import type { AnyStateMachine } from 'xstate';
+import { createdAt } from '../machines/creation.ts';
 import { recordSetMachine } from '../machines/dns-record-set.machine.ts';
 import { zoneMachine } from '../machines/dns-zone.machine.ts';
 import { firewallMachine } from '../machines/firewall.machine.ts';
@@ -7,7 +8,7 @@ import { claimedNodes } from '../machines/ip.ts';
 import type { AddressContext, AddressSettings } from '../machines/ip-context.ts';
 import type { JobInput, JobName, ProviderJobName, VipJobName } from '../machines/jobs.ts';
 import { poolMachine } from '../machines/pool.machine.ts';
-import { addressClaim, claimedByPool, type PoolContext } from '../machines/pool.ts';
+import { addressClaim, type PoolContext, rightTaken, turnsTaken } from '../machines/pool.ts';
 import { cloudOf } from '../machines/provider-key.ts';
 import { verificationMachine } from '../machines/verification.machine.ts';
 import type { VerificationSettings } from '../machines/verification.ts';
@@ -32,8 +33,9 @@ export function charts(settings: AddressSettings & VerificationSettings & VipSet
     claims: (context: PoolContext) => ({
       // By the cloud: whatever account asks, the nodes are the same.
       provider: cloudOf(context.provider || (context.spec?.provider ?? '')),
-      nodes: claimedByPool(context),
+      nodes: turnsTaken(context),
       limit: 1,
+      elsewhere: { provider: cloudOf(createdAt(context)), nodes: rightTaken(context) },
     }),
     job,
   };

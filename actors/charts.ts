@@ -19,6 +19,8 @@ export interface Chart {
     readonly nodes: readonly string[];
     readonly limit: number;
     readonly alone?: readonly string[];
+    /** What it holds alone at another provider, or at the same. */
+    readonly elsewhere?: { readonly provider: string; readonly nodes: readonly string[] };
   };
   /** What a job of this chart is called in dashboards, which queue it runs on, and how urgent it is. */
   readonly job: (job: JobName, input: never) => { readonly title: string; readonly queue: string; readonly priority: number };
@@ -47,10 +49,12 @@ export type Charts = Readonly<Record<string, Chart>>;
 
 /** All that an actor in this context claims. */
 export function claimsOf(chart: Chart, owner: ActorId, context: unknown): readonly Claim[] {
-  const { provider, nodes, limit, alone = [] } = chart.claims(context as never);
-  if (!provider) return [];
-  const shared = nodes.map((node) => ({ provider, node, owner, limit }));
-  return [...shared, ...alone.map((node) => ({ provider, node, owner, limit: 1 }))];
+  const { provider, nodes, limit, alone = [], elsewhere = { provider: '', nodes: [] } } = chart.claims(context as never);
+  return [
+    ...elsewhere.nodes.map((node) => ({ provider: elsewhere.provider, node, owner, limit: 1 })),
+    ...nodes.map((node) => ({ provider, node, owner, limit })),
+    ...alone.map((node) => ({ provider, node, owner, limit: 1 })),
+  ].filter((claim) => claim.provider !== '');
 }
 
 /** `%` and `:` are encoded: BullMQ refuses ids with a colon, and IPv6 addresses are full of them. */

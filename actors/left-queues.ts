@@ -53,5 +53,9 @@ function usedBy(cells: Iterable<Pick<Cell, 'records'>>): ReadonlySet<string> {
   const contexts = [...cells].flatMap(({ records }) =>
     [...records.values()].map(({ snapshot }) => snapshot.context as Partial<PoolContext>),
   );
-  return new Set(contexts.flatMap(({ provider, spec }) => [provider, spec?.provider]).filter((key) => key !== undefined));
+  return new Set(
+    contexts
+      .flatMap(({ provider, spec, acquiring }) => [provider, spec?.provider, acquiring?.by?.provider])
+      .filter((key) => key !== undefined),
+  );
 }

@@ -1,5 +1,6 @@
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
+import type { PoolContext } from '../machines/pool.ts';
 import type { Standing } from '../machines/precedence.ts';
 import { boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
@@ -102,6 +103,12 @@ export class ObservedPools {
   nameOwner(pool: ActorId): string | null {
     const [owner = null] = Object.entries(this.#ownership.conflicts(pool)).flatMap(([key, name]) => (isNameKey(key) ? name : []));
     return owner === null || owner.includes(' ') ? owner : `FloatingIPPool ${owner}`;
+  }
+
+  /** The key of the provider at which an address is being made for a RoutedIP that has a class of another one by now; null for none. */
+  createsAt(id: ActorId): string | null {
+    const context = this.#recordsOf(id)?.get(id)?.snapshot.context as PoolContext | undefined;
+    return context?.acquiring.by?.provider ?? null;
   }
 
   /** A term begins with these records: from now on they say who has what. */

@@ -1,4 +1,5 @@
-import { FINALIZER } from '../machines/types.ts';
+import { isPrivate } from '../machines/provider-key.ts';
+import { type ActorId, FINALIZER } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
 import { isRoutedIP, type ObservedPools } from './pools.ts';
 import type { ClusterWriter, Condition, PoolObject } from './ports/cluster.ts';
@@ -61,19 +62,26 @@ export class PolicyProjector {
     done.catch((error) => log.warn('a class could not be guarded, or let go', { name: policy.ref.name, error: String(error) }));
   }
 
-  /** By uid of a class or an issuer: the RoutedIPs that it serves, sorted. */
+  /** By uid of a class or an issuer: the RoutedIPs that it serves, sorted, and those for which an address is still being made as it says: without it nobody could be
+   *  asked what became of that. */
   #usersByPolicy(): ReadonlyMap<string, readonly User[]> {
     const { pools } = this.#ports;
-    const users = new Map<string, User[]>();
-    for (const [id, object] of pools.all) {
-      const uid = isRoutedIP(id) ? pools.policies.servesFor(object)?.ref.uid : undefined;
-      if (uid === undefined) continue;
-      const { namespace, name } = object.ref;
-      const served = users.get(uid);
-      if (served) served.push({ namespace, name });
-      else users.set(uid, [{ namespace, name }]);
-    }
-    return new Map([...users].map(([uid, all]) => [uid, all.sort(byName)]));
+    const users = [...pools.all]
+      .filter(([id]) => isRoutedIP(id))
+      .flatMap(([id, object]) => {
+        const { namespace, name } = object.ref;
+        return this.#policiesOf(id, object).map((uid) => ({ uid, namespace, name }));
+      });
+    const byPolicy = Map.groupBy(users, ({ uid }) => uid);
+    return new Map([...byPolicy].map(([uid, all]) => [uid, all.map(({ namespace, name }) => ({ namespace, name })).sort(byName)]));
+  }
+
+  #policiesOf(id: ActorId, object: PoolObject): readonly string[] {
+    const { policies } = this.#ports.pools;
+    const uid = policies.servesFor(object)?.ref.uid;
+    const key = this.#ports.pools.createsAt(id);
+    const former = key === null || !isPrivate(key) ? [] : [...policies.all].filter((policy) => policies.keyOf(policy) === key);
+    return [...new Set([...(uid === undefined ? [] : [uid]), ...former.map(({ ref }) => ref.uid)])];
   }
 
   #missing(policy: PoolObject): Trouble | null {

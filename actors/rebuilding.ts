@@ -4,6 +4,7 @@ import type { PoolContext, PoolInput, RememberedPool } from '../machines/pool.ts
 import { type Doubt, nothingRemembered, rememberedPool, termIn, withDoubts } from '../machines/rebuild.ts';
 import { rememberedRoutedIP } from '../machines/rebuild-routed-ip.ts';
 import { type ActorId, type Address, FINALIZER } from '../machines/types.ts';
+import type { PoolSpec } from '../machines/validate.ts';
 import { actorOf, isPool, isRoutedIP, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ActorRecord, StoredCell } from './ports.ts';
@@ -23,6 +24,8 @@ interface Former {
   readonly term: number;
   /** A creation that may be under way. */
   readonly intent: PoolContext['acquiring']['intent'];
+  /** What that was begun by. */
+  readonly by: PoolSpec | null;
   /** Assigns that may be under way. */
   readonly doubts: ReadonlyMap<Address, Doubt>;
 }
@@ -54,8 +57,9 @@ export const isUndone = ({ ref, deleting, marks }: PoolObject): boolean =>
   isRoutedIP(actorOf(ref)) && deleting && !marks?.finalizers.includes(FINALIZER);
 
 /** FLIPOP's own definition lets no status tell of a creation. A status of a later term tells of assigns that are newer than those of the records. */
-function withFormer(told: RememberedPool, { term, intent, doubts }: Former, status: unknown): RememberedPool {
-  const remembered = { ...told, intent: told.intent ?? intent };
+function withFormer(told: RememberedPool, { term, intent, by, doubts }: Former, status: unknown): RememberedPool {
+  const isSame = by !== null && (told.intent ?? intent)?.listedAt === intent?.listedAt;
+  const remembered = { ...told, intent: told.intent ?? intent, ...(isSame && { by }) };
   return termIn(status) > term ? remembered : withDoubts(remembered, doubts, told.inDoubtUntil);
 }
 
@@ -67,7 +71,7 @@ function formerInput(cell: ActorId, records: StoredCell['records'], term: number
   const intent = intentIn(context);
   if (object?.ref.uid === uid) {
     const doubts = new Map([...rememberedDoubts(context), ...Object.values(records).flatMap(doubtIn)]);
-    return isUndone(object) ? null : poolInput(object, ports, { term, intent, doubts });
+    return isUndone(object) ? null : poolInput(object, ports, { term, intent, by: begunIn(context, ports), doubts });
   }
   // A RoutedIP is there as long as anything is to be undone for it.
   return isRoutedIP(cell) || !ports.isGone(cell, uid) ? null : endingInput(cell, context, intent, ports);
@@ -84,7 +88,7 @@ function endingInput(id: ActorId, context: Partial<PoolContext>, intent: Former[
     id,
     ref,
     since,
-    ...known(spec?.provider ?? provider, ports),
+    ...known(begunIn(context, ports)?.provider ?? provider, ports),
     remembered: nothingRemembered({ intent, inDoubtUntil, addresses }),
   };
 }
@@ -99,6 +103,12 @@ function intentIn({ acquiring }: Partial<PoolContext>): Former['intent'] {
   const { knownAddresses, listedAt, region } = acquiring?.intent ?? {};
   return Array.isArray(knownAddresses) && typeof listedAt === 'number' ? { knownAddresses, listedAt, region: String(region ?? '') } : null;
 }
+
+/** The spec under which its creation was begun; null where nobody could be asked any more what became of it. */
+const begunIn = ({ acquiring, spec }: Partial<PoolContext>, ports: Pick<RebuildPorts, 'providers'>): PoolSpec | null => {
+  const by = acquiring?.by ?? spec ?? null;
+  return by !== null && known(by.provider, ports).provider !== undefined ? by : null;
+};
 
 type Doubted = readonly (readonly [Address, Doubt])[];
 

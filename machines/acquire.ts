@@ -1,6 +1,7 @@
 import { backoffMs, isUntilChanged, restMs } from './backoff.ts';
+import { asBegun, createdAt, guesses, isGuess, settled } from './creation.ts';
 import type { Decision } from './events.ts';
-import { bind, hasOther } from './exposing.ts';
+import { bind } from './exposing.ts';
 import { firewallOf } from './firewall-id.ts';
 import { isFromGroup } from './group-address.ts';
 import type {
@@ -35,7 +36,7 @@ import type { Address, JobFailure } from './types.ts';
 
 type Next = Decision<PoolContext>;
 const acquiring = (context: PoolContext, change: Partial<Acquiring>): Next => ({
-  context: { ...context, acquiring: { ...context.acquiring, ...change } },
+  context: { ...context, acquiring: settled({ ...context.acquiring, ...change }) },
   effects: [],
 });
 
@@ -71,20 +72,20 @@ export function createInput(context: PoolContext): CreateInput {
   // What the spec lists is not what was made, even if it appeared meanwhile: somebody may have made again what was listed already.
   const knownAddresses = [...new Set([...intent.knownAddresses, ...listed(context)])];
   return {
-    provider: providerOf(context),
+    provider: createdAt(context),
     owner: context.ref,
     region: intent.region,
     intent: { ...intent, knownAddresses },
     inDoubtUntil,
-    ...(isFromGroup(context) && { offer: context.exposed?.offer ?? null }),
-    ...subjectOf(context),
+    ...(isFromGroup(asBegun(context)) && { offer: context.exposed?.offer ?? null }),
+    ...subjectOf(asBegun(context)),
   };
 }
 
 export function publishInput(context: PoolContext): PublishInput {
   const { unpublished } = context.acquiring;
   if (!unpublished) throw new Error(`pool ${context.id} publishes no address`);
-  return { provider: providerOf(context), owner: context.ref, address: unpublished, mayBeGone: isSpare(context) };
+  return { provider: createdAt(context), owner: context.ref, address: unpublished, mayBeGone: isSpare(context) };
 }
 
 /** The address to be published was not made just now: it is one that the spec lost. */
@@ -106,20 +107,20 @@ export const intend = (context: PoolContext): Next => acquiring(context, { inten
 export const createsNoMore = (context: PoolContext): boolean => isPaused(context) || !lacks(context) || !isPrimed(context);
 /** Its class is another one since: what one provider listed tells nothing of what another one makes. */
 export const isOthersIntent = (context: PoolContext, { provider }: CreateIntent): boolean =>
-  provider !== undefined && provider !== providerOf(context);
+  (provider ?? createdAt(context)) !== providerOf(context);
 export const dropIntent = (context: PoolContext): Next => acquiring(context, { intending: false });
 
 export const intended = (context: PoolContext, { knownAddresses, listedAt }: CreateIntent): Next =>
   acquiring(context, {
     intending: false,
-    intent: { knownAddresses, listedAt, region: context.spec?.region ?? '' },
+    intent: { knownAddresses, listedAt, region: asBegun(context).spec?.region ?? '' },
     inDoubtUntil: null,
   });
 
-/** The address exists: it is ours, and has to be published before use. */
-export function obtained(context: PoolContext, address: Address): Next {
+/** The address exists: it is ours, and has to be published before use. One that may be somebody else's stays in doubt until then. */
+export function obtained(context: PoolContext, address: Address, inDoubtUntil: number | null = null): Next {
   const created = context.created.includes(address) ? context.created : [...context.created, address];
-  return acquiring({ ...context, created }, { unpublished: address, inDoubtUntil: null, failure: null });
+  return acquiring({ ...context, created }, { unpublished: address, inDoubtUntil, failure: null });
 }
 
 export const reuse = (context: PoolContext): Next => acquiring(context, { unpublished: spare(context) });
@@ -170,12 +171,9 @@ export function found(context: PoolContext, finding: CreateFinding): Next {
   if (hasItsOwn(context)) return nothingMade(context);
   const addresses = finding.found === 'several' ? finding.addresses : finding.found === 'one' ? [finding.address] : [];
   if (addresses.some((address) => listed(context).includes(address))) return { context, effects: [] };
-  return finding.found === 'one' && !isGuess(context, finding.address) ? obtained(context, finding.address) : unclear(context, addresses);
+  if (finding.found !== 'one') return unclear(context, addresses);
+  return obtained(context, finding.address, guesses(context) ? context.acquiring.inDoubtUntil : null);
 }
-
-/** A list does not say who made what it shows, which may be somebody else's: a RoutedIP that has no use for it any more does not delete it. Jobs say what they made. */
-const isGuess = (context: PoolContext, address: Address): boolean =>
-  !context.deleted && !context.spec?.exposes?.subject && hasOther(context, address);
 
 /** Any of them may be someone else's. Nothing is created until a person has listed ours in `ips`. */
 const unclear = (context: PoolContext, addresses: readonly Address[]): Next =>
@@ -185,8 +183,9 @@ const unclear = (context: PoolContext, addresses: readonly Address[]): Next =>
 export const interrupt =
   ({ callDeadlineMs }: PoolSettings) =>
   (context: PoolContext, at: number): Next => {
-    const { intent, inDoubtUntil } = context.acquiring;
-    return acquiring(context, { intending: false, ...(intent && inDoubtUntil === null && { inDoubtUntil: at + callDeadlineMs }) });
+    const { intent, inDoubtUntil, unpublished } = context.acquiring;
+    const isUnanswered = intent !== null && inDoubtUntil === null && unpublished === null;
+    return acquiring(context, { intending: false, ...(isUnanswered && { inDoubtUntil: at + callDeadlineMs }) });
   };
 
 /** Waits after a failed step. A call that surely took no effect leaves no intent behind. */
@@ -215,7 +214,7 @@ export const coolOffLeft =
 const GIVE_UP_MS = 3_600_000;
 
 /** An address may belong to nobody once the pool is gone, and nobody else may create one meanwhile: what became of its creation has to be found out. */
-export const mustConclude = (context: PoolContext): boolean => isCreating(context.acquiring) && providerOf(context) !== '';
+export const mustConclude = (context: PoolContext): boolean => isCreating(context.acquiring) && createdAt(context) !== '';
 
 /** The same of a pool that stays, although its spec is not valid. */
 export const accounts = (context: PoolContext): boolean => mustConclude(context) && context.exposed?.deleting !== true;
@@ -228,7 +227,7 @@ export const givesUp = ({ acquiring: { inDoubtUntil } }: PoolContext, at: number
   inDoubtUntil !== null && at >= inDoubtUntil + GIVE_UP_MS;
 
 export const announceInput = (context: PoolContext): AnnounceInput => ({
-  provider: providerOf(context),
+  provider: createdAt(context),
   owner: context.ref,
   reason: 'AddressLeft',
   message: leftText(context),
@@ -236,21 +235,22 @@ export const announceInput = (context: PoolContext): AnnounceInput => ({
 
 /** What is left of a creation, and what to do about it. */
 function leftText(context: PoolContext): string {
-  const { unpublished, unclear, intent } = context.acquiring;
-  const provider = providerOf(context);
-  const forWhom = context.deleted ? 'this pool' : 'this RoutedIP';
+  const { unpublished, intent } = context.acquiring;
+  const unclear = isGuess(context) && unpublished !== null ? [unpublished] : context.acquiring.unclear;
+  const provider = createdAt(context);
+  const forWhom = context.exposed ? 'this RoutedIP' : 'this pool';
   const why = context.deleted ? 'was deleted' : 'has another address';
   const elsewhere = context.exposed ? 'name it in spec.routedIP of another RoutedIP' : 'list it in spec.ips of another pool';
   const howTo = (address: string): string =>
     `delete it (${cloudOf(provider) === 'digitalocean' ? `doctl compute reserved-ip delete ${address}` : `at ${provider}`}) or ${elsewhere}`;
-  if (unpublished !== null)
+  if (unpublished !== null && !isGuess(context))
     return `${unpublished} was made for ${forWhom}, which ${why} meanwhile, and belongs to nobody: ${howTo(unpublished)}`;
-  const whose = `belongs to nobody, since the ${context.deleted ? 'pool' : 'RoutedIP'} ${why} meanwhile`;
+  const whose = `belongs to nobody, since the ${context.exposed ? 'RoutedIP' : 'pool'} ${why} meanwhile`;
   if (unclear.length > 0) {
     return `${unclear.length > 1 ? 'one of ' : ''}${unclear.join(', ')} may have been made for ${forWhom}. If nobody else made it, it ${whose}: ${howTo('<address>')}`;
   }
   const where = intent?.region ? ` in ${intent.region}` : '';
-  return `an address may have been made for this pool at ${provider}${where}; the list that would tell could not be read. If there is one that is attached to nothing, it ${whose}: ${howTo('<address>')}`;
+  return `an address may have been made for ${forWhom} at ${provider}${where}; the list that would tell could not be read. If there is one that is attached to nothing, it ${whose}: ${howTo('<address>')}`;
 }
 
 /** It was told: the creation is over, and what it made is not ours any more. */

@@ -1,6 +1,7 @@
 import { observeAbsences, tellMembers } from './absences.ts';
 import { familyOf } from './address.ts';
 import { isUntilChanged } from './backoff.ts';
+import { begunBy } from './creation.ts';
 import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } from './events.ts';
 import { checkExposed, observeLimit, observeService } from './exposing.ts';
 import { isPaused, observeMarks } from './marks.ts';
@@ -37,12 +38,16 @@ function takeSpec(context: PoolContext, event: SpecObserved): Next {
   const published = isNewer ? [] : context.acquiring.published.filter((address) => !spec.ips.includes(address));
   const settled = context.acquiring.unclear.some((address) => spec.ips.includes(address)) || isNamed(context, spec);
   const mayWork = spec.exposes?.revision !== context.spec?.exposes?.revision;
-  const acquiring = {
-    ...context.acquiring,
-    published,
-    ...(settled && { unclear: [], intent: null }),
-    ...(mayWork && isUntilChanged(context.acquiring.failure) && { failure: null, attempts: 0, until: null }),
-  };
+  const acquiring = begunBy(
+    {
+      ...context.acquiring,
+      published,
+      ...(settled && { unclear: [], intent: null }),
+      ...(mayWork && isUntilChanged(context.acquiring.failure) && { failure: null, attempts: 0, until: null }),
+    },
+    context.spec,
+    spec,
+  );
   const named = nameOwner || known.nameOwner ? { nameOwner: nameOwner ?? null } : {};
   const observed = { ...known, ...named, generation: event.generation, spec, conflicts, error: null, acquiring };
   // What kept an address from being created is no trouble any more once none is missing.

@@ -1,8 +1,10 @@
 import { type BackoffTables, backoffMs } from './backoff.ts';
 import { nodeClaim } from './claims.ts';
 import { moved, NO_CONTEST, restedUntil } from './contention.ts';
+import { asBegun, isGuess } from './creation.ts';
 import type { Assigned, Effect, Failed, Ready, RetirePolicy } from './events.ts';
 import { bind } from './exposing.ts';
+import { NO_FIREWALL } from './firewall-policy.ts';
 import { absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
 import { isFromGroup } from './group-address.ts';
@@ -286,17 +288,25 @@ export const reclaimsFirst = (
 /** An address was made for an owner that was deleted, or has another one since, and is to be given back. */
 export const givesBack = (context: PoolContext, event: { readonly type: string; readonly force?: unknown }): boolean => {
   const { unpublished } = context.acquiring;
+  if (unpublished === null || isGuess(context)) return false;
   // Of a group's address nothing was ever seen: there is nothing to retain.
-  const goes = isFromGroup(context) || (unpublished !== null && policyFor(context, unpublished) === 'Delete');
-  return unpublished !== null && memberless(context, unpublished) && goes && event.force !== true;
+  const goes = isFromGroup(asBegun(context)) || policyFor(context, unpublished) === 'Delete';
+  return memberless(context, unpublished) && goes && event.force !== true;
 };
 
-/** Starts the address that was made last for no other purpose than to be given back. */
+/** Starts the address that was made last for no other purpose than to be given back, where it was made. */
 export function giveBack(context: PoolContext): Next {
   const { unpublished: address, intent } = context.acquiring;
   if (!address) return next(context);
   const observed = { address, region: intent?.region ?? '', providerID: null, locked: false };
-  const known = { ...context, provided: { ...context.provided, [address]: observed } };
+  const begun = asBegun(context);
+  const subject = begun.spec?.exposes?.subject;
+  const { subject: _, ...policy } = context.exposed?.policy ?? NO_FIREWALL;
+  const known = {
+    ...begun,
+    provided: { ...context.provided, [address]: observed },
+    exposed: begun.exposed && { ...begun.exposed, policy: { ...policy, ...(subject && { subject }) } },
+  };
   const members = { ...context.members, [address]: { ...newMember(context.nextRank, observed), retiring: true } };
   return next({ ...context, members, created: usedAgain(context), acquiring: NOT_ACQUIRING }, [
     spawned(known, address),

@@ -1,5 +1,6 @@
 import { familyOf } from './address.ts';
 import type { BackoffTables } from './backoff.ts';
+import { asBegun } from './creation.ts';
 import type { RecordTarget } from './dns.ts';
 import type { Decision, Effect, FirewallPolicy, Shared } from './events.ts';
 import type { RoutedIPReason } from './exposure.ts';
@@ -125,6 +126,8 @@ export interface Acquiring {
   readonly inDoubtUntil: number | null;
   /** The intent was found in the status, and was not looked up since; absent for one that was not. */
   readonly remembered?: true;
+  /** The spec under which it was begun, where addresses are made elsewhere under the present one; absent else. */
+  readonly by?: PoolSpec;
   /** Exists at the provider, but does not stand in `spec.ips` yet. */
   readonly unpublished: Address | null;
   /** Published, but no spec was observed yet that is as new as that. */
@@ -161,6 +164,8 @@ export interface PoolInput {
 export interface RememberedPool {
   readonly lastAssignmentAt: number | null;
   readonly intent: Acquiring['intent'];
+  /** The spec under which that was begun, as far as records tell. */
+  readonly by?: PoolSpec;
   /** Time (ms since the epoch) until which a creation that was under way may still take effect. */
   readonly inDoubtUntil: number;
   readonly created: readonly Address[];
@@ -240,6 +245,7 @@ export const poolContext = ({ id, ref, since, provider = '', remembered }: PoolI
   acquiring: {
     ...NOT_ACQUIRING,
     ...(remembered?.intent && { intent: remembered.intent, inDoubtUntil: remembered.inDoubtUntil, remembered: true }),
+    ...(remembered?.intent && remembered.by && { by: remembered.by }),
     ...(remembered?.bound && { published: [remembered.bound], publishedIn: Number.MAX_SAFE_INTEGER }),
   },
   created: remembered?.created ?? [],
@@ -344,18 +350,16 @@ export const spare = (context: PoolContext): Address | null =>
 
 /** Records were lost, and statuses remember several creations: they are looked up one after the other, since each list tells of one new address. */
 export const awaitsLookUp = (context: PoolContext): boolean =>
-  context.acquiring.remembered === true && !isFromGroup(context) && context.fullNodes.includes(CREATE_CLAIM);
+  context.acquiring.remembered === true && !isFromGroup(asBegun(context)) && context.fullNodes.includes(CREATE_CLAIM);
 
-/** Claims of the pool itself; its addresses bear their own. Addresses of an IPGroup are told apart by their owners: others may create meanwhile. */
-export const claimedByPool = (context: PoolContext): readonly string[] => [
-  ...((context.acquiring.intending || isCreating(context.acquiring)) && !isFromGroup(context) && !awaitsLookUp(context)
+/** Claims where an address is created. Addresses of an IPGroup are told apart by their owners: others may create meanwhile. */
+export const rightTaken = (context: PoolContext): readonly string[] =>
+  (context.acquiring.intending || isCreating(context.acquiring)) && !isFromGroup(asBegun(context)) && !awaitsLookUp(context)
     ? [CREATE_CLAIM]
-    : []),
-  ...turnsTaken(context),
-];
+    : [];
 
-/** An assignment that was under way before its class spaced it, or was another one, goes on beside that of whoever has the turn. */
-const turnsTaken = ({ spec, members, fullNodes }: PoolContext): readonly string[] => {
+/** Claims where its addresses are, which bear their own. An assignment that was under way before its class spaced it, or was another one, goes on beside that of whoever has the turn. */
+export const turnsTaken = ({ spec, members, fullNodes }: PoolContext): readonly string[] => {
   const turn = spec?.exposes?.turn ? turnClaim(spec.exposes.turn) : null;
   const isUnderWay = Object.values(members).some(({ node, confirmed }) => node && !confirmed);
   return turn !== null && isUnderWay && !fullNodes.includes(turn) ? [turn] : [];

@@ -1,10 +1,8 @@
 import { restMs } from '../../machines/backoff.ts';
-import type { CreateInput } from '../../machines/jobs.ts';
 import type { ObservedAddress } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
 import type { ListCall } from '../ports/provider.ts';
 import { again, done, type JobBody, type JobContext, read, write } from './body.ts';
-import { isLimited } from './reader.ts';
 
 /** Of the family of which addresses are created. */
 const created = (context: Pick<JobContext<'create'>, 'owner'>): ListCall => ({ ...read(context, 'intend'), family: 4 });
@@ -32,16 +30,11 @@ export async function requireFirewall(context: JobContext<'intendCreate'>): Prom
   if (!found) throw new ProviderError('NotFound', `firewall "${firewall}" does not exist`, { conditionReason: 'FirewallNotFound' });
 }
 
-/** CreateRoutedIP, once. A run that may have sent it before does not send it again. */
+/** CreateRoutedIP, once. A run that may have sent it before does not send it again: a list is to tell what became of that. */
 export const create: JobBody<'create'> = async (context) => {
   if (context.rerun || context.progress !== null) {
-    const fresh = await news(context).catch((error: unknown) => {
-      // A list that fails has made nothing, and says nothing of the call before it.
-      throw isLimited(error) ? error : unknown(context.input, error);
-    });
-    const [only] = fresh;
-    if (only && fresh.length === 1) return done({ address: only.address });
-    throw unknown(context.input, null);
+    const { region } = context.input;
+    throw new Error(`create an address in ${region}: an earlier try was cut off, its outcome is not known`);
   }
   await context.keep({ calledAt: context.clock.now() });
   try {
@@ -66,7 +59,9 @@ export const reconcileCreate: JobBody<'reconcileCreate'> = async (context) => {
 };
 
 /** Addresses of the region that appeared since the intent, that no other object names and that are attached to nothing: nobody else has had a use for them. */
-async function news(context: Pick<JobContext<'create'>, 'input' | 'provider' | 'owner' | 'named'>): Promise<readonly ObservedAddress[]> {
+async function news(
+  context: Pick<JobContext<'reconcileCreate'>, 'input' | 'provider' | 'owner' | 'named'>,
+): Promise<readonly ObservedAddress[]> {
   const { input, provider } = context;
   const all = await provider.listRoutedIPs(created(context));
   const known = new Set<string>([...input.intent.knownAddresses, ...((await context.named?.()) ?? [])]);
@@ -74,8 +69,3 @@ async function news(context: Pick<JobContext<'create'>, 'input' | 'provider' | '
     ({ address, region, providerID }) => !known.has(address) && providerID === null && (!input.region || region === input.region),
   );
 }
-
-const unknown = (input: CreateInput, cause: unknown): Error => {
-  const message = `create an address in ${input.region}: an earlier try was cut off, its outcome is not known`;
-  return cause instanceof Error ? new Error(`${message}: ${cause.message}`, { cause }) : new Error(message);
-};

@@ -10,6 +10,7 @@ import { virtualClock } from '../../adapters/memory/clock.ts';
 const ALL = charts(DEFAULT_SETTINGS, () => 1);
 const FIREWALL = 'firewall/digitalocean/edge';
 const POOL = 'pool/default/web';
+const ROUTED = 'rip/web/shop';
 
 const record = (chart: string, value: Json, context: { readonly [field: string]: Json }): ActorRecord => ({
   chart,
@@ -51,6 +52,26 @@ describe('what is rebuilt of records that cannot be read', () => {
     expect(contextOf(made)).toMatchObject({ acquiring: { intent }, remembered: { '203.0.113.8': {} } });
     expect(made && unfit(ALL.pool as never, made.snapshot)).toBeNull();
     expect(rebuilt(POOL, records, 2, ports(false))).toBeNull();
+  });
+
+  test('is, of a RoutedIP, where its creation was begun, as long as anybody can be asked there', () => {
+    const ref = { kind: 'RoutedIP', namespace: 'web', name: 'shop', uid: 'u' };
+    const intent = { knownAddresses: ['203.0.113.7'], listedAt: 5000, region: 'nyc3' };
+    const context = { ref, spec: { provider: 'here' }, acquiring: { intent, by: { provider: 'there' } } };
+    const of = (providers: Readonly<Record<string, unknown>>, status: Json) => {
+      const object = { ref, createdAt: 0, generation: 1, spec: {}, status, deleting: false };
+      const all = new Map([[ROUTED, object]]);
+      const known = { ...ports(false), pools: { all, providerOf: () => 'here' }, providers: { all: providers } };
+      return contextOf(rebuilt(ROUTED, { [ROUTED]: record('pool', 'Elsewhere', context) }, 2, known));
+    };
+    const pendingCreate = (startedAt: number) => ({
+      pendingCreate: { ...intent, startedAt: new Date(startedAt).toISOString() },
+    });
+    expect(of({ here: {}, there: {} }, {})).toMatchObject({ acquiring: { intent, by: { provider: 'there' } } });
+    expect(of({ here: {}, there: {} }, pendingCreate(5000))).toMatchObject({ acquiring: { by: { provider: 'there' } } });
+    expect(of({ here: {}, there: {} }, pendingCreate(9000)).acquiring).not.toHaveProperty('by');
+    expect(of({ here: {} }, {})).toMatchObject({ provider: 'here', acquiring: { intent } });
+    expect(of({ here: {} }, {}).acquiring).not.toHaveProperty('by');
   });
 
   test('is nothing of a pool of which it is not known which object it stood for, and no intent that is none', () => {

@@ -1,8 +1,10 @@
 import { describe, expect } from 'vitest';
 import { ObservedPolicies } from '../../actors/policies.ts';
 import type { Json } from '../../actors/ports.ts';
+import type { ObjectRef } from '../../machines/jobs.ts';
 import type { ObservedNode } from '../../machines/types.ts';
 import { node, providerIDOf } from '../support/world.ts';
+import { jobDriven } from './jobs-world.ts';
 import { test } from './routed-test.ts';
 import { CLASS_NAME, MINUTE, type RoutedWorld, SECOND } from './routed-world.ts';
 
@@ -18,6 +20,11 @@ async function ready(world: RoutedWorld) {
   world.setWeb('shop', ['old', 'young']);
   return world.leader();
 }
+
+const usersOf = ({ cluster }: RoutedWorld, { uid }: ObjectRef): readonly string[] => {
+  const shown = cluster.projections.findLast(({ ref }) => ref.uid === uid)?.status as { routedIPs: { name: string }[] } | undefined;
+  return shown?.routedIPs.map(({ name }) => name) ?? [];
+};
 
 /** What was done about addresses and firewalls. */
 const done = (world: RoutedWorld): readonly string[] => world.changes();
@@ -81,6 +88,23 @@ describe('a class', () => {
     await world.stable(ref);
     expect(told).toContain('ClusterRoutedIPClass floating');
     expect(told).not.toContain('ClusterRoutedIPClass other');
+  });
+
+  test('is kept while an address is being made as it says for a RoutedIP that names another one by now', async () => {
+    const { world, ref, policy } = await jobDriven();
+    world.setClass({ routedIPFirewallName: '' });
+    world.jobs.script('create', { kind: 'exit', code: 0, afterMs: 30 * SECOND });
+    await world.clock.runUntil(() => world.jobs.actions.includes('create'), 10 * SECOND);
+    world.setRoutedIP('shop', { className: CLASS_NAME });
+    await world.clock.advance(10 * SECOND);
+    // What it shows is told again with whatever changes.
+    world.setRoutedIP('shop', { className: CLASS_NAME });
+    await world.clock.advance(5 * SECOND);
+    expect(usersOf(world, policy)).toEqual(['shop']);
+    await world.clock.runUntil(() => world.statusOf(ref).routedIP !== undefined, MINUTE);
+    world.setRoutedIP('shop', { className: CLASS_NAME, serviceRef: { serviceName: 'shop' } });
+    await world.clock.advance(5 * SECOND);
+    expect(usersOf(world, policy)).toEqual([]);
   });
 
   test('that is older is used of two with one className; the newer one says Conflict until the older is gone', async ({ open }) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CreateIntent } from '../../machines/jobs.ts';
-import { CREATE_CLAIM, claimedByPool, type PoolContext } from '../../machines/pool.ts';
+import { CREATE_CLAIM, type PoolContext, rightTaken } from '../../machines/pool.ts';
 import { A, B, C, cutOff, failure, observed, PROVIDER, SECOND, START } from './builders.ts';
 import { CALL_DEADLINE, Driven } from './drive.ts';
 import { assigned, named, poolInput, primed, provided, ready, spec, toldIn } from './pool-world.ts';
@@ -10,7 +10,7 @@ const lacking = (desiredIPs = 2) => primed({ ips: [A], desiredIPs }, ['a', 'b'],
 const intent: CreateIntent = { knownAddresses: [A], listedAt: START };
 const creating = (desiredIPs = 2) => lacking(desiredIPs).done('intend', intent);
 const inDoubt = () => creating().failed('create', cutOff());
-const claims = ({ context }: Driven<PoolContext>) => claimedByPool(context);
+const claims = ({ context }: Driven<PoolContext>) => rightTaken(context);
 
 describe('a pool that lacks an address', () => {
   test('notes what there is, creates one, publishes it, and only then starts it', () => {

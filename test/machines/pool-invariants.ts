@@ -7,7 +7,7 @@ import { decideGrants } from '../../machines/granting.ts';
 import type { Member } from '../../machines/grants.ts';
 import type { CreateInput, FindNodesInput, FoundNodes } from '../../machines/jobs.ts';
 import { isPaused } from '../../machines/marks.ts';
-import { addressActor, CREATE_CLAIM, claimedByPool, isPrimed, type PoolContext, recordSetActor, wanted } from '../../machines/pool.ts';
+import { addressActor, CREATE_CLAIM, isPrimed, type PoolContext, recordSetActor, rightTaken, wanted } from '../../machines/pool.ts';
 import type { ActorId, Address } from '../../machines/types.ts';
 import type { Edge } from './explore.ts';
 
@@ -90,8 +90,7 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
   },
 
   'whoever lists or creates holds the right to': ({ after }) =>
-    !['Intending', 'Creating', 'Reconciling'].some((state) => inside(after, state)) ||
-    claimedByPool(contextOf(after)).includes(CREATE_CLAIM),
+    !['Intending', 'Creating', 'Reconciling'].some((state) => inside(after, state)) || rightTaken(contextOf(after)).includes(CREATE_CLAIM),
 
   'no creation begins while another pool has that right': ({ before, after }) =>
     !started(after, 'intendCreate') || !contextOf(after).fullNodes.includes(CREATE_CLAIM) || inside(before, 'Intending'),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { claimsOf } from '../../actors/charts.ts';
 import type { RoutedIPFact } from '../../machines/exposure.ts';
 import { type PoolContext, type PoolInput, poolContext } from '../../machines/pool.ts';
 import { rememberedRoutedIP } from '../../machines/rebuild-routed-ip.ts';
@@ -40,6 +41,13 @@ const takenOver = (): Driven<PoolContext> =>
     .done('intend', { knownAddresses: [], listedAt: START })
     .done('create', { address: A })
     .send('RESUME');
+
+const creating = (): Driven<PoolContext> =>
+  new Driven<PoolContext>('pool', INPUT)
+    .send('SPEC_OBSERVED', SPEC)
+    .send('CLUSTER_OBSERVED', SERVED)
+    .send('PROVIDER_OBSERVED', { addresses: [] })
+    .done('intend', { knownAddresses: [], listedAt: START });
 
 const statusOf = ({ context }: Driven<PoolContext>) =>
   routedIPStatus({
@@ -92,18 +100,104 @@ describe('a RoutedIP that gets another class while the addresses that exist are 
   });
 });
 
+describe('a RoutedIP whose class becomes one of another platform while an address is made for it', () => {
+  const TEMPLATE = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'platform', image: 'curl:8' }] } } };
+  const [API, JOBS] = ['digitalocean', 'job.floating'];
+  const { digitalocean: facts } = registry();
+  const [byApi, byJobs, byGroup] = [{}, { updateRoutedIP: TEMPLATE }, { updateRoutedIP: TEMPLATE, ipGroup: 'edge' }].map((templates) => ({
+    ...SPEC,
+    spec: { ...FACT, policy: { ...FACT.policy, spec: { className: CLASS_NAME, routedIPReclaimPolicy: 'Delete', ...templates } } },
+    registry: { ...registry(), ...(facts && { [JOBS]: facts }) },
+  }));
+  const claims = ({ chart, context }: Driven<PoolContext>) =>
+    claimsOf(chart, ID, context).map(({ provider, node: claimed }) => `${provider} ${claimed}`);
+  const listing = (first = byApi) =>
+    new Driven<PoolContext>('pool', INPUT)
+      .send('SPEC_OBSERVED', first)
+      .send('CLUSTER_OBSERVED', SERVED)
+      .send('PROVIDER_OBSERVED', { addresses: [] });
+  const creating = (first = byApi) => listing(first).done('intend', { knownAddresses: [], listedAt: START });
+
+  test('looks for it where the call was sent, and keeps nobody else from creating where its class is now', () => {
+    const routed = creating().send('SPEC_OBSERVED', byJobs);
+    expect([routed.started, claims(routed)]).toEqual([[], [`${API} #create`]]);
+    routed.failed('create', cutOff());
+    expect([routed.inputOf('reconcileCreate'), claims(routed)]).toMatchObject([{ provider: API, region: '' }, [`${API} #create`]]);
+    expect(routed.inputOf('reconcileCreate')).not.toHaveProperty('subject');
+    routed.done('reconcile', { found: 'none' });
+    expect([routed.inputOf('intendCreate'), claims(routed)]).toMatchObject([{ provider: JOBS }, [`${JOBS} #create`]]);
+    expect(routed.context.acquiring).not.toHaveProperty('by');
+  });
+
+  test('looks for the Job that was to make it, as that knows it', () => {
+    const routed = creating(byJobs).send('SPEC_OBSERVED', byApi).failed('create', cutOff());
+    expect(routed.inputOf('reconcileCreate')).toMatchObject({ provider: JOBS, subject: { uid: REF.uid } });
+    routed.done('reconcile', { found: 'one', address: A });
+    expect([routed.inputOf('publish'), claims(routed)]).toMatchObject([{ provider: JOBS, address: A }, [`${JOBS} #create`]]);
+    routed.done('publish', { ips: [A], generation: Number.MAX_SAFE_INTEGER });
+    expect([routed.context.exposed?.bound, routed.context.acquiring.by]).toEqual([A, undefined]);
+  });
+
+  test('keeps the right of the account whose addresses are being listed, until it has that of the other one', () => {
+    const routed = listing().send('SPEC_OBSERVED', byJobs);
+    expect(claims(routed)).toEqual([`${API} #create`]);
+    routed.send('CLAIMS_OBSERVED', { fullNodes: ['#create'] }).done('intend', { knownAddresses: [], listedAt: START, provider: API });
+    expect([routed.started, claims(routed)]).toEqual([[], []]);
+  });
+
+  test('looks for what may be reserved in an IPGroup that its class names no more, which keeps nobody else from creating', () => {
+    const offer = { group: 'edge', address: A };
+    const routed = listing(byGroup)
+      .send('GROUP_OBSERVED', { offer, refusal: null })
+      .done('intend', { knownAddresses: [], listedAt: START })
+      .failed('create', cutOff());
+    routed.send('SPEC_OBSERVED', byJobs).send('RESUME');
+    expect([routed.inputOf('reconcileCreate'), claims(routed)]).toMatchObject([
+      { offer: { address: A }, subject: { ipGroup: 'edge' } },
+      [],
+    ]);
+  });
+
+  test('gives back where it was made what the Job says that it made, when it is deleted', () => {
+    const routed = creating(byJobs).send('SPEC_OBSERVED', byApi).send('DELETED').done('reconcile', { found: 'one', address: A });
+    expect(routed.last.effects).toMatchObject([
+      { type: 'spawn', params: { input: { provider: JOBS, address: A, policy: { subject: { uid: REF.uid } } } } },
+      { type: 'tell', params: { event: { type: 'RETIRE', policy: 'Delete' } } },
+    ]);
+  });
+});
+
+describe('a RoutedIP that is deleted while nobody knows whether an address was made for it', () => {
+  const deleted = () => creating().failed('create', cutOff()).send('DELETED');
+  const told = {
+    message: expect.stringMatching(`^${A} may have been made for this RoutedIP. If nobody else made it, it belongs to nobody`),
+  };
+
+  test('does not delete what only a list shows, which may be somebody else’s: it tells of it', () => {
+    const routed = deleted().done('reconcile', { found: 'one', address: A });
+    expect([routed.told, routed.inputOf('announce')]).toMatchObject([[], told]);
+    expect(routed.done('announce').state).toBe('Stopping.Clearing');
+  });
+
+  test('no more than that when it was about to be bound to that one', () => {
+    const routed = creating().failed('create', cutOff()).done('reconcile', { found: 'one', address: A });
+    expect(routed.started).toEqual(['publish']);
+    routed.send('DELETED');
+    expect([routed.told, routed.inputOf('announce')]).toMatchObject([[], told]);
+  });
+
+  test('gives back what the call has answered', () => {
+    const routed = creating().done('create', { address: A }).send('DELETED');
+    expect([routed.started, routed.told]).toEqual([[], ['spawn', 'RETIRE']]);
+  });
+});
+
 describe('a RoutedIP for which a person names another address while one is made', () => {
   const named = (routedIPReclaimPolicy: 'Delete' | 'Retain', fact: Readonly<Record<string, unknown>> = {}) => {
     const policy = { ...FACT.policy, spec: { className: CLASS_NAME, routedIPReclaimPolicy } };
     const spec = { ...FACT, spec: { className: CLASS_NAME, serviceRef: { serviceName: 'shop' }, routedIP: B }, policy };
     return { ...SPEC, spec, generation: 2, ...fact };
   };
-  const creating = () =>
-    new Driven<PoolContext>('pool', INPUT)
-      .send('SPEC_OBSERVED', SPEC)
-      .send('CLUSTER_OBSERVED', SERVED)
-      .send('PROVIDER_OBSERVED', { addresses: [] })
-      .done('intend', { knownAddresses: [], listedAt: START });
   const membersOf = ({ context }: Driven<PoolContext>) =>
     Object.entries(context.members).map(([address, { retiring }]) => [address, retiring]);
   const asked = ({ last }: Driven<PoolContext>, address: string) =>

@@ -1,6 +1,7 @@
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { SavedTurn, Transition } from '../../actors/ports/observers.ts';
 import type { ActorRecord, Json } from '../../actors/ports.ts';
+import { createdAt } from '../../machines/creation.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { isCreating, type PoolContext } from '../../machines/pool.ts';
@@ -48,6 +49,8 @@ export class RoutedRules {
   readonly #made = new Map<string, number>();
   /** By address that was made: those that may have asked for it. Another object may bear the name of one that is gone. */
   readonly #madeFor = new Map<Address, readonly ObjectRef[]>();
+  /** By uid: the provider at which its records would have an address made before they began to. A status does not say. */
+  readonly #madeAt = new Map<string, string>();
   /** Addresses that were deleted by a call, and not made by one since: what a person makes again is his. */
   readonly #deleted = new Set<Address>();
   /** By address: nodes that are to bear the mark because of it. */
@@ -118,7 +121,10 @@ export class RoutedRules {
   #look({ transitions }: SavedTurn): void {
     this.#refresh();
     for (const transition of transitions) {
-      if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) {
+      const { chart, after } = transition;
+      const pool = chart === 'pool' && after ? (after.snapshot.context as unknown as PoolContext) : null;
+      if (pool && !isCreating(pool.acquiring)) this.#madeAt.set(pool.ref.uid, createdAt(pool));
+      if (chart === 'ip' && transition.actor.startsWith('rip/')) {
         this.#noteHolder(transition);
         this.#noteAssign(transition);
       }
@@ -374,8 +380,8 @@ export class RoutedRules {
     const shown = [...this.#objects.values()].filter(
       ({ ref, status }) => !recorded.has(ref.uid) && fieldsOf(status).pendingCreate !== undefined,
     );
-    const calling = contexts.filter(({ acquiring, spec }) => isCreating(acquiring) && !(spec?.provider ?? '').startsWith('job.'));
-    return [...calling, ...shown].map(({ ref }) => ref);
+    const creating = contexts.filter(({ acquiring }) => isCreating(acquiring));
+    return [...creating, ...shown].flatMap(({ ref }) => (this.#madeAt.get(ref.uid)?.startsWith('job.') ? [] : ref));
   }
 
   #refsOf(uid: string, contexts: readonly PoolContext[]): readonly ObjectRef[] {
