@@ -170,8 +170,16 @@ export class Simulation implements Stage {
     for (const part of this.#parts.values()) part.helps?.();
     this.made.helps();
     // What is under way tells soonest that it is not.
-    const isTold = now - this.#led.since >= TOLD_WITHIN_MS;
+    const isTold = now - this.#led.since >= TOLD_WITHIN_MS && !this.#hasUntold();
     return isTold && this.#unsettled().length === 0 && !this.#isWrong();
+  }
+
+  /** Whoever leads is told of no object before its provider has been read, which may hang: until then its records are those of a former term. */
+  #hasUntold(): boolean {
+    const { supervisor } = this.world.leader ?? {};
+    return [...(supervisor?.records().values() ?? [])].some((cell) =>
+      [...cell.values()].some(({ chart, term }) => chart === 'pool' && term !== supervisor?.term),
+    );
   }
 
   /** What is shown may be from before: it counts only while nothing is under way. */
