@@ -174,11 +174,14 @@ export class Simulation implements Stage {
     return isTold && this.#unsettled().length === 0 && !this.#isWrong();
   }
 
-  /** Whoever leads is told of no object before its provider has been read, which may hang: until then its records are those of a former term. */
+  /** Whoever leads is told of no object before its provider has been read, which may hang: until then its records are those of a former term. Of one that is
+   *  deleted nothing is told any more. */
   #hasUntold(): boolean {
     const { supervisor } = this.world.leader ?? {};
     return [...(supervisor?.records().values() ?? [])].some((cell) =>
-      [...cell.values()].some(({ chart, term }) => chart === 'pool' && term !== supervisor?.term),
+      [...cell.values()].some(
+        ({ chart, term, snapshot: { context } }) => chart === 'pool' && !context.deleted && term !== supervisor?.term,
+      ),
     );
   }
 
