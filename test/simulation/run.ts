@@ -1,3 +1,5 @@
+import type { ActorRecord } from '../../actors/ports.ts';
+import type { PoolContext } from '../../machines/pool.ts';
 import { MarkRules } from '../support/marks.ts';
 import { Keepers } from '../support/owners.ts';
 import { type OperatorProcess, providerIDOf, type WorldOptions } from '../support/world.ts';
@@ -179,9 +181,7 @@ export class Simulation implements Stage {
   #hasUntold(): boolean {
     const { supervisor } = this.world.leader ?? {};
     return [...(supervisor?.records().values() ?? [])].some((cell) =>
-      [...cell.values()].some(
-        ({ chart, term, snapshot: { context } }) => chart === 'pool' && !context.deleted && term !== supervisor?.term,
-      ),
+      [...cell.values()].some(({ chart, term, snapshot }) => chart === 'pool' && term !== supervisor?.term && !isDeleted(snapshot)),
     );
   }
 
@@ -218,6 +218,8 @@ const restsMs = ({ vips, virtualIPs }: History): number => (virtualIPs ? 400_000
 
 const repeated = (texts: readonly string[], most: number): readonly string[] =>
   [...Map.groupBy(texts, (text) => text)].flatMap(([text, all]) => (all.length > most ? [`${text} at rest, again and again`] : []));
+
+const isDeleted = ({ context }: ActorRecord['snapshot']): boolean => (context as unknown as PoolContext).deleted;
 
 /** Lets a history happen. Answers what was wrong: rules that were broken, what was not right in the end, and errors that were logged. */
 export async function brokenBy(simulation: Simulation): Promise<readonly string[]> {
