@@ -57,9 +57,11 @@ export const zoneMachine = (settings: ZoneSettings) => {
         wakeUp: always(work.wakeUp),
         callVerification: always(work.callVerification(settings)),
         resume: always(work.resume),
+        lookAgain: always(work.lookAgain(settings)),
       },
       guards: {
         isUnclaimed: asks(zone.isUnclaimed),
+        leavesUnknown: ({ event }) => work.leavesUnknown(event),
         hasWork: asks(zone.hasWork),
         mustWait: asks(zone.mustWait),
         mayRest: asks((context) => !zone.mustWait(context)),
@@ -93,10 +95,16 @@ export const zoneMachine = (settings: ZoneSettings) => {
             src: 'ensureRecords',
             id: 'ensure',
             input: ({ context }) => work.ensureInput(context),
-            onDone: { target: 'Idle', actions: 'noteOutcomes' },
-            onError: { target: 'Idle', actions: 'noteFailure' },
+            onDone: [
+              { guard: 'leavesUnknown', target: 'Idle', actions: ['noteOutcomes', 'lookAgain'] },
+              { target: 'Idle', actions: 'noteOutcomes' },
+            ],
+            onError: [
+              { guard: 'leavesUnknown', target: 'Idle', actions: ['noteFailure', 'lookAgain'] },
+              { target: 'Idle', actions: 'noteFailure' },
+            ],
           },
-          on: { RESUME: { target: 'Applying', reenter: true, actions: 'resume' } },
+          on: { RESUME: { target: 'Applying', reenter: true, actions: ['resume', 'lookAgain'] } },
         },
         CoolOff: {
           description: 'Waits after an error: of the whole zone, or of single sets while the others stand.',

@@ -25,6 +25,13 @@ export const opensUnclaimed = (context: AddressContext): boolean => !isRetiring(
 /** The granted node is to bear our mark. */
 export const marks = ({ policy, elected }: AddressContext): boolean => elected !== null && Boolean(policy.taint);
 
+/** The policy asks for another mark, and the address is not on the granted node yet: the mark comes before the address. */
+export const marksOtherwise = (context: AddressContext, event: AnyAddressEvent): boolean =>
+  event.type === 'POLICY_OBSERVED' &&
+  !confirmedHere(context) &&
+  Boolean(event.policy.taint) &&
+  event.policy.taint !== (context.policy.taint ?? null);
+
 /** Firewalls that are to be left: others than the present one, or all of them when the address leaves or nothing is to be open any more. */
 const firewallsLeft = (context: AddressContext): readonly ActorId[] =>
   context.claimed.filter((firewall) => isRetiring(context) || !opens(context) || firewall !== context.policy.firewall);
@@ -50,12 +57,13 @@ export const endsJobWait = (context: AddressContext, event: AnyAddressEvent): bo
   context.failure !== null &&
   isUntilChanged(context.failure) &&
   event.policy.revision !== context.policy.revision;
-/** After a wait the firewall comes first, too: its ports may have changed meanwhile, and what is open is answered at once. */
+/** After a wait the firewall of an address that is where it should be comes first: its ports may have changed meanwhile, and what is open is answered at once. */
 export const resumesOpening = (context: AddressContext): boolean =>
   goesOn(context) &&
-  (context.resume === 'FirewallOpening' ||
-    (context.resume === 'Assigning' && opensFirst(context)) ||
-    (context.resume === 'Pruning' && opensUnclaimed(context)));
+  ((context.resume === 'FirewallOpening' && confirmedHere(context)) || (context.resume === 'Pruning' && opensUnclaimed(context)));
+/** After a wait an address that is to come to its node begins as it did with the grant: with the mark and the firewall, which may be to be others by now. */
+export const resumesAssigning = (context: AddressContext): boolean =>
+  goesOn(context) && (context.resume === 'Assigning' || (context.resume === 'FirewallOpening' && !confirmedHere(context)));
 
 // ---------------------------------------------------------------- decisions
 

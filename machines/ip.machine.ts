@@ -86,6 +86,7 @@ export const ipMachine = (settings: AddressSettings) => {
         endsJobWaitAndRetires: asks((context, event) => walls.endsJobWait(context, event) && ip.isRetiring(context)),
         isForced: asks(ip.isForced),
         marks: asks(walls.marks),
+        marksOtherwise: asks(walls.marksOtherwise),
         marksNoMore: asks((_, event) => event.type === 'POLICY_OBSERVED' && !event.policy.taint),
         opensFirst: asks(walls.opensFirst),
         opensAfter: asks(walls.opensAfter),
@@ -111,7 +112,7 @@ export const ipMachine = (settings: AddressSettings) => {
         unauthorized: asks((context) => context.failure?.kind === 'Unauthorized'),
         unauthorizedAndRetiring: asks((context) => context.failure?.kind === 'Unauthorized' && ip.isRetiring(context)),
         resumesOpening: asks(walls.resumesOpening),
-        resumesAssigning: asks((context) => context.resume === 'Assigning' && ip.goesOn(context)),
+        resumesAssigning: asks(walls.resumesAssigning),
         resumesPruning: asks((context) => context.resume === 'Pruning' && (ip.goesOn(context) || ip.isRetiring(context))),
         resumesReleasing: asks((context) => context.resume === 'Releasing'),
       },
@@ -202,7 +203,11 @@ export const ipMachine = (settings: AddressSettings) => {
               },
               on: {
                 NODE_OBSERVED: [{ guard: 'losesNode', target: '#ip.Unassigned', actions: 'noteNode' }, { actions: 'noteNode' }],
-                POLICY_OBSERVED: [{ guard: 'marksNoMore', target: 'Going', actions: 'notePolicy' }, { actions: 'notePolicy' }],
+                POLICY_OBSERVED: [
+                  { guard: 'marksNoMore', target: 'Going', actions: 'notePolicy' },
+                  { guard: 'marksOtherwise', target: 'Marking', reenter: true, actions: 'notePolicy' },
+                  { actions: 'notePolicy' },
+                ],
                 RESUME: { target: 'Marking', reenter: true },
               },
             },
@@ -227,6 +232,7 @@ export const ipMachine = (settings: AddressSettings) => {
             ],
             NODE_OBSERVED: [{ guard: 'losesNode', target: 'Unassigned', actions: 'noteNode' }, { actions: 'noteNode' }],
             POLICY_OBSERVED: [
+              { guard: 'marksOtherwise', target: 'Electing', actions: 'notePolicy' },
               { guard: 'policyMatters', target: 'FirewallOpening', reenter: true, actions: 'notePolicy' },
               { actions: 'notePolicy' },
             ],
@@ -336,7 +342,7 @@ export const ipMachine = (settings: AddressSettings) => {
           after: {
             coolOff: [
               { guard: 'resumesOpening', target: 'FirewallOpening' },
-              { guard: 'resumesAssigning', target: 'Assigning' },
+              { guard: 'resumesAssigning', target: 'Electing' },
               { guard: 'resumesPruning', target: 'Pruning', actions: 'endDoubt' },
               { guard: 'resumesReleasing', target: 'Releasing' },
               { target: 'Unassigned' },
@@ -351,7 +357,7 @@ export const ipMachine = (settings: AddressSettings) => {
             POLICY_OBSERVED: [
               { guard: 'endsJobWaitAndRetires', target: 'Pruning', actions: 'notePolicy' },
               { guard: 'endsJobWait', target: 'Unassigned', actions: 'notePolicy' },
-              { guard: 'endsFirewallWait', target: 'FirewallOpening', actions: 'notePolicy' },
+              { guard: 'endsFirewallWait', target: 'Electing', actions: 'notePolicy' },
               { actions: 'notePolicy' },
             ],
             SECRET_OBSERVED: [

@@ -44,7 +44,7 @@ export function staff(input: PoolContext | Next): Next {
     added.push(tell(context, address, { type: 'RETIRE', policy: 'Retain' }));
   }
   let rank = context.nextRank;
-  for (const address of goal) {
+  for (const address of ownFirst(context, goal)) {
     if (!memberless(context, address) || context.fullNodes.includes(addressClaim(address))) continue;
     const toward = towardOf(context, address, members);
     const contest = restedUntil(context.remembered[address]?.contendedUntil, context.spec.contention);
@@ -61,6 +61,11 @@ export function staff(input: PoolContext | Next): Next {
     ...givenBack(context),
   ]);
 }
+
+/** After the records were lost: those that the status shows to have been on a node come before those that the pool has just got. Of two that are found on one node
+ *  the first one keeps it. */
+const ownFirst = ({ remembered }: PoolContext, addresses: ReadonlySet<Address>): readonly Address[] =>
+  [...addresses].sort((a, b) => Number(remembered[b]?.shown ?? false) - Number(remembered[a]?.shown ?? false));
 
 /** After the records were lost: what was opened for an address that somebody else has by now is not needed any more, and nobody runs it who would say so. */
 const givenBack = ({ id, remembered, conflicts, members }: PoolContext): readonly Effect[] =>

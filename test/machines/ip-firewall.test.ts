@@ -3,7 +3,7 @@ import type { FirewallPolicy } from '../../machines/events.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import { A, cutOff, failure, observed, refOf } from './builders.ts';
 import { Driven } from './drive.ts';
-import { AFTER, addressInput, FIRST, NONE } from './ip-vocabulary.ts';
+import { AFTER, addressInput, FIRST, MARKED, NONE } from './ip-vocabulary.ts';
 
 const managed = (policy: FirewallPolicy, on: string | null = null) =>
   new Driven<AddressContext>('ip', addressInput({ observed: observed(A, on) }), { policy });
@@ -154,5 +154,48 @@ describe('the firewall of an address', () => {
     expect([given.context.attempts, given.context.failure?.reason]).toEqual([1, 'FirewallNotReady']);
     given.elapse().send('PRUNED');
     expect([given.state, given.context.failure, given.context.attempts]).toEqual(['Stable.Holding', null, 0]);
+  });
+});
+
+describe('a mark that the policy comes to want', () => {
+  const marked = { policy: MARKED };
+
+  test('is put on before the address is assigned, while its firewall is opened', () => {
+    const given = managed(FIRST).send('NODE_GRANTED', grant('b')).send('POLICY_OBSERVED', marked);
+    expect([given.state, done(given)]).toEqual(['Electing.Marking', ['elect']]);
+    expect(done(given.done('elect', { marked: true }))).toEqual(['open b']);
+    expect(done(given.send('OPENED'))).toEqual(['assign']);
+  });
+
+  test('is put on before the address is assigned, after a wait for its firewall', () => {
+    const given = managed(FIRST).send('NODE_GRANTED', grant('b')).send('REFUSED', refused).send('POLICY_OBSERVED', marked);
+    expect([given.state, done(given.elapse())]).toEqual(['CoolOff', ['elect']]);
+    expect(done(given.done('elect', { marked: true }))).toEqual(['open b']);
+  });
+
+  test('is put on when another firewall ends that wait', () => {
+    const other = { policy: { ...MARKED, firewall: 'firewall/digitalocean/other' } };
+    const given = managed(FIRST).send('NODE_GRANTED', grant('b')).send('REFUSED', refused).send('POLICY_OBSERVED', other);
+    expect([given.state, done(given)]).toEqual(['Electing.Marking', ['elect']]);
+  });
+
+  test('is put on before the address is assigned again, when it was wanted while an assign failed', () => {
+    const policy = { ...NONE, taint: 'NoSchedule' };
+    const given = managed(NONE).send('NODE_GRANTED', grant('b')).send('POLICY_OBSERVED', { policy }).failed('assign', cutOff());
+    expect(done(given.elapse())).toEqual(['elect']);
+    expect(given.done('elect', { marked: true }).inputOf('assign')).toMatchObject({ inDoubtUntil: given.context.inDoubtUntil });
+  });
+
+  test('takes the place of one that is being put on', () => {
+    const given = managed(MARKED).send('NODE_GRANTED', grant('b'));
+    expect(given.inputOf('elect')).toMatchObject({ effect: 'PreferNoSchedule' });
+    given.send('POLICY_OBSERVED', { policy: { ...MARKED, taint: 'NoSchedule' } });
+    expect([given.state, given.inputOf('elect')]).toMatchObject(['Electing.Marking', { effect: 'NoSchedule' }]);
+  });
+
+  test('moves nothing where the address is already', () => {
+    const opening = managed(FIRST, 'b').send('NODE_GRANTED', grant('b')).send('POLICY_OBSERVED', marked);
+    expect([opening.state, done(opening)]).toEqual(['FirewallOpening', []]);
+    expect(opening.send('OPENED').send('PRUNED').state).toBe('Stable.Holding');
   });
 });

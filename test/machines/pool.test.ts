@@ -79,6 +79,18 @@ describe('a pool that starts', () => {
     expect(told).toEqual([{ ...addresses[A], isTaken: true }, addresses[B]]);
   });
 
+  test('starts the addresses first that its status shows on nodes: of two on one node the one that it has just got goes', () => {
+    const addresses = { [B]: { epoch: 3, inDoubtUntil: null, shown: true as const } };
+    const remembered = { lastAssignmentAt: null, intent: null, inDoubtUntil: 9, created: [], addresses, absent: [], held: false };
+    const pool = new Driven<PoolContext>('pool', poolInput({ remembered }))
+      .send('SPEC_OBSERVED', spec())
+      .send('CLUSTER_OBSERVED', named('a', 'b'))
+      .send('PROVIDER_OBSERVED', provided(observed(A, 'a'), observed(B, 'a')));
+    expect(toldIn(pool)).toEqual([`spawn ${B}`, `spawn ${A}`]);
+    expect(grantsIn(pool.send('READY', ready(B, 'a')))).toEqual([`${B} → a`]);
+    expect(grantsIn(pool.send('READY', ready(A, 'a')))).toEqual([`${A} → b`]);
+  });
+
   describe('that remembers an assign under way', () => {
     const toward = (...addresses: readonly Address[]) => ({
       lastAssignmentAt: null,

@@ -1,3 +1,5 @@
+import type { ActorRecord } from '../../actors/ports.ts';
+import type { PoolContext } from '../../machines/pool.ts';
 import { MarkRules } from '../support/marks.ts';
 import { Keepers } from '../support/owners.ts';
 import { type OperatorProcess, providerIDOf, type WorldOptions } from '../support/world.ts';
@@ -170,8 +172,17 @@ export class Simulation implements Stage {
     for (const part of this.#parts.values()) part.helps?.();
     this.made.helps();
     // What is under way tells soonest that it is not.
-    const isTold = now - this.#led.since >= TOLD_WITHIN_MS;
+    const isTold = now - this.#led.since >= TOLD_WITHIN_MS && !this.#hasUntold();
     return isTold && this.#unsettled().length === 0 && !this.#isWrong();
+  }
+
+  /** Whoever leads is told of no object before its provider has been read, which may hang: until then its records are those of a former term. Of one that is
+   *  deleted nothing is told any more. */
+  #hasUntold(): boolean {
+    const { supervisor } = this.world.leader ?? {};
+    return [...(supervisor?.records().values() ?? [])].some((cell) =>
+      [...cell.values()].some(({ chart, term, snapshot }) => chart === 'pool' && term !== supervisor?.term && !isDeleted(snapshot)),
+    );
   }
 
   /** What is shown may be from before: it counts only while nothing is under way. */
@@ -207,6 +218,8 @@ const restsMs = ({ vips, virtualIPs }: History): number => (virtualIPs ? 400_000
 
 const repeated = (texts: readonly string[], most: number): readonly string[] =>
   [...Map.groupBy(texts, (text) => text)].flatMap(([text, all]) => (all.length > most ? [`${text} at rest, again and again`] : []));
+
+const isDeleted = ({ context }: ActorRecord['snapshot']): boolean => (context as unknown as PoolContext).deleted;
 
 /** Lets a history happen. Answers what was wrong: rules that were broken, what was not right in the end, and errors that were logged. */
 export async function brokenBy(simulation: Simulation): Promise<readonly string[]> {
