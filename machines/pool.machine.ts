@@ -274,8 +274,8 @@ export const poolMachine = (settings: pool.PoolSettings) =>
             always: [{ guard: 'givesBack', target: 'Releasing', actions: 'giveBack' }, { target: 'Announcing' }],
           },
           CoolOff: {
-            description: 'Waits after an error, then lists again.',
-            after: { coolOff: 'Reconciling' },
+            description: 'Waits after an error, then lists again where something may have been made.',
+            after: { coolOff: 'Concluding' },
             on: { RESUME: { target: 'CoolOff', reenter: true } },
           },
           Announcing: {
