@@ -63,7 +63,7 @@ const STORE_CHECK_MS = 1000;
 const RESYNC_REST_MS = 30;
 
 /** How often it is looked which objects are not served. */
-const LOOK_EVERY_MS = 2000;
+const LOOK_EVERY_MS = 1000;
 /** How often it is looked at how the store is set up. */
 const STORE_JUDGE_MS = 60_000;
 

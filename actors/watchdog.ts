@@ -66,7 +66,7 @@ export class Watchdog {
     });
   }
 
-  /** To be called every other second or so. */
+  /** To be called every second or so. */
   look(): void {
     const why = this.#ports.judge();
     const former = this.#seen;

@@ -57,11 +57,9 @@ export const zoneMachine = (settings: ZoneSettings) => {
         wakeUp: always(work.wakeUp),
         callVerification: always(work.callVerification(settings)),
         resume: always(work.resume),
-        lookAgain: always(work.lookAgain(settings)),
       },
       guards: {
         isUnclaimed: asks(zone.isUnclaimed),
-        leavesUnknown: ({ event }) => work.leavesUnknown(event),
         hasWork: asks(zone.hasWork),
         mustWait: asks(zone.mustWait),
         mayRest: asks((context) => !zone.mustWait(context)),
@@ -95,16 +93,10 @@ export const zoneMachine = (settings: ZoneSettings) => {
             src: 'ensureRecords',
             id: 'ensure',
             input: ({ context }) => work.ensureInput(context),
-            onDone: [
-              { guard: 'leavesUnknown', target: 'Idle', actions: ['noteOutcomes', 'lookAgain'] },
-              { target: 'Idle', actions: 'noteOutcomes' },
-            ],
-            onError: [
-              { guard: 'leavesUnknown', target: 'Idle', actions: ['noteFailure', 'lookAgain'] },
-              { target: 'Idle', actions: 'noteFailure' },
-            ],
+            onDone: { target: 'Idle', actions: 'noteOutcomes' },
+            onError: { target: 'Idle', actions: 'noteFailure' },
           },
-          on: { RESUME: { target: 'Applying', reenter: true, actions: ['resume', 'lookAgain'] } },
+          on: { RESUME: { target: 'Applying', reenter: true, actions: 'resume' } },
         },
         CoolOff: {
           description: 'Waits after an error: of the whole zone, or of single sets while the others stand.',

@@ -272,8 +272,6 @@ export interface EnsuredRecords {
   /** As the provider calls the zone, which may have been named by its id. */
   readonly zoneName: string;
   readonly outcomes: readonly SetOutcome[];
-  /** It came after a run that was not heard of again; absent for false. */
-  readonly rerun?: boolean;
 }
 
 /** Why one set was not written. */

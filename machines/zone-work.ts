@@ -3,7 +3,6 @@ import type { Effect } from './events.ts';
 import type { EnsuredRecords, EnsureRecordsInput, SetOutcome } from './jobs.ts';
 import type { ActorId, JobFailure } from './types.ts';
 import {
-  type AnyZoneEvent,
   isDue,
   mayBeVerified,
   type Next,
@@ -123,18 +122,6 @@ export const callVerification =
     const isVerifying = Object.values(claims).some(mayBeVerified);
     return settle(next({ ...context, claims, isVerifying, verifyAt: at + verifyEveryMs }, asked));
   };
-
-/** A call of which no answer was heard may still make a record that another one has made by then: all sets are looked at once it cannot any more. */
-export const lookAgain =
-  ({ callDeadlineMs }: ZoneSettings) =>
-  (context: ZoneContext, at: number): Next =>
-    next({ ...context, verifyAt: context.verifyAt && Math.min(context.verifyAt, at + callDeadlineMs) });
-
-/** A job has left such a call behind. */
-export const leavesUnknown = (event: AnyZoneEvent): boolean => {
-  if ('error' in event) return event.error.unknownOutcome;
-  return 'output' in event && (event.output.rerun === true || event.output.outcomes.some(({ failure }) => failure?.unknownOutcome));
-};
 
 /** After a load a claimant may be gone, and new credentials may be there: what failed for want of them is tried at once. */
 export function resume(context: ZoneContext): Next {

@@ -60,8 +60,6 @@ export interface ZoneSettings {
   readonly backoff: BackoffTables;
   /** From one verification of all sets to the next, ms. */
   readonly verifyEveryMs: number;
-  /** How long a call may still take effect after it was sent, ms. */
-  readonly callDeadlineMs: number;
 }
 
 export type AnyZoneEvent =

@@ -3,7 +3,7 @@ import type { Address, ErrorKind } from '../../machines/types.ts';
 import { zoneInput } from '../../machines/zone.ts';
 import { A, B, cutOff, failure, PROVIDER, SECOND, START } from './builders.ts';
 import { API, carried, ensured, outcome, POOL_SET, records, toldBy, WEB, zone } from './dns-world.ts';
-import { CALL_DEADLINE, VERIFY_EVERY } from './drive.ts';
+import { VERIFY_EVERY } from './drive.ts';
 
 const MINUTE = 60 * SECOND;
 
@@ -301,24 +301,6 @@ describe('the verification of a zone', () => {
     expect([given.state, carried(given)]).toEqual(['Applying', [API, WEB]]);
     given.after(SECOND).done('ensure', ensured(API, WEB));
     expect([toldBy(given), given.timerOf('verify')]).toEqual([[], VERIFY_EVERY - SECOND]);
-  });
-
-  test('comes as soon as a call of which no answer was heard can have no effect any more', () => {
-    const working = () => zone().send('RECORDS', records());
-    const unheard = [
-      working()
-        .done('ensure', ensured(outcome(WEB, cutOff())))
-        .elapse('wake')
-        .done('ensure', ensured(WEB)),
-      working().failed('ensure', cutOff()).elapse('wake').done('ensure', ensured(WEB)),
-      working().done('ensure', { ...ensured(WEB), rerun: true }),
-      working().send('RESUME').send('RECORDS', records()).done('ensure', ensured(WEB)),
-    ];
-    for (const given of unheard) {
-      expect(given.timerOf('verify')).toBeLessThanOrEqual(CALL_DEADLINE);
-      expect(carried(given.elapse('verify'))).toEqual([WEB]);
-      expect(given.done('ensure', ensured(WEB)).timerOf('verify')).toBe(VERIFY_EVERY);
-    }
   });
 
   test('is not put off by claims that come again and again', () => {

@@ -9,12 +9,12 @@ import * as claims from '../../machines/zone-claims.ts';
 import * as work from '../../machines/zone-work.ts';
 import { B, failure, SECOND, START } from './builders.ts';
 import { API, ensured, outcome, records, WEB } from './dns-world.ts';
-import { CALL_DEADLINE, VERIFY_EVERY } from './drive.ts';
+import { VERIFY_EVERY } from './drive.ts';
 import { action, type ChartMutation, guard, state } from './mutations-spoil.ts';
 import { event } from './pool-world.ts';
 import { older } from './zone-vocabulary.ts';
 
-const SETTINGS = { backoff: FLIPOP_BACKOFF, verifyEveryMs: VERIFY_EVERY, callDeadlineMs: CALL_DEADLINE };
+const SETTINGS = { backoff: FLIPOP_BACKOFF, verifyEveryMs: VERIFY_EVERY };
 
 const claimed = event('RECORDS', records());
 const anew = event('RECORDS', records({ revision: 2, addresses: [B] }));

@@ -157,9 +157,13 @@ export const VIRTUAL_END_MUTATIONS: Readonly<Record<string, Mutation<VirtualHist
     mutation: 'an IP outlives its VirtualIP',
     history: removed,
     sabotage: () =>
-      vi
-        .spyOn(migrationJobBodies, 'releaseVirtualIP')
-        .mockImplementation((context) => releaseVirtualIP({ ...context, input: { ...context.input, address: null } })),
+      vi.spyOn(migrationJobBodies, 'releaseVirtualIP').mockImplementation((context) =>
+        releaseVirtualIP({
+          ...context,
+          input: { ...context.input, address: null },
+          writer: { ...context.writer, ips: async () => [] },
+        }),
+      ),
   },
   'web0 says that v0 is being migrated to it, which is Migrated': {
     mutation: 'the claim of a migration that is over stays',
