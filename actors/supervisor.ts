@@ -59,7 +59,7 @@ const STUCK_MS = 300_000;
 /** How often the store is asked whether it is still the same and still holds what we wrote. */
 const STORE_CHECK_MS = 1000;
 
-/** A failover takes many turns of the event loop, and is not to wait in each for a part of a resync, ms. */
+/** How long a periodic resync rests after each slice, ms: a failover takes several turns of the event loop, and would wait for a slice in each. */
 const RESYNC_REST_MS = 30;
 
 /** How often it is looked which objects are not served. */

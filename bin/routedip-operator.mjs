@@ -24,7 +24,7 @@ if (Number(here.split('.')[0]) < NEEDED) {
 } else {
   // Loading the libraries would make the young generation of the heap grow to its full size, which it then keeps; the operator needs a part of it.
   setFlagsFromString('--semi-space-growth-factor=1');
-  // The heap may grow fourfold before it is collected else: thousands of objects would hold the memory of the busiest moment for good.
+  // By default the heap may grow fourfold before it is collected, and keeps the memory of its busiest moment.
   setFlagsFromString('--heap-growing-percent=25');
   import(existsSync(source) ? source.href : compiled.href)
     .then((operator) => {
