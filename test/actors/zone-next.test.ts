@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
 import type { Envelope } from '../../actors/turn.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
@@ -39,4 +40,27 @@ test.each([
   expect(context?.claims).toMatchObject({ [WEB]: { revision: 2, addresses: ['203.0.113.2'] } });
   expect(Object.keys((await store.load(ACTOR))?.records ?? {})).toEqual([ACTOR]);
   expect(queues.jobs('digitalocean').map(({ data }) => (data as { job?: string }).job)).toEqual(['ensureRecords']);
+});
+
+describe('a zone of which no record is there', () => {
+  const contextAfter = async (ms: number) => {
+    const clock = virtualClock();
+    const store = memoryStore();
+    await store.openTerm(1);
+    const cells = cellsOn({ store, queues: memoryQueues(clock), clock });
+    await clock.advance(ms);
+    await cells.deliver(claim(1, '203.0.113.1'));
+    const context = cells.recordsOf(ACTOR)?.get(ACTOR)?.snapshot.context as unknown as ZoneContext | undefined;
+    return { context, now: clock.now() };
+  };
+
+  test('looks again once what was sent under a former term can have no effect any more', async () => {
+    const { context, now } = await contextAfter(5_000);
+    expect(context?.unheardUntil).toBe(now - 5_000 + DEFAULT_SETTINGS.callDeadlineMs);
+  });
+
+  test('has nothing to look for when that is over', async () => {
+    const { context } = await contextAfter(DEFAULT_SETTINGS.callDeadlineMs);
+    expect([Object.keys(context?.claims ?? {}), context?.unheardUntil]).toEqual([[WEB], undefined]);
+  });
 });
