@@ -134,7 +134,7 @@ export const WIDE_END_MUTATIONS: Mutations<string, History> = {
       spoil: (charts) => ({
         ...charts,
         'dns-zone': action<ZoneContext>('callVerification', (context, { at }) => ({
-          context: { ...context, verifyAt: at + 60_000 },
+          context: { ...context, verifyAt: at + 60_000, unheardUntil: null },
           effects: [],
         }))(charts['dns-zone'] as never),
       }),
