@@ -158,20 +158,22 @@ export class PatienceRules {
     }
   }
 
+  /** One that is moved because somebody has asked for it is active no more until it has arrived, whatever its former node does. */
   #checkPublished({ actor, before, after }: Transition, pool: PoolContext, now: Moment): void {
     const then = before?.snapshot.context as unknown as RecordSetContext | undefined;
-    const is = after?.snapshot.context as unknown as RecordSetContext | undefined;
-    if (!then || !is || then.ref || JSON.stringify(then.target) !== JSON.stringify(is.target)) return;
-    for (const address of then.addresses.filter((each) => !is.addresses.includes(each))) {
+    const next = after?.snapshot.context as unknown as RecordSetContext | undefined;
+    if (!then || !next || then.ref || JSON.stringify(then.target) !== JSON.stringify(next.target)) return;
+    for (const address of then.addresses.filter((each) => !next.addresses.includes(each))) {
       const id = `${actor.replace(/\/dns$/, '')}/ip/${address}`;
       const record = this.#world.invariants.records.get(id);
       const served = this.#served.get(id);
       if (!record || !served) continue;
-      const { holder } = contextOf(record);
+      const is = contextOf(record);
       // A turn whose process died before it was heard of may have let the address go.
       if (
         pool.members[address]?.retiring === false &&
-        holder === served.node.providerID &&
+        is.holder === served.node.providerID &&
+        !isAskedFor(pool, is) &&
         this.#isThere(address, served.node) &&
         this.#isInGrace(served, pool, now)
       )
