@@ -23,6 +23,7 @@ export interface CellsPorts {
   readonly log: Log;
   readonly probe: Probe;
   readonly observers: readonly Observer[];
+  readonly settings: { readonly callDeadlineMs: number };
   /** All addresses of a provider are about to be asked for by this command. */
   readonly listAsked: (actor: ActorId, commandId: string) => void;
   /** What a firewall begins with. */
@@ -59,12 +60,15 @@ export class Cells {
   readonly #ofOthers: CellPorts;
   /** From the monotonic clock to the time of day, ms. */
   #clockOffset = 0;
+  /** No former term could send anything any more, monotonic ms. */
+  readonly #begunAt: number;
   #isLoaded = false;
   #stopped = false;
 
   constructor(term: number, ports: CellsPorts) {
     this.#term = term;
     this.#ports = ports;
+    this.#begunAt = ports.clock.monotonic();
     this.#ofServices = this.#cellPorts(new TurnGate(TURNS_AT_ONCE, ports.clock));
     this.#ofOthers = this.#cellPorts(new TurnGate(TURNS_AT_ONCE, ports.clock));
   }
@@ -226,7 +230,14 @@ export class Cells {
   #beginShared(id: ActorId): void {
     const [kind] = id.split('/');
     if (kind === 'firewall') this.begin('firewall', id, this.#ports.firewallInput(id));
-    if (kind === 'zone') this.begin('dns-zone', id, zoneInput(id));
+    if (kind === 'zone') this.begin('dns-zone', id, { ...zoneInput(id), ...this.#unheard() });
+  }
+
+  /** Of what former terms have sent to a zone that begins nothing may be known: their records may be lost. */
+  #unheard(): { readonly unheardUntil?: number } {
+    const { clock, settings } = this.#ports;
+    const leftMs = this.#begunAt + settings.callDeadlineMs - clock.monotonic();
+    return leftMs > 0 ? { unheardUntil: clock.now() + leftMs } : {};
   }
 
   #dropIfGone({ cell: id, transitions }: SavedTurn): void {

@@ -60,6 +60,9 @@ export interface TurnResult {
 /** Once so many actors have changed, what is left of a turn goes through the outbox and becomes the next turns. */
 const ACTORS_PER_WRITE = 64;
 
+/** What is claimed of a firewall, and of a zone. */
+const CLAIMS: ReadonlySet<string> = new Set(['CLAIM', 'RECORDS']);
+
 /** One turn: runs events and every send inside the cell in memory until quiet. Nothing is carried out. */
 export function runTurn(state: CellState, envelopes: readonly Envelope[], context: TurnContext): TurnResult {
   const turn = new Turn(state, context);
@@ -87,7 +90,7 @@ class Turn {
   handle(first: Envelope): void {
     for (const actor of first.forget ?? []) this.#seen.set(actor, null);
     if (first.forget) return;
-    if (first.event.type === 'CLAIM' && (this.#draft(first.to)?.done ?? true)) {
+    if (CLAIMS.has(first.event.type) && (this.#draft(first.to)?.done ?? true)) {
       this.#unheard.push(first);
       return;
     }

@@ -2,7 +2,7 @@ import type { FirewallContext } from '../machines/firewall.ts';
 import { union } from '../machines/firewall.ts';
 import { bothDoubts, type FirewallDoubt } from '../machines/firewall-doubt.ts';
 import type { ActorId } from '../machines/types.ts';
-import type { ZoneContext } from '../machines/zone.ts';
+import { expectUnheard, type ZoneContext } from '../machines/zone.ts';
 import type { Charts } from './charts.ts';
 import type { ObservedPools } from './pools.ts';
 import type { ActorRecord, Clock } from './ports.ts';
@@ -25,7 +25,7 @@ export function withUnheard(cells: Cells, now: number, ms: number): Cells {
   if (ms === 0) return cells;
   const noted = (record: ActorRecord): ActorRecord => {
     const of = underWay(record);
-    if (record.chart === 'dns-zone' && record.waiting.ensure) return verifiedBy(record, now + ms);
+    if (record.chart === 'dns-zone' && record.waiting.ensure) return withContext(record, expectUnheard(zoneOf(record), now + ms));
     return record.chart === 'firewall' && of
       ? withContext(record, { doubt: bothDoubts(doubtOf(record), { of, until: now + ms, wholeMs: ms }) })
       : record;
@@ -33,10 +33,7 @@ export function withUnheard(cells: Cells, now: number, ms: number): Cells {
   return new Map([...cells].map(([id, records]) => [id, new Map([...records].map(([actor, record]) => [actor, noted(record)]))]));
 }
 
-function verifiedBy(record: ActorRecord, at: number): ActorRecord {
-  const { verifyAt } = record.snapshot.context as unknown as ZoneContext;
-  return withContext(record, { verifyAt: Math.min(verifyAt ?? at, at) });
-}
+const zoneOf = ({ snapshot }: ActorRecord): ZoneContext => snapshot.context as unknown as ZoneContext;
 
 /** Nobody can send what was decided before any more: a doubt ends no later than then. */
 export function settledBy(record: ActorRecord, until: number): ActorRecord {
@@ -46,7 +43,7 @@ export function settledBy(record: ActorRecord, until: number): ActorRecord {
 
 const doubtOf = ({ snapshot }: ActorRecord): FirewallDoubt | null => (snapshot.context as unknown as FirewallContext).doubt ?? null;
 
-const withContext = (record: ActorRecord, change: Partial<FirewallContext & ZoneContext>): ActorRecord => ({
+const withContext = (record: ActorRecord, change: Partial<FirewallContext> | ZoneContext): ActorRecord => ({
   ...record,
   snapshot: { ...record.snapshot, context: { ...(record.snapshot.context as object), ...change } } as unknown as ActorRecord['snapshot'],
 });

@@ -57,6 +57,7 @@ export const zoneMachine = (settings: ZoneSettings) => {
         wakeUp: always(work.wakeUp),
         callVerification: always(work.callVerification(settings)),
         resume: always(work.resume),
+        noteUnheard: always(work.noteUnheard(settings)),
       },
       guards: {
         isUnclaimed: asks(zone.isUnclaimed),
@@ -96,7 +97,7 @@ export const zoneMachine = (settings: ZoneSettings) => {
             onDone: { target: 'Idle', actions: 'noteOutcomes' },
             onError: { target: 'Idle', actions: 'noteFailure' },
           },
-          on: { RESUME: { target: 'Applying', reenter: true, actions: 'resume' } },
+          on: { RESUME: { target: 'Applying', reenter: true, actions: ['resume', 'noteUnheard'] } },
         },
         CoolOff: {
           description: 'Waits after an error: of the whole zone, or of single sets while the others stand.',

@@ -272,6 +272,8 @@ export interface EnsuredRecords {
   /** As the provider calls the zone, which may have been named by its id. */
   readonly zoneName: string;
   readonly outcomes: readonly SetOutcome[];
+  /** It was run once more, since whoever ran it first was not heard of again: a call of that one may still have an effect. Absent for false. */
+  readonly rerun?: boolean;
 }
 
 /** Why one set was not written. */

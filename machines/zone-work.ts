@@ -3,6 +3,7 @@ import type { Effect } from './events.ts';
 import type { EnsuredRecords, EnsureRecordsInput, SetOutcome } from './jobs.ts';
 import type { ActorId, JobFailure } from './types.ts';
 import {
+  expectUnheard,
   isDue,
   mayBeVerified,
   type Next,
@@ -36,7 +37,9 @@ export const ensureInput = (context: ZoneContext): EnsureRecordsInput => ({
 /** The zone was listed, and each set has an outcome of its own. Whoever claimed anew meanwhile is not meant. */
 export const noteOutcomes =
   (settings: ZoneSettings) =>
-  (context: ZoneContext, { zoneName, outcomes }: EnsuredRecords, at: number): Next => {
+  (before: ZoneContext, { zoneName, outcomes, rerun }: EnsuredRecords, at: number): Next => {
+    const isUnheard = rerun || outcomes.some(({ failure }) => failure?.unknownOutcome);
+    const context = isUnheard ? expectUnheard(before, at + settings.callDeadlineMs) : before;
     const byClaimant = new Map(outcomes.map((outcome) => [outcome.claimant, outcome]));
     const effects: Effect[] = [];
     const claims = mapClaims(context, (claim, claimant) => {
@@ -66,8 +69,9 @@ function waitAfter(backoff: BackoffTables, failure: JobFailure, attempts: number
 /** The zone could not be listed, so nothing was done. Whoever waits is told. A set that stands already hears only what a person has to mend: its records
  *  are none the worse for a provider that was away for a moment. */
 export const noteFailure =
-  ({ backoff }: ZoneSettings) =>
-  (context: ZoneContext, failure: JobFailure, at: number): Next => {
+  ({ backoff, callDeadlineMs }: ZoneSettings) =>
+  (before: ZoneContext, failure: JobFailure, at: number): Next => {
+    const context = failure.unknownOutcome ? expectUnheard(before, at + callDeadlineMs) : before;
     const attempts = context.attempts + 1;
     const effects: Effect[] = [];
     const claims = mapClaims(context, (claim, claimant) => {
@@ -109,18 +113,25 @@ export function wakeUp(context: ZoneContext): Next {
   return next({ ...context, claims, blocked: over(context.blocked), wake: null });
 }
 
+/** Whoever ran the job may have sent a call before it ended. */
+export const noteUnheard =
+  ({ callDeadlineMs }: ZoneSettings) =>
+  (context: ZoneContext, at: number): Next =>
+    next(expectUnheard(context, at + callDeadlineMs));
+
 /** All sets are due again. Claimants that were not heard since a load are asked, and forgotten when that did not help. */
 export const callVerification =
   ({ verifyEveryMs }: ZoneSettings) =>
   (context: ZoneContext, at: number): Next => {
-    const { id } = context;
+    const { id, verifyAt, unheardUntil } = context;
+    const isSettled = typeof unheardUntil === 'number' && unheardUntil <= Math.max(verifyAt ?? 0, at);
     const heard = Object.entries(context.claims).filter(([, { silent }]) => silent < SILENT_VERIFICATIONS);
     const asked = heard.flatMap(([claimant, { silent }]) => (silent > 0 ? [tell(claimant, { type: 'RECORDS_ASKED', zone: id })] : []));
     const claims = Object.fromEntries(
       heard.map(([claimant, claim]) => [claimant, claim.silent > 0 ? { ...claim, silent: claim.silent + 1 } : claim]),
     );
     const isVerifying = Object.values(claims).some(mayBeVerified);
-    return settle(next({ ...context, claims, isVerifying, verifyAt: at + verifyEveryMs }, asked));
+    return settle(next({ ...context, ...(isSettled && { unheardUntil: null }), claims, isVerifying, verifyAt: at + verifyEveryMs }, asked));
   };
 
 /** After a load a claimant may be gone, and new credentials may be there: what failed for want of them is tried at once. */

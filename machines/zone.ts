@@ -17,6 +17,8 @@ export interface ZoneContext {
   readonly isVerifying: boolean;
   /** When that is due the next time, ms since the epoch; null before the first claim. */
   readonly verifyAt: number | null;
+  /** Until then a call of which no answer was heard may still take effect, ms since the epoch: every set is to be looked at after that. Null or absent when none can. */
+  readonly unheardUntil?: number | null;
   /** Why the zone could not be listed, and how often in a row; null once it could. */
   readonly failure: JobFailure | null;
   readonly attempts: number;
@@ -54,12 +56,15 @@ export interface ZoneInput {
   readonly id: ActorId;
   readonly provider: string;
   readonly zone: string;
+  readonly unheardUntil?: number;
 }
 
 export interface ZoneSettings {
   readonly backoff: BackoffTables;
   /** From one verification of all sets to the next, ms. */
   readonly verifyEveryMs: number;
+  /** How long a call may still take effect after it was sent, ms. */
+  readonly callDeadlineMs: number;
 }
 
 export type AnyZoneEvent =
@@ -91,10 +96,11 @@ export function claimantName(id: ActorId): string {
   return `${part === 'pool' ? 'FloatingIPPool' : 'NodeDNSRecordSet'} ${namespace}/${name}`;
 }
 
-export const zoneContext = ({ id, provider, zone }: ZoneInput): ZoneContext => ({
+export const zoneContext = ({ id, provider, zone, unheardUntil }: ZoneInput): ZoneContext => ({
   id,
   provider,
   zone,
+  ...(unheardUntil !== undefined && { unheardUntil }),
   zoneName: null,
   claims: {},
   isVerifying: false,
@@ -140,11 +146,17 @@ export function nextWake({ claims, blocked }: ZoneContext): Wait | null {
   return waits.reduce<Wait | null>((first, wait) => (first === null || wait.until < first.until ? wait : first), null);
 }
 
-/** Rest of the time until the next verification, ms. */
+/** Rest of the time until all sets are looked at next, ms. */
 export const verifyLeft =
   ({ verifyEveryMs }: ZoneSettings) =>
-  ({ verifyAt }: ZoneContext, at: number): number =>
-    verifyAt === null ? verifyEveryMs : restMs(verifyAt, at, verifyEveryMs);
+  ({ verifyAt, unheardUntil }: ZoneContext, at: number): number =>
+    verifyAt === null ? verifyEveryMs : restMs(Math.min(verifyAt, unheardUntil ?? verifyAt), at, verifyEveryMs);
+
+/** The latest of several times counts: a look before it does not tell what comes after. */
+export const expectUnheard = (context: ZoneContext, until: number): ZoneContext => ({
+  ...context,
+  unheardUntil: Math.max(context.unheardUntil ?? until, until),
+});
 
 /** Rest of the wait that a timer is set for, ms. */
 export const wakeLeft = ({ wake }: ZoneContext, at: number): number => (wake ? restMs(wake.until, at, wake.wholeMs) : 0);

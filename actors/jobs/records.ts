@@ -23,7 +23,7 @@ export const ensureRecords: JobBody<'ensureRecords'> = async (context) => {
     outcomes.push(outcome);
     if (outcome.failure?.kind === 'Unauthorized') refused = outcome.failure;
   }
-  return done({ zoneName: zone.name, outcomes });
+  return done({ zoneName: zone.name, outcomes, ...(context.rerun && { rerun: true }) });
 };
 
 /** `refused`: what the provider said when it refused the token for an earlier set. It would say the same of every write. */

@@ -2,7 +2,7 @@ import type { SetOutcome } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';
 import type { ActorId, Address, JobFailure, ObservedNode } from '../../machines/types.ts';
-import type { ZoneContext } from '../../machines/zone.ts';
+import type { ZoneContext, ZoneInput } from '../../machines/zone.ts';
 import { A, node, PROVIDER, registry, START } from './builders.ts';
 import { Driven } from './drive.ts';
 
@@ -33,7 +33,8 @@ export const ensured = (...outcomes: readonly (SetOutcome | ActorId)[]) => ({
   outcomes: outcomes.map((each) => (typeof each === 'string' ? outcome(each) : each)),
 });
 
-export const zone = (): Driven<ZoneContext> => new Driven<ZoneContext>('dns-zone', { id: ZONE, provider: PROVIDER, zone: 'example.com' });
+export const zone = (change: Partial<ZoneInput> = {}): Driven<ZoneContext> =>
+  new Driven<ZoneContext>('dns-zone', { id: ZONE, provider: PROVIDER, zone: 'example.com', ...change });
 
 /** What the last event had told, as text: to whom, what, and the kind of the failure. */
 export const toldBy = ({ last }: { readonly last: Driven<unknown>['last'] }): readonly string[] =>

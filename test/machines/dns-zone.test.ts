@@ -3,7 +3,7 @@ import type { Address, ErrorKind } from '../../machines/types.ts';
 import { zoneInput } from '../../machines/zone.ts';
 import { A, B, cutOff, failure, PROVIDER, SECOND, START } from './builders.ts';
 import { API, carried, ensured, outcome, POOL_SET, records, toldBy, WEB, zone } from './dns-world.ts';
-import { VERIFY_EVERY } from './drive.ts';
+import { CALL_DEADLINE, VERIFY_EVERY } from './drive.ts';
 
 const MINUTE = 60 * SECOND;
 
@@ -301,6 +301,46 @@ describe('the verification of a zone', () => {
     expect([given.state, carried(given)]).toEqual(['Applying', [API, WEB]]);
     given.after(SECOND).done('ensure', ensured(API, WEB));
     expect([toldBy(given), given.timerOf('verify')]).toEqual([[], VERIFY_EVERY - SECOND]);
+  });
+
+  test('comes as soon as a call of which no answer was heard can have no effect any more', () => {
+    const working = () => zone().send('RECORDS', records());
+    const unheard = [
+      working()
+        .done('ensure', ensured(outcome(WEB, cutOff())))
+        .elapse('wake')
+        .done('ensure', ensured(WEB)),
+      working().failed('ensure', cutOff()).elapse('wake').done('ensure', ensured(WEB)),
+      working().done('ensure', { ...ensured(WEB), rerun: true }),
+      working().send('RESUME').send('RECORDS', records()).done('ensure', ensured(WEB)),
+      zone({ unheardUntil: START + CALL_DEADLINE })
+        .send('RECORDS', records())
+        .done('ensure', ensured(WEB)),
+    ];
+    for (const given of unheard) {
+      expect(given.timerOf('verify')).toBe(START + CALL_DEADLINE - given.now);
+      expect(carried(given.elapse('verify'))).toEqual([WEB]);
+      expect(given.done('ensure', ensured(WEB)).timerOf('verify')).toBe(VERIFY_EVERY);
+    }
+  });
+
+  test('comes no sooner in a zone that waits for its first claim', () => {
+    expect([zone(), zone({ unheardUntil: START + CALL_DEADLINE })].map((given) => given.timerOf('verify'))).toEqual([
+      VERIFY_EVERY,
+      VERIFY_EVERY,
+    ]);
+  });
+
+  test('comes once more when such a call may have an effect after it', () => {
+    const given = standing()
+      .after(VERIFY_EVERY - SECOND)
+      .send('RECORDS', records({ revision: 2, addresses: [B] }));
+    given.done('ensure', { ...ensured(WEB), rerun: true });
+    expect(given.timerOf('verify')).toBe(SECOND);
+    given.elapse('verify').done('ensure', ensured(WEB));
+    expect(given.timerOf('verify')).toBe(CALL_DEADLINE - SECOND);
+    expect(carried(given.elapse('verify'))).toEqual([WEB]);
+    expect(given.done('ensure', ensured(WEB)).timerOf('verify')).toBe(VERIFY_EVERY);
   });
 
   test('is not put off by claims that come again and again', () => {

@@ -9,12 +9,12 @@ import * as claims from '../../machines/zone-claims.ts';
 import * as work from '../../machines/zone-work.ts';
 import { B, failure, SECOND, START } from './builders.ts';
 import { API, ensured, outcome, records, WEB } from './dns-world.ts';
-import { VERIFY_EVERY } from './drive.ts';
+import { CALL_DEADLINE, VERIFY_EVERY } from './drive.ts';
 import { action, type ChartMutation, guard, state } from './mutations-spoil.ts';
 import { event } from './pool-world.ts';
 import { older } from './zone-vocabulary.ts';
 
-const SETTINGS = { backoff: FLIPOP_BACKOFF, verifyEveryMs: VERIFY_EVERY };
+const SETTINGS = { backoff: FLIPOP_BACKOFF, verifyEveryMs: VERIFY_EVERY, callDeadlineMs: CALL_DEADLINE };
 
 const claimed = event('RECORDS', records());
 const anew = event('RECORDS', records({ revision: 2, addresses: [B] }));
@@ -133,6 +133,11 @@ export const ZONE_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     mutation: 'while one set waits the others are not verified',
     spoil: state('CoolOff', ({ after, ...config }) => ({ ...config, after: { wake: after?.wake } })),
     events: [claimed, failed],
+  },
+  'of what may have been sent unheard a look tells once it can have no effect any more': {
+    mutation: 'what a job was at when its process ended is forgotten with it',
+    spoil: action<ZoneContext>('noteUnheard', (context) => ({ context, effects: [] })),
+    events: [claimed, event('RESUME')],
   },
   'a set in back-off is tried before its time only when something else is wanted, or there may be new credentials': {
     mutation: 'a job carries everything that failed, due or not',

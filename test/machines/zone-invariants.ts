@@ -95,6 +95,13 @@ export const ZONE_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
     return !isNew || after.delays.filter(({ sendId }) => sendId.includes('.verify.')).length === 1;
   },
 
+  'of what may have been sent unheard a look tells once it can have no effect any more': ({ before, event: heard, after }) => {
+    const isCutShort = heard.type === 'RESUME' && before.invoking.has('ensure');
+    const until = contextOf(after).unheardUntil ?? Number.POSITIVE_INFINITY;
+    const looks = after.delays.filter(({ sendId }) => sendId.includes('.verify.'));
+    return (!isCutShort || until < Number.POSITIVE_INFINITY) && looks.every(({ delayMs }) => delayMs <= Math.max(0, until - heard.at));
+  },
+
   'a set in back-off is tried before its time only when something else is wanted, or there may be new credentials': ({
     before,
     event: heard,

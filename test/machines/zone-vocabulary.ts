@@ -1,5 +1,5 @@
 import { stands, type ZoneContext } from '../../machines/zone.ts';
-import { B, failure, PROVIDER, SECOND, START } from './builders.ts';
+import { B, cutOff, failure, PROVIDER, SECOND, START } from './builders.ts';
 import { API, ensured, outcome, records, WEB, ZONE } from './dns-world.ts';
 import { VERIFY_EVERY } from './drive.ts';
 import type { Telling } from './explore.ts';
@@ -22,6 +22,7 @@ export const ZONE_EVENTS = [
   event('xstate.done.actor.ensure', { output: ensured(outcome(WEB, failure('Invalid')), outcome(API, failure('Unauthorized'))) }),
   event('xstate.error.actor.ensure', { error: failure('Unavailable') }),
   event('xstate.error.actor.ensure', { error: failure('NotFound') }),
+  event('xstate.error.actor.ensure', { error: cutOff() }),
   event('xstate.after.wake.zone.CoolOff', {}, START + SECOND),
   event('xstate.after.verify.zone.CoolOff', {}, START + VERIFY_EVERY),
   event('xstate.after.verify.zone.Idle', {}, START + VERIFY_EVERY),

@@ -15,6 +15,7 @@ export const cellsOn = (parts: { readonly store: RecordStore; readonly queues: Q
     log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
     probe: ignore,
     observers: [],
+    settings: DEFAULT_SETTINGS,
     listAsked: ignore,
     nodesOf: () => [],
     firewallInput: (id) => ({ id, provider: firewallOf(id).provider, firewall: firewallOf(id).name }),
