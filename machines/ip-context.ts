@@ -42,6 +42,8 @@ export interface AddressContext {
   /** Failures in a row. */
   readonly attempts: number;
   readonly coolOffUntil: number | null;
+  /** What its Jobs go by has changed since they were begun; false or absent for no. */
+  readonly renewed?: boolean;
   /** Where CoolOff goes on. */
   readonly resume: ResumeState;
   readonly retiring: RetirePolicy | null;

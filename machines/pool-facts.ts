@@ -1,7 +1,7 @@
 import { observeAbsences, tellMembers } from './absences.ts';
 import { familyOf } from './address.ts';
 import { isUntilChanged } from './backoff.ts';
-import { begunBy } from './creation.ts';
+import { begunBy, isUnderWay } from './creation.ts';
 import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } from './events.ts';
 import { checkExposed, observeLimit, observeService } from './exposing.ts';
 import { isPaused, observeMarks } from './marks.ts';
@@ -44,6 +44,7 @@ function takeSpec(context: PoolContext, event: SpecObserved): Next {
       published,
       ...(settled && { unclear: [], intent: null }),
       ...(mayWork && isUntilChanged(context.acquiring.failure) && { failure: null, attempts: 0, until: null }),
+      ...(mayWork && isUnderWay(context.acquiring) && { renewed: true }),
     },
     context.spec,
     spec,

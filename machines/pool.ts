@@ -128,6 +128,8 @@ export interface Acquiring {
   readonly remembered?: true;
   /** The spec under which it was begun, where addresses are made elsewhere under the present one; absent else. */
   readonly by?: PoolSpec;
+  /** What its Jobs go by has changed since it was begun; false or absent for no. */
+  readonly renewed?: boolean;
   /** Exists at the provider, but does not stand in `spec.ips` yet. */
   readonly unpublished: Address | null;
   /** Published, but no spec was observed yet that is as new as that. */
