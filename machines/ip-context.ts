@@ -87,6 +87,8 @@ export interface Remembered {
   readonly claimed?: readonly ActorId[];
   /** It was on a node, or was made for its owner. */
   readonly shown?: true;
+  /** The machine on which it served. */
+  readonly servedOn?: ProviderID;
   /** Until when it was left to somebody else who moves it, ms since the epoch. */
   readonly contendedUntil?: number;
 }

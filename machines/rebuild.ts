@@ -23,6 +23,7 @@ export function rememberedPool(status: unknown, now: number, callDeadlineMs: num
         {
           epoch: count(entry.epoch),
           ...(showsAddress(entry) && { shown: true }),
+          ...(serves(entry) && typeof entry.providerID === 'string' && { servedOn: entry.providerID as ProviderID }),
           inDoubtUntil: mayBeUnderWay(entry) ? now + callDeadlineMs : null,
           ...(mayBeUnderWay(entry) && typeof entry.electedNode === 'string' && { toward: entry.electedNode }),
           ...contendedIn(entry),

@@ -160,8 +160,8 @@ export class ClusterWorld {
     return pool !== undefined && pool.ref.uid === ref.uid ? pool : null;
   };
 
-  /** `told`: the addresses of RoutedIPs that projections of this process have carried. */
-  write(projection: PoolProjection, told: ReadonlySet<Json>): void {
+  /** `told`: the addresses of RoutedIPs that projections of this process have carried. Answers the nodes from which an annotation was taken. */
+  write(projection: PoolProjection, told: ReadonlySet<Json>): ReadonlySet<string> {
     const pool = this.stored(projection.ref);
     const policy = this.policies.get(keyOf(projection.ref));
     if (policy?.ref.uid === projection.ref.uid) {
@@ -170,7 +170,7 @@ export class ClusterWorld {
       this.conditions.set(keyOf(policy.ref), projection.conditions);
     }
     // A leader that was overtaken does not put its older view over the newer one.
-    if (pool === null || termOf(pool.status) > termOf(projection.status)) return;
+    if (pool === null || termOf(pool.status) > termOf(projection.status)) return new Set();
     this.projections.push(projection);
     const stays = projection.partial ? pool.status : unheard(pool.status, told);
     // A change of status alone is no news to the watches.
@@ -179,8 +179,9 @@ export class ClusterWorld {
     const others = kept.filter(({ type }) => !projection.conditions.some((condition) => condition.type === type));
     this.conditions.set(keyOf(pool.ref), [...projection.conditions, ...others]);
     this.#answerRequests(projection);
-    this.annotations.remove(projection.addresses, projection.annotated);
+    const bare = this.annotations.remove(projection.addresses, projection.annotated);
     for (const [node, wanted] of Object.entries(projection.annotated)) if (this.nodes.has(node)) this.annotations.set(node, wanted);
+    return bare;
   }
 
   #answerRequests({ ref, moveTo }: PoolProjection): void {

@@ -20,8 +20,12 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
   const projected = new Map<string, PoolProjection>();
   const shown = new Map<string, number>();
   const told = new Set<Json>();
+  /** Another pool may want the node still. */
+  const annotateAgain = (nodes: ReadonlySet<string>): void => {
+    for (const { annotated } of projected.values()) for (const node of nodes) world.annotations.fill(node, annotated[node] ?? []);
+  };
   const write = (projection: PoolProjection): void => {
-    world.write(projection, told);
+    annotateAgain(world.write(projection, told));
     if (!projection.partial) shown.set(projection.ref.uid, projection.generation);
   };
   const watch = new ClusterWatch(world);
@@ -74,7 +78,8 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
     retract: (ref, addresses) =>
       new Promise((done) =>
         soon(keyOf(ref), () => {
-          world.annotations.remove(addresses, {});
+          projected.delete(keyOf(ref));
+          annotateAgain(world.annotations.remove(addresses, {}));
           if (ref.kind === ROUTED_IP) world.guard(ref, []);
           done();
         }),
@@ -117,7 +122,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
         const isTold = world.announced.some((each) => isDeepStrictEqual(each, { about, event }));
         if (!isTold) world.announced.push({ about, event });
       }),
-    forget: () => [marks.forget(), waiting.clear(), shown.clear()],
+    forget: () => [marks.forget(), waiting.clear(), shown.clear(), projected.clear()],
     flush: async () => writeWaiting(),
     end: () => {
       ended = true;

@@ -17,6 +17,8 @@ export interface Claimant {
   readonly deleting: boolean;
   /** Those that it lists, names or has got. */
   readonly addresses: readonly Address[];
+  /** What a RoutedIP has got by its status, whatever it names: people read there which address was made for it. */
+  readonly bound?: Address;
 }
 
 /** The addresses of the account: those that stand there at first, that people make, and that the operator makes. */
@@ -29,7 +31,9 @@ export class Made {
 
   constructor(stage: Stage) {
     this.#stage = stage;
-    this.rules = new CreationRules(stage.world, () => this.claimants().map(({ addresses }) => addresses));
+    this.rules = new CreationRules(stage.world, () =>
+      this.claimants().map(({ addresses, bound }) => (bound ? [...addresses, bound] : addresses)),
+    );
   }
 
   /** The provider holds as many on a node as it can. */

@@ -20,11 +20,11 @@ export class CreationRules {
   readonly #made: Made[] = [];
   /** All that appeared, whoever made it. */
   readonly #appeared: Made[] = [];
-  /** Addresses that stood in a spec once. */
+  /** Addresses that stood in a spec once, or in the status of a RoutedIP. */
   readonly #listed = new Set<Address>();
   readonly #specs: () => Iterable<readonly Address[]>;
 
-  /** `specs`: the addresses that each object lists now. */
+  /** `specs`: the addresses that each object lists now, or has got by its status. */
   constructor(world: World, specs: () => Iterable<readonly Address[]>) {
     this.#world = world;
     this.#specs = specs;
