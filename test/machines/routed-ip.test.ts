@@ -100,6 +100,28 @@ describe('a RoutedIP that gets another class while the addresses that exist are 
   });
 });
 
+describe('a RoutedIP whose class was away, and comes back with the firewall first', () => {
+  const classed = (fields: object): RoutedIPFact => ({
+    ...FACT,
+    policy: { ...FACT.policy, spec: { className: CLASS_NAME, routedIPFirewallName: 'edge', ...fields } } as RoutedIPFact['policy'],
+  });
+
+  test('has its address hear of that before it gets a node', () => {
+    const spec = { ...classed({ firewallPostAllow: true }), spec: { ...(FACT.spec as object), routedIP: A } };
+    const routed = new Driven<PoolContext>('pool', INPUT)
+      .send('SPEC_OBSERVED', { ...SPEC, spec })
+      .send('CLUSTER_OBSERVED', { ...SERVED, nodes: [] })
+      .send('PROVIDER_OBSERVED', { addresses: [] })
+      .send('READY', { address: A, holder: null, region: '' })
+      .send('SPEC_OBSERVED', { ...SPEC, spec: { ...spec, policy: null } })
+      .send('CLUSTER_OBSERVED', SERVED)
+      .send('SPEC_OBSERVED', { ...SPEC, spec: { ...spec, policy: classed({}).policy } });
+    expect(routed.told).toEqual([]);
+    expect(routed.send('CLUSTER_OBSERVED', SERVED).told).toEqual(['POLICY_OBSERVED', 'NODE_GRANTED']);
+    expect(routed.context.exposed?.policy).toMatchObject({ postAllow: false });
+  });
+});
+
 describe('a RoutedIP whose class becomes one of another platform while an address is made for it', () => {
   const TEMPLATE = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'platform', image: 'curl:8' }] } } };
   const [API, JOBS] = ['digitalocean', 'job.floating'];
@@ -119,7 +141,7 @@ describe('a RoutedIP whose class becomes one of another platform while an addres
   const creating = (first = byApi) => listing(first).done('intend', { knownAddresses: [], listedAt: START });
 
   test('looks for it where the call was sent, and keeps nobody else from creating where its class is now', () => {
-    const routed = creating().send('SPEC_OBSERVED', byJobs);
+    const routed = creating().send('SPEC_OBSERVED', byJobs).send('CLUSTER_OBSERVED', SERVED);
     expect([routed.started, claims(routed)]).toEqual([[], [`${API} #create`]]);
     routed.failed('create', cutOff());
     expect([routed.inputOf('reconcileCreate'), claims(routed)]).toMatchObject([{ provider: API, region: '' }, [`${API} #create`]]);
@@ -222,7 +244,7 @@ describe('a RoutedIP for which a person names another address while one is made'
   });
 
   test('tells of it where the class retains, and until that was heard', () => {
-    const routed = creating().send('SPEC_OBSERVED', named('Retain')).done('create', { address: A });
+    const routed = creating().send('SPEC_OBSERVED', named('Retain')).send('CLUSTER_OBSERVED', SERVED).done('create', { address: A });
     const told = { reason: 'AddressLeft', message: expect.stringContaining(`${A} was made for this RoutedIP, which has another address`) };
     expect([routed.inputOf('announce'), membersOf(routed)]).toMatchObject([told, [[B, false]]]);
     expect(routed.failed('announce', failure('Unavailable')).elapse().started).toEqual(['announce']);
