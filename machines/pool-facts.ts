@@ -21,8 +21,8 @@ export function observeSpec(before: PoolContext, event: SpecObserved): Next {
 }
 
 /** Takes the spec over when it is valid, else only says why not: what is assigned stays. Its nodes count as unknown from then on: an invalid selector
- *  watches nothing, so what was known of them ages unseen until they are told again. So do those of a RoutedIP whose class asks for something else: its address is told
- *  of that with them, and before any grant. */
+ *  watches nothing, so what was known of them ages unseen until they are told again. So do those of a RoutedIP: its address is told with them what the class asks for, and
+ *  before any grant. */
 function takeSpec(context: PoolContext, event: SpecObserved): Next {
   const { context: known, checked } = context.exposed
     ? checkExposed(context, event)
@@ -50,7 +50,7 @@ function takeSpec(context: PoolContext, event: SpecObserved): Next {
     spec,
   );
   const named = nameOwner || known.nameOwner ? { nameOwner: nameOwner ?? null } : {};
-  const query = JSON.stringify(spec.exposes) === JSON.stringify(context.spec?.exposes) ? known.query : null;
+  const query = context.exposed ? null : known.query;
   const observed = { ...known, ...named, generation: event.generation, spec, conflicts, error: null, acquiring, query };
   // What kept an address from being created is no trouble any more once none is missing.
   return next(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
