@@ -119,7 +119,7 @@ export class World {
   readonly store = memoryStore();
   readonly queues = memoryQueues(this.clock);
   readonly lease = memoryLease(this.clock);
-  readonly cluster: MemoryCluster = memoryCluster({ queryOf, goes: (tell) => this.goes(tell) });
+  readonly cluster: MemoryCluster = memoryCluster({ queryOf, goes: (tell) => this.goes(tell), now: () => this.clock.now() });
   /** How those who watch hear that an object is gone; at once unless a test says otherwise. */
   goes: (tell: () => void) => void = (tell) => tell();
   /** Where the jobs of a process wait while it goes on without the store. */
