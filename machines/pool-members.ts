@@ -1,7 +1,7 @@
 import { type BackoffTables, backoffMs } from './backoff.ts';
 import { nodeClaim } from './claims.ts';
 import { moved, NO_CONTEST, restedUntil } from './contention.ts';
-import { asBegun, isGuess } from './creation.ts';
+import { asBegun, isGuess, settled } from './creation.ts';
 import type { Assigned, Effect, Failed, Ready, RetirePolicy } from './events.ts';
 import { bind } from './exposing.ts';
 import { NO_FIREWALL } from './firewall-policy.ts';
@@ -268,7 +268,8 @@ export function onGone(context: PoolContext, { address }: { readonly address: Ad
   const { [address]: _, ...members } = context.members;
   const occupied = member.holder ? [...new Set([...context.occupied, member.holder])].sort() : context.occupied;
   const left = leaving(context, [address]);
-  return staff(freeNode({ ...context, members, occupied, left }, member.node, null));
+  const acquiring = context.acquiring.givenBack === address ? NOT_ACQUIRING : context.acquiring;
+  return staff(freeNode({ ...context, members, occupied, left, acquiring }, member.node, null));
 }
 
 /** So many addresses that went before are remembered. */
@@ -306,7 +307,7 @@ export const givesBack = (context: PoolContext, event: { readonly type: string; 
 
 /** Starts the address that was made last for no other purpose than to be given back, where it was made. */
 export function giveBack(context: PoolContext): Next {
-  const { unpublished: address, intent } = context.acquiring;
+  const { unpublished: address, intent, by } = context.acquiring;
   if (!address) return next(context);
   const observed = { address, region: intent?.region ?? '', providerID: null, locked: false };
   const begun = asBegun(context);
@@ -318,7 +319,8 @@ export function giveBack(context: PoolContext): Next {
     exposed: begun.exposed && { ...begun.exposed, policy: { ...policy, ...(subject && { subject }) } },
   };
   const members = { ...context.members, [address]: { ...newMember(context.nextRank, observed), retiring: true } };
-  return next({ ...context, members, created: usedAgain(context), acquiring: NOT_ACQUIRING }, [
+  const acquiring = settled({ ...NOT_ACQUIRING, ...(by && { by }), intent, givenBack: address });
+  return next({ ...context, members, created: usedAgain(context), acquiring }, [
     spawned(known, address),
     tell(context, address, { type: 'RETIRE', policy: 'Delete' }),
   ]);

@@ -81,7 +81,7 @@ const serves = ({ machineState, state }: Readonly<Record<string, unknown>>): boo
 export const nothingRemembered = ({
   addresses,
   ...creation
-}: Pick<RememberedPool, 'intent' | 'inDoubtUntil'> & { readonly addresses: readonly Address[] }): RememberedPool => ({
+}: Pick<RememberedPool, 'intent' | 'by' | 'inDoubtUntil'> & { readonly addresses: readonly Address[] }): RememberedPool => ({
   ...creation,
   lastAssignmentAt: null,
   created: [],

@@ -116,7 +116,9 @@ export class Made {
     const { cloud } = world.provider;
     const providerID = target === null ? null : providerIDOf(target === FOREIGN ? 'foreign' : nodeName(target));
     const held = cloud.addresses().filter((each) => each.providerID === providerID).length;
-    if (providerID === null || (held < history.perNode && cloud.hasNode(providerID))) cloud.moveByHand(address, providerID);
+    if (providerID !== null && (held >= history.perNode || !cloud.hasNode(providerID))) return;
+    cloud.moveByHand(address, providerID);
+    if (providerID !== null) this.rules.takes(address);
   }
 
   /** Who cannot tell which address is its own asks a person, who names one that nobody has, or another one when all are somebody's. */

@@ -40,7 +40,7 @@ class PlayedJobs implements Played<JobHappening> {
     this.#stage = stage;
     this.#jobs = jobs;
     this.#rules = new JobRules(jobs);
-    stage.started.push((process) => this.#equip(process));
+    stage.begins.push((process) => this.#equip(process));
     this.#hideUnbound();
   }
 
