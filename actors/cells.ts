@@ -6,12 +6,14 @@ import { type Charts, cellOf } from './charts.ts';
 import { discard, dispatch } from './dispatch.ts';
 import { Unreachable } from './errors.ts';
 import { InTurn } from './in-turn.ts';
+import { inSlices } from './ports/in-slices.ts';
 import type { Log, Observer, Probe, SavedTurn } from './ports/observers.ts';
 import type { Queues } from './ports/queues.ts';
 import { TurnGate } from './ports/turn-gate.ts';
 import type { ActorRecord, CellWrite, Clock, Command, RecordStore, StoredCell } from './ports.ts';
 import { isSameJson } from './same-json.ts';
 import { Sharing, sharesNodes } from './sharing.ts';
+import { withUnknownNodes } from './takeover.ts';
 import type { Envelope } from './turn.ts';
 import { isVip, isVirtualIP } from './vip/observed.ts';
 
@@ -63,7 +65,7 @@ export class Cells {
   /** No former term could send anything any more, monotonic ms. */
   readonly #begunAt: number;
   #isLoaded = false;
-  #stopped = false;
+  #stopped: Halt | null = null;
 
   constructor(term: number, ports: CellsPorts) {
     this.#term = term;
@@ -78,7 +80,7 @@ export class Cells {
   }
 
   get stopped(): boolean {
-    return this.#stopped;
+    return this.#stopped !== null;
   }
 
   /** All that was stored is loaded. */
@@ -95,10 +97,22 @@ export class Cells {
     return this.#all.get(cell)?.records ?? null;
   }
 
+  /** Goes on with all that was stored, even if the term is over by then: what this process remembers of it has to be whole. */
+  async loadAll(stored: ReadonlyMap<ActorId, StoredCell>): Promise<void> {
+    await inSlices(
+      stored,
+      this.#ports.clock,
+      () => false,
+      ([id, cell]) => this.load(id, withUnknownNodes(cell)),
+    );
+  }
+
   /** Goes on with a cell that was stored. */
   load(id: ActorId, stored: StoredCell): void {
     this.#sharing.load(Object.entries(stored.records));
-    this.#all.set(id, new Cell(id, stored, this.#portsOf(id)));
+    const cell = new Cell(id, stored, this.#portsOf(id));
+    if (this.#stopped) cell.stop(this.#stopped);
+    this.#all.set(id, cell);
   }
 
   /** All that was stored is loaded. */
@@ -170,7 +184,7 @@ export class Cells {
   }
 
   stop(why: Halt): void {
-    this.#stopped = true;
+    this.#stopped = why;
     for (const cell of this.#all.values()) cell.stop(why);
   }
 

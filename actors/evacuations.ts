@@ -50,7 +50,8 @@ export class Evacuations implements Observer {
 
   #show(): void {
     const { writer, clock, objects, recordsOf } = this.#ports;
-    const cells = [...objects()].filter(isPool);
+    // Where there is nothing to say of any node nobody is asked.
+    const cells = this.#nodes.length === 0 ? [] : [...objects()].filter(isPool);
     const views = cells.flatMap((cell) => {
       const records = recordsOf(cell);
       return (records && poolView(cell, records, clock.now())) ?? [];

@@ -22,7 +22,7 @@ import { usersOf } from './provider-of.ts';
 import { isUndone, poolInput } from './rebuilding.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
-import { loadCells, type Memory, resetClaims, withUnknownNodes } from './takeover.ts';
+import { loadCells, type Memory, resetClaims } from './takeover.ts';
 import type { Envelope } from './turn.ts';
 import type { VipDesk } from './vip/desk.ts';
 import { isVip, isVirtualIP } from './vip/observed.ts';
@@ -150,10 +150,10 @@ export class Leader {
   async open(written: ReadonlyMap<ActorId, StoredCell> | null = null): Promise<void> {
     const { pools, settings, isAway, clock } = this.#ports;
     const stored = written ?? (await loadCells(this.#ports, this.term));
-    for (const [id, cell] of stored) this.#cells.load(id, withUnknownNodes(cell));
-    await resetClaims(stored, this.#ports, this.term);
-    pools.goBy(this.recordsOf);
     const isOver = (): boolean => this.#cells.stopped;
+    await this.#cells.loadAll(stored);
+    await resetClaims(stored, this.#ports, this.term);
+    await pools.goBy(this.recordsOf, clock, isOver);
     const { true: owners = [], false: shared = [] } = Object.groupBy(this.cells.keys(), (id) => `${isPool(id) || isRecordSet(id)}`);
     // Before anybody asks anything of them.
     await inSlices(shared, clock, isOver, (id) => this.#cells.resume(id));

@@ -10,6 +10,7 @@ import { addressesIn, Claims, type ClaimsPorts, namedProvider } from './claims.t
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { ObservedPolicies } from './policies.ts';
 import type { ClusterFact, PoolObject } from './ports/cluster.ts';
+import { inSlices } from './ports/in-slices.ts';
 
 /** First part of the ids of the actors that objects of a kind own. */
 const PARTS: Readonly<Record<string, string>> = { FloatingIPPool: 'pool', RoutedIP: 'rip', NodeDNSRecordSet: 'dns' };
@@ -111,10 +112,10 @@ export class ObservedPools {
     return context?.acquiring.by?.provider ?? null;
   }
 
-  /** A term begins with these records: from now on they say who has what. */
-  goBy(recordsOf: ClaimsPorts['recordsOf']): void {
+  /** A term begins with these records: from now on they say who has what. Resolves once it is known of every object. */
+  async goBy(recordsOf: ClaimsPorts['recordsOf'], clock: Parameters<typeof inSlices>[1], isOver: () => boolean): Promise<void> {
     this.#recordsOf = recordsOf;
-    this.#putAgain(() => true);
+    await inSlices(this.#pools.values(), clock, isOver, (pool) => void this.put(pool));
   }
 
   /** The term of these records is over. */

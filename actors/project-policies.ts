@@ -4,6 +4,7 @@ import { coalesced } from './coalesced.ts';
 import { isRoutedIP, type ObservedPools } from './pools.ts';
 import type { ClusterWriter, Condition, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
+import { inSlices } from './ports/in-slices.ts';
 import type { Log } from './ports/observers.ts';
 import type { Clock, Json } from './ports.ts';
 
@@ -32,15 +33,19 @@ export class PolicyProjector {
     this.request = coalesced(ports.clock, COALESCE_MS, () => this.#showAll(), EVERY_MS);
   }
 
-  #showAll(): void {
-    const { isLeading, pools } = this.#ports;
-    if (!isLeading()) return;
-    const users = this.#usersByPolicy();
-    for (const policy of pools.policies.all) this.#show(policy, users.get(policy.ref.uid) ?? []);
+  async #showAll(): Promise<void> {
+    const { isLeading, pools, clock } = this.#ports;
+    const isOver = (): boolean => !isLeading();
+    if (isOver()) return;
+    const users = new Map<string, User[]>();
+    const isWhole = await inSlices(pools.all, clock, isOver, ([id, object]) => this.#note(id, object, users));
+    if (!isWhole) return;
+    await inSlices(pools.policies.all, clock, isOver, (policy) => this.#show(policy, users.get(policy.ref.uid) ?? []));
   }
 
-  #show(policy: PoolObject, users: readonly User[]): void {
+  #show(policy: PoolObject, unsorted: readonly User[]): void {
     const { writer, log } = this.#ports;
+    const users = unsorted.toSorted(byName);
     const trouble = this.#ports.pools.policies.troubleOf(policy) ?? this.#missing(policy);
     writer.project({
       ref: policy.ref,
@@ -58,30 +63,35 @@ export class PolicyProjector {
     const isGuarded = policy.marks?.finalizers.includes(FINALIZER) ?? false;
     const guards = users.length > 0 && !policy.deleting;
     if (guards === isGuarded || (users.length > 0 && isGuarded)) return;
+    // Somebody may have come to use it since its users were counted.
+    if (!guards && this.#isUsed(policy)) return;
     const done = guards ? writer.guard(policy.ref) : writer.unguard(policy.ref);
     done.catch((error) => log.warn('a class could not be guarded, or let go', { name: policy.ref.name, error: String(error) }));
   }
 
-  /** By uid of a class or an issuer: the RoutedIPs that it serves, sorted, and those for which an address is still being made as it says: without it nobody could be
-   *  asked what became of that. */
-  #usersByPolicy(): ReadonlyMap<string, readonly User[]> {
-    const { pools } = this.#ports;
-    const users = [...pools.all]
-      .filter(([id]) => isRoutedIP(id))
-      .flatMap(([id, object]) => {
-        const { namespace, name } = object.ref;
-        return this.#policiesOf(id, object).map((uid) => ({ uid, namespace, name }));
-      });
-    const byPolicy = Map.groupBy(users, ({ uid }) => uid);
-    return new Map([...byPolicy].map(([uid, all]) => [uid, all.map(({ namespace, name }) => ({ namespace, name })).sort(byName)]));
+  #note(id: ActorId, object: PoolObject, users: Map<string, User[]>): void {
+    if (!isRoutedIP(id)) return;
+    const { namespace, name } = object.ref;
+    for (const uid of this.#policiesOf(id, object)) {
+      const others = users.get(uid);
+      if (others) others.push({ namespace, name });
+      else users.set(uid, [{ namespace, name }]);
+    }
   }
 
+  #isUsed({ ref: { uid } }: PoolObject): boolean {
+    return [...this.#ports.pools.all].some(([id, object]) => isRoutedIP(id) && this.#policiesOf(id, object).includes(uid));
+  }
+
+  /** The uids of the class or the issuer that serves it, and of those by which an address is still being made: without one of these nobody could be asked what became of that. */
   #policiesOf(id: ActorId, object: PoolObject): readonly string[] {
     const { policies } = this.#ports.pools;
     const uid = policies.servesFor(object)?.ref.uid;
     const key = this.#ports.pools.createsAt(id);
-    const former = key === null || !isPrivate(key) ? [] : [...policies.all].filter((policy) => policies.keyOf(policy) === key);
-    return [...new Set([...(uid === undefined ? [] : [uid]), ...former.map(({ ref }) => ref.uid)])];
+    const serving = uid === undefined ? [] : [uid];
+    if (key === null || !isPrivate(key)) return serving;
+    const former = [...policies.all].filter((policy) => policies.keyOf(policy) === key);
+    return [...new Set([...serving, ...former.map(({ ref }) => ref.uid)])];
   }
 
   #missing(policy: PoolObject): Trouble | null {
@@ -97,7 +107,10 @@ interface User {
   readonly name: string;
 }
 
-const byName = (a: User, b: User): number => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1);
+const byName = (a: User, b: User): number => {
+  const isBefore = a.namespace === b.namespace ? a.name < b.name : a.namespace < b.namespace;
+  return isBefore ? -1 : 1;
+};
 
 interface Trouble {
   readonly reason: string;

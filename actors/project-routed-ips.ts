@@ -156,23 +156,35 @@ export function claimantsOf(record: ActorRecord | undefined): readonly ActorId[]
   return [...new Set(Object.keys(claims).map(cellOf))];
 }
 
-/** Which nodes hold routed addresses, or are to; `complete` once every RoutedIP is known so well that no other node can. */
-export function holdersOf(
-  routedIPs: Iterable<ActorId>,
-  recordsOf: RecordsOf,
-): { readonly wanted: Readonly<Record<string, HolderEffect>>; readonly complete: boolean } {
+/** The nodes that hold addresses of one RoutedIP, or are to; `known`: so well that no other node can. */
+export interface Holding {
+  readonly known: boolean;
+  readonly marks: readonly (readonly [node: string, effect: HolderEffect])[];
+}
+
+const NOT_KNOWN: Holding = { known: false, marks: [] };
+
+export function holdingOf(cell: ActorId, recordsOf: RecordsOf): Holding {
+  const records = recordsOf(cell);
+  const view = records && poolView(cell, records, 0);
+  return view ? { known: isKnown(view), marks: marksOf(view) } : NOT_KNOWN;
+}
+
+/** Which nodes hold routed addresses, or are to; `complete` once no other node can. */
+export function holdersOf(holdings: Iterable<Holding>): {
+  readonly wanted: Readonly<Record<string, HolderEffect>>;
+  readonly complete: boolean;
+} {
   const wanted: Record<string, HolderEffect> = {};
   let complete = true;
-  for (const cell of routedIPs) {
-    const records = recordsOf(cell);
-    const view = records && poolView(cell, records, 0);
-    if (!view || !isKnown(view)) complete = false;
-    if (view) for (const [node, effect] of marksOf(view)) wanted[node] = wanted[node] === 'NoSchedule' ? 'NoSchedule' : effect;
+  for (const { known, marks } of holdings) {
+    complete &&= known;
+    for (const [node, effect] of marks) wanted[node] = wanted[node] === 'NoSchedule' ? 'NoSchedule' : effect;
   }
   return { wanted, complete };
 }
 
-const marksOf = ({ addresses }: PoolView): readonly (readonly [string, HolderEffect])[] =>
+const marksOf = ({ addresses }: PoolView): Holding['marks'] =>
   Object.values(addresses).flatMap((shown) => {
     const { taint } = shown.context.policy;
     return taint ? holderNodes(shown).map((node) => [node, taint] as const) : [];

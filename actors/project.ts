@@ -21,8 +21,10 @@ import {
   claimantsOf,
   firewallEventsOf,
   forbidden,
+  type Holding,
   hinderedProjection,
   holdersOf,
+  holdingOf,
   releaseEvents,
   routedIPProjection,
 } from './project-routed-ips.ts';
@@ -84,6 +86,8 @@ export function projector(ports: ProjectorPorts): Observer & {
   const lacking = new Set<ActorId>();
   /** Addresses that a pool had, and until when its nodes are searched for them. */
   const formerly = new Map<ActorId, Map<Address, number>>();
+  /** What RoutedIPs hold, as far as their records have not changed since. */
+  const holdings = new Map<ActorId, Holding>();
   /** The pool that runs an address now: what another one once had is not its to take off. */
   const owners = new Map<Address, ActorId>();
 
@@ -161,10 +165,20 @@ export function projector(ports: ProjectorPorts): Observer & {
     else showPool(cell);
   };
 
+  /** What one holds by its records: of thousands few have changed. */
+  const holdingNow = (cell: ActorId): Holding => {
+    const known = holdings.get(cell);
+    if (known) return known;
+    const holding = holdingOf(cell, recordsOf);
+    // Of one without records nobody would say that it has got some.
+    if (recordsOf(cell)) holdings.set(cell, holding);
+    return holding;
+  };
+
   const showHoldersNow = () => {
     const all = routedIPs();
     if (all === null) return;
-    const { wanted, complete } = holdersOf(all, recordsOf);
+    const { wanted, complete } = holdersOf([...all].map(holdingNow));
     writer.markHolders(wanted, complete);
   };
 
@@ -287,6 +301,7 @@ export function projector(ports: ProjectorPorts): Observer & {
   };
 
   const noteTurn = (turn: SavedTurn) => {
+    holdings.delete(turn.cell);
     for (const { actor, after } of turn.transitions) noteOwner(turn.cell, actor, after !== null);
     if (forgetGone(turn)) return;
     tell(turn.cell, [...turn.transitions.flatMap((each) => [...eventsOf(each), ...waitEvents(each)]), ...releaseEvents(turn)]);
@@ -330,6 +345,7 @@ export function projector(ports: ProjectorPorts): Observer & {
       lacking.clear();
       formerly.clear();
       owners.clear();
+      holdings.clear();
     },
     turnSaved: (turn: SavedTurn) => {
       showVerified(doubtChanged(turn));

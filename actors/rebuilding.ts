@@ -68,18 +68,22 @@ function formerInput(cell: ActorId, records: StoredCell['records'], term: number
   const { uid } = context.ref ?? {};
   if (uid === undefined) return null;
   const object = ports.pools.all.get(cell);
-  const intent = intentIn(context);
+  const creation = { intent: intentIn(context), by: begunIn(context, ports) };
   if (object?.ref.uid === uid) {
     const doubts = new Map([...rememberedDoubts(context), ...Object.values(records).flatMap(doubtIn)]);
-    return isUndone(object) ? null : poolInput(object, ports, { term, intent, by: begunIn(context, ports), doubts });
+    return isUndone(object) ? null : poolInput(object, ports, { term, ...creation, doubts });
   }
-  // A RoutedIP is there as long as anything is to be undone for it.
-  return isRoutedIP(cell) || !ports.isGone(cell, uid) ? null : endingInput(cell, context, intent, ports);
+  return ports.isGone(cell, uid) ? endingInput(cell, context, creation, ports) : null;
 }
 
-/** A pool that is only to end: it knows which addresses it had, so that no node goes on to bear them, and the creation that it had begun. It claims no node and sends nothing:
- *  others may have decided about these addresses since. */
-function endingInput(id: ActorId, context: Partial<PoolContext>, intent: Former['intent'], ports: RebuildPorts): PoolInput | null {
+/** A pool that is only to end, or a RoutedIP that somebody has let go: it knows which addresses it had, so that no node goes on to bear them, and the creation that it had begun.
+ *  It claims no node and sends nothing: others may have decided about these addresses since. */
+function endingInput(
+  id: ActorId,
+  context: Partial<PoolContext>,
+  { intent, by }: Pick<Former, 'intent' | 'by'>,
+  ports: RebuildPorts,
+): PoolInput | null {
   const { ref, since = 0, members = {}, left = [], remembered = {}, spec, provider = '' } = context;
   if (!ref) return null;
   const addresses = [...new Set([...Object.keys(members), ...Object.keys(remembered), ...left, ...(spec?.ips ?? [])])] as Address[];
@@ -88,8 +92,8 @@ function endingInput(id: ActorId, context: Partial<PoolContext>, intent: Former[
     id,
     ref,
     since,
-    ...known(begunIn(context, ports)?.provider ?? provider, ports),
-    remembered: nothingRemembered({ intent, inDoubtUntil, addresses }),
+    ...known(by?.provider ?? provider, ports),
+    remembered: nothingRemembered({ intent, ...(by && { by }), inDoubtUntil, addresses }),
   };
 }
 

@@ -4,8 +4,9 @@ import { cloudOf } from '../machines/provider-key.ts';
 import type { ActorId } from '../machines/types.ts';
 import { type Charts, claimsOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
+import { inSlices } from './ports/in-slices.ts';
 import type { Log } from './ports/observers.ts';
-import type { ActorRecord, CellWrite, RecordStore, StoredCell } from './ports.ts';
+import type { ActorRecord, CellWrite, Claim, RecordStore, StoredCell } from './ports.ts';
 import { type RebuildPorts, rebuilt } from './rebuilding.ts';
 import { unfit } from './step.ts';
 import { settledBy } from './unheard.ts';
@@ -173,14 +174,20 @@ async function replace(cell: ActorId, records: ReadonlyMap<ActorId, ActorRecord>
 /** Puts the claims that the records imply in the place of the stored ones, before anything is elected. @throws Unreachable when the term does not hold any more */
 export async function resetClaims(
   cells: ReadonlyMap<ActorId, StoredCell>,
-  { charts, store, providers }: Pick<TakeoverPorts, 'charts' | 'store' | 'providers'>,
+  { charts, store, providers, clock }: Pick<TakeoverPorts, 'charts' | 'store' | 'providers' | 'clock'>,
   term: number,
 ): Promise<void> {
-  const records = [...cells.values()].flatMap((cell) => Object.entries(cell.records));
-  const held = records.flatMap(([actor, record]) => {
+  const held: Claim[] = [];
+  const claimsIn = ([actor, record]: readonly [ActorId, ActorRecord]): readonly Claim[] => {
     const chart = charts[record.chart];
     return chart ? claimsOf(chart, actor, record.snapshot.context) : [];
-  });
+  };
+  await inSlices(
+    cells.values(),
+    clock,
+    () => false,
+    ({ records }) => void held.push(...Object.entries(records).flatMap(claimsIn)),
+  );
   const claims = Map.groupBy(held, ({ provider }) => provider);
   for (const cloud of new Set([...Object.keys(providers.all).map(cloudOf), ...claims.keys()])) {
     if (!(await store.resetClaims(cloud, claims.get(cloud) ?? [], term)))

@@ -77,8 +77,10 @@ const TURNS: Readonly<Record<Work['what'], string>> = {
  *  that it is, or wants to have. */
 export function troublesIn(cells: ReadonlyMap<ActorId, Cell>): ReadonlyMap<ActorId, Finding> {
   const all = new Map<ActorId, Finding>();
-  for (const [id, { trouble, records, unheardOf }] of cells) {
+  for (const [id, cell] of cells) {
+    const { trouble } = cell;
     if (!trouble) continue;
+    const { records, unheardOf } = cell;
     const { claims = {} } = (records.get(id)?.snapshot.context ?? {}) as { readonly claims?: Readonly<Record<ActorId, unknown>> };
     for (const concerned of [id, ...[...Object.keys(claims), ...unheardOf].map(cellOf)])
       if (!all.has(concerned)) all.set(concerned, trouble);

@@ -1,5 +1,6 @@
 import type { ObjectRef } from '../machines/jobs.ts';
 import type { ActorId, Finding } from '../machines/types.ts';
+import { inSlices } from './ports/in-slices.ts';
 import type { Log } from './ports/observers.ts';
 import type { Clock } from './ports.ts';
 import { NO_NOTICES, type Notices } from './project-notices.ts';
@@ -31,6 +32,8 @@ const PATIENCE_MS = 10_000;
 /** How long another reason has to stand before it takes the place of the one that people were told, ms: what goes on step by step has many. */
 const REASON_MS = 3_000;
 
+const NEVER = (): boolean => false;
+
 /** All times are monotonic ms. */
 interface Seen {
   readonly object: Watched;
@@ -45,6 +48,7 @@ export class Watchdog {
   readonly #ports: WatchdogPorts;
   readonly #log: WatchdogLog;
   #seen = new Map<ActorId, Seen>();
+  #isLooking = false;
 
   constructor(ports: WatchdogPorts) {
     this.#ports = ports;
@@ -66,30 +70,40 @@ export class Watchdog {
     });
   }
 
-  /** To be called every second or so. */
+  /** To be called every second or so: does nothing while it is still at it. */
   look(): void {
-    const why = this.#ports.judge();
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    void this.#look().finally(() => {
+      this.#isLooking = false;
+    });
+  }
+
+  async #look(): Promise<void> {
+    const { clock, judge, changed } = this.#ports;
+    const why = judge();
     const former = this.#seen;
-    this.#seen = why ? this.#seenNow(why) : new Map();
-    for (const [id, { object }] of new Map([...former, ...this.#seen])) {
+    const seen = why ? await this.#seenNow(why) : new Map<ActorId, Seen>();
+    this.#seen = seen;
+    await inSlices(new Map([...former, ...seen]), clock, NEVER, ([id, { object }]) => {
       const [before, after] = [former.get(id)?.notices ?? NO_NOTICES, this.noticesOf(id)];
-      if (JSON.stringify(before) === JSON.stringify(after)) continue;
+      if (JSON.stringify(before) === JSON.stringify(after)) return;
       this.#log.changed(object, before.unserved, after.unserved);
-      this.#ports.changed(id, object, after);
-    }
+      changed(id, object, after);
+    });
     if (why) this.#log.write();
     else this.#log.forget();
   }
 
-  #seenNow(why: (id: ActorId, object: Watched) => Finding | null): Map<ActorId, Seen> {
+  async #seenNow(why: (id: ActorId, object: Watched) => Finding | null): Promise<Map<ActorId, Seen>> {
     const { clock, objects, troubles } = this.#ports;
     const [now, troubled] = [clock.monotonic(), troubles()];
     const seen = new Map<ActorId, Seen>();
-    for (const [id, object] of objects()) {
+    await inSlices(objects(), clock, NEVER, ([id, object]) => {
       const found = why(id, object);
       const trouble = troubled.get(id) ?? null;
       if (found || trouble) seen.set(id, seenNow({ object, found, trouble, former: this.#seen.get(id), now }));
-    }
+    });
     return seen;
   }
 }

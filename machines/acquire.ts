@@ -101,7 +101,10 @@ export function forgetSpare(context: PoolContext): Next {
   return acquiring({ ...context, created }, { unpublished: null });
 }
 
-export const intend = (context: PoolContext): Next => acquiring(context, { intending: true });
+/** Jobs go by what is known from here on. */
+const begins = ({ acquiring: { renewed } }: PoolContext): Pick<Acquiring, 'renewed'> => (renewed ? { renewed: false } : {});
+
+export const intend = (context: PoolContext): Next => acquiring(context, { intending: true, ...begins(context) });
 
 /** People have paused it since, or it has what it wants, or whoever has taken over has not been told yet what is wanted now: nothing was sent, and nothing is. */
 export const createsNoMore = (context: PoolContext): boolean => isPaused(context) || !lacks(context) || !isPrimed(context);
@@ -188,14 +191,15 @@ export const interrupt =
     return acquiring(context, { intending: false, ...(isUnanswered && { inDoubtUntil: at + callDeadlineMs }) });
   };
 
-/** Waits after a failed step. A call that surely took no effect leaves no intent behind. */
+/** Waits after a failed step, but not when a Job said that what was changed while it ran can never work. A call that surely took no effect leaves no intent behind. */
 export const failAcquiring =
   ({ backoff }: PoolSettings) =>
   (context: PoolContext, failure: JobFailure, at: number): Next => {
     const attempts = context.acquiring.attempts + 1;
     const settled = !failure.unknownOutcome && context.acquiring.inDoubtUntil === null && context.acquiring.unpublished === null;
-    const until = at + backoffMs(backoff, failure, attempts);
-    return acquiring(context, { intending: false, failure, attempts, until, ...(settled && { intent: null }) });
+    const isOver = context.acquiring.renewed && isUntilChanged(failure);
+    const until = isOver ? at : at + backoffMs(backoff, failure, attempts);
+    return acquiring(context, { intending: false, ...begins(context), failure, attempts, until, ...(settled && { intent: null }) });
   };
 
 /** Other credentials, or another spec or template, may do what failed. */

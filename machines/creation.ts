@@ -11,7 +11,7 @@ export const asBegun = (context: PoolContext): PoolContext => (context.acquiring
 export const createdAt = (context: PoolContext): string => asBegun(context).spec?.provider ?? context.provider;
 
 /** Something may have been made, or is about to be, that is not accounted for. */
-const isUnderWay = ({ intending, intent, unpublished, unclear }: Acquiring): boolean =>
+export const isUnderWay = ({ intending, intent, unpublished, unclear }: Acquiring): boolean =>
   intending || intent !== null || unpublished !== null || unclear.length > 0;
 
 /** Forgets by which spec a creation was begun once that is over. */

@@ -86,13 +86,6 @@ function tellPolicy(context: PoolContext, policy: FirewallPolicy): Next {
   return next(withExposed(context, { policy }), effects);
 }
 
-/** Tells the address how many a node may hold from now on: it claims its node under that limit. */
-export function observeLimit(context: PoolContext): Next {
-  const perNode = context.spec?.exposes?.perNode;
-  if (!context.exposed || perNode === undefined || entries(context.members).length === 0) return next(context);
-  return tellPolicy(context, { ...context.exposed.policy, perNode });
-}
-
 /** Records that are older than the status do not know of the address: another one would be created, and nobody would give this one back. */
 function bindShown(context: PoolContext, { address, created }: BoundAddress): PoolContext {
   // It is about to be bound by who made it, who knows more of it.

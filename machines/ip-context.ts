@@ -42,6 +42,8 @@ export interface AddressContext {
   /** Failures in a row. */
   readonly attempts: number;
   readonly coolOffUntil: number | null;
+  /** What its Jobs go by has changed since they were begun; false or absent for no. */
+  readonly renewed?: boolean;
   /** Where CoolOff goes on. */
   readonly resume: ResumeState;
   readonly retiring: RetirePolicy | null;
@@ -85,6 +87,8 @@ export interface Remembered {
   readonly claimed?: readonly ActorId[];
   /** It was on a node, or was made for its owner. */
   readonly shown?: true;
+  /** The machine on which it served. */
+  readonly servedOn?: ProviderID;
   /** Until when it was left to somebody else who moves it, ms since the epoch. */
   readonly contendedUntil?: number;
 }

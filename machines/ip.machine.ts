@@ -355,8 +355,8 @@ export const ipMachine = (settings: AddressSettings) => {
               { guard: 'differsAndSettled', actions: 'question' },
             ],
             POLICY_OBSERVED: [
-              { guard: 'endsJobWaitAndRetires', target: 'Pruning', actions: 'notePolicy' },
-              { guard: 'endsJobWait', target: 'Unassigned', actions: 'notePolicy' },
+              { guard: 'endsJobWaitAndRetires', target: 'Pruning', actions: ['notePolicy', 'endWait'] },
+              { guard: 'endsJobWait', target: 'Unassigned', actions: ['notePolicy', 'endWait'] },
               { guard: 'endsFirewallWait', target: 'Electing', actions: 'notePolicy' },
               { actions: 'notePolicy' },
             ],

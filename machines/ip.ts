@@ -154,6 +154,9 @@ export const awaitNode = (context: AddressContext): Next =>
     toPool(context, { type: 'READY', holder: context.holder, region: context.region }),
   );
 
+/** Jobs go by what is known from here on. */
+const begins = ({ renewed }: AddressContext): Pick<AddressContext, 'renewed'> => (renewed ? { renewed: false } : {});
+
 /** Takes the pool's grant. The former holder joins the nodes not yet pruned. */
 export function elect(context: AddressContext, event: AnyAddressEvent): Next {
   if (event.type !== 'NODE_GRANTED') return next(context);
@@ -168,6 +171,7 @@ export function elect(context: AddressContext, event: AnyAddressEvent): Next {
     spaced: event.spaced,
     previous,
     epoch: context.epoch + 1,
+    ...begins(context),
     ...(context.deferred && { deferred: null }),
   });
 }
@@ -190,11 +194,16 @@ export const confirm = (context: AddressContext): Next => confirmed(context, tru
 export const noteNode = (context: AddressContext, event: AnyAddressEvent): Next =>
   next(event.type === 'NODE_OBSERVED' && event.name === context.elected?.name ? { ...context, eligible: event.eligible } : context);
 
-export const notePolicy = (context: AddressContext, event: AnyAddressEvent): Next =>
-  next(event.type === 'POLICY_OBSERVED' ? { ...context, policy: event.policy, perNode: event.policy.perNode ?? context.perNode } : context);
+export function notePolicy(context: AddressContext, event: AnyAddressEvent): Next {
+  if (event.type !== 'POLICY_OBSERVED') return next(context);
+  const { policy } = event;
+  const isRenewed = policy.revision !== context.policy.revision;
+  return next({ ...context, policy, perNode: policy.perNode ?? context.perNode, ...(isRenewed && { renewed: true }) });
+}
 
 /** No firewall work is left: nothing that is not claimed is open for us. */
-export const settle = (context: AddressContext): Next => next({ ...context, previous: [], coolOffUntil: null, failure: null, attempts: 0 });
+export const settle = (context: AddressContext): Next =>
+  next({ ...context, ...begins(context), previous: [], coolOffUntil: null, failure: null, attempts: 0 });
 
 /** Marks the outcome of an assign that was under way as unknown: it may take effect until the call deadline has passed. */
 export const doubt =
@@ -210,7 +219,7 @@ export const leave =
   ({ callDeadlineMs }: AddressSettings) =>
   (context: AddressContext, event: AnyAddressEvent): Next => {
     const inDoubtUntil = failureIn(event)?.unknownOutcome ? event.at + callDeadlineMs : context.inDoubtUntil;
-    return next({ ...context, elected: null, eligible: false, inDoubtUntil, coolOffUntil: null });
+    return next({ ...context, ...begins(context), elected: null, eligible: false, inDoubtUntil, coolOffUntil: null });
   };
 
 /** A call of ours may still take effect on an address that is no longer wanted. */
@@ -237,6 +246,7 @@ export const fail =
     const returned = keeps === 'nothing' && isOver ? context.elected : null;
     const failed: AddressContext = {
       ...context,
+      ...begins(context),
       failure,
       inDoubtUntil,
       ...nextTry(settings, context, { failure, at: event.at, resume: returned ? 'Unassigned' : resume }),
@@ -249,17 +259,16 @@ export const fail =
   };
 
 /** When the next try comes, and where. That something can never work, said while it is not known where the address is, has that found out before anybody has to
- *  change anything. */
+ *  change anything; said of what was changed while the Job ran, it means nothing. */
 function nextTry(
   { backoff }: AddressSettings,
-  { attempts: before, inDoubtUntil, retiring }: AddressContext,
+  { attempts: before, inDoubtUntil, retiring, renewed }: AddressContext,
   { failure, at, resume }: { readonly failure: JobFailure; readonly at: number; readonly resume: ResumeState },
 ): Pick<AddressContext, 'attempts' | 'coolOffUntil' | 'resume'> {
   const attempts = before + 1;
   const looksFirst = inDoubtUntil !== null && retiring === null && resume !== 'Unassigned' && isUntilChanged(failure);
-  return looksFirst
-    ? { attempts, coolOffUntil: at, resume: 'Unassigned' }
-    : { attempts, coolOffUntil: at + backoffMs(backoff, failure, attempts), resume };
+  const isOver = looksFirst || (renewed && isUntilChanged(failure));
+  return { attempts, coolOffUntil: isOver ? at : at + backoffMs(backoff, failure, attempts), resume: looksFirst ? 'Unassigned' : resume };
 }
 
 /** What was said of the node that is given back: that the address is not found says nothing of it. */
@@ -274,8 +283,9 @@ export const coolOffLeft =
     return failure ? restMs(coolOffUntil, at, backoffMs(backoff, failure, attempts)) : 0;
   };
 
-/** A wait that only a change can end is over: there are other credentials, or another leader. */
-export const endWait = (context: AddressContext, event: AnyAddressEvent): Next => next({ ...context, coolOffUntil: event.at });
+/** A wait that only a change can end is over: there is another template, there are other credentials, or another leader. */
+export const endWait = (context: AddressContext, event: AnyAddressEvent): Next =>
+  next({ ...context, ...begins(context), coolOffUntil: event.at });
 export const awaitsChange = ({ failure }: AddressContext): boolean => isUntilChanged(failure);
 
 /** The provider does not know the address: it holds no node, and nothing of what we knew stands. */

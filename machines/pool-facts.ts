@@ -1,9 +1,9 @@
 import { observeAbsences, tellMembers } from './absences.ts';
 import { familyOf } from './address.ts';
 import { isUntilChanged } from './backoff.ts';
-import { begunBy } from './creation.ts';
+import { begunBy, isUnderWay } from './creation.ts';
 import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } from './events.ts';
-import { checkExposed, observeLimit, observeService } from './exposing.ts';
+import { checkExposed, observeService } from './exposing.ts';
 import { isPaused, observeMarks } from './marks.ts';
 import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn, wanted } from './pool.ts';
 import { forgetRefusals, staff } from './pool-members.ts';
@@ -21,7 +21,8 @@ export function observeSpec(before: PoolContext, event: SpecObserved): Next {
 }
 
 /** Takes the spec over when it is valid, else only says why not: what is assigned stays. Its nodes count as unknown from then on: an invalid selector
- *  watches nothing, so what was known of them ages unseen until they are told again. */
+ *  watches nothing, so what was known of them ages unseen until they are told again. So do those of a RoutedIP: its address is told with them what the class asks for, and
+ *  before any grant. */
 function takeSpec(context: PoolContext, event: SpecObserved): Next {
   const { context: known, checked } = context.exposed
     ? checkExposed(context, event)
@@ -44,14 +45,16 @@ function takeSpec(context: PoolContext, event: SpecObserved): Next {
       published,
       ...(settled && { unclear: [], intent: null }),
       ...(mayWork && isUntilChanged(context.acquiring.failure) && { failure: null, attempts: 0, until: null }),
+      ...(mayWork && isUnderWay(context.acquiring) && { renewed: true }),
     },
     context.spec,
     spec,
   );
   const named = nameOwner || known.nameOwner ? { nameOwner: nameOwner ?? null } : {};
-  const observed = { ...known, ...named, generation: event.generation, spec, conflicts, error: null, acquiring };
+  const query = context.exposed ? null : known.query;
+  const observed = { ...known, ...named, generation: event.generation, spec, conflicts, error: null, acquiring, query };
   // What kept an address from being created is no trouble any more once none is missing.
-  return observeLimit(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
+  return next(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });
 }
 
 /** The address of a RoutedIP is named while nobody can tell what became of one that was to be made: that one is left to whoever finds it. */

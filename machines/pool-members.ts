@@ -1,7 +1,7 @@
 import { type BackoffTables, backoffMs } from './backoff.ts';
 import { nodeClaim } from './claims.ts';
 import { moved, NO_CONTEST, restedUntil } from './contention.ts';
-import { asBegun, isGuess } from './creation.ts';
+import { asBegun, isGuess, settled } from './creation.ts';
 import type { Assigned, Effect, Failed, Ready, RetirePolicy } from './events.ts';
 import { bind } from './exposing.ts';
 import { NO_FIREWALL } from './firewall-policy.ts';
@@ -44,7 +44,7 @@ export function staff(input: PoolContext | Next): Next {
     added.push(tell(context, address, { type: 'RETIRE', policy: 'Retain' }));
   }
   let rank = context.nextRank;
-  for (const address of ownFirst(context, goal)) {
+  for (const address of stayersFirst(context, goal)) {
     if (!memberless(context, address) || context.fullNodes.includes(addressClaim(address))) continue;
     const toward = towardOf(context, address, members);
     const contest = restedUntil(context.remembered[address]?.contendedUntil, context.spec.contention);
@@ -62,10 +62,15 @@ export function staff(input: PoolContext | Next): Next {
   ]);
 }
 
-/** After the records were lost: those that the status shows to have been on a node come before those that the pool has just got. Of two that are found on one node
- *  the first one keeps it. */
-const ownFirst = ({ remembered }: PoolContext, addresses: ReadonlySet<Address>): readonly Address[] =>
-  [...addresses].sort((a, b) => Number(remembered[b]?.shown ?? false) - Number(remembered[a]?.shown ?? false));
+/** After the records were lost: those that are where the status shows that they served come first. Of two that are found on one node the first one keeps it: somebody else has
+ *  moved the other one there, or the pool has just got it. */
+function stayersFirst({ remembered, provided }: PoolContext, addresses: ReadonlySet<Address>): readonly Address[] {
+  const stays = (address: Address): boolean => {
+    const servedOn = remembered[address]?.servedOn;
+    return servedOn !== undefined && servedOn === provided?.[address]?.providerID;
+  };
+  return [...addresses].sort((a, b) => Number(stays(b)) - Number(stays(a)));
+}
 
 /** After the records were lost: what was opened for an address that somebody else has by now is not needed any more, and nobody runs it who would say so. */
 const givenBack = ({ id, remembered, conflicts, members }: PoolContext): readonly Effect[] =>
@@ -103,7 +108,7 @@ function towardOf(context: PoolContext, address: Address, members: PoolContext['
 function rememberedOf({ remembered, fullNodes }: PoolContext, address: Address, toward: string | null): Remembered | null {
   const all = remembered[address];
   if (!all) return null;
-  const { toward: _, contendedUntil: __, ...others } = all;
+  const { toward: _, contendedUntil: __, servedOn: ___, ...others } = all;
   const isTaken = others.on !== undefined && fullNodes.includes(nodeClaim(others.on.name, address));
   return { ...others, ...(toward !== null && { toward }), ...(isTaken && { isTaken }) };
 }
@@ -263,7 +268,8 @@ export function onGone(context: PoolContext, { address }: { readonly address: Ad
   const { [address]: _, ...members } = context.members;
   const occupied = member.holder ? [...new Set([...context.occupied, member.holder])].sort() : context.occupied;
   const left = leaving(context, [address]);
-  return staff(freeNode({ ...context, members, occupied, left }, member.node, null));
+  const acquiring = context.acquiring.givenBack === address ? NOT_ACQUIRING : context.acquiring;
+  return staff(freeNode({ ...context, members, occupied, left, acquiring }, member.node, null));
 }
 
 /** So many addresses that went before are remembered. */
@@ -301,7 +307,7 @@ export const givesBack = (context: PoolContext, event: { readonly type: string; 
 
 /** Starts the address that was made last for no other purpose than to be given back, where it was made. */
 export function giveBack(context: PoolContext): Next {
-  const { unpublished: address, intent } = context.acquiring;
+  const { unpublished: address, intent, by } = context.acquiring;
   if (!address) return next(context);
   const observed = { address, region: intent?.region ?? '', providerID: null, locked: false };
   const begun = asBegun(context);
@@ -313,7 +319,8 @@ export function giveBack(context: PoolContext): Next {
     exposed: begun.exposed && { ...begun.exposed, policy: { ...policy, ...(subject && { subject }) } },
   };
   const members = { ...context.members, [address]: { ...newMember(context.nextRank, observed), retiring: true } };
-  return next({ ...context, members, created: usedAgain(context), acquiring: NOT_ACQUIRING }, [
+  const acquiring = settled({ ...NOT_ACQUIRING, ...(by && { by }), intent, givenBack: address });
+  return next({ ...context, members, created: usedAgain(context), acquiring }, [
     spawned(known, address),
     tell(context, address, { type: 'RETIRE', policy: 'Delete' }),
   ]);

@@ -128,6 +128,10 @@ export interface Acquiring {
   readonly remembered?: true;
   /** The spec under which it was begun, where addresses are made elsewhere under the present one; absent else. */
   readonly by?: PoolSpec;
+  /** What its Jobs go by has changed since it was begun; false or absent for no. */
+  readonly renewed?: boolean;
+  /** What was made is not wanted any more, and is being given back: until it is gone the intent stays, so that a rebuild does not lose it. Absent for none. */
+  readonly givenBack?: Address;
   /** Exists at the provider, but does not stand in `spec.ips` yet. */
   readonly unpublished: Address | null;
   /** Published, but no spec was observed yet that is as new as that. */
@@ -334,6 +338,7 @@ const mayCreate = (context: PoolContext): boolean =>
   lacks(context) &&
   !context.exposed?.trouble &&
   context.acquiring.unclear.length === 0 &&
+  context.acquiring.givenBack === undefined &&
   !awaitsOffer(context) &&
   (isFromGroup(context) || !context.fullNodes.includes(CREATE_CLAIM));
 
@@ -342,7 +347,8 @@ export const usedAgain = ({ created, deleted, acquiring: { unpublished } }: Pool
   deleted ? created : created.filter((address) => address !== unpublished);
 
 /** A creation is under way, or its outcome has to be looked up. */
-export const isCreating = ({ intent, unclear }: Acquiring): boolean => intent !== null && unclear.length === 0;
+export const isCreating = ({ intent, unclear, givenBack }: Acquiring): boolean =>
+  intent !== null && unclear.length === 0 && givenBack === undefined;
 
 /** An address of ours that the spec lost, e.g. when a manifest was applied again. */
 export const spare = (context: PoolContext): Address | null =>

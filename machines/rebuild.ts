@@ -23,6 +23,7 @@ export function rememberedPool(status: unknown, now: number, callDeadlineMs: num
         {
           epoch: count(entry.epoch),
           ...(showsAddress(entry) && { shown: true }),
+          ...(serves(entry) && typeof entry.providerID === 'string' && { servedOn: entry.providerID as ProviderID }),
           inDoubtUntil: mayBeUnderWay(entry) ? now + callDeadlineMs : null,
           ...(mayBeUnderWay(entry) && typeof entry.electedNode === 'string' && { toward: entry.electedNode }),
           ...contendedIn(entry),
@@ -80,7 +81,7 @@ const serves = ({ machineState, state }: Readonly<Record<string, unknown>>): boo
 export const nothingRemembered = ({
   addresses,
   ...creation
-}: Pick<RememberedPool, 'intent' | 'inDoubtUntil'> & { readonly addresses: readonly Address[] }): RememberedPool => ({
+}: Pick<RememberedPool, 'intent' | 'by' | 'inDoubtUntil'> & { readonly addresses: readonly Address[] }): RememberedPool => ({
   ...creation,
   lastAssignmentAt: null,
   created: [],

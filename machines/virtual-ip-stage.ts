@@ -44,10 +44,13 @@ export const stateOfJob = (job: MigrationJobName): string | null => {
   return stage === undefined ? null : STATES[stage];
 };
 
-/** `state` is of a stage that comes before that of `shown`: whoever has it is behind, and is not to say so. */
-export const isOvertaken = (state: string, shown: string): boolean => {
+/** `state` is of a stage that comes before what the VirtualIP shows: whoever has it goes by an old look, and is not to say so. Only from the first stage of a migration it
+ *  goes back to serving. */
+export const isOvertaken = (state: string, shown: VirtualIP): boolean => {
+  if (state === STATES.migrated || isOver(shown)) return state !== STATES.migrated;
   const order = MIGRATING.map((stage) => STATES[stage]);
-  return order.includes(state) && order.indexOf(state) < order.indexOf(shown);
+  const isShown = order.indexOf(shown.status.state);
+  return isShown > 0 && order.indexOf(state) < isShown;
 };
 
 /** A migration is under way. */

@@ -11,7 +11,7 @@ import type {
   MigrationJobOutput,
   ReservedVirtualIP,
 } from '../../machines/virtual-ip-migration-jobs.ts';
-import { STATES } from '../../machines/virtual-ip-stage.ts';
+import { isOver, STATES } from '../../machines/virtual-ip-stage.ts';
 import { Overtaken, ProviderError } from '../errors.ts';
 import type { LiveIP, LiveService, LiveVirtualIP, MigrationWriter, Place } from '../ports/migration.ts';
 import type { Fence } from '../ports/provider.ts';
@@ -138,7 +138,7 @@ const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, f
   const { vip, service: name } = input;
   const live = await virtualIPOf(writer, vip);
   // Whoever has claimed it was not heard. The Service may be of any type by now: it gets no address but this one.
-  if (live.status.service === name && isBegun(live.status)) return done<ClaimedService>({ kind: 'claimed' });
+  if (live.status.service === name && (isBegun(live.status) || isOver(live))) return done<ClaimedService>({ kind: 'claimed' });
   if (!live.asked) {
     await unclaimed(writer, vip, name, fence);
     return done<ClaimedService>({ kind: 'withdrawn' });

@@ -65,7 +65,7 @@ async function showStage(job: MigrationJobName, { input, writer, fence }: Asking
   const state = stateOfJob(job);
   if (state === null) return;
   const live = await writer.virtualIP((input as MigrationJobInput<MigrationJobName>).vip);
-  if (live === null || live.status.state === state || isOvertaken(state, live.status.state)) return;
+  if (live === null || live.status.state === state || isOvertaken(state, live)) return;
   // Whoever was asked no more before anything was done is not said to be migrated.
   if (job === 'claimService' && !live.asked) return;
   await writer.report(live, { state, message: MIGRATING_MESSAGE }, fence);

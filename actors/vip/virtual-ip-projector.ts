@@ -62,7 +62,7 @@ export class VirtualIPProjector implements Observer {
       if (live === null || !context) return;
       const status = virtualIPStatus(context);
       const fence = leaderFence(this.#ports, key, () => contextOf(key) !== null);
-      if (!isOvertaken(status.state, live.status.state)) await writer.report(live, status, fence);
+      if (!isOvertaken(status.state, live)) await writer.report(live, status, fence);
       this.#failures.delete(key);
     } catch (error) {
       if (error instanceof Fenced) return;

@@ -1,12 +1,39 @@
-import { DelayedError, type Queue, Worker, type WorkerOptions } from 'bullmq';
-import type { Redis } from 'ioredis';
+import {
+  type BackendFactory,
+  DelayedError,
+  LockManager,
+  type Queue,
+  type RedisConnection,
+  type RedisQueueBackend,
+  Worker,
+  type WorkerOptions,
+} from 'bullmq';
 import { Fenced } from '../../actors/errors.ts';
 import type { ActiveJob, Consumer, JobStep } from '../../actors/ports/queues.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
-import { endForGood, withCopies } from './connections.ts';
+import { LONGEST_WAIT_S, SharedBackend } from './backend.ts';
 import type { BullJob, JobData } from './job-data.ts';
+import type { MarkerWatch } from './markers.ts';
 
 type Time = Pick<Clock, 'now' | 'monotonic'>;
+
+/** Looks for locks to renew only while there are some. */
+class JobLocks extends LockManager {
+  override start(): void {}
+
+  override trackJob(...job: Parameters<LockManager['trackJob']>): ReturnType<LockManager['trackJob']> {
+    const controller = super.trackJob(...job);
+    if (!this.isRunning()) super.start();
+    return controller;
+  }
+
+  override untrackJob(id: string): void {
+    super.untrackJob(id);
+    if (this.getActiveJobCount() > 0) return;
+    clearTimeout(this.lockRenewalTimer);
+    delete this.lockRenewalTimer;
+  }
+}
 
 /** A worker that knows since when its locks hold. BullMQ renews them by itself at half of their time. */
 class RenewingWorker extends Worker<JobData, null> {
@@ -16,10 +43,17 @@ class RenewingWorker extends Worker<JobData, null> {
   #time: Time;
   #renews = true;
 
-  constructor(name: string, options: WorkerOptions, time: Time) {
+  constructor(name: string, options: WorkerOptions, time: Time, backend: BackendFactory<RedisQueueBackend>) {
     // The handler comes with `start`: it needs the worker itself.
-    super(name, async () => null, { ...options, autorun: false });
+    super(name, async () => null, { ...options, autorun: false }, backend);
     this.#time = time;
+  }
+
+  protected override createLockManager(): void {
+    const { lockDuration = 0, lockRenewTime = lockDuration / 2 } = this.opts;
+    // BullMQ hands its worker over as well; that it fits is declared less strictly there.
+    const worker = this as unknown as ConstructorParameters<typeof LockManager>[0];
+    this.lockManager = new JobLocks(worker, { lockRenewTime, lockDuration, workerId: this.id });
   }
 
   start(handle: (job: BullJob, token: string) => Promise<null>): void {
@@ -60,16 +94,16 @@ class RenewingWorker extends Worker<JobData, null> {
   async abandon(): Promise<void> {
     this.#renews = false;
     await this.lockManager.close();
-    await this.backend.close(true);
   }
 }
 
 export interface ConsumerOptions {
   /** For calls that must not wait. */
   readonly queue: Queue<JobData, null>;
-  readonly worker: Omit<WorkerOptions, 'connection'> & { readonly lockDuration: number };
-  /** Waits for Redis, and may be shared. */
-  readonly connection: Redis;
+  readonly worker: WorkerOptions & { readonly lockDuration: number };
+  /** Its commands wait for Redis. Shared. */
+  readonly connection: RedisConnection;
+  readonly watch: MarkerWatch;
   readonly time: Time;
   /** Runs a call on the fail-fast connection. @throws Unreachable */
   readonly call: <T>(what: string, run: () => Promise<T>) => Promise<T>;
@@ -82,9 +116,16 @@ const FAREWELL_MS = 1_000;
 /** Runs the jobs of a queue until closed. An outage of Redis does not end it, nor does it keep it from closing. */
 export const consumeQueue = (
   run: (job: ActiveJob) => Promise<JobStep>,
-  { queue, worker: options, connection, time, call, onTrouble }: ConsumerOptions,
+  { queue, worker: options, connection, watch, time, call, onTrouble }: ConsumerOptions,
 ): Consumer => {
-  const { made: worker, copies } = withCopies(connection, () => new RenewingWorker(queue.name, { ...options, connection }, time));
+  const wait = watch.open(queue.name, () => worker.getBackend().moveStalledJobsToWait());
+  const worker: RenewingWorker = new RenewingWorker(
+    queue.name,
+    // The watch looks for stalled jobs of all queues.
+    { ...options, skipStalledCheck: true, drainDelay: LONGEST_WAIT_S },
+    time,
+    (name, opts) => new SharedBackend(connection, name, opts, wait),
+  );
   // Without a listener an error event would end the process.
   worker.on('error', (error) => onTrouble(`queue ${queue.name}: ${error.message}`));
 
@@ -144,8 +185,8 @@ export const consumeQueue = (
       const idle = worker.idle(FAREWELL_MS).then(() => false);
       const ended = await Promise.race([closed, late, idle]);
       clearTimeout(timer);
+      watch.leave(wait);
       if (!ended) await worker.abandon();
-      for (const copy of copies) endForGood(copy);
     },
   };
 };

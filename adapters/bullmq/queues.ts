@@ -1,10 +1,12 @@
-import { type JobsOptions, Queue } from 'bullmq';
+import { type JobsOptions, Queue, RedisConnection } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Consumer, JobQueue, NewJob, Queues } from '../../actors/ports/queues.ts';
 import type { Clock } from '../../actors/ports.ts';
+import { SharedBackend } from './backend.ts';
 import { endForGood } from './connections.ts';
 import { consumeQueue } from './consumer.ts';
 import { assertJobId, type JobData } from './job-data.ts';
+import { MarkerWatch } from './markers.ts';
 
 /** One connection for calls that fail fast: `call` throws `Unreachable` when there was no answer in time. */
 export interface CallLink {
@@ -15,7 +17,7 @@ export interface CallLink {
 export interface BullQueuesOptions {
   /** May be shared with others. Left open. */
   readonly link: CallLink;
-  /** A new connection whose commands wait for the server (`maxRetriesPerRequest: null`). Asked for once, at the first `consume`. */
+  /** A new connection whose commands wait for the server (`maxRetriesPerRequest: null`). Asked for at the first `consume`: one to work, one to wait for jobs. */
   readonly connectPatient: () => Redis;
   /** In front of every key, in braces, so that all keys share one slot of a cluster. */
   readonly prefix: string;
@@ -30,7 +32,7 @@ export interface BullQueuesOptions {
   readonly onTrouble?: (message: string) => void;
 }
 
-/** Durable queues over BullMQ. Connections: the link, and with consumers one patient one for them all and a blocking one for each. */
+/** Durable queues over BullMQ. Connections: the link, and with consumers two more for them all. */
 export interface BullQueues extends Queues {
   /** The queue itself, for the job dashboard. */
   bull(name: string): Queue<JobData, null>;
@@ -51,20 +53,32 @@ const literally = (text: string): string => text.replaceAll(/[\\*?[\]]/g, String
 export const bullQueues = (options: BullQueuesOptions): BullQueues => {
   const { link, prefix, clock, lockDurationMs = 5_000, stalledIntervalMs = 2_000, keepCompleted = 20_000 } = options;
   const onTrouble = sparing(options.onTrouble ?? (() => undefined), clock);
-  let patient: Redis | null = null;
+  /** BullMQ asks for the version once and is useless for ever when that fails; the record store has checked the server already. */
+  const shared = (redis: Redis): RedisConnection => {
+    const connection = new RedisConnection(redis, { shared: true, blocking: false, skipVersionCheck: true });
+    connection.on('error', (error: Error) => onTrouble(error.message));
+    return connection;
+  };
+  const calls = shared(link.redis);
+  let patient: { readonly redis: Redis; readonly connection: RedisConnection } | null = null;
+  const watch = new MarkerWatch({
+    connect: options.connectPatient,
+    prefix,
+    clock,
+    intervalMs: stalledIntervalMs,
+    onTrouble,
+  });
   const queues = new Map<string, Queue<JobData, null>>();
   const consumers = new Set<Consumer>();
 
   const bull = (name: string): Queue<JobData, null> => {
     const known = queues.get(name);
     if (known !== undefined) return known;
-    // BullMQ asks for the version once and is useless for ever when that fails; the record store has checked the server already.
-    const queue = new Queue<JobData, null>(name, {
-      connection: link.redis,
-      prefix,
-      skipVersionCheck: true,
-      streams: { events: { maxLen: 1_000 } },
-    });
+    const queue = new Queue<JobData, null>(
+      name,
+      { connection: link.redis, prefix, streams: { events: { maxLen: 1_000 } } },
+      (_, opts) => new SharedBackend(calls, name, opts),
+    );
     queue.on('error', (error) => onTrouble(`queue ${name}: ${error.message}`));
     queues.set(name, queue);
     return queue;
@@ -79,11 +93,17 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
     removeOnFail: { age: WEEK_S, count: keepCompleted },
   });
   const consume = (name: string, ...[run, concurrency]: Parameters<JobQueue['consume']>): Consumer => {
-    patient ??= options.connectPatient();
+    if (patient === null) {
+      const redis = options.connectPatient();
+      patient = { redis, connection: shared(redis) };
+    }
+    const { redis, connection } = patient;
     const consumer = consumeQueue(run, {
       queue: bull(name),
-      connection: patient,
+      connection,
+      watch,
       worker: {
+        connection: redis,
         prefix,
         concurrency,
         lockDuration: lockDurationMs,
@@ -130,6 +150,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
         await link.call(`queue ${name}: add ${jobs.map(({ id }) => id).join(', ')}`, () =>
           Promise.all(jobs.map((job) => queue.add(job.title, { input: job.data, progress: null, starts: 0 }, jobOptions(job)))),
         );
+        watch.added(name);
       },
       remove: async (id) => {
         await link.call(`queue ${name}: remove ${id}`, () => bull(name).remove(id));
@@ -169,7 +190,7 @@ export const bullQueues = (options: BullQueuesOptions): BullQueues => {
     close: async () => {
       await Promise.all([...consumers].map((consumer) => consumer.close(0)));
       await Promise.all([...queues.values()].map((queue) => queue.close()));
-      if (patient !== null) endForGood(patient);
+      for (const redis of [patient?.redis, watch.connection]) if (redis) endForGood(redis);
     },
   };
 };

@@ -17,7 +17,7 @@ import {
   verbOf,
   withoutSecrets,
 } from '../http/verbs.ts';
-import { loadLibrary } from './library.ts';
+import { library } from './library.ts';
 import { readPages } from './paging.ts';
 
 /** The API answered, and refused. */
@@ -54,21 +54,34 @@ export interface RequestLayer {
   readonly close: () => void;
 }
 
+/** What is known of one token's requests. */
+interface Account {
+  readonly options: RequestLayerOptions;
+  readonly baseURL: string;
+  readonly wire: Wire;
+}
+
 interface Verb extends AnyVerb {
+  readonly account: Account;
   /** Requests of it that are paid for and not yet sent. */
   paid: number;
 }
 
+const { services, requestLayer } = library;
+
+/** The verb that a request of the library is part of, and so whose token it bears. */
+const ongoing = new AsyncLocalStorage<Verb>();
+
+requestLayer.defaults.adapter = (config) => {
+  const verb = ongoing.getStore();
+  if (verb === undefined) throw new Error('a request outside of a verb');
+  return send(verb, config);
+};
+
 export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
   const baseURL = baseURLOf(options.url ?? 'https://api.digitalocean.com', '/v2');
   const wire = openWire(baseURL, options.probe);
-  const { services, requestLayer } = loadLibrary(options.token, baseURL);
-  const ongoing = new AsyncLocalStorage<Verb>();
-  requestLayer.defaults.adapter = (config) => {
-    const verb = ongoing.getStore();
-    if (verb === undefined) throw new Error('a request outside of a verb');
-    return send({ options, wire, url: requestLayer.getUri(config) }, verb, config);
-  };
+  const account: Account = { options, baseURL, wire };
   const data = (response: AxiosResponse<unknown>): unknown => response.data;
   /** Pages of each list when it was last read. */
   const pagesOf = new Map<string, number>();
@@ -78,7 +91,7 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
     services,
     verb: async (what, call, run) => {
       try {
-        return await ongoing.run({ ...verbOf(options, what, call), paid: 0 }, run);
+        return await ongoing.run({ ...verbOf(options, what, call), account, paid: 0 }, run);
       } catch (error) {
         throw withoutSecrets(error, what);
       }
@@ -104,21 +117,22 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
 
 // ---------------------------------------------------------------- one request
 
-interface Sending {
-  readonly options: RequestLayerOptions;
-  readonly wire: Wire;
-  readonly url: string;
-}
-
 /** Pays the budget, asks the fence, sends, and classifies what came back: the only place where requests leave. */
-async function send({ options, wire, url }: Sending, verb: Verb, config: InternalAxiosRequestConfig): Promise<AxiosResponse> {
+async function send(verb: Verb, config: InternalAxiosRequestConfig): Promise<AxiosResponse> {
+  const { options, baseURL, wire } = verb.account;
+  const url = requestLayer.getUri({ ...config, baseURL });
   const method = (config.method ?? 'get').toUpperCase();
   const write = isWrite(method);
   if (verb.paid === 0) await prepay(options, verb, 1);
   verb.paid -= 1;
   if (write) await verb.call.fence?.read();
   const body = typeof config.data === 'string' ? config.data : undefined;
-  const reply = await exchange(wire, verb, { method, url, headers: headersOf(config), body });
+  const reply = await exchange(wire, verb, {
+    method,
+    url,
+    headers: { ...headersOf(config), Authorization: `Bearer ${options.token}` },
+    body,
+  });
   await heed(options, verb, reply);
   const data = reply.text === '' ? null : parsed(reply.text);
   if (reply.status >= 400) throw refusal(reply, data, verb.what, write);

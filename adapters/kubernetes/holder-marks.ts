@@ -8,6 +8,7 @@ import type { Lane } from './lane.ts';
 import { type WantedTaint, writeTaint } from './node-taint.ts';
 import type { Seen } from './source.ts';
 import type { SeenNode } from './trim.ts';
+import { Turns } from './turns.ts';
 
 export interface HolderMarksOptions {
   readonly connection: Connection;
@@ -37,7 +38,7 @@ interface Written {
  *  right; each node has one request at a time. */
 export class HolderMarks {
   readonly #options: HolderMarksOptions;
-  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #turns = new Turns();
   /** Nodes that may bear a mark: one that the watches do not show any more is remembered here. */
   readonly #bearing = new Set<string>();
   readonly #written = new Map<string, Written>();
@@ -150,16 +151,9 @@ export class HolderMarks {
 
   async #write(node: string, before: SeenNode | undefined, wanted: WantedTaint): Promise<void> {
     this.#bearing.add(node);
-    const mine = (this.#turns.get(node) ?? Promise.resolve()).then(() => writeTaint(this.#options.connection, node, wanted));
-    const turn = mine.catch(() => undefined);
-    this.#turns.set(node, turn);
-    try {
-      const effect = await mine;
-      if (effect !== undefined) this.#written.set(node, { effect, before });
-      if (effect === null && before === undefined) this.#drop(node);
-    } finally {
-      if (this.#turns.get(node) === turn) this.#turns.delete(node);
-    }
+    const effect = await this.#turns.take(node, () => writeTaint(this.#options.connection, node, wanted));
+    if (effect !== undefined) this.#written.set(node, { effect, before });
+    if (effect === null && before === undefined) this.#drop(node);
   }
 
   #drop(node: string): void {

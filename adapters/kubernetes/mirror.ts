@@ -34,12 +34,12 @@ export class Mirror<T> {
     return this.#entries;
   }
 
-  /** Makes the copy equal to a complete list. */
-  replace(entries: readonly Trimmed<T>[]): void {
+  /** Makes the copy equal to a complete list, by one entry with each step. */
+  *replace(entries: readonly Trimmed<T>[]): Generator<void, void> {
     const present = new Set(entries.map(({ key }) => key));
     const vanished = this.#entries.filter(({ key }) => !present.has(key));
-    for (const { key } of vanished) this.delete(key);
-    for (const entry of entries) this.set(entry);
+    for (const { key } of vanished) yield this.delete(key);
+    for (const entry of entries) yield this.set(entry);
   }
 
   set(entry: Trimmed<T>): void {

@@ -69,7 +69,7 @@ export class ObjectCache<T> {
 
   /** All values as of now; none before they are complete. The same array until something changes. */
   values(): readonly T[] {
-    return this.#reflector?.values() ?? [];
+    return this.#reflector?.synced ? this.#reflector.values() : [];
   }
 
   use(user: CacheUser): Use<T> {
@@ -81,7 +81,7 @@ export class ObjectCache<T> {
   /** The objects under a name; none while not all are known. */
   named(name: string): readonly T[] {
     if (this.#options.nameOf) return [...(this.#named.get(name)?.values() ?? [])];
-    const value = this.#reflector?.get(name) ?? null;
+    const value = this.#reflector?.synced ? this.#reflector.get(name) : null;
     return value === null ? [] : [value];
   }
 

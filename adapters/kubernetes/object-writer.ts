@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Fenced } from '../../actors/errors.ts';
+import { Accounted } from '../../actors/ports/accounted.ts';
 import type { NewIntent, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
@@ -13,9 +14,6 @@ import { difference, isObject, type JsonObject } from './difference.ts';
 import { pathOf } from './kinds.ts';
 import type { Seen } from './source.ts';
 import { keyOf, type SeenObject, trimObject } from './trim.ts';
-
-/** A creation intent that no projection of this process has carried is left in place so long, ms: it may be another replica's, just written. */
-const FOREIGN_INTENT_MS = 10 * 60_000;
 
 /** Versions count upwards within one kind of object, and since Kubernetes 1.35 may be compared; a wrong guess ends in a conflict. */
 const isNewer = (one: string, other: string): boolean => one.length > other.length || (one.length === other.length && one > other);
@@ -31,8 +29,7 @@ export class ObjectWriter {
   #own: SeenObject | null = null;
   #sent: Json | undefined;
   #answered: Json | undefined;
-  /** Start times of the creation intents, and addresses of RoutedIPs, that projections have carried. */
-  readonly #accounted = new Set<string>();
+  readonly #accounted = new Accounted();
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(connection: Connection, clock: Clock, seen: Seen, ref: ObjectRef) {
@@ -44,9 +41,7 @@ export class ObjectWriter {
 
   /** Takes note of what a projection says that may never be written because a newer one follows. */
   note({ status }: PoolProjection): void {
-    const startedAt = startOf(status.pendingCreate);
-    if (startedAt !== null) this.#accounted.add(startedAt);
-    if (typeof status.routedIP === 'string') this.#accounted.add(status.routedIP);
+    this.#accounted.note(status);
   }
 
   /** Makes the status equal to the projection that `newest` answers when its turn has come; null for nothing to write. An object that is gone counts as written.
@@ -151,28 +146,10 @@ export class ObjectWriter {
     return {
       ...(partial && isObject(object.status) && object.status),
       ...status,
-      ...this.#foreignIntent(status, object.status),
-      ...this.#boundAddress(status, object.status),
+      ...this.#accounted.left(status, object.status, this.#clock.now()),
       ...(!partial && { observedGeneration: generation }),
       conditions: conditionsOf(conditions, generation, this.#clock.now(), statuses),
     };
-  }
-
-  /** An intent that another replica may have recorded a moment ago must not be swept away by a projection of the time before. */
-  #foreignIntent(status: JsonObject, present: Json): JsonObject {
-    const intent = isObject(present) ? present.pendingCreate : undefined;
-    const startedAt = startOf(intent);
-    if (intent === undefined || startedAt === null || status.pendingCreate !== undefined) return {};
-    const fresh = this.#clock.now() - Date.parse(startedAt) < FOREIGN_INTENT_MS;
-    return fresh && !this.#accounted.has(startedAt) ? { pendingCreate: intent } : {};
-  }
-
-  /** Nor an address that was bound after the projection was made; one that projections have carried may go. */
-  #boundAddress(status: JsonObject, present: Json): JsonObject {
-    if (!isObject(present) || typeof present.routedIP !== 'string' || status.routedIP !== undefined) return {};
-    if (this.#accounted.has(present.routedIP)) return {};
-    const { routedIP, addressOrigin } = present;
-    return addressOrigin === undefined ? { routedIP } : { routedIP, addressOrigin };
   }
 
   /** The object as known without asking; null when it has to be read. */
@@ -237,9 +214,6 @@ export class ObjectWriter {
     return mine;
   }
 }
-
-const startOf = (intent: Json | undefined): string | null =>
-  isObject(intent) && typeof intent.startedAt === 'string' && !Number.isNaN(Date.parse(intent.startedAt)) ? intent.startedAt : null;
 
 /** 0 for none. */
 const termOf = (status: Json): number => (isObject(status) && typeof status.term === 'number' ? status.term : 0);

@@ -1,3 +1,4 @@
+import { inSlices } from '../../actors/ports/in-slices.ts';
 import type { Log } from '../../actors/ports/observers.ts';
 import type { Clock } from '../../actors/ports.ts';
 import { isGone, isNotFound, messageOf, refusal, ServerUnreachable } from './api-error.ts';
@@ -62,7 +63,7 @@ const WORKED_MS = 1_000;
 const DOUBTED_AFTER = 5;
 
 /** Keeps a cache equal to what the API server has under one query: a complete list, then a watch from there; after an expired watch a
- *  new list, compared with the cache by uid, so that what vanished or was made anew meanwhile is told. A list that fails or comes in part
+ *  new list, compared with the cache by uid, so that what vanished or was made anew meanwhile is told, thousands of objects in several turns of the event loop. A list that fails or comes in part
  *  changes nothing. An empty one is asked for twice. Goes on until stopped, whatever happens. */
 export class Reflector<T> {
   readonly #world: Surroundings;
@@ -154,7 +155,7 @@ export class Reflector<T> {
   }
 
   async #list(): Promise<void> {
-    const { connection } = this.#world;
+    const { connection, clock } = this.#world;
     const { query, trim } = this.#subject;
     let listed = await listAll(connection, query, trim);
     if (listed.entries.length === 0) {
@@ -163,9 +164,15 @@ export class Reflector<T> {
       if (!this.#stopped) listed = await listAll(connection, query, trim);
     }
     if (this.#stopped) return;
-    this.#mirror.replace(listed.entries);
+    const isWhole = await inSlices(
+      this.#mirror.replace(listed.entries),
+      clock,
+      () => this.#stopped,
+      () => undefined,
+    );
+    if (!isWhole || this.#stopped) return;
     this.#revision = listed.resourceVersion;
-    this.#heardAt = this.#world.clock.now();
+    this.#heardAt = clock.now();
     this.#tellTrouble(null);
     if (this.#synced) return;
     this.#synced = true;

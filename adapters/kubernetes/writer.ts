@@ -12,8 +12,8 @@ import { EvacuationMarks } from './evacuation-marks.ts';
 import { type Announced, EventWriter } from './event-writer.ts';
 import { HolderMarks } from './holder-marks.ts';
 import { Lane, type Pace } from './lane.ts';
+import { NodeAnnotations, type Wanted } from './node-annotations.ts';
 import { ObjectWriter } from './object-writer.ts';
-import { type Bearing, isWanted, keyOfBearing, type OtherPools, PoolAnnotations, WATCH_LAG_MS, type Wanted } from './pool-annotations.ts';
 import type { Seen } from './source.ts';
 import { keyOf } from './trim.ts';
 
@@ -46,13 +46,11 @@ export interface WriterOptions {
 interface Desk {
   readonly ref: ObjectRef;
   readonly writer: ObjectWriter;
-  readonly annotations: PoolAnnotations;
   readonly status: Lane;
   /** Of thousands few ever need these. */
   nodes: Lane | null;
   finalizer: Lane | null;
   projection: PoolProjection | null;
-  wanted: Wanted | null;
   shownGeneration: number | null;
 }
 
@@ -79,10 +77,9 @@ export class KubernetesWriter implements ClusterWriter {
   readonly #events: EventWriter;
   readonly #holders: HolderMarks;
   readonly #evacuations: EvacuationMarks;
+  readonly #annotations: NodeAnnotations;
   readonly #desks = new Map<string, Desk>();
   readonly #gate: TurnGate;
-  /** Annotations that were taken off nodes a short time ago, by monotonic ms. */
-  readonly #takenOff = new Map<string, number>();
   #closed = false;
 
   constructor(options: WriterOptions) {
@@ -90,6 +87,7 @@ export class KubernetesWriter implements ClusterWriter {
     this.#timings = options.timings ?? WRITER_TIMINGS;
     this.#gate = new TurnGate(OBJECTS_AT_ONCE, options.clock);
     this.#events = new EventWriter({ ...options, backoff: this.#timings.backoff });
+    this.#annotations = new NodeAnnotations(options.connection, options.clock, options.seen);
     this.#holders = new HolderMarks({
       ...options,
       recheckMs: this.#timings.recheckMs,
@@ -104,13 +102,12 @@ export class KubernetesWriter implements ClusterWriter {
   }
 
   project(projection: PoolProjection): void {
-    const { ref, annotated, addresses, events } = projection;
+    const { ref, partial, events } = projection;
     const desk = this.#desk(ref);
     desk.writer.note(projection);
     desk.projection = projection;
-    desk.wanted = { annotated, addresses };
     desk.status.request();
-    if (desk.nodes || !desk.annotations.isRight(desk.wanted)) this.#nodesOf(desk).request();
+    if (!partial) this.#annotate(desk, projection);
     for (const event of events) this.#events.report(ref, event);
   }
 
@@ -137,10 +134,8 @@ export class KubernetesWriter implements ClusterWriter {
   async retract(ref: ObjectRef, addresses: readonly Address[]): Promise<void> {
     const desk = this.#desk(ref);
     desk.projection = null;
-    desk.wanted = { annotated: {}, addresses };
-    const nodes = this.#nodesOf(desk);
-    nodes.request();
-    await nodes.whenIdle();
+    this.#annotate(desk, { annotated: {}, addresses });
+    await desk.nodes?.whenIdle();
     if (ref.kind === GUARDED) await this.#holders.whenTried();
     if (ref.kind === GUARDED && !desk.projection && this.#isOpen(desk)) {
       const finalizer = this.#finalizerOf(desk);
@@ -218,6 +213,7 @@ export class KubernetesWriter implements ClusterWriter {
   /** Another process leads now: nothing that was to be written is written any more. */
   forget(): void {
     for (const desk of this.#desks.values()) this.#close(desk);
+    this.#annotations.forget();
     this.#holders.forget();
     this.#evacuations.forget();
   }
@@ -232,7 +228,9 @@ export class KubernetesWriter implements ClusterWriter {
 
   #close(desk: Desk): void {
     for (const lane of lanesOf(desk)) lane.stop();
-    if (this.#isOpen(desk)) this.#desks.delete(desk.ref.uid);
+    if (!this.#isOpen(desk)) return;
+    this.#annotations.drop(desk.ref.uid);
+    this.#desks.delete(desk.ref.uid);
   }
 
   #isOpen(desk: Desk): boolean {
@@ -244,14 +242,10 @@ export class KubernetesWriter implements ClusterWriter {
     if (known !== undefined) return known;
     const { connection, clock, seen } = this.#options;
     const writer = new ObjectWriter(connection, clock, seen, ref);
-    const annotations = new PoolAnnotations(connection, clock, seen, this.#othersThan(ref));
-    annotations.learn(seen.object(ref)?.object.status ?? null);
     const desk: Desk = {
       ref,
       writer,
-      annotations,
       projection: null,
-      wanted: null,
       shownGeneration: null,
       nodes: null,
       finalizer: null,
@@ -265,11 +259,12 @@ export class KubernetesWriter implements ClusterWriter {
     return desk;
   }
 
-  #nodesOf(desk: Desk): Lane {
-    desk.nodes ??= this.#laneOf(desk.ref, 'annotations', 'Annotate', async () => {
-      if (desk.wanted !== null) await desk.annotations.write(desk.wanted);
-    });
-    return desk.nodes;
+  #annotate(desk: Desk, wanted: Wanted): void {
+    const { ref } = desk;
+    this.#annotations.want(ref.uid, wanted, this.#options.seen.object(ref)?.object.status ?? null);
+    if (this.#annotations.isRight(ref.uid)) return;
+    desk.nodes ??= this.#laneOf(ref, 'annotations', 'Annotate', () => this.#annotations.write(ref.uid));
+    desk.nodes.request();
   }
 
   #finalizerOf(desk: Desk): Lane {
@@ -277,22 +272,6 @@ export class KubernetesWriter implements ClusterWriter {
       desk.writer.unguard(() => desk.projection === null && this.#isOpen(desk)),
     );
     return desk.finalizer;
-  }
-
-  #othersThan({ uid }: ObjectRef): OtherPools {
-    const { clock } = this.#options;
-    const wanting = (bearing: Bearing): readonly Desk[] =>
-      [...this.#desks.values()].filter(({ ref, wanted }) => ref.uid !== uid && wanted !== null && isWanted(bearing, wanted));
-    return {
-      want: (bearing) => wanting(bearing).length > 0,
-      takenOff: (bearing) => {
-        const now = clock.monotonic();
-        for (const [key, at] of this.#takenOff) if (now - at >= WATCH_LAG_MS) this.#takenOff.delete(key);
-        this.#takenOff.set(keyOfBearing(bearing), now);
-        for (const desk of wanting(bearing)) this.#nodesOf(desk).request();
-      },
-      takenOffAt: (bearing) => this.#takenOff.get(keyOfBearing(bearing)) ?? null,
-    };
   }
 
   #laneOf(ref: ObjectRef, what: string, action: string, run: () => Promise<void>): Lane {

@@ -25,15 +25,26 @@ export class Annotations {
     }
   }
 
-  /** Takes `addresses` from all nodes that should not bear them. */
-  remove(addresses: readonly Address[], wanted: Wanted): void {
+  /** Where the node bears none of that family. */
+  fill(node: string, addresses: Address | readonly Address[]): void {
+    this.set(
+      node,
+      [addresses].flat().filter((address) => !this.#borne[familyOf(address)].has(node)),
+    );
+  }
+
+  /** Takes `addresses` from all nodes that should not bear them. Answers those nodes. */
+  remove(addresses: readonly Address[], wanted: Wanted): ReadonlySet<string> {
+    const bare = new Set<string>();
     for (const family of FAMILIES) {
       for (const [node, address] of this.#borne[family]) {
         if (!addresses.includes(address) || [wanted[node] ?? []].flat().includes(address)) continue;
         this.#borne[family].delete(node);
+        bare.add(node);
         this.#changed();
       }
     }
+    return bare;
   }
 
   /** The node is gone. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Unreachable } from '../../actors/errors.ts';
+import type { Accounted } from '../../actors/ports/accounted.ts';
 import type { ClusterEvent, ClusterListener, Condition, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
@@ -22,6 +23,8 @@ export interface MemoryClusterOptions {
   queryOf(match: MatchSelectors): string;
   /** Tells that an object is gone, at once unless given. */
   readonly goes?: (tell: () => void) => void;
+  /** Without it no intent of a creation grows old. */
+  readonly now?: () => number;
 }
 
 /** A process that watches. */
@@ -160,8 +163,8 @@ export class ClusterWorld {
     return pool !== undefined && pool.ref.uid === ref.uid ? pool : null;
   };
 
-  /** `told`: the addresses of RoutedIPs that projections of this process have carried. */
-  write(projection: PoolProjection, told: ReadonlySet<Json>): void {
+  /** `accounted`: what projections of this process have carried of the object. Answers the nodes from which an annotation was taken. */
+  write(projection: PoolProjection, accounted: Accounted): ReadonlySet<string> {
     const pool = this.stored(projection.ref);
     const policy = this.policies.get(keyOf(projection.ref));
     if (policy?.ref.uid === projection.ref.uid) {
@@ -170,17 +173,19 @@ export class ClusterWorld {
       this.conditions.set(keyOf(policy.ref), projection.conditions);
     }
     // A leader that was overtaken does not put its older view over the newer one.
-    if (pool === null || termOf(pool.status) > termOf(projection.status)) return;
+    if (pool === null || termOf(pool.status) > termOf(projection.status)) return new Set();
     this.projections.push(projection);
-    const stays = projection.partial ? pool.status : unheard(pool.status, told);
+    const { now = () => 0 } = this.#options;
+    const stays = projection.partial ? pool.status : accounted.left(projection.status, pool.status, now());
     // A change of status alone is no news to the watches.
     this.store({ ...pool, status: { ...fieldsOf(stays), ...(structuredClone(projection.status) as { [key: string]: Json }) } });
     const kept = projection.partial ? (this.conditions.get(keyOf(pool.ref)) ?? []) : [];
     const others = kept.filter(({ type }) => !projection.conditions.some((condition) => condition.type === type));
     this.conditions.set(keyOf(pool.ref), [...projection.conditions, ...others]);
     this.#answerRequests(projection);
-    this.annotations.remove(projection.addresses, projection.annotated);
+    const bare = this.annotations.remove(projection.addresses, projection.annotated);
     for (const [node, wanted] of Object.entries(projection.annotated)) if (this.nodes.has(node)) this.annotations.set(node, wanted);
+    return bare;
   }
 
   #answerRequests({ ref, moveTo }: PoolProjection): void {
@@ -221,13 +226,6 @@ export class ClusterWorld {
     this.pools.delete(keyOf(ref));
     goes(() => this.changed('objects', (listener) => listener.poolGone(ref)));
   }
-}
-
-/** An address that was bound after a projection was made is not swept away by it; one that projections have carried may go. */
-function unheard(status: Json, told: ReadonlySet<Json>): Fields {
-  const { routedIP, addressOrigin } = fieldsOf(status);
-  if (routedIP === undefined || told.has(routedIP)) return {};
-  return { routedIP, ...(addressOrigin !== undefined && { addressOrigin }) };
 }
 
 /** Selectors that cannot be parsed let nothing through. */

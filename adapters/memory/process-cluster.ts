@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Fenced } from '../../actors/errors.ts';
+import { Accounted } from '../../actors/ports/accounted.ts';
 import type { ClusterSource, ClusterWriter, PoolProjection } from '../../actors/ports/cluster.ts';
-import type { Json } from '../../actors/ports.ts';
 import { type Address, FINALIZER } from '../../machines/types.ts';
 import { ClusterWatch } from './cluster-watch.ts';
 import { type ClusterWorld, fieldsOf, keyOf, ROUTED_IP, termOf } from './cluster-world.ts';
@@ -19,9 +19,18 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
   const waiting = new Map<string, () => void>();
   const projected = new Map<string, PoolProjection>();
   const shown = new Map<string, number>();
-  const told = new Set<Json>();
+  const accounted = new Map<string, Accounted>();
+  const accountedOf = (uid: string): Accounted => {
+    const known = accounted.get(uid) ?? new Accounted();
+    accounted.set(uid, known);
+    return known;
+  };
+  /** Another pool may want the node still. */
+  const annotateAgain = (nodes: ReadonlySet<string>): void => {
+    for (const { annotated } of projected.values()) for (const node of nodes) world.annotations.fill(node, annotated[node] ?? []);
+  };
   const write = (projection: PoolProjection): void => {
-    world.write(projection, told);
+    annotateAgain(world.write(projection, accountedOf(projection.ref.uid)));
     if (!projection.partial) shown.set(projection.ref.uid, projection.generation);
   };
   const watch = new ClusterWatch(world);
@@ -58,7 +67,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
     },
     project: (projection) => {
       projected.set(keyOf(projection.ref), projection);
-      if (projection.status.routedIP !== undefined) told.add(projection.status.routedIP);
+      accountedOf(projection.ref.uid).note(projection.status);
       soon(keyOf(projection.ref), () => write(projection));
     },
     shownGeneration: ({ uid }) => shown.get(uid) ?? null,
@@ -74,7 +83,9 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
     retract: (ref, addresses) =>
       new Promise((done) =>
         soon(keyOf(ref), () => {
-          world.annotations.remove(addresses, {});
+          projected.delete(keyOf(ref));
+          accounted.delete(ref.uid);
+          annotateAgain(world.annotations.remove(addresses, {}));
           if (ref.kind === ROUTED_IP) world.guard(ref, []);
           done();
         }),
@@ -117,7 +128,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
         const isTold = world.announced.some((each) => isDeepStrictEqual(each, { about, event }));
         if (!isTold) world.announced.push({ about, event });
       }),
-    forget: () => [marks.forget(), waiting.clear(), shown.clear()],
+    forget: () => [marks.forget(), waiting.clear(), shown.clear(), projected.clear(), accounted.clear()],
     flush: async () => writeWaiting(),
     end: () => {
       ended = true;

@@ -20,23 +20,31 @@ function spellings(secret: string): readonly string[] {
   return [secret, encoded, encoded.toLowerCase(), JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('base64')];
 }
 
+interface Known {
+  /** Every spelling of every secret. One may contain another one: replacing the shorter first would leave the rest of the longer to be read. */
+  readonly longestFirst: readonly string[];
+  /** Finds any of them. */
+  readonly any: RegExp;
+}
+
+function knownOf(secrets: readonly string[]): Known {
+  const longestFirst = [...new Set(secrets.flatMap(spellings))].sort((a, b) => b.length - a.length);
+  return { longestFirst, any: new RegExp(longestFirst.map((spelling) => RegExp.escape(spelling)).join('|')) };
+}
+
 /** A redaction that knows `secrets`. */
 export function redaction(secrets: readonly string[] = []): Redaction {
   const users = new Map<string, number>();
   /** Oldest first. */
   const former = new Set<string>();
-  let longestFirst: readonly string[] = [];
+  /** Null while it is to be found out anew: hundreds of accounts come at a time. */
+  let known: Known | null = null;
 
-  const noteSpellings = (): void => {
-    const known = new Set([...users.keys(), ...former].flatMap(spellings));
-    // A secret may contain another one: replacing the shorter first would leave the rest of the longer to be read.
-    longestFirst = [...known].sort((a, b) => b.length - a.length);
-  };
   const add = (secret: string): (() => void) => {
     if (secret === '') return () => undefined;
     users.set(secret, (users.get(secret) ?? 0) + 1);
     former.delete(secret);
-    noteSpellings();
+    known = null;
     let isUsed = true;
     return () => {
       if (isUsed) leave(secret);
@@ -53,9 +61,13 @@ export function redaction(secrets: readonly string[] = []): Redaction {
     former.add(secret);
     const [oldest] = former;
     if (former.size > MOST_FORMER && oldest !== undefined) former.delete(oldest);
-    noteSpellings();
+    known = null;
   };
-  const hide = (text: string): string => longestFirst.reduce((left, secret) => left.replaceAll(secret, PLACEHOLDER), text);
+  const hide = (text: string): string => {
+    known ??= knownOf([...users.keys(), ...former]);
+    // Few texts bear one, and there may be a thousand to be looked for.
+    return known.any.test(text) ? known.longestFirst.reduce((left, secret) => left.replaceAll(secret, PLACEHOLDER), text) : text;
+  };
   const plain = (value: unknown): unknown => walk(value, hide, []);
 
   for (const secret of secrets) add(secret);

@@ -6,7 +6,7 @@ describe('work that is asked for often', () => {
   test('is done once for all requests of its time, counted from the first', async () => {
     const clock = virtualClock();
     const doneAt: number[] = [];
-    const request = coalesced(clock, 100, () => doneAt.push(clock.monotonic()));
+    const request = coalesced(clock, 100, () => void doneAt.push(clock.monotonic()));
     for (let asked = 0; asked < 5; asked += 1) {
       request();
       await clock.advance(30);
@@ -20,7 +20,9 @@ describe('work that is asked for often', () => {
   test('is not done unasked', async () => {
     const clock = virtualClock();
     let done = 0;
-    const request = coalesced(clock, 100, () => (done += 1));
+    const request = coalesced(clock, 100, () => {
+      done += 1;
+    });
     await clock.advance(1_000);
     expect(done).toBe(0);
     request();
@@ -40,10 +42,24 @@ describe('work that is asked for often', () => {
     expect(done).toBe(3);
   });
 
+  test('is not begun anew before it has ended', async () => {
+    const clock = virtualClock();
+    const begunAt: number[] = [];
+    const request = coalesced(clock, 10, () => {
+      begunAt.push(clock.monotonic());
+      return new Promise((resolve) => void clock.after(100, resolve));
+    });
+    request();
+    await clock.advance(20);
+    request();
+    await clock.advance(1_000);
+    expect(begunAt).toEqual([10, 120]);
+  });
+
   test('is done no more often than it may be, and at once after a quiet time', async () => {
     const clock = virtualClock();
     const doneAt: number[] = [];
-    const request = coalesced(clock, 10, () => doneAt.push(clock.monotonic()), 250);
+    const request = coalesced(clock, 10, () => void doneAt.push(clock.monotonic()), 250);
     for (let asked = 0; asked < 40; asked += 1) {
       request();
       await clock.advance(10);

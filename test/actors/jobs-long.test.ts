@@ -151,6 +151,45 @@ describe('a Job that says that this can never work', () => {
     expect(runs('assign')).toBe(3);
   });
 
+  const SLOW: JobScript = { ...UNABLE, afterMs: 20 * SECOND };
+
+  test('means nothing when its class was changed while it ran: the next one runs at once, and waits when that says so, too', async () => {
+    const { world, ref, runs, until } = await moving(SLOW);
+    await until(() => runs('assign') === 1);
+    world.jobClass({ perNodeIPLimit: 2 });
+    world.jobs.script('assign', SLOW);
+    await until(() => runs('assign') === 2);
+    await world.clock.advance(MINUTE);
+    expect([runs('assign'), world.statusOf(ref).state]).toEqual([2, 'CoolOff']);
+    world.jobClass({ perNodeIPLimit: 3 });
+    await world.stable(ref, 'old', MINUTE);
+    expect(runs('assign')).toBe(3);
+  });
+
+  test('after a change ended the wait for one, is waited for again', async () => {
+    const { world, ref, runs, until } = await moving(UNABLE);
+    await until(() => world.statusOf(ref).state === 'CoolOff');
+    for (let i = 0; i < 2; i++) world.jobs.script('assign', UNABLE);
+    world.jobClass({ perNodeIPLimit: 2 });
+    await until(() => runs('assign') === 2);
+    await world.clock.advance(MINUTE);
+    expect([runs('assign'), world.statusOf(ref).state]).toEqual([2, 'CoolOff']);
+  });
+
+  test('although it is to make an address means nothing either when its class was changed while it ran', async () => {
+    const { world, ref } = await jobDriven();
+    for (let i = 0; i < 2; i++) world.jobs.script('create', SLOW);
+    const runs = () => world.jobs.actions.filter((each) => each === 'create').length;
+    await world.clock.runUntil(() => runs() === 1, MINUTE);
+    world.jobClass({ perNodeIPLimit: 2 });
+    await world.clock.runUntil(() => runs() === 2, MINUTE);
+    await world.clock.advance(MINUTE);
+    expect([runs(), world.reasonOf(ref, 'Degraded')]).toEqual([2, 'RoutedIPJobFailed']);
+    world.jobClass({ perNodeIPLimit: 3 });
+    await world.stable(ref, 'young', MINUTE);
+    expect(runs()).toBe(3);
+  });
+
   const creating = async () => {
     const world = new JobsWorld();
     world.jobClass({ routedIPFirewallName: '' });

@@ -74,6 +74,15 @@ describe('what is rebuilt of records that cannot be read', () => {
     expect(of({ here: {} }, {}).acquiring).not.toHaveProperty('by');
   });
 
+  test('is, of a RoutedIP that somebody has let go, the creation that it had begun, and where', () => {
+    const ref = { kind: 'RoutedIP', namespace: 'web', name: 'shop', uid: 'u' };
+    const intent = { knownAddresses: ['203.0.113.7'], listedAt: 5000, region: 'nyc3' };
+    const records = { [ROUTED]: record('pool', 'Elsewhere', { ref, spec: { provider: 'there' }, acquiring: { intent } }) };
+    const of = (isGone: boolean) => rebuilt(ROUTED, records, 2, { ...ports(isGone), providers: { all: { there: {} } } });
+    expect(contextOf(of(true))).toMatchObject({ provider: 'there', acquiring: { intent, by: { provider: 'there' } } });
+    expect(of(false)).toBeNull();
+  });
+
   test('is nothing of a pool of which it is not known which object it stood for, and no intent that is none', () => {
     const of = (context: { readonly [field: string]: Json }) =>
       rebuilt(POOL, { [POOL]: record('pool', 'Elsewhere', context) }, 2, ports(true));

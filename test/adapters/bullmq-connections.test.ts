@@ -32,16 +32,3 @@ test('a connection that is there ends, and does not come again', async () => {
   await once(redis, 'end');
   expect(redis.status).toBe('end');
 });
-
-test('a connection that has ended for good is not made again by who asks for it, as a worker does that waited too long', async () => {
-  const redis = new Redis(server.url);
-  await once(redis, 'ready');
-  redis.disconnect();
-  await once(redis, 'end');
-  await redis.connect();
-  expect(redis.status).toBe('ready');
-  endForGood(redis);
-  await once(redis, 'end');
-  await expect(redis.connect()).rejects.toThrow('closed');
-  expect(redis.status).toBe('end');
-});

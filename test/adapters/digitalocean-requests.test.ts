@@ -1,13 +1,13 @@
 import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { inspect } from 'node:util';
-import type { AxiosInstance } from 'axios';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Fenced, Unreachable } from '../../actors/errors.ts';
 import type { Budget } from '../../actors/ports/budget.ts';
 import type { KillPoint } from '../../actors/ports/observers.ts';
 import type { Call, ListCall } from '../../actors/ports/provider.ts';
+import { createRequestLayer } from '../../adapters/digitalocean/gaps.ts';
+import { library } from '../../adapters/digitalocean/library.ts';
 import { createDigitalOceanProvider } from '../../adapters/digitalocean/provider.ts';
 import type { Address, ProviderID } from '../../machines/types.ts';
 import { failure } from '../contracts/provider-harness.ts';
@@ -353,22 +353,17 @@ describe('several tokens in one process', () => {
   });
 });
 
-describe('digitalocean-js as others in the process use it', () => {
-  const require = createRequire(import.meta.url);
-  const shared = () => (require('digitalocean-js/src/lib/axios-instance.js') as { instance: AxiosInstance }).instance;
+describe('digitalocean-js', () => {
+  const layerFor = (token: string) => createRequestLayer({ token, budget: recordingBudget(), log: recordingLog() });
 
-  test('is not touched when a provider is made', async () => {
-    const library = require('digitalocean-js') as typeof import('digitalocean-js');
-    new library.DigitalOcean('token-of-another', 'http://127.0.0.1:9/v2');
-    const before = shared();
-    await testBed();
-    expect(shared()).toBe(before);
-    expect(before.defaults.baseURL).toBe('http://127.0.0.1:9/v2');
+  test('is loaded once, however many tokens there are', () => {
+    expect(layerFor('token-two').services).toBe(layerFor('token-one').services);
   });
 
-  test('is not replaced by a copy of ours', async () => {
+  test('is given no token and no address', async () => {
     await testBed();
-    expect(shared().defaults.adapter).not.toBeTypeOf('function');
+    const { defaults } = library.requestLayer;
+    expect([defaults.headers.common.Authorization, defaults.baseURL]).toEqual([undefined, undefined]);
   });
 });
 

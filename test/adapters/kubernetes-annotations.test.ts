@@ -105,6 +105,54 @@ describe('the annotation of a node', () => {
     expect(annotation('a')).toBe(FIRST);
   });
 
+  test('of a node that two pools want is that of the one that came to want it last, and the other one has it again after that', async () => {
+    const { writer, ref, projection, annotation, simulator } = await writing();
+    const other = projection({ ref: { ...ref, name: 'other', uid: 'other' }, annotated: { a: SECOND }, addresses: [SECOND] });
+    writer.project(projection());
+    await writer.flush(PATIENCE_MS);
+    for (const each of [other, projection(), other]) {
+      writer.project(each);
+      await writer.flush(PATIENCE_MS);
+      expect([annotation('a'), patchesOf(simulator, '/nodes/a')]).toEqual([SECOND, 2]);
+    }
+    writer.project({ ...other, annotated: { b: SECOND } });
+    await writer.flush(PATIENCE_MS);
+    expect([annotation('a'), annotation('b')]).toEqual([FIRST, SECOND]);
+  });
+
+  test('stays while only a part of what is known of the pool is shown', async () => {
+    const { writer, newWriter, projection, annotation, source, ref } = await writing();
+    writer.project(projection());
+    await writer.flush(PATIENCE_MS);
+    await waitFor('the status is seen', () => at(source.object(ref)?.object.status as Json, 'activeIPs') === 1);
+    const next = newWriter();
+    next.project(projection({ partial: true, status: { term: 2 }, annotated: {}, addresses: [] }));
+    await next.flush(PATIENCE_MS);
+    expect(annotation('a')).toBe(FIRST);
+  });
+
+  test('that waits for another write of it is left to whoever leads by then', async () => {
+    const { meddled, newWriter, ref, projection, annotation, simulator } = await writing();
+    const set = Promise.withResolvers<void>();
+    const came = Promise.withResolvers<void>();
+    const { writer } = meddled(async ({ path }) => {
+      if (path !== '/api/v1/nodes/a') return;
+      came.resolve();
+      await set.promise;
+    });
+    writer.project(projection());
+    await came.promise;
+    writer.project(projection({ ref: { ...ref, name: 'newer', uid: 'newer' } }));
+    await new Promise(setImmediate);
+    writer.forget();
+    set.resolve();
+    await waitFor('the annotation', () => annotation('a') === FIRST);
+    const next = newWriter();
+    next.project(projection({ ref: { ...ref, name: 'other', uid: 'other' }, annotated: { b: SECOND }, addresses: [SECOND] }));
+    await next.flush(PATIENCE_MS);
+    expect([annotation('a'), patchesOf(simulator, '/nodes/a')]).toEqual([FIRST, 1]);
+  });
+
   test('that may not be written is said in an Event, tried again, and holds up nothing else', async () => {
     let allowed = false;
     const { projection, annotation, status, simulator, refusing } = await writing();

@@ -32,7 +32,11 @@ const pausing = (): Clock => {
 };
 
 /** A running source on a cluster with the nodes a, b (blue) and c, and whatever `prepare` adds. */
-const running = async (prepare: (simulator: KubernetesSimulator) => void = () => undefined, clock: Clock = systemClock()) => {
+const running = async (
+  prepare: (simulator: KubernetesSimulator) => void = () => undefined,
+  clock: Clock = systemClock(),
+  seen = new Recorder(),
+) => {
   const simulator = await simulated();
   addNode(simulator, 'a', { labels: { color: 'blue' } });
   addNode(simulator, 'b', { labels: { color: 'blue' } });
@@ -40,7 +44,6 @@ const running = async (prepare: (simulator: KubernetesSimulator) => void = () =>
   prepare(simulator);
   const log = recordedLog();
   const source = sourceOn(connected(simulator.kubeconfig()), { log, clock });
-  const seen = new Recorder();
   await source.start(seen);
   const watching = (plural: string, count = 1): Promise<void> =>
     waitFor(`${count} watches of ${plural}`, () => watchesOf(simulator, plural) === count);
@@ -172,6 +175,24 @@ describe('the cluster source', () => {
       for (const name of names) cluster.store.create(poolObject(name, BLUE));
     }, pausing());
     expect([...seen.facts.keys()].sort()).toEqual([...names].sort());
+  });
+
+  test('leaves the event loop to others while it tells a first list', async () => {
+    let [inTurn, most] = [0, 0];
+    class Counting extends Recorder {
+      override poolObserved(pool: PoolObject): void {
+        if (inTurn === 0) setImmediate(() => (inTurn = 0));
+        inTurn += 1;
+        most = Math.max(most, inTurn);
+        super.poolObserved(pool);
+      }
+    }
+    const prepare = (cluster: KubernetesSimulator) => {
+      for (let index = 0; index < 20; index += 1) cluster.store.create(poolObject(`pool-${index}`, BLUE));
+    };
+    const { seen } = await running(prepare, pausing(), new Counting());
+    expect(seen.count('observed pool')).toBe(20);
+    expect(most).toBeLessThanOrEqual(2);
   });
 
   test('has told everything when a resync is over, whatever pauses that took', async () => {

@@ -11,6 +11,16 @@ const IPV6 = '2001:db8::7' as Address;
 
 const kindAndName = ({ kind, name }: ObjectRef): string => `${kind} ${name}`;
 
+const projectionOf = (ref: ObjectRef): PoolProjection => ({
+  ref,
+  generation: 1,
+  status: {},
+  conditions: [],
+  annotated: {},
+  addresses: [IPV4, IPV6],
+  events: [],
+});
+
 /** A cluster with the node a, a pool and a NodeDNSRecordSet of one name, and one process that watches it. */
 const watched = async () => {
   const cluster = memoryCluster({ queryOf });
@@ -29,18 +39,8 @@ const watched = async () => {
   };
   const process = cluster.process();
   await process.start(listener);
-  const projection = (change: Partial<PoolProjection>): PoolProjection => ({
-    ref: pool,
-    generation: 1,
-    status: {},
-    conditions: [],
-    annotated: {},
-    addresses: [IPV4, IPV6],
-    events: [],
-    ...change,
-  });
   const write = async (change: Partial<PoolProjection>) => {
-    process.project(projection(change));
+    process.project({ ...projectionOf(pool), ...change });
     await process.flush(0);
   };
   return { cluster, process, pool, set, told, facts, write };
@@ -78,5 +78,31 @@ describe('a cluster in memory', () => {
     await write({ annotated: { a: IPV6 } });
     expect(cluster.annotations()).toEqual({});
     expect(cluster.annotations(6)).toEqual({ a: IPV6 });
+  });
+
+  test('keeps an intent that another process has recorded until projections of this one have carried it', async () => {
+    const { cluster, process, pool, write } = await watched();
+    const startedAt = '2026-11-01T00:00:00.123Z';
+    await cluster.process().recordIntent(pool, { knownAddresses: [], listedAt: Date.parse(startedAt), region: '', term: 1 });
+    await write({ status: { term: 1 } });
+    expect(cluster.pool(pool)?.status).toMatchObject({ pendingCreate: { startedAt } });
+    process.project({ ...projectionOf(pool), status: { term: 1, pendingCreate: { startedAt } } });
+    await write({ status: { term: 1 } });
+    expect(cluster.pool(pool)?.status).toEqual({ term: 1 });
+  });
+
+  test('keeps an address that a job has bound until projections have carried it, anew after another process has led', async () => {
+    const { cluster, process, pool, write } = await watched();
+    await process.bindAddress(pool, IPV4, 'Created');
+    await write({ status: { state: 'CoolOff' } });
+    const bound = { state: 'CoolOff', routedIP: IPV4, addressOrigin: 'Created' };
+    expect(cluster.pool(pool)?.status).toEqual(bound);
+    await write({ status: bound });
+    process.forget();
+    await write({ status: { state: 'Electing' } });
+    expect(cluster.pool(pool)?.status).toEqual({ ...bound, state: 'Electing' });
+    await write({ status: bound });
+    await write({ status: { state: 'Unassigned' } });
+    expect(cluster.pool(pool)?.status).toEqual({ state: 'Unassigned' });
   });
 });

@@ -217,7 +217,9 @@ test('every key has an owner that deletes it: of objects and accounts that are g
   expect(unknown(busy)).toEqual([]);
   const silent = rows.filter(({ pattern }) => !busy.some((key) => pattern.test(key))).map(({ key }) => key);
   // Those stand while there is much to do, or something is wrong.
-  const passing = ['marker', 'wait', 'prioritized', 'active', 'failed', 'stalled', 'pc', '<job>:lock'].map((part) => `…:<queue>:${part}`);
+  const passing = ['marker', 'stalled', 'stalled-check', 'wait', 'prioritized', 'active', 'failed', 'pc', '<job>:lock'].map(
+    (part) => `…:<queue>:${part}`,
+  );
   expect(silent.filter((key) => !passing.includes(key))).toEqual([]);
 
   for (const ref of refs) {

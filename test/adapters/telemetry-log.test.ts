@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createLog } from '../../adapters/telemetry/log.ts';
 import { redaction } from '../../adapters/telemetry/redaction.ts';
 
@@ -102,6 +102,18 @@ describe('a known secret', () => {
 
   test('of digits alone is hidden in numbers too', () => {
     expect(redaction(['12345678']).plain({ pin: 12345678, port: 6379 })).toEqual({ pin: '[redacted]', port: 6379 });
+  });
+
+  test('costs nothing where it is not: a text is looked through once, however many there are', () => {
+    const { hide } = redaction(Array.from({ length: 200 }, (_, index) => `secret.${index}`));
+    const replaceAll = vi.spyOn(String.prototype, 'replaceAll');
+    try {
+      expect(hide('a secret, 199 of them')).toBe('a secret, 199 of them');
+      expect(replaceAll).not.toHaveBeenCalled();
+    } finally {
+      replaceAll.mockRestore();
+    }
+    expect(hide('secret.199')).toBe('[redacted]');
   });
 
   test('that was learned later is hidden from then on, and an empty one changes nothing', () => {

@@ -16,6 +16,8 @@ export interface Line {
   readonly version: number;
   /** What an actor was begun with, that begins with this line. */
   readonly input?: unknown;
+  /** Fields of the context that are stored otherwise than the lines above tell: whoever took over has changed them before this was heard. */
+  readonly taken?: Readonly<Record<string, unknown>>;
   readonly events: readonly MachineEvent[];
   readonly value: unknown;
   /** Fields of the context that differ from those before. */
@@ -32,27 +34,31 @@ export interface Line {
 export type Snapshots = Map<ActorId, StoredSnapshot>;
 
 /** What events make of an actor, as a line; `before` null for one that begins. */
-export function lineOf(chart: Chart, actor: ActorId, before: StoredSnapshot | null, heard: Pick<Line, 'input' | 'events'>): Line {
-  const { input, events } = heard;
+export function lineOf(chart: Chart, actor: ActorId, before: StoredSnapshot | null, heard: Pick<Line, 'input' | 'taken' | 'events'>): Line {
+  const { input, taken, events } = heard;
   const steps: Step[] = before ? [] : [begin(chart, input)];
   for (const event of events) steps.push(step(chart, steps.at(-1)?.snapshot ?? (before as StoredSnapshot), event));
   const last = steps.at(-1);
   if (!last) throw new Error(`${actor} heard nothing`);
   const { value, context } = asJson(last.snapshot);
-  const was = (before?.context ?? {}) as Readonly<Record<string, unknown>>;
-  const changed = Object.entries(context as Record<string, unknown>).filter(([name, now]) => !isDeepStrictEqual(now, was[name]));
   return asJson({
     actor,
     chart: chart.name,
     version: chart.version,
     ...(!before && { input }),
+    ...(taken && { taken }),
     events,
     value,
-    context: Object.fromEntries(changed),
+    context: changedIn(before?.context, context),
     claims: last.done ? [] : claimsOf(chart, actor, context).map(({ node }) => node),
     does: doneBy(steps),
     ...(last.done && { done: true as const }),
   });
+}
+
+function changedIn(before: unknown, now: unknown): Readonly<Record<string, unknown>> {
+  const was = (before ?? {}) as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(Object.entries(now as object).filter(([name, field]) => !isDeepStrictEqual(field, was[name])));
 }
 
 const doneBy = (steps: readonly Step[]): Line['does'] => {
@@ -68,12 +74,15 @@ const doneBy = (steps: readonly Step[]): Line['does'] => {
 export const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 /** Takes a line as what happened. Answers what was before. */
-export function follow(snapshots: Snapshots, { actor, value, context, done, input }: Line): StoredSnapshot | null {
-  const before = input === undefined ? (snapshots.get(actor) ?? null) : null;
+export function follow(snapshots: Snapshots, { actor, value, context, done, input, taken }: Line): StoredSnapshot | null {
+  const before = input === undefined ? withTaken(snapshots.get(actor) ?? null, taken) : null;
   if (done) snapshots.delete(actor);
   else snapshots.set(actor, { value, context: { ...(before?.context as object | undefined), ...context } });
   return before;
 }
+
+const withTaken = (stored: StoredSnapshot | null, taken: Line['taken']): StoredSnapshot | null =>
+  stored && taken ? { ...stored, context: { ...(stored.context as object), ...taken } } : stored;
 
 /** Writes down what the actors of a world hear and become. */
 export class Recorder {
@@ -115,11 +124,14 @@ export class Recorder {
 
   #note({ transitions }: SavedTurn): void {
     for (const transition of transitions) {
-      const { actor, chart: name, after } = transition;
+      const { actor, chart: name, before, after } = transition;
       const chart = this.#charts[name];
       if (!chart) throw new Error(`no chart is named ${name}`);
       const heard = this.#lastHeard(transition);
-      const line = lineOf(chart, actor, heard.input === undefined ? (this.#snapshots.get(actor) ?? null) : null, heard);
+      const known = heard.input === undefined ? (this.#snapshots.get(actor) ?? null) : null;
+      const taken = known && before ? changedIn(known.context, asJson(before.snapshot.context)) : {};
+      const told = { ...heard, ...(Object.keys(taken).length > 0 && { taken }) };
+      const line = lineOf(chart, actor, withTaken(known, told.taken), told);
       follow(this.#snapshots, line);
       if (!isDeepStrictEqual(asJson(this.#snapshots.get(actor) ?? null), asJson(after?.snapshot ?? null)))
         throw new Error(`${actor} became something else by ${JSON.stringify(heard)} than what was saved`);

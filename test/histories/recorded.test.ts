@@ -39,7 +39,7 @@ describe('the recordings', () => {
     expect(resting.filter((name) => !visited.has(name))).toEqual(['pool Stopping.Concluding']);
   });
 
-  test.each(['retire', 'routed-by-jobs'])(
+  test.each(['retire', 'names', 'routed-by-jobs', 'routed-created'])(
     'come out the same when they are made again, so that a change is seen in what changed: %s',
     async (name) => {
       expect(textOf(await record(name))).toBe(textOf(await record(name)));

@@ -79,8 +79,12 @@ describe('a pool that starts', () => {
     expect(told).toEqual([{ ...addresses[A], isTaken: true }, addresses[B]]);
   });
 
-  test('starts the addresses first that its status shows on nodes: of two on one node the one that it has just got goes', () => {
-    const addresses = { [B]: { epoch: 3, inDoubtUntil: null, shown: true as const } };
+  test.each([
+    ['that it has just got', null],
+    ['that somebody has moved there', 'b'],
+  ])('starts the addresses first that are where its status shows that they served: of two on one node the one goes %s', (_, former) => {
+    const servedOn = (node: string) => ({ epoch: 3, inDoubtUntil: null, shown: true as const, servedOn: refOf(node).providerID });
+    const addresses = { [B]: servedOn('a'), ...(former && { [A]: servedOn(former) }) };
     const remembered = { lastAssignmentAt: null, intent: null, inDoubtUntil: 9, created: [], addresses, absent: [], held: false };
     const pool = new Driven<PoolContext>('pool', poolInput({ remembered }))
       .send('SPEC_OBSERVED', spec())

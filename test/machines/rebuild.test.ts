@@ -57,14 +57,18 @@ describe('what a status remembers of a pool', () => {
       { node: { name: 'a', providerID: 'digitalocean://1', region: '', createdAt: 0 }, since: NOW, failing: true, askAt: NOW, asks: 0 },
     ];
     const entry = { nodeName: 'a', providerID: 'digitalocean://1' };
-    for (const serving of [{ state: 'active', machineState: 'Stable' }, { state: 'active' }])
-      expect(remembered({ ips: { [A]: { ...entry, ...serving } } }).absent).toEqual(absent);
+    for (const serving of [{ state: 'active', machineState: 'Stable' }, { state: 'active' }]) {
+      const read = remembered({ ips: { [A]: { ...entry, ...serving } } });
+      expect([read.absent, read.addresses[A]?.servedOn]).toEqual([absent, 'digitalocean://1']);
+    }
     for (const other of [
       { state: 'no-match', machineState: 'Unassigned' },
       { state: 'no-match' },
       { state: 'active', machineState: 'Pruning' },
-    ])
-      expect(remembered({ ips: { [A]: { ...entry, ...other } } }).absent).toEqual([]);
+    ]) {
+      const read = remembered({ ips: { [A]: { ...entry, ...other } } });
+      expect([read.absent, read.addresses[A]?.servedOn]).toEqual([[], undefined]);
+    }
   });
 
   test('is that it held, and for which nodes', () => {

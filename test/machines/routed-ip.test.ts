@@ -100,6 +100,32 @@ describe('a RoutedIP that gets another class while the addresses that exist are 
   });
 });
 
+describe('a RoutedIP whose class comes to want the firewall first', () => {
+  const classed = (fields: object): RoutedIPFact => ({
+    ...FACT,
+    policy: { ...FACT.policy, spec: { className: CLASS_NAME, routedIPFirewallName: 'edge', ...fields } } as RoutedIPFact['policy'],
+  });
+
+  const fact = { ...classed({ firewallPostAllow: true }), spec: { ...(FACT.spec as object), routedIP: A } };
+  const waiting = () =>
+    new Driven<PoolContext>('pool', INPUT)
+      .send('SPEC_OBSERVED', { ...SPEC, spec: fact })
+      .send('CLUSTER_OBSERVED', { ...SERVED, nodes: [] })
+      .send('PROVIDER_OBSERVED', { addresses: [] })
+      .send('READY', { address: A, holder: null, region: '' });
+  const firewallFirst = { ...SPEC, spec: { ...fact, policy: classed({}).policy } };
+
+  test.each([
+    ['after it was away', { ...SPEC, spec: { ...fact, policy: null } }],
+    ['during a pause', { ...firewallFirst, marks: { paused: 'true' } }],
+  ])('%s has its address hear of that before it gets a node', (_, before) => {
+    const routed = waiting().send('SPEC_OBSERVED', before).send('CLUSTER_OBSERVED', SERVED).send('SPEC_OBSERVED', firewallFirst);
+    expect(routed.told).toEqual([]);
+    expect(routed.send('CLUSTER_OBSERVED', SERVED).told).toEqual(['POLICY_OBSERVED', 'NODE_GRANTED']);
+    expect(routed.context.exposed?.policy).toMatchObject({ postAllow: false });
+  });
+});
+
 describe('a RoutedIP whose class becomes one of another platform while an address is made for it', () => {
   const TEMPLATE = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'platform', image: 'curl:8' }] } } };
   const [API, JOBS] = ['digitalocean', 'job.floating'];
@@ -119,7 +145,7 @@ describe('a RoutedIP whose class becomes one of another platform while an addres
   const creating = (first = byApi) => listing(first).done('intend', { knownAddresses: [], listedAt: START });
 
   test('looks for it where the call was sent, and keeps nobody else from creating where its class is now', () => {
-    const routed = creating().send('SPEC_OBSERVED', byJobs);
+    const routed = creating().send('SPEC_OBSERVED', byJobs).send('CLUSTER_OBSERVED', SERVED);
     expect([routed.started, claims(routed)]).toEqual([[], [`${API} #create`]]);
     routed.failed('create', cutOff());
     expect([routed.inputOf('reconcileCreate'), claims(routed)]).toMatchObject([{ provider: API, region: '' }, [`${API} #create`]]);
@@ -204,25 +230,28 @@ describe('a RoutedIP for which a person names another address while one is made'
     last.effects.flatMap((effect) => (effect.type === 'tell' && effect.params.to.endsWith(address) ? [effect.params.event] : []));
 
   test('is bound to that one, and gives back what was made', () => {
-    const routed = creating().send('SPEC_OBSERVED', named('Delete'));
+    const routed = creating().send('SPEC_OBSERVED', named('Delete')).send('CLUSTER_OBSERVED', SERVED);
     expect(routed.context.exposed?.bound).toBe(B);
     routed.done('create', { address: A });
     expect([routed.started, asked(routed, A)]).toMatchObject([[], [{ type: 'RETIRE', policy: 'Delete' }]]);
-    expect([statusOf(routed).routedIP, statusOf(routed).pendingCreate]).toEqual([B, undefined]);
+    // Until it is gone the status remembers it: a rebuild would lose it else.
+    expect([statusOf(routed).routedIP, statusOf(routed).pendingCreate]).toMatchObject([B, { knownAddresses: [] }]);
     expect(membersOf(routed.send('GONE', { address: A }))).toEqual([[B, false]]);
+    expect(statusOf(routed).pendingCreate).toBeUndefined();
   });
 
   test('does not delete what only a list shows, which may be somebody else’s: it tells of it', () => {
     const routed = creating()
       .failed('create', cutOff())
       .send('SPEC_OBSERVED', named('Delete'))
+      .send('CLUSTER_OBSERVED', SERVED)
       .done('reconcile', { found: 'one', address: A });
     expect([asked(routed, A), routed.context.exposed?.bound]).toEqual([[], B]);
     expect(routed.inputOf('announce')).toMatchObject({ message: expect.stringMatching(`^${A} may have been made for this RoutedIP`) });
   });
 
   test('tells of it where the class retains, and until that was heard', () => {
-    const routed = creating().send('SPEC_OBSERVED', named('Retain')).done('create', { address: A });
+    const routed = creating().send('SPEC_OBSERVED', named('Retain')).send('CLUSTER_OBSERVED', SERVED).done('create', { address: A });
     const told = { reason: 'AddressLeft', message: expect.stringContaining(`${A} was made for this RoutedIP, which has another address`) };
     expect([routed.inputOf('announce'), membersOf(routed)]).toMatchObject([told, [[B, false]]]);
     expect(routed.failed('announce', failure('Unavailable')).elapse().started).toEqual(['announce']);
@@ -231,7 +260,7 @@ describe('a RoutedIP for which a person names another address while one is made'
   });
 
   test('tells of those of which one may have been made', () => {
-    const routed = creating().failed('create', cutOff()).send('SPEC_OBSERVED', named('Delete'));
+    const routed = creating().failed('create', cutOff()).send('SPEC_OBSERVED', named('Delete')).send('CLUSTER_OBSERVED', SERVED);
     routed.done('reconcile', { found: 'several', addresses: [A, C] });
     expect(routed.inputOf('announce')).toMatchObject({ message: expect.stringContaining(`one of ${A}, ${C} may have been made for this`) });
     expect(routed.done('announce').context.acquiring.unclear).toEqual([]);
@@ -240,6 +269,7 @@ describe('a RoutedIP for which a person names another address while one is made'
   test('tells of it while it is paused: nothing is given back then', () => {
     const routed = creating()
       .send('SPEC_OBSERVED', named('Delete', { marks: { paused: 'true' } }))
+      .send('CLUSTER_OBSERVED', SERVED)
       .done('create', { address: A });
     expect([routed.started, asked(routed, A)]).toEqual([['announce'], []]);
   });
@@ -247,14 +277,15 @@ describe('a RoutedIP for which a person names another address while one is made'
   test('is bound to neither while somebody else has that one, and binds it once it is free', () => {
     const routed = creating()
       .send('SPEC_OBSERVED', named('Delete', { conflicts: { [B]: 'RoutedIP web/other' } }))
+      .send('CLUSTER_OBSERVED', SERVED)
       .done('create', { address: A });
     expect([membersOf(routed), routed.context.exposed?.bound, statusOf(routed).routedIP]).toEqual([[[A, true]], null, undefined]);
-    routed.send('SPEC_OBSERVED', named('Delete')).send('GONE', { address: A });
+    routed.send('SPEC_OBSERVED', named('Delete')).send('CLUSTER_OBSERVED', SERVED).send('GONE', { address: A });
     expect([membersOf(routed), routed.context.exposed?.bound]).toEqual([[[B, false]], B]);
   });
 
   test('keeps what was made when that was known before: the spec is not valid', () => {
-    const routed = creating().done('create', { address: A }).send('SPEC_OBSERVED', named('Delete'));
+    const routed = creating().done('create', { address: A }).send('SPEC_OBSERVED', named('Delete')).send('CLUSTER_OBSERVED', SERVED);
     expect([routed.context.error, membersOf(routed)]).toEqual([expect.stringContaining(`${A} is bound`), []]);
     routed.done('publish', { ips: [A], generation: Number.MAX_SAFE_INTEGER });
     expect([routed.context.exposed?.bound, statusOf(routed).routedIP]).toEqual([A, A]);

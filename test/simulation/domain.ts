@@ -63,7 +63,9 @@ export interface Stage {
   readonly services: PlayedServices | null;
   /** Whether anything of one of these kinds stands in the history. */
   readonly happens: (domain: DomainName, ...kinds: readonly string[]) => boolean;
-  /** Told of each process that starts. */
+  /** Told of each process before it starts. */
+  readonly begins: ((process: OperatorProcess) => void)[];
+  /** Told of each process once it has started. */
   readonly started: ((process: OperatorProcess) => void)[];
 }
 

@@ -17,6 +17,8 @@ export interface Claimant {
   readonly deleting: boolean;
   /** Those that it lists, names or has got. */
   readonly addresses: readonly Address[];
+  /** What a RoutedIP has got by its status, whatever it names: people read there which address was made for it. */
+  readonly bound?: Address;
 }
 
 /** The addresses of the account: those that stand there at first, that people make, and that the operator makes. */
@@ -29,7 +31,9 @@ export class Made {
 
   constructor(stage: Stage) {
     this.#stage = stage;
-    this.rules = new CreationRules(stage.world, () => this.claimants().map(({ addresses }) => addresses));
+    this.rules = new CreationRules(stage.world, () =>
+      this.claimants().map(({ addresses, bound }) => (bound ? [...addresses, bound] : addresses)),
+    );
   }
 
   /** The provider holds as many on a node as it can. */
@@ -112,7 +116,9 @@ export class Made {
     const { cloud } = world.provider;
     const providerID = target === null ? null : providerIDOf(target === FOREIGN ? 'foreign' : nodeName(target));
     const held = cloud.addresses().filter((each) => each.providerID === providerID).length;
-    if (providerID === null || (held < history.perNode && cloud.hasNode(providerID))) cloud.moveByHand(address, providerID);
+    if (providerID !== null && (held >= history.perNode || !cloud.hasNode(providerID))) return;
+    cloud.moveByHand(address, providerID);
+    if (providerID !== null) this.rules.takes(address);
   }
 
   /** Who cannot tell which address is its own asks a person, who names one that nobody has, or another one when all are somebody's. */

@@ -37,6 +37,7 @@ export class Simulation implements Stage {
   readonly history: History;
   readonly operator: PlayedOperator;
   readonly made: Made;
+  readonly begins: ((process: OperatorProcess) => void)[] = [];
   readonly started: ((process: OperatorProcess) => void)[] = [];
   readonly #kinds: ReadonlySet<string>;
   readonly #parts = new Map<DomainName, Part>();
@@ -50,6 +51,9 @@ export class Simulation implements Stage {
     this.history = history;
     this.#kinds = new Set(history.steps.map((step) => `${step.in} ${step.what.kind}`));
     this.world = new SimulationWorld(history, options);
+    this.world.begins = (process) => {
+      for (const tell of this.begins) tell(process);
+    };
     this.operator = new PlayedOperator(this);
     this.made = new Made(this);
     for (const name of domainsOf(history)) {

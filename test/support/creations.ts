@@ -20,11 +20,13 @@ export class CreationRules {
   readonly #made: Made[] = [];
   /** All that appeared, whoever made it. */
   readonly #appeared: Made[] = [];
-  /** Addresses that stood in a spec once. */
+  /** Addresses that stood in a spec once, or in the status of a RoutedIP. */
   readonly #listed = new Set<Address>();
+  /** Addresses that a person has put on a machine. */
+  readonly #taken = new Set<Address>();
   readonly #specs: () => Iterable<readonly Address[]>;
 
-  /** `specs`: the addresses that each object lists now. */
+  /** `specs`: the addresses that each object lists now, or has got by its status. */
   constructor(world: World, specs: () => Iterable<readonly Address[]>) {
     this.#world = world;
     this.#specs = specs;
@@ -55,13 +57,19 @@ export class CreationRules {
     for (const addresses of this.#specs()) for (const address of addresses) this.#listed.add(address);
   }
 
-  /** Addresses that were made and are there, that no spec ever listed, and of which no person was told. */
+  /** A person puts it on a machine: he knows of it, and nobody else takes it for what was made for him. */
+  takes(address: Address): void {
+    this.#taken.add(address);
+  }
+
+  /** Addresses that were made and are there, that no spec ever listed, and that no person has taken or was told of. */
   unknown(): readonly Address[] {
     this.noteSpecs();
     const { cluster, provider } = this.#world;
     const there = new Set(provider.cloud.addresses().map(({ address }) => address));
     const told = cluster.announced.map(({ event }) => event.message).join('\n');
-    return this.made.filter((address) => there.has(address) && !this.#listed.has(address) && !names(told, address));
+    const isKnown = (address: Address): boolean => this.#listed.has(address) || this.#taken.has(address) || names(told, address);
+    return this.made.filter((address) => there.has(address) && !isKnown(address));
   }
 
   /** Looks at the whole log of calls: to be asked once, at the end. */

@@ -170,6 +170,10 @@ export class FirewallRules {
   }
 
   #lookAt({ actor, before, after }: Transition): void {
+    // One that is given up in the same moment is on its way, too.
+    const isReordered = before && after && contextOf(before).policy.postAllow !== contextOf(after).policy.postAllow;
+    if (isReordered) this.#reordered.add(actor);
+    else if (!after || stateOf(after).includes('Stable')) this.#reordered.delete(actor);
     if (!after || contextOf(after).retiring !== null) {
       this.#served.delete(actor);
       this.#assigns.over(actor);
@@ -177,8 +181,6 @@ export class FirewallRules {
     }
     const context = contextOf(after);
     const state = stateOf(after);
-    if (before && contextOf(before).policy.postAllow !== context.policy.postAllow) this.#reordered.add(actor);
-    else if (state.includes('Stable')) this.#reordered.delete(actor);
     if (state !== '"Assigning"') this.#assigns.over(actor);
     else if (context.elected && (!before || stateOf(before) !== '"Assigning"')) this.#assigns.begin(actor, context.elected, context.policy);
     this.#noteServed(actor, context, state);

@@ -205,6 +205,7 @@ export class PatienceRules {
     const former = this.#lost.get(cell);
     const lost = former?.rules === text ? former : { rules: text, there: new Map(), holds: false };
     this.#lost.set(cell, lost);
+    if (this.#beginsAnew(cell, pool)) this.#keepShownNodes(lost, pool);
     if (!rules) return;
     for (const node of [...pool.candidates, ...pool.leaving]) lost.there.set(keyOf(node), { node, at: now });
     // A machine that was gone, or a node that was taken away on purpose, may count or not.
@@ -214,6 +215,18 @@ export class PatienceRules {
     lost.holds = counted.length > rules.maxUnavailable;
     if (lost.holds) return;
     for (const { node, at } of absent) if (since(at, now) >= rules.windowMs) lost.there.delete(keyOf(node));
+  }
+
+  #beginsAnew(cell: ActorId, { members }: PoolContext): boolean {
+    const record = this.#world.invariants.records.get(cell);
+    return record !== undefined && stateOf(record) === '"Priming"' && Object.keys(members).length === 0;
+  }
+
+  /** One that is rebuilt knows of the nodes that matched before only those that its status names: for which it holds, and on which its addresses are. */
+  #keepShownNodes({ there }: Lost, { ref }: PoolContext): void {
+    const { safeHold, ips = {} } = (this.#world.cluster.pool(ref)?.status ?? {}) as Partial<PoolStatus>;
+    const shown = new Set([...(safeHold?.nodes ?? []).map(({ name }) => name), ...Object.values(ips).map(({ nodeName }) => nodeName)]);
+    for (const [key, { node }] of there) if (!shown.has(node.name)) there.delete(key);
   }
 
   // ---------------------------------------------------------------- contention

@@ -7,6 +7,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import { isCreating, type PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
+import { fieldsOf, isAdopting, SeenClasses } from './seen-classes.ts';
 import type { World } from './world.ts';
 
 /** What must hold at every moment of RoutedIPs, their addresses and the marks of their holders. */
@@ -23,15 +24,9 @@ export type RoutedRule =
   /** A node that holds an address, or is to get it, keeps its mark until the address is confirmed elsewhere or given up. */
   | 'keeps its mark while it holds';
 
-type Fields = { readonly [field: string]: Json };
-const fieldsOf = (json: Json | undefined): Fields =>
-  typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Fields) : {};
-
 const FINALIZER = 'routedip.io/finalizer';
 const cellOf = ({ namespace, name }: ObjectRef): ActorId => `rip/${namespace}/${name}`;
 const contextOf = ({ snapshot }: ActorRecord): AddressContext => snapshot.context as unknown as AddressContext;
-
-const isAdopting = (marks: PoolObject['marks']): boolean => marks?.annotations['routedip.io/delete-adopted'] === 'true';
 
 /** The nodes that it holds, or is to get. */
 const nodesOf = ({ elected, assigned }: AddressContext): readonly string[] => [
@@ -44,7 +39,7 @@ export class RoutedRules {
   readonly #violations: { readonly rule: RoutedRule; readonly at: number; readonly text: string }[] = [];
   readonly #world: World;
   readonly #objects = new Map<ActorId, PoolObject>();
-  readonly #classes = new Map<string, PoolObject>();
+  readonly #classes = new SeenClasses();
   /** How many addresses were made for an object, by uid. */
   readonly #made = new Map<string, number>();
   /** By address that was made: those that may have asked for it. Another object may bear the name of one that is gone. */
@@ -180,14 +175,17 @@ export class RoutedRules {
       poolObserved: (object) => {
         if (object.ref.kind !== 'RoutedIP') return;
         this.#objects.set(cellOf(object.ref), object);
-        const { uid } = object.ref;
-        if (object.deleting && !this.#asked.has(uid)) this.#asked.set(uid, this.#mayDelete(object) && this.#isInForce(object));
+        if (object.deleting && !this.#asked.has(object.ref.uid)) this.#noteAsked(object);
       },
       poolGone: (ref) => {
         if (ref.kind === 'RoutedIP') this.#gone(ref);
       },
       clusterObserved: () => undefined,
-      policyObserved: (policy) => void this.#classes.set(String(fieldsOf(policy.spec).className ?? ''), policy),
+      policyObserved: (policy) => {
+        this.#classes.put(policy);
+        if (this.#world.processes.some(({ supervisor }) => supervisor.leading)) return;
+        for (const object of this.#objects.values()) if (object.deleting) this.#noteAsked(object);
+      },
     });
     const { untaint, removeNode, failWrites, mendWrites } = cluster;
     // What people do is not the operator's doing.
@@ -211,24 +209,34 @@ export class RoutedRules {
     };
   }
 
+  /** Whoever leads decides when he hears of the deletion, and an edit of the class is too late then; as long as nobody leads it is not. */
+  #noteAsked(object: PoolObject): void {
+    this.#asked.set(object.ref.uid, this.#classes.mayDelete(object) && this.#classes.isInForce(object));
+  }
+
   #gone(ref: ObjectRef): void {
     const cell = cellOf(ref);
     const object = this.#objects.get(cell);
     if (!object || object.ref.uid !== ref.uid) return;
     const { routedIP } = fieldsOf(object.status);
     this.#objects.delete(cell);
-    this.#left.set(ref.uid, this.#mayDelete(object, true) || this.#wasToDelete(object));
+    this.#left.set(ref.uid, this.#classes.mayDelete(object, true) || this.#wasToDelete(object));
     for (const actor of [...this.#holds.keys()]) if (actor.startsWith(`${cell}/`)) this.#holds.delete(actor);
     if (object.marks?.annotations['routedip.io/force-release'] === 'true') {
       // A call that was sent before somebody let it go at once is still on its way.
-      if (this.#mayDelete(object)) this.#world.invariants.given.add(routedIP as Address);
+      if (this.#classes.mayDelete(object)) this.#world.invariants.given.add(routedIP as Address);
       this.firewalls.forced(cell);
       return;
     }
     this.firewalls.gone(cell);
     // The call that was to delete it may be on its way still.
-    if (this.#mayDelete(object) && this.#asked.get(ref.uid) === true) this.#world.invariants.given.add(routedIP as Address);
-    if (this.#isThere(routedIP) && !this.#deleted.has(routedIP as Address) && this.#mayDelete(object) && this.#asked.get(ref.uid) === true)
+    if (this.#classes.mayDelete(object) && this.#asked.get(ref.uid) === true) this.#world.invariants.given.add(routedIP as Address);
+    if (
+      this.#isThere(routedIP) &&
+      !this.#deleted.has(routedIP as Address) &&
+      this.#classes.mayDelete(object) &&
+      this.#asked.get(ref.uid) === true
+    )
       this.#note('goes only when all is undone', `${cell} is gone, and ${routedIP}, which was made for it, is still there`);
   }
 
@@ -314,7 +322,7 @@ export class RoutedRules {
   /** What a status says may be wrong: it was seen for whom it was made. */
   #isAskedFor(bound: PoolObject, makers: readonly ObjectRef[]): boolean {
     const isOthers = makers.length > 0 && !makers.some(({ uid }) => uid === bound.ref.uid) && !isAdopting(bound.marks);
-    return bound.deleting && this.#mayDelete(bound) && !isOthers;
+    return bound.deleting && (this.#classes.mayDelete(bound) || this.#asked.get(bound.ref.uid) === true) && !isOthers;
   }
 
   /** One that was deleted before the address stood in its status, or is gone by now, whoever has its name; or one that has, or asks for, another address. */
@@ -322,7 +330,7 @@ export class RoutedRules {
     const object = this.#world.cluster.pool(ref);
     if (!object) return this.#left.get(ref.uid) === true;
     const own = fieldsOf(object.status).routedIP ?? fieldsOf(object.spec).routedIP ?? address;
-    return (object.deleting || own !== address) && this.#mayDelete(object, true);
+    return (object.deleting || own !== address) && this.#classes.mayDelete(object, true);
   }
 
   /** Its last spec is not valid, or nobody was told of it before it was gone and nobody can read it any more: what counts is the last valid one that was told, and
@@ -331,18 +339,6 @@ export class RoutedRules {
     const context = this.#world.invariants.records.get(cellOf(ref))?.snapshot.context as PoolContext | undefined;
     const isOlder = context !== undefined && (context.generation < generation || context.error !== null);
     return isOlder && context.ref.uid === ref.uid && context.spec?.exposes?.reclaim === 'Delete';
-  }
-
-  /** What a class says that is not valid does not count. */
-  #isInForce({ spec }: PoolObject): boolean {
-    return fieldsOf(this.#classes.get(String(fieldsOf(spec).className ?? ''))?.spec).perNodeIPLimit !== 0;
-  }
-
-  /** The address was made for it, as its status says, or as was seen of one that was deleted before that. */
-  #mayDelete({ spec, status, marks }: PoolObject, isMade = false): boolean {
-    const policy = fieldsOf(this.#classes.get(String(fieldsOf(spec).className ?? ''))?.spec);
-    const isOurs = isMade || isAdopting(marks) || fieldsOf(status).addressOrigin === 'Created';
-    return policy.routedIPReclaimPolicy === 'Delete' && isOurs;
   }
 
   // ---------------------------------------------------------------- within

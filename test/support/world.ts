@@ -119,9 +119,11 @@ export class World {
   readonly store = memoryStore();
   readonly queues = memoryQueues(this.clock);
   readonly lease = memoryLease(this.clock);
-  readonly cluster: MemoryCluster = memoryCluster({ queryOf, goes: (tell) => this.goes(tell) });
+  readonly cluster: MemoryCluster = memoryCluster({ queryOf, goes: (tell) => this.goes(tell), now: () => this.clock.now() });
   /** How those who watch hear that an object is gone; at once unless a test says otherwise. */
   goes: (tell: () => void) => void = (tell) => tell();
+  /** Told of each process before it starts. */
+  begins: (process: OperatorProcess) => void = () => undefined;
   /** Where the jobs of a process wait while it goes on without the store. */
   queuesWithout: (clock: Clock) => ReturnType<typeof memoryQueues> = memoryQueues;
   readonly provider: MemoryProvider;
@@ -278,6 +280,7 @@ export class World {
     };
     this.#running.add(running);
     this.#startedAt = this.clock.monotonic();
+    this.begins(running);
     await Promise.race([supervisor.start(), death.promise]);
     return running;
   }

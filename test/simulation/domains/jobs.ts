@@ -40,7 +40,7 @@ class PlayedJobs implements Played<JobHappening> {
     this.#stage = stage;
     this.#jobs = jobs;
     this.#rules = new JobRules(jobs);
-    stage.started.push((process) => this.#equip(process));
+    stage.begins.push((process) => this.#equip(process));
     this.#hideUnbound();
   }
 
@@ -57,10 +57,10 @@ class PlayedJobs implements Played<JobHappening> {
     this.#jobs.mend();
   }
 
-  /** Nobody lists what Jobs do: whoever moved an address of theirs by hand moves it back. */
+  /** Nobody lists what Jobs do: whoever moved an address of theirs by hand, or sets up a machine anew under its former providerID, puts it back. */
   helps(): void {
     const { world, routed, happens } = this.#stage;
-    if (!happens('people', 'moveByHand', 'deleteByHand')) return;
+    if (!happens('people', 'moveByHand', 'deleteByHand') && !happens('nodes', 'machineGoes')) return;
     for (const ref of routed?.refs() ?? []) {
       const { state, routedIP, assignedNode } = world.statusOf(ref);
       const isMoved = state === 'Stable' && world.holderIfAny(routedIP as Address) !== assignedNode;

@@ -45,6 +45,13 @@ class PlayedPolicies implements Played<PolicyHappening> {
     this.#stage = stage;
     this.#policies = setups.map((rules) => ({ rules, isBroken: false, ref: null }));
     for (const index of this.#policies.keys()) this.#apply(index);
+    // The issuer is seen, and so asks for its account, before anybody can lead.
+    const unread = {
+      facts: { ...stage.world.facts, missing: 'Secret web/token has not been read yet' },
+      provider: null,
+      unread: true,
+    } as const;
+    stage.begins.push(({ providers }) => providers.set(KEY, unread));
     stage.started.push((process) => this.#tell(process));
   }
 

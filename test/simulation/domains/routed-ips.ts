@@ -215,9 +215,10 @@ export class PlayedRoutedIPs implements Played<RoutedIPHappening> {
     const object = ref && this.#stage.world.cluster.pool(ref);
     if (!object) return [];
     const { routedIP } = object.spec as { readonly routedIP?: Address };
-    const own = routedIP ?? boundAddress(object.status);
+    const bound = boundAddress(object.status);
+    const own = routedIP ?? bound;
     const { createdAt, deleting } = object;
-    return [{ ref, createdAt, deleting, addresses: own ? [own] : [], service: serviceName(service) }];
+    return [{ ref, createdAt, deleting, addresses: own ? [own] : [], ...(bound && { bound }), service: serviceName(service) }];
   }
 }
 

@@ -1,0 +1,40 @@
+import type { Json } from '../ports.ts';
+import type { PoolProjection } from './cluster.ts';
+
+type Status = PoolProjection['status'];
+
+/** A creation intent that no projection of this process has carried is left in place so long, ms: it may be another replica's, just written. */
+const FOREIGN_INTENT_MS = 10 * 60_000;
+
+/** What jobs write into the status of one object beside its projections: the intent of a creation, and the address of a RoutedIP. A projection of the time before does not
+ *  sweep that away; what projections have carried goes with the first that carries it no more. */
+export class Accounted {
+  readonly #carried = new Set<Json>();
+
+  /** Takes note of what a projection says, which may never be written because a newer one follows. */
+  note({ pendingCreate, routedIP }: Status): void {
+    const startedAt = startOf(pendingCreate);
+    if (startedAt !== null) this.#carried.add(startedAt);
+    if (typeof routedIP === 'string') this.#carried.add(routedIP);
+  }
+
+  /** What is left as it stands by a status that takes the place of `present`. */
+  left(status: Status, present: Json, now: number): Status {
+    const { pendingCreate = null, routedIP, addressOrigin } = members(present);
+    const startedAt = startOf(pendingCreate);
+    const isRecent = startedAt !== null && now - Date.parse(startedAt) < FOREIGN_INTENT_MS && !this.#carried.has(startedAt);
+    const isUnheard = typeof routedIP === 'string' && !this.#carried.has(routedIP);
+    return {
+      ...(isRecent && status.pendingCreate === undefined && { pendingCreate }),
+      ...(isUnheard && status.routedIP === undefined && { routedIP, ...(addressOrigin !== undefined && { addressOrigin }) }),
+    };
+  }
+}
+
+const members = (value: Json | undefined): Status =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Status) : {};
+
+const startOf = (intent: Json | undefined): string | null => {
+  const { startedAt } = members(intent);
+  return typeof startedAt === 'string' && !Number.isNaN(Date.parse(startedAt)) ? startedAt : null;
+};

@@ -1,0 +1,29 @@
+import { type QueueBaseOptions, QueueKeys, type RedisConnection, RedisQueueBackend } from 'bullmq';
+import type { MarkerWait } from './markers.ts';
+
+/** How long a worker waits before it looks by itself, s: its markers and the watch tell it before. */
+export const LONGEST_WAIT_S = 3_600;
+
+/** BullMQ's calls of one queue over a connection that all queues share. A worker waits by `wait` in place of a connection of its own. */
+export class SharedBackend extends RedisQueueBackend {
+  readonly #wait: MarkerWait | null;
+
+  constructor(connection: RedisConnection, name: string, options: QueueBaseOptions & { prefix?: string }, wait: MarkerWait | null = null) {
+    const keys = new QueueKeys(options.prefix);
+    super(connection, name, keys.getKeys(name), (type) => keys.toKey(name, type), options, undefined, false);
+    this.#wait = wait;
+  }
+
+  override get maximumBlockTimeout(): number {
+    return LONGEST_WAIT_S;
+  }
+
+  override async waitForJob(seconds: number): Promise<{ member: string; score: number } | null> {
+    const score = (await this.#wait?.next(seconds * 1_000)) ?? null;
+    return score === null ? null : { member: '', score };
+  }
+
+  override async disconnectBlocking(): Promise<void> {
+    this.#wait?.interrupt();
+  }
+}
