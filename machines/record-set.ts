@@ -38,6 +38,8 @@ export interface RecordSetContext {
   readonly target: RecordTarget | null;
   /** Who has the name instead: nothing is claimed then. Null or absent for nobody. */
   readonly owner?: string | null;
+  /** Who has the name that the spec asks for, as it was told with it: heeded once its nodes are known. Null or absent for nobody. */
+  readonly nameOwner?: string | null;
   /** Sorted. */
   readonly addresses: readonly Address[];
   /** Counts the changes of what is wanted. */
@@ -113,9 +115,10 @@ export function observeSpec(context: RecordSetContext, event: Omit<SpecObserved,
   if (!spec) return next({ ...context, generation, error, isKnown: false });
   const isSame = JSON.stringify(spec) === JSON.stringify(context.spec);
   const { target, addresses, since } = context;
-  const observed = { ...context, generation, spec, error: null, isKnown: context.isKnown && isSame };
   const owner = event.nameOwner ?? null;
-  return observed.isKnown ? want(observed, { target, addresses, since, owner }) : next(withOwner(observed, owner));
+  const named = owner !== null || context.nameOwner ? { nameOwner: owner } : {};
+  const observed = { ...context, ...named, generation, spec, error: null, isKnown: context.isKnown && isSame };
+  return observed.isKnown ? want(observed, { target, addresses, since, owner }) : next(observed);
 }
 
 /** Wants the addresses of all matching nodes. */
@@ -132,7 +135,7 @@ export function observeCluster(context: RecordSetContext, event: ClusterObserved
     target: spec.target,
     addresses: found.flatMap(({ addresses }) => addresses),
     since: context.since,
-    owner: context.owner ?? null,
+    owner: context.nameOwner ?? null,
   });
 }
 
@@ -165,13 +168,11 @@ function want(context: RecordSetContext, { target, since, owner = null, addresse
   if (isSame && context.isClaimed) return next(context);
   const revision = isSame ? context.revision : context.revision + 1;
   const outcome = owner !== null && target ? takenBy(owner, target) : isSame ? context.outcome : null;
-  const changed = { ...withOwner(context, owner), target, addresses, since, revision, outcome, isClaimed: true };
+  const owned = owner !== null || context.owner ? { owner } : {};
+  const changed = { ...context, ...owned, target, addresses, since, revision, outcome, isClaimed: true };
   const [former, zone] = [claimedZone(context), claimedZone(changed)];
   return next(changed, [...(former !== null && former !== zone ? [giveBack(changed, former)] : []), ...claim(changed)]);
 }
-
-const withOwner = (context: RecordSetContext, owner: string | null): RecordSetContext =>
-  owner === null && !context.owner ? context : { ...context, owner };
 
 const takenBy = (owner: string, target: RecordTarget): RecordSetContext['outcome'] => ({
   failure: { kind: 'Conflict', message: nameTaken(fullName(target), owner) },

@@ -154,6 +154,20 @@ describe('an edit of the spec', () => {
     expect(toldBy(elsewhere)).toEqual([`${ZONE}: RECORDS 2 nothing`, `zone/cloudflare/example.com: RECORDS 2 ${A}`]);
   });
 
+  test('that asks for a name of somebody else gives its own one back once the nodes are known', () => {
+    const given = published().send('SPEC_OBSERVED', setSpec(record({ recordName: 'www' }), { generation: 2, nameOwner: 'Pool a/shop' }));
+    expect([given.state, toldBy(given)]).toEqual(['Priming', []]);
+    given.send('CLUSTER_OBSERVED', nodes(addressed('a', A)));
+    expect([given.state, toldBy(given)]).toEqual(['Failed', [`${ZONE}: RECORDS 2 nothing`]]);
+  });
+
+  test('that is valid again claims a name which has become free meanwhile', () => {
+    const given = published().send('SPEC_OBSERVED', setSpec({}, { generation: 2, nameOwner: 'Pool a/shop' }));
+    expect(given.send('SPEC_OBSERVED', setSpec({ provider: 'aws' }, { generation: 3 })).state).toBe('Invalid');
+    given.send('SPEC_OBSERVED', setSpec({}, { generation: 4 })).send('CLUSTER_OBSERVED', nodes(addressed('a', A)));
+    expect([given.state, toldBy(given)]).toEqual(['Publishing', [`${ZONE}: RECORDS 3 ${A}`]]);
+  });
+
   test('that is not valid stops it and leaves its claim as it was; a valid one goes on', () => {
     const given = edited({ provider: 'aws' });
     expect([given.state, given.context.error, toldBy(given)]).toEqual(['Invalid', 'unknown provider "aws"', []]);
