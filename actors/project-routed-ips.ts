@@ -1,10 +1,11 @@
 import type { FirewallContext } from '../machines/firewall.ts';
 import type { Held } from '../machines/firewall-claims.ts';
 import { lossOf } from '../machines/firewall-lost.ts';
+import { type AddressInput, addressContext } from '../machines/ip-context.ts';
 import type { FirewallOwned } from '../machines/jobs.ts';
 import { moveToAfter } from '../machines/marks-status.ts';
 import type { PoolContext } from '../machines/pool.ts';
-import type { PoolView } from '../machines/pool-view.ts';
+import type { AddressView, PoolView } from '../machines/pool-view.ts';
 import { ownedRules } from '../machines/rebuild-routed-ip.ts';
 import { deferral, losses, releaseEvent } from '../machines/routed-ip-events.ts';
 import { holderNodes, routedIPConditions, routedIPStatus } from '../machines/routed-ip-status.ts';
@@ -131,9 +132,17 @@ const cellOf = (claimant: ActorId): ActorId => claimant.split('/', 3).join('/');
 export function releaseEvents({ cell, transitions }: SavedTurn): readonly ClusterEvent[] {
   const owner = transitions.find(({ actor }) => actor === cell)?.after?.snapshot.context as unknown as PoolContext | undefined;
   if (!owner?.exposed || !owner.deleted) return [];
-  return transitions.flatMap(({ chart, before, after, events }) =>
-    chart === 'ip' && before && !after ? [releaseEvent(owner, addressView(before), events.at(-1) === 'RETIRE')] : [],
-  );
+  return transitions.flatMap((transition) => {
+    const { chart, after, events } = transition;
+    return chart === 'ip' && !after ? [releaseEvent(owner, firstView(transition), events.at(-1) === 'RETIRE')] : [];
+  });
+}
+
+/** An address as it was before the turn, or as it began in it: one that is begun to be given back, and let go by force in the same turn, ends with it. */
+function firstView({ before, heard }: Transition): AddressView {
+  if (before) return addressView(before);
+  const begun = heard.find(({ event }) => event.type === 'init')?.event.input as AddressInput;
+  return { context: addressContext(begun), state: 'Unassigned' };
 }
 
 /** What RoutedIPs are to tell of a firewall whose job waits, that had to keep a rule of theirs, or that somebody took something out of. */

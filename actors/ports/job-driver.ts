@@ -8,7 +8,7 @@ export type JobAction = 'find' | 'create' | 'assign' | 'delete' | 'open' | 'prun
 export interface JobRequest {
   readonly purpose: 'updateRoutedIP' | 'updateFirewall';
   readonly action: JobAction;
-  /** What no two live Jobs may be about: the uid of a RoutedIP, or a firewall. */
+  /** What no two live Jobs may be about, beside the address that `env` names: the uid of a RoutedIP, or a firewall. */
   readonly subject: string;
   /** Labels of the Job: namespace, name and uid of the RoutedIP; null for a firewall that many share. */
   readonly routedIP: { readonly namespace: string; readonly name: string; readonly uid: string } | null;
@@ -32,7 +32,7 @@ export interface JobMessage {
 export type JobState =
   /** `waits`: why no container of the Job begins, in Kubernetes' words; absent when nothing is wrong with it. */
   | { readonly kind: 'running'; readonly job: string; readonly waits?: Finding }
-  /** Another Job about the same subject, or a Pod that such a Job left behind, is alive: it is waited for. */
+  /** Another Job about the same subject or address, or a Pod that such a Job left behind, is alive: it is waited for. */
   | { readonly kind: 'busy'; readonly job: string; readonly waits?: Finding }
   | { readonly kind: 'succeeded'; readonly job: string; readonly message: JobMessage }
   /** `exitCode` null when no container ended by itself: a deadline, an image that could not be pulled. `ran` false when surely none began either. */

@@ -6,7 +6,7 @@ import type { Clock } from '../../actors/ports.ts';
 import type { Connection } from './connection.ts';
 import { JobEnds } from './job-ends.ts';
 import { classified, refused } from './job-errors.ts';
-import { inputHash, jobName, labelValue, placeOf, subjectLabel } from './job-names.ts';
+import { addressLabel, inputHash, jobName, labelValue, placeOf, subjectLabel } from './job-names.ts';
 import { JobObjects } from './job-objects.ts';
 import type { SeenJob, SeenPod } from './job-reading.ts';
 import { deadlineMsOf, renderJob } from './job-render.ts';
@@ -111,8 +111,11 @@ class KubernetesJobs implements JobDriver {
   async #hindrance(request: JobRequest, jobs: ReadonlyMap<string, SeenJob>, fence: Fence): Promise<JobState | null> {
     const { purpose } = request;
     const subject = subjectLabel(request.subject);
-    const about = [...jobs.values()].filter((job) => job.subject === subject && job.purpose === purpose);
-    const alive = about.filter((job) => this.#ends.isAlive(job));
+    const address = addressLabel(request);
+    const all = [...jobs.values()].filter((job) => job.purpose === purpose);
+    const about = all.filter((job) => job.subject === subject);
+    // A RoutedIP that was given up may have left one that works on its address.
+    const alive = all.filter((job) => (about.includes(job) || (address !== '' && job.address === address)) && this.#ends.isAlive(job));
     for (const job of alive) if (isOutdated(job, request)) await this.#abort(job, fence);
     const [first] = alive;
     if (first) return { kind: 'busy', job: `Job ${this.#pathOf(first.name)}`, ...(await this.#ends.waitOf(first)) };

@@ -12,6 +12,8 @@ export const LABELS = {
   epoch: 'routedip.io/epoch',
   /** Stands for what no two live Jobs may be about. */
   subject: 'routedip.io/subject',
+  /** The address that it is told of: no two live Jobs may be about that either, whatever RoutedIPs they work for. */
+  address: 'routedip.io/address',
 } as const;
 
 export const INPUT_HASH = 'routedip.io/input-hash';
@@ -50,6 +52,9 @@ export const labelValue = (text: string): string => {
   const legal = text.replaceAll(/[^A-Za-z0-9._-]/g, '-').slice(0, LONGEST_LABEL - DIGEST - 1);
   return `${legal.replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '')}-${digest(text, DIGEST)}`.replace(/^-/, '');
 };
+
+/** Empty for a request that is about no address. */
+export const addressLabel = ({ env: { ROUTEDIP_ADDRESS = '' } }: Pick<JobRequest, 'env'>): string => labelValue(ROUTEDIP_ADDRESS);
 
 export const subjectLabel = (subject: string): string => digest(subject, 32);
 

@@ -9,6 +9,8 @@ export interface SeenJob {
   readonly purpose: string;
   readonly action: string;
   readonly subject: string;
+  /** Empty for none. */
+  readonly address: string;
   readonly inputHash: string;
   /** ms since the epoch. */
   readonly createdAt: number;
@@ -62,6 +64,7 @@ export const readJob = (object: unknown): SeenJob => {
     purpose: textOf(marks[LABELS.purpose]),
     action: textOf(marks[LABELS.action]),
     subject: textOf(marks[LABELS.subject]),
+    address: textOf(marks[LABELS.address]),
     inputHash: textOf(fieldsOf(annotations)[INPUT_HASH]),
     createdAt: timeOf(creationTimestamp),
     deadlineMs: typeof activeDeadlineSeconds === 'number' ? activeDeadlineSeconds * 1000 : null,

@@ -3,7 +3,7 @@ import type { JobTemplates, SecretRef } from '../../actors/ports/directory.ts';
 import type { JobRequest } from '../../actors/ports/job-driver.ts';
 import { API_VERSION } from '../../crds/generated/clusterroutedipclass.ts';
 import { FINALIZER } from '../../machines/types.ts';
-import { INPUT_HASH, inputHash, jobName, LABELS, labelValue, REQUEST, subjectLabel } from './job-names.ts';
+import { addressLabel, INPUT_HASH, inputHash, jobName, LABELS, labelValue, REQUEST, subjectLabel } from './job-names.ts';
 import { restrictedContext } from './job-security.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -67,11 +67,13 @@ export const renderJob = (rendering: Rendering): Fields => {
 
 const labelsOf = ({ templates, request }: Rendering): Readonly<Record<string, string>> => {
   const { routedIP } = request;
+  const address = addressLabel(request);
   return {
     [LABELS.purpose]: request.purpose,
     [LABELS.action]: request.action,
     [LABELS.class]: labelValue(templates.owner.name),
     [LABELS.subject]: subjectLabel(request.subject),
+    ...(address !== '' && { [LABELS.address]: address }),
     [LABELS.epoch]: String(request.epoch),
     ...(routedIP && {
       [LABELS.namespace]: labelValue(routedIP.namespace),

@@ -136,8 +136,10 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
     return this.#create(name, request).state;
   }
 
-  #aliveAbout({ subject, purpose }: JobRequest): MemoryJob | undefined {
-    return this.present.find((job) => job.state.kind === 'running' && job.request.subject === subject && job.request.purpose === purpose);
+  #aliveAbout({ subject, purpose, env: { ROUTEDIP_ADDRESS: address } }: JobRequest): MemoryJob | undefined {
+    const isAbout = ({ request }: MemoryJob): boolean =>
+      request.subject === subject || (Boolean(address) && request.env.ROUTEDIP_ADDRESS === address);
+    return this.present.find((job) => job.state.kind === 'running' && job.request.purpose === purpose && isAbout(job));
   }
 
   #endedAbout({ subject, purpose, env }: JobRequest): readonly MemoryJob[] {

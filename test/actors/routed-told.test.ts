@@ -91,6 +91,28 @@ describe('the Events of a RoutedIP', () => {
   });
 });
 
+test('people are told of an address that was made for a RoutedIP which is deleted and let go at once before its status shows it', async ({
+  open,
+}) => {
+  const world = open();
+  world.setClass({ routedIPReclaimPolicy: 'Delete' });
+  world.setNode(OLD, YOUNG);
+  world.setWeb('shop', ['old', 'young']);
+  const ref = world.setRoutedIP('shop');
+  await world.leader();
+  await world.clock.runUntil(() => world.changes().includes('createRoutedIP'), MINUTE);
+  world.cluster.failWrites();
+  await world.clock.advance(5 * SECOND);
+  const [made] = world.provider.cloud.addresses().slice(-1);
+  expect([made?.providerID, world.statusOf(ref).routedIP]).toEqual([null, undefined]);
+  world.cluster.markDeleting(ref);
+  world.cluster.annotate(ref, { 'routedip.io/force-release': 'true' });
+  world.cluster.mendWrites();
+  await world.clock.runUntil(() => world.cluster.pool(ref) === null, MINUTE);
+  expect(world.changes()).not.toContain('deleteRoutedIP');
+  expect(announced(world, ref)).toEqual([expect.stringMatching(new RegExp(`^Warning Released: ${made?.address} was let go by force`))]);
+});
+
 describe('a firewall whose last rule is ours', () => {
   const bare = async (world: RoutedWorld): Promise<ObjectRef> => {
     world.provider.cloud.addFirewall('bare', []);

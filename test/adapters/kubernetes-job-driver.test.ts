@@ -6,6 +6,9 @@ import { waitFor } from '../support/wait-for.ts';
 import { jobsCluster as cluster, FOR_EVER_MS, JOB, nameOf, TOKEN } from './kubernetes-jobs-cluster.ts';
 import { firewallRequestOf, jobSpec, requestOf } from './kubernetes-jobs-support.ts';
 
+/** Of another RoutedIP, and about another address. */
+const ELSEWHERE = { subject: 'uid-2', env: { ROUTEDIP_ADDRESS: '192.0.2.11' } };
+
 describe('the Jobs of a class', () => {
   test('run and answer what their container said at its end', async () => {
     const { simulator, run, ended, jobs } = await cluster();
@@ -115,7 +118,7 @@ describe('the Jobs of a class', () => {
     await run();
     const edited = driverOf({ updateRoutedIP: jobSpec({ container: { image: 'curl:9' } }) });
     expect(await edited.run(requestOf(), nameOf(), fence)).toEqual({ kind: 'running', job: nameOf() });
-    await edited.run(requestOf({ subject: 'uid-2', attempt: 'try-2' }), null, fence);
+    await edited.run(requestOf(ELSEWHERE), null, fence);
     expect(
       jobs()
         .map((job) => at(job, 'spec', 'template', 'spec', 'containers', 0, 'image'))
@@ -128,7 +131,7 @@ describe('the Jobs of a class', () => {
     const enforce = { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } };
     await run();
     simulator.store.patch({ apiVersion: 'v1', kind: 'Namespace', name: 'jobs' }, enforce);
-    await run(requestOf({ subject: 'uid-2' }));
+    await run(requestOf(ELSEWHERE));
     const contexts = jobs().map((job) => at(job, 'spec', 'template', 'spec', 'containers', 0, 'securityContext', 'runAsNonRoot'));
     expect(contexts.toSorted()).toEqual([true, undefined]);
   });
@@ -163,7 +166,7 @@ describe('a Job about the same RoutedIP', () => {
     const { run, jobs } = await cluster();
     await run(requestOf({ action: 'find', attempt: 'other' }));
     expect(await run()).toMatchObject({ kind: 'busy', job: `Job ${nameOf(requestOf({ action: 'find', attempt: 'other' }))}` });
-    expect(await run(requestOf({ subject: 'uid-2' }))).toMatchObject({ kind: 'running' });
+    expect(await run(requestOf(ELSEWHERE))).toMatchObject({ kind: 'running' });
     expect(await run(firewallRequestOf())).toMatchObject({ kind: 'running' });
     expect(jobs()).toHaveLength(3);
   });
@@ -227,6 +230,19 @@ describe('a Job about the same RoutedIP', () => {
     await run(firewallRequestOf());
     expect(await run(firewallRequestOf({ action: 'prune' }))).toMatchObject({ kind: 'busy' });
     expect(jobs()[0]?.metadata.deletionTimestamp).toBeUndefined();
+  });
+});
+
+describe('a Job about an address', () => {
+  test('waits for one that works on it for another RoutedIP, of which the end stays that one’s', async () => {
+    const { simulator, run, ended, jobs } = await cluster();
+    simulator.jobs.add({ outcome: 'exit', ms: 500 });
+    await run();
+    const others = requestOf({ subject: 'uid-2', action: 'find' });
+    expect(await run(others)).toMatchObject({ kind: 'busy', job: `Job ${nameOf()}` });
+    await ended();
+    expect(await run(others)).toMatchObject({ kind: 'running' });
+    expect(jobs().map(({ metadata }) => metadata.name)).toContain(jobName(requestOf()));
   });
 });
 

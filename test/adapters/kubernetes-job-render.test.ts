@@ -77,15 +77,16 @@ describe('a Job', () => {
       'routedip.io/routedip-namespace': 'web',
       'routedip.io/routedip-name': 'ingress',
       'routedip.io/routedip-uid': 'uid-1',
+      'routedip.io/address': '192.0.2.10',
       'routedip.io/epoch': '3',
     });
     expect(spec.template.metadata.labels).toMatchObject(metadata.labels);
   });
 
-  test('of a firewall that many share names no RoutedIP', () => {
-    const { metadata } = render(jobSpec(), requestOf({ purpose: 'updateFirewall', action: 'open', routedIP: null }));
+  test('of a firewall that many share names no RoutedIP and no address', () => {
+    const { metadata } = render(jobSpec(), requestOf({ purpose: 'updateFirewall', action: 'open', routedIP: null, env: {} }));
     expect(metadata.labels['routedip.io/purpose']).toBe('updateFirewall');
-    expect(Object.keys(metadata.labels).filter((key) => key.includes('/routedip-'))).toEqual([]);
+    expect(Object.keys(metadata.labels).filter((key) => /\/(routedip-|address)/.test(key))).toEqual([]);
   });
 
   test('that creates cannot be taken away before what it did is known, and no other one is kept', () => {

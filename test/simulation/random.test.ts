@@ -11,9 +11,7 @@ const PARTS = extent(26, 4);
 const PART = extent(50, 12);
 
 /** Histories that show defects which are known and not mended yet, by number. Whoever mends one takes it out. */
-const AWAITED: ReadonlyMap<number, string> = new Map([
-  [916, 'the machine of an address that Jobs assign goes while its Node stays: nobody is told, and the RoutedIP is Stable'],
-]);
+const AWAITED: ReadonlyMap<number, string> = new Map();
 
 const reached = new Reached();
 

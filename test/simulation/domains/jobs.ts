@@ -57,14 +57,17 @@ class PlayedJobs implements Played<JobHappening> {
     this.#jobs.mend();
   }
 
-  /** Nobody lists what Jobs do: whoever moved an address of theirs by hand, or sets up a machine anew under its former providerID, puts it back. */
+  /** Nobody lists what Jobs do: whoever moved an address of theirs by hand moves it back, and whoever makes a machine that had gone again under its name leads to
+   *  it what that had. */
   helps(): void {
-    const { world, routed, happens } = this.#stage;
-    if (!happens('people', 'moveByHand', 'deleteByHand') && !happens('nodes', 'machineGoes')) return;
+    const { world, routed, nodes, happens } = this.#stage;
+    const isByHand = happens('people', 'moveByHand', 'deleteByHand');
     for (const ref of routed?.refs() ?? []) {
       const { state, routedIP, assignedNode } = world.statusOf(ref);
       const isMoved = state === 'Stable' && world.holderIfAny(routedIP as Address) !== assignedNode;
-      if (isMoved && this.#isDriven(ref)) world.provider.cloud.moveByHand(routedIP as Address, providerIDOf(String(assignedNode)));
+      const isHelped = isByHand || nodes.isRemade(String(assignedNode));
+      if (isMoved && isHelped && this.#isDriven(ref))
+        world.provider.cloud.moveByHand(routedIP as Address, providerIDOf(String(assignedNode)));
     }
   }
 

@@ -99,6 +99,8 @@ export class PlayedNodes implements Played<NodeHappening> {
   /** When a node was last kept out of load balancing, virtual ms. */
   readonly #unbalanced = new Map<string, number>();
   readonly #evacuated = new Map<string, Moment>();
+  /** Nodes whose machine went at the provider. */
+  readonly #lost = new Set<string>();
 
   constructor(stage: Stage) {
     this.#stage = stage;
@@ -109,6 +111,11 @@ export class PlayedNodes implements Played<NodeHappening> {
   eligible(): Readonly<Record<string, Address>> {
     const isPublished = (plan: NodePlan): boolean => isEligible({ ...plan, evacuating: false });
     return Object.fromEntries([...this.#plans].flatMap(([name, plan]) => (isPublished(plan) ? [[name, machineAddress(name)]] : [])));
+  }
+
+  /** Its machine is another one than it was once: what the provider had attached to the former one it has not. */
+  isRemade(name: string): boolean {
+    return this.#lost.has(name) && this.#plans.get(name)?.machine === true;
   }
 
   mayHold(name: string): boolean {
@@ -172,7 +179,7 @@ export class PlayedNodes implements Played<NodeHappening> {
     else if (kind === 'nodeComes') this.comes(name);
     else if (kind === 'nodeGoes') this.#goes(name);
     else if (kind === 'machineGoes') {
-      this.#stage.world.provider.cloud.removeNode(providerIDOf(name));
+      this.#removeMachine(name);
       this.#goes(name);
     } else this.#change(name, CHANGES[kind] ?? {});
   }
@@ -203,6 +210,11 @@ export class PlayedNodes implements Played<NodeHappening> {
     return this.#stage.world.clock.monotonic();
   }
 
+  #removeMachine(name: string): void {
+    this.#lost.add(name);
+    this.#stage.world.provider.cloud.removeNode(providerIDOf(name));
+  }
+
   #goes(name: string): void {
     this.#plans.delete(name);
     this.#evacuated.delete(name);
@@ -217,7 +229,7 @@ export class PlayedNodes implements Played<NodeHappening> {
     const plan = { ...former, ...change };
     // Without its machine nothing is ready, and no machine comes back.
     const present = { ...plan, ready: plan.ready && plan.machine };
-    if (former.machine && !present.machine) this.#stage.world.provider.cloud.removeNode(providerIDOf(name));
+    if (former.machine && !present.machine) this.#removeMachine(name);
     this.#plans.set(name, present);
     if (!present.evacuating) this.#evacuated.delete(name);
     else if (!former.evacuating) this.#evacuated.set(name, momentOf(this.#stage.world));
