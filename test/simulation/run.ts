@@ -1,4 +1,5 @@
 import type { ActorRecord } from '../../actors/ports.ts';
+import type { LoggedVipWrite } from '../../adapters/memory/vip-world.ts';
 import type { PoolContext } from '../../machines/pool.ts';
 import { MarkRules } from '../support/marks.ts';
 import { Keepers } from '../support/owners.ts';
@@ -211,7 +212,7 @@ export class Simulation implements Stage {
           .map(({ verb, args }) => `${verb} of ${verb.endsWith('DNSRecord') ? JSON.stringify(args) : args[0]}`),
         AT_REST.provider,
       ),
-      ...repeated(vips?.writes.slice(ofVips).map(({ verb, about }) => `${verb} of ${about}`) ?? [], AT_REST.api),
+      ...repeated(sent(vips?.writes.slice(ofVips) ?? []), AT_REST.api),
     ];
   }
 }
@@ -219,6 +220,10 @@ export class Simulation implements Stage {
 /** How long all has to stay right unless the history says otherwise, ms: where there are Services a resync and a doubt, where there are VirtualIPs some resyncs, and
  *  looks at what blocks. */
 const restsMs = ({ vips, virtualIPs }: History): number => (virtualIPs ? 400_000 : vips ? 70_000 : 30_000);
+
+/** What the fence held back never reached the API server: each leader may leave a job that comes to it. */
+const sent = (writes: readonly LoggedVipWrite[]): readonly string[] =>
+  writes.flatMap(({ verb, about, result }) => (result === 'fenced' ? [] : [`${verb} of ${about}`]));
 
 const repeated = (texts: readonly string[], most: number): readonly string[] =>
   [...Map.groupBy(texts, (text) => text)].flatMap(([text, all]) => (all.length > most ? [`${text} at rest, again and again`] : []));
