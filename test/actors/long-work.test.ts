@@ -161,3 +161,29 @@ test('a new leader leaves the event loop to others while it loads records', asyn
   const steps = sizes.slice(1).map((size, index) => size - (sizes[index] ?? 0));
   expect(Math.max(...steps)).toBeLessThanOrEqual(AT_ONCE);
 });
+
+test('what has changed of many objects at a time is shown by one timer, and leaves the event loop to others', async () => {
+  const virtual = virtualClock();
+  const clock = pausingClock(virtual, PAUSE_MS);
+  const looked = perMoment(clock);
+  const ids = routedIPs.map(({ ref }) => actorOf(ref));
+  const shownIds: ActorId[] = [];
+  const ports: Partial<ProjectorPorts> = {
+    writer: {} as ClusterWriter,
+    clock,
+    recordsOf: () => new Map(),
+    factOf: () => null,
+    objectOf: (id) => {
+      looked.count();
+      shownIds.push(id);
+      return undefined;
+    },
+    noticesOf: () => NO_NOTICES,
+    routedIPs: () => null,
+  };
+  const { turnSaved } = projector(ports as ProjectorPorts);
+  for (const cell of ids) turnSaved({ cell, term: 1, at: 0, transitions: [] });
+  expect(virtual.pending()).toBe(1);
+  await virtual.advance(1000);
+  expect([looked.most(), shownIds]).toEqual([AT_ONCE, ids]);
+});
