@@ -7,6 +7,7 @@ import { type ProjectorPorts, projector } from '../../actors/project.ts';
 import { NO_NOTICES } from '../../actors/project-notices.ts';
 import { PolicyProjector } from '../../actors/project-policies.ts';
 import { Watchdog, type Watched } from '../../actors/watchdog.ts';
+import { Workers, type WorkersPorts } from '../../actors/workers.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import type { ActorId } from '../../machines/types.ts';
 import { recordingLog } from '../adapters/digitalocean-support.ts';
@@ -141,6 +142,31 @@ test('after a turn of one RoutedIP the marks of all nodes are made of the record
   shown.turnSaved({ cell: one, term: 1, at: 0, transitions: [] });
   await clock.advance(1000);
   expect([[...asked].filter((id) => id.startsWith('rip/')), marked]).toEqual([[one], 2]);
+});
+
+test('jobs of many accounts begin to be taken in several turns of the event loop', async () => {
+  const virtual = virtualClock();
+  const clock = pausingClock(virtual, PAUSE_MS);
+  const begun = perMoment(clock);
+  const names = new Set<string>();
+  const queue = (name: string) => ({
+    consume: () => {
+      begun.count();
+      names.add(name);
+      return { close: async () => {} };
+    },
+  });
+  const all = Object.fromEntries(routedIPs.map(({ ref: { name } }) => [name, { provider: { name } }]));
+  const ports = {
+    clock,
+    settings: { jobsAtOnce: 1 },
+    queues: { queue },
+    providers: { all },
+    leadership: { lease: () => ({ renewedAt: clock.monotonic(), durationMs: 15_000 }) },
+  };
+  new Workers(ports as unknown as WorkersPorts).tend();
+  await virtual.advance(1000);
+  expect([begun.most(), names.size]).toEqual([AT_ONCE, COUNT]);
 });
 
 test('a new leader leaves the event loop to others while it loads records', async () => {
