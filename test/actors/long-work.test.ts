@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { Evacuations } from '../../actors/evacuations.ts';
+import { Waits } from '../../actors/overdue.ts';
 import { actorOf, ObservedPools } from '../../actors/pools.ts';
 import type { ClusterWriter, PoolObject } from '../../actors/ports/cluster.ts';
-import type { Clock } from '../../actors/ports.ts';
+import type { ActorRecord, Clock } from '../../actors/ports.ts';
 import { type ProjectorPorts, projector } from '../../actors/project.ts';
 import { NO_NOTICES } from '../../actors/project-notices.ts';
 import { PolicyProjector } from '../../actors/project-policies.ts';
@@ -65,6 +66,21 @@ test('a look at whether objects are served leaves the event loop to others', asy
   }
   expect(judged.most()).toBeLessThanOrEqual(AT_ONCE);
   expect(said).toEqual(routedIPs.map(({ ref }) => actorOf(ref)));
+});
+
+test('a look for what is overdue leaves the event loop to others', async () => {
+  const virtual = virtualClock();
+  const clock = pausingClock(virtual, PAUSE_MS);
+  const looked = perMoment(clock);
+  function* records(): Iterable<readonly [ActorId, ActorRecord]> {
+    for (const { ref } of routedIPs) {
+      looked.count();
+      yield [actorOf(ref), { chart: 'pool', chartVersion: 1, snapshot: { value: '', context: {} }, waiting: {}, version: 1, term: 1 }];
+    }
+  }
+  const overdue = new Waits(clock).overdue(records());
+  await virtual.advance(1000);
+  expect([await overdue, looked.most()]).toEqual([[], AT_ONCE]);
 });
 
 test('what is shown of classes leaves the event loop to others, and names all users of each', async () => {
