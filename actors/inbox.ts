@@ -7,7 +7,7 @@ import { Unreachable } from './errors.ts';
 import { type Overdue, Waits } from './overdue.ts';
 import type { Log, Observer, SetAside } from './ports/observers.ts';
 import type { ActiveJob, Consumer, JobStep, Queues } from './ports/queues.ts';
-import type { Clock, Waiting } from './ports.ts';
+import type { ActorRecord, Clock, Waiting } from './ports.ts';
 import type { Envelope } from './turn.ts';
 import { OUTCOMES, type OutcomeData, TIMERS } from './worker.ts';
 
@@ -73,15 +73,19 @@ export class Inbox {
   }
 
   async #lookAfterOverdue(): Promise<void> {
-    const { cells, log, hasResumed, resume } = this.#ports;
-    const records = [...cells.all].flatMap(([id, cell]) => (hasResumed(id) ? [...cell.records] : []));
-    for (const overdue of this.#waits.overdue(records)) {
+    const { log, resume } = this.#ports;
+    for (const overdue of await this.#waits.overdue(this.#resumed())) {
       const { actor, key, commandId, kind } = overdue;
       if (kind === 'job' && (await this.#goesOn(overdue))) continue;
       log.warn('what was waited for did not come in time', { actor, key, kind });
       if (kind === 'timer') void this.#hear({ to: actor, event: { type: key }, fence: { key, commandId } });
       else resume(actor);
     }
+  }
+
+  *#resumed(): Iterable<readonly [ActorId, ActorRecord]> {
+    const { cells, hasResumed } = this.#ports;
+    for (const [id, cell] of cells.all) if (hasResumed(id)) yield* cell.records;
   }
 
   /** Who waits for what was set aside asks for it again; a timer comes again by itself. */

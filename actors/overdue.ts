@@ -1,4 +1,5 @@
 import type { ActorId } from '../machines/types.ts';
+import { inSlices } from './ports/in-slices.ts';
 import type { JobStand } from './ports/queues.ts';
 import type { ActorRecord, Clock } from './ports.ts';
 
@@ -32,18 +33,19 @@ export class Waits {
   }
 
   /** What is overdue now. To be asked regularly: the time of a command counts from the first time it is seen here. */
-  overdue(records: Iterable<readonly [ActorId, ActorRecord]>): readonly Overdue[] {
+  async overdue(records: Iterable<readonly [ActorId, ActorRecord]>): Promise<readonly Overdue[]> {
     const now = this.#clock.monotonic();
     const waits = new Map<string, Wait>();
     const overdue: Overdue[] = [];
-    for (const [actor, { waiting }] of records) {
+    const look = ([actor, { waiting }]: readonly [ActorId, ActorRecord]): void => {
       for (const [key, { commandId, dueAt }] of Object.entries(waiting)) {
         const allowed = dueAt === undefined ? LATE_JOB_MS : Math.max(0, dueAt - this.#clock.now()) + LATE_TIMER_MS;
         const wait = this.#waits.get(commandId) ?? { until: now + allowed, start: null };
         waits.set(commandId, wait);
         if (wait.until <= now) overdue.push({ actor, key, commandId, kind: dueAt === undefined ? 'job' : 'timer' });
       }
-    }
+    };
+    await inSlices(records, this.#clock, () => false, look);
     this.#waits = waits;
     return overdue;
   }

@@ -261,10 +261,20 @@ export function projector(ports: ProjectorPorts): Observer & {
     showLater(cell, view);
   };
 
+  const showDue = coalesced(clock, COALESCE_MS, async () => {
+    await inSlices(
+      [...due],
+      clock,
+      () => false,
+      (cell) => {
+        if (due.has(cell)) show(cell);
+      },
+    );
+  });
+
   const schedule = (cell: ActorId) => {
-    if (due.has(cell)) return;
     due.add(cell);
-    clock.after(COALESCE_MS, () => show(cell));
+    showDue();
   };
 
   /** The object has gone: nothing of it is shown any more. */

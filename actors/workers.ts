@@ -55,7 +55,7 @@ export class Workers {
   }
 
   #consume(): void {
-    const { providers, settings } = this.#ports;
+    const { providers, settings, clock } = this.#ports;
     this.#open ??= new Map();
     for (const [key, opened] of this.#open) {
       if (this.#isCurrent(key, opened.provider)) continue;
@@ -71,6 +71,10 @@ export class Workers {
     for (const [key, { provider }] of Object.entries(providers.all)) {
       if (provider === null || this.#open.has(key)) continue;
       this.#open.set(key, { provider, consumer: consumeJobs(key, provider, ports, settings.jobsAtOnce) });
+      const pause = clock.yieldToEventLoop?.() ?? null;
+      if (!pause) continue;
+      void pause.then(() => this.tend());
+      return;
     }
   }
 

@@ -1,4 +1,5 @@
-import { HttpMethod, RequestContext, Watch } from '@kubernetes/client-node';
+import { HttpMethod, RequestContext } from '@kubernetes/client-node/dist/gen/http/http.js';
+import { Watch } from '@kubernetes/client-node/dist/watch.js';
 import { type Dispatcher, request as send } from 'undici';
 import { ApiError, messageOf, refusal, ServerUnreachable, type Target } from './api-error.ts';
 import { ItemScanner } from './item-scanner.ts';

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
+import type { RequestContext } from '@kubernetes/client-node';
 import { Agent, type Dispatcher } from 'undici';
+import { KubeConfig } from './library.ts';
 
 type AgentOptions = Parameters<KubeConfig['createDispatcherOptions']>[1];
 type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;

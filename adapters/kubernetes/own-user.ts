@@ -1,4 +1,4 @@
-import { HttpMethod, RequestContext } from '@kubernetes/client-node';
+import { HttpMethod, RequestContext } from '@kubernetes/client-node/dist/gen/http/http.js';
 import type { OwnUser } from '../../actors/ports/admission.ts';
 import { isForbidden, isNotFound } from './api-error.ts';
 import type { Connection } from './connection.ts';

@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 import { Evacuations } from '../../actors/evacuations.ts';
+import { Waits } from '../../actors/overdue.ts';
 import { actorOf, ObservedPools } from '../../actors/pools.ts';
 import type { ClusterWriter, PoolObject } from '../../actors/ports/cluster.ts';
-import type { Clock } from '../../actors/ports.ts';
+import type { ActorRecord, Clock } from '../../actors/ports.ts';
 import { type ProjectorPorts, projector } from '../../actors/project.ts';
 import { NO_NOTICES } from '../../actors/project-notices.ts';
 import { PolicyProjector } from '../../actors/project-policies.ts';
 import { Watchdog, type Watched } from '../../actors/watchdog.ts';
+import { Workers, type WorkersPorts } from '../../actors/workers.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import type { ActorId } from '../../machines/types.ts';
 import { recordingLog } from '../adapters/digitalocean-support.ts';
@@ -64,6 +66,21 @@ test('a look at whether objects are served leaves the event loop to others', asy
   }
   expect(judged.most()).toBeLessThanOrEqual(AT_ONCE);
   expect(said).toEqual(routedIPs.map(({ ref }) => actorOf(ref)));
+});
+
+test('a look for what is overdue leaves the event loop to others', async () => {
+  const virtual = virtualClock();
+  const clock = pausingClock(virtual, PAUSE_MS);
+  const looked = perMoment(clock);
+  function* records(): Iterable<readonly [ActorId, ActorRecord]> {
+    for (const { ref } of routedIPs) {
+      looked.count();
+      yield [actorOf(ref), { chart: 'pool', chartVersion: 1, snapshot: { value: '', context: {} }, waiting: {}, version: 1, term: 1 }];
+    }
+  }
+  const overdue = new Waits(clock).overdue(records());
+  await virtual.advance(1000);
+  expect([await overdue, looked.most()]).toEqual([[], AT_ONCE]);
 });
 
 test('what is shown of classes leaves the event loop to others, and names all users of each', async () => {
@@ -143,6 +160,31 @@ test('after a turn of one RoutedIP the marks of all nodes are made of the record
   expect([[...asked].filter((id) => id.startsWith('rip/')), marked]).toEqual([[one], 2]);
 });
 
+test('jobs of many accounts begin to be taken in several turns of the event loop', async () => {
+  const virtual = virtualClock();
+  const clock = pausingClock(virtual, PAUSE_MS);
+  const begun = perMoment(clock);
+  const names = new Set<string>();
+  const queue = (name: string) => ({
+    consume: () => {
+      begun.count();
+      names.add(name);
+      return { close: async () => {} };
+    },
+  });
+  const all = Object.fromEntries(routedIPs.map(({ ref: { name } }) => [name, { provider: { name } }]));
+  const ports = {
+    clock,
+    settings: { jobsAtOnce: 1 },
+    queues: { queue },
+    providers: { all },
+    leadership: { lease: () => ({ renewedAt: clock.monotonic(), durationMs: 15_000 }) },
+  };
+  new Workers(ports as unknown as WorkersPorts).tend();
+  await virtual.advance(1000);
+  expect([begun.most(), names.size]).toEqual([AT_ONCE, COUNT]);
+});
+
 test('a new leader leaves the event loop to others while it loads records', async () => {
   const world = new World({ pauseMs: PAUSE_MS });
   const names = Array.from({ length: COUNT }, (_, index) => `n${index}`);
@@ -160,4 +202,30 @@ test('a new leader leaves the event loop to others while it loads records', asyn
   }, 60_000);
   const steps = sizes.slice(1).map((size, index) => size - (sizes[index] ?? 0));
   expect(Math.max(...steps)).toBeLessThanOrEqual(AT_ONCE);
+});
+
+test('what has changed of many objects at a time is shown by one timer, and leaves the event loop to others', async () => {
+  const virtual = virtualClock();
+  const clock = pausingClock(virtual, PAUSE_MS);
+  const looked = perMoment(clock);
+  const ids = routedIPs.map(({ ref }) => actorOf(ref));
+  const shownIds: ActorId[] = [];
+  const ports: Partial<ProjectorPorts> = {
+    writer: {} as ClusterWriter,
+    clock,
+    recordsOf: () => new Map(),
+    factOf: () => null,
+    objectOf: (id) => {
+      looked.count();
+      shownIds.push(id);
+      return undefined;
+    },
+    noticesOf: () => NO_NOTICES,
+    routedIPs: () => null,
+  };
+  const { turnSaved } = projector(ports as ProjectorPorts);
+  for (const cell of ids) turnSaved({ cell, term: 1, at: 0, transitions: [] });
+  expect(virtual.pending()).toBe(1);
+  await virtual.advance(1000);
+  expect([looked.most(), shownIds]).toEqual([AT_ONCE, ids]);
 });

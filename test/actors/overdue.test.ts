@@ -19,7 +19,7 @@ function waiting() {
   const waits = new Waits(clock);
   const overdueAfter = async (minutes: number) => {
     await clock.advance(minutes * MINUTE);
-    return waits.overdue([['pool/a/b/ip/192.0.2.1', record]]).map(({ commandId }) => commandId);
+    return (await waits.overdue([['pool/a/b/ip/192.0.2.1', record]])).map(({ commandId }) => commandId);
   };
   return { waits, overdueAfter };
 }

@@ -1,0 +1,21 @@
+import { registerHooks } from 'node:module';
+import type * as library from '@kubernetes/client-node';
+
+/** The module that reads configurations, and what it loads besides: two names of a module with the clients of all APIs, 25 MB of text that nobody here uses. */
+const CONFIG = '/@kubernetes/client-node/dist/config.js';
+const CLIENTS = './gen/index.js';
+/** By the module that has it, below the same folder. */
+const NAMES = { './gen/configuration.js': 'createConfiguration', './gen/servers.js': 'ServerConfiguration' };
+
+/** Where the library looks otherwise than it did when this was written, all of it is loaded as ever. */
+const hooks = registerHooks({
+  resolve: (specifier, context, next) => {
+    if (specifier !== CLIENTS || !context.parentURL?.endsWith(CONFIG)) return next(specifier, context);
+    const exported = Object.entries(NAMES).map(([path, name]) => `export { ${name} } from '${next(path, context).url}';`);
+    return { url: `data:text/javascript,${encodeURIComponent(exported.join(''))}`, format: 'module', shortCircuit: true };
+  },
+});
+const config = await import('@kubernetes/client-node/dist/config.js').finally(() => hooks.deregister());
+
+export const KubeConfig: typeof library.KubeConfig = config.KubeConfig;
+export type KubeConfig = library.KubeConfig;
