@@ -1,6 +1,7 @@
 import { asked, type RoutedIPFact } from '../machines/exposure.ts';
 import { accountOf, checkPolicy, type PolicyObject } from '../machines/policy.ts';
 import { type Aged, byAge } from '../machines/precedence.ts';
+import { isPrivate } from '../machines/provider-key.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderNeed } from './ports/directory.ts';
 import type { Json } from './ports.ts';
@@ -92,6 +93,14 @@ export class ObservedPolicies {
     };
   }
 
+  /** The same, if the RoutedIP named the class or issuer that works with this provider. What everybody may use needs none. */
+  factAt(routedIP: PoolObject, key: string): RoutedIPFact {
+    const mayName = ({ ref }: PoolObject): boolean => ref.kind === CLASS || ref.namespace === routedIP.ref.namespace;
+    const policy = [...this.#policies.values()].find((each) => mayName(each) && this.keyOf(each) === key);
+    const instead = isPrivate(key) ? null : issuing(routedIP, key);
+    return { ...this.factOf(routedIP), policy: policy ? asPolicy(policy) : instead };
+  }
+
   /** A RoutedIP whose class takes addresses from an IPGroup. */
   takesFromGroup(pool: PoolObject): boolean {
     const served = pool.ref.kind === 'RoutedIP' ? this.servesFor(pool) : null;
@@ -172,12 +181,17 @@ const asPolicy = ({ ref, spec, generation }: PoolObject): PolicyObject => ({
 });
 
 /** `spec.issuerClass` stands for an issuer that says nothing but its provider. */
-function shorthand({ ref, spec }: PoolObject): PolicyObject | null {
-  const wanted = asked(spec);
-  if (wanted?.kind !== 'IssuerClass') return null;
-  const { issuerClass } = wanted;
-  return { kind: 'IssuerClass', namespace: ref.namespace, name: issuerClass, spec: { issuerClass } };
+function shorthand(routedIP: PoolObject): PolicyObject | null {
+  const wanted = asked(routedIP.spec);
+  return wanted?.kind === 'IssuerClass' ? issuing(routedIP, wanted.issuerClass) : null;
 }
+
+const issuing = ({ ref }: PoolObject, issuerClass: string): PolicyObject => ({
+  kind: 'IssuerClass',
+  namespace: ref.namespace,
+  name: issuerClass,
+  spec: { issuerClass },
+});
 
 function templatesOf({ ref, spec }: PoolObject, namespace: string): ProviderNeed['templates'] {
   const { updateRoutedIP = null, updateFirewall = null, className } = fields(spec);

@@ -1,12 +1,15 @@
+import { checkRoutedIP } from '../machines/exposure.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import type { Standing } from '../machines/precedence.ts';
+import { creationAt } from '../machines/rebuild.ts';
 import { boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
 import { serviceOf } from '../machines/service.ts';
 import { type ActorId, type Address, type BoundAddress, FINALIZER, MOVE_TO } from '../machines/types.ts';
+import { checkPoolSpec, type PoolSpec } from '../machines/validate.ts';
 import { isNameKey } from '../machines/zone.ts';
-import { addressesIn, Claims, type ClaimsPorts, namedProvider } from './claims.ts';
+import { addressesIn, Claims, type ClaimsPorts, namedProvider, registryFor } from './claims.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { ObservedPolicies } from './policies.ts';
 import type { ClusterFact, PoolObject } from './ports/cluster.ts';
@@ -35,12 +38,14 @@ export class ObservedPools {
   /** By the key of a provider those that work with it; by the empty one those that name none. */
   readonly #byProvider = new Map<string, Set<ActorId>>();
   readonly #providers = new Map<ActorId, string>();
+  readonly #directory: ClaimsPorts['providers'];
   readonly #claims: Claims;
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
 
   constructor(operatorNamespace = 'default', providers: ClaimsPorts['providers'] = { all: {} }) {
     this.policies = new ObservedPolicies(operatorNamespace);
+    this.#directory = providers;
     this.#claims = new Claims({ policies: this.policies, providers, recordsOf: (cell) => this.#recordsOf(cell) });
   }
 
@@ -110,6 +115,17 @@ export class ObservedPools {
   createsAt(id: ActorId): string | null {
     const context = this.#recordsOf(id)?.get(id)?.snapshot.context as PoolContext | undefined;
     return context?.acquiring.by?.provider ?? null;
+  }
+
+  /** What the spec of an object would be where the creation was begun that its status tells of; null when that is where it works now, or when nobody can be asked there. */
+  createsBy(pool: PoolObject): PoolSpec | null {
+    const key = creationAt(pool.status);
+    if (key === null || key === this.providerOf(pool)) return null;
+    const facts = registryFor(pool, key, this.#directory)[key];
+    // What is missing now is waited for.
+    const registry = facts ? { [key]: { ...facts, missing: null } } : {};
+    if (pool.ref.kind === 'RoutedIP') return checkRoutedIP(this.policies.factAt(pool, key), registry).spec;
+    return checkPoolSpec({ ...(pool.spec as object), provider: key, dnsRecordSet: null }, registry).spec;
   }
 
   /** A term begins with these records: from now on they say who has what. Resolves once it is known of every object. */

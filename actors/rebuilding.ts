@@ -12,7 +12,7 @@ import { begin } from './step.ts';
 import { type FirewallPorts, rebuiltFirewall } from './unheard.ts';
 
 export interface RebuildPorts extends FirewallPorts {
-  readonly pools: Pick<ObservedPools, 'all' | 'providerOf'>;
+  readonly pools: Pick<ObservedPools, 'all' | 'providerOf' | 'createsBy'>;
   readonly providers: { readonly all: Readonly<Record<string, unknown>> };
   /** Whether the object that the actor stands for is gone, or another one of that name is there; false while that cannot be seen. */
   readonly isGone: (actor: ActorId, uid: string) => boolean;
@@ -47,7 +47,8 @@ export function poolInput(object: PoolObject, ports: Omit<RebuildPorts, 'isGone'
   const { clock, pools, settings } = ports;
   const id = actorOf(object.ref);
   const remember = isRoutedIP(id) ? rememberedRoutedIP : rememberedPool;
-  const told = remember(object.status, clock.now(), settings.callDeadlineMs);
+  const by = pools.createsBy(object);
+  const told = { ...remember(object.status, clock.now(), settings.callDeadlineMs), ...(by && { by }) };
   const remembered = former ? withFormer(told, former, object.status) : told;
   return { id, ref: object.ref, since: object.createdAt, ...known(pools.providerOf(object), ports), remembered };
 }

@@ -127,6 +127,12 @@ function intentOf(value: unknown): RememberedPool['intent'] {
   return { knownAddresses: known, listedAt, region: typeof fields.region === 'string' ? fields.region : '' };
 }
 
+/** The key of the provider at which the creation was begun that a status tells of; null for one that does not say. */
+export function creationAt(status: unknown): string | null {
+  const { provider } = record(record(status).pendingCreate);
+  return typeof provider === 'string' && provider !== '' ? provider : null;
+}
+
 const count = (value: unknown): number => (typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0);
 
 function time(value: unknown): number | null {

@@ -1,5 +1,6 @@
 import { isHeld } from './absences.ts';
 import { nodesFull } from './claims.ts';
+import { createdAt } from './creation.ts';
 import { failureReason, textAbout } from './failure.ts';
 import { isOthersTurn } from './granting.ts';
 import { isPaused } from './marks.ts';
@@ -39,7 +40,12 @@ export interface PoolStatus {
   readonly lastAssignmentTime?: string;
   readonly term: number;
   readonly safeHold?: { readonly nodes: readonly HeldNode[] };
-  readonly pendingCreate?: { readonly region?: string; readonly knownAddresses: readonly Address[]; readonly startedAt: string };
+  readonly pendingCreate?: {
+    readonly provider?: string;
+    readonly region?: string;
+    readonly knownAddresses: readonly Address[];
+    readonly startedAt: string;
+  };
 }
 
 /** Everything of a pool's status but its conditions: FLIPOP's fields, and what a rebuild needs when the records are lost. */
@@ -54,6 +60,7 @@ export function poolStatus(view: PoolView): PoolStatus {
   for (const [address] of kept) ips[address] = ipStatus(view, address);
   const error = poolError(context);
   const { intent } = context.acquiring;
+  const provider = createdAt(context);
   return {
     ips,
     assignableNodes: assignable(view),
@@ -68,6 +75,7 @@ export function poolStatus(view: PoolView): PoolStatus {
     ...(isHeld(context) && { safeHold: { nodes: heldNodes(context) } }),
     ...(intent && {
       pendingCreate: {
+        ...(provider && { provider }),
         ...(intent.region && { region: intent.region }),
         knownAddresses: intent.knownAddresses,
         startedAt: stamp(intent.listedAt),

@@ -15,9 +15,9 @@ import { addressRequest } from './job-request.ts';
 const intendCreate: JobBody<'intendCreate'> = async (context) => {
   const { input, writer, clock, term } = context;
   await requireFirewall(context);
-  const intent = { knownAddresses: [], listedAt: clock.now() };
+  const intent = { provider: input.provider, knownAddresses: [], listedAt: clock.now() };
   await writer.recordIntent(input.owner, { ...intent, region: input.region, term });
-  return done({ ...intent, provider: input.provider });
+  return done(intent);
 };
 
 /** One intent has one Job, on whatever process and after whatever loss. A status keeps whole seconds. */

@@ -12,9 +12,9 @@ export const intendCreate: JobBody<'intendCreate'> = async (context) => {
   const { input, provider, writer, clock, term } = context;
   await requireFirewall(context);
   const all = await provider.listRoutedIPs(created(context));
-  const intent = { knownAddresses: all.map(({ address }) => address).sort(), listedAt: clock.now() };
+  const intent = { provider: input.provider, knownAddresses: all.map(({ address }) => address).sort(), listedAt: clock.now() };
   await writer.recordIntent(input.owner, { ...intent, region: input.region, term });
-  return done({ ...intent, provider: input.provider });
+  return done(intent);
 };
 
 /** An address costs money, and could not be led to a node without the firewall that its class names. What Jobs do to a firewall nobody can look at.

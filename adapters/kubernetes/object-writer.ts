@@ -81,9 +81,14 @@ export class ObjectWriter {
   }
 
   /** @throws ServerUnreachable; ApiError NotFound when the pool is gone; Fenced when a later leader has written the status */
-  recordIntent({ knownAddresses, listedAt, region, term }: NewIntent): Promise<void> {
+  recordIntent({ provider, knownAddresses, listedAt, region, term }: NewIntent): Promise<void> {
     // Members of an older intent that this one lacks must go: a merge patch would keep them.
-    const pendingCreate = { region: region === '' ? null : region, knownAddresses, startedAt: new Date(listedAt).toISOString() };
+    const pendingCreate = {
+      provider: provider ?? null,
+      region: region === '' ? null : region,
+      knownAddresses,
+      startedAt: new Date(listedAt).toISOString(),
+    };
     return this.#inTurn(() =>
       this.#onPresent(null, async (found) => {
         const present = this.#required(found);

@@ -90,11 +90,11 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
           done();
         }),
       ),
-    recordIntent: (owner, { region, knownAddresses, listedAt, term }) =>
+    recordIntent: (owner, { provider = '', region, knownAddresses, listedAt, term }) =>
       whileAlive(() => {
         const written = termOf(world.pools.get(keyOf(owner))?.status);
         if (written > term) throw new Fenced(`memory cluster: ${owner.name} was written under term ${written}, not ${term}`);
-        const pendingCreate = { region, knownAddresses, startedAt: new Date(listedAt).toISOString() };
+        const pendingCreate = { provider, region, knownAddresses, startedAt: new Date(listedAt).toISOString() };
         world.change(owner, (pool) => ({ ...pool, status: { ...fieldsOf(pool.status), pendingCreate } }));
       }),
     appendAddress: (owner, address) =>

@@ -280,6 +280,8 @@ export interface HeldNode {
  * answer never leads to a second address.
  */
 export interface PendingCreate {
+  /** Provider at which the address is created. */
+  readonly provider?: string;
   /** Region in which the address is created. */
   readonly region?: string;
   /** Addresses that the account had before the call. */

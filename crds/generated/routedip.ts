@@ -245,6 +245,8 @@ export interface OwnedPort {
  * answer never leads to a second address.
  */
 export interface PendingCreate {
+  /** Provider at which the address is created, with the account where it is not that of the environment. */
+  readonly provider?: string;
   /** Region in which the address is created. */
   readonly region?: string;
   /** Addresses that the account had before the call. */

@@ -105,7 +105,7 @@ export class DNSWorld {
     consumeJobs(PROVIDER, provider, { ...ports, writer: world.cluster.process(), leadership }, 10);
     this.#process = { cells, end, isDead: () => state.dead };
     for (const [id, stored] of await loadCells(
-      { ...ports, providers: { all: {} }, pools: { all: new Map(), providerOf: () => '' }, isGone: () => false },
+      { ...ports, providers: { all: {} }, pools: { all: new Map(), providerOf: () => '', createsBy: () => null }, isGone: () => false },
       term,
     ))
       cells.load(id, stored);

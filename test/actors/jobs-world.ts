@@ -35,9 +35,9 @@ export class JobsWorld extends RoutedWorld {
 
   /** A process that has the means to run Jobs. */
   async operator(kills?: Killer): Promise<OperatorProcess> {
-    const process = await this.start(kills);
-    process.providers.set(KEY, { facts: { ...JOBS_ONLY, missing: null }, provider: jobsOnly(KEY, this.jobs.driver()) });
-    return process;
+    this.begins = ({ providers }) =>
+      providers.set(KEY, { facts: { ...JOBS_ONLY, missing: null }, provider: jobsOnly(KEY, this.jobs.driver()) });
+    return this.start(kills);
   }
 
   /** Who holds the address at the platform, by the name of the node. */

@@ -24,7 +24,7 @@ const record = (chart: string, value: Json, context: { readonly [field: string]:
 const ports = (isGone: boolean): RebuildPorts => ({
   charts: ALL,
   clock: virtualClock(),
-  pools: { all: new Map(), providerOf: () => '' },
+  pools: { all: new Map(), providerOf: () => '', createsBy: () => null },
   providers: { all: {} },
   settings: DEFAULT_SETTINGS,
   isGone: () => isGone,
@@ -61,7 +61,7 @@ describe('what is rebuilt of records that cannot be read', () => {
     const of = (providers: Readonly<Record<string, unknown>>, status: Json) => {
       const object = { ref, createdAt: 0, generation: 1, spec: {}, status, deleting: false };
       const all = new Map([[ROUTED, object]]);
-      const known = { ...ports(false), pools: { all, providerOf: () => 'here' }, providers: { all: providers } };
+      const known = { ...ports(false), pools: { all, providerOf: () => 'here', createsBy: () => null }, providers: { all: providers } };
       return contextOf(rebuilt(ROUTED, { [ROUTED]: record('pool', 'Elsewhere', context) }, 2, known));
     };
     const pendingCreate = (startedAt: number) => ({

@@ -1,8 +1,10 @@
 import { expect } from 'vitest';
 import { killAll } from '../support/setups.ts';
 import { MINUTE, SECOND } from './away-telling.ts';
+import { jobDriven } from './jobs-world.ts';
 import { one, stable } from './routed-crash-scenarios.ts';
 import { test } from './routed-test.ts';
+import { CLASS_NAME } from './routed-world.ts';
 
 test("an address that was given back, and is somebody else's by now, is not deleted on the word of records that went back in time", async ({
   open,
@@ -27,4 +29,22 @@ test("an address that was given back, and is somebody else's by now, is not dele
   expect(world.provider.cloud.addresses().map(({ address }) => address)).toEqual([given?.address]);
   const writes = world.provider.calls.slice(since).filter(({ verb }) => verb === 'deleteRoutedIP');
   expect(writes).toEqual([]);
+});
+
+test('an address that a Job was making is found where it was begun, when all records are lost and its RoutedIP names a class of another platform by then', async () => {
+  const { world, ref } = await jobDriven();
+  world.setClass({ routedIPFirewallName: '' });
+  world.jobs.script('create', { kind: 'exit', code: 0, afterMs: 30 * SECOND });
+  await world.clock.runUntil(() => world.jobs.actions.includes('create'), 10 * SECOND);
+  expect(world.statusOf(ref)).toMatchObject({ pendingCreate: { provider: 'job.http' } });
+  killAll(world);
+  world.setRoutedIP('shop', { className: CLASS_NAME });
+  world.store.wipe();
+  world.queues.wipe();
+  world.invariants.forget();
+  await world.operator();
+  await world.clock.runUntil(() => world.statusOf(ref).routedIP !== undefined, 3 * MINUTE);
+  expect(world.jobs.platform.holders.has(world.statusOf(ref).routedIP as string)).toBe(true);
+  expect(world.jobs.actions.filter((action) => action === 'create')).toHaveLength(1);
+  expect(world.provider.calls.filter(({ verb }) => verb === 'createRoutedIP')).toEqual([]);
 });

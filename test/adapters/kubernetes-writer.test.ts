@@ -225,8 +225,8 @@ describe('a creation intent', () => {
 
   test('stands in the status when the promise resolves', async () => {
     const { writer, status, ref } = await writing();
-    await writer.recordIntent(ref, intent);
-    expect(status().pendingCreate).toEqual(stored);
+    await writer.recordIntent(ref, { ...intent, provider: 'digitalocean' });
+    expect(status().pendingCreate).toEqual({ ...stored, provider: 'digitalocean' });
     await writer.recordIntent(ref, { ...intent, region: '' });
     expect(status().pendingCreate).toEqual({ knownAddresses: [FIRST], startedAt: '2026-11-01T00:00:00.123Z' });
   });

@@ -194,7 +194,7 @@ describe('the status of a pool', () => {
       observedGeneration: 1,
       lastAssignmentTime: '2026-01-02T03:04:05.678Z',
       term: 12,
-      pendingCreate: { region: 'nyc3', knownAddresses: ['1.2.3.4'], startedAt: '2026-01-02T03:04:05.678Z' },
+      pendingCreate: { provider: 'digitalocean', region: 'nyc3', knownAddresses: ['1.2.3.4'], startedAt: '2026-01-02T03:04:05.678Z' },
       error: 'creating new ip with provider: quota',
       conditions: [condition('Ready', 'AllActive'), condition('Progressing', 'Assigning'), condition('Degraded', 'CreateFailed')],
     };

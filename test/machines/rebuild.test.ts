@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { rememberedPool, termIn } from '../../machines/rebuild.ts';
+import { creationAt, rememberedPool, termIn } from '../../machines/rebuild.ts';
 import { A, B, C, START } from './builders.ts';
 
 const NOW = START;
@@ -101,6 +101,11 @@ describe('what a status remembers of a pool', () => {
       listedAt: START,
       region: '',
     });
+  });
+
+  test('is where it was begun, unless the status is of before and does not say', () => {
+    expect(creationAt({ pendingCreate: { provider: 'job.http', knownAddresses: [], startedAt: '2026-03-01T12:00:00Z' } })).toBe('job.http');
+    expect([{ pendingCreate: { provider: '' } }, { pendingCreate: 7 }, null].map(creationAt)).toEqual([null, null, null]);
   });
 
   test.each<[string, unknown]>([

@@ -51,7 +51,7 @@ const ROUTED_IP_STATUS = {
   notReadySince: AT,
   graceUntil: AT,
   lastAssignmentTime: AT,
-  pendingCreate: PENDING,
+  pendingCreate: { ...PENDING, provider: 'job.http' },
   observedGeneration: 1,
   term: 12,
   conditions: ['Ready', 'Progressing', 'Degraded', 'FirewallReady'].map(condition),
