@@ -42,7 +42,7 @@ export class Standing {
     });
   }
 
-  /** To be called every second or so. */
+  /** To be called every other second or so. */
   look(): void {
     this.#watchdog.look();
   }

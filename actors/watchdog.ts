@@ -70,7 +70,7 @@ export class Watchdog {
     });
   }
 
-  /** To be called every second or so: does nothing while it is still at it. */
+  /** To be called every other second or so: does nothing while it is still at it. */
   look(): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
