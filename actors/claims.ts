@@ -74,7 +74,7 @@ export class Claims {
     if (kind !== 'RoutedIP') return checkPoolSpec(object.spec, registry).error === null;
     const checked = checkRoutedIP(policies.factOf(object), registry);
     const context = poolIn(id, records);
-    return checked.error === null || (checked.keeps && context?.spec != null && context.error === null);
+    return checked.error === null || (checked.keeps !== null && context?.spec != null && context.error === null);
   }
 }
 

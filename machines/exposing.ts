@@ -21,7 +21,10 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
   const checked = checkRoutedIP(event.spec as RoutedIPFact, event.registry);
   if (!checked.spec) {
     if (checked.keeps && context.spec && context.error === null)
-      return { context: withExposed(known, { policyError: checked.error }), checked: { spec: context.spec, error: null } };
+      return {
+        context: withExposed(known, { policyError: checked.error }),
+        checked: { spec: keeping(context, context.spec, checked.keeps), error: null },
+      };
     const source = sourceOf(event.spec as RoutedIPFact);
     return { context: withExposed(known, { reason: checked.reason, policyError: null, ...(source && { source }) }), checked };
   }
@@ -30,6 +33,10 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
   if (moved !== null) return { context: withExposed(known, { reason: 'InvalidSpec' }), checked: { spec: null, error: moved } };
   return { context: withExposed(known, { reason: null, policyError: null }), checked: withBound(context, checked.spec, isLeaving) };
 }
+
+/** What the class said before, for the addresses that are asked for now: others may have been given what was asked for before. */
+const keeping = ({ exposed }: PoolContext, spec: PoolSpec, ips: readonly Address[]): PoolSpec =>
+  exposed?.bound || spec.exposes?.group ? spec : { ...spec, ips };
 
 /** A RoutedIP keeps the address that it has got, whether the spec names it or not any more: no other one is created. One that is deleted gives up that one, whatever
  *  its spec asks for by now. */

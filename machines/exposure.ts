@@ -59,15 +59,15 @@ export type CheckedRoutedIP =
       readonly spec: null;
       readonly error: string;
       readonly reason: RoutedIPReason;
-      /** The fault lies with the class: what it said last goes on. */
-      readonly keeps: boolean;
+      /** The fault lies with the class: what it said last goes on, for the addresses that the spec names now. Null when it does not. */
+      readonly keeps: readonly Address[] | null;
     };
 
 class Refusal extends InvalidSpec {
   readonly reason: RoutedIPReason;
-  readonly keeps: boolean;
+  readonly keeps: readonly Address[] | null;
 
-  constructor(reason: RoutedIPReason, message: string, keeps = false) {
+  constructor(reason: RoutedIPReason, message: string, keeps: readonly Address[] | null = null) {
     super(message);
     this.reason = reason;
     this.keeps = keeps;
@@ -117,7 +117,7 @@ export function checkRoutedIP(fact: RoutedIPFact, registry: ProviderRegistry): C
     return { spec: specOf(fact, registry), error: null };
   } catch (error) {
     if (error instanceof Refusal) return { spec: null, error: error.message, reason: error.reason, keeps: error.keeps };
-    if (error instanceof InvalidSpec) return { spec: null, error: error.message, reason: 'InvalidSpec', keeps: false };
+    if (error instanceof InvalidSpec) return { spec: null, error: error.message, reason: 'InvalidSpec', keeps: null };
     throw error;
   }
 }
@@ -129,7 +129,7 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
   const wanted = asked(raw) ?? refuse('set exactly one of className, issuerRef and issuerClass');
   if (!fact.policy) throw new Refusal('ClassNotFound', notFound(wanted, fact.namespace));
   const checked = checkPolicy(fact.policy, fact.operatorNamespace);
-  if (!checked.policy) throw new Refusal(checked.reason, `${kindAndName(fact.policy)}: ${checked.error}`, true);
+  if (!checked.policy) throw new Refusal(checked.reason, `${kindAndName(fact.policy)}: ${checked.error}`, ips);
   const { policy } = checked;
   if (service.namespace !== fact.namespace && !policy.allowCrossNamespace) {
     refuse(

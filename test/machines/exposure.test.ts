@@ -54,12 +54,13 @@ describe('what provides the address of a RoutedIP', () => {
   test('is waited for while there is none of that name', () =>
     expect(check(fact({}, {}, { policy: null }))).toMatchObject({
       reason: 'ClassNotFound',
-      keeps: false,
+      keeps: null,
       error: expect.stringContaining(CLASS_NAME),
     }));
 
-  test('goes on as before when it has become invalid', () =>
-    expect(check(fact({}, { perNodeIPLimit: 0 }))).toMatchObject({ reason: 'InvalidSpec', keeps: true }));
+  test.each([[''], ['192.0.2.10']])('goes on as before when it has become invalid, for "%s" that is asked for now', (routedIP) =>
+    expect(check(fact({ routedIP }, { perNodeIPLimit: 0 }))).toMatchObject({ reason: 'InvalidSpec', keeps: routedIP ? [routedIP] : [] }),
+  );
 
   test('is waited for while its credentials are missing', () =>
     expect(check(fact(), registry({ missing: 'Secret operator/do is not there' }))).toMatchObject({

@@ -8,7 +8,7 @@ import { isCreating, type PoolContext } from '../../machines/pool.ts';
 import type { ActorId, Address, ProviderID } from '../../machines/types.ts';
 import { FirewallRules, type Records } from './firewall-rules.ts';
 import { fieldsOf, isAdopting, SeenClasses } from './seen-classes.ts';
-import type { World } from './world.ts';
+import { providerIDOf, type World } from './world.ts';
 
 /** What must hold at every moment of RoutedIPs, their addresses and the marks of their holders. */
 export type RoutedRule =
@@ -144,9 +144,10 @@ export class RoutedRules {
     }
     const { holder, previous } = context;
     const nodes = nodesOf(context);
-    // One that was rebuilt and has not found its node again yet is held to what was known before.
+    // One that was rebuilt and has not found its node again yet is held to what was known before, unless somebody has moved it elsewhere meanwhile.
     const then = before && contextOf(before);
-    const isRebuilding = nodes.length === 0 && holder !== null && previous.length === 0 && !then?.elected && !then?.assigned;
+    const isWhereItWas = (this.#holds.get(actor) ?? []).some((name) => providerIDOf(name) === holder);
+    const isRebuilding = nodes.length === 0 && isWhereItWas && previous.length === 0 && !then?.elected && !then?.assigned;
     if (!isRebuilding) this.#holds.set(actor, nodes);
   }
 
