@@ -95,12 +95,13 @@ export class Made {
     return routed.refs().some((ref) => world.statusOf(ref).pendingCreate !== undefined);
   }
 
-  /** Whoever deleted an address that somebody wants makes it again; what nobody wants is on no node. */
+  /** Whoever deleted an address that somebody wants makes it again; what nobody wants is on no node, whoever goes and leaves it there. */
   mend(): void {
     const { cloud } = this.#stage.world.provider;
     this.restore();
     const wanted = new Set(this.claimants().flatMap(({ addresses }) => addresses));
-    for (const { address } of cloud.addresses()) if (!wanted.has(address)) cloud.moveByHand(address, null);
+    for (const { address, providerID } of cloud.addresses())
+      if (providerID !== null && !wanted.has(address)) cloud.moveByHand(address, null);
   }
 
   restore(): void {
@@ -124,8 +125,8 @@ export class Made {
   /** Who cannot tell which address is its own asks a person, who names one that nobody has, or another one when all are somebody's. */
   helps(): void {
     const { pools, routed } = this.#stage;
-    // One that was deleted before it was published is wanted only now.
-    this.restore();
+    // One that was deleted before it was published is wanted only now, and another one may have lost its owner only now.
+    this.mend();
     for (const ref of pools?.refs() ?? []) this.#settle(ref, (address) => pools?.add(ref, address));
     for (const ref of routed?.refs() ?? []) this.#settle(ref, (address) => routed?.settle(ref, address));
   }
