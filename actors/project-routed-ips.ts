@@ -4,7 +4,7 @@ import { lossOf } from '../machines/firewall-lost.ts';
 import { type AddressInput, addressContext } from '../machines/ip-context.ts';
 import type { FirewallOwned } from '../machines/jobs.ts';
 import { moveToAfter } from '../machines/marks-status.ts';
-import type { PoolContext } from '../machines/pool.ts';
+import { type PoolContext, wanted as wantedBy } from '../machines/pool.ts';
 import type { AddressView, PoolView } from '../machines/pool-view.ts';
 import { ownedRules } from '../machines/rebuild-routed-ip.ts';
 import { deferral, losses, releaseEvent } from '../machines/routed-ip-events.ts';
@@ -199,8 +199,10 @@ const marksOf = ({ addresses }: PoolView): Holding['marks'] =>
     return taint ? holderNodes(shown).map((node) => [node, taint] as const) : [];
   });
 
-/** Its address has been read since it was started, or there is none, or no more, or it is somebody else's. */
-const isKnown = ({ context: { exposed, members, conflicts, deleted } }: PoolView): boolean =>
-  Object.keys(members).length === 0
-    ? deleted || !exposed?.bound || conflicts[exposed.bound] !== undefined
-    : Object.values(members).every(({ heard }) => heard);
+/** Its address has been read since it was started, or there is none, or no more, or it is somebody else's. One that is named or bound is to be read first: it may
+ *  be on a node since before the records were lost. */
+const isKnown = ({ context }: PoolView): boolean => {
+  const { exposed, members, conflicts, deleted } = context;
+  if (Object.keys(members).length > 0) return Object.values(members).every(({ heard }) => heard);
+  return deleted || (wantedBy(context).length === 0 && (!exposed?.bound || conflicts[exposed.bound] !== undefined));
+};

@@ -15,15 +15,16 @@ import { checkPoolSpec, type PoolSpec } from './validate.ts';
 /** Takes over the spec, and what people ask for by annotations. */
 export function observeSpec(before: PoolContext, event: SpecObserved): Next {
   if (event.generation < before.generation) return next(before);
-  const { context: observed, effects } = takeSpec(observeMarks(before, event.marks), event);
+  const { context: observed, effects } = takeSpec(before, event);
   const told = isPaused(observed) && !isPaused(before) ? tellMembers(observed, event.at) : next(observed);
   return staff({ context: told.context, effects: [...effects, ...told.effects] });
 }
 
 /** Takes the spec over when it is valid, else only says why not: what is assigned stays. Its nodes count as unknown from then on: an invalid selector
- *  watches nothing, so what was known of them ages unseen until they are told again. So do those of a RoutedIP: its address is told with them what the class asks for, and
- *  before any grant. */
-function takeSpec(context: PoolContext, event: SpecObserved): Next {
+ *  watches nothing, so what was known of them ages unseen until they are told again. So do those of a RoutedIP that asks for something else, or was
+ *  paused: its address is told of that with them, and before any grant. */
+function takeSpec(before: PoolContext, event: SpecObserved): Next {
+  const context = observeMarks(before, event.marks);
   const { context: known, checked } = context.exposed
     ? checkExposed(context, event)
     : { context, checked: checkPoolSpec(event.spec, event.registry) };
@@ -51,7 +52,8 @@ function takeSpec(context: PoolContext, event: SpecObserved): Next {
     spec,
   );
   const named = nameOwner || known.nameOwner ? { nameOwner: nameOwner ?? null } : {};
-  const query = context.exposed ? null : known.query;
+  const isOther = context.exposed && (isPaused(before) || JSON.stringify(spec.exposes) !== JSON.stringify(before.spec?.exposes));
+  const query = isOther ? null : known.query;
   const observed = { ...known, ...named, generation: event.generation, spec, conflicts, error: null, acquiring, query };
   // What kept an address from being created is no trouble any more once none is missing.
   return next(lacks(observed) ? observed : { ...observed, acquiring: { ...acquiring, failure: null, attempts: 0 } });

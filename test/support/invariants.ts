@@ -77,6 +77,8 @@ export class Invariants implements Observer {
   readonly repeats: { readonly at: number; readonly address: Address }[] = [];
   /** Addresses that were deleted as their owners ask for. */
   readonly given = new Set<Address>();
+  /** When somebody last let an address go at once, virtual ms: what is under way then nobody promises anything of, and whoever has it next knows nothing of it. */
+  readonly forcedAt = new Map<Address, number>();
   /** Every saved turn that did something, oldest first. */
   readonly turns: SavedTurn[] = [];
   readonly #options: InvariantsOptions;
@@ -196,7 +198,7 @@ export class Invariants implements Observer {
     const assigns = this.#options.provider.writes().filter(({ verb }) => verb === 'assignRoutedIP');
     for (const [index, call] of assigns.entries()) {
       const former = assigns.slice(0, index).findLast(({ args }) => args[0] === call.args[0]);
-      if (!former || (former.at < this.#fromNothingAt && call.at >= this.#fromNothingAt)) continue;
+      if (!former || this.#isUnknown(former, call)) continue;
       const about = `assign of ${call.args[0]} at ${former.at} (${former.result}) and again at ${call.at}`;
       const inDoubt = ['hung', 'lost', 'sent', 'Unavailable'].includes(former.result);
       if (!inDoubt) continue;
@@ -215,6 +217,12 @@ export class Invariants implements Observer {
       if (!read) this.#note('reads before it repeats', about);
     }
     this.#checkRemovals();
+  }
+
+  /** Whoever sent the call could know nothing of the former one. */
+  #isUnknown(former: LoggedCall, { at, args }: LoggedCall): boolean {
+    const forcedAt = this.forcedAt.get(args[0] as Address) ?? 0;
+    return [this.#fromNothingAt, forcedAt].some((since) => former.at < since && at >= since);
   }
 
   #checkRemovals(): void {

@@ -226,6 +226,7 @@ export class RoutedRules {
     if (object.marks?.annotations['routedip.io/force-release'] === 'true') {
       // A call that was sent before somebody let it go at once is still on its way.
       if (this.#classes.mayDelete(object)) this.#world.invariants.given.add(routedIP as Address);
+      this.#world.invariants.forcedAt.set(routedIP as Address, this.#world.clock.monotonic());
       this.firewalls.forced(cell);
       return;
     }
