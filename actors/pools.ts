@@ -1,3 +1,4 @@
+import type { ClusterFact } from '../machines/events.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
 import type { PoolContext } from '../machines/pool.ts';
@@ -9,7 +10,7 @@ import { isNameKey } from '../machines/zone.ts';
 import { addressesIn, Claims, type ClaimsPorts, namedProvider } from './claims.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { ObservedPolicies } from './policies.ts';
-import type { ClusterFact, PoolObject } from './ports/cluster.ts';
+import type { PoolObject } from './ports/cluster.ts';
 
 /** First part of the ids of the actors that objects of a kind own. */
 const PARTS: Readonly<Record<string, string>> = { FloatingIPPool: 'pool', RoutedIP: 'rip', NodeDNSRecordSet: 'dns' };

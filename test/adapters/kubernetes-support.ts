@@ -1,8 +1,9 @@
+import type { ClusterFact } from '../../machines/events.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { ClusterFact, ClusterListener, PoolObject } from '../../actors/ports/cluster.ts';
+import type { ClusterListener, PoolObject } from '../../actors/ports/cluster.ts';
 import type { Log } from '../../actors/ports/observers.ts';
 import { type Connection, connect } from '../../adapters/kubernetes/connection.ts';
 import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';

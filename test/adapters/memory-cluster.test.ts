@@ -1,5 +1,6 @@
+import type { ClusterFact } from '../../machines/events.ts';
 import { describe, expect, test } from 'vitest';
-import type { ClusterFact, ClusterListener, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
+import type { ClusterListener, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
 import { memoryCluster } from '../../adapters/memory/cluster.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
