@@ -1,4 +1,3 @@
-import type { ClusterFact } from '../../machines/events.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import { KubernetesSource, type SourceOptions } from '../../adapters/kubernetes/
 import { systemClock } from '../../adapters/system/clock.ts';
 import { API_VERSION, KIND } from '../../crds/generated/floatingippool.ts';
 import * as nodeDNSRecordSets from '../../crds/generated/nodednsrecordset.ts';
+import type { ClusterFact } from '../../machines/events.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
 import type { EvacuatedNode } from '../../machines/types.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { ClusterFact } from '../../machines/events.ts';
 import { firewallActor } from '../../machines/firewall-id.ts';
 import { compile, queryOf, servingNodes } from '../../machines/match.ts';
 import { whyNoNode } from '../../machines/no-node.ts';
 import type { PoolContext } from '../../machines/pool.ts';
-import type { ClusterFact } from '../../machines/events.ts';
 import { serviceQueryOf } from '../../machines/service.ts';
 import { poolConditions } from '../../machines/status.ts';
 import type { Address, ObservedNode, ObservedService } from '../../machines/types.ts';
