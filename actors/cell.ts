@@ -11,13 +11,17 @@ import { type CellState, type Envelope, runTurn, type TurnResult } from './turn.
 /** Why a cell stopped: its leader has to look at the store again. */
 export type Halt = 'stale' | 'lost' | 'unreachable';
 
-export interface CellPorts {
+/** What every turn is run and saved with. */
+export interface TurnPorts {
   readonly charts: Charts;
   readonly store: RecordStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly probe: Probe;
   readonly observers: readonly Observer[];
+}
+
+export interface CellPorts extends TurnPorts {
   /** Shared with others: a turn that has entered waits for none of theirs. */
   readonly gate: TurnGate;
   /** The term under which this cell writes. */

@@ -1,30 +1,24 @@
 import type { FirewallMachineInput } from '../machines/firewall.ts';
 import type { ActorId } from '../machines/types.ts';
 import { zoneInput } from '../machines/zone.ts';
-import { Cell, type CellPorts, type Halt } from './cell.ts';
-import { type Charts, cellOf } from './charts.ts';
+import { Cell, type CellPorts, type Halt, type TurnPorts } from './cell.ts';
+import { cellOf } from './charts.ts';
 import { discard, dispatch } from './dispatch.ts';
 import { Unreachable } from './errors.ts';
 import { InTurn } from './in-turn.ts';
 import { inSlices } from './ports/in-slices.ts';
-import type { Log, Observer, Probe, SavedTurn } from './ports/observers.ts';
+import type { SavedTurn } from './ports/observers.ts';
 import type { Queues } from './ports/queues.ts';
 import { TurnGate } from './ports/turn-gate.ts';
-import type { ActorRecord, CellWrite, Clock, Command, RecordStore, StoredCell } from './ports.ts';
+import type { ActorRecord, CellWrite, Command, StoredCell } from './ports.ts';
 import { isSameJson } from './same-json.ts';
 import { Sharing, sharesNodes } from './sharing.ts';
 import { withUnknownNodes } from './takeover.ts';
 import type { Envelope } from './turn.ts';
 import { isVip, isVirtualIP } from './vip/observed.ts';
 
-export interface CellsPorts {
-  readonly charts: Charts;
-  readonly store: RecordStore;
+export interface CellsPorts extends TurnPorts {
   readonly queues: Queues;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly probe: Probe;
-  readonly observers: readonly Observer[];
   readonly settings: { readonly callDeadlineMs: number };
   /** All addresses of a provider are about to be asked for by this command. */
   readonly listAsked: (actor: ActorId, commandId: string) => void;

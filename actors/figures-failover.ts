@@ -2,16 +2,10 @@ import type { AddressContext } from '../machines/ip-context.ts';
 import type { PoolContext } from '../machines/pool.ts';
 import { labelOf } from '../machines/provider-key.ts';
 import type { ActorId } from '../machines/types.ts';
+import type { FailoverFigures } from './ports/figures.ts';
 import type { Observer, SavedTurn, Transition } from './ports/observers.ts';
 import type { ActorRecord } from './ports.ts';
 import { stateOf } from './view.ts';
-
-/** An address whose node was lost is active on another one. */
-export interface FailoverFigures {
-  readonly provider: string;
-  /** From the turn that heard of the loss to the one that heard the confirmation, ms. */
-  readonly tookMs: number;
-}
 
 interface Loss {
   /** Name of the node that was lost. */

@@ -1,18 +1,14 @@
+import { phaseOf, type RecordSetContext, recordName } from '../machines/record-set.ts';
+import { poolStatus } from '../machines/status.ts';
 import type { ActorId } from '../machines/types.ts';
-import { type FailoverFigures, failoverFigures } from './figures-failover.ts';
-import { type PoolFigures, poolFigures } from './figures-pools.ts';
-import { type RecordSetFigures, recordSetFigures } from './figures-record-sets.ts';
-import type { Observer } from './ports/observers.ts';
+import { failoverFigures } from './figures-failover.ts';
+import type { FailoverFigures, PoolFigures, RecordSetFigures, Shown } from './ports/figures.ts';
+import type { Observer, Transition } from './ports/observers.ts';
 import type { ActorRecord } from './ports.ts';
-
-/** What metrics show of objects of one kind. */
-interface Shown<T> {
-  readonly show: (figures: T) => void;
-  readonly forget: (namespace: string, name: string) => void;
-}
+import { poolView } from './view.ts';
 
 export interface FigurePorts {
-  readonly recordsOf: (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
+  readonly recordsOf: RecordsOf;
   readonly pools: Shown<PoolFigures>;
   readonly recordSets: Shown<RecordSetFigures>;
   readonly failover: (failover: FailoverFigures) => void;
@@ -20,7 +16,7 @@ export interface FigurePorts {
 
 /** Shows in figures what stands in records after each turn. */
 export function figures({ recordsOf, pools, recordSets, failover }: FigurePorts): Observer {
-  const all: readonly Observer[] = [poolFigures({ recordsOf, ...pools }), recordSetFigures(recordSets), failoverFigures(failover)];
+  const all: readonly Observer[] = [poolFigures(recordsOf, pools), recordSetFigures(recordSets), failoverFigures(failover)];
   return {
     turnSaved: (turn) => {
       for (const observer of all) observer.turnSaved(turn);
@@ -30,3 +26,66 @@ export function figures({ recordsOf, pools, recordSets, failover }: FigurePorts)
     },
   };
 }
+
+/** What is known of a cell; null while it is not. */
+type RecordsOf = (cell: ActorId) => ReadonlyMap<ActorId, ActorRecord> | null;
+
+/** Shows pools in figures, as their records stand after each turn. */
+export const poolFigures = (recordsOf: RecordsOf, { show, forget }: Shown<PoolFigures>): Observer => ({
+  turnSaved: ({ cell, at }) => {
+    const [kind, namespace = '', name = '', ...part] = cell.split('/');
+    // What belongs to a pool and is a cell of its own says nothing of the pool.
+    if (kind !== 'pool' || part.length > 0) return;
+    const records = recordsOf(cell);
+    const view = records && poolView(cell, records, at);
+    if (!view) {
+      forget(namespace, name);
+      return;
+    }
+    const { spec } = view.context;
+    const { ips, assignableNodes } = poolStatus(view);
+    const acquired = Object.keys(ips).length;
+    show({
+      namespace,
+      name,
+      provider: spec?.provider ?? '',
+      dns: spec?.dns ?? '',
+      desired: spec?.desired ?? 0,
+      acquired,
+      assignableNodes: assignableNodes.length,
+      ips,
+    });
+  },
+});
+
+/** Shows NodeDNSRecordSets in figures, as they stand after each turn. The record set of a pool is none. */
+export function recordSetFigures({ show, forget }: Shown<RecordSetFigures>): Observer {
+  const confirmed = new Map<ActorId, number>();
+
+  const note = ({ actor, before, after }: Transition): void => {
+    const ref = contextOf(after ?? before)?.ref;
+    if (!ref) return;
+    const now = contextOf(after);
+    if (!now) {
+      confirmed.delete(actor);
+      forget(ref.namespace, ref.name);
+      return;
+    }
+    for (const context of [contextOf(before), now]) {
+      if (context && phaseOf(context) === 'Published') confirmed.set(actor, context.addresses.length);
+    }
+    const { namespace, name } = ref;
+    const provider = (now.target ?? now.spec?.target)?.provider ?? '';
+    show({ namespace, name, provider, dns: recordName(now), records: confirmed.get(actor) ?? 0 });
+  };
+
+  return {
+    turnSaved: ({ transitions }) => {
+      for (const transition of transitions) if (transition.chart === 'dns-record-set') note(transition);
+    },
+    reset: () => confirmed.clear(),
+  };
+}
+
+const contextOf = (record: ActorRecord | null): RecordSetContext | null =>
+  record ? (record.snapshot.context as unknown as RecordSetContext) : null;

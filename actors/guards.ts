@@ -9,26 +9,27 @@ const AGAIN_MS = 1000;
 /** Thousands of writes at once would each wait longer than a request may take. */
 const WRITES_AT_ONCE = 16;
 
+interface GuardPorts {
+  readonly writer: ClusterWriter;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly isLeading: () => boolean;
+}
+
 /** Sees to it that no RoutedIP can go before what was done for it is undone: it is guarded before anything is done for it. */
 export class Guards {
-  readonly #writer: ClusterWriter;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #isLeading: () => boolean;
+  readonly #ports: GuardPorts;
   readonly #wanted = new Map<ActorId, PoolObject>();
   readonly #writes = new Looks((id) => this.#guard(id), WRITES_AT_ONCE);
 
-  constructor(ports: { readonly writer: ClusterWriter; readonly clock: Clock; readonly log: Log; readonly isLeading: () => boolean }) {
-    this.#writer = ports.writer;
-    this.#clock = ports.clock;
-    this.#log = ports.log;
-    this.#isLeading = ports.isLeading;
+  constructor(ports: GuardPorts) {
+    this.#ports = ports;
   }
 
   /** To be called with every RoutedIP that is observed; others are let pass. */
   see(object: PoolObject): void {
     const id = actorOf(object.ref);
-    if (!isRoutedIP(id) || object.deleting || !this.#isLeading()) return;
+    if (!isRoutedIP(id) || object.deleting || !this.#ports.isLeading()) return;
     if (object.marks?.finalizers.includes(FINALIZER) || this.#wanted.get(id)?.ref.uid === object.ref.uid) return;
     this.#wanted.set(id, object);
     this.#writes.request(id);
@@ -37,12 +38,12 @@ export class Guards {
   async #guard(id: ActorId): Promise<void> {
     const object = this.#wanted.get(id);
     try {
-      if (object && this.#isLeading()) await this.#writer.guard(object.ref);
+      if (object && this.#ports.isLeading()) await this.#ports.writer.guard(object.ref);
       // Another one may have got its name meanwhile.
       if (this.#wanted.get(id) === object) this.#wanted.delete(id);
     } catch (error) {
-      this.#log.warn('a RoutedIP could not be guarded yet; nothing is done for it before', { routedIP: id, error: String(error) });
-      this.#clock.after(AGAIN_MS, () => this.#writes.request(id));
+      this.#ports.log.warn('a RoutedIP could not be guarded yet; nothing is done for it before', { routedIP: id, error: String(error) });
+      this.#ports.clock.after(AGAIN_MS, () => this.#writes.request(id));
     }
   }
 }

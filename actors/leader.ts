@@ -2,9 +2,8 @@ import type { PoolContext } from '../machines/pool.ts';
 import type { ActorId } from '../machines/types.ts';
 import type { ProviderFacts } from '../machines/validate.ts';
 import { Alarms } from './alarms.ts';
-import type { Cell, Halt } from './cell.ts';
+import type { Cell, Halt, TurnPorts } from './cell.ts';
 import { Cells } from './cells.ts';
-import type { Charts } from './charts.ts';
 import { Inbox } from './inbox.ts';
 import { LeftQueues } from './left-queues.ts';
 import { isBare, specFact, uidOf } from './pool-facts.ts';
@@ -12,10 +11,9 @@ import { actorOf, FORCE_RELEASE, isPool, isRecordSet, isReleased, isRoutedIP, ki
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { inSlices } from './ports/in-slices.ts';
-import type { Log, Observer, Probe } from './ports/observers.ts';
 import type { Provider } from './ports/provider.ts';
 import type { Queues } from './ports/queues.ts';
-import type { ActorRecord, Clock, RecordStore, StoredCell } from './ports.ts';
+import type { ActorRecord, StoredCell } from './ports.ts';
 import type { ProviderList } from './provider-list.ts';
 import { ProviderLists } from './provider-lists.ts';
 import { usersOf } from './provider-of.ts';
@@ -36,14 +34,8 @@ export interface KnownProvider {
   readonly unread?: true;
 }
 
-export interface LeaderPorts {
-  readonly charts: Charts;
-  readonly store: RecordStore;
+export interface LeaderPorts extends TurnPorts {
   readonly queues: Queues;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly probe: Probe;
-  readonly observers: readonly Observer[];
   readonly providers: ProviderDirectory;
   readonly pools: ObservedPools;
   /** Whether objects of the kind are seen; while they are not, a missing one says nothing. */

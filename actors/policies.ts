@@ -2,6 +2,7 @@ import { asked, type RoutedIPFact } from '../machines/exposure.ts';
 import { accountOf, checkPolicy, type PolicyObject } from '../machines/policy.ts';
 import { type Aged, byAge } from '../machines/precedence.ts';
 import { isPrivate } from '../machines/provider-key.ts';
+import { fieldsOf } from '../machines/types.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderNeed } from './ports/directory.ts';
 import type { Json } from './ports.ts';
@@ -104,7 +105,7 @@ export class ObservedPolicies {
   /** A RoutedIP whose class takes addresses from an IPGroup. */
   takesFromGroup(pool: PoolObject): boolean {
     const served = pool.ref.kind === 'RoutedIP' ? this.servesFor(pool) : null;
-    const { ipGroup } = served ? fields(served.spec) : {};
+    const { ipGroup } = served ? fieldsOf<Json>(served.spec) : {};
     return typeof ipGroup === 'string' && ipGroup !== '';
   }
 
@@ -162,13 +163,10 @@ const oldestByName = (classes: readonly PoolObject[]): ReadonlyMap<string, PoolO
 
 const aged = ({ createdAt, ref }: PoolObject): Aged => ({ since: createdAt, tie: ref.uid });
 
-const fields = (value: Json): { readonly [key: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as { readonly [key: string]: Json }) : {};
-
 const classNameOf = ({ spec }: PoolObject): string => classNameIn(spec);
 
 const classNameIn = (spec: Json): string => {
-  const { className } = fields(spec);
+  const { className } = fieldsOf<Json>(spec);
   return typeof className === 'string' ? className : '';
 };
 
@@ -194,6 +192,6 @@ const issuing = ({ ref }: PoolObject, issuerClass: string): PolicyObject => ({
 });
 
 function templatesOf({ ref, spec }: PoolObject, namespace: string): ProviderNeed['templates'] {
-  const { updateRoutedIP = null, updateFirewall = null, className } = fields(spec);
+  const { updateRoutedIP = null, updateFirewall = null, className } = fieldsOf<Json>(spec);
   return { owner: ref, className: typeof className === 'string' ? className : '', namespace, updateRoutedIP, updateFirewall };
 }

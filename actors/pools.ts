@@ -1,3 +1,4 @@
+import type { ClusterFact } from '../machines/events.ts';
 import { checkRoutedIP } from '../machines/exposure.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
@@ -12,7 +13,7 @@ import { isNameKey } from '../machines/zone.ts';
 import { addressesIn, Claims, type ClaimsPorts, namedProvider, registryFor } from './claims.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { ObservedPolicies } from './policies.ts';
-import type { ClusterFact, PoolObject } from './ports/cluster.ts';
+import type { PoolObject } from './ports/cluster.ts';
 import { inSlices } from './ports/in-slices.ts';
 
 /** First part of the ids of the actors that objects of a kind own. */

@@ -1,7 +1,7 @@
 import type { PoolView } from '../machines/pool-view.ts';
 import { termIn } from '../machines/rebuild.ts';
-import type { Finding } from '../machines/types.ts';
-import type { Condition, PoolObject, PoolProjection } from './ports/cluster.ts';
+import type { Condition, Finding } from '../machines/types.ts';
+import type { PoolObject, PoolProjection } from './ports/cluster.ts';
 
 /** What is to be said of an object besides what its records say. */
 export interface Notices {

@@ -1,8 +1,8 @@
 import { isPrivate } from '../machines/provider-key.ts';
-import { type ActorId, FINALIZER } from '../machines/types.ts';
+import { type ActorId, type Condition, FINALIZER } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
 import { isRoutedIP, type ObservedPools } from './pools.ts';
-import type { ClusterWriter, Condition, PoolObject } from './ports/cluster.ts';
+import type { ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { inSlices } from './ports/in-slices.ts';
 import type { Log } from './ports/observers.ts';

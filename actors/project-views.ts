@@ -1,7 +1,7 @@
+import type { ClusterFact } from '../machines/events.ts';
 import type { PoolView } from '../machines/pool-view.ts';
 import type { ActorId } from '../machines/types.ts';
 import { doubtOf, type VerificationContext, verificationActor, verifiedBy } from '../machines/verification.ts';
-import type { ClusterFact } from './ports/cluster.ts';
 import type { SavedTurn } from './ports/observers.ts';
 import type { ActorRecord, Clock } from './ports.ts';
 import { poolView } from './view.ts';

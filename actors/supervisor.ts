@@ -1,8 +1,8 @@
 import { termIn } from '../machines/rebuild.ts';
 import type { ActorId } from '../machines/types.ts';
 import { Alarms } from './alarms.ts';
-import type { Halt } from './cell.ts';
-import { type Charts, cellOf } from './charts.ts';
+import type { Halt, TurnPorts } from './cell.ts';
+import { cellOf } from './charts.ts';
 import { clusterListener } from './cluster-listener.ts';
 import { Evacuations } from './evacuations.ts';
 import { Guards } from './guards.ts';
@@ -12,9 +12,8 @@ import { isRoutedIP, kindOf, ObservedPools } from './pools.ts';
 import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { Leadership } from './ports/leadership.ts';
-import type { Log, Observer, Probe } from './ports/observers.ts';
 import type { Queues } from './ports/queues.ts';
-import type { ActorRecord, Clock, RecordStore } from './ports.ts';
+import type { ActorRecord } from './ports.ts';
 import { projector } from './project.ts';
 import { PolicyProjector } from './project-policies.ts';
 import type { Settings } from './settings.ts';
@@ -25,20 +24,14 @@ import { Terms } from './terms.ts';
 import { type VipKinds, Vips } from './vip/vips.ts';
 import { Workers } from './workers.ts';
 
-export interface SupervisorPorts {
+export interface SupervisorPorts extends TurnPorts {
   /** Goes on in memory while the store is away; absent for waiting until it is back. Its store and queues are those below. */
   readonly away?: Away;
-  readonly charts: Charts;
-  readonly store: RecordStore;
   readonly queues: Queues;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly probe: Probe;
   readonly leadership: Leadership;
   readonly source: ClusterSource;
   readonly writer: ClusterWriter;
   readonly providers: ProviderDirectory;
-  readonly observers: readonly Observer[];
   readonly settings: Settings;
   /** Absent when no Services are served. */
   readonly vips?: VipKinds;

@@ -1,8 +1,7 @@
 import type { Switch } from '../actors/away.ts';
 import type { Budget, BudgetReading } from '../actors/ports/budget.ts';
-import type { Log } from '../actors/ports/observers.ts';
 import type { Queues } from '../actors/ports/queues.ts';
-import type { Clock, RecordStore } from '../actors/ports.ts';
+import type { RecordStore } from '../actors/ports.ts';
 import type { BullQueues } from '../adapters/bullmq/queues.ts';
 import type { Options } from '../adapters/cli/options.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
@@ -11,7 +10,7 @@ import type { RedisAddress } from '../adapters/redis/client.ts';
 import { redisOrMemory } from './away.ts';
 import { memory } from './memory.ts';
 import { redis } from './redis.ts';
-import { redisPrefix } from './redis-prefix.ts';
+import { redisPrefix, type Waiting } from './redis-prefix.ts';
 
 /** The rates of a token's budget, where they are not DigitalOcean's. */
 export type Rates = Pick<RedisBudgetOptions, 'perMinute' | 'perHour' | 'createsPerMinute' | 'reserve'>;
@@ -31,13 +30,8 @@ export interface JobParts {
   readonly close: () => unknown;
 }
 
-export interface JobsContext {
+export interface JobsContext extends Waiting {
   readonly connection: Connection;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly stopping: Promise<void>;
-  /** Told what the start waits for. */
-  readonly waitsFor: (what: string) => void;
 }
 
 /** Records and jobs in Redis, or without an address of one in the memory of this process. @throws StoppedEarly */

@@ -4,7 +4,7 @@ import type { Connection } from '../adapters/kubernetes/connection.ts';
 import { clusterUid } from '../adapters/kubernetes/identity.ts';
 import { untilAnswered } from './until-answered.ts';
 
-interface Waiting {
+export interface Waiting {
   readonly clock: Clock;
   readonly log: Log;
   readonly stopping: Promise<void>;

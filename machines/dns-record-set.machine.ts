@@ -1,5 +1,6 @@
 import { setup } from 'xstate';
-import type { Decision, SpawnedChart } from './events.ts';
+import { asking, EFFECTS, take } from './durable.machine.ts';
+import type { Decision } from './events.ts';
 import type { AnyRecordSetEvent, Phase, RecordSetContext, RecordSetInput, RecordSetSettings } from './record-set.ts';
 import * as set from './record-set.ts';
 
@@ -9,11 +10,7 @@ type OfType<T extends AnyRecordSetEvent['type']> = Extract<AnyRecordSetEvent, { 
 export const recordSetMachine = ({ verifyEveryMs }: RecordSetSettings) => {
   const base = setup({
     types: {} as { context: RecordSetContext; events: AnyRecordSetEvent; input: RecordSetInput },
-    actions: {
-      tell: (_, _params: { to: string; event: { type: string } }) => {},
-      spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
-      claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
-    },
+    actions: EFFECTS,
     delays: { unanswered: verifyEveryMs },
   });
 
@@ -24,24 +21,13 @@ export const recordSetMachine = ({ verifyEveryMs }: RecordSetSettings) => {
   ) =>
     base.enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== type) return;
-      const decided = decision(context, event as OfType<T>);
-      enqueue.assign(decided.context);
-      for (const effect of decided.effects) enqueue(effect);
+      take(enqueue, decision(context, event as OfType<T>));
     });
   const always = (decision: (context: RecordSetContext) => Decision<RecordSetContext>) =>
-    base.enqueueActions(({ context, enqueue }) => {
-      const decided = decision(context);
-      enqueue.assign(decided.context);
-      for (const effect of decided.effects) enqueue(effect);
-    });
-  const is =
-    (phase: Phase) =>
-    ({ context }: { context: RecordSetContext }) =>
-      set.phaseOf(context) === phase;
-  const isNot =
-    (phase: Phase) =>
-    ({ context }: { context: RecordSetContext }) =>
-      set.phaseOf(context) !== phase;
+    base.enqueueActions(({ context, enqueue }) => take(enqueue, decision(context)));
+  const asks = asking<RecordSetContext, AnyRecordSetEvent>();
+  const is = (phase: Phase) => asks((context) => set.phaseOf(context) === phase);
+  const isNot = (phase: Phase) => asks((context) => set.phaseOf(context) !== phase);
 
   return base
     .extend({

@@ -51,15 +51,19 @@ export interface SpecObserved extends Timed {
   readonly bound?: BoundAddress;
 }
 
-/** The nodes that the pool's selectors let through, as they are now. */
-export interface ClusterObserved extends Timed {
-  readonly type: 'CLUSTER_OBSERVED';
+/** The nodes that a pool's selectors let through, as of now.
+ *  `query` names the selectors that were watched: a fact gathered under other selectors than the pool's present ones is void. */
+export interface ClusterFact {
   readonly query: string;
   readonly nodes: readonly ObservedNode[];
   /** Names of the nodes on which a pod serves that its selectors let through, sorted; null when it selects none. */
   readonly serving: readonly string[] | null;
   /** Of a RoutedIP: the Service that it names, null when there is none. */
   readonly service?: ObservedService | null;
+}
+
+export interface ClusterObserved extends Timed, ClusterFact {
+  readonly type: 'CLUSTER_OBSERVED';
 }
 
 /** What the provider reports of all addresses of the token. */

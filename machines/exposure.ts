@@ -3,26 +3,17 @@ import type { Subject } from './events.ts';
 import { asRecord, InvalidSpec, refuse, text } from './fields.ts';
 import { firewallActor } from './firewall-id.ts';
 import { checkPolicy, type Policy, type PolicyObject } from './policy.ts';
-import type { PortRange } from './port-range.ts';
 import { type ServiceRef, serviceOf } from './service.ts';
-import type { ActorId, Address } from './types.ts';
+import { type ActorId, type Address, isFields } from './types.ts';
 import { known, type PoolSpec, type ProviderFacts, type ProviderRegistry } from './validate.ts';
 
 /** A RoutedIP leads an address to a Service: what its pool of one has to know besides. */
-export interface Exposure {
+export interface Exposure extends Pick<Policy, 'postAllow' | 'exclusive' | 'sources' | 'nodePortRange' | 'perNode' | 'reclaim' | 'taint'> {
   readonly service: ServiceRef;
   /** Actor of the firewall; null for none. */
   readonly firewall: ActorId | null;
-  readonly postAllow: boolean;
-  readonly exclusive: boolean;
-  readonly sources: readonly string[] | null;
-  readonly nodePortRange: PortRange;
-  /** Addresses that one node may hold, as far as the provider allows. */
-  readonly perNode: number;
   /** What the class asks for, when the provider allows less; else null. */
   readonly clampedFrom: number | null;
-  readonly reclaim: 'Retain' | 'Delete';
-  readonly taint: 'PreferNoSchedule' | 'NoSchedule' | null;
   /** Names those whose assignments are spaced together. */
   readonly turn: string;
   /** Jobs drive the firewall. */
@@ -82,8 +73,8 @@ export type Asked =
 
 /** What a spec asks for; null when it does not say, or says it twice. */
 export function asked(spec: unknown): Asked | null {
-  const raw = isRecord(spec) ? spec : {};
-  const issuer = isRecord(raw.issuerRef) ? raw.issuerRef.name : undefined;
+  const raw = isFields(spec) ? spec : {};
+  const issuer = isFields(raw.issuerRef) ? raw.issuerRef.name : undefined;
   const all: Asked[] = [];
   if (isName(raw.className)) all.push({ kind: 'ClusterRoutedIPClass', className: raw.className });
   if (isName(issuer)) all.push({ kind: 'RoutedIPIssuer', name: issuer });
@@ -92,9 +83,6 @@ export function asked(spec: unknown): Asked | null {
 }
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value !== '';
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The class or issuer that a RoutedIP uses, or would: of one that is not there what the spec says of it. Null when it does not say. */
 export function sourceOf({ spec, policy }: RoutedIPFact): Exposure['source'] | null {
   if (policy) return { kind: policy.kind, name: policy.name };

@@ -1,3 +1,5 @@
+import { isFields } from './types.ts';
+
 /** What is wrong with a spec, in the words that its status shows. */
 export class InvalidSpec extends Error {}
 
@@ -6,8 +8,7 @@ export const refuse = (text: string): never => {
 };
 
 export function asRecord(value: unknown, field: string): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Readonly<Record<string, unknown>>;
-  return refuse(`${field} must be an object`);
+  return isFields(value) ? value : refuse(`${field} must be an object`);
 }
 
 export function list(value: unknown, field: string): readonly unknown[] {

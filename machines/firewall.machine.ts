@@ -1,6 +1,6 @@
 import { setup } from 'xstate';
-import { durable } from './durable.machine.ts';
-import type { Decision, SpawnedChart } from './events.ts';
+import { asking, durables, EFFECTS, runs, take } from './durable.machine.ts';
+import type { Decision } from './events.ts';
 import type { AnyFirewallEvent, FirewallContext, FirewallMachineInput, FirewallSettings } from './firewall.ts';
 import * as firewall from './firewall.ts';
 import * as doubts from './firewall-doubt.ts';
@@ -11,27 +11,16 @@ import * as losses from './firewall-lost.ts';
 export const firewallMachine = (settings: FirewallSettings) => {
   const base = setup({
     types: {} as { context: FirewallContext; events: AnyFirewallEvent; input: FirewallMachineInput },
-    actors: { findFirewall: durable('findFirewall'), openFirewall: durable('openFirewall'), prune: durable('prune') },
-    actions: {
-      tell: (_, _params: { to: string; event: { type: string } }) => {},
-      spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
-      claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
-    },
+    actors: durables('findFirewall', 'openFirewall', 'prune'),
+    actions: EFFECTS,
     delays: {
       rest: ({ context }) => firewall.restLeft(settings)(context),
       doubt: ({ context, event }) => doubts.doubtLeft(settings)(context, event.at),
     },
   });
   const decide = (decision: (context: FirewallContext, event: AnyFirewallEvent) => Decision<FirewallContext>) =>
-    base.enqueueActions(({ context, event, enqueue }) => {
-      const decided = decision(context, event);
-      enqueue.assign(decided.context);
-      for (const effect of decided.effects) enqueue(effect);
-    });
-  const asks =
-    (claim: (context: FirewallContext, event: AnyFirewallEvent) => boolean) =>
-    ({ context, event }: { context: FirewallContext; event: AnyFirewallEvent }) =>
-      claim(context, event);
+    base.enqueueActions(({ context, event, enqueue }) => take(enqueue, decision(context, event)));
+  const asks = asking<FirewallContext, AnyFirewallEvent>();
 
   return base
     .extend({
@@ -90,9 +79,7 @@ export const firewallMachine = (settings: FirewallSettings) => {
         Looking: {
           description: 'Reads what is open, to know what is missing: only that is added, and only that is ours.',
           invoke: {
-            src: 'findFirewall',
-            id: 'look',
-            input: ({ context }) => firewall.lookInput(context),
+            ...runs('findFirewall', 'look', firewall.lookInput),
             onDone: { target: 'Deciding', actions: 'plan' },
             onError: { target: 'Idle', actions: ['begin', 'refuse'] },
           },
@@ -105,9 +92,7 @@ export const firewallMachine = (settings: FirewallSettings) => {
         Opening: {
           description: 'Adds what is claimed and missing. Claims that come meanwhile are served by the next job.',
           invoke: {
-            src: 'openFirewall',
-            id: 'open',
-            input: ({ context }) => firewall.openInput(context),
+            ...runs('openFirewall', 'open', firewall.openInput),
             onDone: { target: 'Idle', actions: ['opened', 'doubtOpeningIfUnknown'] },
             onError: { target: 'Idle', actions: ['refuse', 'doubtOpeningIfUnknown'] },
           },
@@ -117,9 +102,7 @@ export const firewallMachine = (settings: FirewallSettings) => {
           description: 'Removes what we added and nobody claims any more.',
           entry: 'beginPruning',
           invoke: {
-            src: 'prune',
-            id: 'prune',
-            input: ({ context }) => firewall.pruneInput(context),
+            ...runs('prune', 'prune', firewall.pruneInput),
             onDone: { target: 'Idle', actions: ['pruned', 'doubtPruningIfUnknown'] },
             onError: { target: 'Idle', actions: ['refuse', 'leavePruning', 'doubtPruningIfUnknown'] },
           },

@@ -8,10 +8,7 @@ import { parsePort } from './port.ts';
 import type { ActorId, Address, JobFailure, NodeRef, PortClaim } from './types.ts';
 
 /** What a provider's firewall remembers: who claims what of it, and what of it is ours. */
-export interface FirewallContext {
-  readonly id: ActorId;
-  readonly provider: string;
-  readonly firewall: string;
+export interface FirewallContext extends Pick<FirewallMachineInput, 'id' | 'provider' | 'firewall' | 'doubt'> {
   /** By claimant: its whole claim. A claimant that is not here claims nothing. */
   readonly claims: Readonly<Record<ActorId, Held>>;
   /** Claimants that wait for an answer, by claimant; a newer claim takes the place of an older one. */
@@ -32,8 +29,6 @@ export interface FirewallContext {
   readonly refused?: readonly ActorId[];
   /** What was told to be open and was seen missing since; null or absent for nothing. */
   readonly lost?: FirewallOwned | null;
-  /** A call of ours may still change it unheard; null or absent when none can. */
-  readonly doubt?: FirewallDoubt | null;
   readonly failure: JobFailure | null;
   readonly attempts: number;
 }

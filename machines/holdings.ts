@@ -4,7 +4,7 @@ import type { ObjectRef } from './jobs.ts';
 import type { PoolContext } from './pool.ts';
 import type { Standing } from './precedence.ts';
 import type { RecordSetContext } from './record-set.ts';
-import type { Address } from './types.ts';
+import { type Address, fieldsOf } from './types.ts';
 import { nameKey } from './zone.ts';
 
 /** What shows that an object has what it claims: the operator's own records, or the object's status where there are none. */
@@ -32,7 +32,7 @@ export const showsAddress = ({ nodeName, epoch, origin }: Readonly<Record<string
   (typeof nodeName === 'string' && nodeName !== '') || (typeof epoch === 'number' && epoch > 0) || origin === 'Created';
 
 export const shownAddresses = (status: unknown): readonly Address[] =>
-  Object.entries(record(record(status).ips)).flatMap(([text, entry]) => (showsAddress(record(entry)) && parseAddress(text)) || []);
+  Object.entries(fieldsOf(fieldsOf(status).ips)).flatMap(([text, entry]) => (showsAddress(fieldsOf(entry)) && parseAddress(text)) || []);
 
 /** A record set holds the name that it was given once it knew what to publish. Null when its record does not say. */
 export const standingToName = ({ target, owner, revision }: RecordSetContext, key: string): Standing | null =>
@@ -49,12 +49,9 @@ export function showsName({
   readonly generation: number;
   readonly status: unknown;
 }): boolean {
-  const { state, ips, conditions, observedGeneration } = record(status);
+  const { state, ips, conditions, observedGeneration } = fieldsOf(status);
   if (observedGeneration !== generation) return false;
   if (kind !== 'FloatingIPPool') return state === 'active';
-  const isConflict = Array.isArray(conditions) && conditions.some((condition) => record(condition).reason === 'RecordConflict');
-  return !isConflict && Object.values(record(ips)).some((entry) => record(entry).state === 'active');
+  const isConflict = Array.isArray(conditions) && conditions.some((condition) => fieldsOf(condition).reason === 'RecordConflict');
+  return !isConflict && Object.values(fieldsOf(ips)).some((entry) => fieldsOf(entry).state === 'active');
 }
-
-const record = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : {};

@@ -5,12 +5,7 @@ import type { Confirmation } from './jobs.ts';
 import type { ActorId, Address, JobFailure, NodeRef, ObservedAddress, ProviderID } from './types.ts';
 
 /** What an address remembers: the least that decides. */
-export interface AddressContext {
-  readonly id: ActorId;
-  readonly pool: ActorId;
-  readonly provider: string;
-  readonly address: Address;
-  readonly origin: 'Found' | 'Created';
+export interface AddressContext extends Pick<AddressInput, 'id' | 'pool' | 'provider' | 'address' | 'origin'> {
   /** False until the provider was read, and again when what was read may be void. */
   readonly known: boolean;
   /** Who holds it at the provider, as last read or confirmed. */

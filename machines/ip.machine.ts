@@ -1,6 +1,6 @@
 import { setup } from 'xstate';
-import { durable } from './durable.machine.ts';
-import type { Decision, SpawnedChart } from './events.ts';
+import { asking, durables, EFFECTS, runs, take } from './durable.machine.ts';
+import type { Decision } from './events.ts';
 import * as ip from './ip.ts';
 import { type AddressContext, type AddressInput, type AddressSettings, type AnyAddressEvent, addressContext } from './ip-context.ts';
 import * as walls from './ip-firewall.ts';
@@ -10,12 +10,8 @@ import * as walls from './ip-firewall.ts';
 export const ipMachine = (settings: AddressSettings) => {
   const base = setup({
     types: {} as { context: AddressContext; events: AnyAddressEvent; input: AddressInput },
-    actors: { find: durable('find'), assign: durable('assign'), release: durable('release'), elect: durable('elect') },
-    actions: {
-      tell: (_, _params: { to: string; event: { type: string } }) => {},
-      spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
-      claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
-    },
+    actors: durables('find', 'assign', 'release', 'elect'),
+    actions: EFFECTS,
     delays: {
       coolOff: ({ context, event }) => ip.coolOffLeft(settings)(context, event.at),
       doubt: ({ context, event }) => ip.doubtLeft(settings)(context, event.at),
@@ -23,15 +19,17 @@ export const ipMachine = (settings: AddressSettings) => {
   });
 
   const decide = (decision: (context: AddressContext, event: AnyAddressEvent) => Decision<AddressContext>) =>
-    base.enqueueActions(({ context, event, enqueue }) => {
-      const decided = decision(context, event);
-      enqueue.assign(decided.context);
-      for (const effect of decided.effects) enqueue(effect);
-    });
-  const asks =
-    (claim: (context: AddressContext, event: AnyAddressEvent) => boolean) =>
-    ({ context, event }: { context: AddressContext; event: AnyAddressEvent }) =>
-      claim(context, event);
+    base.enqueueActions(({ context, event, enqueue }) => take(enqueue, decision(context, event)));
+  const asks = asking<AddressContext, AnyAddressEvent>();
+
+  const finding = {
+    ...runs('find', 'find', ip.findInput),
+    onDone: { target: 'Waiting', actions: 'learn' },
+    onError: [
+      { guard: 'notFound', target: '#ip.CoolOff', actions: 'forget' },
+      { target: '#ip.CoolOff', actions: 'coolOffToFind' },
+    ],
+  } as const;
 
   return base
     .extend({
@@ -141,31 +139,13 @@ export const ipMachine = (settings: AddressSettings) => {
             Doubting: {
               description:
                 'An assign may still take effect: its node is kept from others until the provider was read, or until nothing can take effect any more and nobody could read it.',
-              invoke: {
-                src: 'find',
-                id: 'find',
-                input: ({ context }) => ip.findInput(context),
-                onDone: { target: 'Waiting', actions: 'learn' },
-                onError: [
-                  { guard: 'notFound', target: '#ip.CoolOff', actions: 'forget' },
-                  { target: '#ip.CoolOff', actions: 'coolOffToFind' },
-                ],
-              },
+              invoke: finding,
               after: { doubt: { target: 'Finding', actions: 'yieldNode' } },
               on: { NODE_GRANTED: { actions: 'noteGrant' }, RESUME: { target: 'Doubting', reenter: true } },
             },
             Finding: {
               description: 'Reads the address at the provider.',
-              invoke: {
-                src: 'find',
-                id: 'find',
-                input: ({ context }) => ip.findInput(context),
-                onDone: { target: 'Waiting', actions: 'learn' },
-                onError: [
-                  { guard: 'notFound', target: '#ip.CoolOff', actions: 'forget' },
-                  { target: '#ip.CoolOff', actions: 'coolOffToFind' },
-                ],
-              },
+              invoke: finding,
               on: { NODE_GRANTED: { actions: 'noteGrant' }, RESUME: { target: 'Finding', reenter: true } },
             },
             Waiting: {
@@ -195,9 +175,7 @@ export const ipMachine = (settings: AddressSettings) => {
               description:
                 'Marks the node as a holder, so that Pods that need not be there go elsewhere. A mark that cannot be put on keeps nothing back.',
               invoke: {
-                src: 'elect',
-                id: 'elect',
-                input: ({ context }) => ip.electInput(context),
+                ...runs('elect', 'elect', ip.electInput),
                 onDone: 'Going',
                 onError: 'Going',
               },
@@ -243,9 +221,7 @@ export const ipMachine = (settings: AddressSettings) => {
           description:
             'One assign is under way, until the provider shows the node as holder. Nothing interrupts it: the outcome is awaited. After a restart it is asked for again, unless the address is no longer wanted.',
           invoke: {
-            src: 'assign',
-            id: 'assign',
-            input: ({ context }) => ip.assignInput(context),
+            ...runs('assign', 'assign', ip.assignInput),
             onDone: [
               { guard: 'isRetiring', target: 'Pruning', actions: ['confirm', 'leave'] },
               { guard: 'nodeLost', target: 'Unassigned', actions: 'confirm' },
@@ -320,9 +296,7 @@ export const ipMachine = (settings: AddressSettings) => {
             Checking: {
               description: 'A list showed the address elsewhere or not at all: one read decides.',
               invoke: {
-                src: 'find',
-                id: 'find',
-                input: ({ context }) => ip.findInput(context),
+                ...runs('find', 'find', ip.findInput),
                 onDone: [{ guard: 'differs', target: '#ip.Unassigned', actions: 'learn' }, { target: 'Holding' }],
                 onError: [{ guard: 'notFound', target: '#ip.CoolOff', actions: 'forget' }, { target: 'Holding' }],
               },
@@ -372,9 +346,7 @@ export const ipMachine = (settings: AddressSettings) => {
           description:
             'Gives an address that we created back to the provider, and one of an IPGroup to the group, or notes that it is kept.',
           invoke: {
-            src: 'release',
-            id: 'release',
-            input: ({ context }) => ip.releaseInput(context),
+            ...runs('release', 'release', ip.releaseInput),
             onDone: 'Released',
             onError: { target: 'CoolOff', actions: 'coolOffToRelease' },
           },

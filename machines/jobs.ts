@@ -100,13 +100,7 @@ export interface FoundNodes {
   readonly gone: readonly ProviderID[];
 }
 
-export interface AssignInput {
-  /** Absent for what no Job drives. */
-  readonly subject?: RoutedIPSubject;
-  readonly provider: string;
-  readonly address: Address;
-  /** Who held it when this was decided. A read that shows a third one ends the job: whoever moved it meanwhile is heard first. */
-  readonly holder: ProviderID | null;
+export interface AssignInput extends Pick<FindInput, 'subject' | 'provider' | 'address' | 'holder'> {
   readonly node: NodeRef;
   /** Not null when an earlier call may still take effect: read first, and send nothing before this time (ms since the epoch). */
   readonly inDoubtUntil: number | null;
@@ -134,12 +128,7 @@ export interface CreateIntent {
   readonly listedAt: number;
 }
 
-export interface CreateInput {
-  /** Absent for what no Job drives. */
-  readonly subject?: RoutedIPSubject;
-  readonly provider: string;
-  readonly owner: ObjectRef;
-  readonly region: string;
+export interface CreateInput extends Pick<IntendCreateInput, 'subject' | 'provider' | 'owner' | 'region'> {
   readonly intent: CreateIntent;
   /** Earliest time at which a list can tell what became of the call, ms since the epoch; null before the first call. */
   readonly inDoubtUntil: number | null;
@@ -198,17 +187,12 @@ export interface FindFirewallInput {
 }
 
 /** A firewall as it stood at the provider. */
-export interface FirewallFound {
-  /** As texts of ports. */
-  readonly ports: readonly string[];
-  readonly nodes: readonly ProviderID[];
+export interface FirewallFound extends FirewallOwned {
   /** Changes of before are not applied everywhere yet. */
   readonly pending: boolean;
 }
 
-export interface FirewallInput {
-  readonly provider: string;
-  readonly firewall: string;
+export interface FirewallInput extends FindFirewallInput {
   /** Those that wait for the answer. */
   readonly claimants: readonly ActorId[];
   /** Where addresses are believed to be whose former nodes are to be pruned: read again before anything is removed. */

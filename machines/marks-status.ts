@@ -2,7 +2,7 @@ import { isPaused, type Move, type NotedMarks, PAUSED } from './marks.ts';
 import type { PoolContext } from './pool.ts';
 import { isPrimed, lacks, wanted } from './pool.ts';
 import type { AddressView, PoolView } from './pool-view.ts';
-import { type Address, type Finding, MOVE_TO } from './types.ts';
+import { type Address, type Finding, MOVE_TO, type ObjectEvent } from './types.ts';
 
 /** What people are told of what they ask for by annotations. */
 
@@ -46,20 +46,13 @@ function waitsFor(context: PoolContext, address: Address, shown: AddressView | u
   return isPrimed(context) && !fits ? `${address} is on ${node.name}, which does not match any more` : null;
 }
 
-export interface MarkEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly action: string;
-  readonly message: string;
-}
-
 /** What began, or ended, between the two. */
-export const markEvents = (before: PoolContext | undefined, after: PoolContext): readonly MarkEvent[] => [
+export const markEvents = (before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] => [
   ...pauseEvents(before, after),
   ...moveEvents(before?.marks ?? null, after.marks ?? null),
 ];
 
-function pauseEvents(before: PoolContext | undefined, after: PoolContext): readonly MarkEvent[] {
+function pauseEvents(before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] {
   const { marks = null } = after;
   const wrong = marks?.wrong ?? null;
   if (wrong !== null && wrong !== before?.marks?.wrong) {
@@ -69,16 +62,16 @@ function pauseEvents(before: PoolContext | undefined, after: PoolContext): reado
   return isNews ? [{ type: 'Normal', reason: 'Paused', action: 'Pause', message: pausedText(marks) }] : resumed(before, after);
 }
 
-const resumed = (before: PoolContext | undefined, after: PoolContext): readonly MarkEvent[] =>
+const resumed = (before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] =>
   before && isPaused(before) && !isPaused(after) && !after.deleted
     ? [{ type: 'Normal', reason: 'Resumed', action: 'Resume', message: `${PAUSED} is not "true" any more: what was missed is done now` }]
     : [];
 
 const answersIn = (marks: NotedMarks | null): readonly Move[] => (marks?.moves ?? []).filter(({ answer }) => answer !== null);
 
-function moveEvents(before: NotedMarks | null, after: NotedMarks | null): readonly MarkEvent[] {
+function moveEvents(before: NotedMarks | null, after: NotedMarks | null): readonly ObjectEvent[] {
   const former = new Set(answersIn(before).map(({ text }) => text));
-  return answersIn(after).flatMap(({ text, answer }): readonly MarkEvent[] => {
+  return answersIn(after).flatMap(({ text, answer }): readonly ObjectEvent[] => {
     if (!answer || former.has(text)) return [];
     return answer.done
       ? [{ type: 'Normal', reason: 'Moved', action: 'Move', message: answer.message }]

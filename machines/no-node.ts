@@ -1,9 +1,10 @@
 import { nodesFull } from './claims.ts';
 import { whyLeaving } from './drain.ts';
+import type { ClusterFact } from './events.ts';
 import type { Member } from './grants.ts';
 import { compile, ineligible, type Rules, servingSet } from './match.ts';
 import { familyServed, queryIn, regionOf } from './pool.ts';
-import { leftAlone, type ObservedCluster, type PoolView } from './pool-view.ts';
+import { leftAlone, type PoolView } from './pool-view.ts';
 import { selects } from './selector.ts';
 import { servingNodesOf, unfit } from './serving-nodes.ts';
 import type { Address, ObservedNode } from './types.ts';
@@ -33,7 +34,7 @@ interface Judgement {
   readonly unfit: (node: ObservedNode) => string | null;
 }
 
-function judge(observed: ObservedCluster, spec: PoolSpec): Judgement {
+function judge(observed: ClusterFact, spec: PoolSpec): Judgement {
   const rules = { ...spec, tolerations: spec.match.tolerations ?? [] };
   if (spec.exposes) {
     const serving = servingNodesOf(observed.service ?? null);

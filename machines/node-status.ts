@@ -5,7 +5,7 @@ import { type Absence, absenceOf } from './grace.ts';
 import type { Member } from './grants.ts';
 import { entries, leavingNode, type PoolContext, wanted } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
-import type { Address, Finding, Leaving, NodeRef } from './types.ts';
+import type { Address, Finding, Leaving, NodeRef, ObjectEvent } from './types.ts';
 
 /** What people are told of nodes that are absent or about to go, and of addresses that somebody else moves. */
 
@@ -101,22 +101,15 @@ export function recovering(view: PoolView): Finding | null {
 
 // ---------------------------------------------------------------- in Events
 
-export interface NodeEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly action: string;
-  readonly message: string;
-}
-
 /** What began between the two. */
-export const nodeEvents = (before: PoolContext | undefined, after: PoolContext): readonly NodeEvent[] => [
+export const nodeEvents = (before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] => [
   ...(after.held && !before?.held ? [{ type: 'Warning' as const, reason: 'SafeHold', action: 'Hold', message: holdText(after) }] : []),
   ...entries(after.members).flatMap(([address, member]) =>
     [graceEvent, drainEvent, refusalEvent, contentionEvent].flatMap((eventOf) => eventOf(before, after, address, member) ?? []),
   ),
 ];
 
-type EventOf = (before: PoolContext | undefined, after: PoolContext, address: Address, member: Member) => NodeEvent | null;
+type EventOf = (before: PoolContext | undefined, after: PoolContext, address: Address, member: Member) => ObjectEvent | null;
 
 /** A node was given time to come back. */
 const graceEvent: EventOf = (before, after, address, { node, eligible }) => {

@@ -1,8 +1,8 @@
 import { setup } from 'xstate';
 import * as absences from './absences.ts';
 import * as acquire from './acquire.ts';
-import { durable } from './durable.machine.ts';
-import type { Decision, SpawnedChart } from './events.ts';
+import { asking, durables, EFFECTS, take } from './durable.machine.ts';
+import type { Decision } from './events.ts';
 import { isLeftOver } from './exposing.ts';
 import * as granting from './granting.ts';
 import * as groups from './group-address.ts';
@@ -21,19 +21,8 @@ type OfType<T extends AnyPoolEvent['type']> = Extract<AnyPoolEvent, { type: T }>
 export const poolSetup = (settings: PoolSettings) => {
   const base = setup({
     types: {} as { context: PoolContext; events: AnyPoolEvent; input: PoolInput },
-    actors: {
-      intendCreate: durable('intendCreate'),
-      create: durable('create'),
-      reconcileCreate: durable('reconcileCreate'),
-      publish: durable('publish'),
-      announce: durable('announce'),
-      findNodes: durable('findNodes'),
-    },
-    actions: {
-      tell: (_, _params: { to: string; event: { type: string } }) => {},
-      spawn: (_, _params: { chart: SpawnedChart; id: string; input: unknown }) => {},
-      claim: (_, _params: { to: string; event: { type: 'CLAIM' } }) => {},
-    },
+    actors: durables('intendCreate', 'create', 'reconcileCreate', 'publish', 'announce', 'findNodes'),
+    actions: EFFECTS,
     delays: {
       naming: naming.PAUSE_MS,
       recovery: ({ context, event }) => Math.max(0, (context.recoverAt ?? 0) - event.at),
@@ -43,17 +32,10 @@ export const poolSetup = (settings: PoolSettings) => {
   });
 
   const always = (decision: (context: PoolContext, at: number, event: AnyPoolEvent) => Decision<PoolContext>) =>
-    base.enqueueActions(({ context, event, enqueue }) => {
-      const decided = decision(context, event.at, event);
-      enqueue.assign(decided.context);
-      for (const effect of decided.effects) enqueue(effect);
-    });
+    base.enqueueActions(({ context, event, enqueue }) => take(enqueue, decision(context, event.at, event)));
   const on = <T extends AnyPoolEvent['type']>(type: T, decision: (context: PoolContext, event: OfType<T>) => Decision<PoolContext>) =>
     always((context, _, event) => (event.type === type ? decision(context, event as OfType<T>) : { context, effects: [] }));
-  const asks =
-    (claim: (context: PoolContext, event: AnyPoolEvent) => boolean) =>
-    ({ context, event }: { context: PoolContext; event: AnyPoolEvent }) =>
-      claim(context, event);
+  const asks = asking<PoolContext, AnyPoolEvent>();
   const failAcquiring = acquire.failAcquiring(settings);
 
   return base.extend({

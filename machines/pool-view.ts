@@ -1,20 +1,13 @@
+import type { ClusterFact } from './events.ts';
 import type { AddressContext } from './ip-context.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
 import type { RecordSetContext } from './record-set.ts';
-import type { Address, ObservedNode, ObservedService } from './types.ts';
+import type { Address } from './types.ts';
 
 /** One address as its record shows it. */
 export interface AddressView {
   readonly state: string;
   readonly context: AddressContext;
-}
-
-/** What was last observed of the nodes for a pool. */
-export interface ObservedCluster {
-  readonly query: string;
-  readonly nodes: readonly ObservedNode[];
-  readonly serving: readonly string[] | null;
-  readonly service?: ObservedService | null;
 }
 
 /** A pool's cell as its records show it. */
@@ -28,7 +21,7 @@ export interface PoolView {
   /** When it is looked at, ms since the epoch: what only lasts until a time is over then. */
   readonly at: number;
   /** Tells why no node is free; absent or null when it is not known. */
-  readonly observed?: ObservedCluster | null;
+  readonly observed?: ClusterFact | null;
   /** Why nobody can say any more whether addresses are still where they were confirmed; absent or null while somebody can. */
   readonly unverified?: string | null;
 }

@@ -1,5 +1,6 @@
 import * as absences from './absences.ts';
 import * as acquire from './acquire.ts';
+import { runs } from './durable.machine.ts';
 import * as pool from './pool.ts';
 import { poolSetup } from './pool-setup.machine.ts';
 
@@ -110,9 +111,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
               Asking: {
                 description: 'Asks whether the machines behind absent nodes still exist: one that is gone does not come back.',
                 invoke: {
-                  src: 'findNodes',
-                  id: 'findNodes',
-                  input: ({ context }) => absences.findNodesInput(context),
+                  ...runs('findNodes', 'findNodes', absences.findNodesInput),
                   onDone: { target: 'Silent', actions: 'noteAnswers' },
                   onError: { target: 'Silent', actions: 'noteSilence' },
                 },
@@ -158,9 +157,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
               Intending: {
                 description: 'Lists the addresses that exist and records the intent to create one.',
                 invoke: {
-                  src: 'intendCreate',
-                  id: 'intend',
-                  input: ({ context }) => acquire.intendInput(context),
+                  ...runs('intendCreate', 'intend', acquire.intendInput),
                   onDone: [
                     { guard: 'createsNoMore', target: 'Complete', actions: 'dropIntent' },
                     { target: 'Creating', actions: 'noteIntent' },
@@ -173,9 +170,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
                 description: 'One call creates one address.',
                 always: { guard: 'isInvalid', target: 'Reconciling', actions: 'doubtCreation' },
                 invoke: {
-                  src: 'create',
-                  id: 'create',
-                  input: ({ context }) => acquire.createInput(context),
+                  ...runs('create', 'create', acquire.createInput),
                   onDone: { target: 'Complete', actions: 'noteCreated' },
                   onError: [
                     { guard: 'outcomeUnknown', target: 'Reconciling', actions: 'doubtCreation' },
@@ -188,9 +183,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
                 description:
                   'The outcome of a creation is unknown: a list tells which address is new. Never a second creation before that.',
                 invoke: {
-                  src: 'reconcileCreate',
-                  id: 'reconcile',
-                  input: ({ context }) => acquire.createInput(context),
+                  ...runs('reconcileCreate', 'reconcile', acquire.createInput),
                   onDone: [
                     { guard: 'foundNone', target: 'Complete', actions: 'noteNothingMade' },
                     { target: 'Complete', actions: 'noteFound' },
@@ -202,9 +195,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
               Publishing: {
                 description: 'Writes the new address into spec.ips, before it is used.',
                 invoke: {
-                  src: 'publish',
-                  id: 'publish',
-                  input: ({ context }) => acquire.publishInput(context),
+                  ...runs('publish', 'publish', acquire.publishInput),
                   onDone: { target: 'Complete', actions: 'notePublished' },
                   onError: [
                     { guard: 'spareIsGone', target: 'Complete', actions: 'forgetSpare' },
@@ -216,9 +207,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
               Announcing: {
                 description: 'Tells people of an address that was made for a RoutedIP that has another one by now. The address stays.',
                 invoke: {
-                  src: 'announce',
-                  id: 'announce',
-                  input: ({ context }) => acquire.announceInput(context),
+                  ...runs('announce', 'announce', acquire.announceInput),
                   onDone: { target: 'Complete', actions: 'conclude' },
                   onError: { target: 'CoolOff', actions: 'failAcquiring' },
                 },
@@ -255,9 +244,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
           Reconciling: {
             description: 'An address may just have been created, or may still be: a list tells which one is new.',
             invoke: {
-              src: 'reconcileCreate',
-              id: 'reconcile',
-              input: ({ context }) => acquire.createInput(context),
+              ...runs('reconcileCreate', 'reconcile', acquire.createInput),
               onDone: [
                 { guard: 'foundNone', target: 'Releasing', actions: 'noteNothingMade' },
                 { target: 'Found', actions: 'noteFound' },
@@ -281,9 +268,7 @@ export const poolMachine = (settings: pool.PoolSettings) =>
           Announcing: {
             description: 'Tells people of an address that nobody owns any more. The address stays.',
             invoke: {
-              src: 'announce',
-              id: 'announce',
-              input: ({ context }) => acquire.announceInput(context),
+              ...runs('announce', 'announce', acquire.announceInput),
               onDone: { target: 'Releasing', actions: 'conclude' },
               onError: { target: 'Releasing', actions: 'conclude' },
             },

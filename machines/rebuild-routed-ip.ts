@@ -5,15 +5,13 @@ import type { FirewallOwned } from './jobs.ts';
 import type { RememberedPool } from './pool.ts';
 import { portText } from './port.ts';
 import { rememberedPool } from './rebuild.ts';
-import type { ActorId, Address, BoundAddress, NodeRef, Port, ProviderID } from './types.ts';
+import { type ActorId, type Address, type BoundAddress, type Fields, fieldsOf, type NodeRef, type Port, type ProviderID } from './types.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
-const record = (value: unknown): Fields => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {});
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** What the status of a RoutedIP remembers, for the case that the records are lost, in the form of a pool of one. */
 export function rememberedRoutedIP(status: unknown, now: number, callDeadlineMs: number): RememberedPool {
-  const fields = record(status);
+  const fields = fieldsOf(status);
   const bound = boundAddress(status);
   const entry = {
     // Whoever made or reserved it for this RoutedIP was us.
@@ -40,24 +38,24 @@ const nodeIn = ({ assignedNode, providerID }: Fields): NodeRef | null =>
 
 /** The address that a RoutedIP has got, as its status says; null for none. */
 export function boundAddress(status: unknown): Address | null {
-  const { routedIP } = record(status);
+  const { routedIP } = fieldsOf(status);
   return typeof routedIP === 'string' ? parseAddress(routedIP) : null;
 }
 
 export function boundIn(status: unknown): BoundAddress | null {
   const address = boundAddress(status);
-  const { addressOrigin } = record(status);
+  const { addressOrigin } = fieldsOf(status);
   return address && { address, created: addressOrigin === 'Created' || addressOrigin === 'IPGroup' };
 }
 
 /** What was added to firewalls for a RoutedIP, by actor of the firewall. */
 export function ownedRules(status: unknown): readonly { readonly firewall: ActorId; readonly owned: FirewallOwned }[] {
-  return list(record(status).ownedRules)
-    .map(record)
+  return list(fieldsOf(status).ownedRules)
+    .map(fieldsOf)
     .flatMap(({ firewall, provider, ports, nodes }) => {
       if (typeof firewall !== 'string' || typeof provider !== 'string') return [];
       const owned = {
-        ports: list(ports).map(record).flatMap(portIn).sort(),
+        ports: list(ports).map(fieldsOf).flatMap(portIn).sort(),
         nodes: list(nodes).filter((node): node is ProviderID => typeof node === 'string'),
       };
       return [{ firewall: firewallActor(provider, firewall), owned }];
@@ -72,9 +70,9 @@ export function rememberedClaim(
 ): { readonly owned: FirewallOwned; readonly address: Address | null; readonly claim: Held | null } | null {
   const owned = ownedRules(status).find(({ firewall }) => firewall === id)?.owned;
   if (!owned) return null;
-  const { providerID, ports: open } = record(status);
+  const { providerID, ports: open } = fieldsOf(status);
   const holders = typeof providerID === 'string' ? [providerID as ProviderID] : [];
-  const ports = [...new Set([...owned.ports, ...list(open).map(record).flatMap(portIn)])].sort();
+  const ports = [...new Set([...owned.ports, ...list(open).map(fieldsOf).flatMap(portIn)])].sort();
   const nodes = [...new Set([...owned.nodes, ...holders])]
     .sort()
     .map((node) => ({ name: node, providerID: node, ...(!owned.nodes.includes(node) && { onlyKept: true as const }) }));

@@ -2,15 +2,15 @@ import { parseAddress } from './address.ts';
 import type { Absence } from './grace.ts';
 import { showsAddress } from './holdings.ts';
 import type { RememberedPool } from './pool.ts';
-import type { Address, ProviderID } from './types.ts';
+import { type Address, fieldsOf, type ProviderID } from './types.ts';
 
 /** What a pool's status remembers of it, for the case that the records are lost. Whatever cannot be read is left out: the provider tells the rest.
  *  `now` and `callDeadlineMs`: a call that was under way when the records were lost may still take effect until then. */
 export function rememberedPool(status: unknown, now: number, callDeadlineMs: number): RememberedPool {
-  const fields = record(status);
-  const ips = Object.entries(record(fields.ips)).flatMap(([text, entry]) => {
+  const fields = fieldsOf(status);
+  const ips = Object.entries(fieldsOf(fields.ips)).flatMap(([text, entry]) => {
     const address = parseAddress(text);
-    return address ? [{ address, entry: record(entry) }] : [];
+    return address ? [{ address, entry: fieldsOf(entry) }] : [];
   });
   return {
     lastAssignmentAt: time(fields.lastAssignmentTime),
@@ -52,8 +52,8 @@ function absentIn(safeHold: unknown, waited: readonly Absence[], now: number): r
 }
 
 const nodesHeld = (safeHold: unknown): readonly Readonly<Record<string, unknown>>[] => {
-  const { nodes } = record(safeHold);
-  return Array.isArray(nodes) ? nodes.map(record) : [];
+  const { nodes } = fieldsOf(safeHold);
+  return Array.isArray(nodes) ? nodes.map(fieldsOf) : [];
 };
 
 /** A node that was given time to come back. The machine behind it is asked for once more. */
@@ -111,13 +111,13 @@ const mayBeUnderWay = ({ inDoubt, machineState, state }: Readonly<Record<string,
 
 /** The addresses that a status speaks of. */
 export const addressesIn = (status: unknown): readonly Address[] =>
-  Object.keys(record(record(status).ips)).flatMap((text) => parseAddress(text) ?? []);
+  Object.keys(fieldsOf(fieldsOf(status).ips)).flatMap((text) => parseAddress(text) ?? []);
 
 /** The highest term that a status bears; 0 for none. */
-export const termIn = (status: unknown): number => count(record(status).term);
+export const termIn = (status: unknown): number => count(fieldsOf(status).term);
 
 function intentOf(value: unknown): RememberedPool['intent'] {
-  const fields = record(value);
+  const fields = fieldsOf(value);
   const listedAt = time(fields.startedAt);
   if (!Array.isArray(fields.knownAddresses) || listedAt === null) return null;
   const known = fields.knownAddresses.flatMap((text): Address[] => {
@@ -129,7 +129,7 @@ function intentOf(value: unknown): RememberedPool['intent'] {
 
 /** The key of the provider at which the creation was begun that a status tells of; null for one that does not say. */
 export function creationAt(status: unknown): string | null {
-  const { provider } = record(record(status).pendingCreate);
+  const { provider } = fieldsOf(fieldsOf(status).pendingCreate);
   return typeof provider === 'string' && provider !== '' ? provider : null;
 }
 
@@ -139,6 +139,3 @@ function time(value: unknown): number | null {
   const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
   return Number.isNaN(ms) ? null : ms;
 }
-
-const record = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : {};

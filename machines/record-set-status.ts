@@ -1,6 +1,7 @@
 import type { RecordSetContext } from './record-set.ts';
 import { phaseOf, recordName } from './record-set.ts';
 import * as reasons from './record-set-reasons.ts';
+import type { Condition, ObjectEvent } from './types.ts';
 
 /** FLIPOP's names for how a record set stands. */
 export type RecordSetState = 'active' | 'in-progress' | 'error';
@@ -57,12 +58,7 @@ export function recordSetError(context: RecordSetContext): string | null {
 
 // ---------------------------------------------------------------- conditions
 
-export interface RecordSetCondition {
-  readonly type: 'Ready' | 'Progressing' | 'Degraded';
-  readonly status: 'True' | 'False';
-  readonly reason: string;
-  readonly message: string;
-}
+export type RecordSetCondition = Condition & { readonly type: 'Ready' | 'Progressing' | 'Degraded' };
 
 interface Finding {
   readonly reason: string;
@@ -140,24 +136,17 @@ function busyOf(context: RecordSetContext): Finding | null {
 
 // ---------------------------------------------------------------- Events
 
-export interface RecordSetEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly action: string;
-  readonly message: string;
-}
-
 /** What people should hear when the record set of a NodeDNSRecordSet or of a pool has become `after`. */
-export function recordSetEvents(before: RecordSetContext | undefined, after: RecordSetContext): readonly RecordSetEvent[] {
+export function recordSetEvents(before: RecordSetContext | undefined, after: RecordSetContext): readonly ObjectEvent[] {
   return [invalid(before, after), trouble(before, after), done(before, after)].filter((event) => event !== null);
 }
 
-function invalid(before: RecordSetContext | undefined, { error }: RecordSetContext): RecordSetEvent | null {
+function invalid(before: RecordSetContext | undefined, { error }: RecordSetContext): ObjectEvent | null {
   if (error === null || error === before?.error) return null;
   return { type: 'Warning', reason: reasons.INVALID_SPEC, action: 'Validate', message: error };
 }
 
-function trouble(before: RecordSetContext | undefined, after: RecordSetContext): RecordSetEvent | null {
+function trouble(before: RecordSetContext | undefined, after: RecordSetContext): ObjectEvent | null {
   const problem = phaseOf(after) === 'Invalid' ? null : recordSetProblem(after);
   const former = before ? recordSetProblem(before) : null;
   if (!problem || problem.message === former?.message) return null;
@@ -165,7 +154,7 @@ function trouble(before: RecordSetContext | undefined, after: RecordSetContext):
 }
 
 /** When the record has come to list what it should; not again when a load finds it so. */
-function done(before: RecordSetContext | undefined, after: RecordSetContext): RecordSetEvent | null {
+function done(before: RecordSetContext | undefined, after: RecordSetContext): ObjectEvent | null {
   if (phaseOf(after) !== 'Published' || (before && phaseOf(before) === 'Published' && before.revision === after.revision)) return null;
   if (before && !before.isKnown && before.outcome?.failure === null && before.revision === after.revision) return null;
   return { type: 'Normal', reason: reasons.PUBLISHED, action: 'Publish', message: `${recordName(after)} lists ${counted(after)}` };

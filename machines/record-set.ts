@@ -19,12 +19,7 @@ import { type AddressType, checkRecordSetSpec, type RecordSetSpec } from './vali
 import { nameTaken, zoneActor } from './zone.ts';
 
 /** What a record set remembers: what it publishes, where, and what came of it. */
-export interface RecordSetContext {
-  readonly id: ActorId;
-  /** The NodeDNSRecordSet; null for the `dnsRecordSet` of a pool, which tells what it wants. */
-  readonly ref: ObjectRef | null;
-  /** Creation of the object, ms since the epoch. */
-  readonly since: number;
+export interface RecordSetContext extends RecordSetInput {
   readonly generation: number;
   /** The last valid spec; null before the first one, and for a pool's set. */
   readonly spec: RecordSetSpec | null;

@@ -4,18 +4,10 @@ import { lossOf } from './firewall-lost.ts';
 import { opens } from './ip-firewall.ts';
 import type { Exposed, PoolContext } from './pool.ts';
 import type { AddressView } from './pool-view.ts';
-import type { ActorId } from './types.ts';
-
-/** What people hear of a RoutedIP besides what they hear of any address. */
-export interface RoutedIPEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly message: string;
-  readonly action: string;
-}
+import type { ActorId, ObjectEvent } from './types.ts';
 
 /** Of the owner's part in a turn. */
-export function ownerEvents(before: PoolContext | undefined, after: PoolContext): readonly RoutedIPEvent[] {
+export function ownerEvents(before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] {
   if (!after.exposed) return [];
   return [
     ...serviceEvents(before?.exposed ?? null, after.exposed),
@@ -25,15 +17,15 @@ export function ownerEvents(before: PoolContext | undefined, after: PoolContext)
   ];
 }
 
-const warning = (reason: string, message: string): RoutedIPEvent => ({ type: 'Warning', reason, action: 'Validate', message });
+const warning = (reason: string, message: string): ObjectEvent => ({ type: 'Warning', reason, action: 'Validate', message });
 
-function serviceEvents(before: Exposed | null, { trouble, warnings }: Exposed): readonly RoutedIPEvent[] {
+function serviceEvents(before: Exposed | null, { trouble, warnings }: Exposed): readonly ObjectEvent[] {
   const fresh = warnings.filter(({ message }) => !before?.warnings.some((each) => each.message === message));
   const isNew = trouble !== null && trouble.message !== before?.trouble?.message;
   return [...(isNew ? [warning(trouble.reason, trouble.message)] : []), ...fresh.map(({ reason, message }) => warning(reason, message))];
 }
 
-function classEvents(before: PoolContext | undefined, { exposed, spec }: PoolContext): readonly RoutedIPEvent[] {
+function classEvents(before: PoolContext | undefined, { exposed, spec }: PoolContext): readonly ObjectEvent[] {
   const { clampedFrom = null, perNode } = spec?.exposes ?? {};
   const isClamped = clampedFrom !== null && clampedFrom !== (before?.spec?.exposes?.clampedFrom ?? null);
   const error = exposed?.policyError ?? null;
@@ -46,12 +38,12 @@ function classEvents(before: PoolContext | undefined, { exposed, spec }: PoolCon
   ];
 }
 
-function groupEvents(before: Exposed | null, { refusal }: Exposed): readonly RoutedIPEvent[] {
+function groupEvents(before: Exposed | null, { refusal }: Exposed): readonly ObjectEvent[] {
   const isNew = refusal && refusal.message !== before?.refusal?.message;
   return isNew ? [{ type: 'Warning', reason: refusal.reason, action: 'Reserve', message: refusal.message }] : [];
 }
 
-function addressEvents(before: PoolContext | undefined, after: PoolContext): readonly RoutedIPEvent[] {
+function addressEvents(before: PoolContext | undefined, after: PoolContext): readonly ObjectEvent[] {
   if (!before) return [];
   const bound = after.exposed?.bound ?? null;
   const isFound = bound !== null && before.exposed?.bound === null && !after.created.includes(bound);
@@ -59,7 +51,7 @@ function addressEvents(before: PoolContext | undefined, after: PoolContext): rea
 }
 
 /** What became of an address whose RoutedIP is deleted. `atOnce`: it ended the moment it was told to, with nothing awaited. */
-export function releaseEvent({ spec, exposed }: PoolContext, { context, state }: AddressView, atOnce: boolean): RoutedIPEvent {
+export function releaseEvent({ spec, exposed }: PoolContext, { context, state }: AddressView, atOnce: boolean): ObjectEvent {
   const { address, origin, claimed, inDoubtUntil } = context;
   const goes = spec?.exposes?.reclaim === 'Delete' && (origin === 'Created' || exposed?.deleteAdopted === true);
   const action = 'Release';
@@ -82,7 +74,7 @@ const OPENED: ReadonlySet<string> = new Set(['Assigning', 'Pruning', 'Stable']);
 const nameOf = (firewall: ActorId): string => firewallOf(firewall).name;
 
 /** Of the address's part in a turn: its firewall said that its ports are open, or that nothing more is open for it than has to be. */
-export function firewallEvents(before: AddressView, after: AddressView): readonly RoutedIPEvent[] {
+export function firewallEvents(before: AddressView, after: AddressView): readonly ObjectEvent[] {
   const { address, policy, claimed, epoch, assigned } = after.context;
   const isOpened = before.state === 'FirewallOpening' && OPENED.has(after.state) && epoch === before.context.epoch && opens(after.context);
   if (isOpened && policy.firewall !== null) {
@@ -98,7 +90,7 @@ export function firewallEvents(before: AddressView, after: AddressView): readonl
 }
 
 /** The rules of a firewall hold for all its nodes. */
-function sharedEvents(before: AddressView, { context: { open } }: AddressView): readonly RoutedIPEvent[] {
+function sharedEvents(before: AddressView, { context: { open } }: AddressView): readonly ObjectEvent[] {
   const others = (open?.also ?? []).filter((port) => !before.context.open?.also.includes(port));
   if (!open || others.length === 0) return [];
   const message = `${others.join(', ')} of others is open on ${open.node}, too: the rules of ${nameOf(open.firewall)} hold for all its nodes`;
@@ -108,15 +100,15 @@ function sharedEvents(before: AddressView, { context: { open } }: AddressView): 
 const isPutOff = (before: AddressView, after: AddressView): boolean =>
   Boolean(after.context.deferred) && after.context.deferred !== before.context.deferred;
 
-const putOff = (message: string): RoutedIPEvent => ({ type: 'Warning', reason: 'PruneDeferred', action: 'Prune', message });
+const putOff = (message: string): ObjectEvent => ({ type: 'Warning', reason: 'PruneDeferred', action: 'Prune', message });
 
-const pruned = (message: string): RoutedIPEvent => ({ type: 'Normal', reason: 'Pruned', action: 'Prune', message });
+const pruned = (message: string): ObjectEvent => ({ type: 'Normal', reason: 'Pruned', action: 'Prune', message });
 
 /** Who lost, as was seen in a turn of a firewall, something that had been open for him. */
 export function losses(
   before: FirewallContext,
   after: FirewallContext,
-): readonly { readonly claimant: ActorId; readonly event: RoutedIPEvent }[] {
+): readonly { readonly claimant: ActorId; readonly event: ObjectEvent }[] {
   if (!after.lost || before.lost) return [];
   return Object.keys(after.claims).flatMap((claimant) => {
     const message = lossOf(after, claimant);
@@ -129,7 +121,7 @@ export function losses(
 export function deferral(
   before: FirewallContext,
   after: FirewallContext,
-): { readonly claimants: readonly ActorId[]; readonly event: RoutedIPEvent } | null {
+): { readonly claimants: readonly ActorId[]; readonly event: ObjectEvent } | null {
   const { deferred, waiting } = after;
   if (!deferred) return null;
   const claimants = Object.keys(before.waiting).filter((claimant) => !Object.hasOwn(waiting, claimant));

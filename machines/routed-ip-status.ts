@@ -10,7 +10,17 @@ import { refused } from './node-status.ts';
 import { entries, type PoolContext } from './pool.ts';
 import { type AddressView, type PoolView, stamp } from './pool-view.ts';
 import { parsePort } from './port.ts';
-import { addressProblem, busyOf, creationProblem, type PoolCondition, poolStatus, verified, waitingProblem } from './status.ts';
+import {
+  addressProblem,
+  busyOf,
+  creationProblem,
+  degraded,
+  type PoolCondition,
+  poolStatus,
+  progressing,
+  verified,
+  waitingProblem,
+} from './status.ts';
 import type { ActorId, Address, Finding } from './types.ts';
 
 /** The status of a RoutedIP: that of its pool of one, in the fields of its kind. */
@@ -124,17 +134,8 @@ export function routedIPConditions(view: RoutedIPView): readonly RoutedIPConditi
     serves
       ? verified(view, { type: 'Ready', status: 'True', reason: 'Assigned', message: `${shown.context.address} is on ${node}` })
       : { type: 'Ready', status: 'False', ...(problem ?? busy ?? { reason: 'Waiting', message: 'waits for an address' }) },
-    {
-      type: 'Progressing',
-      status: busy ? 'True' : 'False',
-      ...(busy ?? coolOffOf(view, shown) ?? { reason: 'Idle', message: 'nothing is under way' }),
-    },
-    {
-      type: 'Degraded',
-      status: problem ? 'True' : 'False',
-      reason: problem?.reason ?? 'AsExpected',
-      message: problem?.message ?? 'nothing is wrong',
-    },
+    progressing(busy, coolOffOf(view, shown) ?? undefined),
+    degraded(problem),
     shown ? firewallCondition(shown, view.loss) : firewallBefore(view),
     ...pausedCondition(view.context),
   ];

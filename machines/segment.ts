@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { familyOf, parseAddress } from './address.ts';
-import type { Address, Family } from './types.ts';
+import { type Address, type Family, isFields } from './types.ts';
 
 /** Addresses from `first` to `last` of one family as numbers, both included. */
 export interface AddressRange {
@@ -47,7 +47,7 @@ export function parseGroup(name: string, spec: unknown): ParsedGroup | InvalidGr
   const invalid = (reason: InvalidGroup['reason'], message: string): InvalidGroup => ({ kind: 'Invalid', name, reason, message });
   if (name.length > LONGEST_NAME)
     return invalid('InvalidName', `the name has ${name.length} characters; a label of each IP holds it, and takes at most ${LONGEST_NAME}`);
-  if (!isRecord(spec)) return invalid('InvalidSegment', 'the group has no spec; spec.segment must be a CIDR such as 192.0.2.0/24');
+  if (!isFields(spec)) return invalid('InvalidSegment', 'the group has no spec; spec.segment must be a CIDR such as 192.0.2.0/24');
   const { segment, excludedIPs } = spec;
   if (typeof segment !== 'string') return invalid('InvalidSegment', 'spec.segment is not set; it must be a CIDR such as 192.0.2.0/24');
   const block = parseCIDR(segment);
@@ -126,7 +126,6 @@ interface Block extends AddressRange {
   readonly family: Family;
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 const sizeOf = ({ first, last }: AddressRange): bigint => last - first + 1n;
 const holds = ({ first, last }: AddressRange, number: bigint): boolean => first <= number && number <= last;
 

@@ -1,3 +1,5 @@
+import { fieldsOf } from './types.ts';
+
 /** The Service that a RoutedIP exposes. */
 export interface ServiceRef {
   readonly namespace: string;
@@ -5,13 +7,11 @@ export interface ServiceRef {
   readonly name: string;
 }
 
-const record = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : {};
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** The Service that the spec of a RoutedIP in `namespace` names, whatever else is wrong with the spec: it says what has to be watched. */
 export function serviceOf(namespace: string, spec: unknown): ServiceRef {
-  const ref = record(record(spec).serviceRef);
+  const ref = fieldsOf(fieldsOf(spec).serviceRef);
   return { namespace: text(ref.namespace) || namespace, name: text(ref.serviceName) || text(ref.name) };
 }
 

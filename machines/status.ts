@@ -11,7 +11,7 @@ import type { NodeBackOff, PoolContext } from './pool.ts';
 import { awaitsNode, entries, familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
 import { type AddressView, conflictText, type PoolView, stamp } from './pool-view.ts';
 import { recordSetProblem } from './record-set-status.ts';
-import type { Address, Finding } from './types.ts';
+import type { Address, Condition, Finding } from './types.ts';
 
 /** FLIPOP's names for what an address is doing. */
 export type IPState = 'active' | 'in-progress' | 'error' | 'no-match' | 'unassigned' | 'disabled';
@@ -155,12 +155,7 @@ export function poolError({ error, acquiring }: PoolContext): string | null {
 
 // ---------------------------------------------------------------- conditions
 
-export interface PoolCondition {
-  readonly type: 'Ready' | 'Progressing' | 'Degraded' | 'Paused';
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: string;
-  readonly message: string;
-}
+export type PoolCondition = Condition & { readonly type: 'Ready' | 'Progressing' | 'Degraded' | 'Paused' };
 
 /** Ready: every wanted address is active. Progressing: something is under way that ends by itself. Degraded: something is wrong and stays so until the
  *  world changes. Each says why in one of the documented reasons. */
@@ -182,21 +177,21 @@ export function poolConditions(view: PoolView): readonly PoolCondition[] {
           reason: problem?.reason ?? busy?.reason ?? 'Waiting',
           message: problem ? `${count}: ${problem.message}` : count,
         },
-    {
-      type: 'Progressing',
-      status: busy ? 'True' : 'False',
-      reason: busy?.reason ?? 'Idle',
-      message: busy?.message ?? 'nothing is under way',
-    },
-    {
-      type: 'Degraded',
-      status: problem ? 'True' : 'False',
-      reason: problem?.reason ?? 'AsExpected',
-      message: problem?.message ?? 'nothing is wrong',
-    },
+    progressing(busy),
+    degraded(problem),
     ...pausedCondition(context),
   ];
 }
+
+export const progressing = (busy: Finding | null, otherwise: Finding = { reason: 'Idle', message: 'nothing is under way' }) =>
+  ({ type: 'Progressing', status: busy ? 'True' : 'False', ...(busy ?? otherwise) }) as const;
+
+export const degraded = (problem: Finding | null) =>
+  ({
+    type: 'Degraded',
+    status: problem ? 'True' : 'False',
+    ...(problem ?? { reason: 'AsExpected', message: 'nothing is wrong' }),
+  }) as const;
 
 /** What is true as long as the provider can be asked from time to time. */
 export const verified = <C extends Omit<PoolCondition, 'type'>>({ unverified }: PoolView, condition: C): C =>

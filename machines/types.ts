@@ -29,6 +29,31 @@ export interface EvacuatedNode extends NodeRef {
   readonly unclear?: string;
 }
 
+/** The members of a JSON object. */
+export type Fields<Member = unknown> = { readonly [name: string]: Member };
+
+export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** None of what is no JSON object. */
+export const fieldsOf = <Member = unknown>(value: unknown): Fields<Member> => (isFields(value) ? (value as Fields<Member>) : {});
+
+/** A condition as Kubernetes defines it, without the time of the last transition, which the writer keeps. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What people are told of an object. */
+export interface ObjectEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  /** What was done, for `events.k8s.io`: a verb such as `Assign`. */
+  readonly action: string;
+}
+
 /** What is said of a node that is to be evacuated, in a condition of the Node. */
 export interface Evacuation {
   readonly status: 'True' | 'False' | 'Unknown';

@@ -15,6 +15,9 @@ import {
 /** A watch is behind by less than this, unless it is broken; then the API server's answer to the next write tells the same. */
 const LATE_MS = 10_000;
 
+/** Whether a watch may still be behind. An end much further away was set before somebody set the clock back: it would not come for as long as that. */
+const mayLag = (until: number, at: number): boolean => at < until && until - at <= 2 * LATE_MS;
+
 /** The name may be another Service's by now: what is known of the former one goes, and what was reserved for it stays among `owned`. */
 const asOf = (context: VipContext, service: VipService | null): VipContext => {
   const { ref, id, doomed, freeing } = context;
@@ -32,8 +35,8 @@ export function observe(before: VipContext, { service, owned, target, refusal, u
   const context = asOf(before, service);
   const { late, doomed } = context;
   const stays = owned.filter(({ uid }) => !late.freed.includes(uid));
-  const freed = at < late.freedUntil ? late.freed : late.freed.filter((uid) => owned.some((ip) => ip.uid === uid));
-  const isLate = at < late.until;
+  const freed = mayLag(late.freedUntil, at) ? late.freed : late.freed.filter((uid) => owned.some((ip) => ip.uid === uid));
+  const isLate = mayLag(late.until, at);
   const missed = isLate ? late.reserved.filter(({ uid }) => !stays.some((ip) => ip.uid === uid)) : [];
   const seen = service && isLate ? asWritten(service, context) : service;
   const hasCaughtUp = missed.length === 0 && seen === service;

@@ -1,5 +1,5 @@
 import { setup } from 'xstate';
-import { durable } from './durable.machine.ts';
+import { asking, durables, runs } from './durable.machine.ts';
 import * as noted from './vip-noted.ts';
 import type { AnyVipEvent, VipContext, VipInput, VipSettings } from './vip-service.ts';
 import * as vip from './vip-service.ts';
@@ -9,21 +9,12 @@ import * as vip from './vip-service.ts';
 export const vipServiceMachine = (settings: VipSettings) => {
   const base = setup({
     types: {} as { context: VipContext; events: AnyVipEvent; input: VipInput },
-    actors: {
-      reserveVip: durable('reserveVip'),
-      publishVip: durable('publishVip'),
-      freeVips: durable('freeVips'),
-      releaseVip: durable('releaseVip'),
-      lookVip: durable('lookVip'),
-    },
+    actors: durables('reserveVip', 'publishVip', 'freeVips', 'releaseVip', 'lookVip'),
     delays: { coolOff: noted.coolOffLeft(settings), doubt: noted.doubtLeft(settings) },
   });
   const note = (decision: (context: VipContext, event: AnyVipEvent, settings: VipSettings) => VipContext) =>
     base.assign(({ context, event }) => decision(context, event, settings));
-  const asks =
-    (claim: (context: VipContext, event: AnyVipEvent) => boolean) =>
-    ({ context, event }: { context: VipContext; event: AnyVipEvent }) =>
-      claim(context, event);
+  const asks = asking<VipContext, AnyVipEvent>();
 
   return base
     .extend({
@@ -79,9 +70,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
           description:
             'Our finalizer, then the object IP whose existence is the reservation. What changes meanwhile waits for the outcome.',
           invoke: {
-            src: 'reserveVip',
-            id: 'reserve',
-            input: ({ context }) => vip.reserveInput(context),
+            ...runs('reserveVip', 'reserve', vip.reserveInput),
             onDone: { target: 'Pending', actions: 'noteReserved' },
             onError: { target: 'CoolOff', actions: 'noteFailure' },
           },
@@ -90,9 +79,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
         Publishing: {
           description: 'Writes the reserved address, and no other one, into the status of the Service.',
           invoke: {
-            src: 'publishVip',
-            id: 'publish',
-            input: ({ context }) => vip.publishInput(context),
+            ...runs('publishVip', 'publish', vip.publishInput),
             onDone: { target: 'Pending', actions: 'notePublished' },
             onError: { target: 'CoolOff', actions: 'noteFailure' },
           },
@@ -114,9 +101,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
                 'Frees what the Service had before, now that it lists another address. What changes meanwhile waits for the outcome.',
               entry: 'noteSurplus',
               invoke: {
-                src: 'freeVips',
-                id: 'free',
-                input: ({ context }) => vip.freeInput(context),
+                ...runs('freeVips', 'free', vip.freeInput),
                 onDone: { target: 'Settled', actions: 'noteFreed' },
                 onError: { target: '#vipService.CoolOff', actions: ['noteDoubt', 'noteFailure'] },
               },
@@ -145,9 +130,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
               description: 'An address is reserved for a Service that is not seen: the API server is asked itself.',
               always: { guard: 'isSeen', target: '#vipService.Pending' },
               invoke: {
-                src: 'lookVip',
-                id: 'look',
-                input: ({ context }) => vip.lookInput(context),
+                ...runs('lookVip', 'look', vip.lookInput),
                 onDone: { target: 'Waiting', actions: 'noteLooked' },
                 onError: { target: '#vipService.CoolOff', actions: 'noteFailure' },
               },
@@ -166,9 +149,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
               description: 'The Service lists the address no more, then the IP goes, then our finalizer.',
               entry: 'noteOwned',
               invoke: {
-                src: 'releaseVip',
-                id: 'release',
-                input: ({ context }) => vip.releaseInput(context),
+                ...runs('releaseVip', 'release', vip.releaseInput),
                 onDone: [
                   { guard: 'isKept', target: 'Waiting', actions: 'noteLooked' },
                   { guard: 'isAlive', target: '#vipService.Pending', actions: 'noteReleased' },
@@ -188,9 +169,7 @@ export const vipServiceMachine = (settings: VipSettings) => {
                 'What the Service cannot use goes, before anything is reserved: IPs of a former Service of its name, and those that may be freed at any moment.',
               entry: 'noteLeftovers',
               invoke: {
-                src: 'freeVips',
-                id: 'yield',
-                input: ({ context }) => vip.yieldInput(context),
+                ...runs('freeVips', 'yield', vip.yieldInput),
                 onDone: { target: '#vipService.Pending', actions: 'noteFreed' },
                 onError: { target: '#vipService.CoolOff', actions: ['noteDoubt', 'noteFailure'] },
               },

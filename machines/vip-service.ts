@@ -45,19 +45,11 @@ export interface ServiceObserved {
 }
 
 /** What a Service's address remembers. */
-export interface VipContext {
-  readonly id: ActorId;
+export interface VipContext extends VipInput, Pick<ServiceObserved, 'service' | 'owned' | 'target' | 'refusal' | 'usurps'> {
   /** Names the queue. */
   readonly provider: typeof VIP_QUEUE;
-  /** The uid is empty when only the names of the owner of an address are known. */
-  readonly ref: ObjectRef;
-  readonly service: VipService | null;
   /** A fact has come: before the first one nothing is decided. */
   readonly heard: boolean;
-  readonly owned: readonly ReservedIP[];
-  readonly target: VipTarget | null;
-  readonly refusal: VipRefusal | null;
-  readonly usurps: boolean;
   /** By uid: the IPs that the job that runs, or ran last, is to delete. */
   readonly freeing: readonly string[];
   /** By uid: IPs whose deletion was once asked for. It may still be on its way, so none of them is relied on any more. */

@@ -1,5 +1,5 @@
 import { setup } from 'xstate';
-import { durable } from './durable.machine.ts';
+import { asking, durables, runs } from './durable.machine.ts';
 import type { Decision } from './events.ts';
 import type { AnyVirtualIPEvent, VirtualIPContext, VirtualIPInput, VirtualIPSettings } from './virtual-ip-migration.ts';
 import * as vip from './virtual-ip-migration.ts';
@@ -9,25 +9,34 @@ import * as vip from './virtual-ip-migration.ts';
 export const virtualIPMachine = (settings: VirtualIPSettings) => {
   const base = setup({
     types: {} as { context: VirtualIPContext; events: AnyVirtualIPEvent; input: VirtualIPInput },
-    actors: {
-      reserveVirtualIP: durable('reserveVirtualIP'),
-      exposeService: durable('exposeService'),
-      claimService: durable('claimService'),
-      reassociateIP: durable('reassociateIP'),
-      handOverIP: durable('handOverIP'),
-      convertService: durable('convertService'),
-      assignIngress: durable('assignIngress'),
-      removeClone: durable('removeClone'),
-      releaseVirtualIP: durable('releaseVirtualIP'),
-    },
+    actors: durables(
+      'reserveVirtualIP',
+      'exposeService',
+      'claimService',
+      'reassociateIP',
+      'handOverIP',
+      'convertService',
+      'assignIngress',
+      'removeClone',
+      'releaseVirtualIP',
+    ),
     delays: { coolOff: ({ context }) => vip.coolOffMs(settings)(context), recheck: vip.RECHECK_MS },
   });
   const decide = (decision: (context: VirtualIPContext, event: AnyVirtualIPEvent) => Decision<VirtualIPContext>) =>
     base.enqueueActions(({ context, event, enqueue }) => enqueue.assign(decision(context, event).context));
-  const asks =
-    (claim: (context: VirtualIPContext, event: AnyVirtualIPEvent) => boolean) =>
-    ({ context, event }: { context: VirtualIPContext; event: AnyVirtualIPEvent }) =>
-      claim(context, event);
+  const asks = asking<VirtualIPContext, AnyVirtualIPEvent>();
+  /** A state that runs one job, waits after it has failed, and begins it anew when it resumes. */
+  const job = <const State extends string, const Src extends string, const Id extends string, Input, const Done>(
+    state: State,
+    src: Src,
+    id: Id,
+    input: (context: VirtualIPContext) => Input,
+    onDone: Done,
+  ) =>
+    ({
+      invoke: { ...runs(src, id, input), onDone, onError: { target: 'CoolOff', actions: 'fail' } },
+      on: { RESUME: { target: state, reenter: true } },
+    }) as const;
 
   return base
     .extend({
@@ -101,25 +110,11 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
         },
         Reserving: {
           description: 'Takes an address: the one that it asks for, or the lowest that is free.',
-          invoke: {
-            src: 'reserveVirtualIP',
-            id: 'reserve',
-            input: ({ context }) => vip.reserveInput(context),
-            onDone: { target: 'Resuming', actions: 'noteReserved' },
-            onError: { target: 'CoolOff', actions: 'fail' },
-          },
-          on: { RESUME: { target: 'Reserving', reenter: true } },
+          ...job('Reserving', 'reserveVirtualIP', 'reserve', vip.reserveInput, { target: 'Resuming', actions: 'noteReserved' }),
         },
         Exposing: {
           description: 'Makes a copy of the Service that has the address among its external ones.',
-          invoke: {
-            src: 'exposeService',
-            id: 'expose',
-            input: ({ context }) => vip.exposeInput(context),
-            onDone: { target: 'Resuming', actions: 'noteExposed' },
-            onError: { target: 'CoolOff', actions: 'fail' },
-          },
-          on: { RESUME: { target: 'Exposing', reenter: true } },
+          ...job('Exposing', 'exposeService', 'expose', vip.exposeInput, { target: 'Resuming', actions: 'noteExposed' }),
         },
         Valid: {
           description: 'Serves. The copy follows the Service.',
@@ -133,30 +128,16 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
         },
         Syncing: {
           description: 'Makes the copy like the Service again.',
-          invoke: {
-            src: 'exposeService',
-            id: 'expose',
-            input: ({ context }) => vip.exposeInput(context),
-            onDone: { target: 'Resuming', actions: 'noteExposed' },
-            onError: { target: 'CoolOff', actions: 'fail' },
-          },
-          on: { RESUME: { target: 'Syncing', reenter: true } },
+          ...job('Syncing', 'exposeService', 'expose', vip.exposeInput, { target: 'Resuming', actions: 'noteExposed' }),
         },
         Preparing: {
           description:
             'Claims the Service, so that no other VirtualIP is migrated to it. Until then the user may take the annotation off again.',
-          invoke: {
-            src: 'claimService',
-            id: 'claim',
-            input: ({ context }) => vip.migratedInput(context),
-            onDone: [
-              { guard: 'isClaimed', target: 'Resuming', actions: 'reassociate' },
-              { guard: 'isWithdrawn', target: 'Resuming', actions: 'withdraw' },
-              { target: 'Blocked', actions: 'block' },
-            ],
-            onError: { target: 'CoolOff', actions: 'fail' },
-          },
-          on: { RESUME: { target: 'Preparing', reenter: true } },
+          ...job('Preparing', 'claimService', 'claim', vip.migratedInput, [
+            { guard: 'isClaimed', target: 'Resuming', actions: 'reassociate' },
+            { guard: 'isWithdrawn', target: 'Resuming', actions: 'withdraw' },
+            { target: 'Blocked', actions: 'block' },
+          ]),
         },
         Blocked: {
           description: 'The Service has an address of its own, or another VirtualIP is being migrated to it. The copy serves on.',
@@ -173,59 +154,27 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
         Reassociating: {
           description:
             'The IP becomes the Service’s, and of the IPGroup whose segment has the address. From here on the migration goes to its end.',
-          invoke: {
-            src: 'reassociateIP',
-            id: 'reassociate',
-            input: ({ context }) => vip.migratedInput(context),
-            onDone: { target: 'Resuming', actions: 'cleanUp' },
-            onError: { target: 'CoolOff', actions: 'fail' },
-          },
-          on: { RESUME: { target: 'Reassociating', reenter: true } },
+          ...job('Reassociating', 'reassociateIP', 'reassociate', vip.migratedInput, { target: 'Resuming', actions: 'cleanUp' }),
         },
         CleaningUp: {
           description: 'The VirtualIP lets go of the IP: it may be deleted now and the Service keeps the address.',
-          invoke: {
-            src: 'handOverIP',
-            id: 'handOver',
-            input: ({ context }) => vip.migratedInput(context),
-            onDone: { target: 'Resuming', actions: 'convert' },
-            onError: { target: 'CoolOff', actions: 'fail' },
-          },
-          on: { RESUME: { target: 'CleaningUp', reenter: true } },
+          ...job('CleaningUp', 'handOverIP', 'handOver', vip.migratedInput, { target: 'Resuming', actions: 'convert' }),
         },
         Converting: {
           description:
             'The Service becomes one of type LoadBalancer that asks for this address, in one write: no other is ever allocated to it.',
-          invoke: {
-            src: 'convertService',
-            id: 'convert',
-            input: ({ context }) => vip.migratedInput(context),
-            onDone: { target: 'Resuming', actions: 'assignIngress' },
-            onError: { target: 'CoolOff', actions: 'fail' },
-          },
-          on: { RESUME: { target: 'Converting', reenter: true } },
+          ...job('Converting', 'convertService', 'convert', vip.migratedInput, { target: 'Resuming', actions: 'assignIngress' }),
         },
         Assigning: {
           description: 'The Service gets the address as its ingress, beside the copy, which serves it still.',
-          invoke: {
-            src: 'assignIngress',
-            id: 'assign',
-            input: ({ context }) => vip.assignInput(context),
-            onDone: [{ guard: 'isDeleting', target: 'Releasing' }, { target: 'Removing' }],
-            onError: { target: 'CoolOff', actions: 'fail' },
-          },
-          on: { RESUME: { target: 'Assigning', reenter: true } },
+          ...job('Assigning', 'assignIngress', 'assign', vip.assignInput, [
+            { guard: 'isDeleting', target: 'Releasing' },
+            { target: 'Removing' },
+          ]),
         },
         Removing: {
           description: 'Deletes the copy, if the Service has its ingress at that moment.',
-          invoke: {
-            src: 'removeClone',
-            id: 'remove',
-            input: ({ context }) => vip.removeInput(context),
-            onDone: { target: 'Resuming', actions: 'finish' },
-            onError: { target: 'CoolOff', actions: 'fail' },
-          },
-          on: { RESUME: { target: 'Removing', reenter: true } },
+          ...job('Removing', 'removeClone', 'remove', vip.removeInput, { target: 'Resuming', actions: 'finish' }),
         },
         Migrated: {
           description: 'The address is the Service’s. Its user may delete it.',
@@ -244,14 +193,7 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
         Releasing: {
           description: 'Removes what it leaves: its copy, and its IP unless that is the Service’s by now.',
           entry: 'beginRelease',
-          invoke: {
-            src: 'releaseVirtualIP',
-            id: 'release',
-            input: ({ context }) => vip.releaseInput(context),
-            onDone: 'Gone',
-            onError: { target: 'CoolOff', actions: 'fail' },
-          },
-          on: { RESUME: { target: 'Releasing', reenter: true } },
+          ...job('Releasing', 'releaseVirtualIP', 'release', vip.releaseInput, 'Gone'),
         },
         Gone: { type: 'final', description: 'Nothing of it is left; its record goes.' },
       },

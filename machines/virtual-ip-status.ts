@@ -1,3 +1,4 @@
+import type { ObjectEvent } from './types.ts';
 import type { VirtualIPStatus } from './virtual-ip.ts';
 import type { Blocked, VirtualIPContext } from './virtual-ip-migration.ts';
 import { isMigrating, STATES, type Stage } from './virtual-ip-stage.ts';
@@ -49,19 +50,11 @@ export function virtualIPStatus({
   };
 }
 
-/** What people hear of a VirtualIP. */
-export interface VirtualIPEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: 'MigrationStage' | 'MigrationBlocked' | 'Migrated';
-  readonly action: 'Migrate';
-  readonly message: string;
-}
-
 /** Of one turn: each stage, what hinders it when that is new, and the end. After a load the same stage is not told again. */
-export function virtualIPEvents(before: VirtualIPContext | null, after: VirtualIPContext): readonly VirtualIPEvent[] {
+export function virtualIPEvents(before: VirtualIPContext | null, after: VirtualIPContext): readonly ObjectEvent[] {
   const was = before?.ref ? before : null;
   const isNewStage = was !== null && was.stage !== after.stage;
-  const told: VirtualIPEvent[] = [];
+  const told: ObjectEvent[] = [];
   if (isNewStage && isMigrating(after.stage))
     told.push({ type: 'Normal', reason: 'MigrationStage', action: 'Migrate', message: STATES[after.stage] });
   if (isNewStage && after.stage === 'migrated')

@@ -7,12 +7,35 @@ import { groupJobs } from './by-group.ts';
 import { addressJobs } from './by-job-addresses.ts';
 import { firewallJobs } from './by-job-firewall.ts';
 import { create, intendCreate, reconcileCreate } from './create.ts';
-import { elect } from './elect.ts';
 import { find } from './find.ts';
 import { findNodes } from './find-nodes.ts';
 import { findFirewall, openFirewall, prune } from './firewall.ts';
-import { publish } from './publish.ts';
 import { ensureRecords } from './records.ts';
+
+/** Marks the node as a holder, in one try. The mark keeps Pods away, it does not make the address serve: a failover does not wait for one that cannot be put
+ *  on, and what is missing is put on with the marks of all holders. */
+const elect: JobBody<'elect'> = async ({ input, writer }) => {
+  const marked = await writer.markHolder(input.node.name, input.effect).then(
+    () => true,
+    () => false,
+  );
+  return done({ marked });
+};
+
+/** A RoutedIP's spec is its user's: the address stands in its status, and never in a spec that is still to be observed. */
+const BOUND_FOR_GOOD = Number.MAX_SAFE_INTEGER;
+
+/** Writes the address into the owner's spec, or the status of a RoutedIP. One that may be gone is read first: what the provider does not know must not stand there again.
+ *  @throws ProviderError NotFound */
+const publish: JobBody<'publish'> = async (context) => {
+  const { input, provider, writer } = context;
+  if (input.mayBeGone) await provider.findRoutedIP(input.address, read(context, 'create'));
+  if (input.owner.kind === 'RoutedIP') {
+    await writer.bindAddress(input.owner, input.address, 'Created');
+    return done({ ips: [input.address], generation: BOUND_FOR_GOOD });
+  }
+  return done(await writer.appendAddress(input.owner, input.address));
+};
 
 /** Every durable job that is a provider's, as its API does it. */
 export const jobBodies: JobBodies = {

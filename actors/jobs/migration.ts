@@ -80,9 +80,14 @@ const isLoadBalancer = ({ spec }: LiveService): boolean => spec.type === 'LoadBa
 const hasIngress = ({ ingress }: LiveService, address: string): boolean => ingress.some(({ ip }) => ip === address);
 const asksFor = ({ spec }: LiveService, address: string): boolean => spec.loadBalancerIP === address;
 
+/** Its migration has begun, or is over: whoever asks for an earlier step goes by a record of before, and does nothing of it. */
+const hasBegun = (vip: LiveVirtualIP): boolean => isBegun(vip.status) || isOver(vip);
+
 /** Holds first, so that nothing is reserved for one that goes; then adopts what is its own, or creates. */
 const reserveVirtualIP: MigrationJobBody<'reserveVirtualIP'> = async ({ input, writer, fence }) => {
   const vip = await virtualIPOf(writer, input.vip);
+  const { ip: address, gsm, keepalivedGroup } = vip.status;
+  if (hasBegun(vip)) return done({ address, gsm, keepalivedGroup });
   await saying('could not add finalizer for IP object', () => writer.hold(vip, 'ip', fence));
   return done(await saying(NO_ADDRESS, () => reserved(input.vip, input.requested, writer, fence)));
 };
@@ -118,8 +123,9 @@ async function isReserved(writer: MigrationWriter, { address, gsm }: Candidate, 
 /** Holds before it creates: what was created is always found again. */
 const exposeService: MigrationJobBody<'exposeService'> = async ({ input, writer, fence }) => {
   const { vip, service: name, address, clone } = input;
-  const service = await serviceOf(writer, vip, name, NO_SERVICE);
   const live = await virtualIPOf(writer, vip);
+  if (hasBegun(live)) return done({ service: live.status.service, clone });
+  const service = await serviceOf(writer, vip, name, NO_SERVICE);
   await saying('could not add finalizer for service', () => writer.hold(live, 'clone', fence));
   const present = await saying(NO_CLONE, () => writer.service({ namespace: vip.namespace, name: clone }));
   await saying(NO_CLONE, async () => {
@@ -138,14 +144,15 @@ const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, f
   const { vip, service: name } = input;
   const live = await virtualIPOf(writer, vip);
   // Whoever has claimed it was not heard. The Service may be of any type by now: it gets no address but this one.
-  if (live.status.service === name && (isBegun(live.status) || isOver(live))) return done<ClaimedService>({ kind: 'claimed' });
+  if (live.status.service === name && hasBegun(live)) return done<ClaimedService>({ kind: 'claimed' });
   if (!live.asked) {
     await unclaimed(writer, vip, name, fence);
     return done<ClaimedService>({ kind: 'withdrawn' });
   }
   const service = await serviceOf(writer, vip, name, NO_SERVICE);
   const isOurs = isClaimedBy(service, vip);
-  if (isLoadBalancer(service) || service.ingress.length > 0) return done<ClaimedService>({ kind: 'loadBalancer' });
+  // One that bears the mark gets no other address, whatever type it has become since: waiting for each other would be for ever.
+  if ((isLoadBalancer(service) && !isOurs) || service.ingress.length > 0) return done<ClaimedService>({ kind: 'loadBalancer' });
   const rival = isOurs ? null : ((await rivalOf(writer, service, vip)) ?? (await begunOf(writer, name, vip)));
   if (rival !== null) return done<ClaimedService>({ kind: 'rival', name: rival });
   if (!isOurs) await writer.mark(service, vip.name, fence);

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../machines/types.ts';
 import type { Json } from '../ports.ts';
 import type { PoolProjection } from './cluster.ts';
 
@@ -20,7 +21,7 @@ export class Accounted {
 
   /** What is left as it stands by a status that takes the place of `present`. */
   left(status: Status, present: Json, now: number): Status {
-    const { pendingCreate = null, routedIP, addressOrigin } = members(present);
+    const { pendingCreate = null, routedIP, addressOrigin } = fieldsOf<Json>(present);
     const startedAt = startOf(pendingCreate);
     const isRecent = startedAt !== null && now - Date.parse(startedAt) < FOREIGN_INTENT_MS && !this.#carried.has(startedAt);
     const isUnheard = typeof routedIP === 'string' && !this.#carried.has(routedIP);
@@ -31,10 +32,7 @@ export class Accounted {
   }
 }
 
-const members = (value: Json | undefined): Status =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Status) : {};
-
 const startOf = (intent: Json | undefined): string | null => {
-  const { startedAt } = members(intent);
+  const { startedAt } = fieldsOf<Json>(intent);
   return typeof startedAt === 'string' && !Number.isNaN(Date.parse(startedAt)) ? startedAt : null;
 };

@@ -1,5 +1,6 @@
+import type { ClusterFact } from '../../machines/events.ts';
 import type { CreateIntent, ObjectRef, Published } from '../../machines/jobs.ts';
-import type { Address, EvacuatedNode, Evacuation, ObservedNode, ObservedService } from '../../machines/types.ts';
+import type { Address, Condition, EvacuatedNode, Evacuation, ObjectEvent } from '../../machines/types.ts';
 import type { Json } from '../ports.ts';
 
 /** A FloatingIPPool or a NodeDNSRecordSet, as `ref.kind` tells, as the API server serves it; `spec` and `status` are not yet checked. */
@@ -18,17 +19,6 @@ export interface Marks {
   readonly finalizers: readonly string[];
   /** Those whose key begins with `routedip.io/`. */
   readonly annotations: Readonly<Record<string, string>>;
-}
-
-/** The nodes that a pool's selectors let through, as of now.
- *  `query` names the selectors that were watched: a fact gathered under other selectors than the pool's present ones is void. */
-export interface ClusterFact {
-  readonly query: string;
-  readonly nodes: readonly ObservedNode[];
-  /** Names of the nodes on which a pod serves that its selectors let through, sorted; null when it selects none. */
-  readonly serving: readonly string[] | null;
-  /** Of a RoutedIP: the Service that it names, null when there is none. */
-  readonly service?: ObservedService | null;
 }
 
 export interface ClusterListener {
@@ -59,21 +49,7 @@ export interface ClusterSource {
 /** How strongly the holder of a routed address keeps Pods away. */
 export type HolderEffect = 'PreferNoSchedule' | 'NoSchedule';
 
-/** A condition as Kubernetes defines it, without the time of the last transition, which the writer keeps. */
-export interface Condition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: string;
-  readonly message: string;
-}
-
-export interface ClusterEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly message: string;
-  /** What was done, for `events.k8s.io`: a verb such as `Assign`. */
-  readonly action: string;
-}
+export type ClusterEvent = ObjectEvent;
 
 /** What should be visible of a pool, or of a NodeDNSRecordSet, in the cluster. */
 export interface PoolProjection {

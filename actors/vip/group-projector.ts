@@ -1,7 +1,8 @@
 import type { InvalidGroup, ParsedGroup } from '../../machines/segment.ts';
+import type { Condition } from '../../machines/types.ts';
 import type { IPGroupObject } from '../../machines/vip.ts';
 import { coalesced } from '../coalesced.ts';
-import type { ClusterEvent, ClusterWriter, Condition } from '../ports/cluster.ts';
+import type { ClusterEvent, ClusterWriter } from '../ports/cluster.ts';
 import type { Clock } from '../ports.ts';
 import type { GroupFigures } from './group-index.ts';
 

@@ -1,8 +1,8 @@
 import { ProviderError } from '../../actors/errors.ts';
 import type { Call, Provider } from '../../actors/ports/provider.ts';
 import { parseAddress } from '../../machines/address.ts';
-import type { DNSRecord } from '../../machines/types.ts';
-import { type Fields, integer, text } from '../http/read.ts';
+import type { DNSRecord, Fields } from '../../machines/types.ts';
+import { integer, text } from '../http/read.ts';
 import { identifier, isIdentifier } from './read.ts';
 import type { RequestLayer, Requests } from './requests.ts';
 import { createZones, type FoundZone } from './zones.ts';

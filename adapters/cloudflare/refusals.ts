@@ -1,7 +1,7 @@
 import { ProviderError } from '../../actors/errors.ts';
-import type { ErrorKind } from '../../machines/types.ts';
+import { type ErrorKind, isFields } from '../../machines/types.ts';
 import type { Reply } from '../http/exchange.ts';
-import { isFields } from '../http/read.ts';
+import { KIND_OF_STATUS } from '../http/read.ts';
 import { boundedWaitMs, retryAfterMs } from '../http/verbs.ts';
 
 interface ApiError {
@@ -30,14 +30,6 @@ const kindOfCode: ReadonlyMap<number, ErrorKind> = new Map([
   [81_058, 'Conflict'],
 ]);
 
-const kindOfStatus: Readonly<Record<number, ErrorKind>> = {
-  401: 'Unauthorized',
-  403: 'Unauthorized',
-  404: 'NotFound',
-  408: 'Unavailable',
-  409: 'Conflict',
-};
-
 /** The error that an answer without success is. `write`: whether the request may have changed something. */
 export function refusal(reply: Reply, data: unknown, what: string, write: boolean): ProviderError {
   const { status } = reply;
@@ -55,7 +47,7 @@ function kindOf(status: number, errors: readonly ApiError[]): ErrorKind {
   if (status === 429) return 'RateLimited';
   if (status >= 500) return 'Unavailable';
   const byCode = errors.map(({ code }) => kindOfCode.get(code)).find((kind) => kind !== undefined);
-  return byCode ?? kindOfStatus[status] ?? (status < 400 ? 'Unavailable' : 'Invalid');
+  return byCode ?? KIND_OF_STATUS[status] ?? (status < 400 ? 'Unavailable' : 'Invalid');
 }
 
 /** The errors of an envelope, each followed by its chain, which often says more than the error itself. */

@@ -1,7 +1,8 @@
 import { ProviderError } from '../../actors/errors.ts';
 import type { Call } from '../../actors/ports/provider.ts';
+import { type Fields, isFields } from '../../machines/types.ts';
 import { exchange, isWrite, openWire, type Reply, type Verb, type Wire } from '../http/exchange.ts';
-import { type Fields, fields, integer, isFields, items, parsed } from '../http/read.ts';
+import { fields, integer, items, parsed } from '../http/read.ts';
 import { baseURLOf, closeBudget, pay, type RequestLayerOptions, verbOf, withoutSecrets } from '../http/verbs.ts';
 import { identifier } from './read.ts';
 import { refusal, waitMs, windowOf } from './refusals.ts';

@@ -13,12 +13,15 @@ export interface LeadershipView {
   readonly reach: string | null;
 }
 
-interface FeedOptions {
+export interface FeedOptions {
+  /** The records that this process runs; empty while it does not lead. */
   readonly records: () => readonly { readonly actor: string; readonly record: ActorRecord }[];
   /** When each of these actors changed its state last, as far as somebody knows: what this process did not see itself is asked for. */
   readonly lastChanges: (actors: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   readonly leadership: () => LeadershipView;
+  /** Wall clock, ms since the epoch. */
   readonly now: () => number;
+  /** Takes secrets out of what is answered. */
   readonly hide: (text: string) => string;
 }
 

@@ -1,4 +1,5 @@
-import type { ActorRecord, Json } from '../../actors/ports.ts';
+import type { ActorRecord } from '../../actors/ports.ts';
+import { type Fields, fieldsOf } from '../../machines/types.ts';
 
 /** One actor as the table shows it. */
 export interface Row {
@@ -55,7 +56,7 @@ export function rowOf(actor: string, record: ActorRecord, since: number | null):
 }
 
 /** A state value on one line. */
-export function statePath(value: Json): string {
+export function statePath(value: unknown): string {
   if (typeof value === 'string') return value;
   return Object.entries(fieldsOf(value))
     .map(([state, inner]) => [state, statePath(inner ?? null)].filter((part) => part !== '').join('.'))
@@ -82,7 +83,7 @@ function portsOf(context: Fields, claims: readonly Fields[]): string {
   return sorted([...policies, ...claims].flatMap(({ ports }) => (Array.isArray(ports) ? ports.map(textOf) : []))).join(' ');
 }
 
-const nameOf = (value: Json | undefined): string => textOf(fieldsOf(value).name);
+const nameOf = (value: unknown): string => textOf(fieldsOf(value).name);
 const sorted = (texts: readonly string[]): readonly string[] =>
   [...new Set(texts)].filter((text) => text !== '').sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 
@@ -102,10 +103,5 @@ function failureOf(context: Fields): { readonly reason: string; readonly message
   return { reason: textOf(fieldsOf(trouble).reason), message: textOf(fieldsOf(trouble).message) };
 }
 
-type Fields = Readonly<Record<string, Json | undefined>>;
-
-const isFields = (value: Json | undefined): value is { readonly [key: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const fieldsOf = (value: Json | undefined): Fields => (isFields(value) ? value : {});
-const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const lastSegment = (actor: string): string => actor.slice(actor.lastIndexOf('/') + 1);

@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Observer } from '../../actors/ports/observers.ts';
-import type { ActorRecord, JournalEntry } from '../../actors/ports.ts';
+import type { JournalEntry } from '../../actors/ports.ts';
 import { SECURITY_HEADERS, serveAsset } from './assets.ts';
 import { chartDefinition, type MachineLike } from './definition.ts';
-import { createFeed, type Feed, type LeadershipView } from './feed.ts';
+import { createFeed, type Feed, type FeedOptions } from './feed.ts';
 import { rowOf } from './rows.ts';
 
-interface DashboardOptions {
+interface DashboardOptions extends FeedOptions {
   /** Loopback unless `access` asks for a token. */
   readonly bind: { readonly host?: string; readonly port: number };
   /** Decides about each request; answers itself and returns false when it refuses. */
@@ -16,13 +16,8 @@ interface DashboardOptions {
   readonly pageFolder: URL;
   /** Machines by the chart name that records bear. */
   readonly machines: Readonly<Record<string, MachineLike>>;
-  /** The records that this process runs; empty while it does not lead. */
-  readonly records: () => readonly { readonly actor: string; readonly record: ActorRecord }[];
   /** The newest transitions of an actor, newest first. */
   readonly journal: (actor: string, limit: number) => Promise<readonly JournalEntry[]>;
-  /** When each of these actors changed its state last, ms since the epoch, as far as somebody knows. */
-  readonly lastChanges: (actors: readonly string[]) => Promise<ReadonlyMap<string, number>>;
-  readonly leadership: () => LeadershipView;
   /** Other pages by the text of the link, e.g. `{ Jobs: 'http://127.0.0.1:8081/jobs' }`. */
   readonly links: Readonly<Record<string, string>>;
   /** What there is to be said of this operator beside the links; nothing, when absent. */
@@ -30,10 +25,6 @@ interface DashboardOptions {
   /** Other pages that this server answers for, by the first part of their path, e.g. `/jobs`. */
   readonly mounts?: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>>;
   readonly version: string;
-  /** Wall clock, ms since the epoch. */
-  readonly now: () => number;
-  /** Takes secrets out of what is answered. */
-  readonly hide: (text: string) => string;
 }
 
 export interface Dashboard {

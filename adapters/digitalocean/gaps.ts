@@ -5,7 +5,7 @@ import { ProviderError } from '../../actors/errors.ts';
 import type { Call } from '../../actors/ports/provider.ts';
 import type { ErrorKind } from '../../machines/types.ts';
 import { type Verb as AnyVerb, exchange, isWrite, openWire, type Reply, type Wire } from '../http/exchange.ts';
-import { fields, parsed } from '../http/read.ts';
+import { fields, KIND_OF_STATUS, parsed } from '../http/read.ts';
 import {
   baseURLOf,
   boundedWaitMs,
@@ -176,11 +176,7 @@ function waitMs(reply: Reply): number | undefined {
 }
 
 const kinds: Readonly<Record<number, ErrorKind>> = {
-  401: 'Unauthorized',
-  403: 'Unauthorized',
-  404: 'NotFound',
-  408: 'Unavailable',
-  409: 'Conflict',
+  ...KIND_OF_STATUS,
   429: 'RateLimited',
 };
 

@@ -1,10 +1,16 @@
 import { ProviderError } from '../../actors/errors.ts';
+import { type ErrorKind, type Fields, isFields } from '../../machines/types.ts';
+
+/** What can be done about an answer of this status, at every provider. */
+export const KIND_OF_STATUS: Readonly<Record<number, ErrorKind>> = {
+  401: 'Unauthorized',
+  403: 'Unauthorized',
+  404: 'NotFound',
+  408: 'Unavailable',
+  409: 'Conflict',
+};
 
 /** Readers of an API's answers: each returns what it is named for or throws, since an answer that lacks it cannot be trusted. */
-export type Fields = Readonly<Record<string, unknown>>;
-
-export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 export const unreadable = (what: string): ProviderError => new ProviderError('Unavailable', `the answer bears no readable ${what}`);
 
 export function fields(value: unknown, what: string): Fields {

@@ -1,5 +1,5 @@
-import type { Condition } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
+import type { Condition } from '../../machines/types.ts';
 import { isObject, type JsonObject } from './difference.ts';
 import { wholeSeconds } from './kube-time.ts';
 

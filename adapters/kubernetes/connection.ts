@@ -1,7 +1,10 @@
 import { HttpMethod, RequestContext } from '@kubernetes/client-node/dist/gen/http/http.js';
 import { Watch } from '@kubernetes/client-node/dist/watch.js';
 import { type Dispatcher, request as send } from 'undici';
+import type { Log } from '../../actors/ports/observers.ts';
+import type { Clock } from '../../actors/ports.ts';
 import { ApiError, messageOf, refusal, ServerUnreachable, type Target } from './api-error.ts';
+import type { Random } from './backoff.ts';
 import { ItemScanner } from './item-scanner.ts';
 import type { KeptConfig } from './kube-config.ts';
 
@@ -42,6 +45,14 @@ export interface WatchOptions {
   readonly connectMs: number;
   /** Asked before each wait: after how long a silence, ms, the connection counts as dead. */
   quietMs(): number;
+}
+
+/** What most of what speaks to the API server needs. */
+export interface Means {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
 }
 
 /** The API server, as raw JSON: objects arrive as the server wrote them, and can be dropped as soon as they are read. */

@@ -1,5 +1,6 @@
+import { fieldsOf } from '../../machines/types.ts';
 import type { Intern } from './intern.ts';
-import { fields, keyOf, list, metaOf, type Trimmed, text } from './trim.ts';
+import { keyOf, list, metaOf, type Trimmed, text } from './trim.ts';
 
 /** One endpoint as a slice tells it. */
 export interface SeenEndpoint {
@@ -23,13 +24,13 @@ const SERVICE_LABEL = 'kubernetes.io/service-name';
 const HOSTNAME = 'kubernetes.io/hostname';
 
 const podOf = (endpoint: Readonly<Record<string, unknown>>): string => {
-  const { kind, name } = fields(endpoint.targetRef);
+  const { kind, name } = fieldsOf(endpoint.targetRef);
   return kind === 'Pod' ? text(name) : '';
 };
 
 const endpointOf = (value: unknown, ready: (endpoint: Readonly<Record<string, unknown>>) => boolean, shared: Intern): SeenEndpoint => {
-  const endpoint = fields(value);
-  const topology = fields(endpoint.topology ?? endpoint.deprecatedTopology);
+  const endpoint = fieldsOf(value);
+  const topology = fieldsOf(endpoint.topology ?? endpoint.deprecatedTopology);
   const node = text(endpoint.nodeName) || text(topology[HOSTNAME]);
   return { node: shared.text(node), pod: shared.text(podOf(endpoint)), ready: ready(endpoint) };
 };
@@ -39,7 +40,7 @@ const isPlaced = ({ node }: SeenEndpoint): boolean => node !== '';
 /** A condition that is not given is unknown, which API conventions have taken for ready. One that terminates is kept ready by
  *  `publishNotReadyAddresses`, but is about to go. */
 const readyInSlice = (endpoint: Readonly<Record<string, unknown>>): boolean => {
-  const { ready, terminating } = fields(endpoint.conditions);
+  const { ready, terminating } = fieldsOf(endpoint.conditions);
   return ready !== false && terminating !== true;
 };
 
@@ -48,7 +49,7 @@ export const trimSlice = (object: unknown, shared: Intern): Trimmed<SeenSlice> |
   const meta = metaOf(object);
   const service = text(meta?.labels[SERVICE_LABEL]);
   if (meta === null || service === '') return null;
-  const endpoints = list(fields(object).endpoints).map((endpoint) => endpointOf(endpoint, readyInSlice, shared));
+  const endpoints = list(fieldsOf(object).endpoints).map((endpoint) => endpointOf(endpoint, readyInSlice, shared));
   return { key: keyOf(meta.namespace, meta.name), uid: meta.uid, value: { service, endpoints: endpoints.filter(isPlaced) } };
 };
 
@@ -56,8 +57,8 @@ export const trimSlice = (object: unknown, shared: Intern): Trimmed<SeenSlice> |
 export const trimEndpoints = (object: unknown, shared: Intern): Trimmed<SeenSlice> | null => {
   const meta = metaOf(object);
   if (meta === null) return null;
-  const endpoints = list(fields(object).subsets).flatMap((value) => {
-    const { addresses, notReadyAddresses } = fields(value);
+  const endpoints = list(fieldsOf(object).subsets).flatMap((value) => {
+    const { addresses, notReadyAddresses } = fieldsOf(value);
     return [
       ...list(addresses).map((address) => endpointOf(address, () => true, shared)),
       ...list(notReadyAddresses).map((address) => endpointOf(address, () => false, shared)),

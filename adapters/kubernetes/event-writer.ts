@@ -1,19 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ClusterEvent } from '../../actors/ports/cluster.ts';
-import type { Log } from '../../actors/ports/observers.ts';
-import type { Clock } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { isConflict, isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
-import { type BackoffTable, backoff, type Random } from './backoff.ts';
-import { type Connection, MERGE_PATCH } from './connection.ts';
+import { type BackoffTable, backoff } from './backoff.ts';
+import { MERGE_PATCH, type Means } from './connection.ts';
 import { coreEventsApi, type EventApi, eventNamespace, eventsApi, type Report } from './event-body.ts';
 import { Lane } from './lane.ts';
 
-export interface EventWriterOptions {
-  readonly connection: Connection;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+export interface EventWriterOptions extends Means {
   /** Names this process, e.g. its Pod. */
   readonly instance: string;
   readonly backoff: BackoffTable;

@@ -1,4 +1,5 @@
-import type { ClusterFact, PoolObject } from '../../actors/ports/cluster.ts';
+import type { PoolObject } from '../../actors/ports/cluster.ts';
+import type { ClusterFact } from '../../machines/events.ts';
 import { isForbidden, messageOf } from './api-error.ts';
 import type { Use } from './object-cache.ts';
 import type { Cause } from './pace.ts';

@@ -1,5 +1,5 @@
 import type { JobMessage } from '../../actors/ports/job-driver.ts';
-import type { Finding } from '../../machines/types.ts';
+import { type Fields, type Finding, fieldsOf } from '../../machines/types.ts';
 import { INPUT_HASH, LABELS } from './job-names.ts';
 
 /** A Job reduced to what decides. */
@@ -40,10 +40,6 @@ export interface SeenPod {
   readonly exits: readonly { readonly code: number; readonly message: string }[];
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(fieldsOf) : []);
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const timeOf = (value: unknown): number => Date.parse(textOf(value)) || 0;

@@ -2,11 +2,9 @@ import { ProviderError } from '../../actors/errors.ts';
 import type { JobTemplates, SecretRef } from '../../actors/ports/directory.ts';
 import type { JobRequest } from '../../actors/ports/job-driver.ts';
 import { API_VERSION } from '../../crds/generated/clusterroutedipclass.ts';
-import { FINALIZER } from '../../machines/types.ts';
+import { FINALIZER, type Fields, fieldsOf } from '../../machines/types.ts';
 import { addressLabel, INPUT_HASH, inputHash, jobName, LABELS, labelValue, REQUEST, subjectLabel } from './job-names.ts';
 import { restrictedContext } from './job-security.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 export interface Rendering {
   readonly templates: Omit<JobTemplates, 'updateRoutedIP' | 'updateFirewall'>;
@@ -149,7 +147,5 @@ const completed = (container: Fields, env: Readonly<Record<string, string>>, sec
   };
 };
 
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? copy(value) : []);
 const copy = <T>(value: T): T => structuredClone(value);

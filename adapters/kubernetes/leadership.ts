@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Fenced } from '../../actors/errors.ts';
 import type { Leadership, LeadershipListener } from '../../actors/ports/leadership.ts';
-import type { Log } from '../../actors/ports/observers.ts';
-import type { Clock } from '../../actors/ports.ts';
 import { messageOf } from './api-error.ts';
-import type { Random } from './backoff.ts';
-import type { Connection } from './connection.ts';
+import type { Means } from './connection.ts';
 import { aheadMs, durationMsOf, givenUp, holderOf, type Lease, renewed, serverOf, takenBy, termOf, withTerm } from './lease.ts';
 import { type LeaseClient, leaseClient } from './lease-client.ts';
 
@@ -24,12 +21,8 @@ const TOLD_SKEW_MS = 30_000;
 /** FLIPOP's. */
 export const LEASE_TIMINGS: LeaseTimings = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 
-export interface LeadershipOptions {
-  readonly connection: Connection;
+export interface LeadershipOptions extends Means {
   readonly namespace: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   /** Names the process to people, e.g. its Pod; what is random is added. */
   readonly name: string;
   readonly timings?: LeaseTimings;

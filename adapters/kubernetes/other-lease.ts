@@ -1,20 +1,13 @@
-import type { Log } from '../../actors/ports/observers.ts';
-import type { Clock } from '../../actors/ports.ts';
 import { ApiError, isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
-import type { Random } from './backoff.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, Means } from './connection.ts';
 import { LEASE_TIMINGS, type LeaseTimings } from './leadership.ts';
 import { durationMsOf, holderOf, type Lease, takenBy } from './lease.ts';
 import { type LeaseClient, leaseClient } from './lease-client.ts';
 
-export interface OtherLeaseOptions {
-  readonly connection: Connection;
+export interface OtherLeaseOptions extends Means {
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Of the installation, not of the process: its replicas hold the Lease together. */
   readonly identity: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly timings?: LeaseTimings;
 }
 

@@ -1,9 +1,7 @@
 import { inSlices } from '../../actors/ports/in-slices.ts';
-import type { Log } from '../../actors/ports/observers.ts';
-import type { Clock } from '../../actors/ports.ts';
 import { isGone, isNotFound, messageOf, refusal, ServerUnreachable } from './api-error.ts';
-import { type Backoff, type BackoffTable, backoff, type Random } from './backoff.ts';
-import type { Connection, WatchHandlers } from './connection.ts';
+import { type Backoff, type BackoffTable, backoff } from './backoff.ts';
+import type { Means, WatchHandlers } from './connection.ts';
 import { Mirror, type MirrorListener } from './mirror.ts';
 import { listAll } from './pages.ts';
 import type { WatchQuery } from './selection.ts';
@@ -33,11 +31,7 @@ export const TIMINGS: ReflectorTimings = {
 };
 
 /** What a reflector needs of the world. */
-export interface Surroundings {
-  readonly connection: Connection;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+export interface Surroundings extends Means {
   readonly timings: ReflectorTimings;
 }
 

@@ -1,6 +1,7 @@
 import type { Json } from '../../actors/ports.ts';
 import { wantsPods } from '../../machines/match.ts';
 import { parseSelector, type Requirement } from '../../machines/selector.ts';
+import { fieldsOf } from '../../machines/types.ts';
 import type { PodQuery } from './pod-selections.ts';
 
 /** What one watch is about. Two equal queries share one watch. */
@@ -35,12 +36,9 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 export const isNamespace = (name: string): boolean => DNS_LABEL.test(name);
 
-const objectOf = (value: Json | undefined): { readonly [key: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as { readonly [key: string]: Json }) : {};
-
 /** What the `spec` of a pool or a NodeDNSRecordSet selects; null when its selectors are no texts, cannot be parsed, or name what can be no namespace. */
 export const selectionOf = (spec: Json): Selection | null => {
-  const match = objectOf(objectOf(spec).match);
+  const match = fieldsOf<Json>(fieldsOf<Json>(spec).match);
   const selectors: { -readonly [key in keyof MatchSelectors]: string } = {};
   for (const name of SELECTORS) {
     const value = match[name];

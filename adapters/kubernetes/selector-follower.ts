@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterFact, PoolObject } from '../../actors/ports/cluster.ts';
+import type { PoolObject } from '../../actors/ports/cluster.ts';
+import type { ClusterFact } from '../../machines/events.ts';
 import { type Follower, type FollowerNews, forbiddenTo, troublesOf } from './follower.ts';
 import { kindOf } from './kinds.ts';
 import type { NodeSelections, SelectedNodes } from './node-selections.ts';

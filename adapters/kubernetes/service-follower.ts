@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterFact, PoolObject } from '../../actors/ports/cluster.ts';
+import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
+import type { ClusterFact } from '../../machines/events.ts';
 import { type ServiceRef, serviceOf, serviceQueryOf } from '../../machines/service.ts';
-import type { ObservedBackend } from '../../machines/types.ts';
+import { fieldsOf, type ObservedBackend } from '../../machines/types.ts';
 import { isForbidden } from './api-error.ts';
 import type { SeenEndpoint, SeenSlice } from './endpoint-slices.ts';
 import { type Follower, type FollowerNews, forbiddenTo, troublesOf } from './follower.ts';
@@ -10,7 +11,7 @@ import type { ObjectCache, Use } from './object-cache.ts';
 import type { Cause } from './pace.ts';
 import { isNamespace } from './selection.ts';
 import { backendOf, endpointsIn, observedService } from './services.ts';
-import { fields, keyOf, list, type SeenNode, text } from './trim.ts';
+import { keyOf, list, type SeenNode, text } from './trim.ts';
 import type { SeenPod } from './trim-pod.ts';
 import type { SeenService } from './trim-service.ts';
 
@@ -32,7 +33,7 @@ interface Watched {
 
 /** Nodes that an address may still be on, or lead to, whether or not they serve anything now. */
 const nodesInStatus = (status: Json): readonly string[] => {
-  const { assignedNode, electedNode, previousNodes } = fields(status);
+  const { assignedNode, electedNode, previousNodes } = fieldsOf(status);
   return [assignedNode, electedNode, ...list(previousNodes)].map(text).filter((name) => name !== '');
 };
 

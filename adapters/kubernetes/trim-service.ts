@@ -1,5 +1,5 @@
-import type { ObservedServicePort } from '../../machines/types.ts';
-import { fields, keyOf, list, metaOf, type Trimmed, text } from './trim.ts';
+import { fieldsOf, type ObservedServicePort } from '../../machines/types.ts';
+import { keyOf, list, metaOf, type Trimmed, text } from './trim.ts';
 
 /** A Service as the adapter keeps it. */
 export interface SeenService {
@@ -15,7 +15,7 @@ const PROTOCOL = 'TCP';
 const portNumber = (value: unknown): number | null => (typeof value === 'number' && value > 0 ? value : null);
 
 const servicePortOf = (value: unknown): ObservedServicePort => {
-  const { name, port, protocol, targetPort, nodePort } = fields(value);
+  const { name, port, protocol, targetPort, nodePort } = fieldsOf(value);
   const own = portNumber(port) ?? 0;
   return {
     name: text(name),
@@ -30,12 +30,12 @@ const servicePortOf = (value: unknown): ObservedServicePort => {
 export const trimService = (object: unknown): Trimmed<SeenService> | null => {
   const meta = metaOf(object);
   if (meta === null) return null;
-  const { type, selector, ports } = fields(fields(object).spec);
+  const { type, selector, ports } = fieldsOf(fieldsOf(object).spec);
   const value: SeenService = {
     name: meta.name,
     type: text(type) || 'ClusterIP',
     ports: list(ports).map(servicePortOf),
-    hasSelector: Object.keys(fields(selector)).length > 0,
+    hasSelector: Object.keys(fieldsOf(selector)).length > 0,
   };
   return { key: keyOf(meta.namespace, meta.name), uid: meta.uid, value };
 };

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../machines/types.ts';
 import {
   ADDRESS_ANNOTATION,
   addressOfIP,
@@ -14,7 +15,7 @@ import {
   type VipService,
 } from '../../machines/vip.ts';
 import { MIGRATING_ANNOTATION } from '../../machines/virtual-ip.ts';
-import { fields, keyOf, list, metaOf, type Trimmed, text } from './trim.ts';
+import { keyOf, list, metaOf, type Trimmed, text } from './trim.ts';
 
 /** A Service as it is kept: of those that are nobody's business here nothing but that there are some. */
 export interface SeenVipService {
@@ -33,16 +34,16 @@ const annotated = (value: unknown): string | null => text(value) || null;
 const FAMILIES: Readonly<Record<string, 4 | 6>> = { IPv4: 4, IPv6: 6 };
 
 const ingressOf = (object: unknown): VipService['ingress'] => {
-  const { ingress } = fields(fields(fields(object).status).loadBalancer);
+  const { ingress } = fieldsOf(fieldsOf(fieldsOf(object).status).loadBalancer);
   const entries = list(ingress);
-  return entries.length === 0 ? NO_INGRESS : entries.map((entry) => ({ ip: text(fields(entry).ip) || null }));
+  return entries.length === 0 ? NO_INGRESS : entries.map((entry) => ({ ip: text(fieldsOf(entry).ip) || null }));
 };
 
 /** A Service as the allocator sees it that serves `loadBalancerClass` besides Services without a class; null for what is none. */
 export const vipServiceOf = (object: unknown, loadBalancerClass: string | null): VipService | null => {
   const meta = metaOf(object);
   if (meta === null) return null;
-  const { type, loadBalancerClass: wanted, loadBalancerIP, ipFamilies } = fields(fields(object).spec);
+  const { type, loadBalancerClass: wanted, loadBalancerIP, ipFamilies } = fieldsOf(fieldsOf(object).spec);
   const migrating = annotated(meta.annotations[MIGRATING_ANNOTATION]);
   const isOurClass = text(wanted) === '' || wanted === loadBalancerClass;
   return {
@@ -60,9 +61,9 @@ export const vipServiceOf = (object: unknown, loadBalancerClass: string | null):
   };
 };
 
-export const finalizersOf = (object: unknown): readonly string[] => list(fields(fields(object).metadata).finalizers).map(text);
+export const finalizersOf = (object: unknown): readonly string[] => list(fieldsOf(fieldsOf(object).metadata).finalizers).map(text);
 
-export const isLoadBalancer = (object: unknown): boolean => fields(fields(object).spec).type === LOAD_BALANCER;
+export const isLoadBalancer = (object: unknown): boolean => fieldsOf(fieldsOf(object).spec).type === LOAD_BALANCER;
 
 /** A Service for a cache of all. */
 export const trimVipService = (object: unknown, loadBalancerClass: string | null): Trimmed<SeenVipService> | null => {

@@ -1,7 +1,7 @@
 import type { HolderEffect, Marks, PoolObject } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import { parseAddress } from '../../machines/address.ts';
-import { type Address, EVACUATE, type ObservedNode, type Taint } from '../../machines/types.ts';
+import { type Address, EVACUATE, type Fields, fieldsOf, type ObservedNode, type Taint } from '../../machines/types.ts';
 import { holderEffectOf } from './holder-taint.ts';
 import type { Intern } from './intern.ts';
 
@@ -40,10 +40,6 @@ export interface Trimmed<T> {
   readonly value: T;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-export const fields = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 export const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
@@ -61,7 +57,7 @@ interface Meta {
 
 /** Null for what bears no name: not an object of the API. */
 export const metaOf = (object: unknown): Meta | null => {
-  const meta = fields(fields(object).metadata);
+  const meta = fieldsOf(fieldsOf(object).metadata);
   const name = text(meta.name);
   if (name === '') return null;
   return {
@@ -70,32 +66,32 @@ export const metaOf = (object: unknown): Meta | null => {
     uid: text(meta.uid),
     createdAt: Date.parse(text(meta.creationTimestamp)) || 0,
     deleting: meta.deletionTimestamp !== undefined && meta.deletionTimestamp !== null,
-    labels: fields(meta.labels),
-    annotations: fields(meta.annotations),
+    labels: fieldsOf(meta.labels),
+    annotations: fieldsOf(meta.annotations),
     resourceVersion: text(meta.resourceVersion),
     generation: typeof meta.generation === 'number' ? meta.generation : 0,
   };
 };
 
 /** What a watch resumes from after this object; empty when it bears none. */
-export const revisionOf = (object: unknown): string => text(fields(fields(object).metadata).resourceVersion);
+export const revisionOf = (object: unknown): string => text(fieldsOf(fieldsOf(object).metadata).resourceVersion);
 
 export const keyOf = (namespace: string, name: string): string => (namespace === '' ? name : `${namespace}/${name}`);
 
 export const conditionHolds = (status: Fields, type: string): boolean =>
-  list(status.conditions).some((condition) => fields(condition).type === type && fields(condition).status === 'True');
+  list(status.conditions).some((condition) => fieldsOf(condition).type === type && fieldsOf(condition).status === 'True');
 
 const unclearIn = (says: unknown): string | null => (typeof says === 'string' && !['true', 'false'].includes(says) ? says : null);
 
 const evacuatedIn = (status: Fields): SeenNode['evacuated'] => {
   const found = list(status.conditions)
-    .map(fields)
+    .map(fieldsOf)
     .find(({ type }) => type === EVACUATED);
   return found ? { status: text(found.status), reason: text(found.reason), message: text(found.message) } : null;
 };
 
 const taintOf = (value: unknown, { text: one }: Intern): Taint => {
-  const taint = fields(value);
+  const taint = fieldsOf(value);
   const base = { key: one(text(taint.key)), effect: one(text(taint.effect)) };
   return typeof taint.value === 'string' ? { ...base, value: one(taint.value) } : base;
 };
@@ -118,10 +114,10 @@ const addressesIn = (texts: readonly unknown[]): readonly Address[] => {
 export const trimNode = (object: unknown, shared: Intern): Trimmed<SeenNode> | null => {
   const meta = metaOf(object);
   if (meta === null) return null;
-  const spec = fields(fields(object).spec);
-  const status = fields(fields(object).status);
+  const spec = fieldsOf(fieldsOf(object).spec);
+  const status = fieldsOf(fieldsOf(object).status);
   const { [IPV4_ANNOTATION]: ipv4, [IPV6_ANNOTATION]: ipv6 } = meta.annotations;
-  const addresses = list(status.addresses).map(fields);
+  const addresses = list(status.addresses).map(fieldsOf);
   const ofType = (type: string) => addressesIn(addresses.filter((each) => each.type === type).map(({ address }) => address));
   const taints = list(spec.taints).map((taint) => taintOf(taint, shared));
   const node: ObservedNode = {
@@ -150,12 +146,12 @@ const OWN_GROUP = 'routedip.io/';
 
 /** What of the metadata decides; undefined for kinds of other groups, unless they bear annotations of ours. */
 const marksOf = (object: unknown, { annotations }: Meta): { readonly marks?: Marks } => {
-  const { apiVersion, metadata } = fields(object);
+  const { apiVersion, metadata } = fieldsOf(object);
   const own = Object.entries(annotations).filter(([key]) => key.startsWith(OWN_GROUP));
   if (!text(apiVersion).startsWith(OWN_GROUP) && own.length === 0) return {};
   return {
     marks: {
-      finalizers: list(fields(metadata).finalizers).map(text),
+      finalizers: list(fieldsOf(metadata).finalizers).map(text),
       annotations: Object.fromEntries(own.map(([key, value]) => [key, text(value)])),
     },
   };
@@ -166,7 +162,7 @@ export const trimObject = (kind: string, object: unknown): Trimmed<SeenObject> |
   const meta = metaOf(object);
   if (meta === null) return null;
   const { namespace, name, uid, generation, createdAt, deleting } = meta;
-  const { spec = null, status = null } = fields(object) as { readonly spec?: Json; readonly status?: Json };
+  const { spec = null, status = null } = fieldsOf(object) as { readonly spec?: Json; readonly status?: Json };
   const ref = { kind, namespace, name, uid };
   const whole: PoolObject = { ref, generation, createdAt, deleting, spec, status, ...marksOf(object, meta) };
   return { key: keyOf(namespace, name), uid, value: { object: whole, resourceVersion: meta.resourceVersion } };

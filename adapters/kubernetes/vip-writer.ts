@@ -5,7 +5,7 @@ import type { OwnerName, Reclaim, VipWriter } from '../../actors/ports/vip.ts';
 import { API_VERSION, KIND } from '../../crds/generated/ip.ts';
 import { KIND as ROUTED_IP } from '../../crds/generated/routedip.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
-import type { Address, ErrorKind } from '../../machines/types.ts';
+import { type Address, type ErrorKind, fieldsOf } from '../../machines/types.ts';
 import {
   asOwner,
   GROUP_LABEL,
@@ -25,7 +25,7 @@ import { despiteConflicts, inVain } from './conflicts.ts';
 import { type Connection, MERGE_PATCH, type Request } from './connection.ts';
 import { kindOf, pathOf } from './kinds.ts';
 import { listAll } from './pages.ts';
-import { fields, list, metaOf, revisionOf } from './trim.ts';
+import { list, metaOf, revisionOf } from './trim.ts';
 import { finalizersOf, ipObject, isLoadBalancer, reservedIPOf, trimReservedIP, vipServiceOf } from './trim-vip.ts';
 
 export interface VipWriterOptions {
@@ -67,7 +67,7 @@ const persistently = async <T>(what: string, attempt: () => Promise<T>): Promise
 
 /** Exactly the one entry that we write, whatever mode the server has filled in. */
 const isPublished = (object: unknown, address: Address | null): boolean => {
-  const entries = list(fields(fields(fields(object).status).loadBalancer).ingress).map(fields);
+  const entries = list(fieldsOf(fieldsOf(fieldsOf(object).status).loadBalancer).ingress).map(fieldsOf);
   if (address === null) return entries.length === 0;
   const [{ ipMode = 'VIP', ...entry } = {}] = entries;
   return entries.length === 1 && ipMode === 'VIP' && isDeepStrictEqual(entry, { ip: address });
@@ -280,14 +280,14 @@ export class KubernetesVipWriter implements VipWriter {
 
   /** 0 where the server does not say: those that know of modes fill in the one that we mean. */
   async #minor(): Promise<number> {
-    const { major, minor } = fields(await this.#get('/version'));
+    const { major, minor } = fieldsOf(await this.#get('/version'));
     return major === '1' ? Number.parseInt(String(minor), 10) || 0 : 0;
   }
 }
 
 /** The labels and annotations of an object. */
 const marksOf = (object: object): object => {
-  const { labels, annotations } = fields(fields(object).metadata);
+  const { labels, annotations } = fieldsOf(fieldsOf(object).metadata);
   return { labels, annotations };
 };
 

@@ -1,12 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Unreachable } from '../../actors/errors.ts';
 import type { Accounted } from '../../actors/ports/accounted.ts';
-import type { ClusterEvent, ClusterListener, Condition, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
+import type { ClusterEvent, ClusterListener, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
 import type { Json } from '../../actors/ports.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { compile, servingNodes } from '../../machines/match.ts';
 import { serviceOf, serviceQueryOf } from '../../machines/service.ts';
-import { type Evacuation, MOVE_TO, type ObservedNode, type ObservedPod, type ObservedService } from '../../machines/types.ts';
+import {
+  type Condition,
+  type Evacuation,
+  fieldsOf,
+  MOVE_TO,
+  type ObservedNode,
+  type ObservedPod,
+  type ObservedService,
+} from '../../machines/types.ts';
 import { Annotations } from './annotations.ts';
 import type { ClusterWatch, Seen, Tell, Watched } from './cluster-watch.ts';
 import { Holders } from './holders.ts';
@@ -33,13 +41,8 @@ interface Listening {
   readonly write: () => void;
 }
 
-type Fields = { readonly [key: string]: Json };
-
-export const fieldsOf = (json: Json | undefined): Fields =>
-  typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Fields) : {};
-
 /** The term under which a status was written; 0 for none. */
-export const termOf = (status: Json | undefined): number => Number(fieldsOf(status).term ?? 0);
+export const termOf = (status: Json | undefined): number => Number(fieldsOf<Json>(status).term ?? 0);
 
 export const keyOf = ({ kind, namespace, name }: Omit<ObjectRef, 'uid'>): string => `${kind} ${namespace}/${name}`;
 
@@ -134,7 +137,7 @@ export class ClusterWorld {
       const service = seen.services.get(`${namespace}/${name}`) ?? null;
       return { query: serviceQueryOf(namespace, name), nodes, serving: null, service };
     }
-    const match = fieldsOf(fieldsOf(spec).match) as MatchSelectors;
+    const match = fieldsOf<Json>(fieldsOf<Json>(spec).match) as MatchSelectors;
     return { query: this.#options.queryOf(match), nodes, serving: serving(seen, match) };
   }
 
@@ -178,7 +181,7 @@ export class ClusterWorld {
     const { now = () => 0 } = this.#options;
     const stays = projection.partial ? pool.status : accounted.left(projection.status, pool.status, now());
     // A change of status alone is no news to the watches.
-    this.store({ ...pool, status: { ...fieldsOf(stays), ...(structuredClone(projection.status) as { [key: string]: Json }) } });
+    this.store({ ...pool, status: { ...fieldsOf<Json>(stays), ...(structuredClone(projection.status) as { [key: string]: Json }) } });
     const kept = projection.partial ? (this.conditions.get(keyOf(pool.ref)) ?? []) : [];
     const others = kept.filter(({ type }) => !projection.conditions.some((condition) => condition.type === type));
     this.conditions.set(keyOf(pool.ref), [...projection.conditions, ...others]);
@@ -204,7 +207,7 @@ export class ClusterWorld {
     const next = change(pool);
     this.store(next);
     // The address that a RoutedIP has got stands in its status alone.
-    const isBound = fieldsOf(next.status).routedIP !== fieldsOf(pool.status).routedIP;
+    const isBound = fieldsOf<Json>(next.status).routedIP !== fieldsOf<Json>(pool.status).routedIP;
     if (isBound || next.generation !== pool.generation || !isDeepStrictEqual(next.marks, pool.marks))
       queueMicrotask(() => this.stored(ref) && this.poolChanged(next));
     return next;

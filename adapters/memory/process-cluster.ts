@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { Fenced } from '../../actors/errors.ts';
 import { Accounted } from '../../actors/ports/accounted.ts';
 import type { ClusterSource, ClusterWriter, PoolProjection } from '../../actors/ports/cluster.ts';
-import { type Address, FINALIZER } from '../../machines/types.ts';
+import type { Json } from '../../actors/ports.ts';
+import { type Address, FINALIZER, fieldsOf } from '../../machines/types.ts';
 import { ClusterWatch } from './cluster-watch.ts';
-import { type ClusterWorld, fieldsOf, keyOf, ROUTED_IP, termOf } from './cluster-world.ts';
+import { type ClusterWorld, keyOf, ROUTED_IP, termOf } from './cluster-world.ts';
 import { wishes } from './holders.ts';
 
 /** The cluster as one process watches and writes it. */
@@ -95,22 +96,22 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
         const written = termOf(world.pools.get(keyOf(owner))?.status);
         if (written > term) throw new Fenced(`memory cluster: ${owner.name} was written under term ${written}, not ${term}`);
         const pendingCreate = { provider, region, knownAddresses, startedAt: new Date(listedAt).toISOString() };
-        world.change(owner, (pool) => ({ ...pool, status: { ...fieldsOf(pool.status), pendingCreate } }));
+        world.change(owner, (pool) => ({ ...pool, status: { ...fieldsOf<Json>(pool.status), pendingCreate } }));
       }),
     appendAddress: (owner, address) =>
       whileAlive(() => {
         const next = world.change(owner, (pool) => {
-          const spec = fieldsOf(pool.spec);
+          const spec = fieldsOf<Json>(pool.spec);
           const ips = Array.isArray(spec.ips) ? spec.ips : [];
           return ips.includes(address) ? pool : { ...pool, generation: pool.generation + 1, spec: { ...spec, ips: [...ips, address] } };
         });
-        return { ips: fieldsOf(next.spec).ips as unknown as readonly Address[], generation: next.generation };
+        return { ips: fieldsOf<Json>(next.spec).ips as unknown as readonly Address[], generation: next.generation };
       }),
     guard: (ref) => whileAlive(() => world.guard(ref, [FINALIZER])),
     unguard: (ref) => whileAlive(() => world.guard(ref, [])),
     bindAddress: (owner, address, origin) =>
       whileAlive(() => {
-        world.change(owner, (pool) => ({ ...pool, status: { ...fieldsOf(pool.status), routedIP: address, addressOrigin: origin } }));
+        world.change(owner, (pool) => ({ ...pool, status: { ...fieldsOf<Json>(pool.status), routedIP: address, addressOrigin: origin } }));
       }),
     markHolder: (node, effect) =>
       whileAlive(() => {

@@ -1,14 +1,8 @@
+import type { FailoverFigures } from '../../actors/ports/figures.ts';
 import { Histogram, type Registry } from './prom-client.ts';
 
-/** An address that lost its node is active on another one. */
-export interface Failover {
-  readonly provider: string;
-  /** From the turn that heard of the loss to the one that heard the confirmation, ms. */
-  readonly tookMs: number;
-}
-
 /** Measures failovers. Answers what is told of each. */
-export function failoverMetrics(registry: Registry): (failover: Failover) => void {
+export function failoverMetrics(registry: Registry): (failover: FailoverFigures) => void {
   const duration = new Histogram({
     name: 'routedip_failover_duration_seconds',
     help: 'From the loss of its node until an address was active on another one.',

@@ -1,7 +1,8 @@
+import type { FailoverFigures } from '../../actors/ports/figures.ts';
 import type { JobObserver, Observer } from '../../actors/ports/observers.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
 import { budgetMetrics, type TokenBudget } from './budget-metrics.ts';
-import { type Failover, failoverMetrics } from './failover-metrics.ts';
+import { failoverMetrics } from './failover-metrics.ts';
 import { type GroupMetricsView, groupMetrics } from './group-metrics.ts';
 import { instrumentProvider } from './instrument-provider.ts';
 import { jobMetrics } from './job-metrics.ts';
@@ -31,7 +32,7 @@ export interface MetricsSources extends RuntimeSources {
 export interface Metrics {
   readonly pools: PoolMetrics;
   readonly recordSets: RecordSetMetrics;
-  readonly failover: (failover: Failover) => void;
+  readonly failover: (failover: FailoverFigures) => void;
   /** Counts turns, transitions and the assignments in them, and the jobs that this replica runs. */
   readonly observer: Observer & JobObserver;
   /** The provider, with its calls counted and timed. */

@@ -1,28 +1,8 @@
+import type { PoolFigures, Shown } from '../../actors/ports/figures.ts';
 import { Counter, Gauge, type Registry } from './prom-client.ts';
 
-/** What the metrics show of one pool: its status as data, no more. */
-export interface PoolMetricsView {
-  readonly namespace: string;
-  readonly name: string;
-  readonly provider: string;
-  /** Full name of the pool's DNS record; empty when it has none. */
-  readonly dns: string;
-  /** `spec.desiredIPs`, or the number of `spec.ips` when that is absent or 0. */
-  readonly desired: number;
-  /** Addresses that the pool has, disabled ones too. */
-  readonly acquired: number;
-  /** Nodes that match and wait for an address. */
-  readonly assignableNodes: number;
-  /** As `status.ips`. */
-  readonly ips: Readonly<Record<string, { readonly state: string; readonly nodeName?: string; readonly providerID?: string }>>;
-}
-
 /** The `flipop_floatingippoolcontroller_*` series. A pool or an address that goes takes its series along. */
-export interface PoolMetrics {
-  /** Shows this state of the pool from the next scrape on. */
-  show(view: PoolMetricsView): void;
-  /** The pool is gone. */
-  forget(namespace: string, name: string): void;
+export interface PoolMetrics extends Shown<PoolFigures> {
   /** An assignment of one address came to its end; one of a pool that is not shown yet counts all the same. */
   count(assignment: AssignmentEnd): void;
   /** Nothing is shown any more; the counts of assignments go on. */
@@ -47,7 +27,7 @@ const ADDRESS = ['namespace', 'name', 'ip', 'provider', 'dns'] as const;
 
 /** Registers the series. They are computed at each scrape from the last views: nothing stale can stay, and an event costs nothing. */
 export function poolMetrics(registry: Registry): PoolMetrics {
-  const views = new Map<string, PoolMetricsView>();
+  const views = new Map<string, PoolFigures>();
   const counts = new Map<string, Map<string, Counts>>();
   const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
   registerGauges(registry, views);
@@ -73,7 +53,7 @@ export function poolMetrics(registry: Registry): PoolMetrics {
   };
 }
 
-function registerGauges(registry: Registry, views: ReadonlyMap<string, PoolMetricsView>): void {
+function registerGauges(registry: Registry, views: ReadonlyMap<string, PoolFigures>): void {
   const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[], fill: (gauge: Gauge<L>) => void): void => {
     new Gauge<L>({
       name: PREFIX + name,
@@ -114,8 +94,8 @@ function registerGauges(registry: Registry, views: ReadonlyMap<string, PoolMetri
 
 function registerCounters(
   registry: Registry,
-  views: ReadonlyMap<string, PoolMetricsView>,
-  countsOf: (view: PoolMetricsView, ip: string) => Counts | undefined,
+  views: ReadonlyMap<string, PoolFigures>,
+  countsOf: (view: PoolFigures, ip: string) => Counts | undefined,
 ): void {
   const counter = (name: string, help: string, outcome: keyof Counts): void => {
     new Counter({
@@ -133,9 +113,9 @@ function registerCounters(
   counter('ip_assignment_errors', 'Assignments of the address that failed.', 'error');
 }
 
-const poolLabels = ({ namespace, name, provider, dns }: PoolMetricsView) => ({ namespace, name, provider, dns });
-const addressLabels = ({ namespace, name, provider, dns }: PoolMetricsView, ip: string) => ({ namespace, name, ip, provider, dns });
+const poolLabels = ({ namespace, name, provider, dns }: PoolFigures) => ({ namespace, name, provider, dns });
+const addressLabels = ({ namespace, name, provider, dns }: PoolFigures, ip: string) => ({ namespace, name, ip, provider, dns });
 
-function* addresses(views: ReadonlyMap<string, PoolMetricsView>): Generator<readonly [PoolMetricsView, string]> {
+function* addresses(views: ReadonlyMap<string, PoolFigures>): Generator<readonly [PoolFigures, string]> {
   for (const view of views.values()) for (const ip of Object.keys(view.ips)) yield [view, ip];
 }

@@ -7,10 +7,11 @@ import { virtualIPChart } from '../../actors/virtual-ip-chart.ts';
 import { ipIn, serviceIn, virtualIPIn } from '../../adapters/kubernetes/migration-objects.ts';
 import { KubernetesMigrationWriter } from '../../adapters/kubernetes/migration-writer.ts';
 import { FLIPOP_BACKOFF } from '../../machines/backoff.ts';
+import type { ObjectEvent } from '../../machines/types.ts';
 import type { VirtualIPStatus } from '../../machines/virtual-ip.ts';
 import type { VirtualIPContext } from '../../machines/virtual-ip-migration.ts';
 import type { MigrationJobName } from '../../machines/virtual-ip-migration-jobs.ts';
-import { type VirtualIPEvent, virtualIPEvents, virtualIPStatus } from '../../machines/virtual-ip-status.ts';
+import { virtualIPEvents, virtualIPStatus } from '../../machines/virtual-ip-status.ts';
 import { cloneOfVirtualIP, surroundingsOf } from '../../machines/virtual-ip-surroundings.ts';
 import type { Json, JsonObject, KubeObject } from '../../simulator/kubernetes/objects.ts';
 import { TestFence } from '../contracts/vip-harness.ts';
@@ -91,7 +92,7 @@ export type LegacyCluster = Awaited<ReturnType<typeof legacyCluster>>;
 
 /** One VirtualIP's actor against a cluster: facts are what stands there, jobs are the real ones, and its status is written after each turn. */
 export class Actor {
-  readonly events: VirtualIPEvent[] = [];
+  readonly events: ObjectEvent[] = [];
   /** Jobs that ran, by name; with `!` when they failed. */
   readonly ran: string[] = [];
   /** `status.state` whenever it changed. */

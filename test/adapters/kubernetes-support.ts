@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { ClusterFact, ClusterListener, PoolObject } from '../../actors/ports/cluster.ts';
+import type { ClusterListener, PoolObject } from '../../actors/ports/cluster.ts';
 import type { Log } from '../../actors/ports/observers.ts';
 import { type Connection, connect } from '../../adapters/kubernetes/connection.ts';
 import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
@@ -11,6 +11,7 @@ import { KubernetesSource, type SourceOptions } from '../../adapters/kubernetes/
 import { systemClock } from '../../adapters/system/clock.ts';
 import { API_VERSION, KIND } from '../../crds/generated/floatingippool.ts';
 import * as nodeDNSRecordSets from '../../crds/generated/nodednsrecordset.ts';
+import type { ClusterFact } from '../../machines/events.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
 import type { EvacuatedNode } from '../../machines/types.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { ClusterFact, ClusterListener, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
+import type { ClusterListener, PoolObject, PoolProjection } from '../../actors/ports/cluster.ts';
 import { memoryCluster } from '../../adapters/memory/cluster.ts';
+import type { ClusterFact } from '../../machines/events.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { queryOf } from '../../machines/match.ts';
 import type { Address } from '../../machines/types.ts';

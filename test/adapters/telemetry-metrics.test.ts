@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { BudgetReading } from '../../actors/ports/budget.ts';
+import type { PoolFigures } from '../../actors/ports/figures.ts';
 import type { JobRun, SavedTurn } from '../../actors/ports/observers.ts';
 import type { ActorRecord } from '../../actors/ports.ts';
-import type { PoolMetricsView } from '../../adapters/telemetry/pool-metrics.ts';
 import { statePaths } from '../../adapters/telemetry/state-paths.ts';
 import { metrics, NOW } from '../support/metrics.ts';
 
-const pool = (change: Partial<PoolMetricsView> = {}): PoolMetricsView => ({
+const pool = (change: Partial<PoolFigures> = {}): PoolFigures => ({
   namespace: 'default',
   name: 'ingress',
   provider: 'digitalocean',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { charts } from '../../actors/catalogue.ts';
-import { poolFigures } from '../../actors/figures-pools.ts';
-import { type RecordSetFigures, recordSetFigures } from '../../actors/figures-record-sets.ts';
+import { poolFigures, recordSetFigures } from '../../actors/figures.ts';
+import type { RecordSetFigures } from '../../actors/ports/figures.ts';
 import { DEFAULT_SETTINGS } from '../../actors/settings.ts';
 import { type CellState, type Envelope, runTurn } from '../../actors/turn.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
@@ -104,7 +104,7 @@ describe('the figures of a NodeDNSRecordSet', () => {
 
   test('of a pool, in a cell of its own, leave those of the pool alone', () => {
     const forgotten: string[] = [];
-    const observer = poolFigures({ recordsOf: () => new Map(), show: () => {}, forget: (...pool) => void forgotten.push(pool.join('/')) });
+    const observer = poolFigures(() => new Map(), { show: () => {}, forget: (...pool) => void forgotten.push(pool.join('/')) });
     for (const cell of ['pool/default/ingress/records', 'zone/digitalocean/example.com']) {
       observer.turnSaved({ cell, term: 1, at: 0, transitions: [] });
     }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { ClusterFact } from '../../machines/events.ts';
 import { firewallActor } from '../../machines/firewall-id.ts';
 import { compile, queryOf, servingNodes } from '../../machines/match.ts';
 import { whyNoNode } from '../../machines/no-node.ts';
 import type { PoolContext } from '../../machines/pool.ts';
-import type { ObservedCluster } from '../../machines/pool-view.ts';
 import { serviceQueryOf } from '../../machines/service.ts';
 import { poolConditions } from '../../machines/status.ts';
 import type { Address, ObservedNode, ObservedService } from '../../machines/types.ts';
@@ -11,7 +11,7 @@ import { A, B, C, member, node, pod, providerIDOf, START, serving } from './buil
 import { shown, specOf, stable, view } from './status-view.ts';
 
 const MATCH = { nodeLabel: 'pool=work' };
-const of = (nodes: readonly ObservedNode[], change: Partial<ObservedCluster> = {}): ObservedCluster => ({
+const of = (nodes: readonly ObservedNode[], change: Partial<ClusterFact> = {}): ClusterFact => ({
   query: queryOf(MATCH),
   nodes,
   serving: null,
@@ -20,7 +20,7 @@ const of = (nodes: readonly ObservedNode[], change: Partial<ObservedCluster> = {
 const waiting = { [A]: member(), [B]: serving('b') };
 
 /** Why no node is free for address A, of a pool whose other address is on b. */
-const why = (observed: ObservedCluster, change: Partial<PoolContext> = {}, addresses: readonly Address[] = [A]): string | null =>
+const why = (observed: ClusterFact, change: Partial<PoolContext> = {}, addresses: readonly Address[] = [A]): string | null =>
   whyNoNode({ ...view({ spec: specOf({ match: MATCH }), query: queryOf(MATCH), members: waiting, ...change }), observed }, addresses);
 
 describe('why no node is free is said', () => {

@@ -58,4 +58,10 @@ describe('an address that was published', () => {
     expect(mustPublish(after)).toBe(false);
     expect(mustPublish(observe(after, told(listing('9.9.9.9'))))).toBe(true);
   });
+
+  test('is not taken for listed any more than a watch may be behind, after the clock was set back', () => {
+    const after = published(edited, seen);
+    const later = { ...told(listing('9.9.9.9')), at: -3_600_000 };
+    expect(mustPublish(observe(after, later))).toBe(true);
+  });
 });

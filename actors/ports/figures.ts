@@ -1,0 +1,41 @@
+/** What metrics show of one pool. */
+export interface PoolFigures {
+  readonly namespace: string;
+  readonly name: string;
+  readonly provider: string;
+  /** Full name of the pool's DNS record; empty when it has none. */
+  readonly dns: string;
+  /** `spec.desiredIPs`, or the number of `spec.ips` when that is absent or 0. */
+  readonly desired: number;
+  /** Addresses that the pool has, disabled ones too. */
+  readonly acquired: number;
+  /** Nodes that match and wait for an address. */
+  readonly assignableNodes: number;
+  /** As `status.ips`. */
+  readonly ips: Readonly<Record<string, { readonly state: string; readonly nodeName?: string; readonly providerID?: string }>>;
+}
+
+/** What metrics show of one NodeDNSRecordSet. */
+export interface RecordSetFigures {
+  readonly namespace: string;
+  readonly name: string;
+  /** Of the DNS; empty before the first valid spec. */
+  readonly provider: string;
+  /** Full name of the record; empty before it is known what is wanted. */
+  readonly dns: string;
+  /** How many records the set has, as last confirmed; 0 before the first time. */
+  readonly records: number;
+}
+
+/** An address whose node was lost is active on another one. */
+export interface FailoverFigures {
+  readonly provider: string;
+  /** From the turn that heard of the loss to the one that heard the confirmation, ms. */
+  readonly tookMs: number;
+}
+
+/** Shows objects of one kind. */
+export interface Shown<Figures> {
+  readonly show: (figures: Figures) => void;
+  readonly forget: (namespace: string, name: string) => void;
+}
