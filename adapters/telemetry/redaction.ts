@@ -23,13 +23,24 @@ function spellings(secret: string): readonly string[] {
 interface Known {
   /** Every spelling of every secret. One may contain another one: replacing the shorter first would leave the rest of the longer to be read. */
   readonly longestFirst: readonly string[];
-  /** Finds any of them. */
-  readonly any: RegExp;
+  /** Finds any of them; null before so many texts have come that it is worth its while. */
+  any: RegExp | null;
+  texts: number;
 }
+
+/** To make ready for looking for all secrets at once takes as long as to look for one after the other in so many texts. */
+const WORTH_TEXTS = 256;
 
 function knownOf(secrets: readonly string[]): Known {
   const longestFirst = [...new Set(secrets.flatMap(spellings))].sort((a, b) => b.length - a.length);
-  return { longestFirst, any: new RegExp(longestFirst.map((spelling) => RegExp.escape(spelling)).join('|')) };
+  return { longestFirst, any: null, texts: 0 };
+}
+
+/** Few texts bear a secret, and there may be a thousand spellings to be looked for. */
+function mayBear(text: string, known: Known): boolean {
+  known.texts += 1;
+  if (known.texts === WORTH_TEXTS) known.any = new RegExp(known.longestFirst.map((spelling) => RegExp.escape(spelling)).join('|'));
+  return known.any?.test(text) ?? true;
 }
 
 /** A redaction that knows `secrets`. */
@@ -65,8 +76,7 @@ export function redaction(secrets: readonly string[] = []): Redaction {
   };
   const hide = (text: string): string => {
     known ??= knownOf([...users.keys(), ...former]);
-    // Few texts bear one, and there may be a thousand to be looked for.
-    return known.any.test(text) ? known.longestFirst.reduce((left, secret) => left.replaceAll(secret, PLACEHOLDER), text) : text;
+    return mayBear(text, known) ? known.longestFirst.reduce((left, secret) => left.replaceAll(secret, PLACEHOLDER), text) : text;
   };
   const plain = (value: unknown): unknown => walk(value, hide, []);
 

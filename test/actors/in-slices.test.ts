@@ -27,6 +27,26 @@ test('thousands of things leave the event loop to others in between, and keep th
   expect([isDone, seen]).toEqual([true, ['a', 'b', 'other', 'c']]);
 });
 
+test('of many that have paused one goes on in a turn of the event loop that it makes long', async () => {
+  let isLong = false;
+  const perTurn: number[] = [];
+  const each = (): void => {
+    if (!isLong) {
+      perTurn.push(0);
+      setImmediate(() => {
+        isLong = false;
+      });
+    }
+    isLong = true;
+    perTurn.push((perTurn.pop() ?? 0) + 1);
+  };
+  const yieldToEventLoop = () => (isLong ? new Promise<void>((resolve) => setImmediate(resolve)) : null);
+  const clock = { ...virtualClock(), yieldToEventLoop };
+  await Promise.all([1, 2, 3].map(() => inSlices(['a', 'b'], clock, () => false, each)));
+  // All three begin at once.
+  expect(perTurn).toEqual([3, 1, 1, 1]);
+});
+
 test('what is left is dropped once it is over', async () => {
   const seen: string[] = [];
   const isDone = await inSlices(
@@ -52,7 +72,8 @@ test('a clock that knows of no event loop has all done before the first pause', 
 test('where nobody waits for the end, each pause is as long as was asked for', async () => {
   const clock = virtualClock();
   const seenAt: number[] = [];
-  const pausing = { ...clock, yieldToEventLoop: () => Promise.resolve() };
+  let asked = 0;
+  const pausing = { ...clock, yieldToEventLoop: () => (++asked % 2 === 1 ? Promise.resolve() : null) };
   const start = clock.monotonic();
   void inSlices(
     ['a', 'b', 'c'],

@@ -104,8 +104,9 @@ describe('a known secret', () => {
     expect(redaction(['12345678']).plain({ pin: 12345678, port: 6379 })).toEqual({ pin: '[redacted]', port: 6379 });
   });
 
-  test('costs nothing where it is not: a text is looked through once, however many there are', () => {
+  test('costs nothing where it is not: after a while a text is looked through once, however many there are', () => {
     const { hide } = redaction(Array.from({ length: 200 }, (_, index) => `secret.${index}`));
+    for (let text = 0; text < 1000; text += 1) hide('before');
     const replaceAll = vi.spyOn(String.prototype, 'replaceAll');
     try {
       expect(hide('a secret, 199 of them')).toBe('a secret, 199 of them');
