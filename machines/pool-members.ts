@@ -329,12 +329,14 @@ export function giveBack(context: PoolContext): Next {
 export const noteDeletion = (context: PoolContext): Next =>
   next(context.exposed ? { ...context, exposed: { ...context.exposed, deleting: true } } : context);
 
-/** A person wants the addresses let go without another call. */
-export const force = (context: PoolContext): Next =>
-  next(
-    context,
+/** A person wants the addresses let go without another call. One that was to be given back stood nowhere: it is told of. */
+export function force(context: PoolContext): Next {
+  const { givenBack, ...acquiring } = context.acquiring;
+  return next(
+    { ...context, acquiring: { ...acquiring, ...(givenBack !== undefined && { unpublished: givenBack }) } },
     entries(context.members).map(([address]) => tell(context, address, { type: 'RETIRE', policy: 'Retain', force: true })),
   );
+}
 
 /** A RoutedIP got its address before it was told of its nodes again, so that nothing was begun for it: it is started for no other purpose than to be given up, unless somebody
  *  else has it. */

@@ -276,7 +276,10 @@ export const poolMachine = (settings: pool.PoolSettings) =>
           },
           Releasing: {
             description: 'Waits until each of its addresses has ended what is under way.',
-            always: { guard: 'isEmpty', target: 'Clearing' },
+            always: [
+              { guard: 'leavesAddress', target: 'Announcing' },
+              { guard: 'isEmpty', target: 'Clearing' },
+            ],
           },
           Clearing: {
             description: 'Waits until no node bears an annotation of the pool any more.',

@@ -240,6 +240,13 @@ describe('a RoutedIP for which a person names another address while one is made'
     expect(statusOf(routed).pendingCreate).toBeUndefined();
   });
 
+  test('tells of what was to be given back, when it is let go at once', () => {
+    const routed = creating().send('SPEC_OBSERVED', named('Delete'));
+    routed.done('create', { address: A }).send('DELETED', { force: true });
+    expect([routed.started, routed.inputOf('announce')]).toMatchObject([['announce'], { message: expect.stringContaining(A) }]);
+    expect(routed.done('announce', {}).send('GONE', { address: A }).context.acquiring).not.toHaveProperty('givenBack');
+  });
+
   test('does not delete what only a list shows, which may be somebody else’s: it tells of it', () => {
     const routed = creating()
       .failed('create', cutOff())

@@ -157,19 +157,19 @@ export class Made {
   /** What a person made while a creation was in doubt counts as what it made: should that come later, it is nobody's. */
   get #mayForget(): boolean {
     const { happens } = this.#stage;
-    return forgets(this.#stage) || this.#isLost || happens('people', 'makeByHand');
+    return forgets(this.#stage) || this.#isLost('recreate', 'force') || happens('people', 'makeByHand');
   }
 
-  /** A RoutedIP that was let go, and made again under its name, is known by its records alone, and whoever leads may have lost them or not have read them. */
-  get #isLost(): boolean {
+  /** A RoutedIP that was let go at once, or made again under its name, is known by its records alone, and whoever leads may have lost them or not have read them. */
+  #isLost(...letGo: readonly string[]): boolean {
     const { happens, history } = this.#stage;
-    if (!happens('routed', 'recreate')) return false;
+    if (!happens('routed', ...letGo)) return false;
     const isUnread = history.away === true && (happens('processes', 'cutStore') || happens('stores', 'storeDown', 'redisDown'));
     return isUnread || happens('stores', ...LOSSES);
   }
 
   violations(): readonly Violation[] {
-    if (!this.#isLost) this.rules.checkCalls();
+    if (!this.#isLost('recreate')) this.rules.checkCalls();
     return this.rules.violations;
   }
 }
