@@ -64,7 +64,9 @@ class PlayedJobs implements Played<JobHappening> {
     const isByHand = happens('people', 'moveByHand', 'deleteByHand');
     for (const ref of routed?.refs() ?? []) {
       const { state, routedIP, assignedNode } = world.statusOf(ref);
-      const isMoved = state === 'Stable' && world.holderIfAny(routedIP as Address) !== assignedNode;
+      // One that somebody deleted, and that is to go anyway, nobody can put back.
+      const isThere = world.provider.cloud.addresses().some(({ address }) => address === routedIP);
+      const isMoved = isThere && state === 'Stable' && world.holderIfAny(routedIP as Address) !== assignedNode;
       const isHelped = isByHand || nodes.isRemade(String(assignedNode));
       if (isMoved && isHelped && this.#isDriven(ref))
         world.provider.cloud.moveByHand(routedIP as Address, providerIDOf(String(assignedNode)));
