@@ -12,8 +12,8 @@ export interface Clock {
   /** Calls `run` once, `ms` from now at the earliest. Answers what cancels it. */
   after(ms: number, run: () => void): () => void;
   /** Null as long as the present turn of the event loop is short; then resolves in a later one. Asked before each piece of a long work, so that neither the Lease nor
-   *  the locks of jobs wait for all of it. Absent where time does not pass by itself. */
-  yieldToEventLoop?(): Promise<void> | null;
+   *  the locks of jobs wait for all of it. `turnMs`: what counts as short. Absent where time does not pass by itself. */
+  yieldToEventLoop?(turnMs?: number): Promise<void> | null;
 }
 
 // ---------------------------------------------------------------- records: the state of every actor

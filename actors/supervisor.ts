@@ -11,6 +11,7 @@ import type { Away } from './outage.ts';
 import { isRoutedIP, kindOf, ObservedPools } from './pools.ts';
 import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
+import { REST_MS } from './ports/in-slices.ts';
 import type { Leadership } from './ports/leadership.ts';
 import type { Queues } from './ports/queues.ts';
 import type { ActorRecord } from './ports.ts';
@@ -51,9 +52,6 @@ const STUCK_MS = 300_000;
 
 /** How often the store is asked whether it is still the same and still holds what we wrote. */
 const STORE_CHECK_MS = 1000;
-
-/** How long a periodic resync rests after each slice, ms: a failover takes several turns of the event loop, and would wait for a slice in each. */
-const RESYNC_REST_MS = 30;
 
 /** How often it is looked which objects are not served: of thousands that costs a part of a percent of a core. */
 const LOOK_EVERY_MS = 2000;
@@ -151,7 +149,7 @@ export class Supervisor {
     void this.#storeHealth.look();
     this.#alarms.every(STORE_JUDGE_MS, () => void this.#storeHealth.look());
     this.#alarms.every(this.#ports.settings.resyncEveryMs, () => {
-      void this.#ports.source.resync(RESYNC_REST_MS);
+      void this.#ports.source.resync(REST_MS);
       this.#vips.resync();
     });
     await Promise.all([this.#ports.source.start(this.#listener()), this.#vips.start()]);

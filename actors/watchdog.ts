@@ -1,6 +1,6 @@
 import type { ObjectRef } from '../machines/jobs.ts';
 import type { ActorId, Finding } from '../machines/types.ts';
-import { inSlices } from './ports/in-slices.ts';
+import { inSlices, REST_MS } from './ports/in-slices.ts';
 import type { Log } from './ports/observers.ts';
 import type { Clock } from './ports.ts';
 import { NO_NOTICES, type Notices } from './project-notices.ts';
@@ -85,12 +85,13 @@ export class Watchdog {
     const former = this.#seen;
     const seen = why ? await this.#seenNow(why) : new Map<ActorId, Seen>();
     this.#seen = seen;
-    await inSlices(new Map([...former, ...seen]), clock, NEVER, ([id, { object }]) => {
+    const show = ([id, { object }]: readonly [ActorId, Seen]): void => {
       const [before, after] = [former.get(id)?.notices ?? NO_NOTICES, this.noticesOf(id)];
       if (JSON.stringify(before) === JSON.stringify(after)) return;
       this.#log.changed(object, before.unserved, after.unserved);
       changed(id, object, after);
-    });
+    };
+    await inSlices(new Map([...former, ...seen]), clock, NEVER, show, REST_MS);
     if (why) this.#log.write();
     else this.#log.forget();
   }
@@ -99,11 +100,12 @@ export class Watchdog {
     const { clock, objects, troubles } = this.#ports;
     const [now, troubled] = [clock.monotonic(), troubles()];
     const seen = new Map<ActorId, Seen>();
-    await inSlices(objects(), clock, NEVER, ([id, object]) => {
+    const look = ([id, object]: readonly [ActorId, Watched]): void => {
       const found = why(id, object);
       const trouble = troubled.get(id) ?? null;
       if (found || trouble) seen.set(id, seenNow({ object, found, trouble, former: this.#seen.get(id), now }));
-    });
+    };
+    await inSlices(objects(), clock, NEVER, look, REST_MS);
     return seen;
   }
 }

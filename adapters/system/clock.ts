@@ -34,13 +34,13 @@ export const endableClock = (clock: Clock): EndableClock => {
   };
 };
 
-/** A turn of the event loop that lasts longer is interrupted where somebody asks, ms. */
+/** A turn of the event loop that lasts longer is interrupted where somebody asks and names no limit, ms. */
 const TURN_MS = 10;
 
 /** Null until the present turn of the event loop has lasted too long: then resolves in the next one. */
-function longTurnYield(): () => Promise<void> | null {
+function longTurnYield(): (turnMs?: number) => Promise<void> | null {
   let began: number | null = null;
-  return () => {
+  return (turnMs = TURN_MS) => {
     if (began === null) {
       began = performance.now();
       setImmediate(() => {
@@ -48,7 +48,7 @@ function longTurnYield(): () => Promise<void> | null {
       });
       return null;
     }
-    return performance.now() - began < TURN_MS ? null : new Promise((resolve) => setImmediate(resolve));
+    return performance.now() - began < turnMs ? null : new Promise((resolve) => setImmediate(resolve));
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inSlices } from '../../actors/ports/in-slices.ts';
+import { inSlices, REST_MS } from '../../actors/ports/in-slices.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 
 /** Every other item comes late in a turn of the event loop. */
@@ -84,4 +84,26 @@ test('where nobody waits for the end, each pause is as long as was asked for', a
   );
   await clock.advance(100);
   expect(seenAt).toEqual([0, 30, 60]);
+});
+
+test('where nobody waits for the end, slices are shorter than elsewhere: a failover takes several turns, and waits for a slice in each', async () => {
+  const limits = new Set<number | undefined>();
+  const yieldToEventLoop = (turnMs?: number): null => {
+    limits.add(turnMs);
+    return null;
+  };
+  const clock = { ...virtualClock(), yieldToEventLoop };
+  const askedWith = async (restMs?: number): Promise<number | undefined> => {
+    limits.clear();
+    await inSlices(
+      ['a', 'b'],
+      clock,
+      () => false,
+      () => undefined,
+      restMs,
+    );
+    return [...limits][0];
+  };
+  expect(await askedWith()).toBeUndefined();
+  expect(await askedWith(REST_MS)).toBeLessThan(5);
 });
