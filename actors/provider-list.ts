@@ -26,12 +26,18 @@ export function ownAddresses(pool: PoolObject, record: ActorRecord | undefined):
   return new Set([...addressesIn(pool), ...listed(context), ...context.created, ...known]);
 }
 
+const NONE: readonly ObservedAddress[] = [];
+
 /** Of a list these addresses, and all that are on these nodes. */
 export function partOf(
   { byAddress, byHolder }: ProviderList,
   own: ReadonlySet<Address>,
   nodes: readonly ObservedNode[],
 ): readonly ObservedAddress[] {
-  const others = nodes.flatMap(({ providerID }) => byHolder.get(providerID as ProviderID) ?? []).filter(({ address }) => !own.has(address));
-  return [...[...own].flatMap((address) => byAddress.get(address) ?? []), ...others];
+  const part = [...own].flatMap((address) => byAddress.get(address) ?? []);
+  // Of thousands of nodes most hold nothing.
+  for (const { providerID } of nodes) {
+    for (const held of byHolder.get(providerID as ProviderID) ?? NONE) if (!own.has(held.address)) part.push(held);
+  }
+  return part;
 }
