@@ -71,9 +71,7 @@ export function observeCluster(context: PoolContext, event: ClusterObserved): Ne
   const found = spec.exposes
     ? servingStandings(event.nodes, event.service ?? null, { ...spec, tolerations: spec.match.tolerations ?? [] })
     : standings(event.nodes, event.serving, spec);
-  const byName = new Map(found.matching.map((node) => [node.name, node]));
-  const known = context.candidates.flatMap(({ name }) => byName.get(name) ?? []);
-  const candidates = known.length === found.matching.length ? known : [...known, ...newAmong(found.matching, known)];
+  const candidates = inLine(context.candidates, found.matching);
   const backOff = backOffOf(context, event.nodes);
   const after = observeAbsences(context, found, event.query, event.at);
   const told = tellMembers(forgetRefusals({ ...after, query: event.query, candidates, leaving: found.leaving, backOff }), event.at);
@@ -81,10 +79,15 @@ export function observeCluster(context: PoolContext, event: ClusterObserved): Ne
   return staff({ context: exposed.context, effects: [...told.effects, ...exposed.effects] });
 }
 
-const newAmong = (matching: readonly Candidate[], known: readonly Candidate[]): readonly Candidate[] => {
-  const names = new Set(known.map(({ name }) => name));
-  return matching.filter(({ name }) => !names.has(name));
-};
+function inLine(former: readonly Candidate[], matching: readonly Candidate[]): readonly Candidate[] {
+  const left = new Map(matching.map((node) => [node.name, node]));
+  const line: Candidate[] = [];
+  for (const { name } of former) {
+    const node = left.get(name);
+    if (node && left.delete(name)) line.push(node);
+  }
+  return [...line, ...left.values()];
+}
 
 /** Of the nodes that are there. */
 function backOffOf({ backOff }: PoolContext, nodes: readonly ObservedNode[]): PoolContext['backOff'] {
