@@ -1,6 +1,6 @@
 import type { ActorId, Finding } from '../machines/types.ts';
 import { Ailment, awaitedBy } from './ailment.ts';
-import { type Charts, isOf } from './charts.ts';
+import { type Charts, isOf, termOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
 import { Mailbox, type Pending } from './mailbox.ts';
 import type { Log, Observer, Probe } from './ports/observers.ts';
@@ -80,7 +80,7 @@ export class Cell {
     this.#seen = new Map(Object.entries(stored?.seen ?? {}));
     this.#state = { id, records: new Map(Object.entries(stored?.records ?? {})), seen: this.#seen };
     for (const command of stored?.outbox ?? []) {
-      if (isAnswered(command, stored?.records ?? {})) this.#toClear.add(command.id);
+      if (isOver(command, stored?.records ?? {}, ports.term())) this.#toClear.add(command.id);
       else this.#outbox.set(command.id, command);
     }
   }
@@ -365,10 +365,12 @@ export class Cell {
   }
 }
 
-/** A claim that its sender waits for no more was heard, or is made anew: whoever begins after the one that heard it would take it for news. */
-const isAnswered = (command: Command, records: StoredCell['records']): boolean =>
-  command.kind === 'send' &&
-  (command.event as { readonly claimId?: unknown }).claimId === command.id &&
-  records[command.actor]?.waiting.claim?.commandId !== command.id;
+/** Whoever waits for a job or a timer of a former term asks anew as it resumes: the queue may have lost one that was carried out, and would have it run a second time.
+ *  A claim that its sender waits for no more was heard, or is made anew: whoever begins after the one that heard it would take it for news. */
+const isOver = (command: Command, records: StoredCell['records'], term: number): boolean =>
+  command.kind === 'send'
+    ? (command.event as { readonly claimId?: unknown }).claimId === command.id &&
+      records[command.actor]?.waiting.claim?.commandId !== command.id
+    : termOf(command.id) < term;
 
 const SAVED: SaveResult = { kind: 'saved' };

@@ -134,7 +134,10 @@ export function releaseEvents({ cell, transitions }: SavedTurn): readonly Cluste
   if (!owner?.exposed || !owner.deleted) return [];
   return transitions.flatMap((transition) => {
     const { chart, after, events } = transition;
-    return chart === 'ip' && !after ? [releaseEvent(owner, firstView(transition), events.at(-1) === 'RETIRE')] : [];
+    if (chart !== 'ip' || after) return [];
+    const view = firstView(transition);
+    // Of one that is left to people the pool tells itself.
+    return view.context.address === owner.acquiring.unpublished ? [] : [releaseEvent(owner, view, events.at(-1) === 'RETIRE')];
   });
 }
 

@@ -83,7 +83,8 @@ describe('a provider that appears', () => {
     expect(process.supervisor.records().has('rip/web/shop'), 'it was heard of').toBe(true);
     expect(world.reasonOf(ref)).not.toBe('SecretNotFound');
     process.providers.set(KEY, without(world, 'Secret default/do-token is not there'));
-    await world.clock.runUntil(() => world.reasonOf(ref) === 'SecretNotFound', 2 * SECOND);
+    // What is not served is looked for every other second.
+    await world.clock.runUntil(() => world.reasonOf(ref) === 'SecretNotFound', 3 * SECOND);
     expect(messageOf(world, ref)).toContain('Secret default/do-token is not there');
     process.providers.set(KEY, known(world));
     await world.stable(ref, 'a', 2 * SECOND);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
 import type { CellWrite, SaveResult } from '../../actors/ports.ts';
+import { TIMERS } from '../../actors/worker.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { memoryStore } from '../../adapters/memory/store.ts';
@@ -56,4 +57,28 @@ describe('whoever waits for an event of a cell that was halted in the middle of 
     end({ kind: 'saved' });
     expect(await settled(waiting, clock.advance(60_000))).toBeUndefined();
   });
+});
+
+test('what a queue has lost is not handed over again in the next term: whoever waits for it asks anew as it resumes', async () => {
+  const clock = virtualClock();
+  const [store, queues] = [memoryStore(), memoryQueues(clock)];
+  await store.openTerm(1);
+  const former = cellsOn({ store, queues, clock });
+  former.begin('verification', ID, { id: ID, provider: 'digitalocean' });
+  await former.quiet();
+  const [handedOver] = queues.jobs(TIMERS);
+  former.stop('stale');
+  queues.wipe();
+  await store.openTerm(2);
+  const stored = await store.load(ID);
+  expect(stored?.outbox.map(({ id }) => id)).toEqual([handedOver?.id]);
+  const cells = cellsOn({ store, queues, clock }, 2);
+  await cells.loadAll(new Map(stored && [[ID, stored]]));
+  cells.sweep();
+  await clock.advance(1);
+  expect(queues.jobs(TIMERS)).toEqual([]);
+  cells.resume(ID);
+  await cells.quiet();
+  expect(queues.jobs(TIMERS)).toHaveLength(1);
+  expect((await store.load(ID))?.outbox).toHaveLength(1);
 });

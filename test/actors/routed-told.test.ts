@@ -110,7 +110,9 @@ test('people are told of an address that was made for a RoutedIP which is delete
   world.cluster.mendWrites();
   await world.clock.runUntil(() => world.cluster.pool(ref) === null, MINUTE);
   expect(world.changes()).not.toContain('deleteRoutedIP');
-  expect(announced(world, ref)).toEqual([expect.stringMatching(new RegExp(`^Warning Released: ${made?.address} was let go by force`))]);
+  expect(announced(world, ref)).toEqual([
+    expect.stringMatching(new RegExp(`^Warning AddressLeft: ${made?.address} was made for this RoutedIP`)),
+  ]);
 });
 
 describe('a firewall whose last rule is ours', () => {

@@ -7,11 +7,11 @@ import { firewallOf } from '../../machines/firewall-id.ts';
 
 const ignore = (): void => undefined;
 
-/** The cells of term 1, with nobody around who hears of them. */
-export const cellsOn = (parts: { readonly store: RecordStore; readonly queues: Queues; readonly clock: Clock }): Cells =>
-  new Cells(1, {
+/** The cells of a term, with nobody around who hears of them. */
+export const cellsOn = (parts: { readonly store: RecordStore; readonly queues: Queues; readonly clock: Clock }, term = 1): Cells =>
+  new Cells(term, {
     ...parts,
-    charts: charts(DEFAULT_SETTINGS, () => 1),
+    charts: charts(DEFAULT_SETTINGS, () => term),
     log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
     probe: ignore,
     observers: [],
