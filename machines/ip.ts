@@ -63,6 +63,15 @@ export const claimsInDoubt = ({ elected, inDoubtUntil }: AddressContext): boolea
 export const holdsAlready = ({ elected, holder, inDoubtUntil }: AddressContext): boolean =>
   elected !== null && holder === elected.providerID && inDoubtUntil === null;
 
+/** It is to stay on the node where a Job found it some time ago. Somebody may have taken it off since, or the machine was restarted without it, and no list tells. */
+export const wasFoundLongAgo =
+  ({ callDeadlineMs }: AddressSettings) =>
+  ({ policy, holder, foundAt = 0 }: AddressContext, event: AnyAddressEvent): boolean =>
+    event.type === 'NODE_GRANTED' &&
+    policy.subject !== undefined &&
+    holder === event.node.providerID &&
+    Math.abs(event.at - foundAt) > callDeadlineMs;
+
 export const confirmedHere = ({ elected, assigned }: AddressContext): boolean =>
   elected !== null && assigned?.name === elected.name && assigned.providerID === elected.providerID;
 
@@ -140,6 +149,7 @@ export function learn(context: AddressContext, event: AnyAddressEvent): Next {
     region: observed.region || context.region,
     ...(stays ? {} : leaveHolder(context)),
     inDoubtUntil: null,
+    ...(context.policy.subject && { foundAt: event.at }),
     ...(context.failure?.kind === 'NotFound' && { failure: null, attempts: 0 }),
   });
 }
