@@ -10,6 +10,8 @@ export interface AddressContext extends Pick<AddressInput, 'id' | 'pool' | 'prov
   readonly known: boolean;
   /** Who holds it at the provider, as last read or confirmed. */
   readonly holder: ProviderID | null;
+  /** When a Job last found who holds it, ms since the epoch: nobody lists what Jobs drive. Absent when none did. */
+  readonly foundAt?: number;
   readonly region: string;
   /** The node granted by the pool. */
   readonly elected: NodeRef | null;

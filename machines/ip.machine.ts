@@ -72,6 +72,7 @@ export const ipMachine = (settings: AddressSettings) => {
         claimsInDoubt: asks(ip.claimsInDoubt),
         holdsAlready: asks(ip.holdsAlready),
         holdsAlreadyAndOpens: asks((context) => ip.holdsAlready(context) && walls.opens(context)),
+        wasFoundLongAgo: asks(ip.wasFoundLongAgo(settings)),
         confirmedHere: asks(ip.confirmedHere),
         prunesNothing: asks(walls.prunesNothing),
         prunesNothingAndReleases: asks((context) => walls.prunesNothing(context) && ip.mustRelease(context)),
@@ -152,7 +153,10 @@ export const ipMachine = (settings: AddressSettings) => {
               description: 'Is known, and waits for the pool to grant a node.',
               entry: 'awaitNode',
               on: {
-                NODE_GRANTED: { target: '#ip.Electing', actions: 'elect' },
+                NODE_GRANTED: [
+                  { guard: 'wasFoundLongAgo', target: 'Finding', actions: 'noteGrant' },
+                  { target: '#ip.Electing', actions: 'elect' },
+                ],
                 ADDRESS_OBSERVED: { guard: 'differs', target: 'Finding' },
                 RESUME: { target: 'Waiting', reenter: true },
               },

@@ -63,6 +63,15 @@ export const claimsInDoubt = ({ elected, inDoubtUntil }: AddressContext): boolea
 export const holdsAlready = ({ elected, holder, inDoubtUntil }: AddressContext): boolean =>
   elected !== null && holder === elected.providerID && inDoubtUntil === null;
 
+/** It is to stay on the node where a Job found it some time ago. Somebody may have taken it off since, or the machine was restarted without it, and no list tells. */
+export const wasFoundLongAgo =
+  ({ callDeadlineMs }: AddressSettings) =>
+  ({ policy, holder, foundAt = 0 }: AddressContext, event: AnyAddressEvent): boolean =>
+    event.type === 'NODE_GRANTED' &&
+    policy.subject !== undefined &&
+    holder === event.node.providerID &&
+    Math.abs(event.at - foundAt) > callDeadlineMs;
+
 export const confirmedHere = ({ elected, assigned }: AddressContext): boolean =>
   elected !== null && assigned?.name === elected.name && assigned.providerID === elected.providerID;
 
@@ -140,6 +149,7 @@ export function learn(context: AddressContext, event: AnyAddressEvent): Next {
     region: observed.region || context.region,
     ...(stays ? {} : leaveHolder(context)),
     inDoubtUntil: null,
+    ...(context.policy.subject && { foundAt: event.at }),
     ...(context.failure?.kind === 'NotFound' && { failure: null, attempts: 0 }),
   });
 }
@@ -194,9 +204,11 @@ export const confirm = (context: AddressContext): Next => confirmed(context, tru
 export const noteNode = (context: AddressContext, event: AnyAddressEvent): Next =>
   next(event.type === 'NODE_OBSERVED' && event.name === context.elected?.name ? { ...context, eligible: event.eligible } : context);
 
+/** The Jobs that drive it do so until it is let go, whatever class or issuer its owner names by then. */
 export function notePolicy(context: AddressContext, event: AnyAddressEvent): Next {
   if (event.type !== 'POLICY_OBSERVED') return next(context);
-  const { policy } = event;
+  const subject = event.policy.subject ?? context.policy.subject;
+  const policy = subject ? { ...event.policy, subject } : event.policy;
   const isRenewed = policy.revision !== context.policy.revision;
   return next({ ...context, policy, perNode: policy.perNode ?? context.perNode, ...(isRenewed && { renewed: true }) });
 }

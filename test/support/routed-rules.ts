@@ -56,7 +56,7 @@ export class RoutedRules {
   readonly #left = new Map<string, boolean>();
   /** Addresses that are being assigned to a node which their class wanted marked when that began: a class that is changed meanwhile is too late. */
   readonly #toMark = new Set<ActorId>();
-  /** Nodes whose mark went by somebody else's doing, until they bear one again: whoever takes it off between the mark and the assign is not the operator. */
+  /** Nodes whose mark somebody else took off, or that could not be marked since writes failed, until they bear one again: a failover waits for no mark. */
   readonly #unmarked = new Set<string>();
   #marked: Readonly<Record<string, string>> = {};
   /** The uid of the RoutedIP for which a Job makes an address at this moment; null while none does. */
@@ -122,6 +122,7 @@ export class RoutedRules {
       if (chart === 'ip' && transition.actor.startsWith('rip/')) {
         this.#noteHolder(transition);
         this.#noteAssign(transition);
+        if (this.#writesFail) this.#noteMarking(after);
       }
     }
   }
@@ -134,6 +135,10 @@ export class RoutedRules {
       this.#note('assigned only while it is wanted', `an assign is decided for ${actor}, which is given up`);
     if (after?.snapshot.value !== 'Assigning') this.#toMark.delete(actor);
     else if (before?.snapshot.value !== 'Assigning' && contextOf(after).policy.taint) this.#toMark.add(actor);
+  }
+
+  #noteMarking(record: ActorRecord | null): void {
+    if (record?.chart === 'ip' && record.waiting.elect) this.#unmarked.add(contextOf(record).elected?.name ?? '');
   }
 
   #noteHolder({ actor, before, after }: Transition): void {
@@ -178,9 +183,7 @@ export class RoutedRules {
         this.#objects.set(cellOf(object.ref), object);
         if (object.deleting && !this.#asked.has(object.ref.uid)) this.#noteAsked(object);
       },
-      poolGone: (ref) => {
-        if (ref.kind === 'RoutedIP') this.#gone(ref);
-      },
+      poolGone: (ref) => void (ref.kind === 'RoutedIP' && this.#gone(ref)),
       clusterObserved: () => undefined,
       policyObserved: (policy) => {
         this.#classes.put(policy);
@@ -203,6 +206,7 @@ export class RoutedRules {
     cluster.failWrites = () => {
       this.#writesFail = true;
       failWrites();
+      for (const record of this.#world.invariants.records.values()) this.#noteMarking(record);
     };
     cluster.mendWrites = () => {
       this.#writesFail = false;
@@ -300,7 +304,7 @@ export class RoutedRules {
     if (object && this.#madeFor.has(address) && fieldsOf(object.status).routedIP !== address)
       this.#note('bound before it is used', `${address} is assigned before it stands in the status of ${cellOf(object.ref)}`);
     const { policy, elected, retiring } = contextOf(record);
-    if (!policy.taint || !this.#toMark.has(actor) || retiring !== null || elected?.providerID !== node || this.#writesFail) return;
+    if (!policy.taint || !this.#toMark.has(actor) || retiring !== null || elected?.providerID !== node) return;
     if (!Object.hasOwn(this.#world.cluster.holders(), elected.name) && !this.#unmarked.has(elected.name))
       this.#note('marked before it is assigned', `${address} is assigned to ${elected.name}, which bears no mark`);
   }
