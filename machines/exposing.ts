@@ -1,5 +1,5 @@
 import type { Effect, FirewallPolicy, SpecObserved } from './events.ts';
-import { checkRoutedIP, type RoutedIPFact, sourceOf } from './exposure.ts';
+import { checkRoutedIP, type RoutedIPFact, reclaimOf, sourceOf } from './exposure.ts';
 import { isPaused } from './marks.ts';
 import type { Exposed, Next, PoolContext } from './pool.ts';
 import { entries, listed, next, tell } from './pool.ts';
@@ -13,6 +13,17 @@ import type { CheckedSpec, PoolSpec } from './validate.ts';
 const withExposed = (context: PoolContext, change: Partial<Exposed>): PoolContext =>
   context.exposed ? { ...context, exposed: { ...context.exposed, ...change } } : context;
 
+/** It may be deleted before its spec is valid and its credentials are there: what its class says by then of its address counts. */
+function withReclaim(context: PoolContext, reclaim: ReturnType<typeof reclaimOf>): PoolContext {
+  const { spec } = context;
+  if (reclaim === null || !spec?.exposes || spec.exposes.reclaim === reclaim) return context;
+  const { subject } = spec.exposes;
+  return {
+    ...context,
+    spec: { ...spec, exposes: { ...spec.exposes, reclaim, subject: subject && { ...subject, reclaimPolicy: reclaim } } },
+  };
+}
+
 /** Checks the spec together with the class. What a class that has become invalid said before goes on. */
 export function checkExposed(former: PoolContext, event: SpecObserved): { readonly context: PoolContext; readonly checked: CheckedSpec } {
   const { guarded = true, deleteAdopted = false } = event;
@@ -25,8 +36,10 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
         context: withExposed(known, { policyError: checked.error }),
         checked: { spec: keeping(context, context.spec, checked.keeps), error: null },
       };
-    const source = sourceOf(event.spec as RoutedIPFact);
-    return { context: withExposed(known, { reason: checked.reason, policyError: null, ...(source && { source }) }), checked };
+    const fact = event.spec as RoutedIPFact;
+    const source = sourceOf(fact);
+    const told = withReclaim(known, reclaimOf(fact));
+    return { context: withExposed(told, { reason: checked.reason, policyError: null, ...(source && { source }) }), checked };
   }
   const isLeaving = event.deleting === true;
   const moved = isLeaving ? null : movedAddress(context, checked.spec);

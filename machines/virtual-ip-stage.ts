@@ -62,7 +62,8 @@ export function stageOf(vip: VirtualIP, around: Surroundings): Stage {
   const { status, asked } = vip;
   if (status.ip === '') return 'reserving';
   const migrating = MIGRATING.find((stage) => STATES[stage] === status.state);
-  if (migrating !== undefined) return migrating === 'preparing' && !asked ? 'exposing' : migrating;
+  // Also of one that is not asked for any more: the Service may bear its claim, which goes where it is looked for.
+  if (migrating !== undefined) return migrating;
   return status.state === STATES.migrated || asked ? stageOfAsked(vip, around) : stageOfServing(vip);
 }
 

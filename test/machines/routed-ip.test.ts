@@ -315,3 +315,32 @@ describe('a RoutedIP that is rebuilt from its status, and not told of its nodes 
     expect(rebuilt().send('DELETED', { force: false }).send('DELETED', { gone: true }).state).toBe('Stopping.Clearing');
   });
 });
+
+describe('a RoutedIP that is deleted while it is not served', () => {
+  const missing = registry({ missing: 'Secret operator/do is not there' });
+  const saying = (reclaim: string): RoutedIPFact => ({
+    ...FACT,
+    policy: { ...FACT.policy, spec: { className: CLASS_NAME, routedIPReclaimPolicy: reclaim } } as RoutedIPFact['policy'],
+  });
+  const served = (reclaim: string) =>
+    new Driven<PoolContext>('pool', INPUT)
+      .send('SPEC_OBSERVED', { ...SPEC, spec: saying(reclaim) })
+      .send('CLUSTER_OBSERVED', SERVED)
+      .send('PROVIDER_OBSERVED', { addresses: [] })
+      .done('intend', { knownAddresses: [], listedAt: START })
+      .done('create', { address: A })
+      .done('publish', { ips: [A], generation: Number.MAX_SAFE_INTEGER });
+
+  test.each([
+    ['its credentials are missing', 'Retain', 'Delete', { registry: missing }, {}],
+    ['its credentials are missing', 'Delete', 'Retain', { registry: missing }, {}],
+    ['its own spec is not valid', 'Delete', 'Retain', {}, { spec: { className: CLASS_NAME } }],
+  ])('since %s gives back its address as its class says by then: not %s, but %s', (_, before, then, event, spec) => {
+    const routed = served(before);
+    expect(routed.state).toContain('Serving');
+    routed.send('SPEC_OBSERVED', { ...SPEC, spec: { ...saying(then), ...spec }, ...event });
+    expect(routed.state).toBe('Invalid');
+    routed.send('DELETED');
+    expect(routed.last.effects).toMatchObject([{ type: 'tell', params: { event: { type: 'RETIRE', policy: then } } }]);
+  });
+});

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CLONE_FINALIZER, type VirtualIP } from '../../machines/virtual-ip.ts';
-import { isOvertaken, STATES } from '../../machines/virtual-ip-stage.ts';
+import { NOTHING_AROUND } from '../../machines/virtual-ip-migration.ts';
+import { isOvertaken, STATES, stageOf } from '../../machines/virtual-ip-stage.ts';
 
 const showing = (state: string, finalizers: readonly string[] = []): VirtualIP => ({
   ref: { kind: 'VirtualIP', namespace: 'default', name: 'vip', uid: '1' },
@@ -32,4 +33,8 @@ describe('it is said', () => {
     ['that it is migrated', migrated, showing(assigning)],
     ['any stage of one that was said to be migrated while something is held for it', reassociating, showing(migrated, [CLONE_FINALIZER])],
   ])('%s', (_, state, shown) => expect(isOvertaken(state, shown)).toBe(false));
+});
+
+test('one that is asked for no more, and may have claimed its Service, is taken up where the claim is withdrawn', () => {
+  expect(stageOf({ ...showing(preparing), asked: false }, NOTHING_AROUND)).toBe('preparing');
 });

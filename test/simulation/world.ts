@@ -32,6 +32,7 @@ export class SimulationWorld extends World {
   /** Processes go on in memory while the store is away. */
   readonly isAway: boolean;
   readonly #services: ServiceRules | null;
+  #started = 0;
 
   constructor(history: History, options: WorldOptions = {}) {
     const random = seededRandom(history.seed);
@@ -72,6 +73,7 @@ export class SimulationWorld extends World {
 
   /** Where Services are watched that takes time. */
   override async start(kills?: Killer): Promise<OperatorProcess> {
+    this.#started += 1;
     if (!this.vips) return super.start(kills);
     let started: OperatorProcess | null = null;
     void super.start(kills).then((process) => {
@@ -80,6 +82,14 @@ export class SimulationWorld extends World {
     await this.clock.runUntil(() => started !== null, STARTS_WITHIN_MS);
     if (started === null) throw new Error('the process did not start');
     return started;
+  }
+
+  /** Processes end by what happens to them here, never by a job: one that so many of them may have run as it has lost is rightly given up, and tried again. */
+  override faults(): readonly unknown[] {
+    const ended = this.#started - this.processes.length;
+    const isDue = ({ message, fields }: (typeof this.log)[number]): boolean =>
+      message.startsWith('a job is given up') && (fields as { readonly deaths: number }).deaths <= ended;
+    return this.log.filter((entry) => entry.level === 'error' && !isDue(entry));
   }
 
   /** Services, IPGroups, IPs and VirtualIPs. @throws Error in a history without */

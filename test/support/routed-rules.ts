@@ -188,7 +188,7 @@ export class RoutedRules {
       policyObserved: (policy) => {
         this.#classes.put(policy);
         if (this.#world.processes.some(({ supervisor }) => supervisor.leading)) return;
-        for (const object of this.#objects.values()) if (object.deleting) this.#noteAsked(object);
+        for (const object of this.#objects.values()) if (object.deleting && !this.#isHeard(object)) this.#noteAsked(object);
       },
     });
     const { untaint, removeNode, failWrites, mendWrites } = cluster;
@@ -214,9 +214,15 @@ export class RoutedRules {
     };
   }
 
-  /** Whoever leads decides when he hears of the deletion, and an edit of the class is too late then; as long as nobody leads it is not. */
+  /** Whoever leads decides when he hears of the deletion, and an edit of the class is too late then; as long as nobody has led since it is not. */
   #noteAsked(object: PoolObject): void {
     this.#asked.set(object.ref.uid, this.#classes.mayDelete(object) && this.#classes.isInForce(object));
+  }
+
+  /** Whoever led before has stored that it is deleted, and whoever leads next goes on with what was decided. */
+  #isHeard({ ref }: PoolObject): boolean {
+    const stored = this.#world.invariants.records.get(cellOf(ref))?.snapshot as { context: PoolContext; value: object } | undefined;
+    return stored?.context.ref.uid === ref.uid && Object.hasOwn(Object(stored.value), 'Stopping');
   }
 
   #gone(ref: ObjectRef): void {
@@ -372,8 +378,7 @@ export class RoutedRules {
     return object?.ref.uid === (ref?.uid ?? object?.ref.uid) ? object : undefined;
   }
 
-  /** Those for which a call may be under way: as their records say, or, where those were lost, their statuses. What a list has told of nobody waits for. A Job says for
-   *  whom it makes one. */
+  /** Those for which a call may be under way: as records say, or, without these, statuses. What a list has told of nobody waits for. A Job says for whom it makes one. */
   #creating(): readonly ObjectRef[] {
     const records = [...this.#world.invariants.records].filter(([actor, { chart }]) => chart === 'pool' && actor.startsWith('rip/'));
     const contexts = records.map(([, { snapshot }]) => snapshot.context as unknown as PoolContext);
