@@ -2,7 +2,7 @@ import { isFirewall } from '../machines/firewall-id.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { moveToAfter } from '../machines/marks-status.ts';
 import { isRemembering, type PoolContext } from '../machines/pool.ts';
-import type { PoolView } from '../machines/pool-view.ts';
+import { droppedIntent, type PoolView } from '../machines/pool-view.ts';
 import { addressesIn } from '../machines/rebuild.ts';
 import { phaseOf } from '../machines/record-set.ts';
 import { recordSetConditions, recordSetStatus } from '../machines/record-set-status.ts';
@@ -256,6 +256,7 @@ export function projector(ports: ProjectorPorts): Observer & {
       addresses: cleanedOf(view, present),
       events: told,
       ...moveToAfter(view.context),
+      ...droppedIntent(view.context),
     };
     project(cell, projection, view);
     showLater(cell, view);

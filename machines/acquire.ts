@@ -111,7 +111,8 @@ export const createsNoMore = (context: PoolContext): boolean => isPaused(context
 /** Its class is another one since: what one provider listed tells nothing of what another one makes. */
 export const isOthersIntent = (context: PoolContext, { provider }: CreateIntent): boolean =>
   (provider ?? createdAt(context)) !== providerOf(context);
-export const dropIntent = (context: PoolContext): Next => acquiring(context, { intending: false });
+export const dropIntent = (context: PoolContext, { listedAt }: CreateIntent): Next =>
+  acquiring(context, { intending: false, dropped: listedAt });
 
 export const intended = (context: PoolContext, { knownAddresses, listedAt }: CreateIntent): Next =>
   acquiring(context, {

@@ -67,7 +67,7 @@ export const poolSetup = (settings: PoolSettings) => {
       noteSilence: always((context, at) => absences.noteAnswers(context, { gone: [] }, at)),
       name: always(naming.name),
       intend: always(acquire.intend),
-      dropIntent: always(acquire.dropIntent),
+      dropIntent: on('xstate.done.actor.intend', (context, { output }) => acquire.dropIntent(context, output)),
       interrupt: always(acquire.interrupt(settings)),
       noteIntent: on('xstate.done.actor.intend', (context, { output }) => acquire.intended(context, output)),
       noteCreated: on('xstate.done.actor.create', (context, { output }) => acquire.obtained(context, output.address)),

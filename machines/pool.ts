@@ -130,6 +130,8 @@ export interface Acquiring {
   readonly by?: PoolSpec;
   /** What its Jobs go by has changed since it was begun; false or absent for no. */
   readonly renewed?: boolean;
+  /** When the intent was recorded that was dropped last, before anything was sent; absent for none. */
+  readonly dropped?: number;
   /** What was made is not wanted any more, and is being given back: until it is gone the intent stays, so that a rebuild does not lose it. Absent for none. */
   readonly givenBack?: Address;
   /** Exists at the provider, but does not stand in `spec.ips` yet. */

@@ -13,9 +13,9 @@ export class Accounted {
   readonly #carried = new Set<Json>();
 
   /** Takes note of what a projection says, which may never be written because a newer one follows. */
-  note({ pendingCreate, routedIP }: Status): void {
+  note({ status: { pendingCreate, routedIP }, droppedIntent }: Pick<PoolProjection, 'status' | 'droppedIntent'>): void {
     const startedAt = startOf(pendingCreate);
-    if (startedAt !== null) this.#carried.add(startedAt);
+    for (const intent of [startedAt, droppedIntent]) if (typeof intent === 'string') this.#carried.add(intent);
     if (typeof routedIP === 'string') this.#carried.add(routedIP);
   }
 

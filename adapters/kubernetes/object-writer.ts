@@ -40,8 +40,8 @@ export class ObjectWriter {
   }
 
   /** Takes note of what a projection says that may never be written because a newer one follows. */
-  note({ status }: PoolProjection): void {
-    this.#accounted.note(status);
+  note(projection: PoolProjection): void {
+    this.#accounted.note(projection);
   }
 
   /** Makes the status equal to the projection that `newest` answers when its turn has come; null for nothing to write. An object that is gone counts as written.

@@ -68,7 +68,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
     },
     project: (projection) => {
       projected.set(keyOf(projection.ref), projection);
-      accountedOf(projection.ref.uid).note(projection.status);
+      accountedOf(projection.ref.uid).note(projection);
       soon(keyOf(projection.ref), () => write(projection));
     },
     shownGeneration: ({ uid }) => shown.get(uid) ?? null,
