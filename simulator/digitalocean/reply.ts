@@ -14,7 +14,7 @@ export const maxPerPage = 200;
 export const defaultPerPage = 20;
 
 /** One page of a list, with `links.pages` holding only the links that make sense there and `meta.total`. */
-export function page(url: URL, key: string, items: readonly unknown[]): Reply {
+export function page<T>(url: URL, key: string, items: readonly T[], render: (item: T) => unknown = (item) => item): Reply {
   const { perPage, number } = pageOf(url, { fallback: defaultPerPage, max: maxPerPage });
   const last = Math.max(1, Math.ceil(items.length / perPage));
   const link = (target: number): string => {
@@ -33,7 +33,7 @@ export function page(url: URL, key: string, items: readonly unknown[]): Reply {
     pages.last = link(last);
   }
   return ok({
-    [key]: items.slice((number - 1) * perPage, number * perPage),
+    [key]: items.slice((number - 1) * perPage, number * perPage).map((item) => render(item)),
     links: Object.keys(pages).length === 0 ? {} : { pages },
     meta: { total: items.length },
   });

@@ -22,11 +22,7 @@ function list(request: RouteRequest): Reply {
   const droplets = [...request.cloud.droplets.values()]
     .filter((droplet) => tag === null || droplet.tags.includes(tag))
     .filter((droplet) => name === null || droplet.name === name);
-  return page(
-    request.url,
-    'droplets',
-    droplets.map((droplet) => renderDroplet(request.cloud, droplet)),
-  );
+  return page(request.url, 'droplets', droplets, (droplet) => renderDroplet(request.cloud, droplet));
 }
 
 function firewalls(request: RouteRequest): Reply {

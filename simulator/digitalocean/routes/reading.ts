@@ -7,23 +7,25 @@ import { param, type RouteRequest } from '../router.ts';
 
 type Render = (cloud: Cloud, address: ReservedIP, view: AddressView) => Record<string, unknown>;
 
+type Shown = readonly [address: ReservedIP, view: AddressView];
+
 /** What a read shows of the addresses that there are, or were at the time shown. */
-function shown({ cloud, readAt }: RouteRequest, isAsked: (address: ReservedIP) => boolean, render: Render): Record<string, unknown>[] {
+function shown({ cloud, readAt }: RouteRequest, isAsked: (address: ReservedIP) => boolean): readonly Shown[] {
   const all = readAt === null ? [...cloud.reservedIPs.values()] : [...cloud.reservedIPs.values(), ...cloud.deletedIPs];
   return all.filter(isAsked).flatMap((address) => {
     const view = readAt === null ? present(address) : viewAt(cloud, address, readAt);
-    return view === null ? [] : [render(cloud, address, view)];
+    return view === null ? [] : [[address, view] as const];
   });
 }
 
 /** Every address of the family. */
-export const readAll = (request: RouteRequest, family: 4 | 6, render: Render): readonly Record<string, unknown>[] =>
-  shown(request, ({ family: of, token }) => of === family && (token === null || token === request.token), render);
+export const readAll = (request: RouteRequest, family: 4 | 6): readonly Shown[] =>
+  shown(request, ({ family: of, token }) => of === family && (token === null || token === request.token));
 
 /** The address that the path names. @throws Refusal 404 */
 export function readOne(request: RouteRequest, family: 4 | 6, render: Render): Record<string, unknown> {
   const ip = param(request, 'ip');
-  const [found] = shown(request, (address) => address.ip === ip && address.family === family, render);
+  const [found] = shown(request, (address) => address.ip === ip && address.family === family);
   if (found === undefined) throw notFound();
-  return found;
+  return render(request.cloud, ...found);
 }

@@ -33,7 +33,7 @@ const floating: Naming = {
 };
 
 function list(request: RouteRequest, naming: Naming): Reply {
-  return page(request.url, naming.many, readAll(request, 4, renderReservedIP));
+  return page(request.url, naming.many, readAll(request, 4), (shown) => renderReservedIP(request.cloud, ...shown));
 }
 
 function get(request: RouteRequest, naming: Naming): Reply {

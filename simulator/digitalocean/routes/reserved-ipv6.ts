@@ -17,7 +17,7 @@ export const reservedIPv6Routes: readonly Route[] = [
   {
     method: 'GET',
     path: '/v2/reserved_ipv6',
-    handle: (request) => page(request.url, 'reserved_ipv6s', readAll(request, 6, renderReservedIPv6)),
+    handle: (request) => page(request.url, 'reserved_ipv6s', readAll(request, 6), (shown) => renderReservedIPv6(request.cloud, ...shown)),
   },
   {
     method: 'POST',
