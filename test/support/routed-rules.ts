@@ -111,8 +111,6 @@ export class RoutedRules {
     ];
   }
 
-  // ---------------------------------------------------------------- turns
-
   #look({ transitions }: SavedTurn): void {
     this.#refresh();
     for (const transition of transitions) {
@@ -172,8 +170,6 @@ export class RoutedRules {
     if (stored && (!record || contextOf(record).retiring !== null || !nodesOf(contextOf(record)).includes(node))) return;
     this.#note('keeps its mark while it holds', `${node} bears no mark any more, and holds ${actor}`);
   }
-
-  // ---------------------------------------------------------------- the cluster
 
   #watchCluster(): void {
     const { cluster } = this.#world;
@@ -251,8 +247,6 @@ export class RoutedRules {
     )
       this.#note('goes only when all is undone', `${cell} is gone, and ${routedIP}, which was made for it, is still there`);
   }
-
-  // ---------------------------------------------------------------- the provider
 
   #watchCloud(): void {
     const { cloud } = this.#world.provider;
@@ -352,8 +346,6 @@ export class RoutedRules {
     const isOlder = context !== undefined && (context.generation < generation || context.error !== null);
     return isOlder && context.ref.uid === ref.uid && context.spec?.exposes?.reclaim === 'Delete';
   }
-
-  // ---------------------------------------------------------------- within
 
   /** A change of status alone is told to nobody. */
   #refresh(): void {

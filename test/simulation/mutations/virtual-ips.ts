@@ -187,7 +187,9 @@ export const VIRTUAL_END_MUTATIONS: Readonly<Record<string, Mutation<VirtualHist
     mutation: 'what is shown is never what is to be shown',
     history: CALM,
     sabotage: inWriter(({ report }) => ({
-      report: (read, status, fence) => report(read, { ...status, gsm: `${read.status.gsm}.` }, fence),
+      // Before it serves, jobs of its own would find it changed again and again.
+      report: (read, status, fence) =>
+        report(read, read.status.state === 'Valid' ? { ...status, gsm: `${read.status.gsm}.` } : status, fence),
     })),
   },
 };
