@@ -55,7 +55,9 @@ const fence = openFence();
 beforeEach(() => {
   subjects += 1;
   driver = driverOf();
-  request = requestOf({ subject: `uid-${subjects}`, attempt: `try-${subjects}` });
+  // A Job waits for one that works on its address.
+  const env = { ...requestOf().env, ROUTEDIP_ADDRESS: `192.0.2.${subjects}` };
+  request = requestOf({ subject: `uid-${subjects}`, attempt: `try-${subjects}`, env });
 });
 
 const get = async (path: string) => (await cluster.send(path)).body;
@@ -100,7 +102,7 @@ describe('a Job on a real API server', () => {
     expect(spec).toMatchObject({ backoffLimit: 0, activeDeadlineSeconds: 300 });
     const pod = await podOf();
     expect(pod.metadata.annotations['routedip.io/request']).toBe('{}');
-    expect(pod.spec.containers[0].env).toContainEqual({ name: 'ROUTEDIP_ADDRESS', value: '192.0.2.10' });
+    expect(pod.spec.containers[0].env).toContainEqual({ name: 'ROUTEDIP_ADDRESS', value: request.env.ROUTEDIP_ADDRESS });
     expect(pod.spec.volumes).toContainEqual(expect.objectContaining({ name: 'routedip-request', downwardAPI: expect.anything() }));
   });
 
