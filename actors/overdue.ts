@@ -1,5 +1,5 @@
 import type { ActorId } from '../machines/types.ts';
-import { inSlices, REST_MS } from './ports/in-slices.ts';
+import { inSlices } from './ports/in-slices.ts';
 import type { JobStand } from './ports/queues.ts';
 import type { ActorRecord, Clock } from './ports.ts';
 
@@ -45,7 +45,7 @@ export class Waits {
         if (wait.until <= now) overdue.push({ actor, key, commandId, kind: dueAt === undefined ? 'job' : 'timer' });
       }
     };
-    await inSlices(records, this.#clock, () => false, look, REST_MS);
+    await inSlices(records, this.#clock, () => false, look);
     this.#waits = waits;
     return overdue;
   }

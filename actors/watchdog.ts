@@ -1,6 +1,6 @@
 import type { ObjectRef } from '../machines/jobs.ts';
 import type { ActorId, Finding } from '../machines/types.ts';
-import { inSlices, REST_MS } from './ports/in-slices.ts';
+import { inSlices } from './ports/in-slices.ts';
 import type { Log } from './ports/observers.ts';
 import type { Clock } from './ports.ts';
 import { NO_NOTICES, type Notices } from './project-notices.ts';
@@ -91,7 +91,7 @@ export class Watchdog {
       this.#log.changed(object, before.unserved, after.unserved);
       changed(id, object, after);
     };
-    await inSlices(new Map([...former, ...seen]), clock, NEVER, show, REST_MS);
+    await inSlices(new Map([...former, ...seen]), clock, NEVER, show);
     if (why) this.#log.write();
     else this.#log.forget();
   }
@@ -105,7 +105,7 @@ export class Watchdog {
       const trouble = troubled.get(id) ?? null;
       if (found || trouble) seen.set(id, seenNow({ object, found, trouble, former: this.#seen.get(id), now }));
     };
-    await inSlices(objects(), clock, NEVER, look, REST_MS);
+    await inSlices(objects(), clock, NEVER, look);
     return seen;
   }
 }
