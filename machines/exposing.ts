@@ -47,7 +47,7 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
   return { context: withExposed(known, { reason: null, policyError: null }), checked: withBound(context, checked.spec, isLeaving) };
 }
 
-/** What the class said before, for the addresses that are asked for now: others may have been given what was asked for before. */
+/** The last valid spec with the addresses that the RoutedIP names now: those that it named before may belong to others. */
 const keeping = ({ exposed }: PoolContext, spec: PoolSpec, ips: readonly Address[]): PoolSpec =>
   exposed?.bound || spec.exposes?.group ? spec : { ...spec, ips };
 

@@ -84,8 +84,8 @@ return found
 
 /** Tells the workers of all queues when there are jobs, from one connection: BullMQ would block on one for each.
  *
- *  BullMQ adds a marker to a queue that gets a job, and each marker reaches one process. What was taken with a marker by a process that ended since, and jobs whose
- *  locks ran out, are found by looking through all queues every `intervalMs`. */
+ *  BullMQ adds a marker to a queue that gets a job, and each marker reaches one process. All queues are looked through every `intervalMs`, for jobs whose
+ *  marker went to a process that has ended, and for stalled ones. */
 export class MarkerWatch {
   readonly #options: MarkerWatchOptions;
   readonly #waits = new Set<MarkerWait>();
@@ -111,7 +111,7 @@ export class MarkerWatch {
     this.#waits.delete(wait);
   }
 
-  /** This process has added a job. A queue that is new is in the next read only, and need not wait for it. */
+  /** To be called when this process has added a job: the blocking read under way does not cover a queue that was opened after it began, so its worker is told here. */
   added(queue: string): void {
     if (!this.#watched.has(queue)) this.#tell(queue, 0);
   }

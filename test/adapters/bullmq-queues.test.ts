@@ -19,6 +19,16 @@ const added = (queue: JobQueue, id: string): Promise<void> =>
 
 const QUEUES = ['digitalocean', 'cloudflare', 'outcomes', 'timers', 'vip', 'digitalocean-a', 'digitalocean-b'];
 
+/** The ids of the jobs of a queue in the order in which they ran. */
+const recorded = (queue: JobQueue): readonly string[] => {
+  const ran: string[] = [];
+  queue.consume(async ({ id }) => {
+    ran.push(id);
+    return { kind: 'done' };
+  }, 10);
+  return ran;
+};
+
 describe('queues over BullMQ', () => {
   let redis: TestRedis;
   let link: RedisLink;
@@ -69,12 +79,8 @@ describe('queues over BullMQ', () => {
 
   test('go on after a server was frozen for longer than a lock', async () => {
     await reopen();
-    const ran: string[] = [];
     const queue = queues.queue('digitalocean');
-    queue.consume(async ({ id }) => {
-      ran.push(id);
-      return { kind: 'done' };
-    }, 10);
+    const ran = recorded(queue);
     await added(queue, 'a.1');
     await waitFor('the first job ran', () => ran.includes('a.1'));
     await redis.freeze();
@@ -111,12 +117,8 @@ describe('queues over BullMQ', () => {
   });
 
   test('find a job that no marker tells of, as when the process that took the marker has ended', async () => {
-    const ran: string[] = [];
     const queue = queues.queue('digitalocean');
-    queue.consume(async ({ id }) => {
-      ran.push(id);
-      return { kind: 'done' };
-    }, 10);
+    const ran = recorded(queue);
     await queue.add([{ id: 'a.1', title: 'first', data: null }]);
     await waitFor('it ran', () => ran.length === 1);
     await queues.queue('elsewhere').add([{ id: 'a.2', title: 'second', data: null }]);

@@ -58,8 +58,10 @@ describe('what provides the address of a RoutedIP', () => {
       error: expect.stringContaining(CLASS_NAME),
     }));
 
-  test.each([[''], ['192.0.2.10']])('goes on as before when it has become invalid, for "%s" that is asked for now', (routedIP) =>
-    expect(check(fact({ routedIP }, { perNodeIPLimit: 0 }))).toMatchObject({ reason: 'InvalidSpec', keeps: routedIP ? [routedIP] : [] }),
+  test.each([[''], ['192.0.2.10']])(
+    'that has become invalid keeps its last valid rules, for the address "%s" that the RoutedIP names now',
+    (routedIP) =>
+      expect(check(fact({ routedIP }, { perNodeIPLimit: 0 }))).toMatchObject({ reason: 'InvalidSpec', keeps: routedIP ? [routedIP] : [] }),
   );
 
   test('is waited for while its credentials are missing', () =>
