@@ -115,15 +115,22 @@ export class Run {
           this.#faults.push(told.faults);
         }
       });
+      // What is thrown where nobody waits for it, or takes all memory, ends the thread and not the run.
+      let thrown: Error | null = null;
       worker.on('error', (error) => {
-        clearInterval(watch);
-        // Without a history it is the worker that cannot begin.
-        if (!now) return reject(error);
-        // What is thrown where nobody waits for it, or takes all memory, ends the thread and not the run.
-        this.#note({ number: now.number, history: now.history, broken: [`ends its thread: ${error.stack ?? error.message}`] });
+        thrown = error;
+      });
+      // An error may overtake messages; before the exit all have come.
+      worker.on('exit', () => {
+        if (!thrown) return ends(task.count);
+        if (!now) {
+          clearInterval(watch);
+          // Without a history it is the worker that cannot begin.
+          return reject(thrown);
+        }
+        this.#note({ number: now.number, history: now.history, broken: [`ends its thread: ${thrown.stack ?? thrown.message}`] });
         ends(now.number + task.step);
       });
-      worker.on('exit', () => ends(task.count));
     });
   }
 

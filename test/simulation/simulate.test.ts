@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -55,7 +55,7 @@ describe('a run', () => {
     const file = join(folder, `${name}.mjs`);
     writeFileSync(
       file,
-      `import { parentPort, workerData } from 'node:worker_threads';\nconst tell = (what) => parentPort.postMessage(what);\n${source}`,
+      `import { writeFileSync } from 'node:fs';\nimport { parentPort, workerData } from 'node:worker_threads';\nconst tell = (what) => parentPort.postMessage(what);\n${source}`,
     );
     return file;
   };
@@ -97,9 +97,11 @@ describe('a run', () => {
   });
 
   test('names a history that ends its thread, and goes on with the next one', async () => {
+    const gone = join(folder, 'gone');
     const worker = workerOf(
       'throws',
-      `for (let number = workerData.from; number < workerData.count; number += workerData.step) {
+      `process.on('exit', () => writeFileSync(${JSON.stringify(gone)}, ''));
+       for (let number = workerData.from; number < workerData.count; number += workerData.step) {
          tell({ kind: 'begins', number, history: { number } });
          if (number === 2) Promise.reject(new Error('nobody waits for this'));
          await new Promise((resolve) => setImmediate(resolve));
@@ -107,6 +109,12 @@ describe('a run', () => {
        }`,
     );
     const run = new Run({ ...args, histories: 5, worker, workers: 1, out: null });
+    // The error overtakes all messages when both are waiting.
+    process.once('worker', (thread) => {
+      thread.once('online', () => {
+        while (!existsSync(gone));
+      });
+    });
     await run.play();
     const broken = [expect.stringMatching(/^ends its thread: Error: nobody waits for this\n/)];
     expect(run.found).toEqual([{ number: 2, history: { number: 2 }, broken }]);
