@@ -125,7 +125,7 @@ export class Supervisor {
       statusOf: (cell) => this.#pools.all.get(cell)?.status,
       hindranceOf: (cell) => this.#pools.hindrance(cell),
       classToo: (cell, event) => this.#tellClass(cell, event),
-      routedIPs: () => (ports.source.knows('RoutedIP') ? [...this.#pools.all.keys()].filter(isRoutedIP) : null),
+      routedIPs: () => (this.#terms.decides && ports.source.knows('RoutedIP') ? [...this.#pools.all.keys()].filter(isRoutedIP) : null),
       cleared: (cell) => this.#terms.leader?.tell(cell, { type: 'CLEARED' }),
     });
     this.#standing = new Standing({

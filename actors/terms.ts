@@ -71,6 +71,11 @@ export class Terms {
     return this.#takingOverSince;
   }
 
+  /** It leads, and has taken the records over. */
+  get decides(): boolean {
+    return this.#leader !== null && this.#takingOverSince === null;
+  }
+
   /** Why it does not decide although it leads; null when it does, or does not lead. */
   get hindrance(): string | null {
     return !this.#holdsLease || this.#leader ? null : (this.#hindrance ?? 'it is about to');

@@ -11,20 +11,24 @@ import type { Address, Candidate, ProviderID } from './types.ts';
 
 /** The context as if no time in it lay ahead: after the clock was set back, a wait lasts its whole time again and no longer. */
 function rebased(context: PoolContext, at: number): PoolContext {
-  const { lastAssignmentAt, backOff, members } = context;
+  const { lastAssignmentAt, backOff, members, exposed } = context;
   const ahead = Object.entries(backOff).filter(([, { since }]) => since !== undefined && since > at);
   const isAhead = ({ contest: { restsSince } }: Member): boolean => restsSince !== null && restsSince > at;
-  if (ahead.length === 0 && (lastAssignmentAt ?? at) <= at && !Object.values(members).some(isAhead)) return context;
+  const assignedAt = Math.max(lastAssignmentAt ?? at, exposed?.shared.lastAssignmentAt ?? at);
+  if (ahead.length === 0 && assignedAt <= at && !Object.values(members).some(isAhead)) return context;
   const again = ahead.map(([name, failed]) => [name, { ...failed, since: at, until: at + failed.until - (failed.since ?? at) }]);
   return {
     ...context,
-    lastAssignmentAt: lastAssignmentAt === null ? null : Math.min(lastAssignmentAt, at),
+    lastAssignmentAt: noLaterThan(at, lastAssignmentAt),
+    exposed: exposed && { ...exposed, shared: { ...exposed.shared, lastAssignmentAt: noLaterThan(at, exposed.shared.lastAssignmentAt) } },
     backOff: { ...backOff, ...Object.fromEntries(again) },
     members: Object.fromEntries(
       entries(members).map(([address, member]) => [address, { ...member, contest: rebasedContest(member.contest, at) }]),
     ),
   };
 }
+
+const noLaterThan = (at: number, time: number | null): number | null => (time === null ? null : Math.min(time, at));
 
 /** While the pool is paused addresses get the node on which they stand, and no other one. */
 export const decideGrants = (given: PoolContext, at: number): Grants => {
