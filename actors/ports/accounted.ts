@@ -21,9 +21,11 @@ export class Accounted {
 
   /** What is left as it stands by a status that takes the place of `present`. */
   left(status: Status, present: Json, now: number): Status {
-    const { pendingCreate = null, routedIP, addressOrigin } = fieldsOf<Json>(present);
+    const { pendingCreate = null, term, routedIP, addressOrigin } = fieldsOf<Json>(present);
     const startedAt = startOf(pendingCreate);
-    const isRecent = startedAt !== null && now - Date.parse(startedAt) < FOREIGN_INTENT_MS && !this.#carried.has(startedAt);
+    // Of an intent of a former term the records tell that were taken over.
+    const isForeign = term === status.term && startedAt !== null && !this.#carried.has(startedAt);
+    const isRecent = isForeign && now - Date.parse(startedAt) < FOREIGN_INTENT_MS;
     const isUnheard = typeof routedIP === 'string' && !this.#carried.has(routedIP);
     return {
       ...(isRecent && status.pendingCreate === undefined && { pendingCreate }),

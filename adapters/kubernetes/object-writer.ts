@@ -94,7 +94,7 @@ export class ObjectWriter {
         const present = this.#required(found);
         const written = termOf(present.object.status);
         if (written > term) throw new Fenced(`record an intent in ${this.#name()}: decided under term ${term}, written under ${written}`);
-        await this.#patch('/status', present, { status: { pendingCreate } });
+        await this.#patch('/status', present, { status: { term, pendingCreate } });
       }),
     );
   }

@@ -96,7 +96,7 @@ export const processCluster = (world: ClusterWorld): ProcessCluster => {
         const written = termOf(world.pools.get(keyOf(owner))?.status);
         if (written > term) throw new Fenced(`memory cluster: ${owner.name} was written under term ${written}, not ${term}`);
         const pendingCreate = { provider, region, knownAddresses, startedAt: new Date(listedAt).toISOString() };
-        world.change(owner, (pool) => ({ ...pool, status: { ...fieldsOf<Json>(pool.status), pendingCreate } }));
+        world.change(owner, (pool) => ({ ...pool, status: { ...fieldsOf<Json>(pool.status), term, pendingCreate } }));
       }),
     appendAddress: (owner, address) =>
       whileAlive(() => {

@@ -235,12 +235,12 @@ describe('a creation intent', () => {
     const { writer, status, ref, projection } = await writing();
     const now = new Date().toISOString();
     await writer.recordIntent(ref, { ...intent, listedAt: Date.parse(now) });
-    writer.project(projection());
+    writer.project(projection({ status: { activeIPs: 1, term: 4 } }));
     await writer.flush(PATIENCE_MS);
     expect(status().pendingCreate).toMatchObject({ startedAt: now });
     expect(status().activeIPs).toBe(1);
-    writer.project(projection({ status: { activeIPs: 1, pendingCreate: { ...stored, startedAt: now } } }));
-    writer.project(projection());
+    writer.project(projection({ status: { activeIPs: 1, term: 4, pendingCreate: { ...stored, startedAt: now } } }));
+    writer.project(projection({ status: { activeIPs: 1, term: 4 } }));
     await writer.flush(PATIENCE_MS);
     expect(status()).not.toHaveProperty('pendingCreate');
   });
@@ -249,8 +249,17 @@ describe('a creation intent', () => {
     const { writer, status, ref, projection } = await writing();
     await writer.recordIntent(ref, { ...intent, listedAt: Date.now() - 3_600_000 });
     expect(status()).toHaveProperty('pendingCreate');
-    writer.project(projection());
+    writer.project(projection({ status: { activeIPs: 1, term: 4 } }));
     await writer.flush(PATIENCE_MS);
+    expect(status()).not.toHaveProperty('pendingCreate');
+  });
+
+  test('of a former term is removed by the first projection of the next one', async () => {
+    const { writer, status, ref, projection } = await writing();
+    await writer.recordIntent(ref, { ...intent, listedAt: Date.now() });
+    writer.project(projection({ status: { activeIPs: 1, term: 5 } }));
+    await writer.flush(PATIENCE_MS);
+    expect(status()).toMatchObject({ activeIPs: 1, term: 5 });
     expect(status()).not.toHaveProperty('pendingCreate');
   });
 
@@ -309,7 +318,7 @@ describe('a new address', () => {
 
   test('waits for a status write under way, and neither undoes the other', async () => {
     const { writer, ref, simulator, projection, status } = await writing();
-    writer.project(projection());
+    writer.project(projection({ status: { activeIPs: 1, term: 4 } }));
     await Promise.all([
       writer.appendAddress(ref, SECOND),
       writer.recordIntent(ref, { knownAddresses: [], listedAt: Date.now(), region: '', term: 4 }),

@@ -1,10 +1,14 @@
 import type { FirewallContext } from '../../machines/firewall.ts';
+import { ownedRules } from '../../machines/rebuild-routed-ip.ts';
 import { nameOf } from './firewall-served.ts';
 import type { World } from './world.ts';
 
 /** What was added to firewalls by a process that was without the store: until it is back with that, its memory says so, and statuses as far as they could be written. */
 export class FirewallMemory {
   readonly #world: World;
+  readonly #statuses: () => Iterable<unknown>;
+  /** When all records were lost last, virtual ms. */
+  #emptiedAt = Number.NEGATIVE_INFINITY;
   /** By firewall. */
   #added = new Map<string, Set<string>>();
   /** What others had added when the present term began, as long as it is not known how it begins. */
@@ -13,8 +17,28 @@ export class FirewallMemory {
   #isFleeting = false;
   #readTo = 0;
 
-  constructor(world: World) {
+  /** `statuses`: of the RoutedIPs that are there. */
+  constructor(world: World, statuses: () => Iterable<unknown>) {
     this.#world = world;
+    this.#statuses = statuses;
+  }
+
+  /** All records are lost. */
+  empty(): void {
+    this.#emptiedAt = this.#world.clock.monotonic();
+  }
+
+  /** What statuses say that the operator added. */
+  shownIn(firewall: string): readonly string[] {
+    const rules = [...this.#statuses()].flatMap(ownedRules).filter((each) => nameOf(each.firewall) === firewall);
+    return rules.flatMap(({ owned }) => [...owned.ports, ...owned.nodes]);
+  }
+
+  /** What was sent to add something before all records were lost may arrive when nobody knows of it any more. */
+  knowsCall(firewall: string): boolean {
+    const writes = this.#world.provider.writes();
+    const sent = writes.findLast(({ verb, args }) => verb.startsWith('addRoutedIPFirewall') && args[0] === firewall);
+    return sent === undefined || sent.at > this.#emptiedAt;
   }
 
   /** Something is decided under a new term. */

@@ -5,7 +5,6 @@ import type { FirewallContext } from '../../machines/firewall.ts';
 import { portsOn } from '../../machines/firewall-policy.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
 import { portText } from '../../machines/port.ts';
-import { ownedRules } from '../../machines/rebuild-routed-ip.ts';
 import type { ActorId, ProviderID } from '../../machines/types.ts';
 import { FirewallAssigns } from './firewall-assigns.ts';
 import { FirewallMemory } from './firewall-memory.ts';
@@ -68,13 +67,11 @@ export class FirewallRules {
   /** By firewall: what the operator added and need not know of any more. */
   readonly #unknown = new Map<string, Set<Item>>();
   readonly #memory: FirewallMemory;
-  readonly #statuses: () => Iterable<unknown>;
 
   /** `statuses`: of the RoutedIPs that are there. */
   constructor(world: World, statuses: () => Iterable<unknown>) {
     this.#world = world;
-    this.#memory = new FirewallMemory(world);
-    this.#statuses = statuses;
+    this.#memory = new FirewallMemory(world, statuses);
     const { invariants } = world;
     const { turnSaved, forget } = invariants;
     invariants.turnSaved = (turn) => {
@@ -83,6 +80,7 @@ export class FirewallRules {
     };
     invariants.forget = () => {
       forget.call(invariants);
+      this.#memory.empty();
       this.#forget(this.#added);
     };
     this.#assigns = new FirewallAssigns(world, (firewall) => this.#inForce.get(firewall) ?? this.#presentIn(firewall));
@@ -203,10 +201,9 @@ export class FirewallRules {
 
   /** All that is remembered from here on is what a status says: it is written beside the calls, not before them. */
   #forget(all: ReadonlyMap<string, ReadonlySet<Item>>): void {
-    const rules = [...this.#statuses()].flatMap(ownedRules);
     for (const [firewall, added] of all) {
-      const known = rules.filter((each) => nameOf(each.firewall) === firewall).flatMap(({ owned }) => [...owned.ports, ...owned.nodes]);
-      const lost = [...added].filter((item) => !known.includes(item) && this.#has(firewall, item));
+      const shown = this.#memory.shownIn(firewall);
+      const lost = [...added].filter((item) => !shown.includes(item) && this.#has(firewall, item));
       this.#unknown.set(firewall, new Set([...(this.#unknown.get(firewall) ?? []), ...lost]));
     }
   }
@@ -267,9 +264,14 @@ export class FirewallRules {
     const answer = arrive();
     const added = this.#added.get(firewall) ?? new Set();
     this.#added.set(firewall, added);
+    const unknown = this.#unknown.get(firewall) ?? new Set();
+    this.#unknown.set(firewall, unknown);
+    const isSure = this.#memory.knowsCall(firewall);
+    const shown = this.#memory.shownIn(firewall);
     for (const item of missing) {
       added.add(item);
-      this.#unknown.get(firewall)?.delete(item);
+      if (isSure || shown.includes(item)) unknown.delete(item);
+      else unknown.add(item);
     }
     this.#memory.adds(firewall, missing);
     this.#noteForce();
