@@ -16,8 +16,9 @@ import { Made } from './made.ts';
 import { PlayedOperator } from './operator.ts';
 import { SimulationWorld } from './world.ts';
 
-/** The longest that everything may take to be right again once nothing is in the way, ms: the longest back-off of each table, one after the other. */
-const RIGHT_WITHIN_MS = 3_600_000;
+/** The longest that everything may take to be right again once nothing is in the way, ms: the longest back-off of each table, one after the other, and an hour in which an
+ *  address that somebody deleted is there again, and no Job tries it. */
+const RIGHT_WITHIN_MS = 7_200_000;
 /** The fewest nodes in the end. */
 const FEWEST_NODES = 6;
 /** How often the same may be done at rest. What somebody left behind may be tidied up once; whoever has just begun to lead may find that the same is wrong, and

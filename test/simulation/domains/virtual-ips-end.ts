@@ -45,9 +45,10 @@ function wrongsOf(vip: VirtualIP, cluster: MemoryVipCluster): readonly string[] 
   }
   if (asked && !isBlocked(vip, cluster)) return [about];
   if (isUnavailable(vip, cluster)) return status.state === 'Error' ? [] : [`${about}, and its address is another’s`];
-  const wanted = asked ? STATES.preparing : STATES.valid;
+  // The Service may have got its address when the claim had been taken: until its own is handed over the VirtualIP serves as before.
+  const wanted = asked ? [STATES.preparing, STATES.reassociating] : [STATES.valid];
   return [
-    ...(status.state === wanted ? [] : [`${about}, not ${wanted}`]),
+    ...(wanted.includes(status.state) ? [] : [`${about}, not ${wanted.join(' or ')}`]),
     ...(status.service === service || asked ? [] : [`${about}, and exposes ${status.service}, not ${service}`]),
     ...wrongServing(vip, cluster),
   ];
