@@ -59,8 +59,9 @@ interface Moment {
   readonly monotonic: number;
 }
 
-/** How long ago the provider may have shown what a confirmation says: the outcome has waited in a queue since. While nobody led it waited for whoever leads next. */
-const CONFIRMATION_AGE_MS = 120_000;
+/** How long ago the provider may have shown what a confirmation says: the outcome has waited in a queue since, and that of a Job whose queue was lost until it was
+ *  overdue. While nobody led it waited for whoever leads next. */
+const CONFIRMATION_AGE_MS = 360_000;
 
 /** More turns of one cell at one moment have no end. */
 const TURNS_AT_ONCE = 3_000;
