@@ -8,7 +8,7 @@ import { portText } from '../../machines/port.ts';
 import type { ActorId, ProviderID } from '../../machines/types.ts';
 import { FirewallAssigns } from './firewall-assigns.ts';
 import { FirewallMemory } from './firewall-memory.ts';
-import { nameOf, openFor, type Served } from './firewall-served.ts';
+import { isUnderWayForGone, nameOf, openFor, type Served } from './firewall-served.ts';
 import type { OperatorProcess, World } from './world.ts';
 
 /** What must hold at every moment of firewalls in which RoutedIPs have something opened. */
@@ -325,7 +325,7 @@ export class FirewallRules {
       const { policy, address } = contextOf(record);
       return policy.postAllow && !this.#world.provider.cloud.history(address).some(({ providerID }) => providerID === node);
     });
-    if (users.length > 0 && early.length === users.length)
+    if (users.length > 0 && early.length === users.length && !isUnderWayForGone(firewall, this.#world.invariants.records))
       this.#note(
         'assigns before it opens, where that is asked for',
         `${node} comes into ${firewall} before ${early.map(([actor]) => actor).join()}`,

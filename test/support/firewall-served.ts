@@ -1,3 +1,5 @@
+import type { ActorRecord } from '../../actors/ports.ts';
+import type { FirewallContext } from '../../machines/firewall.ts';
 import { portsOn } from '../../machines/firewall-policy.ts';
 import { confirmedHere } from '../../machines/ip.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
@@ -19,3 +21,10 @@ export function openFor(context: AddressContext): Served | null {
   const ports = portsOn(policy, assigned.name);
   return ports.length === 0 ? null : { firewall: nameOf(policy.firewall), node: assigned, ports };
 }
+
+/** What was begun for an address that has been given up since goes on. */
+export const isUnderWayForGone = (firewall: string, records: ReadonlyMap<ActorId, ActorRecord>): boolean =>
+  [...records].some(([actor, { chart, snapshot }]) => {
+    if (chart !== 'firewall' || nameOf(actor) !== firewall) return false;
+    return (snapshot.context as unknown as FirewallContext).working.some(({ claimant }) => !records.has(claimant));
+  });
