@@ -36,15 +36,10 @@ export function staff(input: PoolContext | Next): Next {
   const { context, effects } = 'context' in input ? input : next(input);
   if (!isPrimed(context) || !context.spec || context.deleted) return next(context, effects);
   const goal = new Set(Object.keys(context.members).length === 0 || context.provider === context.spec.provider ? wanted(context) : []);
-  const retired = isPaused(context) ? [] : entries(context.members).filter(([address, member]) => !goal.has(address) && !member.retiring);
   const members: Record<Address, Member> = { ...context.members };
   const added: Effect[] = [];
-  for (const [address, member] of retired) {
-    members[address] = { ...member, retiring: true, ready: false };
-    added.push(tell(context, address, { type: 'RETIRE', policy: 'Retain' }));
-  }
   let rank = context.nextRank;
-  for (const address of stayersFirst(context, goal)) {
+  for (const address of stayersFirst(context, new Set([...goal, ...inDoubt(context)]))) {
     if (!memberless(context, address) || context.fullNodes.includes(addressClaim(address))) continue;
     const toward = towardOf(context, address, members);
     const contest = restedUntil(context.remembered[address]?.contendedUntil, context.spec.contention);
@@ -52,15 +47,25 @@ export function staff(input: PoolContext | Next): Next {
     rank += 1;
     added.push(spawned(context, address, toward));
   }
+  const retired = isPaused(context) ? [] : entries(members).filter(([address, member]) => !goal.has(address) && !member.retiring);
+  for (const [address, member] of retired) {
+    members[address] = { ...member, retiring: true, ready: false };
+    added.push(tell(context, address, { type: 'RETIRE', policy: 'Retain' }));
+  }
   // What is only given back is not what a RoutedIP has.
   const [only] = entries(members).flatMap(([address, { retiring }]) => (retiring ? [] : [address]));
   const bound = only ? bind(context, only) : context;
   return next({ ...bound, members, nextRank: rank, provider: context.spec.provider, provided: {}, remembered: {} }, [
     ...effects,
     ...added,
-    ...givenBack(context),
+    ...givenBack({ ...context, members }),
   ]);
 }
+
+/** After the records were lost: an assign of an address may be under way that the spec has not listed any more since. It is started for no other purpose than to keep the
+ *  address and the node from others until that is over. */
+const inDoubt = ({ remembered }: PoolContext): readonly Address[] =>
+  (Object.keys(remembered) as Address[]).filter((address) => remembered[address]?.inDoubtUntil !== null);
 
 /** After the records were lost: those that are where the status shows that they served come first. Of two that are found on one node the first one keeps it: somebody else has
  *  moved the other one there, or the pool has just got it. */

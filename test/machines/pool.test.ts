@@ -135,6 +135,14 @@ describe('a pool that starts', () => {
       expect(towardIn(started(A, B).send('PROVIDER_OBSERVED', provided(observed(A), observed(B))))).toEqual(['a', null]);
     });
 
+    test('keeps it for one that is not listed any more, which is only to end', () => {
+      const pool = started(C).send('PROVIDER_OBSERVED', provided(observed(A), observed(B), observed(C)));
+      expect(pool.context.members[C]).toMatchObject({ toward: 'a', retiring: true });
+      expect(grantsIn(pool.send('READY', ready(A)))).toEqual([`${A} → b`]);
+      expect(grantsIn(pool.send('READY', ready(B)))).toEqual([]);
+      expect(grantsIn(pool.send('GONE', { address: C }))).toEqual([`${B} → a`]);
+    });
+
     test('leaves it to another pool that has it', () => {
       const pool = started(A).send('CLAIMS_OBSERVED', { fullNodes: ['a'] });
       expect(towardIn(pool.send('PROVIDER_OBSERVED', provided(observed(A), observed(B))))).toEqual([null, null]);
