@@ -212,7 +212,7 @@ export class RoutedRules {
 
   /** Whoever leads decides when he hears of the deletion, and an edit of the class is too late then; as long as nobody has led since it is not. */
   #noteAsked(object: PoolObject): void {
-    this.#asked.set(object.ref.uid, this.#classes.mayDelete(object) && this.#classes.isInForce(object));
+    this.#asked.set(object.ref.uid, this.#classes.mayDelete(object));
   }
 
   /** Whoever led before has stored that it is deleted, and whoever leads next goes on with what was decided. */
@@ -339,11 +339,12 @@ export class RoutedRules {
     return (object.deleting || own !== address) && this.#classes.mayDelete(object, true);
   }
 
-  /** Its last spec is not valid, or nobody was told of it before it was gone and nobody can read it any more: what counts is the last valid one that was told, and
-   *  what its class said then. */
+  /** Its last spec is not valid, or nobody was told of it or of its class before it was gone and nobody can read it any more: what counts is the last valid one that
+   *  was told, and what its class said then. */
   #wasToDelete({ ref, generation }: PoolObject): boolean {
     const context = this.#world.invariants.records.get(cellOf(ref))?.snapshot.context as PoolContext | undefined;
-    const isOlder = context !== undefined && (context.generation < generation || context.error !== null);
+    const isLed = this.#world.processes.some(({ supervisor }) => supervisor.leading);
+    const isOlder = context !== undefined && (!isLed || context.generation < generation || context.error !== null);
     return isOlder && context.ref.uid === ref.uid && context.spec?.exposes?.reclaim === 'Delete';
   }
 

@@ -10,27 +10,19 @@ export const isAdopting = (marks: PoolObject['marks']): boolean => marks?.annota
 
 const classNameIn = ({ spec }: PoolObject): string => String(fieldsOf(spec).className ?? '');
 
-/** What classes say of the addresses of their RoutedIPs, as they were seen last. */
+/** What classes say of the addresses of their RoutedIPs, as they were seen last while they were valid. */
 export class SeenClasses {
   /** By className; an issuer has none. */
   readonly #classes = new Map<string, PoolObject>();
 
   put(policy: PoolObject): void {
-    this.#classes.set(classNameIn(policy), policy);
-  }
-
-  /** What a class says that is not valid does not count. */
-  isInForce(object: PoolObject): boolean {
-    return this.#of(object).perNodeIPLimit !== 0;
+    if (fieldsOf(policy.spec).perNodeIPLimit !== 0) this.#classes.set(classNameIn(policy), policy);
   }
 
   /** The address was made for it, as its status says, or as was seen of one that was deleted before that. */
   mayDelete(object: PoolObject, isMade = false): boolean {
     const isOurs = isMade || isAdopting(object.marks) || fieldsOf(object.status).addressOrigin === 'Created';
-    return this.#of(object).routedIPReclaimPolicy === 'Delete' && isOurs;
-  }
-
-  #of(object: PoolObject): Fields {
-    return fieldsOf(this.#classes.get(classNameIn(object))?.spec);
+    const policy = fieldsOf(this.#classes.get(classNameIn(object))?.spec);
+    return policy.routedIPReclaimPolicy === 'Delete' && isOurs;
   }
 }
