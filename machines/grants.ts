@@ -195,14 +195,16 @@ const heldAside = (members: GrantInput['members']): readonly ProviderID[] =>
 
 const untilOf = ({ backOff }: GrantInput, name: string): number => backOff[name]?.until ?? 0;
 
+/** An assign of the address may be under way: it was granted a node on which it is not confirmed, or was before the records were lost. */
+export const isUnderWay = ({ node, confirmed, toward }: Member): boolean => (node ? !confirmed : toward !== undefined);
+
 /** How many grants the cool-off lets through now, and when it lets the next one through if time alone decides. */
 export function spacingOf(
   input: Pick<GrantInput, 'members' | 'coolOffMs' | 'lastAssignmentAt' | 'othersTurn'>,
   at: number,
 ): { room: number; opensAt: number | null } {
   if (input.coolOffMs === 0) return { room: Number.POSITIVE_INFINITY, opensAt: null };
-  const isOurs = Object.values(input.members).some((member) => member.node && !member.confirmed);
-  if (isOurs || input.othersTurn) return { room: 0, opensAt: null };
+  if (Object.values(input.members).some(isUnderWay) || input.othersTurn) return { room: 0, opensAt: null };
   const opensAt = input.lastAssignmentAt === null ? 0 : Math.min(input.lastAssignmentAt, at) + input.coolOffMs;
   return opensAt > at ? { room: 0, opensAt } : { room: 1, opensAt: null };
 }

@@ -226,12 +226,13 @@ export const doubt =
 export const retire = (context: AddressContext, event: AnyAddressEvent): Next =>
   next({ ...context, retiring: event.type === 'RETIRE' ? event.policy : context.retiring });
 
-/** Gives the grant up. A call whose outcome is unknown may still take effect: whoever has the address next must not meet it. */
+/** Gives the grant up. A call whose outcome is unknown may still take effect: until then whoever has the address next, or the node, must not meet it. */
 export const leave =
   ({ callDeadlineMs }: AddressSettings) =>
   (context: AddressContext, event: AnyAddressEvent): Next => {
     const inDoubtUntil = failureIn(event)?.unknownOutcome ? event.at + callDeadlineMs : context.inDoubtUntil;
-    return next({ ...context, ...begins(context), elected: null, eligible: false, inDoubtUntil, coolOffUntil: null });
+    const left = { ...context, ...begins(context), eligible: false, inDoubtUntil, coolOffUntil: null };
+    return next(leavesInDoubt(left, event) ? left : { ...left, elected: null });
   };
 
 /** A call of ours may still take effect on an address that is no longer wanted. */
@@ -241,7 +242,8 @@ export const leavesInDoubt = ({ retiring, inDoubtUntil }: AddressContext, { at }
 /** Waits until no call of ours can have an effect any more, then goes on leaving. */
 export const awaitDoubt = (context: AddressContext): Next => next({ ...context, resume: 'Pruning', coolOffUntil: context.inDoubtUntil });
 
-export const endDoubt = (context: AddressContext): Next => next(isRetiring(context) ? { ...context, inDoubtUntil: null } : context);
+export const endDoubt = (context: AddressContext): Next =>
+  next(isRetiring(context) ? { ...context, elected: null, inDoubtUntil: null } : context);
 
 export const sayGone = (context: AddressContext): Next => next(context, toPool(context, { type: 'GONE' }));
 

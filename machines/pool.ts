@@ -6,7 +6,7 @@ import type { Decision, Effect, FirewallPolicy, Shared } from './events.ts';
 import type { RoutedIPReason } from './exposure.ts';
 import { NO_FIREWALL } from './firewall-policy.ts';
 import type { Absence } from './grace.ts';
-import type { Member } from './grants.ts';
+import { isUnderWay, type Member } from './grants.ts';
 import { awaitsOffer, type GroupRefusal, isFromGroup } from './group-address.ts';
 import type { Remembered } from './ip-context.ts';
 import type { ObjectRef } from './jobs.ts';
@@ -369,6 +369,5 @@ export const rightTaken = (context: PoolContext): readonly string[] =>
 /** Claims where its addresses are, which bear their own. An assignment that was under way before its class spaced it, or was another one, goes on beside that of whoever has the turn. */
 export const turnsTaken = ({ spec, members, fullNodes }: PoolContext): readonly string[] => {
   const turn = spec?.exposes?.turn ? turnClaim(spec.exposes.turn) : null;
-  const isUnderWay = Object.values(members).some(({ node, confirmed }) => node && !confirmed);
-  return turn !== null && isUnderWay && !fullNodes.includes(turn) ? [turn] : [];
+  return turn !== null && Object.values(members).some(isUnderWay) && !fullNodes.includes(turn) ? [turn] : [];
 };

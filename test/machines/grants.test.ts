@@ -163,6 +163,7 @@ describe('a pool with a cool-off', () => {
     const granted = { ...three, [A]: member({ ready: false, node: refOf('a') }) };
     expect(decided({ ...spaced, members: granted })).toEqual([]);
     expect(nextAt({ ...spaced, members: granted })).toBeNull();
+    expect(decided({ ...spaced, members: { ...three, [A]: member({ ready: false, toward: 'a' }) } })).toEqual([]);
     const confirmed = { ...spaced, members: { ...three, [A]: serving('a') }, lastAssignmentAt: at + SECOND };
     expect(nextAt(confirmed, at + SECOND)).toBe(at + 21 * SECOND);
     expect(decided(confirmed, at + 21 * SECOND - 1)).toEqual([]);

@@ -319,6 +319,12 @@ describe('an address that is given up', () => {
     expect(doubtful.after(15 * SECOND).send('xstate.after.coolOff.ip.CoolOff').state).toBe('Released');
   });
 
+  test('claims its node until then, since the call may still put it there', () => {
+    const left = granted().send('RETIRE', { policy: 'Retain' }).failed('assign', cutOff());
+    expect(claimedNodes(left.context)).toEqual(['a']);
+    expect(claimedNodes(left.elapse().context)).toEqual([]);
+  });
+
   const failing = (kind: 'Unauthorized' | 'NotFound') => stable().send('RETIRE', { policy: 'Delete' }).failed('release', failure(kind));
 
   test('is not brought back to work by new credentials: its release is tried again', () => {

@@ -342,9 +342,10 @@ export class Invariants implements Observer {
     const since = last ? Math.max(at.wall - last.wall, at.monotonic - last.monotonic) : coolOffMs;
     if (since < coolOffMs) this.#note('spaced', `${actor} was granted ${elected?.name} ${since} ms after the last assignment`);
     for (const [other, record] of this.#records) {
-      // A grant that reaches an address while it is read is given back: no assign comes of it.
-      if (other === actor || record.chart !== 'ip' || isUnassigned(record)) continue;
+      if (other === actor || record.chart !== 'ip') continue;
       const context = record.snapshot.context as unknown as AddressContext;
+      // A grant that reaches an address while it is read is given back: no assign comes of it, unless one was under way before.
+      if (isUnassigned(record) && context.inDoubtUntil === null) continue;
       const unconfirmed = context.pool === id && context.elected && context.assigned?.name !== context.elected.name;
       if (unconfirmed)
         this.#note('spaced', `${actor} was granted ${elected?.name} while ${other} is not confirmed on ${context.elected?.name}`);
