@@ -45,6 +45,14 @@ describe('the log', () => {
     expect(only(lines)).toMatchObject({ level: 'warn', msg: 'odd', level_: 9, time_: 'noon', msg_: 'hello' });
   });
 
+  test('shows control characters escaped, those that JSON leaves as they are too, and stays JSON', () => {
+    const lines: string[] = [];
+    const node = 'a\u001b[2J\u009b31m\u007f\u202egnp.exe\u2028\n{"level":"info"}\u{e0041}';
+    logInto(lines).warn(node, { node, [node]: 1 });
+    expect(lines.join('')).toMatch(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*\n$/u);
+    expect(only(lines)).toMatchObject({ msg: node, node, [node]: 1 });
+  });
+
   test('writes errors with their stack, cause and own fields', () => {
     const lines: string[] = [];
     const cause = new Error('connect ECONNREFUSED');
