@@ -100,7 +100,7 @@ async function webhook(
     clock,
     log,
     use: served.use,
-    hide: (secret) => secrets.add(secret),
+    hide: (key) => secrets.add({ text: key, what: 'private key of the webhook' }),
   });
   return {
     hindrance: () => keeper.hindrance(),

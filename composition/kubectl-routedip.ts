@@ -5,6 +5,7 @@ import { type Connection, connect, MERGE_PATCH } from '../adapters/kubernetes/co
 import { loadConfig, ownNamespace } from '../adapters/kubernetes/kube-config.ts';
 import { parsePlugin } from '../plugin/command-line.ts';
 import { Changed, type ClusterAPI, Refused } from '../plugin/ports.ts';
+import { printable } from '../plugin/printable.ts';
 import { run } from '../plugin/run.ts';
 import { clusterFacts } from './cluster-facts.ts';
 
@@ -35,11 +36,11 @@ export async function main(argv: readonly string[]): Promise<number> {
       now: Date.now(),
       read: (file) => readFileSync(file === '-' ? 0 : file, 'utf8'),
       sleep: (ms) => sleep(ms),
-      out: (text) => process.stdout.write(`${text}\n`),
-      problem: (text) => process.stderr.write(`${text}\n`),
+      out: (lines) => process.stdout.write(printable(lines)),
+      problem: (text) => process.stderr.write(printable([text])),
     });
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(printable([error instanceof Error ? error.message : String(error)]));
     return 1;
   } finally {
     await connection?.close();

@@ -3,6 +3,7 @@ import type { KnownProvider } from '../actors/leader.ts';
 import type { Budget } from '../actors/ports/budget.ts';
 import type { Log, Probe } from '../actors/ports/observers.ts';
 import type { Provider } from '../actors/ports/provider.ts';
+import { tokenTrouble } from '../adapters/accounts/credentials.ts';
 import type { Cloud } from '../adapters/accounts/directory.ts';
 import type { Environment, Options } from '../adapters/cli/options.ts';
 import { cloudflareBudget, createCloudflareProvider } from '../adapters/cloudflare/provider.ts';
@@ -94,8 +95,13 @@ export function registry(options: Options, environment: Environment, context: Re
     return { ...context.metrics.instrument(working.client), close: () => void (open.delete(working) && working.client.close()) };
   };
   const entry = (name: string, offer: Offer): KnownProvider => {
-    const missing = offer.token === null ? `set ${offer.variable} for the operator` : null;
-    return { facts: { ...offer.facts, missing }, provider: offer.token === null ? null : connect(name, offer, offer.token) };
+    const { facts, variable, token } = offer;
+    if (token === null) return { facts: { ...facts, missing: `set ${variable} for the operator` }, provider: null };
+    const trouble = tokenTrouble(token);
+    if (trouble === null) return { facts: { ...facts, missing: null }, provider: connect(name, offer, token) };
+    const missing = `${variable} of the operator is no token but a text ${trouble}: set it to the token of the provider`;
+    context.log.warn('a token of the environment is not used', { error: missing });
+    return { facts: { ...facts, missing }, provider: null };
   };
   const cloud = (name: string, offer: Offer): Cloud => ({
     abilities: offer.facts,

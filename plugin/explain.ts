@@ -19,7 +19,7 @@ export async function explain(session: Session, { address }: { readonly address:
   );
   const owners = ownersOf(objects, address);
   const [owner, ...others] = owners;
-  if (!owner) throw new Error([...problems, `no FloatingIPPool and no RoutedIP that can be seen has ${address}`].join('\n'));
+  if (!owner) throw new Error([...problems, `no FloatingIPPool and no RoutedIP that can be seen has ${address}`].join('; '));
   const said = [...problems];
   const had = async <T>(what: Promise<T>): Promise<T | null> =>
     what.catch((error: unknown) => {
@@ -51,21 +51,21 @@ interface Explained {
   readonly entries: readonly JournalEntry[] | null;
 }
 
-function text({ now }: Session, { address, owner, others, rows, candidates, entries }: Explained): string {
+function text({ now }: Session, { address, owner, others, rows, candidates, entries }: Explained): readonly string[] {
   const also = others.map((other) => `${ownerText(other)} lists ${address} too.`);
   return [
     `${address} of ${ownerText(owner)}`,
     ...also,
     '',
-    statusText(rows, now),
-    ...(candidates ? ['', candidatesText(candidates)] : []),
-    ...(entries ? ['', 'Last transitions:', journalText(entries, now)] : []),
-  ].join('\n');
+    ...statusText(rows, now),
+    ...(candidates ? ['', ...candidatesText(candidates)] : []),
+    ...(entries ? ['', 'Last transitions:', ...journalText(entries, now)] : []),
+  ];
 }
 
-const candidatesText = (candidates: readonly Candidate[]): string =>
+const candidatesText = (candidates: readonly Candidate[]): readonly string[] =>
   candidates.length === 0
-    ? 'No node has the labels that are asked for.'
+    ? ['No node has the labels that are asked for.']
     : table(
         ['NODE', 'VERDICT', 'WHY'],
         candidates.map(({ node, verdict, why }) => [node, verdict, why]),

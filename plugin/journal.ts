@@ -35,7 +35,7 @@ export async function readJournal(session: Session, owner: Owner): Promise<Told>
 async function toldOf(session: Session, address: string): Promise<Told> {
   const { objects, problems } = await gather(session, ['pools', 'routedIPs']);
   const [owner] = ownersOf(objects, address);
-  if (!owner) throw new Error([...problems, `no FloatingIPPool and no RoutedIP that can be seen has ${address}`].join('\n'));
+  if (!owner) throw new Error([...problems, `no FloatingIPPool and no RoutedIP that can be seen has ${address}`].join('; '));
   return readJournal(session, owner);
 }
 
@@ -43,13 +43,13 @@ async function toldOf(session: Session, address: string): Promise<Told> {
 export async function journal(session: Session, { address }: { readonly address: string }): Promise<ExitCode> {
   const { owner, entries } = await toldOf(session, address);
   if (session.json) session.out(json({ address, actor: owner.actor, entries }));
-  else session.out([`${address} of ${ownerText(owner)}`, '', journalText(entries, session.now)].join('\n'));
+  else session.out([`${address} of ${ownerText(owner)}`, '', ...journalText(entries, session.now)]);
   return EXIT.ok;
 }
 
-export const journalText = (entries: readonly JournalEntry[], now: number): string =>
+export const journalText = (entries: readonly JournalEntry[], now: number): readonly string[] =>
   entries.length === 0
-    ? 'The operator remembers nothing of it.'
+    ? ['The operator remembers nothing of it.']
     : table(
         ['TIME', 'AGE', 'WHAT HAPPENED', 'FROM', 'TO'],
         entries.map((entry) => [stamp(entry.at), age(now - entry.at), happened(entry), statePath(entry.from), statePath(entry.to)]),
@@ -106,7 +106,7 @@ export async function replay(session: Session, { address }: { readonly address: 
   const again = replayed(entries);
   const differing = again.filter(({ verdict }) => verdict === 'differs').length;
   if (session.json) session.out(json({ address, actor: owner.actor, steps: again }));
-  else session.out([`${address} of ${ownerText(owner)}`, '', replayText(again, session.now)].join('\n'));
+  else session.out([`${address} of ${ownerText(owner)}`, '', ...replayText(again, session.now)]);
   return differing === 0 ? EXIT.ok : EXIT.attention;
 }
 
@@ -141,8 +141,8 @@ function doneBy(chart: Chart, { starts, delays, effects, invoking }: Step): stri
 /** `xstate.after.coolOff.ip.CoolOff` by the name that the chart gives it. */
 const timerName = (sendId: string): string => /^xstate\.after\.(\w+)/.exec(sendId)?.[1] ?? sendId;
 
-function replayText(steps: readonly Again[], now: number): string {
-  if (steps.length === 0) return 'The operator remembers nothing of it.';
+function replayText(steps: readonly Again[], now: number): readonly string[] {
+  if (steps.length === 0) return ['The operator remembers nothing of it.'];
   const cells = steps.map(({ entry, verdict, to, does }) => [
     stamp(entry.at),
     age(now - entry.at),
@@ -159,5 +159,5 @@ function replayText(steps: readonly Again[], now: number): string {
     ...(differ > 0 ? [`${differ} ${differ === 1 ? 'differs' : 'differ'}`] : []),
     ...(unknown > 0 ? [`of ${unknown} more the journal does not hold enough`] : []),
   ].join(', ');
-  return [table(['TIME', 'AGE', 'WHAT HAPPENED', 'FROM', 'TO', 'AGAIN', 'DID'], cells), '', `${summary}.`].join('\n');
+  return [...table(['TIME', 'AGE', 'WHAT HAPPENED', 'FROM', 'TO', 'AGAIN', 'DID'], cells), '', `${summary}.`];
 }

@@ -32,7 +32,8 @@ export const isPolicy = ({ kind }: Pick<Wish, 'kind'>): boolean => POLICIES.some
 export function changesIn(content: string, namespace: string): readonly Change[] {
   const objects = parseAllDocuments(content).flatMap((document) => {
     const [error] = document.errors;
-    if (error) throw error;
+    // Below its first line it shows the place in the file.
+    if (error) throw new Error(error.message.split('\n', 1)[0]?.replace(/:$/, ''), { cause: error });
     const value: unknown = document.toJS();
     return Array.isArray(fields(value).items) ? (fields(value).items as readonly unknown[]) : value ? [value] : [];
   });

@@ -35,7 +35,7 @@ async function mark({ api }: Session, path: string, object: Marked, annotation: 
 }
 
 const told = (session: Session, text: string, data: object): ExitCode => {
-  session.out(session.json ? json({ ...data, text }) : text);
+  session.out(session.json ? json({ ...data, text }) : [text]);
   return EXIT.ok;
 };
 
@@ -48,7 +48,7 @@ const pathOf = ({ API_VERSION, PLURAL }: { readonly API_VERSION: string; readonl
 export async function move(session: Session, { address, to }: { readonly address: string; readonly to: string }): Promise<ExitCode> {
   const { objects, problems } = await gather(session, ['pools', 'routedIPs']);
   const [owner] = ownersOf(objects, address);
-  if (!owner) throw new Error([...problems, `no FloatingIPPool and no RoutedIP that can be seen has ${address}`].join('\n'));
+  if (!owner) throw new Error([...problems, `no FloatingIPPool and no RoutedIP that can be seen has ${address}`].join('; '));
   await checkNode(session, to);
   const { name, namespace = 'default', annotations } = owner.object.metadata;
   const path = pathOf(owner.kind === 'routedip' ? routedIPs : pools, namespace, name);

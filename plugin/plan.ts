@@ -159,7 +159,7 @@ function troubleOf(change: Wish, { conditions, refusals }: Snapshot, isWaiting: 
   return wrong && !(isWaiting && FOR_NOW.includes(wrong.reason)) ? [`${called(change)}: ${wrong.reason}: ${wrong.message}`] : [];
 }
 
-function planText({ differences, anyway, troubles, unknown }: Planned, changes: readonly Wish[]): string {
+function planText({ differences, anyway, troubles, unknown }: Planned, changes: readonly Wish[]): readonly string[] {
   const rows = (all: readonly Difference[]) =>
     table(
       ['WHAT', 'OF', 'FROM', 'TO'],
@@ -170,9 +170,9 @@ function planText({ differences, anyway, troubles, unknown }: Planned, changes: 
     differences.length === 0
       ? `${unknown.length === 0 ? 'Nothing' : 'As far as it can be told now, nothing'} would move if ${applied} were applied.`
       : `If ${applied} were applied, within ${age(REHEARSED_MS)}:`,
-    ...(differences.length === 0 ? [] : ['', rows(differences)]),
-    ...(anyway.length === 0 ? [] : ['', 'Without it, the operator is about to do this:', '', rows(anyway)]),
+    ...(differences.length === 0 ? [] : ['', ...rows(differences)]),
+    ...(anyway.length === 0 ? [] : ['', 'Without it, the operator is about to do this:', '', ...rows(anyway)]),
     ...(troubles.length === 0 ? [] : ['', 'What would be wrong then:', ...troubles]),
     ...(unknown.length === 0 ? [] : ['', 'What cannot be told yet:', ...unknown]),
-  ].join('\n');
+  ];
 }

@@ -47,8 +47,8 @@ export interface Session {
   readonly read: (file: string) => string;
   /** Resolves after so many ms. */
   readonly sleep: (ms: number) => Promise<void>;
-  /** Takes whole lines for the standard output. */
-  readonly out: (text: string) => void;
+  /** Takes lines for the standard output. */
+  readonly out: (lines: readonly string[]) => void;
   /** Takes a line for the standard error. */
   readonly problem: (text: string) => void;
 }

@@ -14,7 +14,7 @@ export async function status(session: Session, { address }: { readonly address?:
   const { objects, problems } = await gather(session);
   const rows = rowsOf(objects, session.namespace).filter((row) => address === undefined || row.address === address);
   if (session.json) session.out(json({ rows, problems }));
-  else session.out(statusText(rows, session.now) || none(session, address));
+  else session.out(rows.length > 0 ? statusText(rows, session.now) : [none(session, address)]);
   for (const problem of problems) session.problem(problem);
   if (problems.length > 0 || (address !== undefined && rows.length === 0)) return EXIT.failed;
   return rows.some(({ attention }) => attention) ? EXIT.attention : EXIT.ok;
@@ -48,8 +48,8 @@ export function rowsOf(objects: Objects, namespace: string | null): readonly Row
 const HEADS = ['NAMESPACE', 'OBJECT', 'ADDRESS', 'WHERE', 'STATE', 'SINCE', 'WHY', 'NEXT'];
 
 /** A table, and below it what is to be said of those that need a look. */
-export function statusText(rows: readonly Row[], now: number): string {
-  if (rows.length === 0) return '';
+export function statusText(rows: readonly Row[], now: number): readonly string[] {
+  if (rows.length === 0) return [];
   const cells = rows.map((row) => [
     row.namespace,
     `${row.kind}/${row.name}`,
@@ -61,7 +61,7 @@ export function statusText(rows: readonly Row[], now: number): string {
     nextText(row.next, now),
   ]);
   const said = rows.filter(({ attention, message }) => attention && message !== '').map(sentence);
-  return [table(HEADS, cells), ...(said.length > 0 ? ['', ...new Set(said)] : [])].join('\n');
+  return [...table(HEADS, cells), ...(said.length > 0 ? ['', ...new Set(said)] : [])];
 }
 
 const sentence = ({ kind, namespace, name, address, reason, message }: Row): string => {

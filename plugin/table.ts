@@ -1,10 +1,12 @@
+import { visible } from '../machines/visible.ts';
+
 const GAP = '   ';
 
 /** Columns as wide as their widest cell, headed; the last one is not padded. An empty cell shows as `-`. */
-export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [heads, ...rows.map((row) => row.map((cell) => cell || '-'))];
+export function table(heads: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const lines = [heads, ...rows.map((row) => row.map((cell) => visible(cell) || '-'))];
   const widths = heads.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines.map((line) => `${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(GAP)}`.trimEnd()).join('\n');
+  return lines.map((line) => `${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(GAP)}`.trimEnd());
 }
 
 const UNITS = [
@@ -19,4 +21,4 @@ export function age(ms: number): string {
   return `${Math.max(0, Math.floor(ms / size))}${unit}`;
 }
 
-export const json = (value: unknown): string => JSON.stringify(value, null, 2);
+export const json = (value: unknown): readonly string[] => JSON.stringify(value, null, 2).split('\n');

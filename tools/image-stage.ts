@@ -8,7 +8,7 @@ import { addNode, addPod } from '../simulator/kubernetes/cluster.ts';
 import { startKubernetes } from '../simulator/kubernetes/server.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-export const TOKEN = 'a-token';
+export const TOKEN = 'token-of-the-image-tests';
 export const NAMESPACE = 'routedip-operator';
 const POOL = { apiVersion: 'flipop.digitalocean.com/v1alpha1', kind: 'FloatingIPPool', namespace: 'default', name: 'ingress' };
 /** What podman calls this machine within a container that has a network of its own. */

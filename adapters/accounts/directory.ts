@@ -25,12 +25,9 @@ export interface AccountsOptions {
   /** Runs Jobs by these templates, with these Secrets in their environment; null when this operator runs none. */
   readonly jobDriver: ((templates: JobTemplates, secrets: readonly SecretRef[]) => JobDriver) | null;
   /** Told each secret text before anything is done with it: from then on it must not be shown to anybody. Answers what is called once it is used no more. */
-  readonly hide: (secret: string) => () => void;
+  readonly hide: (secret: { readonly text: string; readonly what: string }) => () => void;
   readonly log: Log;
 }
-
-/** What a Secret holds beside tokens may be a word that stands everywhere: only what is as long as a token is hidden. */
-const LONG_ENOUGH = 8;
 
 interface Watched {
   readonly ref: SecretRef;
@@ -121,7 +118,7 @@ export class Accounts implements ProviderDirectory {
     const { standing, clouds, jobDriver } = this.#options;
     const unused = this.#hide(need, credentials);
     const environment = need.cloud !== null && need.secrets.length === 0 ? standing[need.cloud] : undefined;
-    const token = credentials.kind === 'there' ? credentials.token : null;
+    const token = credentials.kind === 'there' ? (credentials.token?.text ?? null) : null;
     const client = need.cloud !== null && clouds[need.cloud] && token !== null ? this.#clients.join(need.cloud, token) : null;
     const jobs = need.templates && credentials.kind === 'there' ? (jobDriver?.(need.templates, need.secrets) ?? null) : null;
     const known = knownBy(need, {
@@ -137,8 +134,9 @@ export class Accounts implements ProviderDirectory {
   #hide({ templates }: ProviderNeed, credentials: Credentials): readonly (() => void)[] {
     if (credentials.kind !== 'there') return [];
     // A container may repeat any of them in what it says at its end.
-    const told = templates ? credentials.values.map((value) => value.trim()).filter(({ length }) => length >= LONG_ENOUGH) : [];
-    return [...(credentials.token === null ? [] : [credentials.token]), ...told].map((secret) => this.#options.hide(secret));
+    const told = templates ? credentials.values.map(({ text, from }) => ({ text, what: from })) : [];
+    const token = credentials.token && { text: credentials.token.text, what: `token in ${credentials.token.from}` };
+    return [...(token ? [token] : []), ...told].map((secret) => this.#options.hide(secret));
   }
 
   #cloud(name: string): Cloud {

@@ -72,20 +72,20 @@ export interface Environment {
 
 const FOOTER = `
 Environment:
-  DIGITALOCEAN_ACCESS_TOKEN   token of the provider "digitalocean"; without it, objects that use this provider report the missing token in their status
+  DIGITALOCEAN_ACCESS_TOKEN   token of the provider "digitalocean", 16 to 512 visible ASCII characters; without it, objects that use this provider report the missing token in their status
   DIGITALOCEAN_API_URL        base URL of the API (default https://api.digitalocean.com)
   CLOUDFLARE_TOKEN            token of the provider "cloudflare", which serves DNS only; optional as above
   CLOUDFLARE_API_URL          base URL of the API (default https://api.cloudflare.com)
   KUBECONFIG                  kubeconfig file when --kubeconfig is absent; a Pod uses its ServiceAccount
   REDIS_URL                   Redis for records and jobs: redis://[:password@]host:port[/db] (default redis://127.0.0.1:6379), redis+sentinel://host:port,host:port/master[/db] or redis+cluster://host:port,host:port; with TLS rediss://… or rediss+…
-  REDIS_PASSWORD              Redis password, instead of the one in the URL
+  REDIS_PASSWORD              Redis password, instead of the one in the URL; kept out of the log from 8 characters on
   REDIS_USERNAME              Redis user, instead of the one in the URL (default "default")
   REDIS_SENTINEL_USERNAME     user for the Sentinels themselves
   REDIS_SENTINEL_PASSWORD     password for the Sentinels themselves
   REDIS_CA_FILE               CA of the Redis certificates, PEM file (default: the CAs that Node trusts)
   REDIS_CERT_FILE             client certificate for a Redis that requires one, PEM file
   REDIS_KEY_FILE              key of that certificate, PEM file
-  ROUTEDIP_DASHBOARD_TOKEN    token that browsers must present when a dashboard listens on another interface than loopback
+  ROUTEDIP_DASHBOARD_TOKEN    token that browsers must present when a dashboard listens on another interface than loopback; kept out of the log from 8 characters on
   RECONCILIATION_INTERVAL_MS  the VIP allocator's variable for --resync-interval, in ms; the flag wins
 
 Exit codes: 0 stopped as asked, 1 cannot run (the message says why), 2 wrong use.`;

@@ -2,6 +2,7 @@ import type { Json } from '../../actors/ports.ts';
 import type { Condition } from '../../machines/types.ts';
 import { isObject, type JsonObject } from './difference.ts';
 import { wholeSeconds } from './kube-time.ts';
+import { withinBytes } from './within-bytes.ts';
 
 const conditionsIn = (status: Json | undefined): readonly JsonObject[] => {
   const list = isObject(status) ? status.conditions : undefined;
@@ -11,11 +12,8 @@ const conditionsIn = (status: Json | undefined): readonly JsonObject[] => {
 /** Conditions of ours that stand only for a time. */
 const PASSING: ReadonlySet<unknown> = new Set(['Paused']);
 
-/** A server refuses the whole status for a message of more than 32,768 bytes; in UTF-8 no character has more than 4. */
-const MAX_LENGTH = 8_192;
-
-const truncated = (message: string): string =>
-  message.length > MAX_LENGTH ? `${message.slice(0, MAX_LENGTH - 1).toWellFormed()}…` : message;
+/** A server refuses the whole status for a message of more bytes. */
+const LONGEST_MESSAGE = 32_768;
 
 /** The conditions as they are to stand in status: the time of the last transition is kept while a condition's status stays, and conditions of
  *  other types, which others wrote, stay, but for those of ours that are over. An empty message becomes the reason: there are servers (1.20 compiled by
@@ -30,7 +28,14 @@ export const conditionsOf = (
   const own = conditions.map(({ type, status, reason, message }) => {
     const before = former.find((condition) => condition.type === type && condition.status === status);
     const lastTransitionTime = before?.lastTransitionTime ?? wholeSeconds(now);
-    return { type, status, reason, message: truncated(message) || reason, observedGeneration: generation, lastTransitionTime };
+    return {
+      type,
+      status,
+      reason,
+      message: withinBytes(message, LONGEST_MESSAGE) || reason,
+      observedGeneration: generation,
+      lastTransitionTime,
+    };
   });
   const foreign = conditionsIn(statuses.at(-1)).filter(
     (condition) => !PASSING.has(condition.type) && !conditions.some(({ type }) => type === condition.type),

@@ -2,11 +2,15 @@ import type { ClusterEvent } from '../../actors/ports/cluster.ts';
 import type { ObjectRef } from '../../machines/jobs.ts';
 import { apiVersionOf } from './kinds.ts';
 import { microTime, wholeSeconds } from './kube-time.ts';
+import { withinBytes } from './within-bytes.ts';
 
 const REPORTER = 'routedip-operator';
 
-/** The API's limit for the text of an Event. */
-const NOTE_LIMIT = 1024;
+/** The API's limit for the text of an Event, bytes. */
+const LONGEST_NOTE = 1024;
+
+/** The API's limit for the name of an Event. */
+const LONGEST_NAME = 253;
 
 /** One Event as it is to be reported; `count` tells how often it happened. */
 export interface Report {
@@ -28,7 +32,12 @@ export interface EventApi {
   repetition(report: Report): unknown;
 }
 
-const clip = (text: string): string => (text.length <= NOTE_LIMIT ? text : `${text.slice(0, NOTE_LIMIT - 1)}…`);
+const noteOf = ({ message }: ClusterEvent): string => withinBytes(message, LONGEST_NOTE);
+
+/** The name of an Event: that of its object and what makes it unique. An object may have a name as long as an Event's may be: then the end of it is left out, and
+ *  what would no longer be valid before a dot. */
+export const eventName = (object: string, unique: string): string =>
+  `${object.slice(0, LONGEST_NAME - unique.length - 1).replace(/[^a-z0-9]+$/, '')}.${unique}`;
 
 /** Events about objects without a namespace stand in `default`, where the API server demands them and kubectl looks. */
 export const eventNamespace = ({ namespace }: ObjectRef): string => namespace || 'default';
@@ -53,7 +62,7 @@ export const eventsApi: EventApi = {
     action: event.action,
     reason: event.reason,
     type: event.type,
-    note: clip(event.message),
+    note: noteOf(event),
     regarding: regarding(about),
   }),
   repetition: ({ count, lastAt }) => ({ series: { count, lastObservedTime: microTime(lastAt) } }),
@@ -68,7 +77,7 @@ export const coreEventsApi: EventApi = {
     source: { component: REPORTER, host: instance },
     reason: event.reason,
     type: event.type,
-    message: clip(event.message),
+    message: noteOf(event),
     involvedObject: regarding(about),
     firstTimestamp: wholeSeconds(firstAt),
     lastTimestamp: wholeSeconds(lastAt),

@@ -4,7 +4,7 @@ import type { ObjectRef } from '../../machines/jobs.ts';
 import { isConflict, isNotFound, messageOf, ServerUnreachable } from './api-error.ts';
 import { type BackoffTable, backoff } from './backoff.ts';
 import { MERGE_PATCH, type Means } from './connection.ts';
-import { coreEventsApi, type EventApi, eventNamespace, eventsApi, type Report } from './event-body.ts';
+import { coreEventsApi, type EventApi, eventName, eventNamespace, eventsApi, type Report } from './event-body.ts';
 import { Lane } from './lane.ts';
 
 export interface EventWriterOptions extends Means {
@@ -80,7 +80,7 @@ export class EventWriter {
     }
     const { instance } = this.#options;
     this.#reported += 1;
-    const name = `${about.name}.${inOrder(now, this.#reported)}`;
+    const name = eventName(about.name, inOrder(now, this.#reported));
     const told = {
       report: { name, about, event, instance, firstAt: now, lastAt: now, count: 1 },
       writtenAt: now,
@@ -104,7 +104,7 @@ export class EventWriter {
     const told = createHash('sha256')
       .update(JSON.stringify([about.uid, event.reason, event.message]))
       .digest('hex');
-    const report: Report = { name: `${about.name}.${told.slice(0, 16)}`, about, event, instance, firstAt: now, lastAt: now, count: 1 };
+    const report: Report = { name: eventName(about.name, told.slice(0, 16)), about, event, instance, firstAt: now, lastAt: now, count: 1 };
     if (clock.monotonic() - (this.#announced.get(report.name) ?? Number.NEGATIVE_INFINITY) < KEPT_MS) return 'known';
     const outcome = await this.#write({ report, writtenAt: now, queued: false, created: false }).then(
       (): Announced => 'written',

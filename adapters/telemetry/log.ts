@@ -1,5 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
 import type { Log } from '../../actors/ports/observers.ts';
+import { visible } from '../../machines/visible.ts';
 import type { Redaction } from './redaction.ts';
 
 interface LogOptions {
@@ -22,6 +23,8 @@ export function createLog({ debug, redaction, destination }: LogOptions): Log {
       // Neither pid nor hostname: in a cluster both are known from the Pod, and alone they are noise.
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
+      // JSON escapes only some of the control characters. Of a line of it the last character alone is none of a text.
+      hooks: { streamWrite: (line) => `${visible(line.slice(0, -1))}\n` },
       formatters: { level: (label) => ({ level: label }) },
     },
     destination ?? pino.destination({ dest: 1, sync: true }),

@@ -4,15 +4,31 @@ export interface Redaction {
   hide(text: string): string;
   /** `value` as plain data with every string in it hidden: errors with stack, cause and fields, at most 8 levels deep, cycles cut. */
   plain(value: unknown): unknown;
-  /** One more secret to keep, from now on until all who added it have called what is answered, and for a while after that. Empty ones are ignored. */
-  add(secret: string): () => void;
+  /** One more secret to keep, from now on until all who added it have called what is answered, and for a while after that. */
+  add(secret: Secret): () => void;
 }
 
-const PLACEHOLDER = '[redacted]';
+export interface Secret {
+  readonly text: string;
+  /** What people read in its place, e.g. `token in Secret web/do-token`. */
+  readonly what: string;
+}
+
+/** Shorter ones are no secrets, and words that stand everywhere: without them nothing could be read. */
+const SHORTEST = 8;
+
+/** What is longer stands in nothing that is shown: a container’s last words have 4,096 bytes, a token 512 characters. */
+const LONGEST = 4_096;
+
 const DEEPEST = 8;
 
-/** How many secrets that nobody uses any more are still kept, the newest: late errors may bear them, and they may be good for a while. */
+/** How long a secret that nobody uses any more is still kept, ms: a Job that got it may end and tell it, and it may be good for a while. */
+const FORMER_MS = 3_600_000;
+
+/** How many of them, the newest. */
 const MOST_FORMER = 100;
+
+const placeholder = (what: string): string => `[redacted: ${what}]`;
 
 /** The spellings in which a secret shows up: Redis URLs encode it, HTTP basic authentication wraps it, JSON escapes it. */
 function spellings(secret: string): readonly string[] {
@@ -21,8 +37,9 @@ function spellings(secret: string): readonly string[] {
 }
 
 interface Known {
-  /** Every spelling of every secret. One may contain another one: replacing the shorter first would leave the rest of the longer to be read. */
-  readonly longestFirst: readonly string[];
+  /** Every spelling of every secret, and what stands in its place. One may contain another one: replacing the shorter first would leave the rest of the longer
+   *  to be read. */
+  readonly longestFirst: readonly (readonly [spelling: string, placeholder: string])[];
   /** Finds any of them; null before so many texts have come that it is worth its while. */
   any: RegExp | null;
   texts: number;
@@ -31,52 +48,75 @@ interface Known {
 /** To make ready for looking for all secrets at once takes as long as to look for one after the other in so many texts. */
 const WORTH_TEXTS = 256;
 
-function knownOf(secrets: readonly string[]): Known {
-  const longestFirst = [...new Set(secrets.flatMap(spellings))].sort((a, b) => b.length - a.length);
-  return { longestFirst, any: null, texts: 0 };
+function knownOf(secrets: readonly Secret[]): Known {
+  const known = new Map(secrets.flatMap(({ text, what }) => spellings(text).map((spelling) => [spelling, placeholder(what)])));
+  return { longestFirst: [...known].sort(([a], [b]) => b.length - a.length), any: null, texts: 0 };
 }
 
 /** Few texts bear a secret, and there may be a thousand spellings to be looked for. */
 function mayBear(text: string, known: Known): boolean {
   known.texts += 1;
-  if (known.texts === WORTH_TEXTS) known.any = new RegExp(known.longestFirst.map((spelling) => RegExp.escape(spelling)).join('|'));
+  if (known.texts === WORTH_TEXTS) known.any = new RegExp(known.longestFirst.map(([spelling]) => RegExp.escape(spelling)).join('|'));
   return known.any?.test(text) ?? true;
 }
 
-/** A redaction that knows `secrets`. */
-export function redaction(secrets: readonly string[] = []): Redaction {
-  const users = new Map<string, number>();
-  /** Oldest first. */
-  const former = new Set<string>();
+/** What was put in a secret’s place is not looked through again: a placeholder may bear what another one calls its secret. */
+function replaced(text: string, { longestFirst }: Known): string {
+  /** Every second one is a placeholder. */
+  let parts: readonly string[] = [text];
+  for (const [spelling, instead] of longestFirst) {
+    if (!text.includes(spelling)) continue;
+    parts = parts.flatMap((part, index) =>
+      index % 2 === 1 ? [part] : part.split(spelling).flatMap((piece, at) => (at > 0 ? [instead, piece] : [piece])),
+    );
+  }
+  return parts.join('');
+}
+
+/** A redaction that knows `secrets`. `now` in ms, of any beginning. */
+export function redaction(secrets: readonly Secret[] = [], now = () => performance.now()): Redaction {
+  /** By text, what each of its users calls it. */
+  const users = new Map<string, readonly string[]>();
+  /** By text, oldest first. */
+  const former = new Map<string, { readonly what: string; readonly since: number }>();
   /** Null while it is to be found out anew: hundreds of accounts come at a time. */
   let known: Known | null = null;
 
-  const add = (secret: string): (() => void) => {
-    if (secret === '') return () => undefined;
-    users.set(secret, (users.get(secret) ?? 0) + 1);
-    former.delete(secret);
+  const add = ({ text, what }: Secret): (() => void) => {
+    if (text.length < SHORTEST || text.length > LONGEST) return () => undefined;
+    users.set(text, [...(users.get(text) ?? []), what]);
+    former.delete(text);
     known = null;
     let isUsed = true;
     return () => {
-      if (isUsed) leave(secret);
+      if (isUsed) leave({ text, what });
       isUsed = false;
     };
   };
-  const leave = (secret: string): void => {
-    const others = (users.get(secret) ?? 1) - 1;
-    if (others > 0) {
-      users.set(secret, others);
-      return;
+  const leave = ({ text, what }: Secret): void => {
+    const others = [...(users.get(text) ?? [])];
+    others.splice(others.indexOf(what), 1);
+    users.set(text, others);
+    if (others.length === 0) {
+      users.delete(text);
+      former.set(text, { what, since: now() });
     }
-    users.delete(secret);
-    former.add(secret);
-    const [oldest] = former;
-    if (former.size > MOST_FORMER && oldest !== undefined) former.delete(oldest);
     known = null;
   };
+  const forget = (): void => {
+    for (const [text, { since }] of former) {
+      if (former.size <= MOST_FORMER && now() - since < FORMER_MS) return;
+      former.delete(text);
+      known = null;
+    }
+  };
   const hide = (text: string): string => {
-    known ??= knownOf([...users.keys(), ...former]);
-    return mayBear(text, known) ? known.longestFirst.reduce((left, secret) => left.replaceAll(secret, PLACEHOLDER), text) : text;
+    forget();
+    known ??= knownOf([
+      ...[...former].map(([secret, { what }]) => ({ text: secret, what })),
+      ...[...users].map(([secret, [what = '']]) => ({ text: secret, what })),
+    ]);
+    return mayBear(text, known) ? replaced(text, known) : text;
   };
   const plain = (value: unknown): unknown => walk(value, hide, []);
 
@@ -98,7 +138,7 @@ function walk(value: unknown, hide: (text: string) => string, above: readonly ob
 /** A secret of digits alone must not slip through as a number. */
 function hiddenNumber(value: number, hide: (text: string) => string): number | string {
   const hidden = hide(String(value));
-  return hidden === PLACEHOLDER ? hidden : value;
+  return /^\[.*\]$/.test(hidden) ? hidden : value;
 }
 
 function walkObject(value: object, hide: (text: string) => string, above: readonly object[]): unknown {

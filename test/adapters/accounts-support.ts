@@ -76,8 +76,8 @@ export const scriptedAccounts = (options: Partial<AccountsOptions> = {}) => {
     secrets,
     jobDriver: null,
     hide: (secret) => {
-      hidden.push(secret);
-      return () => void unused.push(secret);
+      hidden.push(secret.text);
+      return () => void unused.push(secret.text);
     },
     log,
     ...options,

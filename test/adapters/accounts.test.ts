@@ -10,6 +10,11 @@ import { recordingBudget } from './digitalocean-support.ts';
 
 const KEY = 'digitalocean@web.do-token';
 const TOKEN = 'dop_v1_0123456789abcdef';
+const OTHER = 'dop_v1_other_0123456789';
+const SECOND = 'dop_v1_second_0123456789';
+
+const NO_TOKEN = 'Secret web/do-token has no token under its key token but a text';
+const WHAT_TO_DO = ': put the token of the provider there';
 
 describe('a provider of the environment', () => {
   test('stands whatever is asked for, and is not changed by a need of its name', () => {
@@ -43,13 +48,26 @@ describe('an account with its token in a Secret', () => {
     ['there is no Secret', null, 'Secret web/do-token is not there'],
     ['no key of it is ours', { password: 'x' }, 'Secret web/do-token has no key DIGITALOCEAN_ACCESS_TOKEN or token'],
     ['its value is empty', { token: ' \n' }, 'Secret web/do-token has nothing under its key token'],
+    ['its value is a letter', { token: 'e' }, `${NO_TOKEN} shorter than 16 characters${WHAT_TO_DO}`],
+    ['its value is huge', { token: 'x'.repeat(450_000) }, `${NO_TOKEN} longer than 512 characters${WHAT_TO_DO}`],
+    [
+      'its value is a sentence',
+      { token: 'many a word in the log' },
+      `${NO_TOKEN} with blanks, line breaks, or characters beyond ASCII${WHAT_TO_DO}`,
+    ],
+    [
+      'its value is bytes',
+      { token: '\ufffd\u0000'.repeat(20) },
+      `${NO_TOKEN} with blanks, line breaks, or characters beyond ASCII${WHAT_TO_DO}`,
+    ],
   ])('says what is missing when %s', (_, values, missing) => {
-    const { accounts, secrets, opened, of } = scriptedAccounts();
+    const { accounts, secrets, opened, hidden, log, of } = scriptedAccounts();
     accounts.need([account('web/do-token')]);
     if (values) secrets.set('web/do-token', values);
     else secrets.remove('web/do-token');
     expect(of(KEY)).toMatchObject({ provider: null, facts: { missing, missingReason: 'SecretNotFound', addresses: true } });
-    expect(opened).toEqual([]);
+    expect([opened, hidden]).toEqual([[], []]);
+    expect(log.lines).toEqual([expect.stringContaining(missing)]);
     secrets.set('web/do-token', { token: TOKEN });
     expect(of(KEY)?.provider).not.toBeNull();
     expect(of(KEY)?.facts.missingReason).toBeUndefined();
@@ -58,7 +76,7 @@ describe('an account with its token in a Secret', () => {
   test('takes FLIPOP’s key before the other one, and leaves out the line break at its end', () => {
     const { accounts, secrets, opened } = scriptedAccounts();
     accounts.need([account('web/do-token')]);
-    secrets.set('web/do-token', { token: 'another', DIGITALOCEAN_ACCESS_TOKEN: `${TOKEN}\n` });
+    secrets.set('web/do-token', { token: OTHER, DIGITALOCEAN_ACCESS_TOKEN: `${TOKEN}\n` });
     expect(opened.map(({ token }) => token)).toEqual([TOKEN]);
   });
 
@@ -66,10 +84,10 @@ describe('an account with its token in a Secret', () => {
     const { accounts, secrets, opened, of } = scriptedAccounts();
     accounts.need([{ ...account('web/do-token'), secrets: [ref('web/do-token', true), ref('web/second'), ref('web/third')] }]);
     secrets.remove('web/do-token');
-    secrets.set('web/third', { token: 'third' });
+    secrets.set('web/third', { token: 'dop_v1_third_0123456789' });
     expect(of(KEY)?.unread).toBe(true);
-    secrets.set('web/second', { token: 'second' });
-    expect(opened.map(({ token }) => token)).toEqual(['second']);
+    secrets.set('web/second', { token: SECOND });
+    expect(opened.map(({ token }) => token)).toEqual([SECOND]);
     secrets.remove('web/third');
     expect(of(KEY)).toMatchObject({ provider: null, facts: { missing: 'Secret web/third is not there' } });
   });
@@ -81,12 +99,12 @@ describe('an account with its token in a Secret', () => {
     const former = of(KEY)?.provider;
     const calls = [former?.listRoutedIPs({ purpose: 'verify' }), former?.listRoutedIPs({ purpose: 'verify' })];
     told.length = 0;
-    secrets.set('web/do-token', { token: 'another' });
+    secrets.set('web/do-token', { token: OTHER });
     expect(told).toEqual([KEY]);
     expect(of(KEY)?.provider).not.toBe(former);
     expect(opened.map(({ token, closed }) => [token, closed])).toEqual([
       [TOKEN, false],
-      ['another', false],
+      [OTHER, false],
     ]);
     await clock.advance(1000);
     expect(await Promise.all(calls)).toEqual([[], []]);
@@ -127,10 +145,10 @@ describe('an account with its token in a Secret', () => {
     accounts.need([{ ...account('web/do-token'), secrets: [ref('web/other')] }]);
     expect(of(KEY)?.provider).toBe(provider);
     expect(provider).not.toBeNull();
-    secrets.set('web/other', { token: 'other' });
+    secrets.set('web/other', { token: OTHER });
     expect(opened.map(({ token, closed }) => [token, closed])).toEqual([
       [TOKEN, true],
-      ['other', false],
+      [OTHER, false],
     ]);
     expect(told).toEqual([KEY]);
     expect(secrets.usersOf('web/do-token')).toBe(0);
@@ -141,9 +159,9 @@ describe('two accounts', () => {
   test('each have the token of their own Secret', () => {
     const { accounts, secrets, opened, of } = scriptedAccounts();
     accounts.need([account('web/do-token'), account('shop/do-token')]);
-    secrets.set('web/do-token', { token: 'of web' });
-    secrets.set('shop/do-token', { token: 'of shop' });
-    expect(opened.map(({ token }) => token)).toEqual(['of web', 'of shop']);
+    secrets.set('web/do-token', { token: OTHER });
+    secrets.set('shop/do-token', { token: SECOND });
+    expect(opened.map(({ token }) => token)).toEqual([OTHER, SECOND]);
     expect(of(KEY)?.provider).not.toBe(of('digitalocean@shop.do-token')?.provider);
   });
 
@@ -155,10 +173,10 @@ describe('two accounts', () => {
     expect(opened).toHaveLength(1);
     accounts.need([account('shop/do-token')]);
     expect(opened[0]?.closed).toBe(false);
-    secrets.set('shop/do-token', { token: 'another' });
+    secrets.set('shop/do-token', { token: OTHER });
     expect(opened.map(({ token, closed }) => [token, closed])).toEqual([
       [TOKEN, true],
-      ['another', false],
+      [OTHER, false],
     ]);
   });
 
@@ -166,8 +184,8 @@ describe('two accounts', () => {
     const { accounts, secrets, opened } = scriptedAccounts();
     accounts.need([account('web/do-token'), account('web/do-token', 'web/second')]);
     secrets.set('web/do-token', {});
-    secrets.set('web/second', { token: 'second' });
-    expect(opened.map(({ token }) => token)).toEqual(['second']);
+    secrets.set('web/second', { token: SECOND });
+    expect(opened.map(({ token }) => token)).toEqual([SECOND]);
     expect(secrets.usersOf('web/do-token')).toBe(1);
   });
 });
@@ -212,7 +230,7 @@ describe('a class with templates', () => {
     expect(told).toEqual([]);
     secrets.set('jobs/platform', { API_TOKEN: 'another of the platform', REGION: 'nyc3' });
     expect(told).toEqual(['job.metal']);
-    expect(hidden).toEqual(['of the platform', 'another of the platform']);
+    expect(hidden).toEqual(['of the platform', 'nyc3', 'another of the platform', 'nyc3']);
   });
 
   test('for the firewall alone has the cloud’s verbs, with the credentials of the environment unless it names others', () => {
@@ -266,7 +284,7 @@ describe('a token', () => {
     secrets.remove('web/do-token');
     accounts.need([]);
     expect(simulator.calls.all().map(({ status }) => status)).toEqual([401]);
-    expect(lines.join('')).toContain('Bearer [redacted]');
+    expect(lines.join('')).toContain('Bearer [redacted: token in Secret web/do-token]');
     expect(lines.length).toBeGreaterThan(2);
     expect(`${lines.join('')} ${String(error)} ${JSON.stringify(error)} ${(error as Error).stack}`).not.toContain(TOKEN);
   });

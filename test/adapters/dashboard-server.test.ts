@@ -129,7 +129,7 @@ describe('the JSON of the dashboard', () => {
     put('ip', addressActor(0), { to: 'CoolOff', context: { failure: { kind: 'Unauthorized', message: `refused ${SECRET}` } } });
     for (const path of ['/api/actors', `/api/actor?id=${encodeURIComponent(addressActor(0))}`]) {
       const { text } = await get(url + path);
-      expect(text).toContain('refused [redacted]');
+      expect(text).toContain('refused [redacted: token]');
       expect(text).not.toContain(SECRET);
     }
   });

@@ -101,11 +101,38 @@ describe('Events', () => {
     expect(taken.map(noteOf)).toEqual(['assign failed', 'another']);
   });
 
-  test('are cut to the length that the API takes', async () => {
+  test.each([
+    ['letters', 'x'.repeat(5_000), 1_024],
+    ['characters of three bytes', '節'.repeat(5_000), 1_023],
+    ['characters of four bytes', `a${'😀'.repeat(5_000)}`, 1_024],
+    ['as many bytes as it may have', `aa${'節'.repeat(340)}bb`, 1_024],
+  ])('have a text of at most 1,024 bytes, of whole characters: %s', async (_of, message, bytes) => {
     const { clock, taken, events } = reporting();
-    events.report(POOL, { ...EVENT, message: 'x'.repeat(5_000) });
+    events.report(POOL, { ...EVENT, message });
     await clock.settle();
-    expect(noteOf(taken[0])).toHaveLength(1_024);
+    const note = String(noteOf(taken[0]));
+    expect(Buffer.byteLength(note)).toBe(bytes);
+    expect(note).not.toContain('\ufffd');
+    if (note.length < message.length) expect(note).toBe(`${message.slice(0, note.length - 1)}…`);
+  });
+
+  test.each([
+    ['of letters', 'n'.repeat(253)],
+    ['that would be cut at a dot or a dash', `${'n'.repeat(220)}${'.-'.repeat(16)}n`],
+  ])('about an object of the longest name there is have names that a server takes, each its own: %s', async (_name, name) => {
+    const { clock, taken, events } = reporting();
+    const about = { ...POOL, name };
+    events.report(about, EVENT);
+    events.report(about, { ...EVENT, message: 'another' });
+    await clock.settle();
+    await events.announce(about, EVENT);
+    await events.announce({ ...about, name: `${name.slice(0, -1)}m`, uid: 'another' }, EVENT);
+    const names = taken.map((request) => String(nameOf(request)));
+    expect(new Set(names).size).toBe(4);
+    for (const each of names) {
+      expect(each.length).toBeLessThanOrEqual(253);
+      expect(each).toMatch(/^nn[a-z0-9]*(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/);
+    }
   });
 });
 

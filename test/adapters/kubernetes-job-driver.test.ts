@@ -53,7 +53,7 @@ describe('the Jobs of a class', () => {
   test('that succeed and print a secret do not show it, and answer the address all the same', async () => {
     const { simulator, ended } = await cluster();
     simulator.jobs.add({ outcome: 'exit', message: `{"address":"192.0.2.10","message":"done with ${TOKEN}"}` });
-    expect(await ended()).toMatchObject({ kind: 'succeeded', message: { address: '192.0.2.10', message: 'done with [redacted]' } });
+    expect(await ended()).toMatchObject({ kind: 'succeeded', message: { address: '192.0.2.10', message: 'done with [redacted: token]' } });
   });
 
   test.each([

@@ -22,7 +22,7 @@ describe('Jobs of a class that do not begin', () => {
       job: nameOf(),
       waits: {
         reason: 'FailedCreate',
-        message: `FailedCreate: Error creating: pods "${jobName(requestOf())}-" is forbidden: exceeded quota: pods=1, and [redacted]`,
+        message: `FailedCreate: Error creating: pods "${jobName(requestOf())}-" is forbidden: exceeded quota: pods=1, and [redacted: token]`,
       },
     });
     // Whoever has another Job in the way hears the same of it.

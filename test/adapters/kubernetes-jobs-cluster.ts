@@ -30,7 +30,10 @@ export async function jobsCluster(
   const connection = { ...real, send };
   const clock = { ...systemClock(), now: () => Date.now() + aheadMs, monotonic };
   const driverOf = (change: Partial<JobTemplates> = {}) =>
-    kubernetesJobDriver({ connection, clock, hide: redaction([TOKEN]).hide })(templatesOf({ ...templates, ...change }), NO_SECRETS);
+    kubernetesJobDriver({ connection, clock, hide: redaction([{ text: TOKEN, what: 'token' }]).hide })(
+      templatesOf({ ...templates, ...change }),
+      NO_SECRETS,
+    );
   const driver = driverOf();
   const fence = openFence();
   const run = (request: JobRequest = requestOf(), known: string | null = null) => driver.run(request, known, fence);

@@ -10,6 +10,7 @@ import { Lane } from '../../adapters/kubernetes/lane.ts';
 import { selectionOf } from '../../adapters/kubernetes/selection.ts';
 import { trimNode } from '../../adapters/kubernetes/trim.ts';
 import { trimPod } from '../../adapters/kubernetes/trim-pod.ts';
+import { withinBytes } from '../../adapters/kubernetes/within-bytes.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 
 const isObject = (value: unknown): value is Record<string, Json> => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -25,6 +26,27 @@ const merged = (target: Json | undefined, patch: Json | undefined): Json | undef
   }
   return result;
 };
+
+describe('a text of limited bytes', () => {
+  test('is as it was when it fits, else as much of it as fits', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 60 });
+    fc.assert(
+      fc.property(text, fc.integer({ min: 3, max: 60 }), (given, limit) => {
+        const cut = withinBytes(given, limit);
+        expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(limit);
+        if (Buffer.byteLength(given) <= limit) {
+          expect(cut).toBe(given);
+          return;
+        }
+        const kept = cut.slice(0, -1);
+        expect(cut).toBe(`${kept}…`);
+        expect(given.startsWith(kept)).toBe(true);
+        const [next = ''] = given.slice(kept.length);
+        expect(Buffer.byteLength(cut) + Buffer.byteLength(next)).toBeGreaterThan(limit);
+      }),
+    );
+  });
+});
 
 describe('the difference of two statuses', () => {
   const leaf = fc.oneof(fc.string({ maxLength: 2 }), fc.integer({ min: 0, max: 2 }), fc.boolean());

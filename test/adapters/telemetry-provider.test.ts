@@ -52,6 +52,30 @@ describe('a provider', () => {
     expect(await of('flipop_providers_calls_total')).toContain(`flipop_providers_calls_total{${OWNED},outcome="success"} 1`);
   });
 
+  test('that is asked for a thousand RoutedIPs has no more series than for one, and they stay when one goes', async () => {
+    const { instrument, objects, of, scrape } = metrics();
+    const counted = instrument(provider(async () => null));
+    const ask = (number: number) =>
+      assign(counted, { purpose: 'failover', owner: { kind: 'RoutedIP', namespace: `tenant-${number}`, name: `web-${number}` } });
+    await ask(0);
+    const lines = (body: string): number => body.split('\n').length;
+    const before = lines((await scrape()).body);
+    for (let number = 1; number < 1_000; number += 1) await ask(number);
+    const { body } = await scrape();
+    expect(lines(body)).toBe(before);
+    expect(body).not.toMatch(/tenant-|web-/);
+    objects.gone({ kind: 'RoutedIP', namespace: 'tenant-0', name: 'web-0' });
+    const shared = 'provider="digitalocean",call="AssignIP",kind="RoutedIP",namespace="",name=""';
+    expect(await of('flipop_providers_calls_total')).toEqual([`flipop_providers_calls_total{${shared},outcome="success"} 1000`]);
+  });
+
+  test('has buckets for a call that waits for its budget and then takes as long as one may', async () => {
+    const { instrument, of } = metrics();
+    await assign(instrument(provider(async () => null)), { purpose: 'failover', owner });
+    const buckets = (await of('flipop_providers_call_duration_seconds_bucket')).map((line) => /le="([^"]*)"/.exec(line)?.[1]);
+    expect(buckets.slice(-4)).toEqual(['30', '60', '120', '+Inf']);
+  });
+
   const outcomes: Record<string, { error: Error; outcome: string | null }> = {
     'that failed as an error': { error: new ProviderError('Unavailable', 'assign: 503'), outcome: 'error' },
     'that is under way as a success': { error: new ProviderError('InProgress', 'assign: pending event'), outcome: 'success' },

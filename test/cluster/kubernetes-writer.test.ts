@@ -157,6 +157,40 @@ describe('a RoutedIP, on a real API server', () => {
     expect(lines).toEqual([]);
   });
 
+  test('of the longest name there is has its Events, its status too, when texts are longer than a server takes', async () => {
+    // Cut where an Event's name would be, it would end in a dash.
+    const name = `${'n'.repeat(229)}--${'n'.repeat(22)}`;
+    const long = '節'.repeat(20_000);
+    const spec = { className: 'example.com/a', serviceRef: { serviceName: 'web' } };
+    const { status, body } = await apply(cluster, { apiVersion, kind: 'RoutedIP', metadata: { name, namespace: 'default' }, spec });
+    expect(status).toBe(201);
+    const ref: ObjectRef = { kind: 'RoutedIP', namespace: 'default', name, uid: body.metadata.uid };
+    const event = { type: 'Warning', reason: 'Reported', message: long, action: 'Resolve' } as const;
+    const writer = writerWith();
+    writer.project({
+      ref,
+      generation: 1,
+      status: {},
+      conditions: [{ type: 'Ready', status: 'False', reason: 'Long', message: long }],
+      annotated: {},
+      addresses: [],
+      events: [event],
+    });
+    await writer.announce(ref, { ...event, reason: 'Announced' });
+    await writer.flush(FLUSH_MS);
+    expect(lines.filter((line) => !line.startsWith('announces'))).toEqual([]);
+    const { items } = await get('/apis/events.k8s.io/v1/namespaces/default/events');
+    const about = items.filter(({ regarding }: { regarding: { uid: string } }) => regarding.uid === ref.uid);
+    const told = about.map(({ reason, note }: { reason: string; note: string }) => [reason, Buffer.byteLength(note)]);
+    expect(told.sort()).toEqual([
+      ['Announced', 1_023],
+      ['Reported', 1_023],
+    ]);
+    const { conditions } = (await get(`/apis/${apiVersion}/namespaces/default/routedips/${name}`)).status;
+    expect(conditions).toMatchObject([{ reason: 'Long', message: `${'節'.repeat(10_921)}…` }]);
+    await cluster.send(`/apis/${apiVersion}/namespaces/default/routedips/${name}`, { method: 'DELETE' });
+  });
+
   test('that nobody else guards is gone with its release', async () => {
     const ref = await created([]);
     const writer = writerWith();

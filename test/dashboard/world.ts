@@ -52,7 +52,7 @@ export async function startWorld(change: Partial<Options> = {}, charts: Readonly
     links: { Jobs: 'http://127.0.0.1:8082/jobs' },
     version: '0.0.0',
     now: () => Date.now(),
-    hide: redaction([SECRET]).hide,
+    hide: redaction([{ text: SECRET, what: 'token' }]).hide,
     ...change,
   });
 

@@ -12,7 +12,7 @@ import { BareNodes, REGION } from './bare-nodes.ts';
 
 export const ROOT = join(import.meta.dirname, '../..');
 export const NAMESPACE = 'routedip-operator';
-export const TOKEN = 'a-token';
+export const TOKEN = 'token-of-the-node-tests';
 const GROUP = 'flipop.digitalocean.com/v1alpha1';
 /** For what the machine does beside other work: images are unpacked, processes started, probes asked. */
 const DEADLINE_MS = 180_000;

@@ -10,6 +10,40 @@ const shown = async (answers: Readonly<Record<string, unknown>>, more: Parameter
   return { code, text: made.out(), problems: made.problems };
 };
 
+/** Clears the screen, paints, goes back, reads from the right, and begins a line of its own. */
+const EVIL = '\u001b[2J\u009b31m\rx\u202ey\ndefault   routedip/fine';
+const SEEN = '\\u001b[2J\\u009b31m\\rx\\u202ey\\ndefault   routedip/fine';
+
+describe('what strangers write into a cluster', () => {
+  const answers = {
+    [POOLS]: [
+      pool(EVIL, {
+        ips: { '203.0.113.9': { ...active(EVIL), state: 'error' } },
+        conditions: [condition('Ready', 'False', EVIL, EVIL), condition('Degraded', 'True', EVIL, EVIL)],
+      }),
+    ],
+    [ROUTED_IPS]: EVIL,
+  };
+
+  test('is shown escaped, on one line, wherever it stands: in names, nodes, reasons, messages and refusals', async () => {
+    const { text, problems } = await shown(answers);
+    expect(text).not.toMatch(/[^\n\P{Cc}]|\p{Cf}/u);
+    const lines = text.split('\n');
+    expect(lines).toHaveLength(4);
+    expect(lines[1]).toContain(`floatingippool/${SEEN}`);
+    expect(lines[3]).toContain(`: ${SEEN}: ${SEEN}`);
+    expect(lines[0]?.indexOf('ADDRESS')).toBe(lines[1]?.indexOf('203.0.113.9'));
+    expect(problems.join('\n')).toContain(SEEN);
+    expect(problems.join('')).not.toMatch(/\p{Cc}|\p{Cf}/u);
+  });
+
+  test('is in JSON as it was written, and escaped', async () => {
+    const { text } = await shown(answers, { json: true });
+    expect(text).not.toMatch(/[^\n\P{Cc}]|\p{Cf}/u);
+    expect(JSON.parse(text).rows).toMatchObject([{ name: EVIL, where: EVIL, message: EVIL }]);
+  });
+});
+
 describe('kubectl routedip status', () => {
   test('shows all kinds in one table, and ends with 0 while nothing needs a look', async () => {
     const found = await shown({

@@ -1,5 +1,6 @@
 import { reservedIPOf, vipServiceOf } from '../../adapters/kubernetes/trim-vip.ts';
 import { Changed, type ClusterAPI, type ClusterFacts, Refused, type Session } from '../../plugin/ports.ts';
+import { printable } from '../../plugin/printable.ts';
 
 export const NOW = Date.parse('2026-03-01T12:00:00Z');
 /** The time so many seconds from now; before now when negative. */
@@ -46,11 +47,11 @@ export function world(answers: Readonly<Record<string, unknown>>, more: Partial<
     now: NOW,
     sleep: async () => undefined,
     read: () => '',
-    out: (text) => out.push(text),
-    problem: (text) => problems.push(text),
+    out: (lines) => out.push(printable(lines)),
+    problem: (text) => problems.push(printable([text]).slice(0, -1)),
     ...more,
   };
-  return { session, out: () => out.join('\n'), problems, patches };
+  return { session, out: () => out.join('').slice(0, -1), problems, patches };
 }
 
 /** An empty cluster. */

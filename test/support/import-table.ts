@@ -48,7 +48,7 @@ const adapter = (folder: string): ImportRule => ({
     ...packages(SDKS[folder] ?? []),
     ...(OVER_HTTP.includes(folder) ? [/^adapters\/http\//] : []),
     /^actors\/(ports|errors)(\.ts$|\/)/,
-    /^machines\/(types|events|address|jobs|port|service|provider-key|vip|vip-admission|virtual-ip|selector|match)\.ts$/,
+    /^machines\/(types|events|address|jobs|port|service|provider-key|vip|vip-admission|virtual-ip|visible|selector|match)\.ts$/,
     /^crds\/generated\//,
   ],
   instead:

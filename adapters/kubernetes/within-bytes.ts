@@ -1,0 +1,14 @@
+const ENDING = '…';
+
+/** `text` in at most `limit` bytes of UTF-8, which is how servers measure texts; what had to be cut ends in `…`, and no character is halved. */
+export function withinBytes(text: string, limit: number): string {
+  // No character has more than three bytes for each of its code units: most texts need not be measured.
+  if (text.length * 3 <= limit) return text;
+  const bytes = Buffer.from(text);
+  if (bytes.length <= limit) return text;
+  let end = limit - Buffer.byteLength(ENDING);
+  while (isWithinCharacter(bytes[end])) end -= 1;
+  return bytes.toString('utf8', 0, end) + ENDING;
+}
+
+const isWithinCharacter = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
