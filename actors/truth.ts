@@ -33,7 +33,8 @@ export async function readUntilKnown(
   if (provider.jobs?.addresses) return [];
   for (let attempt = 1; !isClosed(); attempt += 1) {
     try {
-      return await provider.listRoutedIPs({ purpose: 'failover' });
+      // What assigns and reads of single addresses leave: those of others, however many, do not keep a term from being taken over.
+      return await provider.listRoutedIPs({ purpose: 'confirm' });
     } catch (error) {
       failed(error instanceof Error ? error.message : String(error));
       const fields = { provider: key, attempt, error: String(error) };

@@ -190,3 +190,12 @@ describe('creations', () => {
     expect(world.calls().filter(({ status }) => status === 429)).toEqual([]);
   });
 });
+
+test('whoever begins to lead reads the addresses, however many calls assigns and reads of others have made', async () => {
+  world = await openMetered();
+  world.nodes('g', 'holder');
+  const ref = world.pool('pool', 'g', { ips: world.addresses(1, ['holder']) });
+  while ((await world.budget.pay('failover')) === 0);
+  await world.start();
+  expect(await world.until(() => world.status(ref).activeIPs === 1, MINUTE)).toBeLessThan(1_000);
+});
