@@ -3,10 +3,9 @@ import type { Clock } from '../../actors/ports.ts';
 /** Why something is to be told: a node may fail, and does not wait behind what other things do. */
 export type Cause = 'node' | 'other';
 
-/** Lets the first news of a thing through at once, and those of the next `ms` together at their end. News of nodes wait for news of nodes alone. */
+/** Lets the first news of a thing through at once, and those of the rest after it together at its end. News of nodes wait for news of nodes alone. */
 export class Pace {
   readonly #clock: Clock;
-  readonly #ms: number;
   readonly #through: () => void;
   readonly #due = new Map<string, Cause>();
   readonly #waiting = new Map<string, Cause>();
@@ -14,9 +13,8 @@ export class Pace {
   readonly #resting = new Map<string, { readonly cause: Cause }>();
 
   /** `through` is called when something is due, any number of times. */
-  constructor(clock: Clock, ms: number, through: () => void) {
+  constructor(clock: Clock, through: () => void) {
     this.#clock = clock;
-    this.#ms = ms;
     this.#through = through;
   }
 
@@ -38,23 +36,24 @@ export class Pace {
     for (const table of [this.#due, this.#waiting, this.#resting]) table.delete(name);
   }
 
-  /** Has all told that is due, up to where `isLate`; answers whether that is all. `tell` answers whether there was something to be told. */
-  flush(tell: (name: string) => boolean, isLate: () => boolean = () => false): boolean {
-    const told: (readonly [string, Cause])[] = [];
+  /** Has all told that is due, up to where `isLate`; answers whether that is all. `tell` answers the rest after it, ms; null when there was nothing to be told. */
+  flush(tell: (name: string) => number | null, isLate: () => boolean = () => false): boolean {
+    const told: (readonly [name: string, cause: Cause, ms: number])[] = [];
     for (const [name, cause] of [...this.#due]) {
       this.#due.delete(name);
       this.#waiting.delete(name);
-      if (tell(name)) told.push([name, cause]);
+      const ms = tell(name);
+      if (ms !== null) told.push([name, cause, ms]);
       if (isLate()) break;
     }
-    if (told.length > 0) this.#rest(told);
+    for (const [ms, together] of Map.groupBy(told, ([, , rest]) => rest)) this.#rest(together, ms);
     return this.#due.size === 0;
   }
 
-  #rest(told: readonly (readonly [name: string, cause: Cause])[]): void {
+  #rest(told: readonly (readonly [name: string, cause: Cause, ms: number])[], ms: number): void {
     const rests = told.map(([name, cause]) => ({ name, rest: { cause } }));
     for (const { name, rest } of rests) this.#resting.set(name, rest);
-    this.#clock.after(this.#ms, () => {
+    this.#clock.after(ms, () => {
       for (const { name, rest } of rests) if (this.#resting.get(name) === rest) this.#wake(name);
     });
   }

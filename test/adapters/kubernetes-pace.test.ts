@@ -5,14 +5,15 @@ import { virtualClock } from '../../adapters/memory/clock.ts';
 const MS = 30;
 
 /** A pace that tells as soon as something is due, and what it told when. */
-const paced = (isThere: (name: string) => boolean = () => true) => {
+const paced = (isThere: (name: string) => boolean = () => true, restOf: (name: string) => number = () => MS) => {
   const clock = virtualClock();
   const told: string[] = [];
   const start = clock.monotonic();
-  const pace: Pace = new Pace(clock, MS, () =>
+  const pace: Pace = new Pace(clock, () =>
     pace.flush((name) => {
-      if (isThere(name)) told.push(`${name} ${clock.monotonic() - start}`);
-      return isThere(name);
+      if (!isThere(name)) return null;
+      told.push(`${name} ${clock.monotonic() - start}`);
+      return restOf(name);
     }),
   );
   return { clock, pace, told };
@@ -82,9 +83,12 @@ test('what is due now is told now, and what was forgotten never', async () => {
 });
 
 test('what comes late in a turn of the event loop is told in the next one, in its order, and none twice', () => {
-  const pace = new Pace(virtualClock(), MS, () => undefined);
+  const pace = new Pace(virtualClock(), () => undefined);
   const told: string[] = [];
-  const tell = (name: string): boolean => told.push(name) > 0;
+  const tell = (name: string): number => {
+    told.push(name);
+    return MS;
+  };
   for (const name of ['a', 'b', 'c']) pace.now(name);
   pace.flush(tell, () => true);
   expect(told).toEqual(['a']);
@@ -93,4 +97,16 @@ test('what comes late in a turn of the event loop is told in the next one, in it
   pace.flush(tell);
   pace.flush(tell);
   expect(told).toEqual(['a', 'c', 'd']);
+});
+
+test('each rests for as long as it takes', async () => {
+  const { clock, pace, told } = paced(
+    () => true,
+    (name) => (name === 'large' ? 100 : MS),
+  );
+  for (const name of ['large', 'small', 'large', 'small']) pace.news(name, 'other');
+  await clock.advance(99);
+  expect(told).toEqual(['large 0', 'small 0', 'small 30']);
+  pace.news('large', 'node');
+  expect(told).toContain('large 99');
 });
