@@ -174,24 +174,30 @@ export class Allocator {
     const taken = this.#taken.get(address);
     if (holder === undefined || taken === undefined || taken.owner === holder) return;
     const entry = this.#entries.get(holder);
-    if (entry === undefined) return;
-    this.#dropOffer(entry);
-    this.#waiting.add(entry.request);
-    this.#fresh.add(holder);
-    this.#stirred.add(holder);
+    if (entry) this.#waitAgain(entry);
   }
 
-  /** Who owns an address that serves his request has it, in place of any other that he was offered and has not reserved. */
+  #waitAgain(entry: Entry): void {
+    this.#dropOffer(entry);
+    this.#waiting.add(entry.request);
+    this.#fresh.add(entry.request.key);
+    this.#stirred.add(entry.request.key);
+  }
+
+  /** Who owns an address that serves his request has it, in place of any other that he was offered and has not reserved. What is reserved serves by what its IP object says, as
+   *  it will for whoever leads next: the group that it was offered from does not count any more. */
   #adopt(key: ActorId): void {
     const entry = this.#entries.get(key);
     const owned = this.#owned.get(key);
-    if (!entry || !owned || (entry.offer && owned.has(entry.offer.address))) return;
+    if (!entry || !owned) return;
     const { preferred } = entry.request;
     const rank = (address: Address): number => (preferred.includes(address) ? preferred.indexOf(address) : preferred.length);
     const label = (address: Address): string | null => this.#taken.get(address)?.group ?? null;
     const places = [...owned].flatMap((address) => ownPlaceFor(this.#groups, entry.request, address, label(address)) ?? []);
+    if (places.some(({ address }) => address === entry.offer?.address)) return;
     const [place] = places.sort((a, b) => rank(a.address) - rank(b.address) || compareAddresses(a.address, b.address));
     if (place) this.#offer(entry, place);
+    else if (entry.offer && owned.has(entry.offer.address)) this.#waitAgain(entry);
   }
 
   /** Whom what was noted may serve, or tell another refusal. */

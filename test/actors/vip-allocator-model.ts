@@ -88,7 +88,6 @@ export class Model {
   #adopt(one: Asked): void {
     const { key, preferred, address: wanted, family, group: pin } = one.request;
     const own = [...this.taken].filter(([, { owner }]) => owner === key).map(([address]) => address);
-    if (one.offer && own.includes(one.offer.address)) return;
     const suited = own
       .filter((address) => (wanted ? address === wanted : family === null || familyOf(address) === family))
       .flatMap((address) => {
@@ -100,6 +99,8 @@ export class Model {
         const group = around.find((name) => name === label) ?? around[0] ?? label;
         return group === null ? [] : [{ address, group }];
       });
+    if (suited.some(({ address }) => address === one.offer?.address)) return;
+    if (one.offer && own.includes(one.offer.address)) one.offer = null;
     const listed = preferred.flatMap((address) => suited.filter((place) => place.address === address));
     const lowest = suited.sort((a, b) => order(a.address) - order(b.address))[0];
     one.offer = listed[0] ?? lowest ?? one.offer;

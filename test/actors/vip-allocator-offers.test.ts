@@ -225,6 +225,16 @@ describe('a Service that owns an IP object', () => {
     ]);
   });
 
+  test('has another one when it was reserved from another group than it is pinned to, and that does not have it any more', () => {
+    const { ask, of, take, allocator } = allocatorOf(group('a', '1.1.1.0/29'), group('b', '1.1.1.4/32'));
+    ask('x', { group: 'b' });
+    expect(of('x')).toBe('1.1.1.4 of b');
+    take('1.1.1.4', 'x', 'a');
+    expect(of('x')).toBe('1.1.1.4 of b');
+    allocator.putGroup(group('b', '2.2.2.0/32'));
+    expect(of('x')).toBe('2.2.2.0 of b');
+  });
+
   test('has it when its group appears later than the object', () => {
     const { ask, of, take, allocator } = allocatorOf(group('b', '2.2.2.0/29'));
     take('1.1.1.3', 'x');

@@ -341,15 +341,17 @@ export class Invariants implements Observer {
     const last = this.#confirmedAt.get(id)?.at(-1);
     const since = last ? Math.max(at.wall - last.wall, at.monotonic - last.monotonic) : coolOffMs;
     if (since < coolOffMs) this.#note('spaced', `${actor} was granted ${elected?.name} ${since} ms after the last assignment`);
-    for (const [other, record] of this.#records) {
-      if (other === actor || record.chart !== 'ip') continue;
-      const context = record.snapshot.context as unknown as AddressContext;
-      // A grant that reaches an address while it is read is given back: no assign comes of it, unless one was under way before.
-      if (isUnassigned(record) && context.inDoubtUntil === null) continue;
-      const unconfirmed = context.pool === id && context.elected && context.assigned?.name !== context.elected.name;
-      if (unconfirmed)
-        this.#note('spaced', `${actor} was granted ${elected?.name} while ${other} is not confirmed on ${context.elected?.name}`);
-    }
+    for (const [other, record] of this.#records)
+      if (other !== actor && isUnconfirmed(record, id)) void this.#confirmUnspaced(actor, other, record);
+  }
+
+  /** What was seen may be behind what is stored, when the writer ended just then. What is not stored any more nobody has told to have ended: a rebuild may have lost it. */
+  async #confirmUnspaced(actor: ActorId, other: ActorId, seen: ActorRecord): Promise<void> {
+    const at = this.#options.monotonic();
+    const { pool, elected } = seen.snapshot.context as unknown as AddressContext;
+    const stored = await this.#options.load(cellOf(other)).catch(() => null);
+    if (isUnconfirmed(stored?.records[other] ?? seen, pool))
+      this.violations.push({ rule: 'spaced', at, text: `${actor} was granted a node while ${other} is not confirmed on ${elected?.name}` });
   }
 
   #checkNodes(): void {
@@ -384,6 +386,13 @@ const wasKnown = (node: string, turn: Transition | undefined): boolean => {
   const before = turn?.before?.snapshot.context as unknown as PoolContext | undefined;
   const first = turn?.events.find((type) => type !== 'RESUME');
   return !turn || first === 'CLUSTER_OBSERVED' || (before?.candidates.some(({ name }) => name === node) ?? false);
+};
+
+/** An assign for that pool may be under way. A grant that reaches an address while it is read is given back: no assign comes of it, unless one was under way before. */
+const isUnconfirmed = (record: ActorRecord, id: ActorId): boolean => {
+  const { pool, elected, assigned, inDoubtUntil } = record.snapshot.context as unknown as AddressContext;
+  if (record.chart !== 'ip' || pool !== id || (isUnassigned(record) && inDoubtUntil === null)) return false;
+  return elected !== null && assigned?.name !== elected.name;
 };
 
 const isUnassigned = ({ snapshot: { value } }: ActorRecord): boolean =>

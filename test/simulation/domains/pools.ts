@@ -208,7 +208,17 @@ export class PlayedPools implements Played<PoolHappening> {
       const expected = owners.get(address) !== ref.uid ? 'error' : index < desired ? 'active' : 'disabled';
       return states[address] === expected ? [] : [`${ref.name} says ${states[address]} of ${address}, not ${expected}`];
     });
-    return [...lacking, ...held, ...wrong];
+    return [...lacking, ...held, ...wrong, ...this.#misplaced(ref)];
+  }
+
+  /** What was moved by hand may be where it might stay, and is found there only when the provider is read: until then a status says otherwise, and what is done about it is still
+   *  to come. */
+  #misplaced(ref: ObjectRef): readonly string[] {
+    const { world } = this.#stage;
+    return Object.entries(world.status(ref).ips ?? {}).flatMap(([address, { state, nodeName }]) => {
+      const on = world.holderIfAny(address as Address);
+      return state !== 'active' || nodeName === on ? [] : [`${ref.name} says that ${address} is on ${nodeName}, and it is on ${on}`];
+    });
   }
 
   #wrongAnnotations(wanted: ReadonlySet<Address>): readonly string[] {
