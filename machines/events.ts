@@ -128,6 +128,8 @@ export interface NodeObserved extends Timed {
 export interface PolicyObserved extends Timed {
   readonly type: 'POLICY_OBSERVED';
   readonly policy: FirewallPolicy;
+  /** The provider whose Jobs the policy is for; absent when no Job drives the addresses, and in events of an older version. */
+  readonly provider?: string;
 }
 
 export interface FirewallPolicy {

@@ -102,7 +102,9 @@ function tellPolicy(context: PoolContext, policy: FirewallPolicy): Next {
   if (!context.exposed || JSON.stringify(policy) === JSON.stringify(context.exposed.policy)) return next(context);
   // An address that is there is told once the pause is over; one that begins meanwhile has to know what stands.
   if (isPaused(context) && entries(context.members).length > 0) return next(context);
-  const effects = entries(context.members).map(([address]): Effect => tell(context, address, { type: 'POLICY_OBSERVED', policy }));
+  const provider = policy.subject && context.spec?.provider;
+  const event = { type: 'POLICY_OBSERVED', policy, ...(provider && { provider }) } as const;
+  const effects = entries(context.members).map(([address]): Effect => tell(context, address, event));
   return next(withExposed(context, { policy }), effects);
 }
 

@@ -204,10 +204,11 @@ export const confirm = (context: AddressContext): Next => confirmed(context, tru
 export const noteNode = (context: AddressContext, event: AnyAddressEvent): Next =>
   next(event.type === 'NODE_OBSERVED' && event.name === context.elected?.name ? { ...context, eligible: event.eligible } : context);
 
-/** The Jobs that drive it do so until it is let go, whatever class or issuer its owner names by then. */
+/** The Jobs that drive it do so until it is let go, whatever class or issuer its owner names by then: what another class says is not for them. */
 export function notePolicy(context: AddressContext, event: AnyAddressEvent): Next {
   if (event.type !== 'POLICY_OBSERVED') return next(context);
-  const subject = event.policy.subject ?? context.policy.subject;
+  const isForOthers = event.provider !== undefined && event.provider !== context.provider;
+  const subject = (isForOthers ? undefined : event.policy.subject) ?? context.policy.subject;
   const policy = subject ? { ...event.policy, subject } : event.policy;
   const isRenewed = policy.revision !== context.policy.revision;
   return next({ ...context, policy, perNode: policy.perNode ?? context.perNode, ...(isRenewed && { renewed: true }) });

@@ -84,7 +84,7 @@ export interface FindInput {
   readonly notBefore: number | null;
   readonly provider: string;
   readonly address: Address;
-  /** Where it is believed to be: what counts where nobody can look. */
+  /** Where it was last read or confirmed: workers of an older version go by it where nobody can look. */
   readonly holder: ProviderID | null;
 }
 

@@ -1,5 +1,4 @@
 import { restMs } from '../../machines/backoff.ts';
-import type { FindInput } from '../../machines/jobs.ts';
 import type { ProviderID } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
 import type { JobMessage, JobRequest } from '../ports/job-driver.ts';
@@ -7,12 +6,6 @@ import { again, done, type JobBodies, type JobBody, type JobContext, type JobRes
 import { asJson, contradiction, driverOf, type Ended, failureOfJob, follow, isUnable, progressOf } from './by-job.ts';
 import { creationJobs } from './by-job-create.ts';
 import { addressRequest } from './job-request.ts';
-
-/** What a chart may say of an address besides. */
-interface Believed {
-  /** Who holds it, as was last read or confirmed. */
-  readonly holder?: ProviderID | null;
-}
 
 /** Who holds the address, as a Job found; undefined when it says nothing of it, or cannot: then the template does not find. @throws ProviderError */
 function holderFound(request: JobRequest, ended: Ended): ProviderID | null | undefined {
@@ -42,8 +35,8 @@ function wait(
 
 type JobProgressJson = ReturnType<typeof asJson>;
 
-/** A Job says where the address is. One of a template that does not find says nothing: then what was last confirmed stands, unless something may have been
- *  done since. Then it is on no node that anybody knows, so that it is assigned once more, whoever had it. */
+/** A Job says where the address is. One of a template that does not find says nothing. What was last confirmed does not stand then: the machine may have been
+ *  restarted without the address. So it is on no node that anybody knows, and is assigned once more, whoever had it. */
 const find: JobBody<'find'> = async (context) => {
   const { input, clock, settings } = context;
   const waits = wait(context, 'doubt', restMs(input.notBefore, clock.now(), settings.callDeadlineMs));
@@ -51,13 +44,10 @@ const find: JobBody<'find'> = async (context) => {
   const request = addressRequest(context, 'find', { address: input.address });
   const followed = await follow(context, request, 'find');
   if (followed.kind === 'again') return followed;
-  const { holder = null }: FindInput & Believed = input;
-  const said = holderFound(request, followed.ended);
-  const believed = input.notBefore === null ? holder : null;
   return done({
     address: input.address,
     region: input.subject?.region ?? '',
-    providerID: said === undefined ? believed : said,
+    providerID: holderFound(request, followed.ended) ?? null,
     locked: false,
   });
 };

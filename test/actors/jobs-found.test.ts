@@ -20,3 +20,21 @@ test.each([
   expect(world.heldBy(ADDRESS)).toBe('young');
   expect(world.jobs.actions.slice(before)).toEqual(actions);
 });
+
+test.each([
+  ['ends with 65', { kind: 'exit', code: 65 }],
+  ['says nothing', { kind: 'pretend', says: {} }],
+] as const)('an address whose node comes back restarted is assigned again by a template that cannot find: it %s', async (_, script) => {
+  const { world, ref } = await jobDriven({ routedIPFirewallName: '' });
+  world.cluster.setNode({ ...OLD, ready: false });
+  await world.stable(ref, 'young', 120_000);
+  const before = world.jobs.actions.length;
+  world.cluster.setNode({ ...YOUNG, ready: false });
+  await world.clock.advance(60_000);
+  world.jobs.platform.holders.set(ADDRESS, null);
+  world.jobs.script('find', script);
+  world.cluster.setNode(YOUNG);
+  await world.clock.advance(60_000);
+  await world.stable(ref, 'young', 120_000);
+  expect([world.heldBy(ADDRESS), world.jobs.actions.slice(before)]).toEqual(['young', ['find', 'assign']]);
+});

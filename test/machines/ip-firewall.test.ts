@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FirewallPolicy } from '../../machines/events.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
-import { A, cutOff, failure, observed, refOf } from './builders.ts';
+import { A, cutOff, failure, observed, PROVIDER, refOf } from './builders.ts';
 import { Driven } from './drive.ts';
 import { AFTER, addressInput, FIRST, MARKED, NONE } from './ip-vocabulary.ts';
 
@@ -197,5 +197,32 @@ describe('a mark that the policy comes to want', () => {
     const opening = managed(FIRST, 'b').send('NODE_GRANTED', grant('b')).send('POLICY_OBSERVED', marked);
     expect([opening.state, done(opening)]).toEqual(['FirewallOpening', []]);
     expect(opening.send('OPENED').send('PRUNED').state).toBe('Stable.Holding');
+  });
+});
+
+describe('an address that Jobs drive', () => {
+  const about = {
+    namespace: 'web',
+    name: 'shop',
+    uid: 'u',
+    serviceNamespace: 'web',
+    serviceName: 'shop',
+    reclaimPolicy: 'Retain',
+  } as const;
+  const own = { ...about, firewall: 'edge', region: 'here', ipGroup: 'blue' };
+  const others = { ...about, firewall: 'other', region: 'there', ipGroup: 'red' };
+  const told = (provider: string) => {
+    const given = managed({ ...NONE, subject: own }, 'b')
+      .send('NODE_GRANTED', grant('b'))
+      .done('find', observed(A, 'b'));
+    return given.send('POLICY_OBSERVED', { policy: { ...NONE, subject: others }, provider }).send('RETIRE', { policy: 'Retain' });
+  };
+
+  test('is let go by what its own class says, whatever class its RoutedIP names by then', () => {
+    expect(told('job.other').inputOf('release')).toMatchObject({ subject: { firewall: 'edge', region: 'here', ipGroup: 'blue' } });
+  });
+
+  test('goes by what its own class says now', () => {
+    expect(told(PROVIDER).inputOf('release')).toMatchObject({ subject: { firewall: 'other', region: 'there', ipGroup: 'red' } });
   });
 });
