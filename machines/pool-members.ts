@@ -28,6 +28,7 @@ import {
   wanted,
 } from './pool.ts';
 import type { Address, NodeRef, ObservedAddress, ProviderID } from './types.ts';
+import type { PoolSpec } from './validate.ts';
 
 const memberless = (context: PoolContext, address: Address): boolean => context.members[address] === undefined;
 
@@ -55,7 +56,7 @@ export function staff(input: PoolContext | Next): Next {
   // What is only given back is not what a RoutedIP has.
   const [only] = entries(members).flatMap(([address, { retiring }]) => (retiring ? [] : [address]));
   const bound = only ? bind(context, only) : context;
-  return next({ ...bound, members, nextRank: rank, provider: context.spec.provider, provided: {}, remembered: {} }, [
+  return next({ ...bound, members, nextRank: rank, provider: providerOfMembers(context, context.spec), provided: {}, remembered: {} }, [
     ...effects,
     ...added,
     ...givenBack({ ...context, members }),
@@ -66,6 +67,10 @@ export function staff(input: PoolContext | Next): Next {
  *  address and the node from others until that is over. */
 const inDoubt = ({ remembered }: PoolContext): readonly Address[] =>
   (Object.keys(remembered) as Address[]).filter((address) => remembered[address]?.inDoubtUntil !== null);
+
+/** During a pause those of a former provider are not retired: it stays known that they are there until the pause is over. */
+const providerOfMembers = (context: PoolContext, { provider }: PoolSpec): string =>
+  isPaused(context) && entries(context.members).length > 0 ? context.provider : provider;
 
 /** After the records were lost: those that are where the status shows that they served come first. Of two that are found on one node the first one keeps it: somebody else has
  *  moved the other one there, or the pool has just got it. */

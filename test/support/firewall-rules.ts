@@ -9,6 +9,7 @@ import type { ActorId, ProviderID } from '../../machines/types.ts';
 import { FirewallAssigns } from './firewall-assigns.ts';
 import { FirewallMemory } from './firewall-memory.ts';
 import { isUnderWayForGone, nameOf, openFor, type Served } from './firewall-served.ts';
+import { FirewallTold } from './firewall-told.ts';
 import type { OperatorProcess, World } from './world.ts';
 
 /** What must hold at every moment of firewalls in which RoutedIPs have something opened. */
@@ -67,11 +68,13 @@ export class FirewallRules {
   /** By firewall: what the operator added and need not know of any more. */
   readonly #unknown = new Map<string, Set<Item>>();
   readonly #memory: FirewallMemory;
+  readonly #told: FirewallTold;
 
   /** `statuses`: of the RoutedIPs that are there. */
   constructor(world: World, statuses: () => Iterable<unknown>) {
     this.#world = world;
     this.#memory = new FirewallMemory(world, statuses);
+    this.#told = new FirewallTold(world);
     const { invariants } = world;
     const { turnSaved, forget } = invariants;
     invariants.turnSaved = (turn) => {
@@ -79,6 +82,7 @@ export class FirewallRules {
       this.#look(turn);
     };
     invariants.forget = () => {
+      this.#told.forget();
       forget.call(invariants);
       this.#memory.empty();
       this.#forget(this.#added);
@@ -106,7 +110,7 @@ export class FirewallRules {
     for (const actor of [...this.#served.keys()]) if (actor.startsWith(`${cell}/`)) this.#served.delete(actor);
     for (const firewall of this.#added.keys()) {
       // What others are about to leave is removed with what they leave: one job at a time changes a firewall, and theirs may be the next.
-      if (this.#isAwaited(firewall, cell)) continue;
+      if (this.#told.isAwaited(firewall, cell)) continue;
       const needed = this.#neededByOthers(firewall, cell);
       const own = this.#claimed.get(`${cell} ${firewall}`) ?? new Set();
       const left = this.#leftIn(firewall).filter((item) => own.has(item) && !needed.has(item));
@@ -154,6 +158,7 @@ export class FirewallRules {
     this.#noteForce();
     for (const transition of transitions) {
       if (transition.chart === 'ip' && transition.actor.startsWith('rip/')) this.#lookAt(transition);
+      if (transition.chart === 'firewall') this.#told.told(transition.actor);
       if (transition.chart === 'firewall' && transition.after) this.#noteClaims(transition.actor, transition.after);
     }
   }
@@ -375,23 +380,9 @@ export class FirewallRules {
     });
   }
 
-  #isAwaited(firewall: string, cell: ActorId): boolean {
-    return [...this.#world.invariants.records].some(
-      ([actor, { chart, snapshot }]) =>
-        chart === 'firewall' &&
-        nameOf(actor) === firewall &&
-        Object.keys((snapshot.context as unknown as FirewallContext).waiting).some((claimant) => cellOf(claimant) !== cell),
-    );
-  }
-
   #neededByOthers(firewall: string, cell: ActorId): ReadonlySet<Item> {
     const served = [...this.#served.values()].filter((each) => each.firewall === firewall);
-    const claimed = [...this.#world.invariants.records]
-      .filter(([actor, { chart }]) => chart === 'firewall' && nameOf(actor) === firewall)
-      .flatMap(([, { snapshot }]) => Object.entries((snapshot.context as unknown as FirewallContext).claims))
-      .filter(([claimant]) => !claimant.startsWith(`${cell}/`))
-      .flatMap(([, { nodes, ports }]) => [...ports, ...nodes.map(({ providerID }) => providerID)]);
-    return new Set([...served.flatMap(({ ports, node }) => [...ports, node.providerID]), ...claimed]);
+    return new Set([...served.flatMap(({ ports, node }) => [...ports, node.providerID]), ...this.#told.claimedByOthers(firewall, cell)]);
   }
 
   #note(rule: FirewallRule, text: string): void {
