@@ -245,21 +245,15 @@ describe('a creation intent', () => {
     expect(status()).not.toHaveProperty('pendingCreate');
   });
 
-  test('that an earlier process left behind long ago is removed', async () => {
+  test.each([
+    ['an earlier process left behind long ago', 3_600_000, 4],
+    ['a leader of a former term wrote', 0, 5],
+  ])('that %s is removed', async (_, agoMs, term) => {
     const { writer, status, ref, projection } = await writing();
-    await writer.recordIntent(ref, { ...intent, listedAt: Date.now() - 3_600_000 });
+    await writer.recordIntent(ref, { ...intent, listedAt: Date.now() - agoMs });
     expect(status()).toHaveProperty('pendingCreate');
-    writer.project(projection({ status: { activeIPs: 1, term: 4 } }));
+    writer.project(projection({ status: { activeIPs: 1, term } }));
     await writer.flush(PATIENCE_MS);
-    expect(status()).not.toHaveProperty('pendingCreate');
-  });
-
-  test('of a former term is removed by the first projection of the next one', async () => {
-    const { writer, status, ref, projection } = await writing();
-    await writer.recordIntent(ref, { ...intent, listedAt: Date.now() });
-    writer.project(projection({ status: { activeIPs: 1, term: 5 } }));
-    await writer.flush(PATIENCE_MS);
-    expect(status()).toMatchObject({ activeIPs: 1, term: 5 });
     expect(status()).not.toHaveProperty('pendingCreate');
   });
 
