@@ -191,12 +191,13 @@ export class Simulation implements Stage {
     );
   }
 
-  /** What is shown may be from before: it counts only while nothing is under way. */
+  /** What is shown may be from before: it counts only while nothing is under way. A pool that is deleted is gone for people, and may still have to find out what it has made. */
   #unsettled(): readonly string[] {
     return [...(this.world.leader?.supervisor.records().values() ?? [])].flatMap((cell) =>
-      [...cell].flatMap(([actor, { chart, waiting }]) =>
-        (chart === 'ip' || chart === 'firewall') && Object.keys(waiting).length > 0 ? [`${actor} waits for ${Object.keys(waiting)}`] : [],
-      ),
+      [...cell].flatMap(([actor, { chart, waiting, snapshot }]) => {
+        const isAwaited = chart === 'ip' || chart === 'firewall' || (chart === 'pool' && isDeleted(snapshot));
+        return isAwaited && Object.keys(waiting).length > 0 ? [`${actor} waits for ${Object.keys(waiting)}`] : [];
+      }),
     );
   }
 
