@@ -70,7 +70,7 @@ async function dashboard(address: string, { jobsWritable }: Options, token: stri
     mounts: board ? { '/jobs': (request, response) => board.handle(request, response) } : {},
     version,
     now: () => clock.now(),
-    hide: (text) => secrets.hide(text),
+    hide: (json) => secrets.hideIn(json),
   });
   log.info('serves the dashboard', { url: served.url, ...(board && { jobs: `${served.url}/jobs` }) });
   return { observers: [served.observer], close: async () => void (await Promise.all([served.close(), board?.close()])) };
@@ -87,7 +87,7 @@ async function journal(address: string, { version, log, secrets, store }: PagesC
     bind: parseBindAddress(address),
     journal: (actor) => journalOf(store, actor),
     version,
-    hide: (text) => secrets.hide(text),
+    hide: (json) => secrets.hideIn(json),
   });
   log.info('serves the journal', { url: served.url });
   return { observers: [], close: () => served.close() };
@@ -129,7 +129,7 @@ async function inspector(address: string, { inspectViewerUrl }: Options, token: 
     records,
     parentOf: (actor) => (cellOf(actor) === actor ? null : cellOf(actor)),
     leadership: () => leadership(context, bind.port),
-    hide: (text) => context.secrets.hide(text),
+    hide: (json) => context.secrets.hideIn(json),
   });
   context.log.info('serves the inspector', { url: served.url });
   return { observers: [served.observer], close: () => served.close() };

@@ -136,7 +136,7 @@ describe(DEMO, () => {
   });
 
   test('has a Redis as the one that `npm run demo` starts, which keeps nothing: each start is a new cluster', () => {
-    const settings = redis.command.slice(1, redis.command.indexOf('--protected-mode'));
+    const settings = redis.command.slice(1, redis.command.indexOf('--user'));
     expect(settings).toEqual(['--appendonly', 'no', '--save', '', '--hz', '100', '--maxmemory-policy', 'noeviction']);
     expect(redis.tmpfs).toEqual(['/data']);
     expect(redis.volumes).toBeUndefined();

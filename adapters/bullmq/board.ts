@@ -51,7 +51,8 @@ const mountBoard = async (app: FastifyInstance, { queues, names, path, writable 
   const { replaceQueues } = createBullBoard({
     queues: shownNow(),
     serverAdapter,
-    options: { uiConfig: { boardTitle: 'RoutedIP jobs' } },
+    // It would look for a connection of each queue, by a command that tells of all who use this Redis. There is one for all queues: each would be said to have none.
+    options: { uiConfig: { boardTitle: 'RoutedIP jobs', showWorkers: false } },
   });
   await app.register(
     async (scope) => {

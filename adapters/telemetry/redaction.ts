@@ -2,6 +2,8 @@
 export interface Redaction {
   /** `text` with every known secret replaced, as it is, URL-encoded, base64 or inside JSON. */
   hide(text: string): string;
+  /** The same in the strings and numbers of a text of JSON, which stays one: a secret may be a text that looks like JSON itself. */
+  hideIn(json: string): string;
   /** `value` as plain data with every string in it hidden: errors with stack, cause and fields, at most 8 levels deep, cycles cut. */
   plain(value: unknown): unknown;
   /** One more secret to keep, from now on until all who added it have called what is answered, and for a while after that. */
@@ -27,6 +29,8 @@ const FORMER_MS = 3_600_000;
 
 /** How many of them, the newest. */
 const MOST_FORMER = 100;
+
+const JSON_VALUE = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 
 const placeholder = (what: string): string => `[redacted: ${what}]`;
 
@@ -118,10 +122,12 @@ export function redaction(secrets: readonly Secret[] = [], now = () => performan
     ]);
     return mayBear(text, known) ? replaced(text, known) : text;
   };
+  const hideIn = (json: string): string =>
+    hide(json) === json ? json : json.replace(JSON_VALUE, (value) => JSON.stringify(walk(JSON.parse(value), hide, [])));
   const plain = (value: unknown): unknown => walk(value, hide, []);
 
   for (const secret of secrets) add(secret);
-  return { hide, plain, add };
+  return { hide, hideIn, plain, add };
 }
 
 function walk(value: unknown, hide: (text: string) => string, above: readonly object[]): unknown {

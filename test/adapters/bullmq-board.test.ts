@@ -29,8 +29,8 @@ describe('the job dashboard', () => {
 
   beforeAll(async () => {
     redis = await startTestRedis();
-    link = redisLink({ url: redis.url, commandTimeoutMs: PATIENCE_MS });
-    queues = bullQueues({ link, connectPatient: () => patientClient({ url: redis.url }), prefix: '{board}', clock: systemClock() });
+    link = redisLink({ url: redis.operatorUrl, commandTimeoutMs: PATIENCE_MS });
+    queues = bullQueues({ link, connectPatient: () => patientClient({ url: redis.operatorUrl }), prefix: '{board}', clock: systemClock() });
     const queue = queues.queue('digitalocean');
     await queue.add([
       { id: IPV6_JOB, title: 'assign 2001:db8::1 → node-a', data: { node: 'node-a' }, delayMs: 3_600_000 },
@@ -49,7 +49,17 @@ describe('the job dashboard', () => {
     }
     await queues.close();
     await link.close();
+    const refused = await redis.refused();
     await redis.stop();
+    expect(refused).toEqual([]);
+  });
+
+  test('says of no queue that nobody works on it: one connection serves all of them', async () => {
+    const url = await serve(false);
+    const { queues: all } = (await (await fetch(`${url}/jobs/api/queues`)).json()) as {
+      readonly queues: readonly { readonly hasWorkers: unknown }[];
+    };
+    expect(all.map(({ hasWorkers }) => hasWorkers)).toEqual([null, null]);
   });
 
   test('shows the queue of an account that comes, until it goes', async () => {
@@ -97,6 +107,7 @@ describe('the job dashboard', () => {
       const answer = await fetch(`${url}/jobs/api/queues/digitalocean/${encodeURIComponent(id)}`);
       expect(answer.status, id).toBe(200);
       expect(await answer.json()).toMatchObject({ job: { id: IPV6_JOB } });
+      expect((await fetch(`${url}/jobs/api/queues/digitalocean/${encodeURIComponent(id)}/logs`)).status, id).toBe(200);
     }
   });
 
@@ -110,5 +121,12 @@ describe('the job dashboard', () => {
     const writable = await serve(true);
     expect((await fetch(writable + remove, { method: 'PUT' })).status).toBe(204);
     expect(await queues.queue('digitalocean').counts()).toMatchObject({ failed: 0 });
+    for (const [deed, isPaused] of [
+      ['pause', true],
+      ['resume', false],
+    ] as const) {
+      expect((await fetch(`${writable}/jobs/api/queues/digitalocean/${deed}`, { method: 'PUT' })).status, deed).toBe(200);
+      expect(await queues.bull('digitalocean').isPaused()).toBe(isPaused);
+    }
   });
 });

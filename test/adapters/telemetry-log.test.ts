@@ -147,6 +147,20 @@ describe('a known secret', () => {
     expect(secrets.hide('Secret-of-d')).toBe('[redacted: Secret-of-a Secret-of-b Secret-of-c Secret-of-d]');
   });
 
+  test('that looks like what stands between the strings of JSON leaves JSON what it is', () => {
+    const body = { kind: 'RoutedIP', names: ['token-of-"quotes"\\', 'a'], at: [12345678, 12345678, 1.5], 'token-of-"quotes"\\': null };
+    const secrets = knowing('"kind":"RoutedIP', '","a"],"at":[1234', '12345678,12345678', 'token-of-"quotes"\\', '12345678');
+    const json = JSON.stringify(body);
+    expect(secrets.hide(json), 'each of them is found').toContain('[redacted');
+    expect(JSON.parse(secrets.hideIn(json))).toEqual({
+      kind: 'RoutedIP',
+      names: ['[redacted: it]', 'a'],
+      at: ['[redacted: it]', '[redacted: it]', 1.5],
+      '[redacted: it]': null,
+    });
+    expect(knowing('nothing of it').hideIn(json)).toBe(json);
+  });
+
   test('that was learned later is hidden from then on; one that is too short or too long to be one changes nothing', () => {
     const secrets = redaction();
     expect(secrets.hide('late and long')).toBe('late and long');

@@ -26,7 +26,11 @@ let redis: TestRedis;
 beforeAll(async () => {
   redis = await startTestRedis();
 });
-afterAll(() => redis.stop());
+afterAll(async () => {
+  const refused = await redis.refused().catch(() => []);
+  await redis.stop();
+  expect(refused).toEqual([]);
+});
 
 describeBudget('in Redis', async () => {
   await redis.restart();
@@ -34,7 +38,7 @@ describeBudget('in Redis', async () => {
   const links: RedisLink[] = [];
   return {
     replica: (limits) => {
-      const link = redisLink({ url: redis.url, commandTimeoutMs: PATIENCE_MS });
+      const link = redisLink({ url: redis.operatorUrl, commandTimeoutMs: PATIENCE_MS });
       links.push(link);
       return redisBudget({ link, prefix: '{budget}', tokenHash: 'abcdef', ...limits });
     },

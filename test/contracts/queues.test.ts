@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { bullQueues } from '../../adapters/bullmq/queues.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 import { type MemoryQueues, memoryQueues } from '../../adapters/memory/queues.ts';
@@ -114,10 +114,10 @@ const pass = async (ms: number): Promise<number> => {
 describeQueues('over BullMQ', async () => {
   const closing: (() => Promise<void>)[] = [];
   const open = (lockMs = lockDurationMs) => {
-    const link = redisLink({ url: redis.url, commandTimeoutMs: PATIENCE_MS });
+    const link = redisLink({ url: redis.operatorUrl, commandTimeoutMs: PATIENCE_MS });
     const queues = bullQueues({
       link,
-      connectPatient: () => patientClient({ url: redis.url }),
+      connectPatient: () => patientClient({ url: redis.operatorUrl }),
       prefix,
       clock,
       lockDurationMs: lockMs,
@@ -140,6 +140,7 @@ describeQueues('over BullMQ', async () => {
     comeBack: redis.restart,
     close: async () => {
       for (const close of closing) await close();
+      expect(await redis.refused()).toEqual([]);
     },
   };
 });

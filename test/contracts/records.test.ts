@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { memoryStore } from '../../adapters/memory/store.ts';
 import { type RedisLink, redisLink } from '../../adapters/redis/link.ts';
 import { redisStore } from '../../adapters/redis/store.ts';
@@ -31,7 +31,7 @@ describeRecords('in Redis', async () => {
   await redis.flushAll();
   const links: RedisLink[] = [];
   const open = () => {
-    const link = redisLink({ url: redis.url, commandTimeoutMs: PATIENCE_MS });
+    const link = redisLink({ url: redis.operatorUrl, commandTimeoutMs: PATIENCE_MS });
     links.push(link);
     return redisStore({ link, prefix: '{records}', journalLength });
   };
@@ -45,6 +45,7 @@ describeRecords('in Redis', async () => {
     comeBack: redis.restart,
     close: async () => {
       for (const link of links) await link.close();
+      expect(await redis.refused()).toEqual([]);
     },
   };
 });

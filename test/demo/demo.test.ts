@@ -73,10 +73,14 @@ describe('the demo', () => {
     running.clear();
     await redis.flushAll();
   });
-  afterAll(() => redis?.stop());
+  afterAll(async () => {
+    const refused = await redis?.refused();
+    await redis?.stop();
+    expect(refused).toEqual([]);
+  });
 
   test('shows a failover with the time of each step, and ends by itself', { timeout: 90_000 }, async () => {
-    const demo = startDemo(['--seed', '1'], redis.url);
+    const demo = startDemo(['--seed', '1'], redis.operatorUrl);
     const operator = await operatorOf(demo);
     expect(await demo.exited, demo.said.err).toBe(0);
     const lines = demo.said.out.split('\n');
@@ -105,7 +109,7 @@ describe('the demo', () => {
   test('moves an address with open ports while somebody connects to it, and says how many connections failed; that alone when asked for act 3', {
     timeout: 90_000,
   }, async () => {
-    const demo = startDemo(['--act', '3'], redis.url);
+    const demo = startDemo(['--act', '3'], redis.operatorUrl);
     expect(await demo.exited, demo.said.err).toBe(0);
     const lines = demo.said.out.split('\n');
     const told = (title: string) => {
@@ -140,7 +144,7 @@ describe('the demo', () => {
   });
 
   test('fails when a connection to a healthy node does', { timeout: 60_000 }, async () => {
-    const demo = startDemo(['--act', '3'], redis.url);
+    const demo = startDemo(['--act', '3'], redis.operatorUrl);
     // Looked up before: the address is soon moved from the node.
     await waitFor('the nodes are there', () => demo.said.out.includes('nodes serve the shop'), 50_000);
     const cloud = `http://127.0.0.1:${/DigitalOcean API at \S*:(\d+)/.exec(demo.said.out)?.[1]}`;
@@ -161,7 +165,7 @@ describe('the demo', () => {
   ];
 
   test.each(shareOf(acts, 3))('shows act %i alone when asked for it', { timeout: 60_000 }, async (act, shown, left) => {
-    const demo = startDemo(['--act', String(act)], redis.url);
+    const demo = startDemo(['--act', String(act)], redis.operatorUrl);
     expect(await demo.exited, demo.said.err).toBe(0);
     const lines = demo.said.out.split('\n');
     expect(lines).toContainEqual(expect.stringMatching(shown));
@@ -169,11 +173,11 @@ describe('the demo', () => {
   });
 
   test('stays up with --keep, tells a program where everything is, and takes all of it with it', { timeout: 90_000 }, async () => {
-    const demo = startDemo(['--keep', '--json', '--act', '1', '--seed', '2'], redis.url);
+    const demo = startDemo(['--keep', '--json', '--act', '1', '--seed', '2'], redis.operatorUrl);
     await waitFor('it is up', () => demo.said.out.includes('\n') || demo.child.exitCode !== null, 80_000);
     expect(demo.said.out.trimEnd().split('\n'), demo.said.err).toHaveLength(1);
     const { kubeconfig, metrics, jobs, inspector, digitalocean, redis: redisUrl, operatorPid } = JSON.parse(demo.said.out);
-    expect(redisUrl).toBe(redis.url);
+    expect(redisUrl).toBe(redis.operatorUrl);
     expect(existsSync(kubeconfig)).toBe(true);
     expect(isRunning(operatorPid)).toBe(true);
     const urls: readonly string[] = [metrics, jobs, inspector, `${digitalocean}/_control/calls?writes=1`];
@@ -190,7 +194,7 @@ describe('the demo', () => {
   });
 
   test('fails with the reason and the last words of the operator when that dies', { timeout: 60_000 }, async () => {
-    const demo = startDemo([], redis.url);
+    const demo = startDemo([], redis.operatorUrl);
     process.kill(await operatorOf(demo), 'SIGKILL');
     expect(await demo.exited).toBe(1);
     expect(demo.said.err).toMatch(/FAILED: the operator is ready: no longer possible, since the operator is gone: it was ended by SIGKILL/);
@@ -208,7 +212,7 @@ describe('the demo', () => {
   });
 
   test('ends what it has started when it is interrupted in the middle', { timeout: 60_000 }, async () => {
-    const demo = startDemo([], redis.url);
+    const demo = startDemo([], redis.operatorUrl);
     const operator = await operatorOf(demo);
     demo.child.kill('SIGINT');
     expect(await demo.exited).toBe(130);

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { parse } from 'yaml';
 import { patientClient } from '../../adapters/redis/client.ts';
 import { redisLink } from '../../adapters/redis/link.ts';
 import { redisStore } from '../../adapters/redis/store.ts';
@@ -11,14 +12,16 @@ import { endWithParent } from '../../tools/leash.mjs';
 import { findRedis } from '../../tools/redis-find.mjs';
 import { startTestRedis } from '../support/redis.ts';
 import { redisClient, without } from '../support/redis-offers.ts';
+import { LEAST_RIGHTS } from '../support/redis-rights.ts';
 import { PATIENCE_MS, waitFor } from '../support/wait-for.ts';
 import { type Container, isWorkload, shippedIn } from './manifest-facts.ts';
 
+const ROOT = join(import.meta.dirname, '../..');
 const PASSWORD = '0123456789abcdef'.repeat(4);
 
 /** The container of deploy/redis.yaml. */
 const container = (): Container => {
-  const [found] = shippedIn(readFileSync(join(import.meta.dirname, '../../deploy/redis.yaml'), 'utf8')).filter(isWorkload);
+  const [found] = shippedIn(readFileSync(join(ROOT, 'deploy/redis.yaml'), 'utf8')).filter(isWorkload);
   if (!found) throw new Error('deploy/redis.yaml has no workload');
   return found.spec.template.spec.containers[0];
 };
@@ -112,11 +115,31 @@ describe.skipIf(without.server !== '')(`the Redis that is shipped${without.serve
   test('ends when it is asked to, and keeps what it has, also under another password', async () => {
     const first = start(PASSWORD);
     await serving(PASSWORD);
-    await opened(url(), PASSWORD).call('set', (redis) => redis.set('kept', 'yes'));
+    await opened(url(), PASSWORD).call('set', (redis) => redis.set('{kept}', 'yes'));
     expect(await first.stop()).toBe(0);
     start('another');
     await serving('another');
-    expect(await opened(url(), 'another').call('get', (redis) => redis.get('kept'))).toBe('yes');
+    expect(await opened(url(), 'another').call('get', (redis) => redis.get('{kept}'))).toBe('yes');
+  });
+
+  test('lets who has the password do what the operator does, and nothing else', async () => {
+    start(PASSWORD);
+    await serving(PASSWORD);
+    const link = opened(url(), PASSWORD);
+    for (const command of [['CONFIG', 'GET', '*'], ['ACL', 'SETUSER', 'default', '+@all'], ['FLUSHALL'], ['SET', 'foreign', 'yes']]) {
+      const [name = '', ...args] = command;
+      await expect(link.call(name, (redis) => redis.call(name, ...args))).rejects.toThrow('NOPERM');
+    }
+  });
+
+  test.each(['docker-compose.yml', 'docker-compose.operator.yml'])('and that of %s give the rights that the documents name', (path) => {
+    const { services } = parse(readFileSync(join(ROOT, path), 'utf8')) as {
+      readonly services: { readonly redis: { readonly command: readonly string[] } };
+    };
+    const { command } = services.redis;
+    const at = command.indexOf('--user');
+    expect(command.slice(at, command.indexOf('--protected-mode'))).toEqual(['--user', 'default', 'on', 'nopass', ...LEAST_RIGHTS]);
+    expect(container().command?.join(' ')).toContain(` ${LEAST_RIGHTS.join(' ')}\n`);
   });
 
   test('does not start without a password', async () => {

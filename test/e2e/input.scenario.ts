@@ -101,6 +101,18 @@ export const inputScenarios = () =>
       await operator.ready();
     });
 
+    test('is not needed to learn that the token is none: the pool says why, the log too, which can be read as ever', async () => {
+      const stage = current();
+      const operator = await stage.start({ token: 'e' });
+      await stage.pool('poor', { ips: ['192.0.2.1'] });
+      await stage.until('the status says so', async () => (await stage.getPool('poor')).status?.error !== undefined);
+      const why = 'DIGITALOCEAN_ACCESS_TOKEN of the operator is no token but a text shorter than 16 characters';
+      expect((await stage.getPool('poor')).status?.error).toContain(why);
+      await operator.ready();
+      expect(JSON.stringify(operator.log)).toContain(why);
+      expect(JSON.stringify(operator.log)).not.toContain('[redacted');
+    });
+
     test('of the process is told at once: the flipop controller without a token ends with 1', async () => {
       const operator = await current().start({ token: null, flags: ['--controllers=flipop'] });
       expect(await operator.exited).toBe(1);

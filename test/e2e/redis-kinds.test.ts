@@ -6,6 +6,7 @@ import { startProxy } from '../support/proxy.ts';
 import type { TestRedis } from '../support/redis.ts';
 import { startCluster, startTlsRedis, startWatched } from '../support/redis-kinds.ts';
 import { without } from '../support/redis-offers.ts';
+import { LEAST_RIGHTS } from '../support/redis-rights.ts';
 import { movedFrom, type Served, staged } from './served.ts';
 
 const PASSWORD = 'correct-horse-battery';
@@ -47,6 +48,7 @@ test('a master that is killed in the middle of an assignment: the Sentinels name
   // The former one comes back as a replica, and is left alone.
   await former.restart();
   await failsOver(situation);
+  expect(await (await watched.master()).refused()).toEqual([]);
 });
 
 test.skipIf(without.redis7 !== '')(
@@ -69,6 +71,7 @@ test.skipIf(without.redis7 !== '')(
     await stage().until('its replica is the master', async () => String(await replica.command('ROLE')).startsWith('master'));
     await stage().until('it is ready', () => isReady(operator));
     await failsOver(situation);
+    for (const node of [...cluster.masters.filter((each) => each !== owner), replica]) expect(await node.refused()).toEqual([]);
   },
 );
 
@@ -77,7 +80,7 @@ test.skipIf(without.tls !== '')(
   async () => {
     const tls = await startTlsRedis();
     onTestFinished(() => tls.stop());
-    await tls.redis.command('ACL', 'SETUSER', 'operator', 'on', '>another', '~*', '&*', '+@all');
+    await tls.redis.command('ACL', 'SETUSER', 'operator', 'reset', 'on', '>another', ...LEAST_RIGHTS);
     const env = { REDIS_USERNAME: 'operator', REDIS_PASSWORD: PASSWORD, REDIS_CA_FILE: tls.caFile };
     const operator = await stage().start({ redisUrl: tls.url, env });
     await stage().until('it says so', async () => (await readyz(operator)).includes('WRONGPASS'));
@@ -91,6 +94,7 @@ test.skipIf(without.tls !== '')(
     await stage().nodes('a');
     await stage().pool('ingress', { ips: [ip] });
     await stage().until('the address is active', async () => (await stage().activeOn('ingress', ip)) === 'a');
+    expect((await tls.redis.refused()).filter((refusal) => !refusal.includes('reason auth'))).toEqual([]);
   },
 );
 

@@ -2,7 +2,7 @@ import { type DigitalOceanOptions, type DigitalOceanSimulator, startDigitalOcean
 import { addNode, addPod, removeNode, setNodeReady } from '../../simulator/kubernetes/cluster.ts';
 import type { JsonObject } from '../../simulator/kubernetes/objects.ts';
 import { type Operator, type OperatorOptions, startOperator } from '../support/operator.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { AS_OPERATOR, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { Pool, Target } from './target.ts';
 
@@ -117,6 +117,7 @@ export async function openStage(target: Target, { cloud: cloudOptions = {}, aof 
         redisUrl: redis.url,
         digitaloceanUrl: cloud.url,
         ...options,
+        env: { ...AS_OPERATOR, ...options.env },
         flags: [`--namespace=${NAMESPACE_OF_LEASE}`, ...(options.flags ?? [])],
       });
       operators.push(operator);
@@ -136,8 +137,11 @@ export async function openStage(target: Target, { cloud: cloudOptions = {}, aof 
         await removeNode(target.client, name).catch(() => undefined);
         await target.client.delete({ apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: `ingress-${name}` }).catch(() => undefined);
       });
+      // A test may have ended it.
+      const refused = await redis.refused().catch(() => []);
       await redis.stop();
       await cloud.close();
+      if (refused.length > 0) throw new Error(`Redis refused what the documents say is not needed: ${refused.join('\n')}`);
     },
   };
   return stage;

@@ -236,7 +236,7 @@ describe('admission-webhook, vip-allocator and openshift, together', () => {
     const own = (...command: readonly string[]) => inNamespace('exec', pod.metadata.name, '--', ...command);
     for (const { metadata } of [pod, ...(await replicas(stage))])
       expect((await inNamespace('exec', metadata.name, '--', 'id', '-u')).trim()).toBe(String(ANY));
-    expect((await own('redis-cli', '-e', 'set', 'kept', 'yes')).trim()).toBe('OK');
+    expect((await own('redis-cli', '-e', 'set', '{kept}', 'yes')).trim()).toBe('OK');
     expect(await own('ls', '/data')).toContain('appendonlydir');
   });
 

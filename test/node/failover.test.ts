@@ -93,13 +93,13 @@ describe('an address on a node that dies', () => {
     if (!pod) throw new Error('there is no Redis');
     const cli = (...args: readonly string[]) =>
       stage.kubectl('--namespace', NAMESPACE, 'exec', pod.metadata.name, '--', 'redis-cli', '-e', ...args);
-    expect((await cli('set', 'kept', 'yes')).trim()).toBe('OK');
+    expect((await cli('set', '{kept}', 'yes')).trim()).toBe('OK');
     await nodeDies('Redis is killed', () => kill(pod));
     await stage.until('Redis is ready anew', async () => {
       const now = await redis();
       return now !== undefined && isReady(now) && restarts(now) === restarts(pod) + 1;
     });
-    expect((await cli('get', 'kept')).trim()).toBe('yes');
+    expect((await cli('get', '{kept}')).trim()).toBe('yes');
     await replicas(stage);
     const logs = await stage.kubectl('--namespace', NAMESPACE, 'logs', `--selector=${OPERATOR}`, '--tail=-1');
     expect(logs).not.toContain('the store was emptied');

@@ -1,10 +1,15 @@
 import { Redis } from 'ioredis';
 import { type PrivateRedis, type RedisOptions, startRedis } from '../../tools/redis.mjs';
 import { isStopped } from './processes.ts';
+import { LEAST_RIGHTS } from './redis-rights.ts';
 import { waitFor } from './wait-for.ts';
 
 /** A private Redis for one test file, with the accidents that the suite puts it through. Stop it in `afterAll`. */
 export interface TestRedis extends PrivateRedis {
+  /** For `AS_OPERATOR`. */
+  readonly operatorUrl: string;
+  /** What `AS_OPERATOR` was refused, in words of `ACL LOG`. */
+  readonly refused: () => Promise<readonly string[]>;
   /** One command over a connection of its own; resolves with the reply. */
   readonly command: (name: string, ...args: string[]) => Promise<unknown>;
   /** Everything is gone at once, as after a FLUSHALL by hand. */
@@ -18,9 +23,13 @@ export interface TestRedis extends PrivateRedis {
   readonly thaw: () => Promise<void>;
 }
 
+/** The user of every Redis of the tests that has no more rights than the documents say it needs, in the operator's environment. */
+export const AS_OPERATOR = { REDIS_USERNAME: 'operator', REDIS_PASSWORD: 'password-of-the-tests' };
+
 /** @throws SetupError when there is no Redis on this machine */
 export const startTestRedis = async (options: RedisOptions = {}): Promise<TestRedis> => {
-  const redis = await startRedis(options);
+  const user = ['--user', AS_OPERATOR.REDIS_USERNAME, 'on', `>${AS_OPERATOR.REDIS_PASSWORD}`, ...LEAST_RIGHTS];
+  const redis = await startRedis({ ...options, extra: [...(options.extra ?? []), ...user] });
   const command = async (name: string, ...args: string[]): Promise<unknown> => {
     const client = new Redis(redis.url, { maxRetriesPerRequest: 1, retryStrategy: () => null, lazyConnect: true });
     // The command's own promise tells the failure; without a listener ioredis also prints it.
@@ -34,6 +43,8 @@ export const startTestRedis = async (options: RedisOptions = {}): Promise<TestRe
   };
   return {
     url: redis.url,
+    operatorUrl: redis.url.replace('://', `://${AS_OPERATOR.REDIS_USERNAME}:${AS_OPERATOR.REDIS_PASSWORD}@`),
+    refused: async () => ((await command('ACL', 'LOG')) as unknown[][]).map((entry) => entry.join(' ')),
     port: redis.port,
     dir: redis.dir,
     get pid() {
