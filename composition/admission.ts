@@ -95,7 +95,7 @@ async function webhook(
   log.info('serves the admission webhook', { url: served.url, names });
   const keeper = keepCertificates({
     store: certificateSecret(connection, { namespace, name: SECRET }),
-    registration: webhookConfiguration(connection, CONFIGURATION),
+    registration: webhookConfiguration(connection, CONFIGURATION, operator),
     names,
     clock,
     log,

@@ -109,7 +109,12 @@ async function lastChanges(store: RecordStore, actors: readonly ActorId[]): Prom
   return times;
 }
 
-async function inspector(address: string, { inspectViewerUrl }: Options, token: string | null, context: PagesContext): Promise<Page> {
+async function inspector(
+  address: string,
+  { inspectViewerUrl, inspectOrigins }: Options,
+  token: string | null,
+  context: PagesContext,
+): Promise<Page> {
   const bind = parseBindAddress(address);
   const { startInspector } = await import('../adapters/inspector/server.ts');
   const { chartDefinition } = await import('../adapters/dashboard/definition.ts');
@@ -121,6 +126,7 @@ async function inspector(address: string, { inspectViewerUrl }: Options, token: 
     access: accessTo(bind, token),
     asset: (path, headers, response) => serveAsset(path, FILES, response, headers),
     viewerUrl: inspectViewerUrl ?? 'https://stately.ai/inspect',
+    origins: inspectOrigins ?? [],
     machines,
     drawing: (id) => {
       const found = drawings.get(id);

@@ -30,6 +30,7 @@ export interface Options {
   readonly jobsWritable: boolean;
   readonly journalBindAddr?: string;
   readonly inspect?: string;
+  readonly inspectOrigins?: readonly string[];
   readonly inspectViewerUrl?: string;
   readonly digitaloceanAddressApi: 'reserved_ips' | 'floating_ips';
   readonly rateLimitPerMinute?: number;
@@ -193,6 +194,10 @@ function flags(): Option[] {
     new Option('--journal-bind-addr <address>', 'serve the journal for `kubectl routedip`, e.g. :8084 (default: off)'),
     new Option('--inspect [address]', 'serve the Stately inspector (default address 127.0.0.1:8082)').preset('127.0.0.1:8082'),
     new Option('--inspect-viewer-url <url>', 'viewer page to embed (default https://stately.ai/inspect)').argParser(checked(pageUrl)),
+    new Option(
+      '--inspect-origins <urls>',
+      'origins at which the inspector is opened besides loopback, comma-separated (default: none)',
+    ).argParser(checked(origins)),
     new Option('--digitalocean-address-api <paths>', 'API paths to use for addresses')
       .choices(['reserved_ips', 'floating_ips'])
       .default('reserved_ips'),
@@ -262,6 +267,9 @@ function pageUrl(text: string): string {
   if (url === null || !['http:', 'https:'].includes(url.protocol)) throw new Error(`"${text}" is no http or https URL`);
   return url.href;
 }
+
+/** As browsers send them: `https://inspect.example.com`. */
+const origins = (text: string): readonly string[] => text.split(',').map((name) => new URL(pageUrl(name.trim())).origin);
 
 function positive(text: string): number {
   const value = Number(text);

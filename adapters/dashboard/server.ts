@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Observer } from '../../actors/ports/observers.ts';
 import type { JournalEntry } from '../../actors/ports.ts';
+import { listen } from '../listener/listen.ts';
 import { SECURITY_HEADERS, serveAsset } from './assets.ts';
 import { chartDefinition, type MachineLike } from './definition.ts';
 import { createFeed, type Feed, type FeedOptions } from './feed.ts';
@@ -39,26 +39,32 @@ const JOURNAL_LIMIT = 50;
  *  Reads only; nothing here changes anything. @throws Error that names the address when it cannot be listened on */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const feed = createFeed(options);
-  const server = createServer((request, response) => {
-    answer(options, feed, request, response).catch((error) => {
-      if (response.headersSent) response.destroy();
-      else json(options, response, 500, { error: error instanceof Error ? error.message : String(error) });
-    });
+  const { url, close } = await listen({
+    name: 'dashboard',
+    bind: options.bind,
+    answer: (request, response, target) => answer(options, feed, request, response, target),
+    failed: (error, response) => json(options, response, 500, { error: error instanceof Error ? error.message : String(error) }),
   });
-  await new Promise<void>((resolve, reject) => {
-    const { host = '', port } = options.bind;
-    server.once('error', (error) => reject(new Error(`dashboard: cannot listen on ${host}:${port}: ${error.message}`, { cause: error })));
-    server.listen(options.bind, resolve);
-  });
-  return { url: urlOf(server), observer: feed.observer, close: () => close(server, feed) };
+  return {
+    url,
+    observer: feed.observer,
+    close: () => {
+      feed.close();
+      return close();
+    },
+  };
 }
 
-/** Whatever throws in here is answered with 500: no request ends the process. */
-async function answer(options: DashboardOptions, feed: Feed, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  options: DashboardOptions,
+  feed: Feed,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { pathname, searchParams }: URL,
+): Promise<void> {
   if (!options.access(request, response)) return;
   const mounted = options.mounts?.[/^\/[^/?]*/.exec(request.url ?? '/')?.[0] ?? '/'];
   if (mounted) return mounted(request, response);
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://dashboard');
   if (request.method !== 'GET' && request.method !== 'HEAD') return json(options, response, 405, { error: 'This page only looks on.' });
   if (pathname === '/healthz') return json(options, response, 200, { ok: true });
   if (pathname === '/api/stream') return stream(feed, response);
@@ -107,18 +113,4 @@ function stream(feed: Feed, response: ServerResponse): void {
 function json({ hide }: DashboardOptions, response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { ...SECURITY_HEADERS, 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
   response.end(`${hide(JSON.stringify(body))}\n`);
-}
-
-function urlOf(server: Server): string {
-  const { address, port } = server.address() as AddressInfo;
-  const host = address === '::' || address === '0.0.0.0' ? '127.0.0.1' : address;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-function close(server: Server, feed: Feed): Promise<void> {
-  feed.close();
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

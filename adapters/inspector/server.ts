@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WebSocket } from '@fastify/websocket';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Observer } from '../../actors/ports/observers.ts';
+import { listen } from '../listener/listen.ts';
 import { createAudience } from './audience.ts';
 import { createSession, type Inspectable, type InspectedRecord } from './session.ts';
 
@@ -14,6 +15,8 @@ interface InspectorOptions {
   readonly asset: (path: string, headers: Readonly<Record<string, string>>, response: ServerResponse) => Promise<boolean>;
   /** The viewer that is shown in a frame: Stately's page, or one that is served elsewhere. */
   readonly viewerUrl: string;
+  /** Where the page is opened besides loopback: `https://inspect.example.com`. */
+  readonly origins: readonly string[];
   /** Machines by the chart name that records bear. */
   readonly machines: Readonly<Record<string, Inspectable>>;
   /** What the page draws of the machine with that id; null when there is none. */
@@ -46,13 +49,13 @@ export async function startInspector(options: InspectorOptions): Promise<Inspect
   const { default: websocket } = await import('@fastify/websocket');
   const { machines, records, parentOf, leadership, hide } = options;
   const audience = createAudience({ records, parentOf, leadership });
-  const app = fastify({ forceCloseConnections: true });
+  const app = fastify();
   await app.register(websocket, { options: { maxPayload: 1024 } });
 
   // After hijack() Fastify leaves the answer to whoever has written it.
   app.addHook('onRequest', async (request, reply) => {
     if (!options.access(request.raw, reply.raw)) reply.hijack();
-    else if (isForeign(request, options.viewerUrl)) await reply.code(403).send('This page may not read the inspector.\n');
+    else if (isForeign(request, options)) await reply.code(403).send('This page may not read the inspector.\n');
   });
   servePage(app, options);
   app.get('/ws', { websocket: true }, (socket, request) => {
@@ -66,14 +69,22 @@ export async function startInspector(options: InspectorOptions): Promise<Inspect
     });
     socket.on('close', leave);
   });
-  const url = await listen(app, options.bind);
+  await app.ready();
+  const { url, close } = await listen({
+    name: 'inspector',
+    bind: options.bind,
+    answer: (request, response) => app.routing(request, response),
+    failed: (_, response) => response.writeHead(500).end(),
+    upgrade: (...upgraded) => app.server.emit('upgrade', ...upgraded),
+  });
 
   return {
     url,
     observer: audience.observer,
-    close: () => {
+    close: async () => {
       audience.close();
-      return app.close();
+      await app.close();
+      await close();
     },
   };
 }
@@ -84,10 +95,13 @@ function push(socket: WebSocket, message: string): void {
   else socket.send(message);
 }
 
-/** A page of another site cannot read answers, but it could open a WebSocket: only our own page and the viewer may. */
-function isForeign({ headers: { origin, host } }: FastifyRequest, viewerUrl: string): boolean {
-  if (origin === undefined) return false;
-  return origin !== `http://${host}` && origin !== `https://${host}` && origin !== new URL(viewerUrl).origin;
+const OWN_LOOPBACK = /^https?:\/\/((?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?)$/;
+
+/** A page of another site cannot read answers, but it could open a WebSocket: only our own page and the viewer may. Ours is one of loopback, or is named: whoever
+ *  has a domain can let its name lead here, and then asks under a host that is the origin of that page. */
+function isForeign({ headers: { origin, host } }: FastifyRequest, { viewerUrl, origins }: InspectorOptions): boolean {
+  if (origin === undefined || origins.includes(origin) || origin === new URL(viewerUrl).origin) return false;
+  return OWN_LOOPBACK.exec(origin)?.[1] !== host;
 }
 
 /** The page, its files, `/about`, `/actors` and `/drawings/<machine>`. */
@@ -114,9 +128,8 @@ function servePage(app: FastifyInstance, options: InspectorOptions): void {
   });
   app.get('/*', async (request, reply) => {
     const { pathname } = new URL(request.url, 'http://inspector');
-    reply.hijack();
-    if (await asset(pathname === '/' ? '/inspector.html' : pathname, headers, reply.raw)) return;
-    reply.raw.writeHead(404, headers).end(`There is no ${pathname}.\n`);
+    if (await asset(pathname === '/' ? '/inspector.html' : pathname, headers, reply.raw)) reply.hijack();
+    else await reply.code(404).headers(headers).send(`There is no ${pathname}.\n`);
   });
 }
 
@@ -126,13 +139,3 @@ const headersFor = (viewerUrl: string): Readonly<Record<string, string>> => ({
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-store',
 });
-
-async function listen(app: FastifyInstance, { host, port }: InspectorOptions['bind']): Promise<string> {
-  try {
-    return await app.listen({ host: host ?? '::', port });
-  } catch (cause) {
-    throw new Error(`inspector: cannot listen on ${host ?? ''}:${port}: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      cause,
-    });
-  }
-}

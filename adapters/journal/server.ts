@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Unreachable } from '../../actors/errors.ts';
 import type { JournalEntry } from '../../actors/ports.ts';
+import { type Listener, listen } from '../listener/listen.ts';
 
 interface JournalOptions {
   readonly bind: { readonly host?: string; readonly port: number };
@@ -12,11 +12,11 @@ interface JournalOptions {
   readonly hide: (text: string) => string;
 }
 
-export interface JournalServer {
-  /** With the port that is really listened on. */
-  readonly url: string;
-  close(): Promise<void>;
-}
+export type JournalServer = Pick<Listener, 'url' | 'close'>;
+
+/** Each answer reads a journal from the store, and whoever reaches the address may ask: so many at once after a rest, and so many a second from then on. */
+const BURST = 100;
+const PER_SECOND = 20;
 
 /** Ids of actors are paths of names; nothing longer is one. */
 const LONGEST_ACTOR = 600;
@@ -24,28 +24,34 @@ const LONGEST_ACTOR = 600;
 /** Serves GET /journal?actor=<id> as `{version, entries}`, on whatever replica. Nothing here changes anything.
  *  @throws Error that names the address when it cannot be listened on */
 export async function startJournalServer(options: JournalOptions): Promise<JournalServer> {
-  const server = createServer((request, response) => {
-    answer(options, request, response).catch((error) => {
+  const mayRead = paced();
+  return listen({
+    name: 'journal',
+    bind: options.bind,
+    answer: (request, response, target) => answer(options, mayRead, request, response, target),
+    failed: (error, response) => {
       const status = error instanceof Unreachable ? 503 : 500;
       json(options, response, status, { error: error instanceof Error ? error.message : String(error) });
-    });
+    },
+    limits: { header: 8 * 1024 },
   });
-  await new Promise<void>((resolve, reject) => {
-    const { host = '', port } = options.bind;
-    server.once('error', (error) => reject(new Error(`journal: cannot listen on ${host}:${port}: ${error.message}`, { cause: error })));
-    server.listen(options.bind, resolve);
-  });
-  return { url: urlOf(server), close: () => close(server) };
 }
 
-async function answer(options: JournalOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const target = URL.parse(request.url ?? '/', 'http://journal');
-  if (target?.host !== 'journal') return json(options, response, 400, { error: 'This is no path.' });
-  const { pathname, searchParams } = target;
+async function answer(
+  options: JournalOptions,
+  mayRead: () => boolean,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { pathname, searchParams }: URL,
+): Promise<void> {
   if (request.method !== 'GET') return json(options, response, 405, { error: 'The journal is only read.' });
   const actor = searchParams.get('actor') ?? '';
   if (pathname !== '/journal' || actor === '' || actor.length > LONGEST_ACTOR)
     return json(options, response, 404, { error: 'There is /journal?actor=<id>.' });
+  if (!mayRead()) {
+    response.setHeader('Retry-After', '1');
+    return json(options, response, 429, { error: 'Too many ask at once: ask again in a second.' });
+  }
   json(options, response, 200, { version: options.version, entries: await options.journal(actor) });
 }
 
@@ -54,15 +60,16 @@ function json({ hide }: JournalOptions, response: ServerResponse, status: number
   response.end(`${hide(JSON.stringify(body))}\n`);
 }
 
-function urlOf(server: Server): string {
-  const { address, port } = server.address() as AddressInfo;
-  const host = address === '::' || address === '0.0.0.0' ? '127.0.0.1' : address;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+/** Says yes BURST times, and PER_SECOND times a second besides. */
+function paced(): () => boolean {
+  let left = BURST;
+  let at = performance.now();
+  return () => {
+    const now = performance.now();
+    left = Math.min(BURST, left + ((now - at) / 1_000) * PER_SECOND);
+    at = now;
+    if (left < 1) return false;
+    left -= 1;
+    return true;
+  };
 }

@@ -18,45 +18,53 @@ interface TokenAccessOptions {
   readonly onTrouble: (message: string) => void;
 }
 
-/** How long an answer counts, ms. A token or a right that is taken away is good for as long; one that was added is waited for a moment. */
-const KEPT_MS = { granted: 60_000, refused: 5_000 };
+/** How long an answer counts, ms. A token or a right that is taken away is good for as long; a right that was added is waited for a moment. */
+const KEPT_MS = { granted: 60_000, 401: 60_000, 403: 5_000, 503: 0 } as const;
 
-/** So many answers are kept: whoever sends ever new tokens costs no memory. */
+/** So many answers of each kind are kept: whoever sends ever new tokens costs no memory, and pushes out nobody who has the right. */
 const MOST = 256;
+/** So many tokens that had no right so far are asked about at once. */
+const MOST_AT_ONCE = 16;
 
-interface Kept {
-  readonly answer: Promise<Refusal | null>;
-  /** On the monotonic clock, ms; while the answer is awaited, for ever. */
-  until: number;
-}
+/** By a digest of the token, the newest last; `until` on the monotonic clock, ms. */
+type Answers = Map<string, { readonly answer: Refusal | null; readonly until: number }>;
 
 /** Asks the API server who bears the token of a header `Authorization: Bearer …`, and whether they may get the path. Answers null when they may. Never throws.
  *  Needs the rights to create TokenReviews and SubjectAccessReviews. As kube-rbac-proxy does it: nonResourceURLs in a ClusterRole give the right. */
 export function tokenAccess(options: TokenAccessOptions): (authorization: string | undefined) => Promise<Refusal | null> {
   const { clock, path } = options;
-  const known = new Map<string, Kept>();
+  const granted: Answers = new Map();
+  const refused: Answers = new Map();
+  const underWay = new Map<string, Promise<Refusal | null>>();
+
+  const ask = async (key: string, token: string): Promise<Refusal | null> => {
+    const answer = await reviewed(options, token);
+    underWay.delete(key);
+    // Who had the right is asked about first, also while it cannot be asked.
+    if (answer !== null && answer.status !== 503) granted.delete(key);
+    const answers = answer === null ? granted : refused;
+    answers.delete(key);
+    answers.set(key, { answer, until: clock.monotonic() + KEPT_MS[answer?.status ?? 'granted'] });
+    const [oldest] = answers.keys();
+    if (answers.size > MOST && oldest !== undefined) answers.delete(oldest);
+    return answer;
+  };
   return async (authorization) => {
     const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
     if (token === undefined) return { status: 401, message: `${path} asks for a token of the cluster, as "Authorization: Bearer …".` };
     // No token stays in memory longer than its request.
     const key = createHash('sha256').update(token).digest('hex');
-    const found = known.get(key);
-    if (found && found.until > clock.monotonic()) return found.answer;
-    const kept: Kept = { answer: reviewed(options, token), until: Number.POSITIVE_INFINITY };
-    known.delete(key);
-    known.set(key, kept);
-    const [oldest] = known.keys();
-    if (known.size > MOST && oldest !== undefined) known.delete(oldest);
-    const answer = await kept.answer;
-    kept.until = clock.monotonic() + keptMs(answer);
-    return answer;
+    const known = [granted.get(key), refused.get(key)].find((kept) => kept && kept.until > clock.monotonic());
+    if (known) return known.answer;
+    const asked = underWay.get(key);
+    if (asked) return asked;
+    if (underWay.size >= MOST_AT_ONCE && !granted.has(key))
+      return { status: 503, message: 'Who asks cannot be told now: too many ask at once.' };
+    const asking = ask(key, token);
+    underWay.set(key, asking);
+    return asking;
   };
 }
-
-const keptMs = (answer: Refusal | null): number => {
-  if (answer === null) return KEPT_MS.granted;
-  return answer.status === 503 ? 0 : KEPT_MS.refused;
-};
 
 interface User {
   readonly username?: string;

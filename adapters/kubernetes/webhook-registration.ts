@@ -1,4 +1,4 @@
-import type { CertificateData, CertificateStore, WebhookRegistration } from '../../actors/ports/admission.ts';
+import type { CertificateData, CertificateStore, OwnUser, WebhookRegistration } from '../../actors/ports/admission.ts';
 import { isConflict, isNotFound } from './api-error.ts';
 import type { Connection } from './connection.ts';
 
@@ -59,22 +59,57 @@ export const certificateSecret = (
   }
 };
 
-interface Configuration {
-  readonly metadata: { readonly resourceVersion: string };
-  readonly webhooks?: readonly { readonly clientConfig: { readonly caBundle?: string } }[];
+interface Condition {
+  readonly name: string;
+  readonly expression: string;
 }
 
-/** The webhooks of a ValidatingWebhookConfiguration. Needs the rights to get and update this one. */
-export const webhookConfiguration = (connection: Connection, name: string): WebhookRegistration => {
+interface Webhook {
+  readonly clientConfig: { readonly caBundle?: string };
+  readonly matchConditions?: readonly Condition[];
+}
+
+interface Configuration {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly webhooks?: readonly Webhook[];
+}
+
+/** The name of our condition: whom the webhook is not asked about. */
+const OTHERS = 'written-by-others';
+
+/** The webhooks of a ValidatingWebhookConfiguration. The API server asks them about what others than `operator` write, so that its own writes need no answer.
+ *  Servers before 1.28 drop that, and ask about its writes too. Needs the rights to get and update this one. */
+export const webhookConfiguration = (connection: Connection, name: string, operator: OwnUser): WebhookRegistration => {
   const path = `${CONFIGURATIONS}/${name}`;
+  /** Whether the API server knows conditions; null before it was told one. */
+  let knowsConditions: boolean | null = null;
+
+  /** Null when it cannot be told now: the webhook is trusted all the same. */
+  const others = async (): Promise<Condition | null> => {
+    const user = knowsConditions === false ? null : await operator().catch(() => null);
+    // A text of JSON is one of CEL.
+    return user === null ? null : { name: OTHERS, expression: `request.userInfo.username != ${JSON.stringify(user)}` };
+  };
+  const told = (webhook: Webhook, caBundle: string, condition: Condition | null): Webhook => ({
+    ...webhook,
+    clientConfig: { ...webhook.clientConfig, caBundle },
+    ...(condition && { matchConditions: [...(webhook.matchConditions ?? []).filter((one) => one.name !== OTHERS), condition] }),
+  });
+  const holds = ({ clientConfig, matchConditions = [] }: Webhook, caBundle: string, condition: Condition | null): boolean =>
+    clientConfig.caBundle === caBundle && (condition === null || has(matchConditions, condition));
+  const has = (conditions: readonly Condition[], condition: Condition): boolean =>
+    conditions.some((one) => one.name === OTHERS && one.expression === condition.expression);
+
   const trust = async (found: Configuration, bundle: string): Promise<boolean> => {
     const caBundle = Buffer.from(bundle).toString('base64');
+    const condition = await others();
     const { webhooks = [] } = found;
-    if (webhooks.every(({ clientConfig }) => clientConfig.caBundle === caBundle)) return true;
-    const trusting = webhooks.map((webhook) => ({ ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } }));
+    if (webhooks.every((webhook) => holds(webhook, caBundle, condition))) return true;
     try {
       // With the resourceVersion read: what a person or another replica changes at the same time is not undone.
-      await connection.send({ method: 'PUT', path, body: { ...found, webhooks: trusting } });
+      const body = { ...found, webhooks: webhooks.map((webhook) => told(webhook, caBundle, condition)) };
+      const kept = (await connection.send({ method: 'PUT', path, body })) as Configuration;
+      if (condition) knowsConditions = kept.webhooks?.every(({ matchConditions = [] }) => has(matchConditions, condition)) ?? false;
       return true;
     } catch (error) {
       if (isConflict(error) || isNotFound(error)) return false;

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { targetOf } from '../listener/target.ts';
 import type { BindAddress } from './bind-address.ts';
 
 const COOKIE = 'routedip-token';
@@ -8,19 +9,12 @@ const LOOPBACK = /^(localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/;
 /** Decides about requests to what people look at: the dashboards and the inspector. Answers and returns false when it refuses. */
 export type Access = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** What a request asks for, as a URL with the host `access`; null for what is no path of this server, such as `//`, which a URL takes for a host. */
-export function targetOf({ url = '/' }: Pick<IncomingMessage, 'url'>): URL | null {
-  const target = URL.parse(url, 'http://access');
-  return target?.host === 'access' && !target.pathname.startsWith('//') ? target : null;
-}
-
-/** Access for a server on `bind`. What is no path is refused whoever asks for it: what is behind may take its URL for one. With a token, it must come as `Authorization: Bearer`, as `?token=` (which becomes a cookie) or as that cookie.
+/** Access for a server on `bind`. With a token, it must come as `Authorization: Bearer`, as `?token=` (which becomes a cookie) or as that cookie.
  *  Without one, the server must be on loopback and be asked for by a loopback name: a page on the internet that resolves to 127.0.0.1 gets nothing.
  *  @throws Error when another interface is bound without a token */
 export function accessTo(bind: BindAddress, token: string | null): Access {
   const allowed = allowedBy(bind, token);
   return (request, response) => {
-    if (targetOf(request) === null) return refuse(response, 400, 'This is no path.');
     if (isForeignWrite(request)) return refuse(response, 403, 'Only this page itself may change anything.');
     return allowed(request, response);
   };

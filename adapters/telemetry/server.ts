@@ -1,5 +1,5 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { listen } from '../listener/listen.ts';
 import type { BindAddress } from './bind-address.ts';
 
 /** Null while all is well, else what is missing, for people: `unreachable since 12 s (connect ECONNREFUSED)`. */
@@ -33,15 +33,28 @@ export interface TelemetryServer {
 /** Serves /metrics, /healthz and /readyz. Resolves once it listens. @throws Error that names the address when it cannot be listened on */
 export async function startTelemetryServer(options: TelemetryServerOptions): Promise<TelemetryServer> {
   if (options.bind === null) return { url: null, close: async () => undefined };
-  const server = createServer((request, response) => {
-    const path = (request.url ?? '/').split('?')[0];
-    const answer = request.method === 'GET' || request.method === 'HEAD' ? routes[path ?? '/'] : undefined;
-    if (answer)
-      answer(options, response, request.headers.authorization).catch((error) => reply(response, 500, `${options.hide(String(error))}\n`));
-    else reply(response, 404, 'There are /metrics, /healthz and /readyz.\n');
+  const scraped = { ...options, scrape: shared(options.scrape) };
+  return listen({
+    name: 'metrics and probes',
+    bind: options.bind,
+    answer: ({ method, headers: { authorization } }, response, { pathname }) => {
+      const route = (method === 'GET' || method === 'HEAD') && Object.hasOwn(routes, pathname) ? routes[pathname] : undefined;
+      return route ? route(scraped, response, authorization) : reply(response, 404, 'There are /metrics, /healthz and /readyz.\n');
+    },
+    failed: (error, response) => reply(response, 500, `${options.hide(String(error))}\n`),
+    limits: { header: 8 * 1024 },
   });
-  await listen(server, options.bind);
-  return { url: urlOf(server), close: () => close(server) };
+}
+
+/** Whoever asks while an answer is being made gets that one: many at once cost as much as one. */
+function shared<T>(make: () => Promise<T>): () => Promise<T> {
+  let making: Promise<T> | null = null;
+  return () => {
+    making ??= make().finally(() => {
+      making = null;
+    });
+    return making;
+  };
 }
 
 type Route = (options: TelemetryServerOptions, response: ServerResponse, authorization: string | undefined) => Promise<void>;
@@ -96,34 +109,4 @@ const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ');
 function reply(response: ServerResponse, status: number, body: string, contentType = 'text/plain; charset=utf-8'): void {
   response.writeHead(status, { 'Content-Type': contentType, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });
   response.end(body);
-}
-
-function listen(server: Server, bind: BindAddress): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, bind)));
-    server.listen(bind, resolve);
-  });
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another process listens there already; stop it or choose another address',
-  EACCES: 'this user may not listen on that port; choose one above 1023',
-  EADDRNOTAVAIL: 'this machine has no such address',
-};
-
-function listenError(error: NodeJS.ErrnoException, { host = '', port }: BindAddress): Error {
-  return new Error(`cannot listen on ${host}:${port}: ${REASONS[error.code ?? ''] ?? error.message}`, { cause: error });
-}
-
-function urlOf(server: Server): string {
-  const { address, family, port } = server.address() as AddressInfo;
-  const local = address === '::' || address === '0.0.0.0' ? '127.0.0.1' : address;
-  return `http://${family === 'IPv6' && local.includes(':') ? `[${local}]` : local}:${port}`;
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

@@ -13,6 +13,7 @@ import { CONFIGURATIONS, registrationAt } from './admission-support.ts';
 import { connected, type RecordedLog, recordedLog, simulated } from './kubernetes-support.ts';
 
 export const SECRETS = '/api/v1/namespaces/default/secrets';
+export const OPERATOR = 'system:serviceaccount:default:routedip-operator';
 export const NAMES = ['hook.default.svc'];
 
 export const send = async (server: KubernetesSimulator, method: string, path: string, body?: JsonObject): Promise<JsonObject> => {
@@ -39,19 +40,19 @@ export interface Replica {
 interface Deviation {
   readonly times?: CertificateTimes;
   /** Runs around each request. */
-  readonly around?: (request: Request, send: () => Promise<unknown>) => Promise<unknown>;
+  readonly around?: (request: Request, send: (changed?: Request) => Promise<unknown>) => Promise<unknown>;
 }
 
 export const replica = (server: KubernetesSimulator, clock: VirtualClock, deviation: Deviation = {}): Replica => {
   const { times = CERTIFICATE_TIMES, around = (_, send) => send() } = deviation;
   const real = connected(server.kubeconfig());
-  const connection = { ...real, send: (request: Request) => around(request, () => real.send(request)) };
+  const connection = { ...real, send: (request: Request) => around(request, (changed = request) => real.send(changed)) };
   const used: Pair[] = [];
   const hidden: string[] = [];
   const log = recordedLog();
   const keeper = keepCertificates({
     store: certificateSecret(connection, { namespace: 'default', name: SECRET }),
-    registration: webhookConfiguration(connection, CONFIGURATION),
+    registration: webhookConfiguration(connection, CONFIGURATION, async () => OPERATOR),
     names: NAMES,
     clock,
     log,

@@ -2,9 +2,22 @@ import { describe, expect, test, vi } from 'vitest';
 import { issue, vouchersOf } from '../../adapters/admission/certificates.ts';
 import { CONFIGURATION, SECRET } from '../../adapters/admission/names.ts';
 import { CERTIFICATE_TIMES } from '../../adapters/admission/renewal.ts';
+import type { Request } from '../../adapters/kubernetes/connection.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
-import { at } from '../../simulator/kubernetes/objects.ts';
-import { bundleOf, looked, NAMES, nextLook, ready, registered, replica, SECRETS, send, storedIn } from './admission-keeper-support.ts';
+import { at, type JsonObject } from '../../simulator/kubernetes/objects.ts';
+import {
+  bundleOf,
+  looked,
+  NAMES,
+  nextLook,
+  OPERATOR,
+  ready,
+  registered,
+  replica,
+  SECRETS,
+  send,
+  storedIn,
+} from './admission-keeper-support.ts';
 import { CONFIGURATIONS, registrationAt } from './admission-support.ts';
 import { simulated } from './kubernetes-support.ts';
 
@@ -118,6 +131,49 @@ describe('the certificates of the webhook', () => {
     const registration = await send(server, 'GET', `${CONFIGURATIONS}/${CONFIGURATION}`);
     expect(at(registration, 'metadata', 'annotations', 'mine')).toBe('yes');
     expect(at(registration, 'webhooks', 0, 'clientConfig', 'url')).toContain('https://127.0.0.1:2/');
+  });
+
+  test('are told together with who is not asked about: the operator, so that its writes need no answer of the webhook', async () => {
+    const server = await registered();
+    const clock = virtualClock({ startAt: Date.now() });
+    await ready(clock, replica(server, clock));
+    const path = `${CONFIGURATIONS}/${CONFIGURATION}`;
+    const conditions = async () => {
+      const found = await send(server, 'GET', path);
+      return [0, 1].map((index) => at(found, 'webhooks', index, 'matchConditions'));
+    };
+    const ours = { name: 'written-by-others', expression: `request.userInfo.username != "${OPERATOR}"` };
+    expect(await conditions()).toEqual([[ours], [ours]]);
+    const found = await send(server, 'GET', path);
+    const [first, second] = found.webhooks as JsonObject[];
+    const theirs = { name: 'mine', expression: 'true' };
+    const changed = [
+      { ...first, matchConditions: [theirs, { ...ours, expression: 'false' }] },
+      { ...second, matchConditions: [] },
+    ];
+    await send(server, 'PUT', path, { ...found, webhooks: changed });
+    await nextLook(clock);
+    expect(await conditions()).toEqual([[theirs, ours], [ours]]);
+  });
+
+  test('are told once, and trusted, where the API server drops what it does not know', async () => {
+    const server = await registered();
+    const clock = virtualClock({ startAt: Date.now() });
+    const puts: unknown[] = [];
+    const around = (request: Request, forward: (changed: Request) => Promise<unknown>): Promise<unknown> => {
+      if (request.method !== 'PUT' || !request.path.startsWith(CONFIGURATIONS)) return forward(request);
+      puts.push(request.body);
+      return forward({
+        ...request,
+        body: JSON.parse(JSON.stringify(request.body, (key, value) => (key === 'matchConditions' ? undefined : value))),
+      });
+    };
+    const one = replica(server, clock, { around });
+    await ready(clock, one);
+    const told = puts.length;
+    await nextLook(clock);
+    await nextLook(clock);
+    expect([puts.length, one.keeper.hindrance(), one.log.lines.filter((line) => line.startsWith('warn'))]).toEqual([told, null, []]);
   });
 
   test('are served, and their lack of a registration told once, when the API server knows of no webhook', async () => {

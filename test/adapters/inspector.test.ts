@@ -1,3 +1,4 @@
+import { get } from 'node:http';
 import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect';
 import { afterEach, describe, expect, test } from 'vitest';
 import { cellOf } from '../../actors/charts.ts';
@@ -55,6 +56,7 @@ async function start(change: Partial<Parameters<typeof startInspector>[0]> = {})
     access: accessTo(bind, null),
     asset: (path, headers, response) => serveAsset(path, new URL('../../dashboard/', import.meta.url), response, headers),
     viewerUrl: 'https://viewer.example/inspect',
+    origins: [],
     machines: { ip: sampleMachine },
     drawing: (id) => (id === 'sample' ? chartDefinition('ip', sampleMachine) : null),
     records: () => [...records].map(([actor, of]) => ({ actor, record: of })),
@@ -321,7 +323,10 @@ describe('the page', () => {
 describe('the bridge', () => {
   /** How an attempt to connect ended. */
   const attempt = (bridge: InspectorBridge, headers: Record<string, string>, query = ''): Promise<number> =>
-    fetch(`${bridge.url}/ws${query}`, { headers }).then(({ status }) => status);
+    new Promise((resolve, reject) => {
+      // Not by fetch, which lets nobody choose the Host.
+      get(`${bridge.url}/ws${query}`, { headers, agent: false }, ({ statusCode = 0 }) => resolve(statusCode)).on('error', reject);
+    });
 
   test('serves a page with the viewer in a frame, and lets it frame nothing else', async () => {
     const { bridge } = await start({ viewerUrl: 'http://127.0.0.1:9/inspect?a=1&b="x"' });
@@ -337,17 +342,23 @@ describe('the bridge', () => {
   });
 
   test('refuses pages of other sites', async () => {
-    const { bridge } = await start();
-    const { host } = new URL(bridge.url);
+    const { bridge } = await start({ access: () => true, origins: ['https://inspect.example'] });
+    const { host, port } = new URL(bridge.url);
     for (const stranger of [
       'https://evil.example',
+      'http://inspect.example',
+      'http://127.0.0.1:1',
       'null',
       `http://${host}.evil.example`,
       'http://viewer.example',
       'https://viewer.example:444',
     ])
       expect(await attempt(bridge, { Origin: stranger }), stranger).toBe(403);
-    expect(await attempt(bridge, { Origin: bridge.url })).not.toBe(403);
+    // As the page of a domain whose name was made to lead here.
+    expect(await attempt(bridge, { Origin: `http://evil.example:${port}`, Host: `evil.example:${port}` })).toBe(403);
+    for (const known of [bridge.url, 'https://inspect.example']) expect(await attempt(bridge, { Origin: known }), known).not.toBe(403);
+    const forwarded = { Origin: 'http://localhost:9000', Host: 'localhost:9000' };
+    expect(await attempt(bridge, forwarded)).not.toBe(403);
     // What is let through and is no WebSocket is told so by another code.
     expect(await attempt(bridge, { Origin: 'https://viewer.example' })).not.toBe(403);
   });

@@ -64,6 +64,15 @@ test('answers 400 to what is no path, and asks nobody', async () => {
   expect(asked).toEqual([]);
 });
 
+test('reads for whoever asks no more often than the store can bear', async () => {
+  const url = await start();
+  const statuses = await Promise.all(Array.from({ length: 60 }, async () => (await fetch(`${url}/journal?actor=a`)).status));
+  const more = await Promise.all(Array.from({ length: 60 }, () => fetch(`${url}/journal?actor=a`)));
+  const refused = more.filter(({ status }) => status === 429);
+  expect([new Set(statuses), refused[0]?.headers.get('retry-after')]).toEqual([new Set([200]), '1']);
+  expect(asked.length).toBe(120 - refused.length);
+});
+
 test.each([
   [new Unreachable('no answer from Redis, token-123'), 503],
   [new Error('broken'), 500],

@@ -93,6 +93,26 @@ describe('who may get /metrics', () => {
     expect(await by('guest')).toBe(200);
   });
 
+  test('is asked once a minute about a token that nobody knows', async () => {
+    const { world, asked, by } = opened();
+    expect(await by('made-up')).toBe(401);
+    world.now = 59_999;
+    expect([await by('made-up'), asked.length]).toEqual([401, 1]);
+    world.now = 60_000;
+    expect([await by('made-up'), asked.length]).toEqual([401, 2]);
+  });
+
+  test('is told at once to whoever had the right, however many tokens are made up meanwhile', async () => {
+    const { world, asked, by } = opened();
+    expect(await by('prometheus')).toBe(200);
+    world.now = 60_000;
+    const strangers = Array.from({ length: 100 }, (_, index) => by(`made-up-${index}`));
+    expect(await by('prometheus')).toBe(200);
+    const answers = await Promise.all(strangers);
+    expect([answers.filter((status) => status === 401).length, answers.filter((status) => status === 503).length]).toEqual([16, 84]);
+    expect(asked.length).toBe(2 + 2 + 16);
+  });
+
   test('is nobody while the API server cannot be asked, which is told and not remembered', async () => {
     const { world, troubles, access, by } = opened();
     world.failure = new ApiError('Forbidden', 403, 'the ServiceAccount may not create tokenreviews');
@@ -105,12 +125,13 @@ describe('who may get /metrics', () => {
     expect(await by('prometheus')).toBe(200);
   });
 
-  test('is remembered of a limited number of tokens, the newest', async () => {
+  test('is remembered of a limited number of tokens, the newest; those without the right push out nobody who has it', async () => {
     const { asked, by } = opened();
     expect(await by('prometheus')).toBe(200);
-    for (let index = 0; index < 256; index += 1) expect(await by(`made-up-${index}`)).toBe(401);
+    for (let index = 0; index < 257; index += 1) expect(await by(`made-up-${index}`)).toBe(401);
     const before = asked.length;
-    expect([await by('prometheus'), await by('made-up-255'), asked.length]).toEqual([200, 401, before + 2]);
+    expect([await by('prometheus'), await by('made-up-256'), asked.length]).toEqual([200, 401, before]);
+    expect([await by('made-up-0'), asked.length]).toEqual([401, before + 1]);
   });
 
   test('is told by an API server', async () => {

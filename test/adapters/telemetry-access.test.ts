@@ -1,5 +1,6 @@
-import { createServer, request as httpRequest } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
+import { listen } from '../../adapters/listener/listen.ts';
 import { accessTo } from '../../adapters/telemetry/access.ts';
 
 const closing: (() => void)[] = [];
@@ -17,12 +18,14 @@ interface Answer {
 /** Asks a server that lets `accessTo` decide. Own headers, since fetch refuses to send a foreign Host. */
 async function ask(token: string | null, path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
   const access = accessTo({ host: '127.0.0.1', port: 0 }, token);
-  const server = createServer((request, response) => {
-    if (access(request, response)) response.end('welcome');
+  const server = await listen({
+    name: 'test',
+    bind: { host: '127.0.0.1', port: 0 },
+    answer: (request, response) => access(request, response) && response.end('welcome'),
+    failed: () => undefined,
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closing.push(() => server.close());
-  const { port } = server.address() as { port: number };
+  closing.push(() => void server.close());
+  const { port } = new URL(server.url);
   return new Promise((resolve, reject) => {
     const sent = httpRequest({ host: '127.0.0.1', port, path, headers, method, agent: false }, async (response) => {
       const body = (await response.toArray()).join('');

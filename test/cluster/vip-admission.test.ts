@@ -90,7 +90,7 @@ const startedWebhook = (port: number, who: () => OwnUser): Promise<Webhook> =>
 const keeping = (served: Webhook, times = CERTIFICATE_TIMES) =>
   keepCertificates({
     store: certificateSecret(connection, { namespace: NAMESPACE, name: SECRET }),
-    registration: webhookConfiguration(connection, CONFIGURATION),
+    registration: webhookConfiguration(connection, CONFIGURATION, async () => OPERATOR),
     names: ['127.0.0.1'],
     clock: systemClock(),
     log: recordedLog(),

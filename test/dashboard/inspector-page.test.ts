@@ -98,6 +98,7 @@ async function start(token: string | null = null, host = '127.0.0.1', port = 0):
     access: accessTo(bind, token),
     asset: (path, headers, response) => serveAsset(path, new URL('../../dashboard/', import.meta.url), response, headers),
     viewerUrl: `http://127.0.0.1:${viewer.port}/inspect`,
+    origins: [],
     machines: { ip: sampleMachine },
     drawing: () => chartDefinition('ip', sampleMachine),
     records: () => (leadership.leading ? [...records].map(([actor, of]) => ({ actor, record: of })) : []),

@@ -35,6 +35,9 @@ export const SDKS: Readonly<Record<string, readonly string[]>> = {
 /** The adapters that speak to a provider over HTTP: what one request is, is the same for all of them, and stands in adapters/http/. */
 const OVER_HTTP: readonly string[] = ['cloudflare', 'digitalocean'];
 
+/** The adapters that listen on an address: what a stranger may do to a server is the same for all of them, and stands in adapters/listener/. */
+const LISTENING: readonly string[] = ['admission', 'dashboard', 'inspector', 'journal', 'telemetry'];
+
 const packages = (names: readonly string[]): RegExp[] => names.map((name) => new RegExp(`^npm:${RegExp.escape(name)}(/|$)`));
 const OWN_MAIN = /^main\.ts$/;
 const COMPOSITION = /^composition\//;
@@ -47,6 +50,7 @@ const adapter = (folder: string): ImportRule => ({
     /^node:/,
     ...packages(SDKS[folder] ?? []),
     ...(OVER_HTTP.includes(folder) ? [/^adapters\/http\//] : []),
+    ...(LISTENING.includes(folder) ? [/^adapters\/listener\//] : []),
     /^actors\/(ports|errors)(\.ts$|\/)/,
     /^machines\/(types|events|address|jobs|port|service|provider-key|vip|vip-admission|virtual-ip|visible|selector|match)\.ts$/,
     /^crds\/generated\//,
@@ -54,7 +58,7 @@ const adapter = (folder: string): ImportRule => ({
   instead:
     'An adapter knows its own system and the ports, so that it can be replaced alone. Ask for what is missing through a port in actors/ports/ ' +
     'and let main.ts pass it in; a value that both sides need belongs into machines/types.ts. A package is added to SDKS here when it is this system’s own client, ' +
-    'and a provider whose API is called over HTTP to OVER_HTTP.',
+    'a provider whose API is called over HTTP to OVER_HTTP, and what listens to LISTENING.',
 });
 
 const FIXED: readonly ImportRule[] = [
