@@ -80,18 +80,19 @@ export function grants(input: GrantInput, at: number): Grants {
     .filter(([, member]) => member.ready && !member.retiring)
     .map(([address, member]) => ({ address: address as Address, member }));
   const { wishes = {} } = input;
+  const rests = ({ address }: Waiter): boolean => (input.resting[address] ?? at) > at;
   const kept = keepers(
     input,
     [...input.candidates, ...input.keeping],
-    waiting.filter(({ address }) => wishes[address] === undefined),
+    waiting.filter((waiter) => wishes[waiter.address] === undefined || rests(waiter)),
     taken,
   );
   for (const { node } of kept) taken.add(node.name);
   const keeping = new Set(kept.map(({ address }) => address));
   const open = waiting.filter(({ address, member }) => !keeping.has(address) && !waitsWhereItIs(input, member)).sort(inLine);
   const leavers = [...leaversOf(input), ...wishersAmong(input)].filter(({ member }) => !member.ready);
-  const rested = [...open, ...leavers].flatMap(({ address }) => input.resting[address] ?? []).filter((until) => until > at);
-  const movers = [...open, ...leavers].filter(({ address }) => (input.resting[address] ?? at) <= at);
+  const movers = [...open, ...leavers].filter((waiter) => !rests(waiter));
+  const rested = [...open, ...leavers].filter(rests).map(({ address }) => input.resting[address] ?? at);
   const paired = pairs(input, movers, taken, at);
   const moved = paired.grants.filter(({ address }) => input.members[address]?.ready);
   const reliefs = paired.grants.filter(({ address }) => !input.members[address]?.ready && input.members[address]?.eligible);

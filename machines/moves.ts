@@ -1,6 +1,5 @@
 import { isHeld } from './absences.ts';
 import { nodesFull } from './claims.ts';
-import { restsUntil } from './contention.ts';
 import type { Member } from './grants.ts';
 import { isPaused, type Move } from './marks.ts';
 import { entries, familyServed, isPrimed, listed, type Next, next, type PoolContext, regionOf, wanted } from './pool.ts';
@@ -31,8 +30,7 @@ function verdictOn(context: PoolContext, move: Move, at: number): Verdict {
   if (member.node && !member.confirmed) return 'wait';
   const why = whyNot(context, address, member, move.node, at);
   if (why !== null) return refused(`${address} is not moved to ${move.node}: ${why}`);
-  const rests = restsUntil(member.contest, context.spec?.contention ?? null, at);
-  return isHeld(context) || rests !== null ? 'wait' : 'go';
+  return isHeld(context) ? 'wait' : 'go';
 }
 
 /** An address that nobody runs here: one that is wanted may only have to be started. */

@@ -127,6 +127,17 @@ describe('a pool whose address A was taken away twice, one time too many', () =>
     expect(left.after(100 * SECOND).send('CLUSTER_OBSERVED', named('a', 'b')).context.grantAt).toBe(set + 600 * SECOND);
   });
 
+  test('moves it as somebody asks for once its time is over, and knows when that is', () => {
+    const reclaim = { contention: { ...contention, takeover: 'Reclaim' } };
+    const left = pool(reclaim)
+      .elapse('nextGrant')
+      .send('ASSIGNED', assigned(A, refOf('a')))
+      .send('CLUSTER_OBSERVED', named('a', 'b', 'c'));
+    left.send('SPEC_OBSERVED', spec(reclaim, { marks: { moveTo: `${A}=c` } }));
+    expect([toldIn(left), left.context.grantAt]).toEqual([[], left.now + 600 * SECOND]);
+    expect(toldIn(left.elapse('nextGrant'))).toEqual([`NODE_OBSERVED ${A}`]);
+  });
+
   test('counts nothing while the node is not the address’s any more', () => {
     const lost = serving({ contention }, ['a', 'b']).send('CLUSTER_OBSERVED', named('b')).send('READY', ready(A, 'z'));
     expect(lost.context.members[A]?.contest).toEqual(NO_CONTEST);
