@@ -114,6 +114,20 @@ export const routedSecretScenarios = () =>
       await world.stable('shop', other);
     });
 
+    test('that is none, a letter that stands everywhere, is refused with the reason, moves nothing, and leaves the log readable', async () => {
+      const { world, operator, rotate, issuer, holder } = await shop();
+      const before = world.lastCall();
+      await rotate('e');
+      const key = 'under its key DIGITALOCEAN_ACCESS_TOKEN';
+      const why = `Secret default/do-token has no token ${key} but a text shorter than 16 characters: put the token of the provider there`;
+      expect(await world.degraded('shop', 'SecretNotFound')).toBe(why);
+      await world.stage.until('the issuer says so, too', async () => (await issuer()).includes(why));
+      expect([world.changes(before), JSON.stringify(operator.log).includes('[redacted')]).toEqual([[], false]);
+      await rotate(FIRST);
+      await world.stage.until('nothing is wrong', async () => (await world.condition('shop'))?.reason === 'AsExpected');
+      expect([world.changes(before), world.stage.heldBy((await world.status('shop'))?.routedIP ?? '')]).toEqual([[], holder]);
+    });
+
     test('stands nowhere: not in logs, metrics, statuses, Events or Redis', async () => {
       const { world, operator, issuer, rotate, client, holder, other } = await shop();
       world.stage.cloud.setTokens([SECOND]);
