@@ -1,7 +1,7 @@
 import {
   type BackendFactory,
   DelayedError,
-  LockManager,
+  type JobJson,
   type Queue,
   type RedisConnection,
   type RedisQueueBackend,
@@ -14,86 +14,52 @@ import type { Clock, Json } from '../../actors/ports.ts';
 import { LONGEST_WAIT_S, SharedBackend } from './backend.ts';
 import type { BullJob, JobData } from './job-data.ts';
 import type { MarkerWatch } from './markers.ts';
+import { RunLocks } from './run-locks.ts';
 
 type Time = Pick<Clock, 'now' | 'monotonic'>;
 
-/** Looks for locks to renew only while there are some. */
-class JobLocks extends LockManager {
-  override start(): void {}
-
-  override trackJob(...job: Parameters<LockManager['trackJob']>): ReturnType<LockManager['trackJob']> {
-    const controller = super.trackJob(...job);
-    if (!this.isRunning()) super.start();
-    return controller;
-  }
-
-  override untrackJob(id: string): void {
-    super.untrackJob(id);
-    if (this.getActiveJobCount() > 0) return;
-    clearTimeout(this.lockRenewalTimer);
-    delete this.lockRenewalTimer;
-  }
-}
-
-/** A worker that knows since when its locks hold. BullMQ renews them by itself at half of their time. */
+/** A worker that knows since when its locks hold. */
 class RenewingWorker extends Worker<JobData, null> {
-  /** Token of each run that goes on → monotonic time at which its last successful renewal was sent. */
-  readonly renewed = new Map<string, number>();
+  readonly locks: RunLocks;
   #onIdle = (): void => undefined;
-  #time: Time;
-  #renews = true;
 
-  constructor(name: string, options: WorkerOptions, time: Time, backend: BackendFactory<RedisQueueBackend>) {
+  constructor(name: string, options: ConsumerOptions['worker'], clock: Time, backend: BackendFactory<RedisQueueBackend>) {
     // The handler comes with `start`: it needs the worker itself.
-    super(name, async () => null, { ...options, autorun: false }, backend);
-    this.#time = time;
-  }
-
-  protected override createLockManager(): void {
-    const { lockDuration = 0, lockRenewTime = lockDuration / 2 } = this.opts;
-    // BullMQ hands its worker over as well; that it fits is declared less strictly there.
-    const worker = this as unknown as ConstructorParameters<typeof LockManager>[0];
-    this.lockManager = new JobLocks(worker, { lockRenewTime, lockDuration, workerId: this.id });
+    super(name, async () => null, { ...options, autorun: false, skipLockRenewal: true }, backend);
+    this.locks = new RunLocks({
+      extend: (jobs, tokens) => this.extendJobLocks(jobs, tokens, options.lockDuration),
+      durationMs: options.lockDuration,
+      clock,
+      onTrouble: (error) => this.emit('error', error),
+    });
   }
 
   start(handle: (job: BullJob, token: string) => Promise<null>): void {
     this.processFn = async (job, token = '') => {
-      // BullMQ's own time of the fetch, taken before it was sent.
-      const age = Math.max(0, this.#time.now() - (job.processedOn ?? 0));
-      this.renewed.set(token, this.#time.monotonic() - age);
       try {
         return await handle(job, token);
       } finally {
-        this.renewed.delete(token);
-        if (this.renewed.size === 0) this.#onIdle();
+        this.locks.end(token);
+        if (this.locks.size === 0) this.#onIdle();
       }
     };
     this.run().catch((error: unknown) => this.emit('error', error instanceof Error ? error : new Error(String(error))));
   }
 
-  override async extendJobLocks(jobIds: string[], tokens: string[], duration: number): Promise<string[]> {
-    if (!this.#renews) return jobIds;
-    // The time of sending, not of the reply: a process that was stopped meanwhile would think its lock younger than it is.
-    const sentAt = this.#time.monotonic();
-    const lost = new Set(await super.extendJobLocks(jobIds, tokens, duration));
-    for (const [index, token] of tokens.entries()) {
-      if (!lost.has(jobIds[index] ?? '') && this.renewed.has(token)) this.renewed.set(token, sentAt);
-    }
-    return [...lost];
+  /** A job that was fetched is run only once as many were as may run at once. */
+  protected override async nextJobFromJobData(...fetched: [jobData?: JobJson, jobId?: string, token?: string]): Promise<BullJob> {
+    const job = await super.nextJobFromJobData(...fetched);
+    // BullMQ takes the time of a fetch before it is sent.
+    if (job?.id !== undefined && job.token !== undefined) this.locks.begin(job.token, job.id, job.processedOn ?? 0);
+    return job;
   }
 
   /** Resolves once no job runs here and none has begun within `ms`: what BullMQ still waits for by then is an answer of Redis. */
   async idle(ms: number): Promise<void> {
     do {
-      if (this.renewed.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+      if (this.locks.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
       await new Promise((resolve) => setTimeout(resolve, ms).unref());
-    } while (this.renewed.size > 0);
-  }
-
-  /** Leaves the jobs that still run to others, whose turn comes when the locks run out; nothing of this worker keeps the process alive. */
-  async abandon(): Promise<void> {
-    this.#renews = false;
-    await this.lockManager.close();
+    } while (this.locks.size > 0);
   }
 }
 
@@ -130,7 +96,7 @@ export const consumeQueue = (
   worker.on('error', (error) => onTrouble(`queue ${queue.name}: ${error.message}`));
 
   const activeJob = (job: BullJob, id: string, token: string): ActiveJob => {
-    const lock = () => ({ renewedAt: worker.renewed.get(token) ?? Number.NEGATIVE_INFINITY, durationMs: options.lockDuration });
+    const lock = () => ({ renewedAt: worker.locks.renewedAt(token), durationMs: options.lockDuration });
     return {
       id,
       data: job.data.input,
@@ -186,7 +152,8 @@ export const consumeQueue = (
       const ended = await Promise.race([closed, late, idle]);
       clearTimeout(timer);
       watch.leave(wait);
-      if (!ended) await worker.abandon();
+      // Others run what still runs here, once its locks ran out.
+      if (!ended) worker.locks.abandon();
     },
   };
 };
