@@ -53,6 +53,7 @@ export interface Operator {
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
   readonly exited: Promise<number | null>;
+  isRunning(): boolean;
   /** What ended it, when it was a signal. */
   signal(): NodeJS.Signals | null;
 }
@@ -131,6 +132,7 @@ export function startOperator({
       return exited;
     },
     exited,
+    isRunning: () => !hasEnded(child),
     signal: () => child.signalCode,
   };
 }

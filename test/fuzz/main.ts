@@ -1,0 +1,61 @@
+import { parseArgs } from 'node:util';
+import { buildHere } from '../../bench/build.ts';
+import { attack } from './attack.ts';
+import { fuzz, harmOf, type Report, shrunk } from './fuzz.ts';
+import { openAttacked } from './world.ts';
+
+const HELP = `Usage: npm run fuzz -- [--seed S] [--requests N | --minutes M]
+
+Sends garbage over HTTP and WebSocket to everything that the operator listens on, compiled and started as in its image.
+Exit code 1 when it ends, prints what is no log line, logs an error, or leaves a probe unanswered; what did it is
+printed, as little of it as does it again. Beside the times of the probes stand those of an idle process, which are the
+machine's own. An even seed has the dashboards and /metrics ask for tokens.`;
+
+const { values } = parseArgs({
+  options: { seed: { type: 'string' }, requests: { type: 'string' }, minutes: { type: 'string' }, help: { type: 'boolean' } },
+});
+
+const percentile = (sorted: readonly number[], part: number): string => (sorted[Math.floor((sorted.length - 1) * part)] ?? 0).toFixed(1);
+
+function print(report: Report): void {
+  const { requests, seconds, answers, memory, probes } = report;
+  const mb = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+  console.log(`${requests} requests in ${seconds.toFixed(0)} s`);
+  for (const [what, count] of [...answers].sort()) console.log(`  ${what.padEnd(24)}${count}`);
+  console.log(`memory ${mb(memory.before)} -> ${mb(memory.after)}`);
+  for (const who of ['probe', 'control'] as const) {
+    const took = probes.flatMap((one) => one[who] ?? []).sort((a, b) => a - b);
+    const [half, most, nearlyAll, all] = [0.5, 0.99, 0.999, 1].map((part) => percentile(took, part));
+    console.log(`${who.padEnd(8)}${took.length} of ${probes.length} answered, ms p50 ${half} p99 ${most} p99.9 ${nearlyAll} max ${all}`);
+  }
+}
+
+async function main(): Promise<number> {
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const seed = Number(values.seed ?? Date.now() % 1_000_000);
+  const minutes = Number(values.minutes ?? Number.POSITIVE_INFINITY);
+  const requests = Number(values.requests ?? (values.minutes === undefined ? 100_000 : Number.POSITIVE_INFINITY));
+  const { entry, nodeFlags } = await buildHere();
+  const how = { program: { node: process.execPath, entry, nodeFlags, knows: () => true }, hasToken: seed % 2 === 0 };
+  console.log(`seed ${seed}`);
+  const attacked = await openAttacked(how);
+  const report = await fuzz(attacked, { seed, requests, minutes });
+  await attacked.close();
+  print(report);
+  if (report.harm === null) return report.probes.some(({ probe }) => probe === null) ? 1 : 0;
+  console.log(`HARM: ${report.harm.what}`);
+  const least = await shrunk(report.harm.after, async (attempts) => {
+    const again = await openAttacked(how);
+    await Promise.all(attempts.map((attempt) => attack(again.urls[attempt.to], attempt)));
+    const harm = harmOf(again);
+    await again.close();
+    return harm !== null;
+  });
+  console.log(least === null ? 'not harmed again by what was sent last' : JSON.stringify(least, null, 2));
+  return 1;
+}
+
+process.exitCode = await main();
