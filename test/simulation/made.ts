@@ -119,7 +119,9 @@ export class Made {
     const held = cloud.addresses().filter((each) => each.providerID === providerID).length;
     if (providerID !== null && (held >= history.perNode || !cloud.hasNode(providerID))) return;
     cloud.moveByHand(address, providerID);
-    if (providerID !== null) this.rules.takes(address);
+    if (providerID === null) return;
+    this.rules.takes(address);
+    world.routedRules?.takes(address);
   }
 
   /** Who cannot tell which address is its own asks a person, who names one that nobody has, or another one when all are somebody's. */

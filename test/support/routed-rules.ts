@@ -41,7 +41,7 @@ export class RoutedRules {
   readonly #objects = new Map<ActorId, PoolObject>();
   readonly #classes = new SeenClasses();
   /** How many addresses were made for an object, by uid. */
-  readonly #made = new Map<string, number>();
+  readonly #made = new Map<string, Set<Address>>();
   /** By address that was made: those that may have asked for it. Another object may bear the name of one that is gone. */
   readonly #madeFor = new Map<Address, readonly ObjectRef[]>();
   /** By uid: the provider at which its records would have an address made before they began to. A status does not say. */
@@ -261,7 +261,7 @@ export class RoutedRules {
       return assign.call(cloud, address, node);
     };
     cloud.removeByHand = (address) => {
-      this.#forgetUnbound(address);
+      this.takes(address);
       removeByHand.call(cloud, address);
     };
     cloud.delete = (address) => {
@@ -275,20 +275,20 @@ export class RoutedRules {
     this.#refresh();
     this.#deleted.delete(address);
     for (const ref of this.#creating()) {
-      const made = (this.#made.get(ref.uid) ?? 0) + 1;
+      const made = (this.#made.get(ref.uid) ?? new Set()).add(address);
       this.#made.set(ref.uid, made);
       this.#madeFor.set(address, [...(this.#madeFor.get(address) ?? []), ref]);
-      if (made > 1) this.#note('one address for each', `${address} is address number ${made} that was made for ${cellOf(ref)}`);
+      if (made.size > 1) this.#note('one address for each', `${address} is address number ${made.size} that was made for ${cellOf(ref)}`);
       const isThere = this.#world.cluster.pool(ref) !== null;
       if (isThere && !this.#isGuarded(ref)) this.#note('guarded before anything is done for it', `${address} was made for ${cellOf(ref)}`);
     }
   }
 
-  /** Somebody deletes an address that was made before anybody could know of it: another one may be made. */
-  #forgetUnbound(address: Address): void {
+  /** A person deletes the address, or attaches it to a node: as long as nobody is bound to it that is his from then on, and another one may be made. */
+  takes(address: Address): void {
     this.#refresh();
     const isBound = [...this.#objects.values()].some(({ status }) => fieldsOf(status).routedIP === address);
-    if (!isBound) for (const { uid } of this.#madeFor.get(address) ?? []) this.#made.set(uid, (this.#made.get(uid) ?? 1) - 1);
+    if (!isBound) for (const { uid } of this.#madeFor.get(address) ?? []) this.#made.get(uid)?.delete(address);
   }
 
   #checkUse(address: Address, node: ProviderID): void {
