@@ -28,7 +28,7 @@ export interface RedisAddress {
 /** The longest pause between two tries to connect, ms; ioredis's own 5 s would make short outages long. */
 const LONGEST_RETRY_MS = 1_000;
 
-/** A patient connection that is silent for this long while something was asked is dead, whatever TCP thinks; a blocking read lasts 10 s at most. */
+/** A patient connection that is silent for this long while something was asked is dead, whatever TCP thinks. */
 const DEAD_AFTER_MS = 15_000;
 
 /** How long a Sentinel or a node of a Cluster may take to say who is the master, ms. */
