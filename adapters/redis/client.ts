@@ -42,7 +42,6 @@ const MOVED_ON = new Set(['READONLY', 'MOVED', 'CLUSTERDOWN']);
 
 const common: ConnectionOptions = {
   retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RETRY_MS),
-  reconnectOnError: (error) => MOVED_ON.has(replyCode(error.message)),
 };
 
 /** A connection for calls that decide: a command fails at once while there is no connection, and at the latest after `commandTimeoutMs`. */
@@ -64,7 +63,21 @@ export const patientClient = (address: RedisAddress): Redis =>
 
 const connect = (address: RedisAddress, manners: ConnectionOptions): Redis => {
   const { name } = address;
-  const redis = new Redis({ ...optionsOf(address), ...manners, ...(name === undefined ? {} : { connectionName: name }) });
+  let isLeaving = false;
+  const redis = new Redis({
+    ...optionsOf(address),
+    ...manners,
+    ...(name === undefined ? {} : { connectionName: name }),
+    // All that is under way is refused, and ioredis would end the connection once more for each, with a listener that Node.js takes for a leak.
+    reconnectOnError: (error) => {
+      if (isLeaving || !MOVED_ON.has(replyCode(error.message))) return false;
+      isLeaving = true;
+      return true;
+    },
+  });
+  redis.on('close', () => {
+    isLeaving = false;
+  });
   // Without a listener an error event is printed, and might end the process; whoever cares adds another.
   redis.on('error', () => undefined);
   return redis;
