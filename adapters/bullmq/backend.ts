@@ -1,8 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type QueueBaseOptions, QueueKeys, type RedisConnection, RedisQueueBackend } from 'bullmq';
 import type { MarkerWait } from './markers.ts';
 
 /** How long a worker waits before it looks by itself, s: its markers and the watch tell it before. */
 export const LONGEST_WAIT_S = 3_600;
+
+/** How long a worker waits that was refused a job, ms. */
+const RETRY_MS = 1_000;
 
 /** BullMQ's calls of one queue over a connection that all queues share. A worker waits by `wait` in place of a connection of its own. */
 export class SharedBackend extends RedisQueueBackend {
@@ -16,6 +20,16 @@ export class SharedBackend extends RedisQueueBackend {
 
   override get maximumBlockTimeout(): number {
     return LONGEST_WAIT_S;
+  }
+
+  /** BullMQ would ask again at once, thousands of times a second while Redis takes no writes. */
+  override async moveToActive(...fetch: Parameters<RedisQueueBackend['moveToActive']>): ReturnType<RedisQueueBackend['moveToActive']> {
+    try {
+      return await super.moveToActive(...fetch);
+    } catch (error) {
+      await sleep(RETRY_MS, undefined, { ref: false });
+      throw error;
+    }
   }
 
   override async waitForJob(seconds: number): Promise<{ member: string; score: number } | null> {

@@ -102,9 +102,16 @@ export class MarkerWatch {
   open(...[queue, recover]: ConstructorParameters<typeof MarkerWait>): MarkerWait {
     const wait = new MarkerWait(queue, recover);
     this.#waits.add(wait);
-    this.#redis ??= this.#options.connect();
+    this.#redis ??= this.#connect();
     if (!this.#isRunning) void this.#run(this.#redis);
     return wait;
+  }
+
+  #connect(): Redis {
+    const redis = this.#options.connect();
+    // No worker hears of jobs while it is silent. That a read is repeated does no harm, unlike with what workers send.
+    redis.options.socketTimeout = 2 * this.#options.intervalMs;
+    return redis;
   }
 
   leave(wait: MarkerWait): void {

@@ -28,7 +28,7 @@ export interface RedisAddress {
 /** The longest pause between two tries to connect, ms; ioredis's own 5 s would make short outages long. */
 const LONGEST_RETRY_MS = 1_000;
 
-/** A patient connection that is silent for this long while something was asked is dead, whatever TCP thinks; a blocking read lasts 10 s at most. */
+/** A patient connection that is silent for this long while something was asked is dead, whatever TCP thinks. */
 const DEAD_AFTER_MS = 15_000;
 
 /** How long a Sentinel or a node of a Cluster may take to say who is the master, ms. */
@@ -42,7 +42,6 @@ const MOVED_ON = new Set(['READONLY', 'MOVED', 'CLUSTERDOWN']);
 
 const common: ConnectionOptions = {
   retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RETRY_MS),
-  reconnectOnError: (error) => MOVED_ON.has(replyCode(error.message)),
 };
 
 /** A connection for calls that decide: a command fails at once while there is no connection, and at the latest after `commandTimeoutMs`. */
@@ -64,7 +63,21 @@ export const patientClient = (address: RedisAddress): Redis =>
 
 const connect = (address: RedisAddress, manners: ConnectionOptions): Redis => {
   const { name } = address;
-  const redis = new Redis({ ...optionsOf(address), ...manners, ...(name === undefined ? {} : { connectionName: name }) });
+  let isLeaving = false;
+  const redis = new Redis({
+    ...optionsOf(address),
+    ...manners,
+    ...(name === undefined ? {} : { connectionName: name }),
+    // All that is under way is refused, and ioredis would end the connection once more for each, with a listener that Node.js takes for a leak.
+    reconnectOnError: (error) => {
+      if (isLeaving || !MOVED_ON.has(replyCode(error.message))) return false;
+      isLeaving = true;
+      return true;
+    },
+  });
+  redis.on('close', () => {
+    isLeaving = false;
+  });
   // Without a listener an error event is printed, and might end the process; whoever cares adds another.
   redis.on('error', () => undefined);
   return redis;

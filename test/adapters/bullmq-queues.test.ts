@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Unreachable } from '../../actors/errors.ts';
 import type { JobQueue } from '../../actors/ports/queues.ts';
@@ -33,14 +35,21 @@ describe('queues over BullMQ', () => {
   let redis: TestRedis;
   let link: RedisLink;
   let queues: BullQueues;
+  let patient: Redis[];
   beforeAll(async () => {
     redis = await startTestRedis({ aof: true });
   });
   const open = (commandTimeoutMs?: number): void => {
     link = redisLink({ url: redis.url, name: 'calls', ...(commandTimeoutMs !== undefined && { commandTimeoutMs }) });
+    patient = [];
+    const connectPatient = (): Redis => {
+      const client = patientClient({ url: redis.url, name: 'work' });
+      patient.push(client);
+      return client;
+    };
     queues = bullQueues({
       link,
-      connectPatient: () => patientClient({ url: redis.url, name: 'work' }),
+      connectPatient,
       prefix: '{bull}',
       clock: systemClock(),
       lockDurationMs: 1_000,
@@ -128,6 +137,44 @@ describe('queues over BullMQ', () => {
       .rename('{bull}:elsewhere:wait', '{bull}:digitalocean:wait')
       .exec();
     await waitFor('the other ran', () => ran.includes('a.2'));
+  });
+
+  test('find a job soon although the connection that waits has gone silent, as when a router forgot it', async () => {
+    const queue = queues.queue('digitalocean');
+    const ran = recorded(queue);
+    await queue.add([{ id: 'a.1', title: 'first', data: null }]);
+    await waitFor('it ran', () => ran.length === 1);
+    await waitFor('one waits', async () => String(await redis.command('CLIENT', 'LIST')).includes('cmd=bzpopmin'));
+    // Of the connections of workers the later one waits. What it is sent is not read any more.
+    const waiting = patient.at(-1) as unknown as { readonly stream: Socket };
+    waiting.stream.pause();
+    await queue.add([{ id: 'a.2', title: 'second', data: null }]);
+    await waitFor('the other ran', () => ran.includes('a.2'), 10_000);
+  });
+
+  test('do not ask without end while the server takes no writes, and go on when it does', async () => {
+    const queue = queues.queue('digitalocean');
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+    const ran = new Set<string>();
+    queue.consume(async ({ id }) => {
+      ran.add(id);
+      await mayEnd;
+      return { kind: 'done' };
+    }, 1);
+    await queue.add(['a.1', 'a.2', 'a.3'].map((id) => ({ id, title: id, data: null })));
+    await waitFor('the first runs', () => ran.size === 1);
+    await redis.configSet('min-replicas-to-write', '1');
+    end();
+    const asked = async (command: string): Promise<number> => {
+      const stats = String(await redis.command('INFO', 'commandstats'));
+      return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+    };
+    const looks = await asked('eval');
+    const before = await asked('evalsha');
+    await waitFor('time passes', async () => (await asked('eval')) >= looks + 4);
+    expect((await asked('evalsha')) - before).toBeLessThan(50);
+    await redis.configSet('min-replicas-to-write', '0');
+    await waitFor('all ran', () => ran.size === 3);
   });
 
   test('run a job of a queue that is consumed only since they wait, and of each of two that always have jobs', async () => {

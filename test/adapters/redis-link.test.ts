@@ -184,6 +184,26 @@ test('a connection that went silent is given up, and another takes its place', a
   await waitFor('it answers again', answers);
 });
 
+test('a server that takes writes no more is left, once, however much it refuses', async () => {
+  const warnings: string[] = [];
+  const hear = ({ message }: Error): void => void warnings.push(message);
+  process.on('warning', hear);
+  onTestFinished(() => void process.off('warning', hear));
+  const link = open();
+  const id = (): Promise<number> => link.call('id', (client) => client.client('ID'));
+  const before = await id();
+  await redis.command('REPLICAOF', '127.0.0.1', '1');
+  await link.call('write', (client) => Promise.allSettled(Array.from({ length: 20 }, (_, key) => client.set(`{links}:${key}`, ''))));
+  await redis.command('REPLICAOF', 'NO', 'ONE');
+  await waitFor('it has connected anew', () =>
+    id().then(
+      (now) => now !== before,
+      () => false,
+    ),
+  );
+  expect(warnings).toEqual([]);
+});
+
 test('stores of two clusters in one Redis do not see each other', async () => {
   const link = open();
   const [one, two] = [redisStore({ link, prefix: '{one}' }), redisStore({ link, prefix: '{two}' })];
