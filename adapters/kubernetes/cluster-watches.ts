@@ -72,7 +72,7 @@ export class ClusterWatches {
     const [nodes, pods] = [this.#nodes, this.#pods];
     if (kindOf(kind).role === 'selects') {
       const selected = { selectedNodes: this.#selectedNodes, selectedPods: this.#selectedPods };
-      return new SelectorFollower({ nodes, pods, ...selected, queryOf: this.#queryOf }, news);
+      return new SelectorFollower({ nodes, pods, ...selected, queryOf: this.#queryOf }, news, status);
     }
     return new ServiceFollower({ nodes, pods, services: this.#services, slices: this.#endpoints.slices }, news, status);
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../actors/ports.ts';
 
-/** Why something is to be told: a node may fail, and does not wait behind what other things do. */
+/** Why something is to be told: a node may fail, or what serves on one that has an address, and does not wait behind what other things do. */
 export type Cause = 'node' | 'other';
 
 /** Lets the first news of a thing through at once, and those of the rest after it together at its end. News of nodes wait for news of nodes alone. */
@@ -37,12 +37,12 @@ export class Pace {
   }
 
   /** Has all told that is due, up to where `isLate`; answers whether that is all. `tell` answers the rest after it, ms; null when there was nothing to be told. */
-  flush(tell: (name: string) => number | null, isLate: () => boolean = () => false): boolean {
+  flush(tell: (name: string, cause: Cause) => number | null, isLate: () => boolean = () => false): boolean {
     const told: (readonly [name: string, cause: Cause, ms: number])[] = [];
     for (const [name, cause] of [...this.#due]) {
       this.#due.delete(name);
       this.#waiting.delete(name);
-      const ms = tell(name);
+      const ms = tell(name, cause);
       if (ms !== null) told.push([name, cause, ms]);
       if (isLate()) break;
     }

@@ -19,7 +19,7 @@ export interface PodQuery {
 
 /** How many Pods under one selector serve on each node: what a change of a Pod costs does not depend on how many there are. */
 class Selection {
-  readonly users = new Set<() => void>();
+  readonly users = new Set<(nodes: readonly string[]) => void>();
   readonly #query: PodQuery;
   readonly #counts = new Map<string, number>();
   #names: readonly string[] | null = null;
@@ -72,11 +72,12 @@ export class PodSelections implements CacheFollower<SeenPod> {
     this.#all = all;
   }
 
-  use(query: PodQuery, changed: () => void): ServingNodes {
+  /** `changed` is told on which nodes the Pod was or is. */
+  use(query: PodQuery, changed: (nodes: readonly string[]) => void): ServingNodes {
     const name = JSON.stringify([query.namespace, query.requirements]);
     const selection = this.#selections.get(name) ?? this.#begin(name, query);
     // One user may be there twice, as when it takes the place of what it had.
-    const user = (): void => changed();
+    const user = (nodes: readonly string[]): void => changed(nodes);
     selection.users.add(user);
     return {
       names: () => selection.names(),
@@ -97,7 +98,8 @@ export class PodSelections implements CacheFollower<SeenPod> {
     if (before && after && serveAlike(before, after)) return;
     // In this order a node on which it goes on serving counts no less meanwhile.
     const news = new Set([...this.#added(key, after), ...this.#removed(key, before)]);
-    for (const { users } of news) for (const changed of users) changed();
+    const nodes = [before, after].flatMap((pod) => (pod ? [pod.nodeName] : []));
+    for (const { users } of news) for (const changed of users) changed(nodes);
   }
 
   #begin(name: string, query: PodQuery): Selection {

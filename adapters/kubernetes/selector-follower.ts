@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PoolObject } from '../../actors/ports/cluster.ts';
+import type { Json } from '../../actors/ports.ts';
 import type { ClusterFact } from '../../machines/events.ts';
+import { fieldsOf } from '../../machines/types.ts';
 import { type Follower, type FollowerNews, forbiddenTo, troublesOf } from './follower.ts';
 import { kindOf } from './kinds.ts';
 import type { NodeSelections, SelectedNodes } from './node-selections.ts';
@@ -20,6 +22,13 @@ export interface SelectorWatches {
   queryOf(match: MatchSelectors): string;
 }
 
+/** Whether an address is on one of the nodes, goes there, or waits for any. */
+const concernsAddress = (status: Json, nodes: readonly unknown[]): boolean =>
+  Object.values(fieldsOf(fieldsOf(status).ips)).some((ip) => {
+    const { state, nodeName, electedNode } = fieldsOf(ip);
+    return nodes.includes(nodeName) || nodes.includes(electedNode) || state === 'unassigned' || state === 'no-match';
+  });
+
 interface Watched {
   readonly selection: Selection;
   readonly uses: readonly Use<unknown>[];
@@ -32,12 +41,15 @@ interface Watched {
 export class SelectorFollower implements Follower {
   readonly #watches: SelectorWatches;
   readonly #news: FollowerNews;
+  /** The status as last seen. */
+  readonly #status: () => Json;
   /** Null for selectors that let nothing be watched. */
   #watched: Watched | null = null;
 
-  constructor(watches: SelectorWatches, news: FollowerNews) {
+  constructor(watches: SelectorWatches, news: FollowerNews, status: () => Json) {
     this.#watches = watches;
     this.#news = news;
+    this.#status = status;
   }
 
   /** What is new is taken before what was is given back, so that common watches go on. */
@@ -83,7 +95,9 @@ export class SelectorFollower implements Follower {
       selection,
       uses: [nodes.use(by('node')), ...(selection.pods ? [pods.use(by('other'))] : [])],
       nodes: selectedNodes.use(selection.nodes, { ...by('node'), readsAddresses }),
-      serving: selection.pods && selectedPods.use(selection.pods, by('other').changed),
+      serving:
+        selection.pods &&
+        selectedPods.use(selection.pods, (on) => this.#news.changed(concernsAddress(this.#status(), on) ? 'node' : 'other')),
     };
   }
 }

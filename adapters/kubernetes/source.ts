@@ -29,7 +29,8 @@ export interface Seen {
   nodesBearing(address: string): Iterable<string>;
 }
 
-/** What changes for one object within this time, ms, is told together. Deciding about thousands of nodes takes longer: for every thousand of them it is so much more. */
+/** What changes for one object within this time, ms, is told together. Deciding about thousands of nodes takes longer: Pods that concern no address wait so much
+ *  more for every thousand nodes on which they serve. */
 const COALESCE_MS = 30;
 const COALESCE_MS_A_THOUSAND = 20;
 
@@ -201,7 +202,7 @@ export class KubernetesSource implements ClusterSource, Seen {
       rest = this.#options.clock.yieldToEventLoop?.() ?? null;
       return rest !== null;
     };
-    const isAllTold = this.#facts.flush((name) => this.#tellFact(this.#watched.get(name)), isLate);
+    const isAllTold = this.#facts.flush((name, cause) => this.#tellFact(this.#watched.get(name), cause), isLate);
     for (const name of this.#troubled) this.#tellHindrance(name);
     this.#troubled.clear();
     this.#tellEvacuations();
@@ -211,11 +212,11 @@ export class KubernetesSource implements ClusterSource, Seen {
   }
 
   /** Answers for how long the next ones are told together, ms; null when there is nothing to be told. */
-  #tellFact(watched: Watched | undefined): number | null {
+  #tellFact(watched: Watched | undefined, cause: Cause): number | null {
     const fact = watched?.follower.fact() ?? null;
     if (watched === undefined || fact === null) return null;
     this.#tell((listener) => listener.clusterObserved(watched.object.ref, fact));
-    return COALESCE_MS + COALESCE_MS_A_THOUSAND * Math.floor(fact.nodes.length / 1_000);
+    return COALESCE_MS + (cause === 'node' ? 0 : COALESCE_MS_A_THOUSAND * Math.floor((fact.serving?.length ?? 0) / 1_000));
   }
 
   #tellHindrance(name: string): void {

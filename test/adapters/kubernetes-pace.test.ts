@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
-import { Pace } from '../../adapters/kubernetes/pace.ts';
+import { type Cause, Pace } from '../../adapters/kubernetes/pace.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
 
 const MS = 30;
 
 /** A pace that tells as soon as something is due, and what it told when. */
-const paced = (isThere: (name: string) => boolean = () => true, restOf: (name: string) => number = () => MS) => {
+const paced = (isThere: (name: string) => boolean = () => true, restOf: (name: string, cause: Cause) => number = () => MS) => {
   const clock = virtualClock();
   const told: string[] = [];
   const start = clock.monotonic();
   const pace: Pace = new Pace(clock, () =>
-    pace.flush((name) => {
+    pace.flush((name, cause) => {
       if (!isThere(name)) return null;
       told.push(`${name} ${clock.monotonic() - start}`);
-      return restOf(name);
+      return restOf(name, cause);
     }),
   );
   return { clock, pace, told };
@@ -109,4 +109,22 @@ test('each rests for as long as it takes', async () => {
   expect(told).toEqual(['large 0', 'small 0', 'small 30']);
   pace.news('large', 'node');
   expect(told).toContain('large 99');
+});
+
+test('how long one rests may depend on why it was told', async () => {
+  const { clock, pace, told } = paced(
+    () => true,
+    (_name, cause) => (cause === 'node' ? MS : 100),
+  );
+  pace.news('a', 'other');
+  await clock.advance(10);
+  pace.news('a', 'node');
+  pace.news('a', 'node');
+  await clock.advance(30);
+  pace.news('a', 'other');
+  await clock.advance(29);
+  expect(told).toEqual(['a 0', 'a 10', 'a 40']);
+  await clock.advance(1);
+  pace.news('a', 'node');
+  expect(told).toEqual(['a 0', 'a 10', 'a 40', 'a 70', 'a 70']);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { Clock } from '../../actors/ports.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
 import { systemClock } from '../../adapters/system/clock.ts';
 import type { KubernetesSimulator } from '../../simulator/kubernetes/server.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -10,6 +11,7 @@ import {
   connected,
   deletePod,
   nodeRef,
+  podRef,
   poolObject,
   poolRef,
   Recorder,
@@ -126,6 +128,31 @@ describe('the cluster source', () => {
     for (let index = 0; index < 300; index += 1) addNode(simulator, `n${index}`, { labels: { color: 'blue' } });
     await waitFor('all nodes', () => seen.nodes()?.length === 302);
     expect(seen.count('fact') - before).toBeLessThan(60);
+  });
+
+  test('lets no Pod of a node that has an address, or is to get it, wait for what other Pods do', async () => {
+    const clock = virtualClock();
+    const { seen, simulator } = await running((cluster) => {
+      for (const node of ['a', 'b', 'c']) addPod(cluster, { name: `on-${node}`, node, labels: { app: 'ingress' } });
+      cluster.store.create(poolObject('pool', { match: { podLabel: 'app=ingress' } }));
+      const ips = { '203.0.113.7': { state: 'active', nodeName: 'a' }, '203.0.113.8': { state: 'in-progress', electedNode: 'b' } };
+      cluster.store.patch(poolRef('pool'), { status: { ips } }, { subresource: 'status' });
+    }, clock);
+    await clock.advance(1_000);
+    const serve = (node: string, serves: boolean): void => {
+      const conditions = [{ type: 'Ready', status: serves ? 'True' : 'False' }];
+      simulator.store.patch(podRef(`on-${node}`), { status: { conditions } }, { subresource: 'status' });
+    };
+    const told = (what: string, nodes: string): Promise<void> => waitFor(what, () => seen.serving()?.join() === nodes);
+    serve('c', false);
+    await told('the first change', 'a,b');
+    serve('a', false);
+    await told('the node with the address, though no time has passed', 'b');
+    await clock.advance(1_000);
+    serve('c', true);
+    await told('the first change after a rest', 'b,c');
+    serve('b', false);
+    await told('the node that is to get one', 'c');
   });
 
   test('tells facts under new selectors only after all that they ask for is known', async () => {
