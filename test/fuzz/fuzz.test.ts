@@ -22,7 +22,9 @@ test.each([true, false])('no request that is none ends the operator, with tokens
   const attacked = await openAttacked({ program: null, hasToken });
   onTestFinished(() => attacked.close());
   for (const to of LISTENERS) {
-    const attempts = Object.values(GARBAGE).map((text, number): Attempt => ({ number, to, pieces: [text], pauseMs: 0, end: 'read' }));
+    const attempts = Object.values(GARBAGE).map(
+      (text, number): Attempt => ({ number, to, pieces: [text], isHalf: false, pauseMs: 0, end: 'read' }),
+    );
     const [first] = await Promise.all(attempts.map((attempt) => attack(attacked.urls[to], attempt)));
     expect([to, first]).toEqual([to, '400']);
   }
@@ -33,7 +35,14 @@ test.each([true, false])('no request that is none ends the operator, with tokens
 test('one seed is one sequence of attempts, and what harms is made small', async () => {
   expect(attemptOf(7, 5)).toEqual(attemptOf(7, 5));
   expect(attemptOf(7, 5)).not.toEqual(attemptOf(8, 5));
-  const harmful: Attempt = { number: 3, to: 'journal', pieces: ['GET // HTTP/1.1\r\nHost: a\r\nX: y\r\n\r\n'], pauseMs: 0, end: 'read' };
+  const harmful: Attempt = {
+    number: 3,
+    to: 'journal',
+    pieces: ['GET // HTTP/1.1\r\nHost: a\r\nX: y\r\n\r\n'],
+    isHalf: false,
+    pauseMs: 0,
+    end: 'read',
+  };
   const all = [attemptOf(7, 1), attemptOf(7, 2), harmful, attemptOf(7, 4)].map((attempt) => ({
     ...attempt,
     isHarmful: attempt === harmful,

@@ -31,7 +31,7 @@ interface Plan {
 }
 
 /** So many connections at once. */
-const AT_ONCE = 128;
+const AT_ONCE = 24;
 /** The first requests load what had not been needed so far: memory is compared with that after them. */
 const WARM = 0.1;
 /** What a harm may come from. */

@@ -10,6 +10,8 @@ export interface Attempt {
   readonly to: ListenerName;
   /** Latin-1, sent one after another. */
   readonly pieces: readonly string[];
+  /** What is sent is not all of it: there may never be an answer. */
+  readonly isHalf: boolean;
   /** Between two pieces, ms. */
   readonly pauseMs: number;
   /** What becomes of the connection afterwards: the answer is read; or it is not and the connection stands for a while; or the connection is ended, or reset. */
@@ -285,7 +287,7 @@ function framed(draw: Draw, body: string): { readonly headers: readonly string[]
 const framesOf = (draw: Draw): string =>
   draw.one(['', draw.bytes(50), '\x88\x80abcd', `\x81\xfe\xff\xff${draw.bytes(100)}`, '\xff'.repeat(64), '\x89\x80abcd'.repeat(500)]);
 
-function piecesOf(draw: Draw): readonly string[] {
+function piecesOf(draw: Draw): Pick<Attempt, 'pieces' | 'isHalf'> {
   const text = draw.one([
     ...Array.from({ length: 12 }, () => () => requestOf(draw)),
     () => Array.from({ length: 1 + draw.below(50) }, () => requestOf(draw)).join(''),
@@ -294,10 +296,11 @@ function piecesOf(draw: Draw): readonly string[] {
     () => draw.bytes(500),
     () => '',
   ])();
-  const end = draw.chance(0.1) ? draw.below(text.length) : text.length;
-  if (!draw.chance(0.2)) return [text.slice(0, end)];
+  const isHalf = draw.chance(0.1);
+  const end = isHalf ? draw.below(text.length) : text.length;
+  if (!draw.chance(0.2)) return { pieces: [text.slice(0, end)], isHalf };
   const middle = draw.below(end);
-  return [text.slice(0, middle), text.slice(middle, end)];
+  return { pieces: [text.slice(0, middle), text.slice(middle, end)], isHalf };
 }
 
 /** The attempts of a seed, without an end. Each is drawn by itself, so that one can be had again without those before it. */
@@ -307,7 +310,7 @@ export function attemptOf(seed: number, number: number): Attempt {
   return {
     number,
     to: draw.one(LISTENERS),
-    pieces: piecesOf(draw),
+    ...piecesOf(draw),
     pauseMs: draw.chance(0.03) ? 1_000 : draw.below(5),
     end: draw.one(['read', 'read', 'read', 'read', 'read', 'read', 'read', 'end', 'reset', draw.chance(0.1) ? 'hold' : 'reset'] as const),
   };
