@@ -5,7 +5,7 @@ import { type AddressInput, addressContext } from '../machines/ip-context.ts';
 import type { FirewallOwned } from '../machines/jobs.ts';
 import { moveToAfter } from '../machines/marks-status.ts';
 import { type PoolContext, wanted as wantedBy } from '../machines/pool.ts';
-import { type AddressView, droppedIntent, type PoolView } from '../machines/pool-view.ts';
+import type { AddressView, PoolView } from '../machines/pool-view.ts';
 import { ownedRules } from '../machines/rebuild-routed-ip.ts';
 import { deferral, losses, releaseEvent } from '../machines/routed-ip-events.ts';
 import { holderNodes, routedIPConditions, routedIPStatus } from '../machines/routed-ip-status.ts';
@@ -42,7 +42,6 @@ export function routedIPProjection(
     addresses: [],
     events,
     ...moveToAfter(view.context),
-    ...droppedIntent(view.context),
   };
 }
 

@@ -2,7 +2,7 @@ import { isFirewall } from '../machines/firewall-id.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { moveToAfter } from '../machines/marks-status.ts';
 import { isRemembering, type PoolContext } from '../machines/pool.ts';
-import { droppedIntent, type PoolView } from '../machines/pool-view.ts';
+import { type PoolView, stamp } from '../machines/pool-view.ts';
 import { addressesIn } from '../machines/rebuild.ts';
 import { phaseOf } from '../machines/record-set.ts';
 import { recordSetConditions, recordSetStatus } from '../machines/record-set-status.ts';
@@ -86,6 +86,8 @@ export function projector(ports: ProjectorPorts): Observer & {
   const lacking = new Set<ActorId>();
   /** Addresses that a pool had, and until when its nodes are searched for them. */
   const formerly = new Map<ActorId, Map<Address, number>>();
+  /** When the last intent to create an address was recorded that is known of a pool, ms since the epoch. */
+  const intents = new Map<ActorId, number>();
   /** What RoutedIPs hold, as far as their records have not changed since. */
   const holdings = new Map<ActorId, Holding>();
   /** The pool that runs an address now: what another one once had is not its to take off. */
@@ -138,7 +140,9 @@ export function projector(ports: ProjectorPorts): Observer & {
   const project = (cell: ActorId, projection: PoolProjection, of: PoolView | null = null) => {
     if (projection.conditions.some(({ reason }) => reason === NO_NODE)) lacking.add(cell);
     else lacking.delete(cell);
-    const noticed = { ...projection, conditions: withNotices(projection.conditions, ports.noticesOf(cell)) };
+    const intent = intents.get(cell);
+    const conditions = withNotices(projection.conditions, ports.noticesOf(cell));
+    const noticed = { ...projection, conditions, ...(intent !== undefined && { knownIntent: stamp(intent) }) };
     writer.project(of && isRemembering(of.context) ? partially(noticed) : noticed);
   };
 
@@ -256,7 +260,6 @@ export function projector(ports: ProjectorPorts): Observer & {
       addresses: cleanedOf(view, present),
       events: told,
       ...moveToAfter(view.context),
-      ...droppedIntent(view.context),
     };
     project(cell, projection, view);
     showLater(cell, view);
@@ -287,6 +290,7 @@ export function projector(ports: ProjectorPorts): Observer & {
     if (isRoutedIP(cell)) showHolders();
     formerly.delete(cell);
     lacking.delete(cell);
+    intents.delete(cell);
     events.delete(cell);
     forgetLater(cell);
     return true;
@@ -311,9 +315,19 @@ export function projector(ports: ProjectorPorts): Observer & {
     for (const cell of ports.cells()) if (isPool(cell) && providerIn(recordsOf(cell)?.get(cell)) === provider) schedule(cell);
   };
 
+  /** It may have come to its end before anything is shown of it. */
+  const noteIntent = ({ cell, transitions }: SavedTurn) => {
+    const owner = transitions.findLast(({ actor }) => actor === cell)?.after;
+    if (owner?.chart !== 'pool') return;
+    const { intent, dropped } = (owner.snapshot.context as unknown as PoolContext).acquiring;
+    const known = intent?.listedAt ?? dropped;
+    if (known !== undefined) intents.set(cell, known);
+  };
+
   const noteTurn = (turn: SavedTurn) => {
     holdings.delete(turn.cell);
     for (const { actor, after } of turn.transitions) noteOwner(turn.cell, actor, after !== null);
+    noteIntent(turn);
     if (forgetGone(turn)) return;
     tell(turn.cell, [...turn.transitions.flatMap((each) => [...eventsOf(each), ...waitEvents(each)]), ...releaseEvents(turn)]);
   };
@@ -354,6 +368,7 @@ export function projector(ports: ProjectorPorts): Observer & {
       for (const cell of [...later.keys()]) forgetLater(cell);
       events.clear();
       lacking.clear();
+      intents.clear();
       formerly.clear();
       owners.clear();
       holdings.clear();

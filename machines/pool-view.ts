@@ -30,10 +30,6 @@ export interface PoolView {
 const END_OF_TIME = 8.64e15;
 export const stamp = (ms: number): string => new Date(Math.min(ms, END_OF_TIME)).toISOString();
 
-/** For the projection: the intent to create an address that came to nothing. */
-export const droppedIntent = ({ acquiring: { dropped } }: PoolContext): { readonly droppedIntent?: string } =>
-  dropped === undefined ? {} : { droppedIntent: stamp(dropped) };
-
 /** That a node is left alone after a failure, until when, and what was said; null for one that is not. */
 export const leftAlone = (failed: NodeBackOff | undefined, at: number): string | null => {
   if (!failed || failed.until <= at) return null;

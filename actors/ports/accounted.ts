@@ -13,9 +13,9 @@ export class Accounted {
   readonly #carried = new Set<Json>();
 
   /** Takes note of what a projection says, which may never be written because a newer one follows. */
-  note({ status: { pendingCreate, routedIP }, droppedIntent }: Pick<PoolProjection, 'status' | 'droppedIntent'>): void {
+  note({ status: { pendingCreate, routedIP }, knownIntent }: Pick<PoolProjection, 'status' | 'knownIntent'>): void {
     const startedAt = startOf(pendingCreate);
-    for (const intent of [startedAt, droppedIntent]) if (typeof intent === 'string') this.#carried.add(intent);
+    for (const intent of [startedAt, knownIntent]) if (typeof intent === 'string') this.#carried.add(intent);
     if (typeof routedIP === 'string') this.#carried.add(routedIP);
   }
 

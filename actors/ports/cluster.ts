@@ -66,8 +66,8 @@ export interface PoolProjection {
   /** Every address that is or was this pool's: the annotation is removed from other nodes that bear one of these. */
   readonly addresses: readonly Address[];
   readonly events: readonly ClusterEvent[];
-  /** When the intent to create an address was recorded that came to nothing: it is not left in the status. Absent for none. */
-  readonly droppedIntent?: string;
+  /** When the last intent to create an address was recorded that is known: it is not left in a status that does not tell of it. Absent for none. */
+  readonly knownIntent?: string;
   /** What is to stand in the annotation that asks for moves, null for none, as long as it is still as it was; absent to leave it. */
   readonly moveTo?: { readonly from: string; readonly to: string | null };
 }
