@@ -3,6 +3,7 @@ import type { ActorRecord } from '../../actors/ports.ts';
 import { nodesFull } from '../../machines/claims.ts';
 import type { ContentionRules } from '../../machines/contention.ts';
 import type { AddressContext } from '../../machines/ip-context.ts';
+import { isPaused } from '../../machines/marks.ts';
 import { familyServed, type PoolContext } from '../../machines/pool.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';
 import type { PoolStatus } from '../../machines/status.ts';
@@ -231,7 +232,7 @@ export class PatienceRules {
 
   // ---------------------------------------------------------------- contention
 
-  /** An address that served was found to be somewhere else, although its node was there. */
+  /** An address that served was found to be somewhere else, although its node was there. Whoever pauses a pool may move its addresses by hand. */
   #noteMove({ actor, events, before, after }: Transition, pool: PoolContext, now: Moment): void {
     const rules = pool.spec?.contention ?? null;
     const text = JSON.stringify(rules);
@@ -241,6 +242,7 @@ export class PatienceRules {
     const node = then?.assigned;
     const isMoved =
       before &&
+      !isPaused(pool) &&
       then?.eligible &&
       node &&
       matches(pool, node) &&
