@@ -28,7 +28,10 @@ export function observeAbsences(context: PoolContext, found: Standings, query: s
   const there = new Set([...found.matching, ...found.leaving].map(keyOf));
   const failing = new Map(found.failing.map((node) => [keyOf(node), node]));
   const known = absent.filter(({ node }) => !there.has(keyOf(node)));
-  const fresh = new Map(lost.filter((node) => !there.has(keyOf(node)) && !absenceOf(known, node)).map((node) => [keyOf(node), node]));
+  const absentBefore = new Set(known.map(({ node }) => keyOf(node)));
+  const fresh = new Map(
+    lost.filter((node) => !there.has(keyOf(node)) && !absentBefore.has(keyOf(node))).map((node) => [keyOf(node), node]),
+  );
   const all = [...known, ...[...fresh.values()].map((node): Absence => ({ node, since: at, failing: false, askAt: null, asks: 0 }))].map(
     (absence) => {
       const node = failing.get(keyOf(absence.node));

@@ -1,4 +1,5 @@
 import type { Contest } from './contention.ts';
+import { NodeQueue } from './node-queue.ts';
 import type { Address, Candidate, ErrorKind, NodeRef, ProviderID } from './types.ts';
 
 /** What the pool knows of one of its addresses. */
@@ -89,8 +90,12 @@ export function grants(input: GrantInput, at: number): Grants {
   );
   for (const { node } of kept) taken.add(node.name);
   const keeping = new Set(kept.map(({ address }) => address));
-  const open = waiting.filter(({ address, member }) => !keeping.has(address) && !waitsWhereItIs(input, member)).sort(inLine);
-  const leavers = [...leaversOf(input), ...wishersAmong(input)].filter(({ member }) => !member.ready);
+  const awaited = waiting.length > keeping.size ? awaitedAmong(input) : new Set<ProviderID>();
+  const open = waiting
+    .filter(({ address, member: { holder } }) => !keeping.has(address) && (holder === null || !awaited.has(holder)))
+    .sort(inLine);
+  const leaving = leaversOf(input);
+  const leavers = [...leaving, ...wishersAmong(input, leaving)].filter(({ member }) => !member.ready);
   const movers = [...open, ...leavers].filter((waiter) => !rests(waiter));
   const rested = [...open, ...leavers].filter(rests).map(({ address }) => input.resting[address] ?? at);
   const paired = pairs(input, movers, taken, at);
@@ -105,18 +110,18 @@ export function grants(input: GrantInput, at: number): Grants {
 }
 
 /** Those who were confirmed on a node that is about to go, in line. */
-const leaversOf = ({ members, leaving }: GrantInput): readonly Waiter[] =>
-  Object.entries(members)
+const leaversOf = ({ members, leaving }: GrantInput): readonly Waiter[] => {
+  if (leaving.length === 0) return [];
+  const going = new Map(leaving.map(({ name, providerID }) => [name, providerID]));
+  return Object.entries(members)
     .map(([address, member]) => ({ address: address as Address, member }))
-    .filter(({ member: { node, confirmed, retiring } }) => {
-      const goes = leaving.some(({ name, providerID }) => name === node?.name && providerID === node.providerID);
-      return goes && confirmed && !retiring;
-    })
+    .filter(({ member: { node, confirmed, retiring } }) => node && confirmed && !retiring && going.get(node.name) === node.providerID)
     .sort(inLine);
+};
 
 /** Those who were confirmed on a node that they could keep, and are wanted on another one. */
-const wishersAmong = (input: GrantInput): readonly Waiter[] => {
-  const leavers = new Set(leaversOf(input).map(({ address }) => address));
+const wishersAmong = (input: GrantInput, leaving: readonly Waiter[]): readonly Waiter[] => {
+  const leavers = new Set(leaving.map(({ address }) => address));
   return (Object.keys(input.wishes ?? {}) as Address[])
     .flatMap((address) => {
       const member = input.members[address];
@@ -125,12 +130,13 @@ const wishersAmong = (input: GrantInput): readonly Waiter[] => {
     .sort(inLine);
 };
 
-/** The address sits on an eligible node that an address on its way out has not let go of yet, or to which one may be on its way: it need not move. */
-function waitsWhereItIs({ members, candidates, keeping }: GrantInput, { holder }: Member): boolean {
-  const node = [...candidates, ...keeping].find(({ providerID }) => providerID === holder);
-  return Object.values(members).some(
-    ({ retiring, node: granted, toward }) => node && ((retiring && granted?.name === node.name) || toward === node.name),
+/** Eligible nodes that an address on its way out has not let go of yet, or to which one may be on its way: an address that sits on one need not move. */
+function awaitedAmong({ members, candidates, keeping }: GrantInput): ReadonlySet<ProviderID> {
+  const names = new Set(
+    Object.values(members).flatMap(({ retiring, node, toward }) => [retiring && node ? node.name : [], toward ?? []].flat()),
   );
+  const nodes = names.size === 0 ? [] : [...candidates, ...keeping];
+  return new Set(nodes.filter(({ name }) => names.has(name)).map(({ providerID }) => providerID));
 }
 
 interface Waiter {
@@ -145,10 +151,11 @@ const inLine = (a: Waiter, b: Waiter): number =>
 function keepers(input: GrantInput, nodes: readonly Candidate[], waiting: readonly Waiter[], taken: ReadonlySet<string>): Grant[] {
   if (waiting.length === 0) return [];
   const free = new Map(nodes.filter(({ name }) => !taken.has(name)).map((node) => [node.providerID, node]));
+  const full = new Set(input.fullNodes);
   const kept: Grant[] = [];
   for (const { address, member } of [...waiting].sort(inLine)) {
     const node = member.holder === null ? undefined : free.get(member.holder);
-    if (!node || (input.fullNodes.includes(node.name) && member.stands?.name !== node.name)) continue;
+    if (!node || (full.has(node.name) && member.stands?.name !== node.name)) continue;
     free.delete(node.providerID);
     kept.push({ address, node });
   }
@@ -160,7 +167,7 @@ function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<
   if (movers.length === 0) return { grants: [], nextAt: null };
   const full = new Set(input.fullNodes);
   const standing = new Map(
-    Object.entries(input.members).flatMap(([address, { stands }]) => (stands ? [[stands.name, address] as const] : [])),
+    Object.entries(input.members).flatMap(([address, { stands }]) => (stands ? [[stands.name, address as Address] as const] : [])),
   );
   const occupied = new Set([...input.occupied, ...heldAside(input.members)]);
   const unheard = new Set(Object.values(input.members).flatMap(({ heard, holder }) => (heard ? [] : (holder ?? []))));
@@ -173,20 +180,14 @@ function pairs(input: GrantInput, movers: readonly Waiter[], taken: ReadonlySet<
   const open = line.filter(({ name }) => untilOf(input, name) <= at);
   const spacing = spacingOf(input, at);
   const grants: Grant[] = [];
+  const queue = new NodeQueue(open, standing);
   for (const { address, member } of movers) {
-    if (grants.length >= spacing.room) break;
-    const wish = input.wishes?.[address];
-    const index = open.findIndex(
-      ({ name, region }) =>
-        (wish ?? name) === name && (standing.get(name) ?? address) === address && (!region || !member.region || region === member.region),
-    );
-    const node = open[index];
-    if (!node) continue;
-    open.splice(index, 1);
-    grants.push({ address, node });
+    if (grants.length >= spacing.room || queue.size === 0) break;
+    const node = queue.take(address, member.region, input.wishes?.[address]);
+    if (node) grants.push({ address, node });
   }
   if (grants.length === movers.length) return { grants, nextAt: null };
-  if (spacing.opensAt !== null && open.length > 0) return { grants, nextAt: spacing.opensAt };
+  if (spacing.opensAt !== null && queue.size > 0) return { grants, nextAt: spacing.opensAt };
   return { grants, nextAt: later.length > 0 ? Math.min(...later) : null };
 }
 

@@ -9,7 +9,7 @@ import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn
 import { forgetRefusals, staff } from './pool-members.ts';
 import { servingStandings } from './serving-nodes.ts';
 import { standings } from './standings.ts';
-import type { Address, Candidate, ObservedAddress, ObservedNode, ProviderID } from './types.ts';
+import type { Candidate, ObservedAddress, ObservedNode, ProviderID } from './types.ts';
 import { checkPoolSpec, type PoolSpec } from './validate.ts';
 
 /** Takes over the spec, and what people ask for by annotations. */
@@ -31,14 +31,16 @@ function takeSpec(before: PoolContext, event: SpecObserved): Next {
   const { conflicts, nameOwner } = event;
   // What a spec names that is not valid nobody asks for.
   if (!checked.spec) {
-    const lost = Object.fromEntries(Object.entries(conflicts).filter(([address]) => listed(known).includes(address as Address)));
+    const named = new Set<string>(listed(known));
+    const lost = Object.fromEntries(Object.entries(conflicts).filter(([address]) => named.has(address)));
     return next({ ...known, generation: event.generation, conflicts: lost, error: checked.error, query: null });
   }
   const { spec } = checked;
   // What a spec does not list that is newer than its publication a person has taken out since.
   const isNewer = event.generation >= context.acquiring.publishedIn;
-  const published = isNewer ? [] : context.acquiring.published.filter((address) => !spec.ips.includes(address));
-  const settled = context.acquiring.unclear.some((address) => spec.ips.includes(address)) || isNamed(context, spec);
+  const ips = new Set(spec.ips);
+  const published = isNewer ? [] : context.acquiring.published.filter((address) => !ips.has(address));
+  const settled = context.acquiring.unclear.some((address) => ips.has(address)) || isNamed(context, spec);
   const mayWork = spec.exposes?.revision !== context.spec?.exposes?.revision;
   const acquiring = begunBy(
     {

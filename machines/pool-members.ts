@@ -30,6 +30,17 @@ import {
 import type { Address, NodeRef, ObservedAddress, ProviderID } from './types.ts';
 import type { PoolSpec } from './validate.ts';
 
+/** Made once for all the addresses of a turn: to look through lists for each of them would be quadratic. */
+interface Start {
+  /** The node to which an assign may be under way; null for none. */
+  readonly toward: string | null;
+  /** What others claim. */
+  readonly claimed: ReadonlySet<string>;
+  readonly created: ReadonlySet<Address>;
+}
+
+const startOf = ({ fullNodes, created }: PoolContext): Start => ({ toward: null, claimed: new Set(fullNodes), created: new Set(created) });
+
 const memberless = (context: PoolContext, address: Address): boolean => context.members[address] === undefined;
 
 /** Starts an address for each one wanted, retires those not wanted any more, unless the pool is paused. Does nothing before the provider was read. */
@@ -40,13 +51,15 @@ export function staff(input: PoolContext | Next): Next {
   const members: Record<Address, Member> = { ...context.members };
   const added: Effect[] = [];
   let rank = context.nextRank;
+  const start = startOf(context);
+  const towards = new Set(Object.values(members).flatMap((member) => member.node?.name ?? member.toward ?? []));
   for (const address of stayersFirst(context, new Set([...goal, ...inDoubt(context)]))) {
-    if (!memberless(context, address) || context.fullNodes.includes(addressClaim(address))) continue;
-    const toward = towardOf(context, address, members);
+    if (!memberless(context, address) || start.claimed.has(addressClaim(address))) continue;
+    const toward = towardOf(context, address, start.claimed, towards);
     const contest = restedUntil(context.remembered[address]?.contendedUntil, context.spec.contention);
     members[address] = { ...newMember(rank, context.provided?.[address] ?? null), contest, ...(toward !== null && { toward }) };
     rank += 1;
-    added.push(spawned(context, address, toward));
+    added.push(spawned(context, address, { ...start, toward }));
   }
   const retired = isPaused(context) ? [] : entries(members).filter(([address, member]) => !goal.has(address) && !member.retiring);
   for (const [address, member] of retired) {
@@ -106,31 +119,31 @@ const newMember = (rank: number, observed: ObservedAddress | null): Member => ({
 });
 
 /** The node to which an assign of the address may be under way, to be kept from others; null when there is none, or when another address has it by now or is
- *  to have it: that one is not to be hindered. */
-function towardOf(context: PoolContext, address: Address, members: PoolContext['members']): string | null {
-  const { toward, inDoubtUntil = null } = context.remembered[address] ?? {};
-  if (toward === undefined || inDoubtUntil === null) return null;
-  const isTaken = Object.values(members).some((member) => (member.node?.name ?? member.toward) === toward);
-  return isTaken || context.fullNodes.includes(nodeClaim(toward, address)) ? null : toward;
+ *  to have it: that one is not to be hindered. Adds it to `towards`, the nodes that addresses have or are to have. */
+function towardOf({ remembered }: PoolContext, address: Address, claimed: Start['claimed'], towards: Set<string>): string | null {
+  const { toward, inDoubtUntil = null } = remembered[address] ?? {};
+  if (toward === undefined || inDoubtUntil === null || towards.has(toward) || claimed.has(nodeClaim(toward, address))) return null;
+  towards.add(toward);
+  return toward;
 }
 
 /** What is remembered of an address that starts. With a claim on a node that others have by now it could not start. */
-function rememberedOf({ remembered, fullNodes }: PoolContext, address: Address, toward: string | null): Remembered | null {
+function rememberedOf({ remembered }: PoolContext, address: Address, { toward, claimed }: Start): Remembered | null {
   const all = remembered[address];
   if (!all) return null;
   const { toward: _, contendedUntil: __, servedOn: ___, ...others } = all;
-  const isTaken = others.on !== undefined && fullNodes.includes(nodeClaim(others.on.name, address));
+  const isTaken = others.on !== undefined && claimed.has(nodeClaim(others.on.name, address));
   return { ...others, ...(toward !== null && { toward }), ...(isTaken && { isTaken }) };
 }
 
-function addressInput(context: PoolContext, address: Address, toward: string | null): AddressInput {
-  const remembered = rememberedOf(context, address, toward);
+function addressInput(context: PoolContext, address: Address, start: Start): AddressInput {
+  const remembered = rememberedOf(context, address, start);
   return {
     id: addressActor(context.id, address),
     pool: context.id,
     provider: context.spec?.provider ?? '',
     address,
-    origin: context.created.includes(address) ? 'Created' : 'Found',
+    origin: start.created.has(address) ? 'Created' : 'Found',
     observed: context.provided?.[address] ?? null,
     ...(remembered && { remembered }),
     ...(context.exposed && { policy: context.exposed.policy }),
@@ -138,9 +151,9 @@ function addressInput(context: PoolContext, address: Address, toward: string | n
   };
 }
 
-const spawned = (context: PoolContext, address: Address, toward: string | null = null): Effect => ({
+const spawned = (context: PoolContext, address: Address, start: Start = startOf(context)): Effect => ({
   type: 'spawn',
-  params: { chart: 'ip', id: addressActor(context.id, address), input: addressInput(context, address, toward) },
+  params: { chart: 'ip', id: addressActor(context.id, address), input: addressInput(context, address, start) },
 });
 
 const withMember = (context: PoolContext, address: Address, change: Partial<Member>): PoolContext => {
@@ -287,7 +300,7 @@ const LEFT = 100;
 
 const leaving = ({ left }: PoolContext, addresses: readonly Address[]): readonly Address[] => [
   ...left.slice(-LEFT - addresses.length),
-  ...addresses.filter((address) => !left.includes(address)),
+  ...new Set(addresses).difference(new Set(left)),
 ];
 
 /** The record set gives its claim back; what is published stays. */

@@ -305,7 +305,7 @@ export const queryIn = ({ match, exposes }: PoolSpec): string =>
 
 /** The addresses that the spec asks for: those it lists, up to the number it wants, with those just published. */
 export const listed = ({ spec, acquiring }: PoolContext): readonly Address[] =>
-  spec ? [...spec.ips, ...acquiring.published.filter((address) => !spec.ips.includes(address))] : [];
+  spec ? [...new Set([...spec.ips, ...acquiring.published])] : [];
 
 export const wanted = (context: PoolContext): readonly Address[] =>
   listed(context)
@@ -353,8 +353,10 @@ export const isCreating = ({ intent, unclear, givenBack }: Acquiring): boolean =
   intent !== null && unclear.length === 0 && givenBack === undefined;
 
 /** An address of ours that the spec lost, e.g. when a manifest was applied again. */
-export const spare = (context: PoolContext): Address | null =>
-  context.created.find((address) => !listed(context).includes(address)) ?? null;
+export const spare = (context: PoolContext): Address | null => {
+  const named = new Set(listed(context));
+  return context.created.find((address) => !named.has(address)) ?? null;
+};
 
 /** Records were lost, and statuses remember several creations: they are looked up one after the other, since each list tells of one new address. */
 export const awaitsLookUp = (context: PoolContext): boolean =>

@@ -82,8 +82,11 @@ function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegi
   const match = matchOf(asRecord(raw.match ?? {}, 'spec.match'));
   const records = poolTarget(raw.dnsRecordSet, provider, registry);
   const ips = listed.map((entry) => address(entry, facts));
-  const twice = ips.find((entry, index) => ips.indexOf(entry) !== index);
-  if (twice) refuse(`address ${twice} is listed twice in ips`);
+  const seen = new Set<Address>();
+  for (const entry of ips) {
+    if (seen.has(entry)) refuse(`address ${entry} is listed twice in ips`);
+    seen.add(entry);
+  }
   oneFamily(ips, desiredIPs);
   if (facts.missing) refuse(`provider "${provider}" has no credentials: ${facts.missing}`);
   return {
