@@ -19,10 +19,11 @@ const unreachable = (about: string, { kind }: Fault): Error => new Unreachable(`
 const errorOf = (about: string, fault: Fault): Error =>
   fault.kind === 'refuse' ? new ProviderError(fault.error, fault.message ?? `${about}: refused by plan`) : unreachable(about, fault);
 
-/** What is found by now is done. A request without a second try bears the version of the object that was read: changed since, it refuses. */
+/** What is found by now is done. A request without a second try bears the version of the object that was read: changed since, it refuses. Whoever found nothing to do has
+ *  sent nothing. */
 const arrive = <T>(entry: LoggedVipWrite, find: () => Finding<T>, read?: Finding<T>): Arrival<T> => {
   try {
-    const found = find();
+    const found = read && 'answer' in read ? read : find();
     if (read && 'act' in read && 'act' in found && read.on !== found.on) throw new ProviderError('Conflict', `${entry.about} has changed`);
     entry.result = 'answer' in found ? 'unchanged' : 'done';
     return { value: 'answer' in found ? found.answer : found.act() };
