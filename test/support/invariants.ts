@@ -78,7 +78,7 @@ export class Invariants implements Observer {
   readonly repeats: { readonly at: number; readonly address: Address }[] = [];
   /** Addresses that were deleted as their owners ask for. */
   readonly given = new Set<Address>();
-  /** When somebody last let an address go at once, virtual ms: what is under way then nobody promises anything of, and whoever has it next knows nothing of it. */
+  /** When somebody last let an address go at once, or deleted it, virtual ms: what is under way then nobody promises anything of, and whoever has it next knows nothing of it. */
   readonly forcedAt = new Map<Address, number>();
   /** Every saved turn that did something, oldest first. */
   readonly turns: SavedTurn[] = [];

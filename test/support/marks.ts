@@ -66,11 +66,12 @@ export class MarkRules {
     const [then, pool] = [contextOf(before), contextOf(after)];
     if (!pool || pool.deleted) return;
     if (pool.acquiring.intent && !then?.acquiring.intent) this.#note('begins nothing while it is paused', `${pool.id} creates an address`);
-    for (const { chart, actor, before: former, after: present } of transitions) {
-      if (chart !== 'ip' || !former) continue;
-      const [was, is] = [addressIn(former), addressIn(present)];
-      if (!was?.retiring && (!is || is.retiring)) this.#note('begins nothing while it is paused', `${actor} is given up`);
-      if (is && JSON.stringify(is.policy) !== JSON.stringify(was?.policy))
+    // One that was given up before has ended, and begins anew by what holds now.
+    const known = transitions.filter(({ chart, before: former }) => chart === 'ip' && former && !addressIn(former)?.retiring);
+    for (const { actor, before: former, after: present } of known) {
+      const is = addressIn(present);
+      if (!is || is.retiring) this.#note('begins nothing while it is paused', `${actor} is given up`);
+      if (is && JSON.stringify(is.policy) !== JSON.stringify(addressIn(former)?.policy))
         this.#note('begins nothing while it is paused', `${actor} is told of other rules`);
     }
   }

@@ -33,8 +33,10 @@ class PlayedPeople implements Played<PeopleHappening> {
     if (what.kind === 'restoreByHand') {
       if (!exists && !made.isMaking()) world.address(address);
     } else if (!exists) return;
-    else if (what.kind === 'deleteByHand') cloud.removeByHand(address);
-    else if (what.kind === 'lockByHand') cloud.lock(address, LOCKED_MS);
+    else if (what.kind === 'deleteByHand') {
+      cloud.removeByHand(address);
+      world.invariants.forcedAt.set(address, world.clock.monotonic());
+    } else if (what.kind === 'lockByHand') cloud.lock(address, LOCKED_MS);
     else made.moveByHand(address, what.node);
   }
 }

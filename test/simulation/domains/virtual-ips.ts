@@ -67,10 +67,10 @@ export class PlayedVirtualIPs implements Played<VirtualIPHappening> {
   }
 
   wrongs(): readonly string[] {
-    return wrongVirtualIPs(this.#cluster).filter((text) => !(this.#mayLeave && text.includes(' is left of ')));
+    return wrongVirtualIPs(this.#cluster).filter((text) => !(this.#mayLeave && / is left( of |$)/.test(text)));
   }
 
-  /** A request to reserve that takes effect after its deadline does so for one that may be gone by then. */
+  /** A request to reserve that takes effect after its deadline does so for one that may be gone by then. A copy that is made so late Kubernetes deletes with its owner. */
   get #mayLeave(): boolean {
     return this.#stage.history.steps.some(
       (step) =>
