@@ -221,7 +221,8 @@ export class VipDesk {
     if (!service || !request) return { target: null, refusal: null };
     // What is chosen stays chosen. A cache may not show our own last writes yet: to go by it alone would have us run after ourselves.
     const saved = this.#savedOf(key);
-    const own = ofItsOwn(saved ? asWritten(owned, saved) : owned, service);
+    const left = saved ? asWritten(owned, saved).filter(({ uid }) => !this.#isBeingFreed(key, saved, uid)) : owned;
+    const own = ofItsOwn(left, service);
     const current = best(own, service);
     if (this.#isOthers(service, own)) {
       this.#allocator.withdraw(key);
@@ -244,6 +245,11 @@ export class VipDesk {
     const verdict = this.#allocator.verdict(key);
     if (verdict?.kind === 'offered') return { target: { address: verdict.address, group: verdict.group }, refusal: null };
     return { target: current, refusal: verdict && plain(verdict) };
+  }
+
+  /** It is given up already: a wish that comes to it meanwhile is one for an address that nobody has. */
+  #isBeingFreed(key: ActorId, { freeing }: VipContext, uid: string): boolean {
+    return freeing.includes(uid) && this.#cells.recordsOf(key)?.get(key)?.waiting.free !== undefined;
   }
 
   /** It has an address, which is not ours, and there is nothing to give: a cloud's load balancer serves it, in a cluster where only the definitions were installed. */
