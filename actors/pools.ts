@@ -91,10 +91,18 @@ export class ObservedPools {
     };
   }
 
-  /** Addresses that others than this one list, ask for or have got. */
+  /** Addresses that others than this one list, ask for or have got: what watches do not show yet as far as this process decides about it. */
   namedBeside(pool: ActorId): ReadonlySet<Address> {
-    const others = [...this.#pools].filter(([id]) => id !== pool).map(([, object]) => object);
-    return new Set(others.flatMap((object) => [...addressesIn(object), boundAddress(object.status) ?? []].flat()));
+    const others = [...this.#pools].filter(([id]) => id !== pool);
+    return new Set(
+      others.flatMap(([id, object]) => [...addressesIn(object), boundAddress(object.status) ?? [], this.#madeFor(id) ?? []].flat()),
+    );
+  }
+
+  /** The address that was made for a RoutedIP by what is decided about it. */
+  #madeFor(id: ActorId): Address | null {
+    const context = this.#recordsOf(id)?.get(id)?.snapshot.context as PoolContext | undefined;
+    return context?.exposed?.bound ?? context?.acquiring?.unpublished ?? null;
   }
 
   fact(pool: ActorId): ClusterFact | null {
