@@ -62,10 +62,10 @@ interface Moment {
 /** How long ago the provider may have shown what a confirmation says: the outcome has waited in a queue since, and that of a Job whose queue was lost until it was
  *  overdue. While nobody led it waited for whoever leads next. */
 const CONFIRMATION_AGE_MS = 360_000;
-
+/** Who goes on without the store hears at its next look at the Lease that another one leads, ms. */
+const LEASE_LOOK_MS = 2_000;
 /** More turns of one cell at one moment have no end. */
 const TURNS_AT_ONCE = 3_000;
-
 /** Outcomes of jobs, timers, and answers to claims. */
 const ANSWER = /^(?:xstate\.(?:done|error)\.actor\.|xstate\.after\.|OPENED$|PRUNED$|REFUSED$)/;
 
@@ -82,6 +82,8 @@ export class Invariants implements Observer {
   readonly forcedAt = new Map<Address, number>();
   /** Every saved turn that did something, oldest first. */
   readonly turns: SavedTurn[] = [];
+  /** Some process goes on without the store. */
+  isAway: () => boolean = () => false;
   readonly #options: InvariantsOptions;
   /** Addresses that somebody has run. */
   readonly #known = new Set<ActorId>();
@@ -94,7 +96,6 @@ export class Invariants implements Observer {
   readonly #atOnce = { at: 0, turns: new Map<ActorId, number>() };
   /** The highest one, and when its first turn began, ms since the epoch. */
   #term = { term: 0, since: 0 };
-  /** When the last turn was saved, and under which term. */
   #last = { at: 0, term: 0 };
   /** How long no turn was saved before the present term began, and when that was, ms. */
   #silence = { ms: 0, endedAt: Number.NEGATIVE_INFINITY };
@@ -163,7 +164,7 @@ export class Invariants implements Observer {
   /** What was written before, and is seen late because the reply was lost, does not count; nor does what a leader writes in its memory under a higher term, as long as
    *  it does not know that its Lease was deleted and another one leads. */
   #checkTerm({ cell, term, at }: SavedTurn): void {
-    if (term < this.#term.term && at > this.#term.since)
+    if (term < this.#term.term && at > this.#term.since + (this.isAway() ? LEASE_LOOK_MS : 0))
       this.#note('terms only grow', `${cell} was written under term ${term} after ${this.#term.term}`);
     if (term > this.#term.term && term <= this.#newest) this.#term = { term, since: at };
   }

@@ -188,6 +188,7 @@ export class World {
         for (const process of this.processes) process.kill();
       },
     });
+    this.invariants.isAway = () => this.processes.some(({ store }) => store.isFleeting?.());
   }
 
   /** How long it is from one virtual time to another as who goes by the wall clock may have it, ms: a jump forward counts as time. */
