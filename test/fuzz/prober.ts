@@ -11,7 +11,8 @@ export interface Took {
 }
 
 const EVERY_MS = 50;
-const PATIENCE_MS = 5_000;
+/** On a machine that is busy with other tests an answer takes as long as it takes: how long is told, and one that never comes is a defect. */
+const PATIENCE_MS = 30_000;
 
 const asked = (url: string): Promise<number | null> =>
   new Promise((resolve) => {
