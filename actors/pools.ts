@@ -91,7 +91,7 @@ export class ObservedPools {
     };
   }
 
-  /** Addresses that others than this one list, ask for or have got: what watches do not show yet as far as this process decides about it. */
+  /** Addresses that other objects list, ask for or have got. Where this process leads its records count too: watches may lag behind them. */
   namedBeside(pool: ActorId): ReadonlySet<Address> {
     const others = [...this.#pools].filter(([id]) => id !== pool);
     return new Set(
@@ -99,7 +99,7 @@ export class ObservedPools {
     );
   }
 
-  /** The address that was made for a RoutedIP by what is decided about it. */
+  /** The address of a RoutedIP by its records: bound, or created and not published yet. */
   #madeFor(id: ActorId): Address | null {
     const context = this.#recordsOf(id)?.get(id)?.snapshot.context as PoolContext | undefined;
     return context?.exposed?.bound ?? context?.acquiring?.unpublished ?? null;

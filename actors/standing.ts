@@ -19,7 +19,7 @@ export interface StandingPorts {
   readonly writer: ClusterWriter;
   readonly pools: ObservedPools;
   readonly vips: Pick<Vips, 'watched'>;
-  readonly terms: Pick<Terms, 'leader' | 'takingOverSince' | 'hindrance' | 'outage'>;
+  readonly terms: Pick<Terms, 'leader' | 'decides' | 'takingOverSince' | 'hindrance' | 'outage'>;
   readonly projector: Pick<ReturnType<typeof projector>, 'noticed'>;
   readonly policies: Pick<PolicyProjector, 'request'>;
 }
@@ -65,7 +65,7 @@ export class Standing {
   #judge(): ((id: ActorId, object: Watched) => Finding | null) | null {
     const { pools, writer, terms, leadership, clock } = this.#ports;
     const { leader, takingOverSince, outage } = terms;
-    if (leader && takingOverSince === null) {
+    if (leader && terms.decides) {
       const ports = { leader, writer, storeError: outage.error, now: clock.monotonic(), hindranceOf: (id: ActorId) => pools.hindrance(id) };
       return (id, object) => whyUnserved(id, object, ports);
     }

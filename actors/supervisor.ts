@@ -111,12 +111,12 @@ export class Supervisor {
       ...ports,
       isLeading,
       objects: () => this.#pools.all.keys(),
-      recordsOf: (cell) => this.#terms.leader?.recordsOf(cell) ?? null,
+      recordsOf: this.recordsOf,
     });
     this.#projector = projector({
       writer: ports.writer,
       clock: ports.clock,
-      recordsOf: (cell) => this.#terms.leader?.recordsOf(cell) ?? null,
+      recordsOf: this.recordsOf,
       factOf: (cell) => this.#pools.fact(cell),
       objectOf: (cell) => this.#pools.all.get(cell),
       noticesOf: (cell) => this.#standing.noticesOf(cell),
@@ -248,6 +248,9 @@ export class Supervisor {
     const failingAt = (at: 'save' | 'turn') => cells.filter(({ failing }) => failing === at).length;
     return { save: failingAt('save'), turn: failingAt('turn') };
   }
+
+  /** The records of one cell in memory; null for none, and while another process leads. */
+  readonly recordsOf = (cell: ActorId): ReadonlyMap<ActorId, ActorRecord> | null => this.#terms.leader?.recordsOf(cell) ?? null;
 
   /** Every record in memory, by cell; empty while another process leads. */
   records(): ReadonlyMap<ActorId, ReadonlyMap<ActorId, ActorRecord>> {

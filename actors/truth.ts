@@ -33,7 +33,7 @@ export async function readUntilKnown(
   if (provider.jobs?.addresses) return [];
   for (let attempt = 1; !isClosed(); attempt += 1) {
     try {
-      // What assigns and reads of single addresses leave: those of others, however many, do not keep a term from being taken over.
+      // Paid from the reserve that assigns and reads of single addresses leave: no number of them can hold up a takeover.
       return await provider.listRoutedIPs({ purpose: 'confirm' });
     } catch (error) {
       failed(error instanceof Error ? error.message : String(error));

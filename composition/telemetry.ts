@@ -27,7 +27,7 @@ export function telemetry(version: string, clock: Clock, parts: Readonly<Parts>)
     groups: () => parts.supervisor?.groups() ?? [],
   });
   const shown = figures({
-    recordsOf: (cell) => parts.supervisor?.records().get(cell) ?? null,
+    recordsOf: (cell) => parts.supervisor?.recordsOf(cell) ?? null,
     pools: metrics.pools,
     recordSets: metrics.recordSets,
     failover: metrics.failover,

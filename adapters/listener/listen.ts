@@ -61,7 +61,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const busy = new WeakSet<Socket>();
 
   server.on('connection', (socket: Socket) => {
-    bear(socket);
+    ignoreErrors(socket);
     open.add(socket);
     socket.once('close', () => open.delete(socket));
     if (open.size > limits.connections) end(eldestOfMost(open));
@@ -87,12 +87,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
   if (upgrade) {
     server.on('upgrade', (request, socket, head) => {
-      bear(socket as Socket);
+      ignoreErrors(socket as Socket);
       if (targetOf(request) === null) hangUp(socket as Socket);
       else upgrade(request, socket as Socket, head);
     });
   }
-  server.on('connect', (_, socket) => hangUp(bear(socket as Socket)));
+  server.on('connect', (_, socket) => hangUp(ignoreErrors(socket as Socket)));
   // Scanners, and clients that do not trust us yet: each handshake that fails would be a line.
   server.on('tlsClientError', () => undefined);
 
@@ -147,7 +147,7 @@ function refuse(response: ServerResponse, message: string): void {
 const hangUp = (socket: Socket): unknown => socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n', () => socket.destroy());
 
 /** Node stops listening to the errors of a socket that it hands on. */
-function bear(socket: Socket): Socket {
+function ignoreErrors(socket: Socket): Socket {
   return socket.on('error', () => undefined);
 }
 
