@@ -2,7 +2,7 @@ import type { ClusterFact } from '../machines/events.ts';
 import { checkRoutedIP } from '../machines/exposure.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
-import type { PoolContext } from '../machines/pool.ts';
+import { listed, type PoolContext } from '../machines/pool.ts';
 import type { Standing } from '../machines/precedence.ts';
 import { creationAt } from '../machines/rebuild.ts';
 import { boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
@@ -15,6 +15,7 @@ import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { ObservedPolicies } from './policies.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import { inSlices } from './ports/in-slices.ts';
+import type { ActorRecord } from './ports.ts';
 
 /** First part of the ids of the actors that objects of a kind own. */
 const PARTS: Readonly<Record<string, string>> = { FloatingIPPool: 'pool', RoutedIP: 'rip', NodeDNSRecordSet: 'dns' };
@@ -91,18 +92,16 @@ export class ObservedPools {
     };
   }
 
-  /** Addresses that other objects list, ask for or have got. Where this process leads its records count too: watches may lag behind them. */
+  /** Addresses that other objects list, ask for or have got, as watches show them. */
   namedBeside(pool: ActorId): ReadonlySet<Address> {
     const others = [...this.#pools].filter(([id]) => id !== pool);
-    return new Set(
-      others.flatMap(([id, object]) => [...addressesIn(object), boundAddress(object.status) ?? [], this.#madeFor(id) ?? []].flat()),
-    );
+    return new Set(others.flatMap(([, object]) => [...addressesIn(object), boundAddress(object.status) ?? []].flat()));
   }
 
-  /** The address of a RoutedIP by its records: bound, or created and not published yet. */
-  #madeFor(id: ActorId): Address | null {
-    const context = this.#recordsOf(id)?.get(id)?.snapshot.context as PoolContext | undefined;
-    return context?.exposed?.bound ?? context?.acquiring?.unpublished ?? null;
+  /** Addresses that others have got or made, by the records of this process, which leads. Watches may lag behind these. */
+  recordedBeside(pool: ActorId): ReadonlySet<Address> {
+    const others = [...this.#pools.keys()].filter((id) => id !== pool);
+    return new Set(others.flatMap((id) => recordedIn(this.#recordsOf(id)?.get(id))));
   }
 
   fact(pool: ActorId): ClusterFact | null {
@@ -213,6 +212,12 @@ export class ObservedPools {
     const pool = this.#pools.get(id);
     return pool ? this.#claims.standingOf(id, pool, key) : 'Barred';
   }
+}
+
+function recordedIn(record: ActorRecord | undefined): readonly Address[] {
+  if (record?.chart !== 'pool') return [];
+  const context = record.snapshot.context as unknown as PoolContext;
+  return [...listed(context), ...context.created, context.exposed?.bound ?? []].flat();
 }
 
 /** What has to be watched for an object. */
