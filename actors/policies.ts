@@ -33,12 +33,12 @@ export class ObservedPolicies {
 
   /** Answers whether RoutedIPs may be served otherwise by it: what is told again without a change is no news to them. */
   put(policy: PoolObject): boolean {
-    const name = nameOf(policy.ref);
+    const name = policyName(policy.ref);
     const former = this.#policies.get(name);
     const isSame = former?.ref.uid === policy.ref.uid;
     const need = this.#needOf(policy);
     this.#policies.set(name, policy);
-    this.#serving = null;
+    this.#heedClass(policy.ref);
     if (need !== undefined) this.#needs.set(name, need);
     else if (!isSame) this.#needs.delete(name);
     return !isSame || former?.generation !== policy.generation;
@@ -46,10 +46,14 @@ export class ObservedPolicies {
 
   /** Forgets an object, unless another one bears its name by now. */
   remove(ref: PoolObject['ref']): void {
-    if (this.#policies.get(nameOf(ref))?.ref.uid !== ref.uid) return;
-    this.#policies.delete(nameOf(ref));
-    this.#serving = null;
-    this.#needs.delete(nameOf(ref));
+    if (this.#policies.get(policyName(ref))?.ref.uid !== ref.uid) return;
+    this.#policies.delete(policyName(ref));
+    this.#heedClass(ref);
+    this.#needs.delete(policyName(ref));
+  }
+
+  #heedClass({ kind }: PoolObject['ref']): void {
+    if (kind === CLASS) this.#serving = null;
   }
 
   /** The class or issuer that serves a RoutedIP; null when there is none. */
@@ -62,7 +66,7 @@ export class ObservedPolicies {
 
   /** As observed last; undefined for one that is not seen. */
   get(ref: PoolObject['ref']): PoolObject | undefined {
-    return this.#policies.get(nameOf(ref));
+    return this.#policies.get(policyName(ref));
   }
 
   /** Whether a RoutedIP names this class or this issuer, valid or not. */
@@ -130,10 +134,9 @@ export class ObservedPolicies {
     return accountOf(policy, this.#operatorNamespace)?.provider ?? '';
   }
 
-  /** The accounts and platforms that the classes and issuers ask for, each once. Of one that has become invalid, those of before: it goes on. */
-  needs(): readonly ProviderNeed[] {
-    const needs = [...this.#needs.values()].filter((need) => need !== null);
-    return [...new Map(needs.map((need) => [need.key, need])).values()];
+  /** The account or platform that a class or an issuer asks for; null for none. Of one that has become invalid, that of before: it goes on. */
+  needOf(ref: PoolObject['ref']): ProviderNeed | null {
+    return this.#needs.get(policyName(ref)) ?? null;
   }
 
   /** Null for nothing but what the environment gives; undefined when it does not say. */
@@ -156,7 +159,8 @@ export class ObservedPolicies {
   }
 }
 
-const nameOf = ({ kind, namespace, name }: PoolObject['ref']): string => `${kind} ${namespace}/${name}`;
+/** Names a class or an issuer among all of them. */
+export const policyName = ({ kind, namespace, name }: PoolObject['ref']): string => `${kind} ${namespace}/${name}`;
 
 const oldestByName = (classes: readonly PoolObject[]): ReadonlyMap<string, PoolObject> =>
   new Map(classes.toSorted((a, b) => byAge(aged(b), aged(a))).map((policy) => [classNameOf(policy), policy]));

@@ -104,7 +104,7 @@ export class ProviderLists {
   giveUp(name: string): void {
     this.#reading.delete(name);
     this.#lists.delete(name);
-    this.endUnknown();
+    if (!Object.hasOwn(this.#ports.providers.all, name)) this.#ports.cells.tell(verificationActor(name), { type: 'DELETED' });
   }
 
   /** What is stored was taken over. */

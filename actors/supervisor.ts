@@ -104,7 +104,7 @@ export class Supervisor {
       namedBeside: (cell) => this.#namedBeside(cell),
     });
     ports.providers.onChange((key) => {
-      this.#workers.tend();
+      this.#workers.tend(key);
       this.#terms.leader?.providerChanged(key);
     });
     this.#evacuations = new Evacuations({

@@ -160,10 +160,11 @@ test('after a turn of one RoutedIP the marks of all nodes are made of the record
   expect([[...asked].filter((id) => id.startsWith('rip/')), marked]).toEqual([[one], 2]);
 });
 
-test('jobs of many accounts begin to be taken in several turns of the event loop', async () => {
+test('jobs of many accounts begin to be taken in several turns of the event loop; when one of them has changed no other one is looked at', async () => {
   const virtual = virtualClock();
   const clock = pausingClock(virtual, PAUSE_MS);
   const begun = perMoment(clock);
+  const looked = new Set<string | symbol>();
   const names = new Set<string>();
   const queue = (name: string) => ({
     consume: () => {
@@ -172,7 +173,8 @@ test('jobs of many accounts begin to be taken in several turns of the event loop
       return { close: async () => {} };
     },
   });
-  const all = Object.fromEntries(routedIPs.map(({ ref: { name } }) => [name, { provider: { name } }]));
+  const known = Object.fromEntries(routedIPs.map(({ ref: { name } }) => [name, { provider: { name } }]));
+  const all = new Proxy(known, { get: (target, key) => Reflect.get(target, looked.add(key) && key) });
   const ports = {
     clock,
     settings: { jobsAtOnce: 1 },
@@ -180,9 +182,13 @@ test('jobs of many accounts begin to be taken in several turns of the event loop
     providers: { all },
     leadership: { lease: () => ({ renewedAt: clock.monotonic(), durationMs: 15_000 }) },
   };
-  new Workers(ports as unknown as WorkersPorts).tend();
+  const workers = new Workers(ports as unknown as WorkersPorts);
+  workers.tend();
   await virtual.advance(1000);
   expect([begun.most(), names.size]).toEqual([AT_ONCE, COUNT]);
+  looked.clear();
+  workers.tend('app-1');
+  expect([...looked]).toEqual(['app-1']);
 });
 
 test('a new leader leaves the event loop to others while it loads records', async () => {
