@@ -56,7 +56,7 @@ export function createMetrics({ now, records, budgets, groups, ...runtime }: Met
   groupMetrics(registry, groups);
   const pools = poolMetrics();
   const recordSets = recordSetMetrics(registry);
-  const calls = providerCalls(registry);
+  const calls = providerCalls();
   const outbox = outboxMetrics(registry);
   const turns = turnMetrics({ registry, now, assignmentEnded: pools.count });
   const jobs = jobMetrics(registry);
@@ -92,7 +92,7 @@ export function createMetrics({ now, records, budgets, groups, ...runtime }: Met
     },
     scrape: async () => {
       const few = await registry.metrics();
-      return { contentType: registry.contentType, body: () => exposition(few, pools.families) };
+      return { contentType: registry.contentType, body: () => exposition(few, [...pools.families, ...calls.families]) };
     },
   };
 }

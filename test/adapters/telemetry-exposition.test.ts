@@ -1,8 +1,9 @@
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import type { PoolFigures } from '../../actors/ports/figures.ts';
 import { exposition } from '../../adapters/telemetry/exposition.ts';
 import { poolMetrics } from '../../adapters/telemetry/pool-metrics.ts';
+import { type EndedCall, providerCalls } from '../../adapters/telemetry/provider-calls.ts';
 
 const P = 'flipop_floatingippoolcontroller_';
 const POOL = ['namespace', 'name', 'provider', 'dns'] as const;
@@ -99,5 +100,52 @@ describe('the series of pools', () => {
     }
     expect(lines.length).toBeGreaterThan(4_000);
     expect(new Set(lines).size).toBe(lines.length);
+  });
+});
+
+describe('the series of calls to providers', () => {
+  const CALL = ['provider', 'call', 'kind', 'namespace', 'name'] as const;
+
+  const ended = (change: Partial<EndedCall> = {}): EndedCall => ({
+    provider: 'digitalocean',
+    call: 'AssignIP',
+    owner: { kind: 'FloatingIPPool', namespace: 'default', name: 'in "quotes" \\ and\nlines' },
+    outcome: 'success',
+    seconds: 0.3,
+    ...change,
+  });
+
+  /** The same calls as prom-client counts and writes them. */
+  async function countedByPromClient(all: readonly EndedCall[]): Promise<string> {
+    const registers = [new Registry()];
+    const name = 'flipop_providers_call';
+    const calls = new Counter({ name: `${name}s_total`, help: 'Calls to providers.', labelNames: [...CALL, 'outcome'], registers });
+    const durations = new Histogram({
+      name: `${name}_duration_seconds`,
+      help: 'How long calls to providers took, with the wait for the request budget.',
+      labelNames: CALL,
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120],
+      registers,
+    });
+    for (const { provider, call, owner, outcome, seconds } of all) {
+      const labels = { provider, call, kind: owner?.kind ?? '', namespace: owner?.namespace ?? '', name: owner?.name ?? '' };
+      calls.inc({ ...labels, outcome });
+      durations.observe(labels, seconds);
+    }
+    return (registers[0] as Registry).metrics();
+  }
+
+  test('are, byte by byte, what prom-client would write', async () => {
+    const all = [
+      ended(),
+      ended({ seconds: 0.5 }),
+      ended({ outcome: 'error', seconds: 1e-7 }),
+      ended({ call: 'ListRoutedIPs', owner: null, seconds: 121 }),
+      ended({ call: 'ListRoutedIPs', owner: null, seconds: 0 }),
+      ended({ call: 'FindNode', owner: { kind: 'NodeDNSRecordSet', namespace: 'a', name: 'b' }, outcome: 'error', seconds: 0.1 + 0.2 }),
+    ];
+    const calls = providerCalls();
+    for (const call of all) calls.ended(call);
+    expect([...exposition('', calls.families)].join('')).toBe(`\n${await countedByPromClient(all)}`);
   });
 });
