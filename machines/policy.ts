@@ -1,5 +1,6 @@
-import { asRecord, InvalidSpec, list, number, refuse, text } from './fields.ts';
+import { asRecord, atMost, InvalidSpec, list, number, refuse, text } from './fields.ts';
 import { checkTemplate } from './job-template.ts';
+import { LIMITS } from './limits.ts';
 import { type PortRange, portRange } from './port-range.ts';
 import { jobKey, mixedKey, secretKey } from './provider-key.ts';
 import { cidr } from './sources.ts';
@@ -69,6 +70,8 @@ const DEFAULT_NODE_PORTS = '30000-32767';
 /** Timers and dates end somewhere; nobody waits longer. */
 const LONGEST_SECONDS = 31_536_000;
 
+const MOST_TOLERATIONS = LIMITS.ClusterRoutedIPClass['spec.tolerations'];
+
 class Unsupported extends InvalidSpec {}
 
 /** Checks what a class or an issuer says, with its defaults. `operatorNamespace` is where Jobs run and Secrets of classes are unless it says otherwise. */
@@ -133,7 +136,7 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
     reclaim: reclaimPolicy(text(raw.routedIPReclaimPolicy, 'spec.routedIPReclaimPolicy') || 'Retain'),
     coolOffMs: milliseconds(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds'),
     graceMs: milliseconds(raw.recoveryGraceSeconds, 'spec.recoveryGraceSeconds'),
-    tolerations: list(raw.tolerations, 'spec.tolerations').map(toleration),
+    tolerations: tolerationsOf(raw.tolerations),
     taint: taintEffect(text(raw.taintEffect, 'spec.taintEffect') || 'PreferNoSchedule'),
     allowCrossNamespace: raw.allowCrossNamespace === true,
   };
@@ -229,6 +232,12 @@ function taintEffect(value: string): Policy['taint'] {
 function milliseconds(value: unknown, field: string): number {
   const seconds = number(value, field, Number.isFinite);
   return seconds > LONGEST_SECONDS ? refuse(`${field} must be at most 31536000, a year`) : seconds * 1000;
+}
+
+function tolerationsOf(raw: unknown): readonly Toleration[] {
+  const given = list(raw, 'spec.tolerations');
+  atMost(given.length, MOST_TOLERATIONS, 'spec.tolerations', 'entries', 'take out those that no node bears');
+  return given.map(toleration);
 }
 
 function toleration(entry: unknown): Toleration {
