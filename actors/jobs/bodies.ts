@@ -2,7 +2,7 @@ import type { ProviderJobName } from '../../machines/jobs.ts';
 import type { Provider } from '../ports/provider.ts';
 import { announce } from './announce.ts';
 import { assign } from './assign.ts';
-import { done, type JobBodies, type JobBody, read, write } from './body.ts';
+import { done, type JobBodies, type JobBody, passFence, read, write } from './body.ts';
 import { groupJobs } from './by-group.ts';
 import { addressJobs } from './by-job-addresses.ts';
 import { firewallJobs } from './by-job-firewall.ts';
@@ -14,7 +14,9 @@ import { ensureRecords } from './records.ts';
 
 /** Marks the node as a holder, in one try. The mark keeps Pods away, it does not make the address serve: a failover does not wait for one that cannot be put
  *  on, and what is missing is put on with the marks of all holders. */
-const elect: JobBody<'elect'> = async ({ input, writer }) => {
+const elect: JobBody<'elect'> = async (context) => {
+  const { input, writer } = context;
+  await passFence(context);
   const marked = await writer.markHolder(input.node.name, input.effect).then(
     () => true,
     () => false,
@@ -30,6 +32,7 @@ const BOUND_FOR_GOOD = Number.MAX_SAFE_INTEGER;
 const publish: JobBody<'publish'> = async (context) => {
   const { input, provider, writer } = context;
   if (input.mayBeGone) await provider.findRoutedIP(input.address, read(context, 'create'));
+  await passFence(context);
   if (input.owner.kind === 'RoutedIP') {
     await writer.bindAddress(input.owner, input.address, 'Created');
     return done({ ips: [input.address], generation: BOUND_FOR_GOOD });

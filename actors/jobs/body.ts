@@ -82,5 +82,11 @@ export const read = ({ owner }: Pick<Caller, 'owner'>, purpose: Purpose): Call =
 /** A call for `purpose` that changes something: fenced. */
 export const write = ({ fence, owner }: Caller, purpose: Purpose): Call => ({ purpose, fence, ...(owner && { owner }) });
 
+/** Before a write to the cluster, whose port takes no fence: what was decided under a former term, or is not waited for any more, is not written. @throws Fenced | Unreachable */
+export const passFence = async ({ fence }: Pick<Caller, 'fence'>): Promise<void> => {
+  await fence.read();
+  fence.assertFresh();
+};
+
 /** How long to wait before poll number `polls` + 1. */
 export const pollStep = (steps: readonly number[], polls: number): number => steps[Math.min(polls, steps.length - 1)] ?? 1000;

@@ -4,7 +4,7 @@ import type { Address } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
 import type { JobRequest } from '../ports/job-driver.ts';
 import { announce } from './announce.ts';
-import { again, done, type JobBodies, type JobBody, type JobContext, type JobResult } from './body.ts';
+import { again, done, type JobBodies, type JobBody, type JobContext, type JobResult, passFence } from './body.ts';
 import { asJson, awaits, contradiction, driverOf, type Ended, failureOfJob, follow, look, progressOf, unhindered } from './by-job.ts';
 import { requireFirewall } from './create.ts';
 import { addressRequest } from './job-request.ts';
@@ -16,6 +16,7 @@ const intendCreate: JobBody<'intendCreate'> = async (context) => {
   const { input, writer, clock, term } = context;
   await requireFirewall(context);
   const intent = { provider: input.provider, knownAddresses: [], listedAt: clock.now() };
+  await passFence(context);
   await writer.recordIntent(input.owner, { ...intent, region: input.region, term });
   return done(intent);
 };
@@ -87,6 +88,7 @@ async function ask(context: JobContext<'reconcileCreate'>, job: string, outcome:
 /** Where a RoutedIP is bound to the address; its spec is never written. */
 const publish: JobBody<'publish'> = async (context) => {
   const { input, writer } = context;
+  await passFence(context);
   await writer.bindAddress(input.owner, input.address, 'Created');
   await unhindered(driverOf(context).conclude(input.owner.uid));
   return done({ ips: [input.address], generation: Number.MAX_SAFE_INTEGER });

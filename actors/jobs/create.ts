@@ -2,7 +2,7 @@ import { restMs } from '../../machines/backoff.ts';
 import type { ObservedAddress } from '../../machines/types.ts';
 import { ProviderError } from '../errors.ts';
 import type { ListCall } from '../ports/provider.ts';
-import { again, done, type JobBody, type JobContext, read, write } from './body.ts';
+import { again, done, type JobBody, type JobContext, passFence, read, write } from './body.ts';
 
 /** Of the family of which addresses are created. */
 const created = (context: Pick<JobContext<'create'>, 'owner'>): ListCall => ({ ...read(context, 'intend'), family: 4 });
@@ -13,6 +13,7 @@ export const intendCreate: JobBody<'intendCreate'> = async (context) => {
   await requireFirewall(context);
   const all = await provider.listRoutedIPs(created(context));
   const intent = { provider: input.provider, knownAddresses: all.map(({ address }) => address).sort(), listedAt: clock.now() };
+  await passFence(context);
   await writer.recordIntent(input.owner, { ...intent, region: input.region, term });
   return done(intent);
 };
