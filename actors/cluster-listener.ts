@@ -29,12 +29,9 @@ export function clusterListener({ pools, guards, policies, evacuations, projecto
     }
   };
   const policiesChanged = (ref: PoolObject['ref'], ...changed: readonly (PoolObject | undefined)[]): void => {
-    const isConcerned = (pool: PoolObject): boolean =>
-      pool.ref.kind === 'RoutedIP' && changed.some((policy) => policy && pools.policies.isAskedFor(policy, pool));
     providers.need(policyName(ref), pools.policies.needOf(ref));
-    const others = pools.policiesChanged(isConcerned);
-    leader()?.policiesChanged(isConcerned);
-    observeAgain(others);
+    const ids = pools.policiesChanged(changed.filter((policy) => policy !== undefined));
+    leader()?.policiesChanged(ids);
     policies.request();
   };
   return {

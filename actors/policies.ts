@@ -69,11 +69,16 @@ export class ObservedPolicies {
     return this.#policies.get(policyName(ref));
   }
 
-  /** Whether a RoutedIP names this class or this issuer, valid or not. */
-  isAskedFor({ ref: { kind, namespace, name }, spec }: PoolObject, routedIP: PoolObject): boolean {
-    const wanted = asked(routedIP.spec);
-    if (wanted?.kind === CLASS) return kind === CLASS && wanted.className === classNameIn(spec);
-    return wanted?.kind === ISSUER && kind === ISSUER && wanted.name === name && namespace === routedIP.ref.namespace;
+  /** What RoutedIPs name that name this class or this issuer, valid or not: a class goes by its className. */
+  askedAs({ ref, spec }: PoolObject): string {
+    return ref.kind === CLASS ? className(classNameIn(spec)) : policyName(ref);
+  }
+
+  /** What a RoutedIP names, seen or not; null when it names no class and no issuer. */
+  askedBy({ ref, spec }: PoolObject): string | null {
+    const wanted = asked(spec);
+    if (wanted?.kind === CLASS) return className(wanted.className);
+    return wanted?.kind === ISSUER ? policyName({ ...ref, kind: ISSUER, name: wanted.name }) : null;
   }
 
   /** Of several classes with one className the oldest; of two of the same age the one whose uid sorts first. */
@@ -158,6 +163,8 @@ export class ObservedPolicies {
     return { reason: 'Conflict', message: `the older class ${first.ref.name} has the className ${classNameOf(object)} too, and is used` };
   }
 }
+
+const className = (name: string): string => `${CLASS} ${name}`;
 
 /** Names a class or an issuer among all of them. */
 export const policyName = ({ kind, namespace, name }: PoolObject['ref']): string => `${kind} ${namespace}/${name}`;

@@ -28,7 +28,7 @@ export interface ProviderListsPorts {
   readonly log: Log;
   readonly alarms: Alarms;
   readonly settings: Settings;
-  /** The pool was told everything; before that it takes no list. */
+  /** The pool was told everything, at the latest now; before that it takes no list. */
   readonly isStarted: (pool: ActorId) => boolean;
   /** It waits for its provider to be read. */
   readonly isDue: (pool: ActorId) => boolean;
