@@ -1,4 +1,4 @@
-import { isHeld } from './absences.ts';
+import { isHeld, served } from './absences.ts';
 import { nodesFull } from './claims.ts';
 import { createdAt } from './creation.ts';
 import { failureReason, textAbout } from './failure.ts';
@@ -275,9 +275,5 @@ const isMoving = (view: AddressView | undefined): boolean =>
   view !== undefined && ['Electing', 'FirewallOpening', 'Assigning', 'Pruning'].includes(view.state);
 
 /** Node name → address, for the annotation: addresses that serve, on the node where they are confirmed. */
-export const annotations = (view: PoolView): Readonly<Record<string, Address>> =>
-  Object.fromEntries(
-    Object.values(view.addresses).flatMap(({ state, context }) =>
-      state === 'Stable' && context.assigned ? [[context.assigned.name, context.address]] : [],
-    ),
-  );
+export const annotations = ({ context, at }: PoolView): Readonly<Record<string, Address>> =>
+  Object.fromEntries(served(context, at).map(({ address, node }) => [node.name, address]));
