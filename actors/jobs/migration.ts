@@ -124,7 +124,7 @@ async function isReserved(writer: MigrationWriter, { address, gsm }: Candidate, 
 const exposeService: MigrationJobBody<'exposeService'> = async ({ input, writer, fence }) => {
   const { vip, service: name, address, clone } = input;
   const live = await virtualIPOf(writer, vip);
-  if (hasBegun(live)) return done({ service: live.status.service, clone });
+  if (hasBegun(live)) return done({ service: live.status.service, clone, begun: true });
   const service = await serviceOf(writer, vip, name, NO_SERVICE);
   await saying('could not add finalizer for service', () => writer.hold(live, 'clone', fence));
   const present = await saying(NO_CLONE, () => writer.service({ namespace: vip.namespace, name: clone }));
