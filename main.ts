@@ -165,6 +165,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   Object.assign(parts, {
     supervisor,
     source,
+    writer,
     ...(allocator && { allocator }),
     queueCounts,
     budgets: known.budgets,

@@ -144,6 +144,7 @@ describe('docs/conditions.md', () => {
       'actors/ailment.ts',
       'actors/standing.ts',
       'actors/unserved.ts',
+      'adapters/kubernetes/writer.ts',
     ].flatMap((path) =>
       read(path)
         .split('\n')

@@ -33,6 +33,8 @@ export const isNotFound = (error: unknown): boolean => error instanceof ApiError
 export const isConflict = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Conflict';
 export const isGone = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Gone';
 export const isForbidden = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Forbidden';
+/** What was to be written is refused for what it is: the same again helps only once somebody has changed the object, or its definition. */
+export const isInvalid = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Invalid';
 /** RBAC refuses it. What an admission denies is no missing right, and says so in other words. */
 export const isRightMissing = (error: unknown): boolean => isForbidden(error) && messageOf(error).startsWith(NO_RIGHT);
 

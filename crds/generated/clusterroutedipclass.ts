@@ -344,7 +344,7 @@ export interface UpdateFirewallJob {
 
 /** What the operator observed and did. */
 export interface ClusterRoutedIPClassStatus {
-  /** The RoutedIPs that use this class. It cannot be deleted while there are any. */
+  /** The RoutedIPs that use this class, the first 10000. It cannot be deleted while there are any. */
   readonly routedIPs?: readonly RoutedIPRef[];
   /** What keeps the whole class from working; absent when there is nothing. */
   readonly error?: string;

@@ -180,7 +180,7 @@ export interface SecretRef {
 
 /** What the operator observed and did. */
 export interface RoutedIPIssuerStatus {
-  /** The RoutedIPs that use this issuer. It cannot be deleted while there are any. */
+  /** The RoutedIPs that use this issuer, the first 10000. It cannot be deleted while there are any. */
   readonly routedIPs?: readonly RoutedIPRef[];
   /** What keeps the whole issuer from working; absent when there is nothing. */
   readonly error?: string;
