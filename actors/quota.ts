@@ -2,6 +2,7 @@ import { createdAt } from '../machines/creation.ts';
 import type { PoolContext, Room } from '../machines/pool.ts';
 import { type Evidence, hasBegun, isIdle, type Keeper, type Limit, type Settled, settle, standingOf } from '../machines/quota.ts';
 import type { ActorId, Address, Finding, Kept } from '../machines/types.ts';
+import { namespaceOf } from './namespace-turns.ts';
 import { isPool, type ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { LedgerStore } from './ports/ledger.ts';
@@ -281,8 +282,6 @@ export class Quota implements Observer {
     return [...(most === null ? [] : [{ most, source: null, name: '--max-addresses-per-namespace' }]), ...(ofPolicy ? [ofPolicy] : [])];
   }
 }
-
-const namespaceOf = (cell: ActorId): string => cell.split('/')[1] ?? '';
 
 const contextOf = (record: ActorRecord | null): PoolContext | null => (record ? (record.snapshot.context as unknown as PoolContext) : null);
 
