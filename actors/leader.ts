@@ -16,6 +16,7 @@ import type { Queues } from './ports/queues.ts';
 import type { ActorRecord, StoredCell } from './ports.ts';
 import type { ProviderList } from './provider-list.ts';
 import { ProviderLists } from './provider-lists.ts';
+import type { Quota } from './quota.ts';
 import { isUndone, poolInput } from './rebuilding.ts';
 import type { Settings } from './settings.ts';
 import { SharedChanges } from './shared-changes.ts';
@@ -46,6 +47,7 @@ export interface LeaderPorts extends TurnPorts {
   readonly isAway: () => boolean;
   readonly settings: Settings;
   readonly vips: Pick<Vips, 'deskFor'>;
+  readonly quota: Pick<Quota, 'listed' | 'roomOf'>;
 }
 
 /** One term of leadership: takes over the records and tells pools the facts. Ends for good when it halts or is closed. */

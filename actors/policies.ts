@@ -2,6 +2,7 @@ import { asked, type RoutedIPFact } from '../machines/exposure.ts';
 import { accountOf, checkPolicy, type PolicyObject } from '../machines/policy.ts';
 import { type Aged, byAge } from '../machines/precedence.ts';
 import { isPrivate } from '../machines/provider-key.ts';
+import type { Limit } from '../machines/quota.ts';
 import { fieldsOf } from '../machines/types.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderNeed } from './ports/directory.ts';
@@ -116,6 +117,15 @@ export class ObservedPolicies {
     const served = pool.ref.kind === 'RoutedIP' ? this.servesFor(pool) : null;
     const { ipGroup } = served ? fieldsOf<Json>(served.spec) : {};
     return typeof ipGroup === 'string' && ipGroup !== '';
+  }
+
+  /** How many addresses its namespace may keep of the class or issuer that serves a RoutedIP; null for as many as it likes. */
+  limitFor(routedIP: PoolObject): Limit | null {
+    const policy = this.servesFor(routedIP);
+    const most = policy && fieldsOf<Json>(policy.spec).maxAddressesPerNamespace;
+    if (!policy || !Number.isSafeInteger(most)) return null;
+    const { kind, name } = policy.ref;
+    return { most: most as number, source: `${kind}/${name}`, name: `maxAddressesPerNamespace of ${kind} ${name}` };
   }
 
   /** The key of the provider that a RoutedIP works with; empty for none. */

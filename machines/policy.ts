@@ -123,6 +123,7 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
   const account = accountIn(object, raw, operatorNamespace);
   const election = text(raw.electionPolicy, 'spec.electionPolicy');
   if (election !== '' && election !== 'Youngest') refuse('electionPolicy must be Youngest');
+  atLeastOne(raw.maxAddressesPerNamespace, 'maxAddressesPerNamespace');
   return {
     ...account,
     ipGroup: groupOf(object, text(raw.ipGroup, 'spec.ipGroup'), account),
@@ -132,7 +133,7 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
     exclusive: raw.firewallExclusive === true,
     sources: sourcesOf(raw.firewallSources),
     nodePortRange: portRange(text(raw.nodePortRange, 'spec.nodePortRange') || DEFAULT_NODE_PORTS, 'nodePortRange'),
-    perNode: perNode(raw.perNodeIPLimit),
+    perNode: atLeastOne(raw.perNodeIPLimit, 'perNodeIPLimit'),
     reclaim: reclaimPolicy(text(raw.routedIPReclaimPolicy, 'spec.routedIPReclaimPolicy') || 'Retain'),
     coolOffMs: milliseconds(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds'),
     graceMs: milliseconds(raw.recoveryGraceSeconds, 'spec.recoveryGraceSeconds'),
@@ -212,11 +213,9 @@ function sourcesOf(raw: unknown): readonly string[] | null {
   return sources.length === 0 || JSON.stringify(sources) === ANYWHERE ? null : sources;
 }
 
-function perNode(raw: unknown): number {
+function atLeastOne(raw: unknown, field: string): number {
   if (raw === undefined || raw === null) return 1;
-  return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 1
-    ? raw
-    : refuse('perNodeIPLimit must be a whole number of 1 or more');
+  return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 1 ? raw : refuse(`${field} must be a whole number of 1 or more`);
 }
 
 const reclaimPolicy = (value: string): Policy['reclaim'] =>

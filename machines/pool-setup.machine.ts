@@ -116,7 +116,7 @@ export const poolSetup = (settings: PoolSettings) => {
       ),
       lacksAddress: asks(pool.lacksAddress),
       isOfferedAnew: asks((context, event) => event.type === 'GROUP_OBSERVED' && groups.isOfferedAnew(context, event)),
-      hasSpare: asks((context) => pool.lacksAddress(context) && pool.spare(context) !== null),
+      hasSpare: asks((context) => pool.asksForAddress(context) && pool.spare(context) !== null),
       hasUnpublished: asks(({ acquiring }) => acquiring.unpublished !== null),
       hasIntent: asks((context) => pool.isCreating(context.acquiring) && !pool.awaitsLookUp(context)),
       mustConclude: asks((context) => acquire.mustConclude(context) && !pool.awaitsLookUp(context)),

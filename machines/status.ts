@@ -8,7 +8,7 @@ import { awaitsResume, movesAwaited, pausedCondition } from './marks-status.ts';
 import { whyNoNode } from './no-node.ts';
 import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, refused, waitsOf } from './node-status.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
-import { awaitsNode, entries, familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
+import { asksForAddress, awaitsNode, entries, familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
 import { type AddressView, conflictText, type PoolView, stamp } from './pool-view.ts';
 import { recordSetProblem } from './record-set-status.ts';
 import type { Address, Condition, Finding } from './types.ts';
@@ -220,6 +220,7 @@ export function creationProblem(context: PoolContext): Finding | null {
   if (failure?.unknownOutcome && failure.kind === 'Conflict' && intent)
     return { reason: 'CreateUnknown', message: poolError(context) ?? '' };
   if (failure) return { reason: failure.reason ?? 'CreateFailed', message: poolError(context) ?? '' };
+  if (context.room?.refusal && asksForAddress(context)) return context.room.refusal;
   const [contested] = Object.keys(context.conflicts) as Address[];
   return contested ? { reason: 'AddressConflict', message: unstaffed(context, contested).error ?? '' } : null;
 }

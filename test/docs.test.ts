@@ -139,6 +139,8 @@ describe('docs/conditions.md', () => {
       'machines/exposure.ts',
       'machines/service-ports.ts',
       'machines/policy.ts',
+      'machines/quota.ts',
+      'actors/quota.ts',
       'actors/policies.ts',
       'actors/project-policies.ts',
       'actors/ailment.ts',
