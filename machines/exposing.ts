@@ -27,7 +27,7 @@ function withReclaim(context: PoolContext, reclaim: ReturnType<typeof reclaimOf>
 /** Checks the spec together with the class. What a class that has become invalid said before goes on. */
 export function checkExposed(former: PoolContext, event: SpecObserved): { readonly context: PoolContext; readonly checked: CheckedSpec } {
   const { guarded = true, deleteAdopted = false } = event;
-  const context = event.bound ? bindShown(former, event.bound) : former;
+  const context = event.bound ? bindShown(former, event.bound) : unboundOf(former, event.conflicts);
   const known = withExposed(context, { guarded, deleteAdopted });
   const checked = checkRoutedIP(event.spec as RoutedIPFact, event.registry);
   if (!checked.spec) {
@@ -106,6 +106,13 @@ function tellPolicy(context: PoolContext, policy: FirewallPolicy): Next {
   const event = { type: 'POLICY_OBSERVED', policy, ...(provider && { provider }) } as const;
   const effects = entries(context.members).map(([address]): Effect => tell(context, address, event));
   return next(withExposed(context, { policy }), effects);
+}
+
+/** What this RoutedIP was about to get another one has got in the same moment, before anybody was shown it here: it waits for it as before. */
+function unboundOf(context: PoolContext, conflicts: PoolContext['conflicts']): PoolContext {
+  const bound = context.exposed?.bound ?? null;
+  const isLost = bound !== null && conflicts[bound] !== undefined && !context.created.includes(bound);
+  return isLost ? withExposed(context, { bound: null }) : context;
 }
 
 /** Records that are older than the status do not know of the address: another one would be created, and nobody would give this one back. */

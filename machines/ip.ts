@@ -273,16 +273,19 @@ export const fail =
     );
   };
 
-/** When the next try comes, and where. That something can never work, said while it is not known where the address is, has that found out before anybody has to
- *  change anything; said of what was changed while the Job ran, it means nothing. */
+/** When the next try comes, and where. Where the address is gets known first when nothing of an earlier call can take effect any more and this one was refused: the grant
+ *  would else be kept for as long as its node refuses. That something can never work, said while it is not known where the address is, has that found out before anybody
+ *  has to change anything; said of what was changed while the Job ran, it means nothing. */
 function nextTry(
   { backoff }: AddressSettings,
   { attempts: before, inDoubtUntil, retiring, renewed }: AddressContext,
   { failure, at, resume }: { readonly failure: JobFailure; readonly at: number; readonly resume: ResumeState },
 ): Pick<AddressContext, 'attempts' | 'coolOffUntil' | 'resume'> {
   const attempts = before + 1;
-  const looksFirst = inDoubtUntil !== null && retiring === null && resume !== 'Unassigned' && isUntilChanged(failure);
-  const isOver = looksFirst || (renewed && isUntilChanged(failure));
+  const isUnread = inDoubtUntil !== null && retiring === null && resume !== 'Unassigned';
+  const looksNow = isUnread && isUntilChanged(failure);
+  const looksFirst = looksNow || (isUnread && inDoubtUntil <= at && !failure.unknownOutcome);
+  const isOver = looksNow || (renewed && isUntilChanged(failure));
   return { attempts, coolOffUntil: isOver ? at : at + backoffMs(backoff, failure, attempts), resume: looksFirst ? 'Unassigned' : resume };
 }
 

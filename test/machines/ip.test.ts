@@ -182,6 +182,12 @@ describe('an assign of which nobody knows what became', () => {
     expect(given.done('find', observed(A, 'a')).context).toMatchObject({ elected: null, holder: providerIDOf('a'), inDoubtUntil: null });
   });
 
+  test('gives its node back when that refuses it once nothing can take effect any more: where the address is gets read first', () => {
+    const given = granted('a', true).failed('assign', cutOff()).elapse().after(CALL_DEADLINE).failed('assign', failure('Unavailable'));
+    expect([given.state, given.context.elected, given.elapse().started]).toEqual(['CoolOff', refOf('a'), ['find']]);
+    expect([given.done('find', observed(A)).state, given.context.elected]).toEqual(['Unassigned.Waiting', null]);
+  });
+
   test('since the operator was restarted in the middle is asked for again, and reads first', () => {
     const given = granted().after(SECOND).send('RESUME');
     expect(given.inputOf('assign')).toMatchObject({ inDoubtUntil: given.now + CALL_DEADLINE });
