@@ -123,7 +123,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const known = directory(options, environment, { log, probe, budgetOf, metrics, callDeadlineMs, connection, clock, secrets });
   opened.push(() => known.close());
   const namespace = options.namespace ?? ownNamespace(config);
-  const { leadership, source, writer } = kubernetes(options, { connection, namespace, clock, log, waitsFor });
+  const { leadership, source, writer, ledger } = kubernetes(options, { connection, namespace, clock, log, waitsFor });
   opened.push(() => writer.close());
   const served = (isServed: boolean) => source.othersServed(isServed);
   const allocator = vips(options, { config, connection, namespace, clock, log, secrets, stopping, served });
@@ -155,6 +155,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     leadership,
     source: toldToo(source, metrics.objects),
     writer,
+    ledger,
     providers: known.providers,
     observers: [...observers, ...pages.observers],
     settings,
@@ -165,6 +166,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   Object.assign(parts, {
     supervisor,
     source,
+    writer,
     ...(allocator && { allocator }),
     queueCounts,
     budgets: known.budgets,

@@ -1,4 +1,5 @@
 import type { FirewallMachineInput } from '../machines/firewall.ts';
+import { CREATE_CLAIM } from '../machines/pool.ts';
 import type { ActorId } from '../machines/types.ts';
 import { zoneInput } from '../machines/zone.ts';
 import { Cell, type CellPorts, type Halt, type TurnPorts } from './cell.ts';
@@ -6,6 +7,7 @@ import { cellOf } from './charts.ts';
 import { discard, dispatch } from './dispatch.ts';
 import { Unreachable } from './errors.ts';
 import { InTurn } from './in-turn.ts';
+import { NamespaceTurns } from './namespace-turns.ts';
 import { inSlices } from './ports/in-slices.ts';
 import type { SavedTurn } from './ports/observers.ts';
 import type { Queues } from './ports/queues.ts';
@@ -28,6 +30,8 @@ export interface CellsPorts extends TurnPorts {
   readonly gone: (cell: ActorId, uid: string | null) => void;
   /** The names of the nodes that are seen for a pool; none while nothing is known of them. */
   readonly nodesOf: (pool: ActorId) => readonly string[];
+  /** Addresses that others than this pool have by the records. */
+  readonly recordedBeside: (pool: ActorId) => ReadonlySet<string>;
   /** A cell takes no more turns: the term is over. */
   readonly halted: (why: Halt) => void;
 }
@@ -48,6 +52,7 @@ export class Cells {
   /** No actor has ended at a higher version. */
   #endedAt = 0;
   readonly #inTurn = new InTurn();
+  readonly #turns = new NamespaceTurns();
   readonly #sharing = new Sharing();
   /** By cell, then by type: the facts that it was told last. */
   readonly #told = new Map<ActorId, Map<string, Envelope['event']>>();
@@ -222,13 +227,14 @@ export class Cells {
   }
 
   #dispatch(commands: readonly Command[]): Promise<readonly string[]> {
-    const { queues, log, clock, listAsked } = this.#ports;
+    const { queues, log, clock, listAsked, recordedBeside } = this.#ports;
     for (const command of commands) if (command.kind === 'job' && command.job === 'verifyAll') listAsked(command.actor, command.id);
     return dispatch(commands, {
       queues,
       log,
       now: () => clock.now(),
       term: () => this.#term,
+      recordedBeside,
       deliver: (envelope) => this.deliver(envelope),
       arrived: (sender, id) => this.#all.get(cellOf(sender))?.arrived(id),
     });
@@ -259,16 +265,18 @@ export class Cells {
     gone(id, ref?.uid ?? null);
   }
 
-  /** A claim was freed: pools of that provider that were told the node is taken hear that it is not any more. */
+  /** A claim was freed: pools of that provider that were told the node is taken hear that it is not any more. The right to create goes from namespace to namespace: however many
+   *  wait in one of them, another one has it next. */
   #claimsChanged({ free }: CellWrite['claims']): void {
     const freed = new Set(free.map(({ node }) => node));
     if (freed.size === 0) return;
-    for (const [id, cell] of this.#all) {
-      if ([...cell.fullNodes].some((node) => freed.has(node)))
-        this.tellClaims(
-          id,
-          [...cell.fullNodes].filter((node) => !freed.has(node)),
-        );
+    const waiting = [...this.#all].filter(([, cell]) => [...cell.fullNodes].some((node) => freed.has(node)));
+    const creator = free.find(({ node }) => node === CREATE_CLAIM)?.owner;
+    for (const [id, cell] of creator === undefined ? waiting : this.#turns.next(creator, waiting)) {
+      this.tellClaims(
+        id,
+        [...cell.fullNodes].filter((node) => !freed.has(node)),
+      );
     }
   }
 

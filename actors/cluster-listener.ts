@@ -2,6 +2,7 @@ import type { ActorId } from '../machines/types.ts';
 import type { Evacuations } from './evacuations.ts';
 import type { Guards } from './guards.ts';
 import type { Leader } from './leader.ts';
+import { policyName } from './policies.ts';
 import { actorOf, isRoutedIP, type ObservedPools } from './pools.ts';
 import type { ClusterListener, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
@@ -27,13 +28,10 @@ export function clusterListener({ pools, guards, policies, evacuations, projecto
       if (pool) leader()?.observePool(pool);
     }
   };
-  const policiesChanged = (...changed: readonly (PoolObject | undefined)[]): void => {
-    const isConcerned = (pool: PoolObject): boolean =>
-      pool.ref.kind === 'RoutedIP' && changed.some((policy) => policy && pools.policies.isAskedFor(policy, pool));
-    providers.need(pools.policies.needs());
-    const others = pools.policiesChanged(isConcerned);
-    leader()?.policiesChanged(isConcerned);
-    observeAgain(others);
+  const policiesChanged = (ref: PoolObject['ref'], ...changed: readonly (PoolObject | undefined)[]): void => {
+    providers.need(policyName(ref), pools.policies.needOf(ref));
+    const ids = pools.policiesChanged(changed.filter((policy) => policy !== undefined));
+    leader()?.policiesChanged(ids);
     policies.request();
   };
   return {
@@ -52,13 +50,13 @@ export function clusterListener({ pools, guards, policies, evacuations, projecto
     },
     policyObserved: (policy) => {
       const former = pools.policies.get(policy.ref);
-      if (pools.policies.put(policy)) policiesChanged(former, policy);
+      if (pools.policies.put(policy)) policiesChanged(policy.ref, former, policy);
       else policies.request();
     },
     policyGone: (ref) => {
       const former = pools.policies.get(ref);
       pools.policies.remove(ref);
-      policiesChanged(former);
+      policiesChanged(ref, former);
     },
     hindered: (ref, why) => {
       pools.putHindrance(ref, why);

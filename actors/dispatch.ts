@@ -1,4 +1,6 @@
-import type { ActorId } from '../machines/types.ts';
+import type { CreateInput } from '../machines/jobs.ts';
+import type { ActorId, Address } from '../machines/types.ts';
+import { cellOf } from './charts.ts';
 import { Unreachable } from './errors.ts';
 import type { Log } from './ports/observers.ts';
 import type { NewJob, Queues } from './ports/queues.ts';
@@ -18,6 +20,8 @@ export interface DispatchPorts {
   readonly log: Log;
   readonly now: () => number;
   readonly term: () => number;
+  /** Addresses that others than this cell have by the records. */
+  readonly recordedBeside: (cell: ActorId) => ReadonlySet<string>;
   /** Resolves once the receiver's turn is saved. */
   readonly deliver: (envelope: Envelope) => Promise<void>;
   /** A send was handled: its sender may forget it. */
@@ -34,7 +38,7 @@ export async function dispatch(commands: readonly Command[], ports: DispatchPort
     const queue = command.kind === 'timer' ? TIMERS : command.queue;
     queues.set(queue, [
       ...(queues.get(queue) ?? []),
-      command.kind === 'timer' ? timerOf(command, ports.now()) : jobOf(command as JobCommand, ports.term()),
+      command.kind === 'timer' ? timerOf(command, ports.now()) : newJob(command as JobCommand, ports),
     ]);
   }
   const stored = await Promise.all([...queues].map(([queue, jobs]) => add(queue, jobs, ports)));
@@ -49,6 +53,14 @@ async function add(queue: string, jobs: readonly NewJob[], { queues, log }: Disp
     log.warn('jobs could not be queued yet', { queue, jobs: jobs.length, error: String(error) });
     return [];
   }
+}
+
+/** Any process may run it, whatever its watches show: one that looks for what was made for an object is told what others have. Nobody else creates before it has ended. */
+function newJob(command: JobCommand, { term, recordedBeside }: DispatchPorts): NewJob {
+  if (command.job !== 'reconcileCreate') return jobOf(command, term());
+  const known = new Set((command.input as unknown as CreateInput).intent.knownAddresses);
+  const recorded = [...recordedBeside(cellOf(command.actor))].filter((address) => !known.has(address as Address));
+  return jobOf(command, term(), recorded);
 }
 
 /** Never later than it was to wait in all, even after the clock was set back meanwhile. */

@@ -1,4 +1,11 @@
 import type { ErrorKind, JobFailure } from '../machines/types.ts';
+import { visible } from '../machines/visible.ts';
+
+/** Much of a message may be what another program said: nobody reads more of it. */
+const LONGEST_MESSAGE = 2_000;
+
+/** Fit for a log, a condition and a terminal. */
+export const readable = (message: string): string => visible(message.slice(0, LONGEST_MESSAGE));
 
 interface ProviderErrorFields {
   readonly retryAfterMs?: number | undefined;
@@ -19,7 +26,7 @@ export class ProviderError extends Error {
   readonly conditionReason: JobFailure['reason'] | undefined;
 
   constructor(kind: ErrorKind, message: string, fields: ProviderErrorFields = {}) {
-    super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
+    super(readable(message), fields.cause === undefined ? undefined : { cause: fields.cause });
     this.name = 'ProviderError';
     this.kind = kind;
     this.retryAfterMs = fields.retryAfterMs ?? null;
@@ -51,7 +58,7 @@ export class Fenced extends Error {
 /** The record store, the job queue or the API server cannot be reached now. Repeating later is right; nothing is known to have happened. */
 export class Unreachable extends Error {
   constructor(message: string, options?: { readonly cause?: unknown }) {
-    super(message, options);
+    super(readable(message), options);
     this.name = 'Unreachable';
   }
 }
@@ -62,6 +69,6 @@ export function failureOf(error: unknown): JobFailure {
     const { kind, message, retryAfterMs, unknownOutcome, conditionReason: reason } = error;
     return { kind, message, retryAfterMs, unknownOutcome, ...(reason && { reason }) };
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = readable(error instanceof Error ? error.message : String(error));
   return { kind: 'Unavailable', message, retryAfterMs: null, unknownOutcome: true };
 }

@@ -16,9 +16,10 @@ import type { Queues } from './ports/queues.ts';
 import type { ActorRecord, StoredCell } from './ports.ts';
 import type { ProviderList } from './provider-list.ts';
 import { ProviderLists } from './provider-lists.ts';
-import { usersOf } from './provider-of.ts';
+import type { Quota } from './quota.ts';
 import { isUndone, poolInput } from './rebuilding.ts';
 import type { Settings } from './settings.ts';
+import { SharedChanges } from './shared-changes.ts';
 import { firewallBegin } from './sharing.ts';
 import { loadCells, type Memory, resetClaims } from './takeover.ts';
 import type { Envelope } from './turn.ts';
@@ -46,6 +47,7 @@ export interface LeaderPorts extends TurnPorts {
   readonly isAway: () => boolean;
   readonly settings: Settings;
   readonly vips: Pick<Vips, 'deskFor'>;
+  readonly quota: Pick<Quota, 'listed' | 'roomOf'>;
 }
 
 /** One term of leadership: takes over the records and tells pools the facts. Ends for good when it halts or is closed. */
@@ -56,6 +58,7 @@ export class Leader {
   readonly #ports: LeaderPorts;
   readonly #cells: Cells;
   readonly #lists: ProviderLists;
+  readonly #changes: SharedChanges;
   readonly #inbox: Inbox;
   readonly #alarms: Alarms;
   readonly #leftQueues: LeftQueues;
@@ -82,6 +85,7 @@ export class Leader {
       listAsked: (actor, commandId) => this.#lists.asked(actor, commandId),
       gone: (cell, uid) => this.#gone(cell, uid),
       firewallInput: (id) => firewallBegin(id, ports.pools.all),
+      recordedBeside: (id) => ports.pools.recordedBeside(id),
       nodesOf: (id) => (ports.pools.fact(id)?.nodes ?? []).map(({ name }) => name),
       halted,
     });
@@ -93,9 +97,19 @@ export class Leader {
       ...ports,
       cells: this.#cells,
       alarms: this.#alarms,
-      isStarted: (pool) => this.#started.has(pool),
+      isStarted: (pool) => {
+        this.#changes.settle(pool);
+        return this.#started.has(pool);
+      },
       isDue: (pool) => this.#isDue(pool),
       start: (id, pool, truth) => this.#start(id, pool, truth),
+    });
+    this.#changes = new SharedChanges({
+      ...ports,
+      cells: this.#cells,
+      lists: this.#lists,
+      isStarted: (id) => this.#started.has(id),
+      observe: (pool) => this.observePool(pool),
     });
     this.#inbox = new Inbox({
       ...ports,
@@ -213,15 +227,8 @@ export class Leader {
       this.#release(id, isForced);
   }
 
-  /** A class or an issuer has changed: each RoutedIP that it concerns hears what the one that serves it says now. */
-  policiesChanged(isConcerned: (pool: PoolObject) => boolean): void {
-    if (!this.#cells.isOpen) return;
-    for (const [id, pool] of this.#ports.pools.all) {
-      if (!isConcerned(pool)) continue;
-      this.observePool(pool);
-      // Nodes that were full under the former limit may not be under this one.
-      if (this.#started.has(id)) this.#cells.tellClaims(id, []);
-    }
+  policiesChanged(ids: Iterable<ActorId>): void {
+    this.#changes.policiesChanged(ids);
   }
 
   poolGone(id: ActorId): void {
@@ -231,6 +238,7 @@ export class Leader {
   }
 
   observeCluster(id: ActorId): void {
+    this.#changes.settle(id);
     const pool = this.#ports.pools.all.get(id);
     // Of other nodes it has to know who holds them, before it decides who is to.
     if (pool && isPool(id) && this.#started.has(id)) this.#lists.tellList(id, pool);
@@ -240,25 +248,8 @@ export class Leader {
     });
   }
 
-  /** What stands under a provider's key has changed: all that name it hear so, and addresses that wait for credentials try the present ones. */
   providerChanged(key: string): void {
-    if (!this.#cells.isOpen) return;
-    if (!this.#ports.providers.all[key]?.provider) this.#lists.giveUp(key);
-    for (const [id, pool] of usersOf(key, this.#ports.pools, this.recordsOf)) {
-      // It may be valid now, or not any more.
-      this.#observeAgain(this.#ports.pools.put(pool));
-      // What is not there yet is introduced with what stands under the key by then.
-      if (this.cells.has(id)) this.#tryCredentials(id, pool, key);
-    }
-  }
-
-  #tryCredentials(id: ActorId, pool: PoolObject, key: string): void {
-    const provider = this.#ports.providers.all[key]?.provider ?? null;
-    this.observePool(pool);
-    if (!provider || !this.#started.has(id)) return;
-    for (const actor of this.recordsOf(id)?.keys() ?? []) this.#cells.tell(actor, { type: 'SECRET_OBSERVED' });
-    // With other credentials it may be another account.
-    void this.#lists.read(key, provider);
+    if (this.#cells.isOpen) this.#changes.providerChanged(key);
   }
 
   #observeAgain(ids: readonly ActorId[]): void {

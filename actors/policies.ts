@@ -2,6 +2,7 @@ import { asked, type RoutedIPFact } from '../machines/exposure.ts';
 import { accountOf, checkPolicy, type PolicyObject } from '../machines/policy.ts';
 import { type Aged, byAge } from '../machines/precedence.ts';
 import { isPrivate } from '../machines/provider-key.ts';
+import type { Limit } from '../machines/quota.ts';
 import { fieldsOf } from '../machines/types.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderNeed } from './ports/directory.ts';
@@ -33,12 +34,12 @@ export class ObservedPolicies {
 
   /** Answers whether RoutedIPs may be served otherwise by it: what is told again without a change is no news to them. */
   put(policy: PoolObject): boolean {
-    const name = nameOf(policy.ref);
+    const name = policyName(policy.ref);
     const former = this.#policies.get(name);
     const isSame = former?.ref.uid === policy.ref.uid;
     const need = this.#needOf(policy);
     this.#policies.set(name, policy);
-    this.#serving = null;
+    this.#heedClass(policy.ref);
     if (need !== undefined) this.#needs.set(name, need);
     else if (!isSame) this.#needs.delete(name);
     return !isSame || former?.generation !== policy.generation;
@@ -46,10 +47,14 @@ export class ObservedPolicies {
 
   /** Forgets an object, unless another one bears its name by now. */
   remove(ref: PoolObject['ref']): void {
-    if (this.#policies.get(nameOf(ref))?.ref.uid !== ref.uid) return;
-    this.#policies.delete(nameOf(ref));
-    this.#serving = null;
-    this.#needs.delete(nameOf(ref));
+    if (this.#policies.get(policyName(ref))?.ref.uid !== ref.uid) return;
+    this.#policies.delete(policyName(ref));
+    this.#heedClass(ref);
+    this.#needs.delete(policyName(ref));
+  }
+
+  #heedClass({ kind }: PoolObject['ref']): void {
+    if (kind === CLASS) this.#serving = null;
   }
 
   /** The class or issuer that serves a RoutedIP; null when there is none. */
@@ -62,14 +67,19 @@ export class ObservedPolicies {
 
   /** As observed last; undefined for one that is not seen. */
   get(ref: PoolObject['ref']): PoolObject | undefined {
-    return this.#policies.get(nameOf(ref));
+    return this.#policies.get(policyName(ref));
   }
 
-  /** Whether a RoutedIP names this class or this issuer, valid or not. */
-  isAskedFor({ ref: { kind, namespace, name }, spec }: PoolObject, routedIP: PoolObject): boolean {
-    const wanted = asked(routedIP.spec);
-    if (wanted?.kind === CLASS) return kind === CLASS && wanted.className === classNameIn(spec);
-    return wanted?.kind === ISSUER && kind === ISSUER && wanted.name === name && namespace === routedIP.ref.namespace;
+  /** What RoutedIPs name that name this class or this issuer, valid or not: a class goes by its className. */
+  askedAs({ ref, spec }: PoolObject): string {
+    return ref.kind === CLASS ? className(classNameIn(spec)) : policyName(ref);
+  }
+
+  /** What a RoutedIP names, seen or not; null when it names no class and no issuer. */
+  askedBy({ ref, spec }: PoolObject): string | null {
+    const wanted = asked(spec);
+    if (wanted?.kind === CLASS) return className(wanted.className);
+    return wanted?.kind === ISSUER ? policyName({ ...ref, kind: ISSUER, name: wanted.name }) : null;
   }
 
   /** Of several classes with one className the oldest; of two of the same age the one whose uid sorts first. */
@@ -109,6 +119,15 @@ export class ObservedPolicies {
     return typeof ipGroup === 'string' && ipGroup !== '';
   }
 
+  /** How many addresses its namespace may keep of the class or issuer that serves a RoutedIP; null for as many as it likes. */
+  limitFor(routedIP: PoolObject): Limit | null {
+    const policy = this.servesFor(routedIP);
+    const most = policy && fieldsOf<Json>(policy.spec).maxAddressesPerNamespace;
+    if (!policy || !Number.isSafeInteger(most)) return null;
+    const { kind, name } = policy.ref;
+    return { most: most as number, source: `${kind}/${name}`, name: `maxAddressesPerNamespace of ${kind} ${name}` };
+  }
+
   /** The key of the provider that a RoutedIP works with; empty for none. */
   providerOf(routedIP: PoolObject): string {
     const policy = this.servesFor(routedIP);
@@ -130,10 +149,9 @@ export class ObservedPolicies {
     return accountOf(policy, this.#operatorNamespace)?.provider ?? '';
   }
 
-  /** The accounts and platforms that the classes and issuers ask for, each once. Of one that has become invalid, those of before: it goes on. */
-  needs(): readonly ProviderNeed[] {
-    const needs = [...this.#needs.values()].filter((need) => need !== null);
-    return [...new Map(needs.map((need) => [need.key, need])).values()];
+  /** The account or platform that a class or an issuer asks for; null for none. Of one that has become invalid, that of before: it goes on. */
+  needOf(ref: PoolObject['ref']): ProviderNeed | null {
+    return this.#needs.get(policyName(ref)) ?? null;
   }
 
   /** Null for nothing but what the environment gives; undefined when it does not say. */
@@ -156,7 +174,10 @@ export class ObservedPolicies {
   }
 }
 
-const nameOf = ({ kind, namespace, name }: PoolObject['ref']): string => `${kind} ${namespace}/${name}`;
+const className = (name: string): string => `${CLASS} ${name}`;
+
+/** Names a class or an issuer among all of them. */
+export const policyName = ({ kind, namespace, name }: PoolObject['ref']): string => `${kind} ${namespace}/${name}`;
 
 const oldestByName = (classes: readonly PoolObject[]): ReadonlyMap<string, PoolObject> =>
   new Map(classes.toSorted((a, b) => byAge(aged(b), aged(a))).map((policy) => [classNameOf(policy), policy]));

@@ -5,6 +5,7 @@ import type { ObservedPools } from './pools.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import type { ActorRecord } from './ports.ts';
+import type { Quota } from './quota.ts';
 import type { Envelope } from './turn.ts';
 
 type Records = ReadonlyMap<ActorId, ActorRecord>;
@@ -13,8 +14,13 @@ type Records = ReadonlyMap<ActorId, ActorRecord>;
 export function specFact(
   id: ActorId,
   pool: PoolObject,
-  { pools, providers }: { readonly pools: ObservedPools; readonly providers: ProviderDirectory },
+  {
+    pools,
+    providers,
+    quota,
+  }: { readonly pools: ObservedPools; readonly providers: ProviderDirectory; readonly quota: Pick<Quota, 'roomOf'> },
 ): Envelope['event'] {
+  const room = quota.roomOf(id, pool);
   const nameOwner = pools.nameOwner(id);
   return {
     type: 'SPEC_OBSERVED',
@@ -23,6 +29,7 @@ export function specFact(
     registry: registryFor(pool, pools.providerOf(pool), providers),
     conflicts: pools.conflicts(id),
     ...(nameOwner && { nameOwner }),
+    ...(room && { room }),
   };
 }
 

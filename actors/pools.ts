@@ -2,7 +2,7 @@ import type { ClusterFact } from '../machines/events.ts';
 import { checkRoutedIP } from '../machines/exposure.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
 import { type Marks, PAUSED } from '../machines/marks.ts';
-import type { PoolContext } from '../machines/pool.ts';
+import { listed, type PoolContext } from '../machines/pool.ts';
 import type { Standing } from '../machines/precedence.ts';
 import { creationAt } from '../machines/rebuild.ts';
 import { boundAddress, boundIn } from '../machines/rebuild-routed-ip.ts';
@@ -11,10 +11,12 @@ import { type ActorId, type Address, type BoundAddress, FINALIZER, MOVE_TO } fro
 import { checkPoolSpec, type PoolSpec } from '../machines/validate.ts';
 import { isNameKey } from '../machines/zone.ts';
 import { addressesIn, Claims, type ClaimsPorts, namedProvider, registryFor } from './claims.ts';
+import { Groups } from './groups.ts';
 import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { ObservedPolicies } from './policies.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import { inSlices } from './ports/in-slices.ts';
+import type { ActorRecord } from './ports.ts';
 
 /** First part of the ids of the actors that objects of a kind own. */
 const PARTS: Readonly<Record<string, string>> = { FloatingIPPool: 'pool', RoutedIP: 'rip', NodeDNSRecordSet: 'dns' };
@@ -37,8 +39,9 @@ export class ObservedPools {
   readonly #facts = new Map<ActorId, ClusterFact>();
   readonly #hindrances = new Map<ActorId, string>();
   /** By the key of a provider those that work with it; by the empty one those that name none. */
-  readonly #byProvider = new Map<string, Set<ActorId>>();
-  readonly #providers = new Map<ActorId, string>();
+  readonly #byProvider = new Groups();
+  /** By the class or issuer that they name, seen or not. */
+  readonly #byPolicy = new Groups();
   readonly #directory: ClaimsPorts['providers'];
   readonly #claims: Claims;
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
@@ -61,7 +64,7 @@ export class ObservedPools {
 
   /** Those that work with the provider of this key; those that name none for the empty one. */
   usersOf(key: string): readonly (readonly [ActorId, PoolObject])[] {
-    return [...(this.#byProvider.get(key) ?? [])].flatMap((id) => {
+    return [...this.#byProvider.membersOf(key)].flatMap((id) => {
       const pool = this.#pools.get(id);
       return pool ? [[id, pool] as const] : [];
     });
@@ -91,18 +94,16 @@ export class ObservedPools {
     };
   }
 
-  /** Addresses that other objects list, ask for or have got. Where this process leads its records count too: watches may lag behind them. */
+  /** Addresses that other objects list, ask for or have got, as watches show them. */
   namedBeside(pool: ActorId): ReadonlySet<Address> {
     const others = [...this.#pools].filter(([id]) => id !== pool);
-    return new Set(
-      others.flatMap(([id, object]) => [...addressesIn(object), boundAddress(object.status) ?? [], this.#madeFor(id) ?? []].flat()),
-    );
+    return new Set(others.flatMap(([, object]) => [...addressesIn(object), boundAddress(object.status) ?? []].flat()));
   }
 
-  /** The address of a RoutedIP by its records: bound, or created and not published yet. */
-  #madeFor(id: ActorId): Address | null {
-    const context = this.#recordsOf(id)?.get(id)?.snapshot.context as PoolContext | undefined;
-    return context?.exposed?.bound ?? context?.acquiring?.unpublished ?? null;
+  /** Addresses that others have got or made, by the records of this process, which leads. Watches may lag behind these. */
+  recordedBeside(pool: ActorId): ReadonlySet<Address> {
+    const others = [...this.#pools.keys()].filter((id) => id !== pool);
+    return new Set(others.flatMap((id) => recordedIn(this.#recordsOf(id)?.get(id))));
   }
 
   fact(pool: ActorId): ClusterFact | null {
@@ -155,7 +156,8 @@ export class ObservedPools {
     // A fact of a former object, or of watches that ended when the selectors changed, may be out of date: the present watches tell it anew.
     if (former?.ref.uid !== pool.ref.uid || matchOf(former) !== matchOf(pool)) this.#facts.delete(id);
     this.#pools.set(id, pool);
-    this.#setProvider(id, this.providerOf(pool));
+    this.#byPolicy.set(id, pool.ref.kind === 'RoutedIP' ? this.policies.askedBy(pool) : null);
+    this.#byProvider.set(id, this.providerOf(pool));
     return this.#ownership.put(id, pool, this.#claims.keysOf(id, pool));
   }
 
@@ -164,7 +166,8 @@ export class ObservedPools {
     const id = actorOf(ref);
     if (this.#pools.get(id)?.ref.uid !== ref.uid) return [];
     this.#pools.delete(id);
-    this.#setProvider(id, null);
+    this.#byProvider.set(id, null);
+    this.#byPolicy.set(id, null);
     this.#facts.delete(id);
     this.#hindrances.delete(id);
     return this.#ownership.remove(id);
@@ -184,35 +187,26 @@ export class ObservedPools {
     return this.#hindrances.get(id) ?? null;
   }
 
-  /** A class says whether its RoutedIPs take addresses of an IPGroup. Answers whose conflicts changed by what the classes of these say now. */
-  policiesChanged(isConcerned: (pool: PoolObject) => boolean): readonly ActorId[] {
-    for (const [id, pool] of this.#pools) if (isConcerned(pool)) this.#setProvider(id, this.providerOf(pool));
-    return this.#putAgain(isConcerned);
-  }
-
-  #setProvider(id: ActorId, key: string | null): void {
-    const former = this.#providers.get(id);
-    if (former === key) return;
-    if (former !== undefined) {
-      const others = this.#byProvider.get(former);
-      if (others?.delete(id) && others.size === 0) this.#byProvider.delete(former);
+  /** Answers those that name one of these classes or issuers, valid or not. Each is to be put once more: who has what may rest on what these say now. */
+  policiesChanged(policies: readonly PoolObject[]): ReadonlySet<ActorId> {
+    const concerned = new Set(policies.flatMap((policy) => [...this.#byPolicy.membersOf(this.policies.askedAs(policy))]));
+    for (const id of concerned) {
+      const pool = this.#pools.get(id);
+      if (pool) this.#byProvider.set(id, this.providerOf(pool));
     }
-    if (key === null) this.#providers.delete(id);
-    else {
-      this.#providers.set(id, key);
-      this.#byProvider.set(key, (this.#byProvider.get(key) ?? new Set()).add(id));
-    }
-  }
-
-  #putAgain(isMeant: (pool: PoolObject) => boolean): readonly ActorId[] {
-    const meant = [...this.#pools].filter(([, pool]) => isMeant(pool));
-    return [...new Set(meant.flatMap(([id, pool]) => this.#ownership.put(id, pool, this.#claims.keysOf(id, pool))))];
+    return concerned;
   }
 
   #standingOf(id: ActorId, key: Key): Standing {
     const pool = this.#pools.get(id);
     return pool ? this.#claims.standingOf(id, pool, key) : 'Barred';
   }
+}
+
+function recordedIn(record: ActorRecord | undefined): readonly Address[] {
+  if (record?.chart !== 'pool') return [];
+  const context = record.snapshot.context as unknown as PoolContext;
+  return [...listed(context), ...context.created, context.exposed?.bound ?? []].flat();
 }
 
 /** What has to be watched for an object. */

@@ -99,7 +99,13 @@ function poolEvents(before: PoolContext | undefined, after: PoolContext): readon
       message: conflictText(address, owner),
     });
   }
-  return [...events, ...creationEvents(before, after)];
+  return [...events, ...roomEvents(before, after), ...creationEvents(before, after)];
+}
+
+/** How much is kept changes with others: only that there is no room is news. */
+function roomEvents(before: PoolContext | undefined, { room }: PoolContext): readonly ClusterEvent[] {
+  const refusal = room?.refusal;
+  return refusal && refusal.reason !== before?.room?.refusal?.reason ? [{ type: 'Warning', action: 'Create', ...refusal }] : [];
 }
 
 function creationEvents(before: PoolContext | undefined, after: PoolContext): readonly ClusterEvent[] {

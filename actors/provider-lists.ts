@@ -16,6 +16,7 @@ import type { ActorRecord, Clock } from './ports.ts';
 import { claimantsOf } from './project-routed-ips.ts';
 import { ownAddresses, type ProviderList, partOf, providerList } from './provider-list.ts';
 import { providerOf, usersOf } from './provider-of.ts';
+import type { Quota } from './quota.ts';
 import type { Settings } from './settings.ts';
 import { firewallBegin } from './sharing.ts';
 import { firewallNews, news, readUntilKnown, type Versions, versionsOf } from './truth.ts';
@@ -28,12 +29,19 @@ export interface ProviderListsPorts {
   readonly log: Log;
   readonly alarms: Alarms;
   readonly settings: Settings;
-  /** The pool was told everything; before that it takes no list. */
+  readonly quota: Pick<Quota, 'listed'>;
+  /** The pool was told everything, at the latest now; before that it takes no list. */
   readonly isStarted: (pool: ActorId) => boolean;
   /** It waits for its provider to be read. */
   readonly isDue: (pool: ActorId) => boolean;
   /** The provider of the pool has been read: it may be told everything. */
   readonly start: (id: ActorId, pool: PoolObject, truth: ProviderList) => void;
+}
+
+/** When a list was asked for, ms since the epoch, and the record versions that stood then. */
+interface Asked {
+  readonly at: number;
+  readonly versions: Versions;
 }
 
 /** Reads complete lists of addresses from providers and hands them on: at the start of a term, a call deadline later, and with each verification. */
@@ -45,8 +53,8 @@ export class ProviderLists {
   readonly #lists = new Map<string, ProviderList>();
   /** Why those could not be read yet, of which a try has failed. */
   readonly #refusals = new Map<string, string>();
-  /** Record versions that stood when a verification was issued, by its command. */
-  readonly #asked = new Map<string, Versions>();
+  /** What stood when a verification was issued, by its command. */
+  readonly #asked = new Map<string, Asked>();
 
   constructor(ports: ProviderListsPorts) {
     this.#ports = ports;
@@ -69,11 +77,13 @@ export class ProviderLists {
     }
     const isClosed = (): boolean => cells.stopped || this.#reading.get(name) !== provider;
     this.#refusals.delete(name);
+    const askedAt = clock.now();
     const failed = (why: string) => void (isClosed() || this.#refusals.set(name, why));
     const truth = await readUntilKnown(provider, { key: name, clock, log, isClosed, failed });
     if (truth === null || isClosed()) return;
     const list = providerList(truth);
     this.#lists.set(name, list);
+    this.#ports.quota.listed(name, list, askedAt);
     // Between two of them any of them may change, go, or come.
     for (let due = this.#dueOf(name); due.length > 0; due = this.#dueOf(name)) {
       const isDone = await inSlices(due, clock, isClosed, (id) => {
@@ -104,7 +114,7 @@ export class ProviderLists {
   giveUp(name: string): void {
     this.#reading.delete(name);
     this.#lists.delete(name);
-    this.endUnknown();
+    if (!Object.hasOwn(this.#ports.providers.all, name)) this.#ports.cells.tell(verificationActor(name), { type: 'DELETED' });
   }
 
   /** What is stored was taken over. */
@@ -121,15 +131,15 @@ export class ProviderLists {
   /** A verification is issued: what changes from now on is newer than its list. */
   asked(actor: ActorId, commandId: string): void {
     const name = verifiedBy(actor);
-    if (name !== null) this.#asked.set(commandId, this.#versionsOf(name));
+    if (name !== null) this.#asked.set(commandId, { at: this.#ports.clock.now(), versions: this.#versionsOf(name) });
   }
 
   /** A job has ended. If it was a verification, what it listed is handed on; null when it failed or was not waited for. */
   answered(actor: ActorId, commandId: string, output: unknown): void {
-    const versions = this.#asked.get(commandId);
+    const asked = this.#asked.get(commandId);
     this.#asked.delete(commandId);
     const name = verifiedBy(actor);
-    if (versions && output !== null && name !== null) this.#handOn(name, (output as Verification).addresses, versions);
+    if (asked && output !== null && name !== null) this.#handOn(name, (output as Verification).addresses, asked);
   }
 
   /** Tells the addresses of a cell what a complete list says of them, where it differs from what they believe. */
@@ -174,8 +184,9 @@ export class ProviderLists {
   async #lookAgain(name: string, versions: Versions): Promise<void> {
     const provider = this.#ports.providers.all[name]?.provider ?? null;
     if (!provider) return;
+    const at = this.#ports.clock.now();
     try {
-      this.#handOn(name, await provider.listRoutedIPs({ purpose: 'verify' }), versions);
+      this.#handOn(name, await provider.listRoutedIPs({ purpose: 'verify' }), { at, versions });
     } catch (error) {
       this.#ports.log.info('the second look at a provider failed; the next verification makes up for it', {
         provider: name,
@@ -209,11 +220,13 @@ export class ProviderLists {
   }
 
   /** Tells every address of a provider what a complete list said of it, unless it changed since the list was asked for. One of Jobs is in no list. */
-  #handOn(name: string, addresses: readonly ObservedAddress[], versions: Versions): void {
-    const { cells, providers, isStarted } = this.#ports;
+  #handOn(name: string, addresses: readonly ObservedAddress[], { at, versions }: Asked): void {
+    const { cells, providers, isStarted, quota } = this.#ports;
     const list = providerList(addresses);
     this.#lists.set(name, list);
-    for (const [id, pool] of providers.all[name]?.provider?.jobs?.addresses ? [] : this.#usersOf(name)) {
+    const byJobs = providers.all[name]?.provider?.jobs?.addresses ?? false;
+    if (!byJobs) quota.listed(name, list, at);
+    for (const [id, pool] of byJobs ? [] : this.#usersOf(name)) {
       if (!cells.all.has(id) || !isStarted(id)) continue;
       this.tellAddresses(id, list, versions);
       this.tellList(id, pool);

@@ -15,6 +15,8 @@ export interface Settings extends JobSettings {
   readonly sweepEveryMs: number;
   /** How often queues of accounts that are gone are looked for: they are deleted within twice that. */
   readonly leftQueuesEveryMs: number;
+  /** Addresses that one namespace may keep, those included whose object is gone; null for as many as it likes. */
+  readonly maxAddressesPerNamespace: number | null;
   /** Jobs of one provider that run at once in this process: a hanging call holds a place. */
   readonly jobsAtOnce: number;
   /** How long a leader keeps the lease while the store does not answer it: then another one may have it. */
@@ -34,6 +36,7 @@ export const DEFAULT_SETTINGS: Settings = {
   resyncEveryMs: 60_000,
   sweepEveryMs: 5_000,
   leftQueuesEveryMs: 1_800_000,
+  maxAddressesPerNamespace: null,
   jobsAtOnce: 200,
   storePatienceMs: 15_000,
   shutdownGraceMs: 28_000,

@@ -9,7 +9,7 @@ import { Guards } from './guards.ts';
 import { Leader } from './leader.ts';
 import type { Away } from './outage.ts';
 import { isRoutedIP, kindOf, ObservedPools } from './pools.ts';
-import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter } from './ports/cluster.ts';
+import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
 import { REST_MS } from './ports/in-slices.ts';
 import type { Leadership } from './ports/leadership.ts';
@@ -17,6 +17,7 @@ import type { Queues } from './ports/queues.ts';
 import type { ActorRecord } from './ports.ts';
 import { projector } from './project.ts';
 import { PolicyProjector } from './project-policies.ts';
+import { Quota, type QuotaPorts } from './quota.ts';
 import type { Settings } from './settings.ts';
 import { Standing } from './standing.ts';
 import { type Parting, part } from './stopping.ts';
@@ -36,6 +37,8 @@ export interface SupervisorPorts extends TurnPorts {
   readonly settings: Settings;
   /** Absent when no Services are served. */
   readonly vips?: VipKinds;
+  /** What namespaces keep; absent where that is written down nowhere. */
+  readonly ledger?: QuotaPorts['ledger'];
   /** Where the operator runs: Jobs of classes run there, and Secrets of classes are there, unless they say otherwise. */
   readonly operatorNamespace?: string;
 }
@@ -73,6 +76,7 @@ export class Supervisor {
   readonly #evacuations: Evacuations;
   readonly #alarms: Alarms;
   readonly #terms: Terms;
+  readonly #quota: Quota;
   readonly #standing: Standing;
   readonly #storeHealth: StoreHealth;
   #stopping = false;
@@ -88,6 +92,8 @@ export class Supervisor {
     this.#guards = new Guards({ ...ports, isLeading });
     this.#policies = new PolicyProjector({ ...ports, pools: this.#pools, isLeading });
     this.#vips = new Vips({ ...ports, kinds: ports.vips, desk: () => this.#terms.leader?.vips ?? null });
+    const observeAgain = (pool: PoolObject): void => this.#terms.leader?.observePool(pool);
+    this.#quota = new Quota({ ...ports, pools: this.#pools, recordsOf: this.recordsOf, observeAgain });
     this.#terms = new Terms({
       ...ports,
       pools: this.#pools,
@@ -104,7 +110,7 @@ export class Supervisor {
       namedBeside: (cell) => this.#namedBeside(cell),
     });
     ports.providers.onChange((key) => {
-      this.#workers.tend();
+      this.#workers.tend(key);
       this.#terms.leader?.providerChanged(key);
     });
     this.#evacuations = new Evacuations({
@@ -151,6 +157,7 @@ export class Supervisor {
     this.#alarms.every(this.#ports.settings.resyncEveryMs, () => {
       void this.#ports.source.resync(REST_MS);
       this.#vips.resync();
+      this.#quota.resync();
     });
     await Promise.all([this.#ports.source.start(this.#listener()), this.#vips.start()]);
     this.#synced = true;
@@ -300,21 +307,23 @@ export class Supervisor {
       ...this.#ports,
       pools: this.#pools,
       vips: this.#vips,
+      quota: this.#quota,
       isServed: (kind: string) => source.knows(kind),
       isGone: (actor: ActorId, uid: string) => this.#isGone(actor, uid),
       isAway: () => this.#terms.outage.isAway,
-      observers: [...observers, this.#projector, this.#evacuations, ...this.#vips.observers],
+      observers: [...observers, this.#projector, this.#evacuations, this.#quota, ...this.#vips.observers],
     };
     return new Leader(term, ports, halted);
   }
 
   #reset(): void {
-    for (const observer of [...this.#ports.observers, this.#projector]) observer.reset?.();
+    for (const observer of [...this.#ports.observers, this.#projector, this.#quota]) observer.reset?.();
   }
 
   #opened(leader: Leader): void {
     this.#projector.showAll(leader.cells.keys());
     this.#evacuations.request();
+    this.#quota.open();
     for (const pool of this.#pools.all.values()) this.#guards.see(pool);
     this.#policies.request();
     this.#vips.show();

@@ -35,7 +35,7 @@ export interface WorkerPorts {
   /** Resolves once the status says of the actor what its record says. Asked for before an assign while records are fleeting; they never are, when absent.
    *  @throws Unreachable; Fenced when a later leader has written the status */
   readonly shown?: (actor: string) => Promise<void>;
-  /** Addresses that objects other than that of the actor list, ask for or have got; none, when absent. */
+  /** Addresses that objects other than that of the actor list, ask for or have got, as watches show them; none, when absent. */
   readonly namedBeside?: (actor: string) => Promise<ReadonlySet<string>>;
   readonly leadership: Pick<Leadership, 'lease' | 'seenTerm'>;
   readonly clock: Clock;
@@ -58,6 +58,8 @@ export interface JobData {
   readonly input: Json;
   /** The command in whose place this one came; null for none. */
   readonly resumes: string | null;
+  /** Addresses that others have by the records of whoever decided this: watches, of this process too, may not show them yet. Absent where they do not matter. */
+  readonly recorded?: readonly string[];
 }
 
 /** What the leader is told of a job, once it has ended or in between. */
@@ -72,7 +74,7 @@ export interface OutcomeData {
     | { readonly waits: Finding | null; readonly of: string };
 }
 
-export const jobOf = (command: JobCommand, term: number): NewJob => ({
+export const jobOf = (command: JobCommand, term: number, recorded?: readonly string[]): NewJob => ({
   id: command.id,
   title: command.title,
   priority: command.priority,
@@ -84,6 +86,7 @@ export const jobOf = (command: JobCommand, term: number): NewJob => ({
     job: command.job,
     input: command.input,
     resumes: command.resumes ?? null,
+    ...(recorded && { recorded }),
   },
 });
 
@@ -230,7 +233,7 @@ function tryJob(data: JobData, { active, former, tools, ports }: Run): Promise<J
     groups: ports.vips?.writer ?? null,
     fence,
     owner: ownerOf(data.actor),
-    named: async () => (await ports.namedBeside?.(cellOf(data.actor))) ?? new Set(),
+    named: async () => new Set([...(data.recorded ?? []), ...((await ports.namedBeside?.(cellOf(data.actor))) ?? [])]),
     clock: ports.clock,
     settings: ports.settings,
   };

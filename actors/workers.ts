@@ -27,18 +27,21 @@ export class Workers {
   /** Of the jobs about Services; null while none are taken. */
   #vips: Consumer | null = null;
   #closed = false;
+  /** It goes on after a pause; null while it does not. */
+  #rest: Promise<void> | null = null;
 
   constructor(ports: WorkersPorts) {
     this.#ports = ports;
   }
 
-  /** Takes jobs or stops to, by what is seen of the Lease now, from the providers that there are now. To be called often, and when a provider has changed. */
-  tend(): void {
+  /** Takes jobs or stops to, by what is seen of the Lease now, from the providers that there are now. To be called often, and when a provider has changed: with
+   *  its key, for there may be many others. */
+  tend(key?: string): void {
     if (this.#closed) return;
     const { leadership, clock } = this.#ports;
     const { renewedAt, durationMs } = leadership.lease();
     const isLed = clock.monotonic() - renewedAt <= durationMs;
-    if (isLed) this.#consume();
+    if (isLed) this.#consume(key);
     else if (this.#open) {
       for (const opened of this.#open.values()) void this.#end(opened);
       this.#open = null;
@@ -54,28 +57,40 @@ export class Workers {
     await Promise.all(consumers.map((consumer) => consumer.close(graceMs)));
   }
 
-  #consume(): void {
-    const { providers, settings, clock } = this.#ports;
-    this.#open ??= new Map();
-    for (const [key, opened] of this.#open) {
-      if (this.#isCurrent(key, opened.provider)) continue;
-      this.#open.delete(key);
-      void this.#end(opened).then(() => this.#leave(key));
-    }
-    const ports = { ...this.#ports, isCurrent: this.#isCurrent };
-    const { vips } = this.#ports;
+  #consume(key?: string): void {
+    const { providers, settings, clock, vips } = this.#ports;
+    const open = this.#open ?? new Map<string, Opened>();
+    this.#open = open;
     if (vips && (vips.mayAct?.() ?? true)) {
       const means = { vips: vips.writer, ...(vips.virtualIPs && { virtualIPs: vips.virtualIPs }) };
-      this.#vips ??= consumeJobs(VIP_QUEUE, means, ports, settings.jobsAtOnce);
+      this.#vips ??= consumeJobs(VIP_QUEUE, means, { ...this.#ports, isCurrent: this.#isCurrent }, settings.jobsAtOnce);
     }
-    for (const [key, { provider }] of Object.entries(providers.all)) {
-      if (provider === null || this.#open.has(key)) continue;
-      this.#open.set(key, { provider, consumer: consumeJobs(key, provider, ports, settings.jobsAtOnce) });
-      const pause = clock.yieldToEventLoop?.() ?? null;
+    for (const each of key === undefined ? new Set([...open.keys(), ...Object.keys(providers.all)]) : [key]) {
+      this.#endFormer(each, open);
+      const pause = this.#begin(each, open) ? (clock.yieldToEventLoop?.() ?? null) : null;
       if (!pause) continue;
-      void pause.then(() => this.tend());
+      this.#rest ??= pause.then(() => {
+        this.#rest = null;
+        this.tend();
+      });
       return;
     }
+  }
+
+  #endFormer(key: string, open: Map<string, Opened>): void {
+    const opened = open.get(key);
+    if (!opened || this.#isCurrent(key, opened.provider)) return;
+    open.delete(key);
+    void this.#end(opened).then(() => this.#leave(key));
+  }
+
+  /** True when it has begun to. */
+  #begin(key: string, open: Map<string, Opened>): boolean {
+    const provider = this.#ports.providers.all[key]?.provider ?? null;
+    if (provider === null || open.has(key)) return false;
+    const ports = { ...this.#ports, isCurrent: this.#isCurrent };
+    open.set(key, { provider, consumer: consumeJobs(key, provider, ports, ports.settings.jobsAtOnce) });
+    return true;
   }
 
   /** Its running jobs end as they can, with the means that they began with. */

@@ -1,11 +1,13 @@
 import { hostname } from 'node:os';
 import type { Leadership } from '../actors/ports/leadership.ts';
+import type { LedgerStore } from '../actors/ports/ledger.ts';
 import type { Log } from '../actors/ports/observers.ts';
 import type { Clock } from '../actors/ports.ts';
 import { CONTROLLERS, type Options } from '../adapters/cli/options.ts';
 import type { Connection } from '../adapters/kubernetes/connection.ts';
 import { ownersOf } from '../adapters/kubernetes/kinds.ts';
 import { kubernetesLeadership } from '../adapters/kubernetes/leadership-factory.ts';
+import { kubernetesLedger } from '../adapters/kubernetes/ledger.ts';
 import { TIMINGS } from '../adapters/kubernetes/reflector.ts';
 import { KubernetesSource } from '../adapters/kubernetes/source.ts';
 import { KubernetesWriter } from '../adapters/kubernetes/writer.ts';
@@ -13,7 +15,7 @@ import { queryOf } from '../machines/match.ts';
 
 export interface KubernetesContext {
   readonly connection: Connection;
-  /** Where the Lease is. */
+  /** Where the Lease is, and what namespaces keep is written down. */
   readonly namespace: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -25,6 +27,7 @@ export interface KubernetesParts {
   readonly leadership: Leadership;
   readonly source: KubernetesSource;
   readonly writer: KubernetesWriter;
+  readonly ledger: LedgerStore;
 }
 
 /** What is seen of one cluster, written to it, and who leads there. Nothing is asked of it yet. */
@@ -55,5 +58,5 @@ export function kubernetes(options: Options, { connection, namespace, clock, log
     },
   });
   const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname() });
-  return { leadership, source, writer };
+  return { leadership, source, writer, ledger: kubernetesLedger(connection, namespace) };
 }

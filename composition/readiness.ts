@@ -1,6 +1,7 @@
 import type { Supervisor } from '../actors/supervisor.ts';
 import type { ReachableConnection } from '../adapters/kubernetes/reachable.ts';
 import type { KubernetesSource } from '../adapters/kubernetes/source.ts';
+import type { KubernetesWriter } from '../adapters/kubernetes/writer.ts';
 import type { TokenBudget } from '../adapters/telemetry/budget-metrics.ts';
 import type { Check } from '../adapters/telemetry/server.ts';
 import type { VipParts } from './vips.ts';
@@ -11,6 +12,7 @@ export interface Parts {
   waitingFor: string | null;
   supervisor?: Supervisor;
   source?: KubernetesSource;
+  writer?: KubernetesWriter;
   /** Of Services with addresses of IPGroups. */
   allocator?: VipParts;
   connection?: ReachableConnection;
@@ -41,4 +43,5 @@ export function readiness(parts: Readonly<Parts>): Readonly<Record<string, Check
 /** What /readyz says besides. */
 export const notices = (parts: Readonly<Parts>): Readonly<Record<string, () => string | null>> => ({
   redis: () => parts.supervisor?.withoutStore() ?? parts.supervisor?.storeHealth.notice ?? null,
+  writes: () => parts.writer?.refused() ?? null,
 });

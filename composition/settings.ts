@@ -10,5 +10,6 @@ export const settingsOf = (options: Options): Settings => ({
   resyncEveryMs: options.resyncInterval ?? DEFAULT_SETTINGS.resyncEveryMs,
   // As long as others would wait for a leader that is gone.
   storePatienceMs: options.leaseDuration,
+  maxAddressesPerNamespace: options.maxAddressesPerNamespace ?? null,
   callDeadlineMs: options.callDeadline ?? DEFAULT_SETTINGS.callDeadlineMs,
 });

@@ -6,7 +6,7 @@ import { isPaused } from './marks.ts';
 import { entries, isPrimed, type Next, next, type PoolContext, tell } from './pool.ts';
 import { askedAgainMs, counts, holds, LONGEST_ASKED_AGAIN_MS } from './safe-hold.ts';
 import type { Standings } from './standings.ts';
-import type { Address, Candidate } from './types.ts';
+import type { Address, Candidate, NodeRef } from './types.ts';
 
 /** Nodes of a pool that stopped matching and may come back: their addresses stay with them for a time, or until people or the provider have spoken. */
 
@@ -23,7 +23,7 @@ const keyOf = ({ name, providerID }: Pick<Candidate, 'name' | 'providerID'>): st
 export function observeAbsences(context: PoolContext, found: Standings, query: string, at: number): PoolContext {
   const isEdit = context.matchedBy !== null && context.matchedBy !== query;
   const { absent, held } = isEdit ? { absent: [], held: false } : context;
-  const lost = [...(isEdit ? [] : formerly(context)), ...servingAmong(context, found.failing)];
+  const lost = [...(isEdit ? [] : formerly(context)), ...servingAmong(context, found.failing, at)];
   if (absent.length === 0 && lost.length === 0) return settled({ ...context, absent: [], held, matchedBy: query }, at);
   const there = new Set([...found.matching, ...found.leaving].map(keyOf));
   const failing = new Map(found.failing.map((node) => [keyOf(node), node]));
@@ -44,13 +44,11 @@ export function observeAbsences(context: PoolContext, found: Standings, query: s
 /** Nodes that matched before, when the pool counts them. */
 const formerly = (context: PoolContext): readonly Candidate[] => (rulesOf(context) ? [...context.candidates, ...context.leaving] : []);
 
-const servingAmong = (context: PoolContext, nodes: readonly Candidate[]): readonly Candidate[] => {
-  const serving = new Set(entries(context.members).flatMap(([, member]) => servedBy(member) ?? []));
+const servingAmong = (context: PoolContext, nodes: readonly Candidate[], at: number): readonly Candidate[] => {
+  if (nodes.length === 0) return [];
+  const serving = new Set(served(context, at).map(({ node }) => keyOf(node)));
   return nodes.filter((node) => serving.has(keyOf(node)));
 };
-
-const servedBy = ({ node, confirmed, eligible, retiring }: Member): string | null =>
-  node && confirmed && eligible && !retiring ? keyOf(node) : null;
 
 const byName = ({ node: a }: Absence, { node: b }: Absence): number => (keyOf(a) < keyOf(b) ? -1 : 1);
 
@@ -71,15 +69,30 @@ function settled(context: PoolContext, at: number): PoolContext {
 export const keeping = (context: PoolContext, at: number): readonly Candidate[] =>
   context.absent.filter((absence) => isHeld(context) || graceLeft(absence, graceOf(context), at) > 0).map(({ node }) => node);
 
+/** Of the nodes of these names those that may hold an address now: they match, are about to go, or have time to come back. */
+const mayHold = (context: PoolContext, names: ReadonlySet<string | undefined>, at: number): ReadonlySet<string> =>
+  new Set(
+    [context.candidates, context.leaving, keeping(context, at)].flatMap((nodes) => nodes.filter(({ name }) => names.has(name)).map(keyOf)),
+  );
+
+/** The addresses that serve, and where: the provider confirmed them there, and the node may hold them. One that is to go elsewhere serves where it stands until it is
+ *  confirmed on the other node, also while that refuses it. */
+export function served(context: PoolContext, at: number): readonly { readonly address: Address; readonly node: NodeRef }[] {
+  const all = entries(context.members).filter(([, { stands, retiring }]) => stands && !retiring);
+  const names = new Set(all.flatMap(([, { stands, confirmed }]) => (stands && !confirmed ? [stands.name] : [])));
+  const able = names.size > 0 ? mayHold(context, names, at) : names;
+  return all.flatMap(([address, { stands: node, confirmed, eligible }]) =>
+    node && (confirmed ? eligible : able.has(keyOf(node))) ? [{ address, node }] : [],
+  );
+}
+
 /** Tells each address whose node has come or gone; one that keeps its address counts as there. While the pool is paused none is told that its node has, and
  *  those on their way are told to stay where they are: a call that was sent ends, and no other one follows. */
 export function tellMembers(context: PoolContext, at: number): Next {
   const effects: Effect[] = [];
   const members: Record<Address, Member> = { ...context.members };
   const names = new Set(Object.values(context.members).map(({ node }) => node?.name));
-  const eligible = new Set(
-    [context.candidates, context.leaving, keeping(context, at)].flatMap((nodes) => nodes.filter(({ name }) => names.has(name)).map(keyOf)),
-  );
+  const eligible = mayHold(context, names, at);
   for (const [address, member] of entries(context.members)) {
     if (!member.node) continue;
     const now = isPaused(context) ? member.eligible && standsThere(member) : eligible.has(keyOf(member.node));

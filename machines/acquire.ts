@@ -104,7 +104,9 @@ export function forgetSpare(context: PoolContext): Next {
 /** Jobs go by what is known from here on. */
 const begins = ({ acquiring: { renewed } }: PoolContext): Pick<Acquiring, 'renewed'> => (renewed ? { renewed: false } : {});
 
-export const intend = (context: PoolContext): Next => acquiring(context, { intending: true, ...begins(context) });
+/** The room that there was is this creation's: for another one it has to be asked for again. */
+export const intend = ({ room, ...context }: PoolContext): Next =>
+  acquiring({ ...context, ...(room && { room: { isGranted: false } }) }, { intending: true, ...begins(context) });
 
 /** People have paused it since, or it has what it wants, or whoever has taken over has not been told yet what is wanted now: nothing was sent, and nothing is. */
 export const createsNoMore = (context: PoolContext): boolean => isPaused(context) || !lacks(context) || !isPrimed(context);

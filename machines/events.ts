@@ -2,6 +2,7 @@ import type { Records, RecordTarget } from './dns.ts';
 import type { GroupRefusal } from './group-address.ts';
 import type { FirewallFound, RoutedIPSubject } from './jobs.ts';
 import type { Marks } from './marks.ts';
+import type { Room } from './pool.ts';
 import type {
   ActorId,
   Address,
@@ -39,6 +40,8 @@ export interface SpecObserved extends Timed {
   readonly conflicts: Readonly<Record<Address, string>>;
   /** Who has the name that its record set is to have; absent when it has it itself, or names none. */
   readonly nameOwner?: string;
+  /** Whether its namespace may keep one address more; absent where there is no limit. */
+  readonly room?: Room;
   /** Whether the object cannot go without our leave; absent where nothing depends on that. */
   readonly guarded?: boolean;
   /** An address that we did not make is to be deleted like one that we did; absent for false. */

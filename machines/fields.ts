@@ -25,3 +25,8 @@ export function number(value: unknown, field: string, fits: (value: number) => b
   if (value === undefined || value === null) return 0;
   return typeof value === 'number' && value >= 0 && fits(value) ? value : refuse(`${field} must be a number, 0 or more`);
 }
+
+/** Servers keep what was stored before there was a limit, and know none where the definition is another one. @throws InvalidSpec */
+export const atMost = (found: number, most: number, field: string, what: string, advice: string): void => {
+  if (found > most) refuse(`${field} has ${found} ${what}, and at most ${most} are allowed: ${advice}`);
+};

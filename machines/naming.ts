@@ -1,29 +1,23 @@
+import { served } from './absences.ts';
 import { isPaused } from './marks.ts';
 import { entries, isPrimed, type Named, type Next, next, type PoolContext, recordSetActor } from './pool.ts';
-import type { Address } from './types.ts';
 
 /** A pool and its record set: which of its addresses are published. */
 
 /** How long what serves may change before the record set is told, ms: a failover that ends sooner leaves DNS alone. */
 export const PAUSE_MS = 2000;
 
-/** The addresses that serve now: confirmed by the provider on a node that may hold them. */
-const serving = (context: PoolContext): readonly Address[] =>
-  entries(context.members)
-    .filter(([, { confirmed, eligible, retiring }]) => confirmed && eligible && !retiring)
-    .map(([address]) => address)
-    .sort();
-
-const namedNow = (context: PoolContext): Named => {
+const namedNow = (context: PoolContext, at: number): Named => {
   const target = context.spec?.records ?? null;
   const owner = target && context.nameOwner;
-  return { target, addresses: target ? serving(context) : [], ...(owner && { owner }) };
+  const serving = target ? served(context, at).map(({ address }) => address) : [];
+  return { target, addresses: serving.sort(), ...(owner && { owner }) };
 };
 
 /** The record set is to hold something else than it was told. What a paused pool publishes stays. */
-export const namesDiffer = (context: PoolContext): boolean => {
+export const namesDiffer = (context: PoolContext, at: number): boolean => {
   if (isPaused(context)) return false;
-  const now = namedNow(context);
+  const now = namedNow(context, at);
   if (!context.named) return now.target !== null;
   const { target, addresses, owner } = context.named;
   return JSON.stringify([now.target, now.addresses, now.owner]) !== JSON.stringify([target, addresses, owner]);
@@ -38,9 +32,9 @@ export const isUnsettled = (context: PoolContext): boolean =>
   );
 
 /** Tells the record set what it is to hold; the first time it begins it. */
-export function name(context: PoolContext): Next {
-  if (!namesDiffer(context)) return next(context);
-  const named = namedNow(context);
+export function name(context: PoolContext, at: number): Next {
+  if (!namesDiffer(context, at)) return next(context);
+  const named = namedNow(context, at);
   const id = recordSetActor(context.id);
   const { since } = context;
   const begin = { type: 'spawn', params: { chart: 'dns-record-set', id, input: { id, ref: null, since } } } as const;

@@ -1,5 +1,6 @@
-import { asRecord, InvalidSpec, list, number, refuse, text } from './fields.ts';
+import { asRecord, atMost, InvalidSpec, list, number, refuse, text } from './fields.ts';
 import { checkTemplate } from './job-template.ts';
+import { LIMITS } from './limits.ts';
 import { type PortRange, portRange } from './port-range.ts';
 import { jobKey, mixedKey, secretKey } from './provider-key.ts';
 import { cidr } from './sources.ts';
@@ -69,6 +70,8 @@ const DEFAULT_NODE_PORTS = '30000-32767';
 /** Timers and dates end somewhere; nobody waits longer. */
 const LONGEST_SECONDS = 31_536_000;
 
+const MOST_TOLERATIONS = LIMITS.ClusterRoutedIPClass['spec.tolerations'];
+
 class Unsupported extends InvalidSpec {}
 
 /** Checks what a class or an issuer says, with its defaults. `operatorNamespace` is where Jobs run and Secrets of classes are unless it says otherwise. */
@@ -120,6 +123,7 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
   const account = accountIn(object, raw, operatorNamespace);
   const election = text(raw.electionPolicy, 'spec.electionPolicy');
   if (election !== '' && election !== 'Youngest') refuse('electionPolicy must be Youngest');
+  atLeastOne(raw.maxAddressesPerNamespace, 'maxAddressesPerNamespace');
   return {
     ...account,
     ipGroup: groupOf(object, text(raw.ipGroup, 'spec.ipGroup'), account),
@@ -129,11 +133,11 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
     exclusive: raw.firewallExclusive === true,
     sources: sourcesOf(raw.firewallSources),
     nodePortRange: portRange(text(raw.nodePortRange, 'spec.nodePortRange') || DEFAULT_NODE_PORTS, 'nodePortRange'),
-    perNode: perNode(raw.perNodeIPLimit),
+    perNode: atLeastOne(raw.perNodeIPLimit, 'perNodeIPLimit'),
     reclaim: reclaimPolicy(text(raw.routedIPReclaimPolicy, 'spec.routedIPReclaimPolicy') || 'Retain'),
     coolOffMs: milliseconds(raw.assignmentCoolOffSeconds, 'spec.assignmentCoolOffSeconds'),
     graceMs: milliseconds(raw.recoveryGraceSeconds, 'spec.recoveryGraceSeconds'),
-    tolerations: list(raw.tolerations, 'spec.tolerations').map(toleration),
+    tolerations: tolerationsOf(raw.tolerations),
     taint: taintEffect(text(raw.taintEffect, 'spec.taintEffect') || 'PreferNoSchedule'),
     allowCrossNamespace: raw.allowCrossNamespace === true,
   };
@@ -209,11 +213,9 @@ function sourcesOf(raw: unknown): readonly string[] | null {
   return sources.length === 0 || JSON.stringify(sources) === ANYWHERE ? null : sources;
 }
 
-function perNode(raw: unknown): number {
+function atLeastOne(raw: unknown, field: string): number {
   if (raw === undefined || raw === null) return 1;
-  return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 1
-    ? raw
-    : refuse('perNodeIPLimit must be a whole number of 1 or more');
+  return typeof raw === 'number' && Number.isSafeInteger(raw) && raw >= 1 ? raw : refuse(`${field} must be a whole number of 1 or more`);
 }
 
 const reclaimPolicy = (value: string): Policy['reclaim'] =>
@@ -229,6 +231,12 @@ function taintEffect(value: string): Policy['taint'] {
 function milliseconds(value: unknown, field: string): number {
   const seconds = number(value, field, Number.isFinite);
   return seconds > LONGEST_SECONDS ? refuse(`${field} must be at most 31536000, a year`) : seconds * 1000;
+}
+
+function tolerationsOf(raw: unknown): readonly Toleration[] {
+  const given = list(raw, 'spec.tolerations');
+  atMost(given.length, MOST_TOLERATIONS, 'spec.tolerations', 'entries', 'take out those that no node bears');
+  return given.map(toleration);
 }
 
 function toleration(entry: unknown): Toleration {

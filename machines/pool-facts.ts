@@ -5,7 +5,7 @@ import { begunBy, isUnderWay } from './creation.ts';
 import type { ClaimsObserved, ClusterObserved, ProviderObserved, SpecObserved } from './events.ts';
 import { checkExposed, observeService } from './exposing.ts';
 import { isPaused, observeMarks } from './marks.ts';
-import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn, wanted } from './pool.ts';
+import { familyServed, lacks, listed, type Next, next, type PoolContext, queryIn, type Room, wanted } from './pool.ts';
 import { forgetRefusals, staff } from './pool-members.ts';
 import { servingStandings } from './serving-nodes.ts';
 import { standings } from './standings.ts';
@@ -15,9 +15,15 @@ import { checkPoolSpec, type PoolSpec } from './validate.ts';
 /** Takes over the spec, and what people ask for by annotations. */
 export function observeSpec(before: PoolContext, event: SpecObserved): Next {
   if (event.generation < before.generation) return next(before);
-  const { context: observed, effects } = takeSpec(before, event);
+  const { context: observed, effects } = takeSpec(observeRoom(before, event.room ?? null), event);
   const told = isPaused(observed) && !isPaused(before) ? tellMembers(observed, event.at) : next(observed);
   return staff({ context: told.context, effects: [...effects, ...told.effects] });
+}
+
+/** Whoever makes an address has his place: one that is given once more is the same. */
+function observeRoom(context: PoolContext, told: Room | null): PoolContext {
+  if (!told && !context.room) return context;
+  return { ...context, room: told?.isGranted && isUnderWay(context.acquiring) ? { isGranted: false } : told };
 }
 
 /** Takes the spec over when it is valid, else only says why not: what is assigned stays. Its nodes count as unknown from then on: an invalid selector

@@ -14,7 +14,7 @@ import { isPaused, type NotedMarks } from './marks.ts';
 import { queryOf } from './match.ts';
 import { serviceQueryOf } from './service.ts';
 import type { PortWarning } from './service-ports.ts';
-import type { ActorId, Address, Candidate, Family, JobFailure, Leaving, NodeRef, ObservedAddress, ProviderID } from './types.ts';
+import type { ActorId, Address, Candidate, Family, Finding, JobFailure, Leaving, NodeRef, ObservedAddress, ProviderID } from './types.ts';
 import type { PoolSpec } from './validate.ts';
 import type { GroupOffer } from './vip.ts';
 
@@ -65,6 +65,8 @@ export interface PoolContext {
   readonly occupied: readonly ProviderID[];
   readonly lastAssignmentAt: number | null;
   readonly acquiring: Acquiring;
+  /** Whether its namespace may keep one address more; null or absent where there is no limit. Used up as a creation begins. */
+  readonly room?: Room | null;
   /** Addresses that this pool created, wanted or not: used again before another is created. */
   readonly created: readonly Address[];
   readonly remembered: Readonly<Record<Address, Remembered>>;
@@ -105,6 +107,13 @@ export interface Exposed {
   readonly offer?: GroupOffer | null;
   /** Why its IPGroup has none for it; absent or null for no reason. */
   readonly refusal?: GroupRefusal | null;
+}
+
+/** What the leader says to whoever would create an address in a namespace that may keep so many. */
+export interface Room {
+  readonly isGranted: boolean;
+  /** Why it is not; absent while that is to be found out. */
+  readonly refusal?: Finding;
 }
 
 export interface NodeBackOff {
@@ -321,7 +330,12 @@ export const familyServed = ({ spec }: PoolContext): Family => (spec?.ips[0] ? f
 export const lacks = (context: PoolContext): boolean => listed(context).length < (context.spec?.desired ?? 0);
 
 /** An address is to be created. None is for a Service to which it could not be led: one that is attached to nothing costs money. */
-export const lacksAddress = (context: PoolContext): boolean => mayCreate(context) && leadsSomewhere(context);
+export const lacksAddress = (context: PoolContext): boolean => asksForAddress(context) && hasRoom(context);
+
+/** The same, if its namespace may keep one more. */
+export const asksForAddress = (context: PoolContext): boolean => mayCreate(context) && leadsSomewhere(context);
+
+export const hasRoom = ({ room }: Pick<PoolContext, 'room'>): boolean => !room || room.isGranted;
 
 /** An address would be created if a node could have it. */
 export const awaitsNode = (context: PoolContext): boolean =>

@@ -1,4 +1,4 @@
-import { isHeld } from './absences.ts';
+import { isHeld, served } from './absences.ts';
 import { nodesFull } from './claims.ts';
 import { createdAt } from './creation.ts';
 import { failureReason, textAbout } from './failure.ts';
@@ -8,7 +8,7 @@ import { awaitsResume, movesAwaited, pausedCondition } from './marks-status.ts';
 import { whyNoNode } from './no-node.ts';
 import { type AddressWaits, contention, draining, type HeldNode, heldNodes, hold, recovering, refused, waitsOf } from './node-status.ts';
 import type { NodeBackOff, PoolContext } from './pool.ts';
-import { awaitsNode, entries, familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
+import { asksForAddress, awaitsNode, entries, familyServed, isCreating, isPrimed, listed, wanted } from './pool.ts';
 import { type AddressView, conflictText, type PoolView, stamp } from './pool-view.ts';
 import { recordSetProblem } from './record-set-status.ts';
 import type { Address, Condition, Finding } from './types.ts';
@@ -220,6 +220,7 @@ export function creationProblem(context: PoolContext): Finding | null {
   if (failure?.unknownOutcome && failure.kind === 'Conflict' && intent)
     return { reason: 'CreateUnknown', message: poolError(context) ?? '' };
   if (failure) return { reason: failure.reason ?? 'CreateFailed', message: poolError(context) ?? '' };
+  if (context.room?.refusal && asksForAddress(context)) return context.room.refusal;
   const [contested] = Object.keys(context.conflicts) as Address[];
   return contested ? { reason: 'AddressConflict', message: unstaffed(context, contested).error ?? '' } : null;
 }
@@ -275,9 +276,5 @@ const isMoving = (view: AddressView | undefined): boolean =>
   view !== undefined && ['Electing', 'FirewallOpening', 'Assigning', 'Pruning'].includes(view.state);
 
 /** Node name → address, for the annotation: addresses that serve, on the node where they are confirmed. */
-export const annotations = (view: PoolView): Readonly<Record<string, Address>> =>
-  Object.fromEntries(
-    Object.values(view.addresses).flatMap(({ state, context }) =>
-      state === 'Stable' && context.assigned ? [[context.assigned.name, context.address]] : [],
-    ),
-  );
+export const annotations = ({ context, at }: PoolView): Readonly<Record<string, Address>> =>
+  Object.fromEntries(served(context, at).map(({ address, node }) => [node.name, address]));

@@ -134,6 +134,22 @@ export interface Finding {
   readonly message: string;
 }
 
+/** What a namespace keeps at a provider: one line of the ledger. */
+export interface Kept {
+  /** Null for the place of an address that is not made yet, or of which nobody knows whether it was. */
+  readonly address: Address | null;
+  /** For whom it was made, such as `RoutedIP/shop`; empty where nobody says. */
+  readonly owner: string;
+  /** Of that object; empty where nobody says. */
+  readonly uid: string;
+  /** The class or issuer by which it was made, such as `ClusterRoutedIPClass/floating`; empty for none. */
+  readonly source: string;
+  /** The key of the provider that has it; empty where nobody says: then no list can show that it is gone. */
+  readonly provider: string;
+  /** ms since the epoch; 0 where nobody knows. */
+  readonly since: number;
+}
+
 /** One port that a Service needs open on the node that holds its address. */
 export interface Port {
   readonly port: number;

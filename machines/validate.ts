@@ -3,7 +3,8 @@ import type { ContentionRules } from './contention.ts';
 import { fullName, type RecordTarget } from './dns.ts';
 import type { DrainPolicy } from './drain.ts';
 import type { Exposure } from './exposure.ts';
-import { asRecord, InvalidSpec, list, number, refuse, text } from './fields.ts';
+import { asRecord, atMost, InvalidSpec, list, number, refuse, text } from './fields.ts';
+import { LIMITS } from './limits.ts';
 import type { Match } from './match.ts';
 import type { SafeHoldRules } from './safe-hold.ts';
 import { parseSelector } from './selector.ts';
@@ -68,6 +69,10 @@ export function checkPoolSpec(raw: unknown, registry: ProviderRegistry): Checked
 /** Timers and dates end somewhere; nobody waits longer. */
 const LONGEST_SECONDS = 31_536_000;
 
+const MOST_IPS = LIMITS.FloatingIPPool['spec.ips'];
+const MOST_TOLERATIONS = LIMITS.FloatingIPPool['spec.match.tolerations'];
+const LONGEST_SELECTOR = LIMITS.FloatingIPPool['spec.match.nodeLabel'];
+
 /** A provider of the registry. `constructor` and the like, which every object has, are none. */
 export const known = (registry: ProviderRegistry, provider: string): ProviderFacts | undefined =>
   Object.hasOwn(registry, provider) ? registry[provider] : undefined;
@@ -76,8 +81,11 @@ function poolSpec(raw: Readonly<Record<string, unknown>>, registry: ProviderRegi
   const provider = text(raw.provider, 'spec.provider');
   const facts = known(registry, provider) ?? refuse(`unknown provider "${provider}"`);
   if (!facts.addresses) refuse(`provider "${provider}" does not provide floating IPs`);
-  const listed = list(raw.ips, 'spec.ips').map((entry) => text(entry, 'spec.ips'));
+  const given = list(raw.ips, 'spec.ips');
+  atMost(given.length, MOST_IPS, 'spec.ips', 'addresses', 'give the others a pool of their own');
+  const listed = given.map((entry) => text(entry, 'spec.ips'));
   const desiredIPs = number(raw.desiredIPs, 'spec.desiredIPs', Number.isSafeInteger);
+  if (desiredIPs > MOST_IPS) refuse(`spec.desiredIPs must be at most ${MOST_IPS}: what is created is appended to ips, which take no more`);
   if (listed.length === 0 && desiredIPs === 0) refuse('ips or desiredIPs must be provided');
   const match = matchOf(asRecord(raw.match ?? {}, 'spec.match'));
   const records = poolTarget(raw.dnsRecordSet, provider, registry);
@@ -144,7 +152,9 @@ export function matchOf(raw: Readonly<Record<string, unknown>>): Match {
   const podNamespace = text(raw.podNamespace, 'spec.match.podNamespace');
   parsable(nodeLabel, 'node');
   parsable(podLabel, 'pod');
-  const tolerations = list(raw.tolerations, 'spec.match.tolerations').map(tolerationOf);
+  const given = list(raw.tolerations, 'spec.match.tolerations');
+  atMost(given.length, MOST_TOLERATIONS, 'spec.match.tolerations', 'entries', 'take out those that no node bears');
+  const tolerations = given.map(tolerationOf);
   return { ...(nodeLabel && { nodeLabel }), ...(podLabel && { podLabel }), ...(podNamespace && { podNamespace }), tolerations };
 }
 
@@ -155,6 +165,7 @@ function tolerationOf(entry: unknown): Toleration {
 }
 
 function parsable(selector: string, kind: 'node' | 'pod'): void {
+  atMost(selector.length, LONGEST_SELECTOR, `spec.match.${kind}Label`, 'characters', 'give what it selects a label of its own');
   try {
     parseSelector(selector);
   } catch (error) {

@@ -49,6 +49,8 @@ export interface ExposeServiceInput {
 export interface ExposedService {
   readonly service: string;
   readonly clone: string;
+  /** Its migration to that Service has begun: nothing was done. Absent for false. */
+  readonly begun?: true;
 }
 
 export interface MigratedInput {

@@ -121,8 +121,8 @@ export const virtualIPMachine = (settings: VirtualIPSettings) => {
           entry: 'rest',
           always: [
             { guard: 'isDeleting', target: 'Releasing' },
-            { guard: 'isAsked', target: 'Preparing', actions: 'prepare' },
             { guard: 'exposesOther', target: 'Exposing', actions: 'expose' },
+            { guard: 'isAsked', target: 'Preparing', actions: 'prepare' },
             { guard: 'isDrifted', target: 'Syncing' },
           ],
         },

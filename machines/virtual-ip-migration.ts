@@ -198,8 +198,9 @@ export const expose = (context: VirtualIPContext): Next => next(at(context, 'exp
 /** The copy stands, and is like the Service: what is told later may be of before. */
 export function noteExposed(context: VirtualIPContext, event: AnyVirtualIPEvent): Next {
   if (event.type !== 'xstate.done.actor.expose') return next(context);
-  const { service, clone } = event.output;
-  const stage = context.stage === 'exposing' ? 'valid' : context.stage;
+  const { service, clone, begun } = event.output;
+  // Of a migration that has begun the claim tells how it goes on, whatever the spec says by now.
+  const stage = begun ? 'preparing' : context.stage === 'exposing' ? 'valid' : context.stage;
   return next({ ...context, stage, service, clone, around: { ...context.around, clone: 'current' }, failure: null, attempts: 0 });
 }
 

@@ -139,11 +139,14 @@ describe('docs/conditions.md', () => {
       'machines/exposure.ts',
       'machines/service-ports.ts',
       'machines/policy.ts',
+      'machines/quota.ts',
+      'actors/quota.ts',
       'actors/policies.ts',
       'actors/project-policies.ts',
       'actors/ailment.ts',
       'actors/standing.ts',
       'actors/unserved.ts',
+      'adapters/kubernetes/writer.ts',
     ].flatMap((path) =>
       read(path)
         .split('\n')

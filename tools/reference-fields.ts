@@ -52,10 +52,14 @@ const listOf = (schema: Schema, { code }: Marks): readonly string[] => {
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
   return [
     ...between(schema.minItems, schema.maxItems, 'item'),
+    ...between(undefined, schema.maxProperties, 'member'),
     ...(schema['x-kubernetes-list-type'] === 'set' ? ['none twice'] : []),
     ...(keys.length > 0 ? [`one for each ${keys.map(code).join(', ')}`] : []),
   ];
 };
+
+/** Of any text that people write: tabs and line breaks are let be. */
+const NO_CONTROL = String.raw`^[^\x00-\x08\x0e-\x1f\x7f]*$`;
 
 /** A value as a manifest has it. */
 const typed = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
@@ -66,7 +70,9 @@ export const valuesOf = (schema: Schema, marks: Marks): readonly string[] => [
   ...(schema.enum ? [schema.enum.map((value) => marks.code(String(value))).join(', ')] : []),
   ...between(schema.minimum, schema.maximum),
   ...between(schema.minLength, schema.maxLength, 'character'),
-  ...(schema.pattern === undefined ? [] : [`matches ${marks.pattern(schema.pattern)}`]),
+  ...(schema.pattern === undefined
+    ? []
+    : [schema.pattern === NO_CONTROL ? 'no control characters' : `matches ${marks.pattern(schema.pattern)}`]),
   ...listOf(schema, marks),
   ...(schema['x-kubernetes-preserve-unknown-fields'] ? ['other fields are kept'] : []),
   ...demandsOf(schema, marks),

@@ -124,7 +124,7 @@ async function isReserved(writer: MigrationWriter, { address, gsm }: Candidate, 
 const exposeService: MigrationJobBody<'exposeService'> = async ({ input, writer, fence }) => {
   const { vip, service: name, address, clone } = input;
   const live = await virtualIPOf(writer, vip);
-  if (hasBegun(live)) return done({ service: live.status.service, clone });
+  if (hasBegun(live)) return done({ service: live.status.service, clone, begun: true });
   const service = await serviceOf(writer, vip, name, NO_SERVICE);
   await saying('could not add finalizer for service', () => writer.hold(live, 'clone', fence));
   const present = await saying(NO_CLONE, () => writer.service({ namespace: vip.namespace, name: clone }));
@@ -141,7 +141,7 @@ const exposeService: MigrationJobBody<'exposeService'> = async ({ input, writer,
 /** Marks the Service, then writes the stage: that write is refused when the annotation was taken off after it was looked for, and from then on admission does
  *  not let it be. Of two VirtualIPs the Service bears the name of one. */
 const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, fence }) => {
-  const { vip, service: name } = input;
+  const { vip, service: name, address: ip } = input;
   const live = await virtualIPOf(writer, vip);
   // Whoever has claimed it was not heard. The Service may be of any type by now: it gets no address but this one.
   if (live.status.service === name && hasBegun(live)) return done<ClaimedService>({ kind: 'claimed' });
@@ -156,7 +156,7 @@ const claimService: MigrationJobBody<'claimService'> = async ({ input, writer, f
   const rival = isOurs ? null : ((await rivalOf(writer, service, vip)) ?? (await begunOf(writer, name, vip)));
   if (rival !== null) return done<ClaimedService>({ kind: 'rival', name: rival });
   if (!isOurs) await writer.mark(service, vip.name, fence);
-  await writer.report(live, { state: STATES.reassociating }, fence);
+  await writer.report(live, { state: STATES.reassociating, service: name, ip }, fence);
   return done<ClaimedService>({ kind: 'claimed' });
 };
 

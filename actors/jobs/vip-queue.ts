@@ -1,5 +1,5 @@
 import type { JobName, JobOutput, VipJobName } from '../../machines/jobs.ts';
-import type { MigrationJobInput, MigrationJobName } from '../../machines/virtual-ip-migration-jobs.ts';
+import type { MigratedInput, MigrationJobName } from '../../machines/virtual-ip-migration-jobs.ts';
 import { isOvertaken, stateOfJob } from '../../machines/virtual-ip-stage.ts';
 import { MIGRATING_MESSAGE } from '../../machines/virtual-ip-status.ts';
 import { Overtaken, Unreachable } from '../errors.ts';
@@ -60,13 +60,18 @@ async function runMigrationJob(job: MigrationJobName, asked: Asking): Promise<Do
 
 type Bodies = { readonly [N in keyof MigrationJobBodies]: (asked: Asking) => Promise<Done> };
 
-/** The stage stands in the status before anything of it is done: users see each, in order, and a process that remembers nothing finds it. */
+/** The stage stands in the status before anything of it is done: users see each, in order, and a process that remembers nothing finds it. So does what is migrated, which
+ *  whoever shows the VirtualIP may not have come to say yet: such a process would go on with what was served before. */
 async function showStage(job: MigrationJobName, { input, writer, fence }: Asking): Promise<void> {
   const state = stateOfJob(job);
   if (state === null) return;
-  const live = await writer.virtualIP((input as MigrationJobInput<MigrationJobName>).vip);
-  if (live === null || live.status.state === state || isOvertaken(state, live)) return;
+  const { vip, service, address: ip } = input as MigratedInput;
+  const live = await writer.virtualIP(vip);
+  if (live === null || isOvertaken(state, live)) return;
+  const { status, asked } = live;
+  const isNew = status.state !== state;
+  if (!isNew && status.service === service && status.ip === ip) return;
   // Whoever was asked no more before anything was done is not said to be migrated.
-  if (job === 'claimService' && !live.asked) return;
-  await writer.report(live, { state, message: MIGRATING_MESSAGE }, fence);
+  if (job === 'claimService' && !asked) return;
+  await writer.report(live, { service, ip, ...(isNew && { state, message: MIGRATING_MESSAGE }) }, fence);
 }

@@ -36,8 +36,8 @@ export interface ProviderNeed {
 /** The providers by key; those of the environment always, the others while they are needed. */
 export interface ProviderDirectory {
   readonly all: Readonly<Record<string, KnownProvider>>;
-  /** Puts what classes and issuers ask for in the place of what they asked for before. */
-  need(needs: readonly ProviderNeed[]): void;
+  /** Puts what a class or an issuer asks for in the place of what it asked for before; null for nothing. */
+  need(who: string, need: ProviderNeed | null): void;
   /** Called with a key after what stands under it has changed: its means, its facts, or that it is there. */
   onChange(listener: (key: string) => void): void;
 }

@@ -20,13 +20,13 @@ export interface VirtualIPProjectorPorts extends LeaderFencePorts {
 const WRITES_AT_ONCE = 8;
 
 /** After a write that failed, ms; the last one repeats. */
-const AGAIN_MS: readonly number[] = [200, 500, 1_000, 2_000, 5_000, 10_000];
+const AGAIN_MS: readonly number[] = [200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
 
 /** Shows each VirtualIP in its status, and tells of its migration in Events. After the save: the stage itself is written by the job that begins it. */
 export class VirtualIPProjector implements Observer {
   readonly #ports: VirtualIPProjectorPorts;
   readonly #writes = new Looks((key) => this.#write(key), WRITES_AT_ONCE);
-  readonly #failures = new Map<ActorId, number>();
+  readonly #failures = new Map<ActorId, { readonly count: number; readonly told: string | null }>();
 
   constructor(ports: VirtualIPProjectorPorts) {
     this.#ports = ports;
@@ -66,10 +66,11 @@ export class VirtualIPProjector implements Observer {
       this.#failures.delete(key);
     } catch (error) {
       if (error instanceof Fenced) return;
-      const failures = (this.#failures.get(key) ?? 0) + 1;
-      this.#failures.set(key, failures);
-      if (failures > 2) log.warn('the status of a VirtualIP could not be written yet', { vip: key, error: String(error) });
-      clock.after(AGAIN_MS[Math.min(failures, AGAIN_MS.length) - 1] ?? 0, () => this.show(key));
+      const { count, told } = this.#failures.get(key) ?? { count: 0, told: null };
+      const text = count < 2 ? null : String(error);
+      if (text !== told) log.warn('the status of a VirtualIP could not be written yet', { vip: key, error: text });
+      this.#failures.set(key, { count: count + 1, told: text });
+      clock.after(AGAIN_MS[Math.min(count, AGAIN_MS.length - 1)] ?? 0, () => this.show(key));
     }
   }
 }

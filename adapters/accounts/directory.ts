@@ -5,8 +5,9 @@ import type { Log } from '../../actors/ports/observers.ts';
 import type { Secrets, SecretUse } from '../../actors/ports/secrets.ts';
 import { Clients, type ClientUse } from './clients.ts';
 import { type Credentials, credentialsOf } from './credentials.ts';
-import { type Abilities, type Known, knownBy, merged } from './known.ts';
+import { type Abilities, type Known, knownBy } from './known.ts';
 import type { Client } from './lent.ts';
+import { Needs } from './needs.ts';
 
 /** A cloud at which there may be several accounts. */
 export interface Cloud {
@@ -51,28 +52,28 @@ export class Accounts implements ProviderDirectory {
   readonly #entries = new Map<string, Entry>();
   readonly #clients: Clients;
   readonly #listeners: ((key: string) => void)[] = [];
-  #all: ProviderDirectory['all'];
+  readonly #needs = new Needs();
+  readonly all: Record<string, Known>;
 
   constructor(options: AccountsOptions) {
     this.#options = options;
-    this.#all = options.standing;
+    this.all = { ...options.standing };
     this.#clients = new Clients((cloud, token) => this.#cloud(cloud).connect(token));
-  }
-
-  get all(): ProviderDirectory['all'] {
-    return this.#all;
   }
 
   onChange(listener: (key: string) => void): void {
     this.#listeners.push(listener);
   }
 
-  need(needs: readonly ProviderNeed[]): void {
-    const wanted = merged(needs.filter(({ key }) => !Object.hasOwn(this.#options.standing, key)));
-    const gone = [...this.#entries.keys()].filter((key) => !wanted.has(key));
-    for (const key of gone) this.#drop(key);
-    const changed = [...wanted.values()].filter((need) => this.#take(need)).map(({ key }) => key);
-    this.#publish([...gone, ...changed]);
+  need(who: string, need: ProviderNeed | null): void {
+    const isStanding = need !== null && Object.hasOwn(this.#options.standing, need.key);
+    const keys = this.#needs.set(who, isStanding ? null : need);
+    this.#publish(
+      keys.filter((key) => {
+        const wanted = this.#needs.get(key);
+        return wanted ? this.#take(wanted) : this.#drop(key);
+      }),
+    );
   }
 
   /** Ends the watches, and the clients when their calls have ended. Nothing is told any more. */
@@ -145,18 +146,21 @@ export class Accounts implements ProviderDirectory {
     return cloud;
   }
 
-  #drop(key: string): void {
+  #drop(key: string): true {
     const entry = this.#entries.get(key);
     this.#entries.delete(key);
     for (const { use } of entry?.watched ?? []) use.release();
     entry?.client?.leave();
     for (const tell of entry?.unused ?? []) tell();
+    return true;
   }
 
   #publish(keys: readonly string[]): void {
-    if (keys.length === 0) return;
-    const asked = Object.fromEntries([...this.#entries].map(([key, { known }]) => [key, known]));
-    this.#all = { ...asked, ...this.#options.standing };
+    for (const key of keys) {
+      const known = this.#entries.get(key)?.known;
+      if (known) this.all[key] = known;
+      else delete this.all[key];
+    }
     for (const key of keys) for (const tell of this.#listeners) tell(key);
   }
 }

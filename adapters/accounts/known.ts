@@ -38,17 +38,3 @@ export function knownBy({ key, cloud, templates }: ProviderNeed, means: Means): 
   if (client === null) return without(environmentLacks ?? 'it has no credentials');
   return { facts: { ...abilities, missing: null }, provider: jobs ? { ...client, jobs } : client };
 }
-
-/** Several classes and issuers may ask for one account: all their Secrets are looked at, in the order in which they are named. */
-export function merged(needs: readonly ProviderNeed[]): ReadonlyMap<string, ProviderNeed> {
-  const byKey = new Map<string, ProviderNeed>();
-  for (const need of needs) {
-    const { secrets = [], ...first } = byKey.get(need.key) ?? { ...need, secrets: [] };
-    const known = new Set(secrets.map(({ namespace, name }) => `${namespace}/${name}`));
-    byKey.set(need.key, {
-      ...first,
-      secrets: [...secrets, ...need.secrets.filter(({ namespace, name }) => !known.has(`${namespace}/${name}`))],
-    });
-  }
-  return byKey;
-}

@@ -33,6 +33,7 @@ export interface Options {
   readonly inspectOrigins?: readonly string[];
   readonly inspectViewerUrl?: string;
   readonly digitaloceanAddressApi: 'reserved_ips' | 'floating_ips';
+  readonly maxAddressesPerNamespace?: number;
   readonly rateLimitPerMinute?: number;
   readonly rateLimitPerHour?: number;
   readonly backoffFast?: readonly number[];
@@ -201,6 +202,10 @@ function flags(): Option[] {
     new Option('--digitalocean-address-api <paths>', 'API paths to use for addresses')
       .choices(['reserved_ips', 'floating_ips'])
       .default('reserved_ips'),
+    count(
+      '--max-addresses-per-namespace',
+      'addresses that may be made for one namespace and kept, retained ones included (default: no limit)',
+    ),
     count('--rate-limit-per-minute', 'request budget per DigitalOcean token and minute (default 250)'),
     count('--rate-limit-per-hour', 'request budget per DigitalOcean token and hour (default 5000)'),
     table('--backoff-fast', 'delays between retries of transient errors (default 1s,1s,5s,5s,10s,10s,10s,1m,1m,1m,1m,1m,5m)'),

@@ -2,7 +2,7 @@ import { ProviderError } from '../../actors/errors.ts';
 import type { Call } from '../../actors/ports/provider.ts';
 import { type Fields, isFields } from '../../machines/types.ts';
 import { exchange, isWrite, openWire, type Reply, type Verb, type Wire } from '../http/exchange.ts';
-import { fields, integer, items, parsed } from '../http/read.ts';
+import { fields, integer, items, parsed, total as totalIn } from '../http/read.ts';
 import { baseURLOf, closeBudget, pay, type RequestLayerOptions, verbOf, withoutSecrets } from '../http/verbs.ts';
 import { identifier } from './read.ts';
 import { refusal, waitMs, windowOf } from './refusals.ts';
@@ -56,7 +56,7 @@ function requestsOf(options: RequestLayerOptions, wire: Wire, verb: Verb, baseUR
     },
     text: async (path) => {
       const reply = await ask(path);
-      if (reply.status >= 400) throw refusal(reply, parsed(reply.text), verb.what, false);
+      if (!isGranted(reply)) throw refusal(reply, parsed(reply.text), verb.what, false);
       return reply.text;
     },
     listAll: (path, perPage, query = {}) => listAll(envelope, path, perPage, query),
@@ -81,14 +81,17 @@ async function heed(options: RequestLayerOptions, reply: Reply): Promise<void> {
   if (closedMs !== undefined) await closeBudget(options, closedMs);
 }
 
+/** A redirect is not followed: the token is for this host. */
+const isGranted = ({ status }: Reply): boolean => status >= 200 && status < 300;
+
 /** The envelope of an answer that says success. @throws ProviderError for any other */
 function succeeded(reply: Reply, verb: Verb, method: Wanted['method']): Fields {
   const write = isWrite(method);
   const data = parsed(reply.text);
-  if (reply.status < 400 && data === undefined) {
+  if (isGranted(reply) && data === undefined) {
     throw new ProviderError('Unavailable', `${verb.what}: ${reply.status}, but the answer was cut`, { unknownOutcome: write });
   }
-  if (reply.status >= 400 || !isFields(data) || data.success !== true) throw refusal(reply, data, verb.what, write);
+  if (!isGranted(reply) || !isFields(data) || data.success !== true) throw refusal(reply, data, verb.what, write);
   return data;
 }
 
@@ -105,7 +108,7 @@ async function listAll(
     const body = await envelope(`${path}?${search}`);
     const found = items(body.result, 'list').map((item) => fields(item, 'item of a list'));
     const info = fields(body.result_info, 'totals');
-    const total = integer(info.total_count, 'total');
+    const total = totalIn(info.total_count);
     for (const item of found) all.set(identifier(item.id, 'id'), item);
     if (all.size === total) return [...all.values()];
     // The API may give smaller pages than it was asked for.

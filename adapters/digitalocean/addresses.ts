@@ -1,7 +1,8 @@
 import { ProviderError } from '../../actors/errors.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
 import { familyOf } from '../../machines/address.ts';
-import type { Address, ProviderID } from '../../machines/types.ts';
+import type { Address, ObservedAddress, ProviderID } from '../../machines/types.ts';
+import { fields, unreadable } from '../http/read.ts';
 import { type AddressCalls, ApiRefusal, type RequestLayer, reservedIPCalls } from './gaps.ts';
 import { dropletIdOf, type ObservedDroplet, observedAction, observedAddress, observedDroplet } from './read.ts';
 import { reservedIPv6Calls } from './reserved-ipv6.ts';
@@ -44,7 +45,7 @@ export function addressVerbs(layer: RequestLayer, api: AddressAPI): AddressVerbs
   const callsFor = (address: Address): Calls => (familyOf(address) === 4 ? four : six);
   const { verb, services } = layer;
   return {
-    findRoutedIP: (address, call) => verb(`find ${address}`, call, async () => observedAddress(await callsFor(address).get(address))),
+    findRoutedIP: (address, call) => verb(`find ${address}`, call, () => found(callsFor(address), address)),
     listRoutedIPs: (call) =>
       verb('list addresses', call, async () => {
         const lists = [call.family === 6 ? [] : await four.list(), call.family === 4 ? [] : await six.list()];
@@ -53,7 +54,9 @@ export function addressVerbs(layer: RequestLayer, api: AddressAPI): AddressVerbs
     findNode: (providerID, call) =>
       verb(`find ${providerID}`, call, async () => {
         const droplet = await orNull(services.droplets.getExistingDroplet(dropletIdOf(providerID)));
-        return droplet === null ? 'gone' : 'present';
+        if (droplet === null) return 'gone';
+        fields(droplet, 'droplet');
+        return 'present';
       }),
     createRoutedIP: (region, call) => verb(`create an address in ${region}`, call, async () => createdAddress(await four.create(region))),
     deleteRoutedIP: (address, call) =>
@@ -66,6 +69,13 @@ export function addressVerbs(layer: RequestLayer, api: AddressAPI): AddressVerbs
       verb(`read action ${action} of ${address}`, call, async () => stateOf(await orNull(callsFor(address).action(address, action)))),
     unassignRoutedIP: (address, call) => verb(`unassign ${address}`, call, () => unassign(callsFor(address), address)),
   };
+}
+
+/** What the API says of this one and of no other. */
+async function found(calls: Calls, address: Address): Promise<ObservedAddress> {
+  const observed = observedAddress(await calls.get(address));
+  if (observed.address !== address) throw unreadable('address');
+  return observed;
 }
 
 /** Null for what is not there. */
@@ -137,14 +147,14 @@ interface Refused {
  */
 async function whyRefused(layer: RequestLayer, calls: Calls, refused: Refused): Promise<null> {
   const { address, providerID, dropletId, error } = refused;
-  const found = observedAddress(await calls.get(address));
-  if (found.providerID === providerID) return null;
-  if (found.locked) throw new ProviderError('InProgress', error.message);
+  const seen = await found(calls, address);
+  if (seen.providerID === providerID) return null;
+  if (seen.locked) throw new ProviderError('InProgress', error.message);
   const droplet = observedDroplet(await layer.services.droplets.getExistingDroplet(dropletId));
   // Reads of the address may be behind: what the droplet itself shows is no other address that is in the way, and no reason to go to another node.
   if (droplet.publicAddresses.includes(address)) return null;
-  if (droplet.region !== found.region) {
-    throw new ProviderError('Invalid', `${error.message} (the address is in ${found.region}, the droplet in ${droplet.region})`);
+  if (droplet.region !== seen.region) {
+    throw new ProviderError('Invalid', `${error.message} (the address is in ${seen.region}, the droplet in ${droplet.region})`);
   }
   const why = familyOf(address) === 4 ? whyNotIPv4(droplet, error) : await whyNotIPv6(calls, droplet, refused);
   if (why !== null) throw new ProviderError('NodeInUse', error.message + why);
@@ -169,6 +179,6 @@ async function unassign(calls: Calls, address: Address): Promise<void> {
     await calls.unassign(address);
   } catch (error) {
     if (!isStateRefusal(error)) throw error;
-    if (observedAddress(await calls.get(address)).providerID !== null) throw error;
+    if ((await found(calls, address)).providerID !== null) throw error;
   }
 }

@@ -3,9 +3,9 @@ import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import type { DigitalOcean } from 'digitalocean-js';
 import { ProviderError } from '../../actors/errors.ts';
 import type { Call } from '../../actors/ports/provider.ts';
-import type { ErrorKind } from '../../machines/types.ts';
+import { type ErrorKind, fieldsOf, isFields } from '../../machines/types.ts';
 import { type Verb as AnyVerb, exchange, isWrite, openWire, type Reply, type Wire } from '../http/exchange.ts';
-import { fields, KIND_OF_STATUS, parsed } from '../http/read.ts';
+import { counted, fields, KIND_OF_STATUS, parsed } from '../http/read.ts';
 import {
   baseURLOf,
   boundedWaitMs,
@@ -18,7 +18,7 @@ import {
   withoutSecrets,
 } from '../http/verbs.ts';
 import { library } from './library.ts';
-import { readPages } from './paging.ts';
+import { pagesFor, readPages } from './paging.ts';
 
 /** The API answered, and refused. */
 export class ApiRefusal extends ProviderError {
@@ -106,10 +106,9 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
         if (verb !== undefined && pages > verb.paid) await prepay(options, verb, pages - verb.paid);
       };
       await ensurePaid(pagesOf.get(path) ?? 1);
-      return readPages({ get, path, key, query }, async (pagesLeft, pages) => {
-        pagesOf.set(path, pages);
-        await ensurePaid(pagesLeft);
-      });
+      const all = await readPages({ get, path, key, query }, ensurePaid);
+      pagesOf.set(path, pagesFor(all.length));
+      return all;
     },
     close: () => wire.agent.destroy(),
   };
@@ -135,9 +134,13 @@ async function send(verb: Verb, config: InternalAxiosRequestConfig): Promise<Axi
   });
   await heed(options, verb, reply);
   const data = reply.text === '' ? null : parsed(reply.text);
-  if (reply.status >= 400) throw refusal(reply, data, verb.what, write);
-  if (data === undefined) {
-    throw new ProviderError('Unavailable', `${verb.what}: ${reply.status}, but the answer was cut`, { unknownOutcome: write });
+  // A redirect is not followed: the token is for this host.
+  if (reply.status < 200 || reply.status >= 300) throw refusal(reply, data, verb.what, write);
+  // What deletes, adds or removes is answered without a body.
+  if (!isFields(data) && !(write && data === null)) {
+    throw new ProviderError('Unavailable', `${verb.what}: ${reply.status}, but the answer was cut or is none of the API`, {
+      unknownOutcome: write,
+    });
   }
   return { data, status: reply.status, statusText: '', headers: {}, config };
 }
@@ -156,14 +159,14 @@ function headersOf(config: InternalAxiosRequestConfig): Record<string, string> {
 
 /** Hands on what the answer says of the limits. On a 429 `ratelimit-remaining: 0` may mean the minute alone, so only the wait counts. */
 async function heed(options: RequestLayerOptions, verb: Verb, reply: Reply): Promise<void> {
-  const remaining = Number(reply.headers['ratelimit-remaining'] ?? Number.NaN);
+  const remaining = counted(reply.headers['ratelimit-remaining']);
   if (reply.status !== 429) {
-    const resetAtMs = Number(reply.headers['ratelimit-reset'] ?? Number.NaN) * 1000;
-    if (Number.isFinite(remaining) && Number.isFinite(resetAtMs)) options.budget.observe({ remaining, resetAtMs });
+    const resetAt = counted(reply.headers['ratelimit-reset']);
+    if (remaining !== undefined && resetAt !== undefined) options.budget.observe({ remaining, resetAtMs: resetAt * 1000 });
     return;
   }
   // Creation has a limit of its own (12 a minute): when that alone is spent, everything else may go on.
-  if (verb.call.purpose === 'create' && remaining > 0) return;
+  if (verb.call.purpose === 'create' && remaining !== undefined && remaining > 0) return;
   await closeBudget(options, waitMs(reply) ?? shortestWaitMs);
 }
 
@@ -171,8 +174,8 @@ async function heed(options: RequestLayerOptions, verb: Verb, reply: Reply): Pro
 function waitMs(reply: Reply): number | undefined {
   const named = retryAfterMs(reply);
   if (named !== undefined || reply.status !== 429) return named;
-  const resetAtMs = Number(reply.headers['ratelimit-reset'] ?? Number.NaN) * 1000;
-  return Number.isNaN(resetAtMs) ? undefined : boundedWaitMs(resetAtMs - Date.now());
+  const resetAt = counted(reply.headers['ratelimit-reset']);
+  return resetAt === undefined ? undefined : boundedWaitMs(resetAt * 1000 - Date.now());
 }
 
 const kinds: Readonly<Record<number, ErrorKind>> = {
@@ -182,10 +185,10 @@ const kinds: Readonly<Record<number, ErrorKind>> = {
 
 function refusal(reply: Reply, data: unknown, what: string, write: boolean): ApiRefusal {
   const { status } = reply;
-  const said = typeof data === 'object' && data !== null && 'message' in data ? String(data.message) : '(no message)';
-  const reason = said.slice(0, 300);
+  const { message } = fieldsOf(data);
+  const reason = (typeof message === 'string' ? message : '(no message)').slice(0, 300);
   const wait = waitMs(reply) ?? (status === 429 ? shortestWaitMs : undefined);
-  const more = { ...(wait === undefined ? {} : { retryAfterMs: wait }), unknownOutcome: write && status >= 500 };
+  const more = { ...(wait === undefined ? {} : { retryAfterMs: wait }), unknownOutcome: write && (status >= 500 || status < 400) };
   return new ApiRefusal(kindOf(status, reason), { what, status, reason }, more);
 }
 
@@ -193,7 +196,7 @@ function kindOf(status: number, reason: string): ErrorKind {
   // An account's limits are refused with 422 or 403; a token's rights with 403 too.
   if (status === 403 && /limit|quota/i.test(reason)) return 'Invalid';
   if ((status === 422 || status === 400) && /pending event/i.test(reason)) return 'InProgress';
-  return kinds[status] ?? (status >= 500 ? 'Unavailable' : 'Invalid');
+  return kinds[status] ?? (status >= 500 || status < 400 ? 'Unavailable' : 'Invalid');
 }
 
 // ---------------------------------------------------------------- reserved IPs

@@ -1,8 +1,11 @@
 import { ProviderError } from '../../actors/errors.ts';
-import { fields, integer, items } from '../http/read.ts';
+import { fields, items, total as totalIn } from '../http/read.ts';
 
 /** The most that the API gives. */
 const perPage = 200;
+
+/** How many it takes for so many items. */
+export const pagesFor = (items: number): number => Math.max(1, Math.ceil(items / perPage));
 
 interface Wanted {
   readonly get: (path: string) => Promise<unknown>;
@@ -14,24 +17,23 @@ interface Wanted {
 
 /**
  * Every item of a list. Pages are compared with `meta.total`: a list that came back cut, or changed while it was read, is an error. After each page
- * `onPage` is told how many are left to be read, and how many there are.
+ * `onPage` is told how many are left to be read.
  */
 export async function readPages(
   { get, path, key, query }: Wanted,
-  onPage: (pagesLeft: number, pages: number) => Promise<void>,
+  onPage: (pagesLeft: number) => Promise<void>,
 ): Promise<readonly unknown[]> {
   const all: unknown[] = [];
   for (let page = 1; ; page++) {
     const search = new URLSearchParams({ ...query, page: String(page), per_page: String(perPage) });
     const body = fields(await get(`${path}?${search}`), key);
     const found = items(body[key], key);
-    const total = integer(fields(body.meta, 'total').total, 'total');
+    const total = totalIn(fields(body.meta, 'total').total);
     all.push(...found);
-    const pages = Math.max(1, Math.ceil(total / perPage));
     if (all.length !== total && (found.length < perPage || all.length > total)) {
       throw new ProviderError('Unavailable', `list ${key}: ${all.length} of ${total} were shown`);
     }
-    await onPage(pages - page, pages);
+    await onPage(pagesFor(total) - page);
     if (all.length === total) return all;
   }
 }

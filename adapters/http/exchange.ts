@@ -38,6 +38,9 @@ export interface Reply {
 /** Shorter than what servers and load balancers keep idle connections, so that a request rarely meets a closing one. */
 const idleSocketMs = 30_000;
 
+/** Of an answer, bytes: two hundred objects of the largest kind have less than one million. */
+const longestAnswer = 8 * 2 ** 20;
+
 export function openWire(baseURL: string, probe: Probe | undefined): Wire {
   const secure = baseURL.startsWith('https:');
   return { secure, agent: new (secure ? HttpsAgent : HttpAgent)({ keepAlive: true, timeout: idleSocketMs, scheduling: 'lifo' }), probe };
@@ -93,7 +96,12 @@ export function exchange({ secure, agent, probe }: Wire, verb: Verb, { method, u
     request.once('response', (response) => {
       probe?.('beforeReplyRead', about);
       const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      let length = 0;
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        length += chunk.length;
+        if (length > longestAnswer) response.destroy(new Error(`it is longer than ${longestAnswer} bytes`));
+      });
       response.once('error', lost);
       response.once('end', () => {
         clearTimeout(timer);

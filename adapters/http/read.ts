@@ -24,7 +24,7 @@ export function items(value: unknown, what: string): readonly unknown[] {
 }
 
 export function integer(value: unknown, what: string): number {
-  if (typeof value !== 'number' || !Number.isInteger(value)) throw unreadable(what);
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw unreadable(what);
   return value;
 }
 
@@ -32,6 +32,19 @@ export function text(value: unknown, what: string): string {
   if (typeof value !== 'string') throw unreadable(what);
   return value;
 }
+
+/** Of more items no list is read: what names a total beyond that is mistaken, and its pages would be paid for. */
+const MOST_ITEMS = 100_000;
+
+export function total(value: unknown): number {
+  const count = integer(value, 'total');
+  if (count < 0 || count > MOST_ITEMS) throw unreadable('total');
+  return count;
+}
+
+/** A header that counts something; undefined for anything else. */
+export const counted = (header: string | readonly string[] | undefined): number | undefined =>
+  typeof header === 'string' && /^\d{1,12}$/.test(header) ? Number(header) : undefined;
 
 /** A body as JSON; undefined when it is not JSON, an empty one included. */
 export function parsed(body: string): unknown {

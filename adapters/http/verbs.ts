@@ -3,6 +3,7 @@ import type { Budget } from '../../actors/ports/budget.ts';
 import type { Log, Probe } from '../../actors/ports/observers.ts';
 import type { Call } from '../../actors/ports/provider.ts';
 import type { Reply, Verb } from './exchange.ts';
+import { counted } from './read.ts';
 
 export interface RequestLayerOptions {
   readonly token: string;
@@ -54,6 +55,8 @@ export async function closeBudget({ budget, log }: RequestLayerOptions, ms: numb
 
 export const shortestWaitMs = 1000;
 const longestWaitMs = 3_600_000;
+/** No limit of an API lasts so long: what asks for more is mistaken. */
+const incredibleWaitMs = 24 * longestWaitMs;
 
 /** A wait that an API asks for, kept between a second and an hour. */
 export const boundedWaitMs = (ms: number): number => Math.min(longestWaitMs, Math.max(shortestWaitMs, ms));
@@ -61,7 +64,7 @@ export const boundedWaitMs = (ms: number): number => Math.min(longestWaitMs, Mat
 /** What `Retry-After` asks for, in seconds or as a date (RFC 9110, 10.2.3), bounded; undefined when it says nothing. */
 export function retryAfterMs({ headers }: Reply): number | undefined {
   const after = headers['retry-after'];
-  const seconds = Number(after ?? Number.NaN) * 1000;
-  const ms = Number.isNaN(seconds) ? Date.parse(after ?? '') - Date.now() : seconds;
-  return Number.isNaN(ms) ? undefined : boundedWaitMs(ms);
+  const seconds = counted(after);
+  const ms = seconds === undefined ? Date.parse(/^[A-Z]/.test(after ?? '') ? (after ?? '') : '') - Date.now() : seconds * 1000;
+  return Number.isNaN(ms) || ms > incredibleWaitMs ? undefined : boundedWaitMs(ms);
 }

@@ -1,4 +1,4 @@
-import { Unreachable } from '../../actors/errors.ts';
+import { readable, Unreachable } from '../../actors/errors.ts';
 
 /** What can be done about a refusal of the API server. */
 export type ApiErrorKind = 'NotFound' | 'Conflict' | 'Gone' | 'Forbidden' | 'Unauthorized' | 'Invalid';
@@ -10,7 +10,7 @@ export class ApiError extends Error {
   readonly status: number;
 
   constructor(kind: ApiErrorKind, status: number, message: string) {
-    super(message);
+    super(readable(message));
     this.name = 'ApiError';
     this.kind = kind;
     this.status = status;
@@ -33,6 +33,8 @@ export const isNotFound = (error: unknown): boolean => error instanceof ApiError
 export const isConflict = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Conflict';
 export const isGone = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Gone';
 export const isForbidden = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Forbidden';
+/** What was to be written is refused for what it is: the same again helps only once somebody has changed the object, or its definition. */
+export const isInvalid = (error: unknown): boolean => error instanceof ApiError && error.kind === 'Invalid';
 /** RBAC refuses it. What an admission denies is no missing right, and says so in other words. */
 export const isRightMissing = (error: unknown): boolean => isForbidden(error) && messageOf(error).startsWith(NO_RIGHT);
 
@@ -55,7 +57,7 @@ const KINDS: Readonly<Record<number, ApiErrorKind>> = {
 };
 
 const PATH =
-  /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/(?<namespace>[^/]+)(?=\/))?\/(?<plural>[^/]+)(?:\/[^/]+(?:\/(?<sub>[^/]+)(?:\/.*)?)?)?$/;
+  /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/(?<namespace>[^/]+)(?=\/))?\/(?<plural>[^/]+)(?:\/(?<name>[^/]+)(?:\/(?<sub>[^/]+)(?:\/.*)?)?)?$/;
 
 /** `patch nodes`, `list pods in namespace web`: the words of an RBAC rule. */
 export const deedOf = ({ verb, path }: Target): string => {
@@ -64,10 +66,19 @@ export const deedOf = ({ verb, path }: Target): string => {
   return `${verb} ${resource}${namespace === undefined ? '' : ` in namespace ${decodeURIComponent(namespace)}`}`;
 };
 
-/** The error for an answer with `status` ≥ 400. 5xx, 408 and 429 mean that the server cannot now: they count as unreachable. */
+/** Of the object that is asked for; null for a path of none, such as that of a list. */
+export const nameIn = (path: string): string | null => {
+  const { name } = PATH.exec(path)?.groups ?? {};
+  return name === undefined ? null : decodeURIComponent(name);
+};
+
+/** Of the kind that a path is about; empty for a path of none. */
+export const pluralIn = (path: string): string => PATH.exec(path)?.groups?.plural ?? '';
+
+/** The error for an answer that grants nothing. 5xx, 408 and 429 mean that the server cannot now: they count as unreachable, as does what no API server answers. */
 export const refusal = (target: Target, status: number, serverMessage: string, retryAfterMs: number | null = null): Error => {
   const text = `${deedOf(target)}: ${status}${serverMessage === '' ? '' : ` ${serverMessage}`}`;
-  if (status >= 500 || status === 429 || status === 408) return new ServerUnreachable(text, { retryAfterMs });
+  if (status < 400 || status >= 500 || status === 429 || status === 408) return new ServerUnreachable(text, { retryAfterMs });
   const kind = KINDS[status] ?? 'Invalid';
   // What an admission webhook denies is no missing permission.
   if (kind === 'Forbidden' && !serverMessage.startsWith('admission webhook'))

@@ -1,4 +1,5 @@
 import type { Json } from '../../actors/ports.ts';
+import { LIMITS } from '../../machines/limits.ts';
 import type { Condition } from '../../machines/types.ts';
 import { isObject, type JsonObject } from './difference.ts';
 import { wholeSeconds } from './kube-time.ts';
@@ -12,8 +13,8 @@ const conditionsIn = (status: Json | undefined): readonly JsonObject[] => {
 /** Conditions of ours that stand only for a time. */
 const PASSING: ReadonlySet<unknown> = new Set(['Paused']);
 
-/** A server refuses the whole status for a message of more bytes. */
-const LONGEST_MESSAGE = 32_768;
+/** A server refuses the whole status for a longer message. It is the same in every definition. */
+const LONGEST_MESSAGE = LIMITS.FloatingIPPool['status.conditions[].message'];
 
 /** The conditions as they are to stand in status: the time of the last transition is kept while a condition's status stays, and conditions of
  *  other types, which others wrote, stay, but for those of ours that are over. An empty message becomes the reason: there are servers (1.20 compiled by

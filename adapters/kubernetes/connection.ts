@@ -1,9 +1,9 @@
 import { HttpMethod, RequestContext } from '@kubernetes/client-node/dist/gen/http/http.js';
-import { Watch } from '@kubernetes/client-node/dist/watch.js';
-import { type Dispatcher, request as send } from 'undici';
+import { request as send } from 'undici';
 import type { Log } from '../../actors/ports/observers.ts';
 import type { Clock } from '../../actors/ports.ts';
-import { ApiError, messageOf, refusal, ServerUnreachable, type Target } from './api-error.ts';
+import { type Answer, fieldsIn, granted, Lines, objectIn, unreadable } from './answers.ts';
+import { ApiError, messageOf, ServerUnreachable, type Target } from './api-error.ts';
 import type { Random } from './backoff.ts';
 import { ItemScanner } from './item-scanner.ts';
 import type { KeptConfig } from './kube-config.ts';
@@ -82,15 +82,6 @@ const targetOf = ({ method, path }: Request): Target => ({
   path,
 });
 
-const messageIn = (text: string): string => {
-  try {
-    const { message } = JSON.parse(text) as { readonly message?: unknown };
-    return typeof message === 'string' ? message : text.slice(0, 200).trim();
-  } catch {
-    return text.slice(0, 200).trim();
-  }
-};
-
 /** The client hides what happened, such as a refused connection, in the cause of its error; several addresses tried, in the cause's code. */
 const whyOf = (error: unknown): string => {
   const { cause } = error as { readonly cause?: unknown };
@@ -98,11 +89,12 @@ const whyOf = (error: unknown): string => {
   return `${messageOf(error)}: ${cause.message || (cause as { readonly code?: string }).code}`;
 };
 
+/** What a server asks for beyond that is not waited for, ms: it asks for a second or a few. */
+const LONGEST_WAIT_MS = 60_000;
+
 /** Retry-After in seconds, the only form that the API server uses. */
-const retryAfterMsOf = (header: string | string[] | undefined): number | null => {
-  const seconds = Number(header);
-  return header === undefined || !Number.isFinite(seconds) ? null : seconds * 1000;
-};
+const retryAfterMsOf = (header: string | string[] | undefined): number | null =>
+  typeof header === 'string' && /^\d+$/.test(header) ? Math.min(Number(header) * 1000, LONGEST_WAIT_MS) : null;
 
 const urlOf = (server: string, path: string, query: Query = {}): URL => {
   const url = new URL(server.replace(/\/$/, '') + path);
@@ -122,57 +114,37 @@ export const connect = (
   return {
     send: (request) => sendOne(request.isUrgent ? config : writing, server, { deadlineMs, ...request }),
     list: (request, item) => listOne(reading, server, { deadlineMs, ...request, method: 'GET' }, item),
-    watch: (options, handlers) => startWatch(reading, options, handlers),
+    watch: (options, handlers) => startWatch(reading, server, options, handlers),
     close: async () => void (await Promise.all([config, reading, writing].map((each) => each.close()))),
   };
 };
 
-const sendOne = async (config: KeptConfig, server: string, request: Request): Promise<unknown> => {
-  const text = await answered(server, request, async () => {
-    const { status, body, retryAfterMs } = await exchange(config, server, request);
-    const all = await body.text();
-    if (status >= 400) throw refusal(targetOf(request), status, messageIn(all), retryAfterMs);
-    return all;
-  });
-  return parsed(request, text);
+const sendOne = (config: KeptConfig, server: string, request: Request): Promise<unknown> => {
+  const target = targetOf(request);
+  return answered(server, target, async () => objectIn(await granted(await exchange(config, server, request), target), target));
 };
 
-const listOne = async (config: KeptConfig, server: string, request: Request, item: (object: unknown) => void): Promise<unknown> => {
-  const scanner = new ItemScanner((text) => item(parsed(request, text)));
-  const around = await answered(server, request, async () => {
-    const { status, body, retryAfterMs } = await exchange(config, server, request);
-    if (status >= 400) throw refusal(targetOf(request), status, messageIn(await body.text()), retryAfterMs);
+const listOne = (config: KeptConfig, server: string, request: Request, item: (object: unknown) => void): Promise<unknown> => {
+  const target = targetOf(request);
+  const scanner = new ItemScanner((text) => item(fieldsIn(text, target)));
+  return answered(server, target, async () => {
+    const body = await granted(await exchange(config, server, request), target);
     for await (const chunk of body) scanner.push(chunk as Buffer);
-    return scanner.end();
+    return fieldsIn(scanner.end(), target);
   });
-  return parsed(request, around);
 };
 
 /** What `exchanged` answers; whatever goes wrong on the way counts as a server that cannot be reached. */
-const answered = async <T>(server: string, request: Request, exchanged: () => Promise<T>): Promise<T> => {
+const answered = async <T>(server: string, { verb, path }: Target, exchanged: () => Promise<T>): Promise<T> => {
   try {
     return await exchanged();
   } catch (cause) {
     if (cause instanceof ApiError || cause instanceof ServerUnreachable) throw cause;
-    throw new ServerUnreachable(`${targetOf(request).verb} ${request.path}: no answer from ${server}: ${whyOf(cause)}`, { cause });
+    throw new ServerUnreachable(`${verb} ${path}: no answer from ${server}: ${whyOf(cause)}`, { cause });
   }
 };
 
-const parsed = (request: Request, text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new ServerUnreachable(`${targetOf(request).verb} ${request.path}: the answer is no JSON`, { cause });
-  }
-};
-
-interface Answer {
-  readonly status: number;
-  readonly body: Dispatcher.ResponseData['body'];
-  readonly retryAfterMs: number | null;
-}
-
-const exchange = async (config: KeptConfig, server: string, request: Request): Promise<Answer> => {
+const exchange = async (config: KeptConfig, server: string, request: Request, until?: AbortSignal): Promise<Answer> => {
   const { method, body, contentType, deadlineMs = DEFAULT_DEADLINE_MS } = request;
   const url = urlOf(server, request.path, request.query);
   const context = new RequestContext(url.toString(), HttpMethod.GET);
@@ -186,47 +158,50 @@ const exchange = async (config: KeptConfig, server: string, request: Request): P
       ...(body === undefined ? {} : { 'content-type': contentType ?? 'application/json' }),
     },
     body: body === undefined ? null : JSON.stringify(body),
-    signal: AbortSignal.timeout(deadlineMs),
+    signal: until ?? AbortSignal.timeout(deadlineMs),
     ...(dispatcher === undefined ? {} : { dispatcher }),
   });
   return { status: answer.statusCode, body: answer.body, retryAfterMs: retryAfterMsOf(answer.headers['retry-after']) };
 };
 
-const watchError = (path: string, error: unknown): Error => {
-  if (error instanceof ApiError || error instanceof ServerUnreachable) return error;
-  const status = (error as { readonly statusCode?: unknown }).statusCode;
-  if (typeof status === 'number') return refusal({ verb: 'watch', path }, status, messageOf(error));
-  return new ServerUnreachable(`watch ${path}: ${whyOf(error)}`, { cause: error });
-};
-
-const startWatch = (config: KeptConfig, options: WatchOptions, handlers: WatchHandlers): (() => void) => {
-  const watch = new Watch(config);
-  let ended = false;
-  let waits = 0;
-  // The library reads its limit each time it waits: first for the answer, then for every piece of it.
-  const limitMs = (): number => {
-    waits += 1;
-    if (waits === 1) return options.connectMs;
-    if (waits === 2 && !ended) handlers.opened();
-    return options.quietMs();
+/** Not by the library's: that one drops a line that it cannot read, keeps one without an end, and follows redirects. */
+const startWatch = (config: KeptConfig, server: string, options: WatchOptions, handlers: WatchHandlers): (() => void) => {
+  const { path, query, connectMs, quietMs } = options;
+  const target = { verb: 'watch', path };
+  const [controller, lines] = [new AbortController(), new Lines()];
+  let timer: NodeJS.Timeout | undefined;
+  const within = (ms: number): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => controller.abort(new Error(`silent for ${ms} ms, which is its timeout`)), ms).unref();
   };
-  Object.defineProperty(watch, 'requestTimeoutMs', { get: limitMs });
-  let abort = (): void => undefined;
-  const finish = (error: unknown): void => {
+  const read = async (): Promise<void> => {
+    within(connectMs);
+    const answer = await exchange(config, server, { method: 'GET', path, query: { ...query, watch: true } }, controller.signal);
+    const body = await granted(answer, target);
+    if (!ended) handlers.opened();
+    within(quietMs());
+    for await (const chunk of body) {
+      for (const line of lines.push(chunk as Buffer)) {
+        const { type, object } = fieldsIn(line, target);
+        if (typeof type !== 'string') throw unreadable(target, 'a line is no event');
+        // Lines that were read before the end may still come after it.
+        if (!ended) handlers.event(type, object);
+      }
+      within(quietMs());
+    }
+  };
+  let ended = false;
+  const finish = (error: Error | null): void => {
+    clearTimeout(timer);
+    controller.abort();
     if (ended) return;
     ended = true;
-    handlers.done(error === null || error === undefined ? null : watchError(options.path, error));
+    handlers.done(error);
   };
-  const take = (type: string, object: unknown): void => {
-    // Lines that were read before the end may still be handed over after it.
-    if (!ended) handlers.event(type, object);
-  };
-  watch.watch(options.path, { ...options.query }, take, finish).then((controller) => {
-    if (ended) controller.abort();
-    else abort = () => controller.abort();
-  }, finish);
+  answered(server, target, read).then(() => finish(null), finish);
   return () => {
     ended = true;
-    abort();
+    clearTimeout(timer);
+    controller.abort();
   };
 };

@@ -1,3 +1,5 @@
+import { LONGEST } from './answers.ts';
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
@@ -8,11 +10,15 @@ const CLOSE_BRACKET = 0x5d;
 /** The depth of what stands directly in the list of items, which is the one list that stands directly in the outermost object. */
 const ITEM_DEPTH = 2;
 
+/** Of anything in a list: what is deeper no schema has, and to write it again would overflow the stack. */
+const DEEPEST = 200;
+
 /** Takes the JSON of a Kubernetes list piece by piece and hands over each item as soon as it is complete, so that neither the text nor the objects of
  *  a whole page are ever held: what is short-lived is cheap to collect. It counts brackets only; what is in an item is the parser's business. */
 export class ItemScanner {
   readonly #take: (text: string) => void;
   #item: Buffer[] = [];
+  #length = 0;
   #around = '';
   #depth = 0;
   #inItems = false;
@@ -31,8 +37,11 @@ export class ItemScanner {
       else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) from = this.#open(chunk, from, at);
       else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) from = this.#close(chunk, from, at);
     }
-    if (this.#inItems && this.#depth > ITEM_DEPTH) this.#item.push(chunk.subarray(from));
-    else this.#keepAround(chunk, from, chunk.length);
+    if (this.#inItems && this.#depth > ITEM_DEPTH) {
+      this.#item.push(chunk.subarray(from));
+      this.#length += chunk.length - from;
+      within(this.#length);
+    } else this.#keepAround(chunk, from, chunk.length);
   }
 
   /** The list without its items. @throws SyntaxError when it is not complete */
@@ -47,11 +56,13 @@ export class ItemScanner {
     const rest = this.#betweenItems() ? this.#keepAround(chunk, from, at) : from;
     if (this.#depth === ITEM_DEPTH - 1) this.#inItems = chunk[at] === OPEN_BRACKET;
     this.#depth += 1;
+    if (this.#depth > DEEPEST) throw new SyntaxError(`a list of more than ${DEEPEST} levels`);
     return rest;
   }
 
   #close(chunk: Buffer, from: number, at: number): number {
     this.#depth -= 1;
+    if (this.#depth < 0) throw new SyntaxError('the list ends before it begins');
     return this.#betweenItems() ? this.#handOver(chunk, from, at + 1) : from;
   }
 
@@ -62,6 +73,7 @@ export class ItemScanner {
   #keepAround(chunk: Buffer, from: number, to: number): number {
     // Everything around the items is ASCII: names of kinds and versions, and tokens.
     this.#around += chunk.toString('latin1', from, to);
+    within(this.#around.length);
     return to;
   }
 
@@ -69,6 +81,7 @@ export class ItemScanner {
     const last = chunk.subarray(from, to);
     const whole = this.#item.length === 0 ? last : Buffer.concat([...this.#item, last]);
     this.#item = [];
+    this.#length = 0;
     this.#take(whole.toString('utf8'));
     return to;
   }
@@ -87,4 +100,8 @@ export class ItemScanner {
     }
     return chunk.length;
   }
+}
+
+function within(length: number): void {
+  if (length > LONGEST) throw new Error(`an item of more than ${LONGEST / 2 ** 20} MiB`);
 }

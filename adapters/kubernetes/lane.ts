@@ -1,5 +1,9 @@
 import type { Clock } from '../../actors/ports.ts';
+import { isInvalid } from './api-error.ts';
 import type { Backoff } from './backoff.ts';
+
+/** What is refused for what it is, is tried again after 1, 2, 4 s and so on, at the slowest at this pace, ms. */
+const REFUSED_AGAIN_MS = 5 * 60_000;
 
 export interface Pace {
   /** In the long run one run for each of these, ms. */
@@ -112,7 +116,8 @@ export class Lane {
       return;
     }
     this.#wanted = true;
-    const ms = this.#options.backoff.next();
+    const { backoff } = this.#options;
+    const ms = backoff.next(isInvalid(error) ? Math.min(REFUSED_AGAIN_MS, 1_000 * 2 ** backoff.failures()) : null);
     this.#options.failed(error, ms);
     this.#schedule(ms);
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Fenced } from '../../actors/errors.ts';
 import type { Leadership, LeadershipListener } from '../../actors/ports/leadership.ts';
-import { messageOf } from './api-error.ts';
+import { ApiError, messageOf } from './api-error.ts';
 import type { Means } from './connection.ts';
 import { aheadMs, durationMsOf, givenUp, holderOf, type Lease, renewed, serverOf, takenBy, termOf, withTerm } from './lease.ts';
 import { type LeaseClient, leaseClient } from './lease-client.ts';
@@ -125,6 +125,8 @@ export class LeaseElection implements Leadership {
         else if (!(await this.#yield())) await this.#renew();
       } catch (error) {
         this.#options.log.warn(this.#leading ? 'the lease was not renewed' : 'the lease was not read', { error: messageOf(error) });
+        // It may be built on what the server does not have.
+        if (this.#leading && error instanceof ApiError) await this.#checkHolder().catch(() => undefined);
       }
     });
     if (this.#stopped) return;

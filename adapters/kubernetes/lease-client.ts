@@ -1,6 +1,6 @@
-import { isConflict, isNotFound } from './api-error.ts';
+import { isConflict, isNotFound, ServerUnreachable } from './api-error.ts';
 import type { Connection } from './connection.ts';
-import { LEASE_NAME, type Lease, newLease } from './lease.ts';
+import { holderOf, LEASE_NAME, type Lease, leaseIn, newLease } from './lease.ts';
 
 /** A Lease on the server. Each write is based on the version that it was made from. */
 export interface LeaseClient {
@@ -21,7 +21,7 @@ export const leaseClient = (connection: Connection, namespace: string, deadlineM
     fresh: () => newLease(namespace, name),
     read: async () => {
       try {
-        return (await connection.send({ method: 'GET', path, deadlineMs, isUrgent: true })) as Lease;
+        return leaseIn(await connection.send({ method: 'GET', path, deadlineMs, isUrgent: true }));
       } catch (error) {
         if (isNotFound(error)) return null;
         throw error;
@@ -31,7 +31,9 @@ export const leaseClient = (connection: Connection, namespace: string, deadlineM
       const exists = lease.metadata.resourceVersion !== undefined;
       const place = exists ? ({ method: 'PUT', path } as const) : ({ method: 'POST', path: collection } as const);
       try {
-        return (await connection.send({ ...place, body: lease, deadlineMs, isUrgent: true })) as Lease;
+        const written = leaseIn(await connection.send({ ...place, body: lease, deadlineMs, isUrgent: true }));
+        if (holderOf(written) !== holderOf(lease)) throw new ServerUnreachable(`update ${path}: the answer is not what was written`);
+        return written;
       } catch (error) {
         // 409 of a create: somebody else created it. 404 of an update: somebody deleted it; of a create: there is no such namespace.
         if (isConflict(error) || (exists && isNotFound(error))) return null;

@@ -1,4 +1,9 @@
+import { fieldsOf } from '../../machines/types.ts';
+import { ServerUnreachable } from './api-error.ts';
 import { microTime } from './kube-time.ts';
+
+const API_VERSION = 'coordination.k8s.io/v1';
+const KIND = 'Lease';
 
 /** FLIPOP's name, so that the two never run the same pools at once. */
 export const LEASE_NAME = 'floating-ip-pool-controller-leader-election';
@@ -22,6 +27,26 @@ export interface Lease {
   readonly metadata: { readonly resourceVersion?: string; readonly annotations?: Readonly<Record<string, string>> };
   readonly spec?: LeaseSpec;
 }
+
+const isAbsentOr = (value: unknown, type: 'string' | 'number'): boolean => value === undefined || typeof value === type;
+
+/** An answer as the Lease that it ought to be: who leads, and until when, goes by it, and it is written back as it came.
+ *  @throws ServerUnreachable for anything else */
+export const leaseIn = (answer: unknown): Lease => {
+  const { apiVersion, kind, metadata, spec = {} } = fieldsOf(answer);
+  const { resourceVersion, annotations = {} } = fieldsOf(metadata);
+  const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } = fieldsOf(spec);
+  const isLease =
+    apiVersion === API_VERSION &&
+    kind === KIND &&
+    typeof resourceVersion === 'string' &&
+    Object.values(fieldsOf(annotations)).every((value) => typeof value === 'string') &&
+    [holderIdentity, acquireTime, renewTime].every((value) => isAbsentOr(value, 'string')) &&
+    [leaseDurationSeconds, leaseTransitions].every((value) => isAbsentOr(value, 'number')) &&
+    (leaseDurationSeconds === undefined || Number(leaseDurationSeconds) > 0);
+  if (!isLease) throw new ServerUnreachable('what was answered is no Lease');
+  return answer as Lease;
+};
 
 export const holderOf = ({ spec }: Lease): string => spec?.holderIdentity ?? '';
 
@@ -51,8 +76,8 @@ export const aheadMs = ({ spec }: Lease, now: number, withinMs: number): number 
 
 /** The first Lease of its name. */
 export const newLease = (namespace: string, name: string): Lease & { readonly apiVersion: string; readonly kind: string } => ({
-  apiVersion: 'coordination.k8s.io/v1',
-  kind: 'Lease',
+  apiVersion: API_VERSION,
+  kind: KIND,
   metadata: { name, namespace } as Lease['metadata'],
 });
 

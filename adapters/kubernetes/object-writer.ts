@@ -14,6 +14,7 @@ import { difference, isObject, type JsonObject } from './difference.ts';
 import { pathOf } from './kinds.ts';
 import type { Seen } from './source.ts';
 import { keyOf, type SeenObject, trimObject } from './trim.ts';
+import { withinLimits } from './within-limits.ts';
 
 /** Versions count upwards within one kind of object, and since Kubernetes 1.35 may be compared; a wrong guess ends in a conflict. */
 const isNewer = (one: string, other: string): boolean => one.length > other.length || (one.length === other.length && one > other);
@@ -150,7 +151,7 @@ export class ObjectWriter {
     const statuses = [this.#sent, object.status];
     return {
       ...(partial && isObject(object.status) && object.status),
-      ...status,
+      ...withinLimits(this.#ref.kind, status),
       ...this.#accounted.left(status, object.status, this.#clock.now()),
       ...(!partial && { observedGeneration: generation }),
       conditions: conditionsOf(conditions, generation, this.#clock.now(), statuses),

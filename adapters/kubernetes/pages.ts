@@ -1,10 +1,14 @@
-import { ServerUnreachable } from './api-error.ts';
+import { fieldsOf } from '../../machines/types.ts';
+import { isListOf, isOf, unreadable } from './answers.ts';
 import type { Connection, Query } from './connection.ts';
 import type { WatchQuery } from './selection.ts';
-import type { Trimmed } from './trim.ts';
+import { type Trimmed, text } from './trim.ts';
 
 /** A page is trimmed as it arrives, so this bounds only how long one request takes. */
 const PAGE_LIMIT = 250;
+
+/** A list of a million objects has not ended, it goes round. */
+const MOST_PAGES = 4_000;
 
 export interface Listed<T> {
   readonly entries: readonly Trimmed<T>[];
@@ -20,16 +24,13 @@ interface Page {
 
 /** @throws ServerUnreachable for anything else: a proxy's idea of an answer must not count as an empty list */
 const pageOf = (answer: unknown, path: string): Page => {
-  const { metadata, items } = answer as {
-    readonly metadata?: { readonly resourceVersion?: unknown; readonly continue?: unknown };
-    readonly items?: unknown;
-  };
-  const { resourceVersion, continue: next } = metadata ?? {};
-  // Go writes an empty list as null in places.
-  if (typeof resourceVersion !== 'string' || resourceVersion === '' || !(Array.isArray(items) || items === null)) {
-    throw new ServerUnreachable(`list ${path}: the answer is no list`);
-  }
-  return { resourceVersion, next: typeof next === 'string' ? next : '' };
+  const list = fieldsOf(answer);
+  const metadata = fieldsOf(list.metadata);
+  const resourceVersion = text(metadata.resourceVersion);
+  // The items themselves were handed over. Go writes an empty list as null in places.
+  const isEmptied = list.items === null || (Array.isArray(list.items) && list.items.length === 0);
+  if (resourceVersion === '' || !isEmptied || !isListOf(path, list)) throw unreadable({ verb: 'list', path }, 'the answer is no list');
+  return { resourceVersion, next: text(metadata.continue) };
 };
 
 /** All objects of a query at one moment, each trimmed as soon as it is read. Complete, or an error: nothing is told of a part.
@@ -42,8 +43,10 @@ export const listAll = async <T>(
   const entries: Trimmed<T>[] = [];
   const base = { limit: PAGE_LIMIT, labelSelector: labelSelector === '' ? undefined : labelSelector, fieldSelector };
   let query: Query = base;
-  for (;;) {
+  for (let page = 1; page <= MOST_PAGES; page += 1) {
     const answer = await connection.list({ path, query }, (item) => {
+      // What is none of them may be anything; left out, it would count as gone.
+      if (!isOf(path, item)) throw unreadable({ verb: 'list', path }, 'one of its items is no such object');
       const entry = trim(item);
       if (entry !== null) entries.push(entry);
     });
@@ -51,4 +54,5 @@ export const listAll = async <T>(
     if (next === '') return { entries, resourceVersion };
     query = { ...base, continue: next };
   }
+  throw unreadable({ verb: 'list', path }, 'it does not end');
 };

@@ -1,11 +1,13 @@
 import { inSlices } from '../../actors/ports/in-slices.ts';
-import { isGone, isNotFound, messageOf, refusal, ServerUnreachable } from './api-error.ts';
+import { fieldsOf } from '../../machines/types.ts';
+import { isOf, unreadable } from './answers.ts';
+import { isGone, isNotFound, messageOf, refusal, ServerUnreachable, type Target } from './api-error.ts';
 import { type Backoff, type BackoffTable, backoff } from './backoff.ts';
 import type { Means, WatchHandlers } from './connection.ts';
 import { Mirror, type MirrorListener } from './mirror.ts';
 import { listAll } from './pages.ts';
 import type { WatchQuery } from './selection.ts';
-import { revisionOf, type Trimmed } from './trim.ts';
+import { revisionOf, type Trimmed, text } from './trim.ts';
 
 export interface ReflectorTimings {
   /** How long a watch is asked to last, seconds; up to a fifth less by chance, so that many do not end together. */
@@ -56,6 +58,8 @@ const WORKED_MS = 1_000;
 /** After so many failures in a row the revision itself is doubted (a server restored from a backup knows it no more) and a list is made. */
 const DOUBTED_AFTER = 5;
 
+const CHANGES: ReadonlySet<string> = new Set(['ADDED', 'MODIFIED', 'DELETED']);
+
 /** Keeps a cache equal to what the API server has under one query: a complete list, then a watch from there; after an expired watch a
  *  new list, compared with the cache by uid, so that what vanished or was made anew meanwhile is told, thousands of objects in several turns of the event loop. A list that fails or comes in part
  *  changes nothing. An empty one is asked for twice. Goes on until stopped, whatever happens. */
@@ -83,6 +87,10 @@ export class Reflector<T> {
       set: (value, before, key) => this.#tell(() => listener.set(value, before, key)),
       gone: (value, key) => this.#tell(() => listener.gone(value, key)),
     });
+  }
+
+  get #target(): Target {
+    return { verb: 'watch', path: this.#subject.query.path };
   }
 
   get synced(): boolean {
@@ -143,7 +151,8 @@ export class Reflector<T> {
     if (this.#stopped) return;
     // A refusal says nothing about what happened since; only a list does.
     if (!(error instanceof ServerUnreachable) || this.#backoff.failures() >= DOUBTED_AFTER) this.#revision = null;
-    if (!isGone(error)) this.#tellTrouble(error);
+    // A revision that is too old is nothing unusual, unless the new one is so too.
+    if (!isGone(error) || this.#backoff.failures() >= DOUBTED_AFTER) this.#tellTrouble(error);
     const asked = error instanceof ServerUnreachable ? error.retryAfterMs : null;
     await this.#pause(isNotFound(error) ? this.#world.timings.absentMs : this.#backoff.next(asked));
   }
@@ -203,6 +212,11 @@ export class Reflector<T> {
   #handlers(ended: () => void, failed: (error: Error) => void): WatchHandlers {
     const { clock } = this.#world;
     const startedAt = clock.monotonic();
+    const hasWorked = (): boolean => {
+      const worked = clock.monotonic() - startedAt >= WORKED_MS;
+      if (worked) this.#backoff.reset();
+      return worked;
+    };
     return {
       opened: () => {
         this.#heardAt = clock.now();
@@ -210,14 +224,16 @@ export class Reflector<T> {
       },
       event: (type, object) => {
         const failure = this.#take(type, object);
-        if (failure !== null) failed(failure);
+        if (failure === null) return;
+        hasWorked();
+        failed(failure);
       },
       done: (error) => {
-        const worked = clock.monotonic() - startedAt >= WORKED_MS;
-        if (worked) this.#backoff.reset();
+        const worked = hasWorked();
         if (error !== null) failed(error);
         else if (worked) ended();
-        // It ended as soon as it began. No failure, but not to be repeated without a pause either.
+        // It ended as soon as it began. Now and then that is no failure, but not to be repeated without a pause either.
+        else if (this.#backoff.failures() >= DOUBTED_AFTER) failed(unreadable(this.#target, 'it ends as soon as it begins'));
         else this.#pause(this.#backoff.next()).then(ended, failed);
       },
     };
@@ -226,13 +242,16 @@ export class Reflector<T> {
   /** Takes one event of the watch; answers what ends it. */
   #take(type: string, object: unknown): Error | null {
     if (type === 'ERROR') {
-      const { code = 500, message = '' } = object as { readonly code?: number; readonly message?: string };
-      return refusal({ verb: 'watch', path: this.#subject.query.path }, code, message);
+      const { code, message } = fieldsOf(object);
+      return refusal(this.#target, typeof code === 'number' ? code : 500, text(message));
     }
     const revision = revisionOf(object);
+    // Passed over, it would be missing until it changes again.
+    if (type === 'BOOKMARK' ? revision === '' : !CHANGES.has(type) || !isOf(this.#target.path, object))
+      return unreadable(this.#target, 'what came is no event of it');
     if (type === 'BOOKMARK') this.#bookmarks = true;
     else this.#change(type, object);
-    if (revision !== '') this.#revision = revision;
+    this.#revision = revision;
     this.#heardAt = this.#world.clock.now();
     return null;
   }
@@ -241,7 +260,7 @@ export class Reflector<T> {
     const entry = this.#subject.trim(object);
     if (entry === null) return;
     if (type === 'DELETED') this.#mirror.delete(entry.key);
-    else if (type === 'ADDED' || type === 'MODIFIED') this.#mirror.set(entry);
+    else this.#mirror.set(entry);
   }
 
   #tellTrouble(error: Error | null): void {

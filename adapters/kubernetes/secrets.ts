@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SecretRef } from '../../actors/ports/directory.ts';
 import type { SecretReading, Secrets, SecretUse } from '../../actors/ports/secrets.ts';
+import { fieldsOf } from '../../machines/types.ts';
 import { ApiError } from './api-error.ts';
 import { Reflector, type Surroundings } from './reflector.ts';
-import type { Trimmed } from './trim.ts';
+import { type Trimmed, text } from './trim.ts';
 
 type Name = Pick<SecretRef, 'namespace' | 'name'>;
 type Values = Readonly<Record<string, string>>;
@@ -98,12 +99,10 @@ const textOf = ({ namespace, name }: Name): string => `Secret ${namespace}/${nam
 
 /** The values of the Secret as text. Whatever else the server sends is none of it. */
 function trimSecret({ namespace, name }: Name, object: unknown): Trimmed<Values> | null {
-  const { metadata, data } = object as {
-    readonly metadata?: { readonly namespace?: unknown; readonly name?: unknown; readonly uid?: unknown };
-    readonly data?: unknown;
-  };
-  if (metadata?.name !== name || metadata.namespace !== namespace) return null;
-  const entries = Object.entries(typeof data === 'object' && data !== null ? data : {});
+  const { metadata, data } = fieldsOf(object);
+  const meta = fieldsOf(metadata);
+  if (meta.name !== name || meta.namespace !== namespace) return null;
+  const entries = Object.entries(fieldsOf(data));
   const values = entries.flatMap(([key, value]) => (typeof value === 'string' ? [[key, Buffer.from(value, 'base64').toString()]] : []));
-  return { key: name, uid: typeof metadata.uid === 'string' ? metadata.uid : '', value: Object.fromEntries(values) };
+  return { key: name, uid: text(meta.uid), value: Object.fromEntries(values) };
 }

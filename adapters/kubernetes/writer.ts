@@ -5,7 +5,7 @@ import { TurnGate } from '../../actors/ports/turn-gate.ts';
 import type { Clock } from '../../actors/ports.ts';
 import type { ObjectRef, Published } from '../../machines/jobs.ts';
 import type { Address, Evacuation } from '../../machines/types.ts';
-import { isForbidden, messageOf } from './api-error.ts';
+import { isForbidden, isInvalid, messageOf } from './api-error.ts';
 import { type BackoffTable, backoff, type Random } from './backoff.ts';
 import type { Connection } from './connection.ts';
 import { EvacuationMarks } from './evacuation-marks.ts';
@@ -16,6 +16,7 @@ import { NodeAnnotations, type Wanted } from './node-annotations.ts';
 import { ObjectWriter } from './object-writer.ts';
 import type { Seen } from './source.ts';
 import { keyOf } from './trim.ts';
+import { withinBytes } from './within-bytes.ts';
 
 export interface WriterTimings {
   /** For each object. */
@@ -52,6 +53,8 @@ interface Desk {
   finalizer: Lane | null;
   projection: PoolProjection | null;
   shownGeneration: number | null;
+  /** Why the API server refuses the status for what the object is, and of which generation that was to be written; null while it does not. */
+  refusal: { readonly why: string; readonly generation: number } | null;
 }
 
 /** What a lane does. */
@@ -65,6 +68,9 @@ interface Work {
 
 /** Thousands of requests at once would wait for an answer longer than they may. */
 const OBJECTS_AT_ONCE = 32;
+
+/** A server may repeat the whole value that it refuses: before it stands the field, and behind it what is wrong with it. Bytes, and characters. */
+const REFUSED = { head: 400, tail: 150 };
 
 /** The kind whose objects bear our finalizer. */
 const GUARDED = 'RoutedIP';
@@ -106,7 +112,8 @@ export class KubernetesWriter implements ClusterWriter {
     const desk = this.#desk(ref);
     desk.writer.note(projection);
     desk.projection = projection;
-    desk.status.request();
+    // Until somebody changes the object it is tried again at its own slow pace.
+    if (desk.refusal?.generation !== projection.generation) desk.status.request();
     if (!partial) this.#annotate(desk, projection);
     for (const event of events) this.#events.report(ref, event);
   }
@@ -115,9 +122,16 @@ export class KubernetesWriter implements ClusterWriter {
     return this.#desks.get(ref.uid)?.shownGeneration ?? null;
   }
 
+  /** Whose status the API server refuses for what the object is, for people; null for nobody's. */
+  refused(): string | null {
+    const refusals = [...this.#desks.values()].flatMap(({ ref, refusal }) => (refusal ? `${nameOf(ref)}: ${refusal.why}` : []));
+    return refusals.length === 0 ? null : `the status of ${refusals.length} cannot be written, such as that of ${refusals[0]}`;
+  }
+
   async written(ref: ObjectRef): Promise<void> {
     const desk = this.#desk(ref);
-    const { projection } = desk;
+    const { projection, refusal } = desk;
+    if (refusal && refusal.generation === projection?.generation) throw new Unreachable(refusal.why);
     const overtaken = (what: string): never => {
       throw new Fenced(what);
     };
@@ -247,16 +261,28 @@ export class KubernetesWriter implements ClusterWriter {
       writer,
       projection: null,
       shownGeneration: null,
+      refusal: null,
       nodes: null,
       finalizer: null,
-      status: this.#laneOf(ref, 'status', 'UpdateStatus', async () => {
-        const { projection } = desk;
-        await writer.write(() => desk.projection);
-        if (projection && !projection.partial) desk.shownGeneration = projection.generation;
-      }),
+      status: this.#laneOf(ref, 'status', 'UpdateStatus', () => this.#writeStatus(desk)),
     };
     this.#desks.set(ref.uid, desk);
     return desk;
+  }
+
+  async #writeStatus(desk: Desk): Promise<void> {
+    const { projection } = desk;
+    try {
+      await desk.writer.write(() => desk.projection);
+    } catch (error) {
+      if (isInvalid(error) && projection) {
+        desk.refusal = { why: textOf(error), generation: projection.generation };
+        desk.shownGeneration = null;
+      }
+      throw error;
+    }
+    desk.refusal = null;
+    if (projection && !projection.partial) desk.shownGeneration = projection.generation;
   }
 
   #annotate(desk: Desk, wanted: Wanted): void {
@@ -275,8 +301,8 @@ export class KubernetesWriter implements ClusterWriter {
   }
 
   #laneOf(ref: ObjectRef, what: string, action: string, run: () => Promise<void>): Lane {
-    const refused = (error: unknown): void => this.#events.report(ref, refusalOf(error, action));
-    return this.#lane({ what, object: `${ref.kind} ${keyOf(ref.namespace, ref.name)}`, run: () => this.#inGate(run), refused });
+    const refused = (error: unknown): void => this.#events.report(ref, refusalOf(error, action, what));
+    return this.#lane({ what, object: nameOf(ref), run: () => this.#inGate(run), refused });
   }
 
   async #inGate(run: () => Promise<void>): Promise<void> {
@@ -290,15 +316,23 @@ export class KubernetesWriter implements ClusterWriter {
 
   #lane({ what, object, run, refused }: Work): Lane {
     const { clock, log, random } = this.#options;
+    let said: string | null = null;
     const lane = new Lane({
       clock,
       pace: this.#timings.pace,
       backoff: backoff(this.#timings.backoff, random),
-      run,
+      run: async () => {
+        await run();
+        said = null;
+      },
       failed: (error, retryInMs) => {
         const causes = error instanceof AggregateError ? error.errors : [error];
-        log.warn(`${what} not written`, { object, error: messageOf(causes[0]), retryInMs: Math.round(retryInMs) });
-        const refusal = causes.find(isForbidden);
+        const fields = { object, error: textOf(causes[0]), retryInMs: Math.round(retryInMs) };
+        // What stays refused until somebody changes something is said once.
+        if (said === fields.error && isInvalid(causes[0])) log.debug(`${what} not written`, fields);
+        else log.warn(`${what} not written`, fields);
+        said = fields.error;
+        const refusal = causes.find((cause) => isForbidden(cause) || isInvalid(cause));
         if (refusal !== undefined) refused?.(refusal);
       },
     });
@@ -309,10 +343,21 @@ export class KubernetesWriter implements ClusterWriter {
 
 const lanesOf = ({ status, nodes, finalizer }: Desk): readonly Lane[] => [status, nodes, finalizer].filter((lane) => lane !== null);
 
-/** Somebody has to mend the permissions: said where people look for what is wrong with the object. */
-const refusalOf = (error: unknown, action: string): ClusterEvent => ({
+const nameOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${keyOf(namespace, name)}`;
+
+const textOf = (error: unknown): string => {
+  const text = messageOf(error);
+  return text.length > REFUSED.head + REFUSED.tail ? withinBytes(text, REFUSED.head) + text.slice(-REFUSED.tail) : text;
+};
+
+/** Somebody has to mend the permissions, or the object: said where people look for what is wrong with it. */
+const refusalOf = (error: unknown, action: string, what = action): ClusterEvent => ({
   type: 'Warning',
-  reason: 'Forbidden',
   action,
-  message: messageOf(error),
+  ...(isForbidden(error)
+    ? { reason: 'Forbidden', message: messageOf(error) }
+    : {
+        reason: 'WriteRefused',
+        message: `its ${what} cannot be written; all else goes on. Change what the API server names: ${textOf(error)}`,
+      }),
 });

@@ -4,7 +4,7 @@ type Known = ProviderDirectory['all'];
 
 /** Providers that stand, and that a test may put in, change and take away. */
 export interface MemoryDirectory extends ProviderDirectory {
-  /** What was asked for last. Nothing comes of it. */
+  /** What is asked for. Nothing comes of it. */
   readonly needs: readonly ProviderNeed[];
   /** Puts `known` under the key; null takes away what stands there. */
   set(key: string, known: Known[string] | null): void;
@@ -14,16 +14,17 @@ export interface MemoryDirectory extends ProviderDirectory {
 export const memoryDirectory = (providers: Known): MemoryDirectory => {
   const listeners: ((key: string) => void)[] = [];
   let all = providers;
-  let needs: readonly ProviderNeed[] = [];
+  const needs = new Map<string, ProviderNeed>();
   return {
     get all() {
       return all;
     },
     get needs() {
-      return needs;
+      return [...needs.values()];
     },
-    need: (asked) => {
-      needs = asked;
+    need: (who, need) => {
+      if (need) needs.set(who, need);
+      else needs.delete(who);
     },
     onChange: (listener) => void listeners.push(listener),
     set: (key, known) => {

@@ -2,6 +2,7 @@ import type { FailoverFigures } from '../../actors/ports/figures.ts';
 import type { JobObserver, Observer } from '../../actors/ports/observers.ts';
 import type { Provider } from '../../actors/ports/provider.ts';
 import { budgetMetrics, type TokenBudget } from './budget-metrics.ts';
+import { exposition } from './exposition.ts';
 import { failoverMetrics } from './failover-metrics.ts';
 import { type GroupMetricsView, groupMetrics } from './group-metrics.ts';
 import { instrumentProvider } from './instrument-provider.ts';
@@ -15,6 +16,7 @@ import { Registry } from './prom-client.ts';
 import { providerCalls } from './provider-calls.ts';
 import { type RecordSetMetrics, recordSetMetrics } from './record-set-metrics.ts';
 import { type RuntimeSources, runtimeMetrics } from './runtime-metrics.ts';
+import type { Scraped } from './server.ts';
 import { turnMetrics } from './turn-metrics.ts';
 
 /** What the metrics are read from at each scrape. */
@@ -42,7 +44,7 @@ export interface Metrics {
   /** Told of objects that come and go, on every replica: their series go with them. */
   readonly objects: Objects;
   /** The text that Prometheus scrapes. */
-  scrape(): Promise<{ readonly contentType: string; readonly body: string }>;
+  scrape(): Promise<Scraped>;
 }
 
 /** The registry with everything that is counted in this process. */
@@ -52,9 +54,9 @@ export function createMetrics({ now, records, budgets, groups, ...runtime }: Met
   runtimeMetrics(registry, runtime);
   budgetMetrics(registry, budgets);
   groupMetrics(registry, groups);
-  const pools = poolMetrics(registry);
+  const pools = poolMetrics();
   const recordSets = recordSetMetrics(registry);
-  const calls = providerCalls(registry);
+  const calls = providerCalls();
   const outbox = outboxMetrics(registry);
   const turns = turnMetrics({ registry, now, assignmentEnded: pools.count });
   const jobs = jobMetrics(registry);
@@ -88,6 +90,9 @@ export function createMetrics({ now, records, budgets, groups, ...runtime }: Met
         if (object.kind === 'NodeDNSRecordSet') recordSets.forget(object.namespace, object.name);
       },
     },
-    scrape: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    scrape: async () => {
+      const few = await registry.metrics();
+      return { contentType: registry.contentType, body: () => exposition(few, [...pools.families, ...calls.families]) };
+    },
   };
 }

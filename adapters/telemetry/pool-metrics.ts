@@ -1,5 +1,5 @@
 import type { PoolFigures, Shown } from '../../actors/ports/figures.ts';
-import { Counter, Gauge, type Registry } from './prom-client.ts';
+import { type Family, label } from './exposition.ts';
 
 /** The `flipop_floatingippoolcontroller_*` series. A pool or an address that goes takes its series along. */
 export interface PoolMetrics extends Shown<PoolFigures> {
@@ -7,6 +7,8 @@ export interface PoolMetrics extends Shown<PoolFigures> {
   count(assignment: AssignmentEnd): void;
   /** Nothing is shown any more; the counts of assignments go on. */
   clear(): void;
+  /** Written from the last views: nothing stale can stay, and an event costs nothing. */
+  readonly families: readonly Family[];
 }
 
 export interface AssignmentEnd {
@@ -22,16 +24,11 @@ interface Counts {
 }
 
 const PREFIX = 'flipop_floatingippoolcontroller_';
-const POOL = ['namespace', 'name', 'provider', 'dns'] as const;
-const ADDRESS = ['namespace', 'name', 'ip', 'provider', 'dns'] as const;
 
-/** Registers the series. They are computed at each scrape from the last views: nothing stale can stay, and an event costs nothing. */
-export function poolMetrics(registry: Registry): PoolMetrics {
+export function poolMetrics(): PoolMetrics {
   const views = new Map<string, PoolFigures>();
   const counts = new Map<string, Map<string, Counts>>();
   const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
-  registerGauges(registry, views);
-  registerCounters(registry, views, (view, ip) => counts.get(keyOf(view.namespace, view.name))?.get(ip));
 
   return {
     show: (view) => {
@@ -50,72 +47,59 @@ export function poolMetrics(registry: Registry): PoolMetrics {
       counts.set(keyOf(namespace, name), ofPool.set(ip, ofAddress));
     },
     clear: () => views.clear(),
+    families: families(views, ({ namespace, name }, ip) => counts.get(keyOf(namespace, name))?.get(ip)),
   };
 }
 
-function registerGauges(registry: Registry, views: ReadonlyMap<string, PoolFigures>): void {
-  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[], fill: (gauge: Gauge<L>) => void): void => {
-    new Gauge<L>({
-      name: PREFIX + name,
-      help,
-      labelNames: [...labelNames],
-      registers: [registry],
-      collect() {
-        this.reset();
-        fill(this);
-      },
-    });
-  };
-
-  gauge(
-    'node_status',
-    'Matching nodes of the pool: available ones wait for an address, assigned ones have one.',
-    [...POOL, 'status'],
-    (series) => {
-      for (const view of views.values()) {
-        series.set({ ...poolLabels(view), status: 'available' }, view.assignableNodes);
-        series.set({ ...poolLabels(view), status: 'assigned' }, Object.values(view.ips).filter((ip) => ip.providerID).length);
-      }
-    },
-  );
-  gauge('ip_state', '1 for the state that the address is in.', [...ADDRESS, 'state'], (series) => {
-    for (const [view, ip] of addresses(views)) series.set({ ...addressLabels(view, ip), state: view.ips[ip]?.state ?? '' }, 1);
-  });
-  gauge('ip_node', '1 for the node that the address is on.', [...ADDRESS, 'provider_id', 'node'], (series) => {
-    for (const [view, ip] of addresses(views)) {
-      const { providerID, nodeName } = view.ips[ip] ?? {};
-      if (providerID) series.set({ ...addressLabels(view, ip), provider_id: providerID, node: nodeName ?? '' }, 1);
-    }
-  });
-  gauge('unfulfilled_ips', 'Addresses that are desired and not acquired yet.', POOL, (series) => {
-    for (const view of views.values()) series.set(poolLabels(view), Math.max(0, view.desired - view.acquired));
-  });
-}
-
-function registerCounters(
-  registry: Registry,
+function families(
   views: ReadonlyMap<string, PoolFigures>,
   countsOf: (view: PoolFigures, ip: string) => Counts | undefined,
-): void {
-  const counter = (name: string, help: string, outcome: keyof Counts): void => {
-    new Counter({
-      name: PREFIX + name,
-      help,
-      labelNames: ADDRESS,
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const [view, ip] of addresses(views)) this.inc(addressLabels(view, ip), countsOf(view, ip)?.[outcome] ?? 0);
-      },
-    });
-  };
-  counter('ip_assignments', 'Assignments of the address that the provider confirmed.', 'success');
-  counter('ip_assignment_errors', 'Assignments of the address that failed.', 'error');
+): readonly Family[] {
+  const family = (name: string, type: Family['type'], help: string, samplesOf: (view: PoolFigures) => readonly string[]): Family => ({
+    name: PREFIX + name,
+    type,
+    help,
+    *lines() {
+      // Those of now: one that goes and comes while this is sent would stand there twice.
+      for (const view of [...views.values()]) for (const sample of samplesOf(view)) yield `${PREFIX}${name}{${sample}`;
+    },
+  });
+  const counter = (name: string, help: string, outcome: keyof Counts): Family =>
+    family(name, 'counter', help, (view) => ofAddresses(view, (labels, _, ip) => `${labels}} ${countsOf(view, ip)?.[outcome] ?? 0}`));
+
+  return [
+    family('node_status', 'gauge', 'Matching nodes of the pool: available ones wait for an address, assigned ones have one.', (view) => [
+      `${labelsOf(view)},status="available"} ${view.assignableNodes}`,
+      `${labelsOf(view)},status="assigned"} ${Object.values(view.ips).filter((ip) => ip.providerID).length}`,
+    ]),
+    family('ip_state', 'gauge', '1 for the state that the address is in.', (view) =>
+      ofAddresses(view, (labels, { state }) => `${labels},${label('state', state)}} 1`),
+    ),
+    family('ip_node', 'gauge', '1 for the node that the address is on.', (view) =>
+      ofAddresses(view, (labels, { providerID, nodeName = '' }) =>
+        providerID ? `${labels},${label('provider_id', providerID)},${label('node', nodeName)}} 1` : null,
+      ),
+    ),
+    family('unfulfilled_ips', 'gauge', 'Addresses that are desired and not acquired yet.', (view) => [
+      `${labelsOf(view)}} ${Math.max(0, view.desired - view.acquired)}`,
+    ]),
+    counter('ip_assignments', 'Assignments of the address that the provider confirmed.', 'success'),
+    counter('ip_assignment_errors', 'Assignments of the address that failed.', 'error'),
+  ];
 }
 
-const poolLabels = ({ namespace, name, provider, dns }: PoolFigures) => ({ namespace, name, provider, dns });
-const addressLabels = ({ namespace, name, provider, dns }: PoolFigures, ip: string) => ({ namespace, name, ip, provider, dns });
+/** With those of an address between the two halves. */
+const halvesOf = ({ namespace, name, provider, dns }: PoolFigures) =>
+  [`${label('namespace', namespace)},${label('name', name)}`, `${label('provider', provider)},${label('dns', dns)}`] as const;
 
-function* addresses(views: ReadonlyMap<string, PoolFigures>): Generator<readonly [PoolFigures, string]> {
-  for (const view of views.values()) for (const ip of Object.keys(view.ips)) yield [view, ip];
+const labelsOf = (view: PoolFigures): string => halvesOf(view).join(',');
+
+/** A sample for each address, but where there is none. */
+function ofAddresses(
+  view: PoolFigures,
+  sampleOf: (labels: string, status: PoolFigures['ips'][string], ip: string) => string | null,
+): readonly string[] {
+  const [former, latter] = halvesOf(view);
+  const samples = Object.entries(view.ips).map(([ip, status]) => sampleOf(`${former},${label('ip', ip)},${latter}`, status, ip));
+  return samples.filter((sample) => sample !== null);
 }

@@ -1,5 +1,5 @@
 import type { CallOwner } from '../../actors/ports/provider.ts';
-import { Counter, Histogram, type Registry } from './prom-client.ts';
+import { type Family, label } from './exposition.ts';
 
 /** A call to a provider that has ended. */
 export interface EndedCall {
@@ -20,11 +20,19 @@ export interface ProviderCalls {
   objectSeen(owner: CallOwner): void;
   /** The object is gone: a call for it that still ends counts as one for nobody. */
   objectGone(owner: CallOwner): void;
+  readonly families: readonly Family[];
 }
 
-interface Labels extends CallOwner {
-  readonly provider: string;
-  readonly call: string;
+/** What there are series for: the calls of one name for one owner. */
+interface Calls {
+  /** As they are written. */
+  readonly labels: string;
+  success: number;
+  error: number;
+  /** Of all of them. */
+  seconds: number;
+  /** How many took no longer than each of `BUCKETS_S`, and longer than the one before. */
+  readonly buckets: number[];
 }
 
 /** How many objects that are gone are remembered: their last calls end within seconds. */
@@ -40,23 +48,9 @@ const BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 
 
 const keyOf = ({ kind, namespace, name }: CallOwner): string => `${kind}/${namespace}/${name}`;
 
-export function providerCalls(registry: Registry): ProviderCalls {
-  const registers = [registry];
-  const calls = new Counter({
-    name: 'flipop_providers_calls_total',
-    help: 'Calls to providers.',
-    labelNames: ['provider', 'call', 'outcome', 'kind', 'namespace', 'name'] as const,
-    registers,
-  });
-  const durations = new Histogram({
-    name: 'flipop_providers_call_duration_seconds',
-    help: 'How long calls to providers took, with the wait for the request budget.',
-    labelNames: ['provider', 'call', 'kind', 'namespace', 'name'] as const,
-    buckets: BUCKETS_S,
-    registers,
-  });
-  /** By owner, then by provider and call: what there are series for. */
-  const shown = new Map<string, Map<string, Labels>>();
+export function providerCalls(): ProviderCalls {
+  /** By owner, then by provider and call. */
+  const shown = new Map<string, Map<string, Calls>>();
   const gone = new Set<string>();
   const shownAs = (owner: CallOwner): CallOwner => {
     if (!NAMED.has(owner.kind)) return { ...NOBODY, kind: owner.kind };
@@ -66,24 +60,69 @@ export function providerCalls(registry: Registry): ProviderCalls {
   return {
     ended: ({ provider, call, owner, outcome, seconds }) => {
       const { kind, namespace, name } = owner ? shownAs(owner) : NOBODY;
-      const labels: Labels = { provider, call, kind, namespace, name };
-      const ofOwner = shown.get(keyOf(labels)) ?? new Map<string, Labels>();
-      shown.set(keyOf(labels), ofOwner.set(`${provider}/${call}`, labels));
-      calls.inc({ ...labels, outcome });
-      durations.observe({ ...labels }, seconds);
+      const key = keyOf({ kind, namespace, name });
+      const ofOwner = shown.get(key) ?? new Map<string, Calls>();
+      const calls = ofOwner.get(`${provider}/${call}`) ?? noCalls({ provider, call, kind, namespace, name });
+      shown.set(key, ofOwner.set(`${provider}/${call}`, calls));
+      calls[outcome] += 1;
+      calls.seconds += seconds;
+      const bucket = BUCKETS_S.findIndex((most) => seconds <= most);
+      if (bucket >= 0) calls.buckets[bucket] = (calls.buckets[bucket] ?? 0) + 1;
     },
     objectSeen: (owner) => void gone.delete(keyOf(owner)),
     objectGone: (owner) => {
       if (!NAMED.has(owner.kind)) return;
       const key = keyOf(owner);
-      for (const labels of shown.get(key)?.values() ?? []) {
-        for (const outcome of ['success', 'error']) calls.remove({ ...labels, outcome });
-        durations.remove({ ...labels });
-      }
       shown.delete(key);
       gone.add(key);
       const [oldest] = gone;
       if (gone.size > MOST_GONE && oldest !== undefined) gone.delete(oldest);
     },
+    families: families(() => [...shown.values()].flatMap((ofOwner) => [...ofOwner.values()])),
   };
+}
+
+const noCalls = (labels: Readonly<Record<string, string>>): Calls => ({
+  labels: Object.entries(labels)
+    .map(([name, value]) => label(name, value))
+    .join(','),
+  success: 0,
+  error: 0,
+  seconds: 0,
+  buckets: BUCKETS_S.map(() => 0),
+});
+
+const DURATION = 'flipop_providers_call_duration_seconds';
+
+const families = (all: () => readonly Calls[]): readonly Family[] => [
+  {
+    name: 'flipop_providers_calls_total',
+    type: 'counter',
+    help: 'Calls to providers.',
+    *lines() {
+      for (const { labels, success, error } of all()) {
+        if (success > 0) yield `flipop_providers_calls_total{${labels},outcome="success"} ${success}`;
+        if (error > 0) yield `flipop_providers_calls_total{${labels},outcome="error"} ${error}`;
+      }
+    },
+  },
+  {
+    name: DURATION,
+    type: 'histogram',
+    help: 'How long calls to providers took, with the wait for the request budget.',
+    *lines() {
+      for (const calls of all()) yield* durationsOf(calls);
+    },
+  },
+];
+
+function* durationsOf({ labels, success, error, seconds, buckets }: Calls): Generator<string> {
+  let upTo = 0;
+  for (const [bucket, most] of BUCKETS_S.entries()) {
+    upTo += buckets[bucket] ?? 0;
+    yield `${DURATION}_bucket{le="${most}",${labels}} ${upTo}`;
+  }
+  yield `${DURATION}_bucket{le="+Inf",${labels}} ${success + error}`;
+  yield `${DURATION}_sum{${labels}} ${seconds}`;
+  yield `${DURATION}_count{${labels}} ${success + error}`;
 }

@@ -1,15 +1,27 @@
 import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { setImmediate } from 'node:timers/promises';
 import { listen } from '../listener/listen.ts';
 import type { BindAddress } from './bind-address.ts';
 
+/** What /metrics answers. */
+export interface Scraped {
+  readonly contentType: string;
+  /** The text in pieces, which are made as they are taken. */
+  readonly body: () => Iterable<string>;
+}
+
 /** Null while all is well, else what is missing, for people: `unreachable since 12 s (connect ECONNREFUSED)`. */
 export type Check = () => string | null | Promise<string | null>;
+
+/** So long a client may take to read all series, ms. */
+const SEND_MS = 30_000;
 
 interface TelemetryServerOptions {
   /** Null for nowhere. */
   readonly bind: BindAddress | null;
   /** The text for /metrics. */
-  readonly scrape: () => Promise<{ readonly contentType: string; readonly body: string }>;
+  readonly scrape: () => Promise<Scraped>;
   /** Decides by the Authorization header who gets /metrics; probes are for everybody. Absent for all. Never throws. */
   readonly gate?: (authorization: string | undefined) => Promise<{ readonly status: number; readonly message: string } | null>;
   /** By name: what has to be there before this process is ready. */
@@ -68,7 +80,8 @@ const routes: Readonly<Record<string, Route>> = {
       return;
     }
     const { contentType, body } = await scrape();
-    reply(response, 200, body, contentType);
+    response.writeHead(200, headers(contentType));
+    await pipeline(paced(body()), response, { signal: AbortSignal.timeout(SEND_MS) });
   },
   '/healthz': async ({ fatal, hide }, response) => {
     const reason = fatal();
@@ -106,7 +119,18 @@ async function problemOf(check: Check, deadlineMs: number): Promise<string | nul
 
 const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ');
 
-function reply(response: ServerResponse, status: number, body: string, contentType = 'text/plain; charset=utf-8'): void {
-  response.writeHead(status, { 'Content-Type': contentType, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });
+/** Leaves the event loop to others after each piece. */
+async function* paced(pieces: Iterable<string>): AsyncGenerator<string> {
+  for (const piece of pieces) {
+    yield piece;
+    await setImmediate();
+  }
+}
+
+function reply(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, headers('text/plain; charset=utf-8'));
   response.end(body);
 }
+
+const headers = (contentType: string) =>
+  ({ 'Content-Type': contentType, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }) as const;

@@ -128,6 +128,12 @@ export interface ClusterRoutedIPClassSpec {
    * word: at DigitalOcean it is always 1.
    */
   readonly perNodeIPLimit?: number;
+  /**
+   * Addresses that one namespace may keep of this class: those that were made by it for objects of the namespace and
+   * that still exist, retained ones included whose object is gone. Beyond that none is created. Addresses of an IPGroup
+   * do not count. Absent means no limit.
+   */
+  readonly maxAddressesPerNamespace?: number;
   /** Seconds, fractions allowed, from one successful assignment of the class to the next. 0 means no delay. */
   readonly assignmentCoolOffSeconds?: number;
   /**
@@ -344,7 +350,7 @@ export interface UpdateFirewallJob {
 
 /** What the operator observed and did. */
 export interface ClusterRoutedIPClassStatus {
-  /** The RoutedIPs that use this class. It cannot be deleted while there are any. */
+  /** The RoutedIPs that use this class, the first 10000. It cannot be deleted while there are any. */
   readonly routedIPs?: readonly RoutedIPRef[];
   /** What keeps the whole class from working; absent when there is nothing. */
   readonly error?: string;

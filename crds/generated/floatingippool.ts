@@ -191,7 +191,7 @@ export interface FloatingIPPoolStatus {
   readonly safeHold?: SafeHoldStatus;
   /** Number of addresses in state active. */
   readonly activeIPs?: number;
-  /** Matching nodes that wait for an address, next one first. */
+  /** Matching nodes that wait for an address, next one first; the first 10000. */
   readonly assignableNodes?: readonly string[];
   /** Nodes that wait after a failed assignment. */
   readonly nodeErrors?: readonly string[];

@@ -86,6 +86,12 @@ export interface RoutedIPIssuerSpec {
    * word: at DigitalOcean it is always 1.
    */
   readonly perNodeIPLimit?: number;
+  /**
+   * Addresses that one namespace may keep of this issuer: those that were made by it for objects of the namespace and
+   * that still exist, retained ones included whose object is gone. Beyond that none is created. Addresses of an IPGroup
+   * do not count. Absent means no limit.
+   */
+  readonly maxAddressesPerNamespace?: number;
   /** Seconds, fractions allowed, from one successful assignment of the issuer to the next. 0 means no delay. */
   readonly assignmentCoolOffSeconds?: number;
   /**
@@ -180,7 +186,7 @@ export interface SecretRef {
 
 /** What the operator observed and did. */
 export interface RoutedIPIssuerStatus {
-  /** The RoutedIPs that use this issuer. It cannot be deleted while there are any. */
+  /** The RoutedIPs that use this issuer, the first 10000. It cannot be deleted while there are any. */
   readonly routedIPs?: readonly RoutedIPRef[];
   /** What keeps the whole issuer from working; absent when there is nothing. */
   readonly error?: string;

@@ -95,6 +95,7 @@ export class DNSWorld {
       ...ports,
       listAsked: () => {},
       gone: () => {},
+      recordedBeside: () => new Set(),
       nodesOf: () => [],
       firewallInput: (id) => ({ id, provider: '', firewall: '' }),
       halted: () => {},

@@ -51,6 +51,7 @@ async function managed(policy: Partial<FirewallPolicy>) {
             announcer: { stands: () => undefined },
           }),
       },
+      quota: { listed: () => undefined, roomOf: () => null },
       isServed: () => true,
       isGone: () => false,
       isAway: () => false,

@@ -7,6 +7,7 @@ import type { ActorRecord, Clock } from '../../actors/ports.ts';
 import { type ProjectorPorts, projector } from '../../actors/project.ts';
 import { NO_NOTICES } from '../../actors/project-notices.ts';
 import { PolicyProjector } from '../../actors/project-policies.ts';
+import { SharedChanges, type SharedChangesPorts } from '../../actors/shared-changes.ts';
 import { Watchdog, type Watched } from '../../actors/watchdog.ts';
 import { Workers, type WorkersPorts } from '../../actors/workers.ts';
 import { virtualClock } from '../../adapters/memory/clock.ts';
@@ -115,6 +116,43 @@ test('what is shown of classes leaves the event loop to others, and names all us
   expect(shown).toEqual([routedIPs.map(({ ref: { namespace, name } }) => ({ namespace, name }))]);
 });
 
+test('what thousands share, a class or an account, is told to them in several turns of the event loop', async () => {
+  const virtual = virtualClock();
+  const clock = pausingClock(virtual, PAUSE_MS);
+  const observed = perMoment(clock);
+  const seen: ActorId[] = [];
+  const read: string[] = [];
+  const pools = new ObservedPools();
+  const className = 'digitalocean.com/floating-ip';
+  pools.policies.put(object('ClusterRoutedIPClass', 'c', { className, fromSecretsRef: [{ name: 'token' }] }));
+  for (const each of routedIPs) pools.put({ ...each, spec: { className, serviceRef: {} } });
+  const key = 'digitalocean@default.token';
+  const ids = routedIPs.map(({ ref }) => actorOf(ref));
+  const changes = new SharedChanges({
+    cells: { stopped: false, all: new Map(ids.map((id) => [id, {}])), recordsOf: () => null, tellClaims: () => {} },
+    lists: { providerOf: () => key, read: async (name: string) => void read.push(name), giveUp: () => {} },
+    providers: { all: { [key]: { provider: {} } } },
+    pools,
+    clock,
+    isStarted: () => true,
+    observe: ({ ref }: PoolObject) => {
+      observed.count();
+      seen.push(actorOf(ref));
+    },
+  } as unknown as SharedChangesPorts);
+  changes.policiesChanged(ids);
+  changes.policiesChanged(ids.slice(-1));
+  await virtual.advance(1000);
+  expect([observed.most(), seen.splice(0)]).toEqual([AT_ONCE, ids]);
+  changes.providerChanged(key);
+  await virtual.advance(1000);
+  expect([observed.most(), seen.splice(0), read]).toEqual([AT_ONCE, ids, [key]]);
+  changes.policiesChanged(ids);
+  seen.length = 0;
+  changes.settle('rip/web/app-9');
+  expect(seen).toEqual(['rip/web/app-9']);
+});
+
 test('no object is asked about evacuations where no node is evacuated', async () => {
   const clock = virtualClock();
   let asked = 0;
@@ -160,10 +198,11 @@ test('after a turn of one RoutedIP the marks of all nodes are made of the record
   expect([[...asked].filter((id) => id.startsWith('rip/')), marked]).toEqual([[one], 2]);
 });
 
-test('jobs of many accounts begin to be taken in several turns of the event loop', async () => {
+test('jobs of many accounts begin to be taken in several turns of the event loop; when one of them has changed no other one is looked at', async () => {
   const virtual = virtualClock();
   const clock = pausingClock(virtual, PAUSE_MS);
   const begun = perMoment(clock);
+  const looked = new Set<string | symbol>();
   const names = new Set<string>();
   const queue = (name: string) => ({
     consume: () => {
@@ -172,7 +211,8 @@ test('jobs of many accounts begin to be taken in several turns of the event loop
       return { close: async () => {} };
     },
   });
-  const all = Object.fromEntries(routedIPs.map(({ ref: { name } }) => [name, { provider: { name } }]));
+  const known = Object.fromEntries(routedIPs.map(({ ref: { name } }) => [name, { provider: { name } }]));
+  const all = new Proxy(known, { get: (target, key) => Reflect.get(target, looked.add(key) && key) });
   const ports = {
     clock,
     settings: { jobsAtOnce: 1 },
@@ -180,9 +220,13 @@ test('jobs of many accounts begin to be taken in several turns of the event loop
     providers: { all },
     leadership: { lease: () => ({ renewedAt: clock.monotonic(), durationMs: 15_000 }) },
   };
-  new Workers(ports as unknown as WorkersPorts).tend();
+  const workers = new Workers(ports as unknown as WorkersPorts);
+  workers.tend();
   await virtual.advance(1000);
   expect([begun.most(), names.size]).toEqual([AT_ONCE, COUNT]);
+  looked.clear();
+  workers.tend('app-1');
+  expect([...looked]).toEqual(['app-1']);
 });
 
 test('a new leader leaves the event loop to others while it loads records', async () => {

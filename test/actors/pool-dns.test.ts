@@ -63,6 +63,19 @@ describe('the record set of a pool', () => {
     await untilRecords(A, B);
   });
 
+  test('lists an address as long as it stands on a node that may hold it, also while another node refuses it', async () => {
+    const ref = await published();
+    const before = changes().length;
+    world.provider.faults.always('assignRoutedIP', { kind: 'refuse', error: 'Invalid' });
+    world.cluster.annotate(ref, { 'routedip.io/move-to': `${A}=c` });
+    await world.clock.runUntil(() => world.states(ref)[A] === 'error', 30_000);
+    await world.clock.advance(30_000);
+    expect([records(), changes().length, world.cluster.annotations()]).toEqual([[A, B], before, { a: A, b: B }]);
+    world.cluster.setNode(node('a', { ready: false }));
+    await untilRecords(B);
+    expect(world.cluster.annotations()).toEqual({ b: B });
+  });
+
   test('is never made empty', async () => {
     const ref = await published();
     for (const name of ['a', 'b', 'c']) world.cluster.setNode(node(name, { ready: false }));

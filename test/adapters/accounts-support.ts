@@ -83,7 +83,17 @@ export const scriptedAccounts = (options: Partial<AccountsOptions> = {}) => {
     ...options,
   });
   accounts.onChange((key) => void told.push(key));
-  return { accounts, secrets, opened, hidden, unused, told, log, clock, cloud, environment, of: (key: string) => accounts.all[key] };
+  let asking = new Set<string>();
+  /** Each of them is asked for by an issuer of its own, and nothing else is by any. */
+  const ask = (...needs: readonly ProviderNeed[]): void => {
+    const wanted = new Map(
+      needs.map((need, each) => [`${need.key} ${needs.slice(0, each).filter(({ key }) => key === need.key).length}`, need]),
+    );
+    for (const who of asking) if (!wanted.has(who)) accounts.need(who, null);
+    for (const [who, need] of wanted) accounts.need(who, need);
+    asking = new Set(wanted.keys());
+  };
+  return { accounts, ask, secrets, opened, hidden, unused, told, log, clock, cloud, environment, of: (key: string) => accounts.all[key] };
 };
 
 export const ref = (key: string, optional = false): SecretRef => {

@@ -18,10 +18,10 @@ const WHAT_TO_DO = ': put the token of the provider there';
 
 describe('a provider of the environment', () => {
   test('stands whatever is asked for, and is not changed by a need of its name', () => {
-    const { accounts, environment, of, told } = scriptedAccounts();
-    accounts.need([{ key: 'digitalocean', cloud: 'digitalocean', secrets: [], templates: null }]);
+    const { accounts, ask, environment, of, told } = scriptedAccounts();
+    ask({ key: 'digitalocean', cloud: 'digitalocean', secrets: [], templates: null });
     expect(of('digitalocean')?.provider).toBe(environment);
-    accounts.need([]);
+    ask();
     expect(Object.keys(accounts.all)).toEqual(['digitalocean']);
     expect(told).toEqual([]);
   });
@@ -29,15 +29,15 @@ describe('a provider of the environment', () => {
 
 describe('an account with its token in a Secret', () => {
   test('is there but unread at first, ready once the Secret was read, and gone when nobody asks for it', () => {
-    const { accounts, secrets, opened, told, of } = scriptedAccounts();
-    accounts.need([account('web/do-token')]);
+    const { accounts, ask, secrets, opened, told, of } = scriptedAccounts();
+    ask(account('web/do-token'));
     expect(of(KEY)).toMatchObject({ provider: null, unread: true, facts: { missing: 'Secret web/do-token has not been read yet' } });
     secrets.set('web/do-token', { token: TOKEN });
     expect(of(KEY)?.facts).toMatchObject({ missing: null, addresses: true, addressesPerNode: 1, providerIDPrefix: 'digitalocean://' });
     expect(of(KEY)?.unread).toBeUndefined();
     expect(of(KEY)?.provider?.name).toBe('digitalocean');
     expect(opened.map(({ token }) => token)).toEqual([TOKEN]);
-    accounts.need([]);
+    ask();
     expect(Object.keys(accounts.all)).toEqual(['digitalocean']);
     expect(told).toEqual([KEY, KEY, KEY]);
     expect(secrets.usersOf('web/do-token')).toBe(0);
@@ -61,8 +61,8 @@ describe('an account with its token in a Secret', () => {
       `${NO_TOKEN} with blanks, line breaks, or characters beyond ASCII${WHAT_TO_DO}`,
     ],
   ])('says what is missing when %s', (_, values, missing) => {
-    const { accounts, secrets, opened, hidden, log, of } = scriptedAccounts();
-    accounts.need([account('web/do-token')]);
+    const { ask, secrets, opened, hidden, log, of } = scriptedAccounts();
+    ask(account('web/do-token'));
     if (values) secrets.set('web/do-token', values);
     else secrets.remove('web/do-token');
     expect(of(KEY)).toMatchObject({ provider: null, facts: { missing, missingReason: 'SecretNotFound', addresses: true } });
@@ -74,15 +74,15 @@ describe('an account with its token in a Secret', () => {
   });
 
   test('takes FLIPOP’s key before the other one, and leaves out the line break at its end', () => {
-    const { accounts, secrets, opened } = scriptedAccounts();
-    accounts.need([account('web/do-token')]);
+    const { ask, secrets, opened } = scriptedAccounts();
+    ask(account('web/do-token'));
     secrets.set('web/do-token', { token: OTHER, DIGITALOCEAN_ACCESS_TOKEN: `${TOKEN}\n` });
     expect(opened.map(({ token }) => token)).toEqual([TOKEN]);
   });
 
   test('takes the first of several Secrets that has one, and misses none that is optional', () => {
-    const { accounts, secrets, opened, of } = scriptedAccounts();
-    accounts.need([{ ...account('web/do-token'), secrets: [ref('web/do-token', true), ref('web/second'), ref('web/third')] }]);
+    const { ask, secrets, opened, of } = scriptedAccounts();
+    ask({ ...account('web/do-token'), secrets: [ref('web/do-token', true), ref('web/second'), ref('web/third')] });
     secrets.remove('web/do-token');
     secrets.set('web/third', { token: 'dop_v1_third_0123456789' });
     expect(of(KEY)?.unread).toBe(true);
@@ -93,8 +93,8 @@ describe('an account with its token in a Secret', () => {
   });
 
   test('gets a new client under the same key when the token changes; the old one is closed after its last call', async () => {
-    const { accounts, secrets, opened, told, of, clock } = scriptedAccounts();
-    accounts.need([account('web/do-token')]);
+    const { ask, secrets, opened, told, of, clock } = scriptedAccounts();
+    ask(account('web/do-token'));
     secrets.set('web/do-token', { token: TOKEN });
     const former = of(KEY)?.provider;
     const calls = [former?.listRoutedIPs({ purpose: 'verify' }), former?.listRoutedIPs({ purpose: 'verify' })];
@@ -112,21 +112,21 @@ describe('an account with its token in a Secret', () => {
   });
 
   test('stays as it is while its Secret says the same, whatever else changes in it', () => {
-    const { accounts, secrets, opened, told, of } = scriptedAccounts();
-    accounts.need([account('web/do-token')]);
+    const { ask, secrets, opened, told, of } = scriptedAccounts();
+    ask(account('web/do-token'));
     secrets.set('web/do-token', { token: TOKEN });
     const { provider } = of(KEY) ?? {};
     told.length = 0;
     secrets.set('web/do-token', { token: TOKEN });
-    accounts.need([account('web/do-token')]);
+    ask(account('web/do-token'));
     expect(told).toEqual([]);
     expect(of(KEY)?.provider).toBe(provider);
     expect(opened).toHaveLength(1);
   });
 
   test('is without means when the Secret goes, and has them again when it comes back', () => {
-    const { accounts, secrets, told, opened, of } = scriptedAccounts();
-    accounts.need([account('web/do-token')]);
+    const { ask, secrets, told, opened, of } = scriptedAccounts();
+    ask(account('web/do-token'));
     secrets.set('web/do-token', { token: TOKEN });
     secrets.remove('web/do-token');
     expect(of(KEY)).toMatchObject({ provider: null, facts: { missingReason: 'SecretNotFound' } });
@@ -137,12 +137,12 @@ describe('an account with its token in a Secret', () => {
   });
 
   test('goes on with what it had while another Secret that it shall use is read', () => {
-    const { accounts, secrets, opened, told, of } = scriptedAccounts();
-    accounts.need([account('web/do-token')]);
+    const { ask, secrets, opened, told, of } = scriptedAccounts();
+    ask(account('web/do-token'));
     secrets.set('web/do-token', { token: TOKEN });
     const { provider } = of(KEY) ?? {};
     told.length = 0;
-    accounts.need([{ ...account('web/do-token'), secrets: [ref('web/other')] }]);
+    ask({ ...account('web/do-token'), secrets: [ref('web/other')] });
     expect(of(KEY)?.provider).toBe(provider);
     expect(provider).not.toBeNull();
     secrets.set('web/other', { token: OTHER });
@@ -155,10 +155,59 @@ describe('an account with its token in a Secret', () => {
   });
 });
 
+describe('one of many accounts', () => {
+  /** What is looked at of the needs and of the environment while each issuer comes, its Secret is read, and all but one go again. */
+  const looksAt = (count: number): number => {
+    let looks = 0;
+    const counted = <T extends object>(object: T): T => {
+      const counting = <Result>(look: Result): Result => {
+        looks += 1;
+        return look;
+      };
+      return new Proxy(object, {
+        get: (target, name) => counting(Reflect.get(target, name)),
+        ownKeys: (target) => counting(Reflect.ownKeys(target)),
+      });
+    };
+    const { accounts, secrets, told } = scriptedAccounts({ standing: counted({}) });
+    const names = Array.from({ length: count }, (_, index) => `web/token-${index}`);
+    for (const name of names) accounts.need(name, counted(account(name)));
+    for (const name of names) secrets.set(name, { token: `${TOKEN}-${name}` });
+    expect(Object.values(accounts.all).filter(({ provider }) => provider)).toHaveLength(count);
+    for (const name of names.slice(1)) accounts.need(name, null);
+    expect([told.length, Object.keys(accounts.all)]).toEqual([3 * count - 1, [account('web/token-0').key]]);
+    return looks;
+  };
+
+  test('costs as much as one of a few', () => {
+    const few = looksAt(10);
+    expect(few).toBeGreaterThan(10);
+    expect(looksAt(1000)).toBeLessThanOrEqual(100 * few);
+  });
+
+  test('that a thousand issuers ask for in the same words is looked at as if one did', () => {
+    let looks = 0;
+    const { accounts, told } = scriptedAccounts();
+    const shared = account('web/do-token');
+    const need = {
+      ...shared,
+      get secrets() {
+        looks += 1;
+        return shared.secrets;
+      },
+    };
+    for (let each = 0; each < 1000; each += 1) accounts.need(`issuer ${each}`, need);
+    expect(told).toEqual([KEY]);
+    expect(looks).toBeLessThan(10_000);
+    for (let each = 999; each > 0; each -= 1) accounts.need(`issuer ${each}`, null);
+    expect([told, Object.keys(accounts.all)]).toEqual([[KEY], ['digitalocean', KEY]]);
+  });
+});
+
 describe('two accounts', () => {
   test('each have the token of their own Secret', () => {
-    const { accounts, secrets, opened, of } = scriptedAccounts();
-    accounts.need([account('web/do-token'), account('shop/do-token')]);
+    const { ask, secrets, opened, of } = scriptedAccounts();
+    ask(account('web/do-token'), account('shop/do-token'));
     secrets.set('web/do-token', { token: OTHER });
     secrets.set('shop/do-token', { token: SECOND });
     expect(opened.map(({ token }) => token)).toEqual([OTHER, SECOND]);
@@ -166,12 +215,12 @@ describe('two accounts', () => {
   });
 
   test('of one token share a client, and so its budget, until the last of them goes', () => {
-    const { accounts, secrets, opened } = scriptedAccounts();
-    accounts.need([account('web/do-token'), account('shop/do-token')]);
+    const { ask, secrets, opened } = scriptedAccounts();
+    ask(account('web/do-token'), account('shop/do-token'));
     secrets.set('web/do-token', { token: TOKEN });
     secrets.set('shop/do-token', { token: TOKEN });
     expect(opened).toHaveLength(1);
-    accounts.need([account('shop/do-token')]);
+    ask(account('shop/do-token'));
     expect(opened[0]?.closed).toBe(false);
     secrets.set('shop/do-token', { token: OTHER });
     expect(opened.map(({ token, closed }) => [token, closed])).toEqual([
@@ -181,8 +230,8 @@ describe('two accounts', () => {
   });
 
   test('under one key are one, with the Secrets of both', () => {
-    const { accounts, secrets, opened } = scriptedAccounts();
-    accounts.need([account('web/do-token'), account('web/do-token', 'web/second')]);
+    const { ask, secrets, opened } = scriptedAccounts();
+    ask(account('web/do-token'), account('web/do-token', 'web/second'));
     secrets.set('web/do-token', {});
     secrets.set('web/second', { token: SECOND });
     expect(opened.map(({ token }) => token)).toEqual([SECOND]);
@@ -197,13 +246,13 @@ describe('a class with templates', () => {
   test('of a platform of its own has a provider that only runs Jobs', async () => {
     const jobs = driver();
     const asked: unknown[] = [];
-    const { accounts, secrets, of } = scriptedAccounts({
+    const { ask, secrets, of } = scriptedAccounts({
       jobDriver: (...given) => {
         asked.push(given);
         return jobs;
       },
     });
-    accounts.need([jobsOnly]);
+    ask(jobsOnly);
     secrets.set('jobs/platform', { API_TOKEN: 'of the platform' });
     const known = of('job.metal');
     expect(known?.facts).toMatchObject({ addresses: true, dns: false, ipv6: false, providerIDPrefix: '', missing: null });
@@ -217,8 +266,8 @@ describe('a class with templates', () => {
   });
 
   test('misses a Secret that its Jobs need, and is told of when a value in it changes', () => {
-    const { accounts, secrets, told, hidden, of } = scriptedAccounts({ jobDriver: driver });
-    accounts.need([jobsOnly]);
+    const { ask, secrets, told, hidden, of } = scriptedAccounts({ jobDriver: driver });
+    ask(jobsOnly);
     secrets.remove('jobs/platform');
     expect(of('job.metal')).toMatchObject({
       provider: null,
@@ -235,22 +284,22 @@ describe('a class with templates', () => {
 
   test('for the firewall alone has the cloud’s verbs, with the credentials of the environment unless it names others', () => {
     const jobs = driver();
-    const { accounts, secrets, environment, opened, of } = scriptedAccounts({ jobDriver: () => jobs });
-    accounts.need([mixed]);
+    const { ask, secrets, environment, opened, of } = scriptedAccounts({ jobDriver: () => jobs });
+    ask(mixed);
     const { provider, facts } = of(mixed.key) ?? {};
     expect(facts).toMatchObject({ providerIDPrefix: 'digitalocean://', missing: null });
     expect(provider?.jobs).toBe(jobs);
     expect(provider?.listRoutedIPs).toBe(environment.listRoutedIPs);
     expect(environment.jobs).toBeUndefined();
-    accounts.need([{ ...mixed, secrets: [ref('web/do-token')] }]);
+    ask({ ...mixed, secrets: [ref('web/do-token')] });
     secrets.set('web/do-token', { token: TOKEN });
     expect(opened.map(({ token }) => token)).toEqual([TOKEN]);
     expect(of(mixed.key)?.provider?.jobs).toBe(jobs);
   });
 
   test('cannot be worked with where no Jobs are run, nor an unknown cloud anywhere', () => {
-    const { accounts, of } = scriptedAccounts();
-    accounts.need([mixed, { key: 'aws@web.aws', cloud: 'aws', secrets: [ref('web/aws')], templates: null }]);
+    const { ask, of } = scriptedAccounts();
+    ask(mixed, { key: 'aws@web.aws', cloud: 'aws', secrets: [ref('web/aws')], templates: null });
     expect(of(mixed.key)).toMatchObject({ provider: null, facts: { missing: 'this operator runs no Jobs' } });
     expect(of('aws@web.aws')).toMatchObject({
       provider: null,
@@ -267,12 +316,12 @@ describe('a token', () => {
     const simulator = await startDigitalOcean({ token: 'none that is in a Secret' });
     onTestFinished(() => simulator.close());
     const connect = (token: string) => createDigitalOceanProvider({ token, url: simulator.url, budget: recordingBudget(), log });
-    const { accounts, secrets, of } = scriptedAccounts({
+    const { ask, secrets, of } = scriptedAccounts({
       clouds: { digitalocean: { abilities: FACTS, secretKeys: ['token'], connect } },
       hide: (secret) => known.add(secret),
       log,
     });
-    accounts.need([account('web/do-token')]);
+    ask(account('web/do-token'));
     log.info(TOKEN);
     expect(lines.join(''), 'nobody knows it yet').toContain(TOKEN);
     lines.length = 0;
@@ -282,7 +331,7 @@ describe('a token', () => {
     expect(error).toMatchObject({ kind: 'Unauthorized' });
     log.warn('a job failed', { error, headers: { authorization: `Bearer ${TOKEN}` } });
     secrets.remove('web/do-token');
-    accounts.need([]);
+    ask();
     expect(simulator.calls.all().map(({ status }) => status)).toEqual([401]);
     expect(lines.join('')).toContain('Bearer [redacted: token in Secret web/do-token]');
     expect(lines.length).toBeGreaterThan(2);

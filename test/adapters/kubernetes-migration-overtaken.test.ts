@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Overtaken } from '../../actors/errors.ts';
+import { runVipJob, type VipMeans } from '../../actors/jobs/vip-queue.ts';
 import type { Request } from '../../adapters/kubernetes/connection.ts';
 import { KubernetesMigrationWriter } from '../../adapters/kubernetes/migration-writer.ts';
 import { CLONE_FINALIZER, IP_FINALIZER } from '../../machines/virtual-ip.ts';
@@ -114,6 +115,29 @@ describe('a job of a VirtualIP', () => {
     const [from, to] = [begun[at]?.[1], begun[at + 1]?.[1] ?? simulator.requests.length];
     const looks = simulator.requests.slice(from, to).filter(({ method, path }) => method === 'GET' && path.endsWith('/services/web'));
     expect([looks.length, cluster.service('vip-keepalived-clone')]).toEqual([1, null]);
+  });
+});
+
+describe('a migration that has begun before its VirtualIP was shown as it is', () => {
+  test.each([
+    ['which Service is served by now', { service: 'web' }],
+    ['its address', { service: null, ip: null }],
+  ])('says %s with its first stage: who remembers nothing goes on with that', async (_, behind) => {
+    const { cluster, actor, annotate, patch, addService, service } = await validVirtualIP();
+    addService('other');
+    patch('VirtualIP', 'vip', { spec: { service: 'other' } });
+    await actor.settle();
+    annotate('vip');
+    patch('VirtualIP', 'vip', { status: behind }, 'status');
+    const vip = actor.context.ref;
+    if (!vip) throw new Error('there is no VirtualIP');
+    const input = { vip, service: 'other', address: ADDRESS } as never;
+    const means = { virtualIPs: { writer: cluster.writer } } as unknown as VipMeans;
+    await runVipJob('claimService', { input, fence: new TestFence() }, means);
+    await actor.forget().settle();
+    expect(cluster.find('VirtualIP', 'vip')?.status).toMatchObject({ state: 'Migrated', service: 'other', ip: ADDRESS });
+    expect([service('other')?.ingress, service('web')?.ingress]).toEqual([[{ ip: ADDRESS }], []]);
+    expect(service('web')?.annotations).toEqual({});
   });
 });
 

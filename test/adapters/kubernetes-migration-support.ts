@@ -11,6 +11,7 @@ import type { ObjectEvent } from '../../machines/types.ts';
 import type { VirtualIPStatus } from '../../machines/virtual-ip.ts';
 import type { VirtualIPContext } from '../../machines/virtual-ip-migration.ts';
 import type { MigrationJobName } from '../../machines/virtual-ip-migration-jobs.ts';
+import { isOvertaken } from '../../machines/virtual-ip-stage.ts';
 import { virtualIPEvents, virtualIPStatus } from '../../machines/virtual-ip-status.ts';
 import { cloneOfVirtualIP, surroundingsOf } from '../../machines/virtual-ip-surroundings.ts';
 import type { Json, JsonObject, KubeObject } from '../../simulator/kubernetes/objects.ts';
@@ -204,7 +205,7 @@ export class Actor {
     const { ref } = this.context;
     const live = ref && (await this.#cluster.writer.virtualIP(ref));
     const status = virtualIPStatus(this.context);
-    if (live && !this.now.done) await this.#cluster.writer.report(live, status, new TestFence());
+    if (live && !this.now.done && !isOvertaken(status.state, live)) await this.#cluster.writer.report(live, status, new TestFence());
     if (this.states.at(-1) !== status.state && ref) this.states.push(status.state);
   }
 }

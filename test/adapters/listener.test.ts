@@ -57,7 +57,7 @@ const LISTENERS: Readonly<Record<string, () => Promise<{ readonly url: string | 
   'metrics and probes': () =>
     startTelemetryServer({
       bind: BIND,
-      scrape: async () => ({ contentType: 'text/plain', body: 'up 1\n' }),
+      scrape: async () => ({ contentType: 'text/plain', body: () => ['up 1\n'] }),
       checks: {},
       fatal: () => null,
       hide: String,

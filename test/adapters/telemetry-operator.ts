@@ -167,7 +167,7 @@ export class MeasuredWorld {
 }
 
 function replicaOf(supervisor: Supervisor, metrics: Metrics): Replica {
-  const text = async () => (await metrics.scrape()).body;
+  const text = async () => [...(await metrics.scrape()).body()].join('');
   const samples: Replica['samples'] = async (name, labels = {}) =>
     samplesOf(await text()).filter(
       (sample) => sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),

@@ -53,15 +53,15 @@ describe('a provider', () => {
   });
 
   test('that is asked for a thousand RoutedIPs has no more series than for one, and they stay when one goes', async () => {
-    const { instrument, objects, of, scrape } = metrics();
+    const { instrument, objects, of, text } = metrics();
     const counted = instrument(provider(async () => null));
     const ask = (number: number) =>
       assign(counted, { purpose: 'failover', owner: { kind: 'RoutedIP', namespace: `tenant-${number}`, name: `web-${number}` } });
     await ask(0);
     const lines = (body: string): number => body.split('\n').length;
-    const before = lines((await scrape()).body);
+    const before = lines(await text());
     for (let number = 1; number < 1_000; number += 1) await ask(number);
-    const { body } = await scrape();
+    const body = await text();
     expect(lines(body)).toBe(before);
     expect(body).not.toMatch(/tenant-|web-/);
     objects.gone({ kind: 'RoutedIP', namespace: 'tenant-0', name: 'web-0' });

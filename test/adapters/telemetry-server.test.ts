@@ -15,7 +15,7 @@ async function serve(
 ): Promise<(path: string, init?: RequestInit) => Promise<{ status: number; body: string }>> {
   const server = await startTelemetryServer({
     bind: { host: '127.0.0.1', port: 0 },
-    scrape: async () => ({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' }),
+    scrape: async () => ({ contentType: 'text/plain; version=0.0.4', body: () => ['up 1\n'] }),
     checks: {},
     fatal: () => null,
     hide: (text) => text.replaceAll('s3cret', '***'),
@@ -102,6 +102,68 @@ describe('/metrics behind a gate', () => {
     open.push(server);
     const { status, headers } = await fetch(`${server.url}/metrics`);
     expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+  });
+});
+
+describe('/metrics of many series', () => {
+  const scrapeOf = (body: () => Iterable<string>) => ({ scrape: async () => ({ contentType: 'text/plain', body }) });
+
+  test('leaves the event loop to others after each piece', async () => {
+    let turn = 0;
+    const count = (): void => {
+      turn += 1;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    const turns: number[] = [];
+    const get = await serve(
+      scrapeOf(function* () {
+        for (let piece = 0; piece < 100; piece += 1) {
+          turns.push(turn);
+          yield `up{piece="${piece}"} 1\n`.repeat(1_000);
+        }
+      }),
+    );
+    const { body } = await get('/metrics');
+    clearImmediate(counting);
+    expect(body.split('\n')).toHaveLength(100_001);
+    expect(new Set(turns).size).toBe(100);
+  });
+
+  test('makes no more of them for a client that has gone', async () => {
+    const ended = Promise.withResolvers<number>();
+    let pieces = 0;
+    const server = await startTelemetryServer({
+      bind: { host: '127.0.0.1', port: 0 },
+      ...scrapeOf(function* () {
+        try {
+          for (; pieces < 1_000_000; pieces += 1) yield 'up 1\n'.repeat(1_000);
+        } finally {
+          ended.resolve(pieces);
+        }
+      }),
+      checks: {},
+      fatal: () => null,
+      hide: (text) => text,
+    });
+    open.push(server);
+    const { body } = await fetch(`${server.url}/metrics`);
+    await body?.cancel();
+    expect(await ended.promise).toBeLessThan(1_000_000);
+  });
+
+  test('is asked for by several at a time, and each gets all of it', async () => {
+    let scrapes = 0;
+    const get = await serve({
+      scrape: async () => {
+        scrapes += 1;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return { contentType: 'text/plain', body: () => ['up 1\n', 'up 2\n'].values() };
+      },
+    });
+    const answers = await Promise.all([get('/metrics'), get('/metrics'), get('/metrics', { method: 'HEAD' })]);
+    expect(answers.map(({ body }) => body)).toEqual(['up 1\nup 2\n', 'up 1\nup 2\n', '']);
+    expect(scrapes).toBe(1);
   });
 });
 

@@ -226,12 +226,12 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     }),
     events: recovering,
   },
-  'time to come back is given only to a node that serves': {
+  'time to come back is given only to a node on which an address stands': {
     mutation: 'a node has time to come back before the provider has confirmed its address',
     spoil: action<PoolContext, ClusterObserved>(
       'observeCluster',
       shown(facts.observeCluster, ({ members: all }) => ({
-        members: Object.fromEntries(Object.entries(all).map(([address, member]) => [address, { ...member, confirmed: true }])),
+        members: Object.fromEntries(Object.entries(all).map(([address, member]) => [address, { ...member, stands: member.node }])),
       })),
     ),
     events: [...granted, aFails],

@@ -63,6 +63,11 @@ export const VIRTUAL_IP_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     spoil: guard<Context>('isAsked', () => true),
     events: [words.fresh, words.reserved, words.exposed],
   },
+  'a migration begins for the Service that its user has named last': {
+    mutation: 'whoever asks is heard before it is looked what is to be served',
+    spoil: guard<Context>('exposesOther', ({ asked, wanted, service }) => !asked && wanted.service !== service),
+    events: [words.valid, words.elsewhereAsked],
+  },
   'whoever takes the annotation off while nothing has begun is heard: the claim looks again, and lets go': {
     mutation: 'one that is blocked hears nothing before its wait ends',
     spoil: guard<Context>('seesChange', () => false),

@@ -125,13 +125,15 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
       return eligible || keeping(contextOf(after), event.at).every((node) => node.name !== name);
     }),
 
-  'time to come back is given only to a node that serves': ({ before, event, after }) =>
+  'time to come back is given only to a node on which an address stands': ({ before, event, after }) =>
     isHeld(contextOf(after)) ||
     keeping(contextOf(after), event.at).every(({ name, providerID }) => {
       const isNew = contextOf(before).absent.every(({ node }) => node.name !== name || node.providerID !== providerID);
-      const serves = ({ node, confirmed, eligible, retiring }: Member) =>
-        node?.name === name && node.providerID === providerID && confirmed && eligible && !retiring;
-      return !isNew || Object.values(contextOf(before).members).some(serves);
+      const { members, candidates, leaving } = contextOf(before);
+      const matched = [...candidates, ...leaving].some((node) => node.name === name && node.providerID === providerID);
+      const serves = ({ stands: node, retiring, confirmed, eligible }: Member) =>
+        node?.name === name && node.providerID === providerID && !retiring && (confirmed ? eligible : matched);
+      return !isNew || Object.values(members).some(serves);
     }),
 
   'a node that is absent is granted to nobody who is not on it': ({ after }) =>

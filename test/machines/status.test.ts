@@ -4,7 +4,7 @@ import type { AddressContext } from '../../machines/ip-context.ts';
 import { NOT_ACQUIRING, type PoolContext } from '../../machines/pool.ts';
 import { rememberedPool } from '../../machines/rebuild.ts';
 import { annotations, changesAt, type IPState, ipState, poolConditions, poolError, poolStatus } from '../../machines/status.ts';
-import { A, absentNode, B, C, failure, member, node, providerIDOf, refOf, SECOND, START } from './builders.ts';
+import { A, absentNode, B, C, failure, member, node, providerIDOf, refOf, SECOND, START, serving } from './builders.ts';
 import { shown, specOf, stable, view } from './status-view.ts';
 
 describe('the state of an address', () => {
@@ -201,9 +201,11 @@ describe('the status of a pool', () => {
 });
 
 describe('the annotations of nodes', () => {
-  test('name the address that serves there, where it is confirmed', () => {
-    const moving = shown('Assigning', { address: B, assigned: refOf('b'), elected: refOf('c') });
-    expect(annotations(view({}, { [A]: stable(A, 'a'), [B]: moving }))).toEqual({ a: A });
-    expect(annotations(view({}, { [A]: shown('Unassigned', { assigned: refOf('a') }) }))).toEqual({});
+  test('name the address that stands there, as long as the node may hold it', () => {
+    const moving = { ...serving('b'), node: refOf('c'), confirmed: false };
+    const members = { [A]: serving('a'), [B]: moving };
+    expect(annotations(view({ members }))).toEqual({ a: A, b: B });
+    expect(annotations(view({ members, candidates: [node('a').candidate] }))).toEqual({ a: A });
+    expect(annotations(view({ members: { [A]: { ...serving('a'), eligible: false } } }))).toEqual({});
   });
 });

@@ -87,6 +87,41 @@ describe('addresses in a spec', () => {
   });
 });
 
+describe('a spec that is larger than the definition allows, stored before or on a server without our schema,', () => {
+  const addresses = (count: number): readonly string[] => Array.from({ length: count }, (_, i) => `198.18.${i >> 8}.${i & 255}`);
+  const tolerations = (count: number): readonly unknown[] => Array.from({ length: count }, (_, i) => ({ key: `k${i}` }));
+  /** A selector of so many characters. */
+  const selector = (length: number): string => `a in (${'b,'.repeat(length)}`.slice(0, length - 2).concat('b)');
+
+  test('is taken up to the limits', () => {
+    const match = { nodeLabel: selector(32_768), podLabel: selector(32_768), tolerations: tolerations(256) };
+    expect(match.nodeLabel).toHaveLength(32_768);
+    const { spec: checked, error } = checkPoolSpec(spec({ ips: addresses(1000), desiredIPs: 1000, match }), registry());
+    expect(error).toBeNull();
+    expect(checked?.ips).toHaveLength(1000);
+  });
+
+  test.each<[string, unknown]>([
+    ['spec.ips has 1001 addresses, and at most 1000 are allowed: give the others a pool of their own', { ips: addresses(1001) }],
+    [
+      'spec.desiredIPs must be at most 1000: what is created is appended to ips, which take no more',
+      { ips: addresses(3), desiredIPs: 1001 },
+    ],
+    [
+      'spec.match.tolerations has 257 entries, and at most 256 are allowed: take out those that no node bears',
+      { ips: [A], match: { tolerations: tolerations(257) } },
+    ],
+    [
+      'spec.match.podLabel has 32769 characters, and at most 32768 are allowed: give what it selects a label of its own',
+      { ips: [A], match: { podLabel: selector(32_769) } },
+    ],
+  ])('is refused with the field, the limit and what to do: %s', (text, change) => expect(errorOf(spec(change as never))).toBe(text));
+
+  test('is served as it is where no more than a text is long', () => {
+    expect(errorOf(spec({ ips: [A], region: 'r'.repeat(400), match: { podNamespace: 'n'.repeat(400) } }))).toBeNull();
+  });
+});
+
 describe('a spec of the wrong types, from a server without our schema,', () => {
   test.each<[string, unknown]>([
     ['spec must be an object', null],

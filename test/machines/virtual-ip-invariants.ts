@@ -1,5 +1,5 @@
 import type { VirtualIPContext } from '../../machines/virtual-ip-migration.ts';
-import type { ClaimedService, ReleaseVirtualIPInput } from '../../machines/virtual-ip-migration-jobs.ts';
+import type { ClaimedService, ExposedService, ReleaseVirtualIPInput } from '../../machines/virtual-ip-migration-jobs.ts';
 import { isMigrating, type Stage } from '../../machines/virtual-ip-stage.ts';
 import { virtualIPStatus } from '../../machines/virtual-ip-status.ts';
 import type { Edge } from './explore.ts';
@@ -7,6 +7,9 @@ import type { Edge } from './explore.ts';
 const contextOf = ({ snapshot }: Edge['before']): VirtualIPContext => snapshot.context as VirtualIPContext;
 const jobsOf = ({ after }: Edge): readonly string[] => after.starts.map(({ job }) => job as string);
 const stateOf = ({ snapshot }: Edge['before']): unknown => snapshot.value;
+
+/** The job has found that the migration is under way: records that are older than the status do not know of it. */
+const hasBegun = ({ output }: Edge['event']): boolean => (output as Partial<ExposedService> | undefined)?.begun === true;
 
 /** What alone leads from one stage to the next. */
 const STEPS: Readonly<Partial<Record<Stage, readonly [to: Stage, by: string]>>> = {
@@ -62,9 +65,14 @@ export const VIRTUAL_IP_RULES: Readonly<Record<string, (edge: Edge) => boolean>>
     return stateOf(after) === 'CoolOff' && after.delays.length === 1 && isShown;
   },
 
-  'only one that serves begins to be migrated, and only when that is asked for': ({ before, after }) => {
+  'only one that serves begins to be migrated, and only when that is asked for': ({ before, event, after }) => {
     const [{ stage: from, ref }, { stage: to, asked }] = [contextOf(before), contextOf(after)];
-    return from === to || to !== 'preparing' || ref === null || ((from === 'valid' || from === 'exposing') && asked);
+    return hasBegun(event) || from === to || to !== 'preparing' || ref === null || ((from === 'valid' || from === 'exposing') && asked);
+  },
+
+  'a migration begins for the Service that its user has named last': ({ before, event, after }) => {
+    const [{ stage: from, ref }, { stage: to, service, wanted }] = [contextOf(before), contextOf(after)];
+    return hasBegun(event) || from === to || to !== 'preparing' || ref === null || service === wanted.service;
   },
 
   'whoever takes the annotation off while nothing has begun is heard: the claim looks again, and lets go': ({ before, event, after }) => {

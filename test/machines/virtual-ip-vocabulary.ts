@@ -60,6 +60,7 @@ export const fresh = observed(
 export const valid = observed(vip());
 export const asked = observed(vip({ asked: true }));
 export const elsewhere = observed(vip({ service: 'other-service' }));
+export const elsewhereAsked = observed(vip({ asked: true, service: 'other-service' }));
 export const drifted = observed(vip(), { clone: 'drifted' });
 export const askedAndDrifted = observed(vip({ asked: true }), { clone: 'drifted' });
 export const deleted = observed(vip({ asked: true, deleting: true }));
@@ -69,6 +70,8 @@ export const taken = observed(vip({ asked: true }), { service: { type: 'LoadBala
 
 export const reserved = done('reserve', { address: ADDRESS, gsm: 'keepalived-2', keepalivedGroup: 'group2' });
 export const exposed = done('expose', { service: 'web-service', clone: 'web-keepalived-clone' });
+/** Records that are older than the status do not know of it. */
+export const begunBefore = done('expose', { service: 'web-service', clone: 'web-keepalived-clone', begun: true });
 export const claimed = done('claim', { kind: 'claimed' });
 export const blocked = done('claim', { kind: 'loadBalancer' });
 export const rivalled = done('claim', { kind: 'rival', name: 'older' });
@@ -88,6 +91,7 @@ export const EVENTS: readonly MachineEvent[] = [
   valid,
   asked,
   elsewhere,
+  elsewhereAsked,
   drifted,
   askedAndDrifted,
   deleted,
@@ -96,6 +100,7 @@ export const EVENTS: readonly MachineEvent[] = [
   taken,
   reserved,
   exposed,
+  begunBefore,
   claimed,
   blocked,
   rivalled,

@@ -20,8 +20,9 @@ export function metrics(sources: Partial<Parameters<typeof createMetrics>[0]> = 
     caches: () => [],
     ...sources,
   });
-  const lines = async (): Promise<readonly string[]> => (await created.scrape()).body.split('\n').filter((line) => !line.startsWith('#'));
+  const text = async (): Promise<string> => [...(await created.scrape()).body()].join('');
+  const lines = async (): Promise<readonly string[]> => (await text()).split('\n').filter((line) => !line.startsWith('#'));
   const of = async (name: string): Promise<readonly string[]> =>
     (await lines()).filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
-  return { ...created, of };
+  return { ...created, text, of };
 }

@@ -5,7 +5,7 @@ import type { AddressContext } from '../../machines/ip-context.ts';
 import type { EnsureRecordsInput } from '../../machines/jobs.ts';
 import { addressActor, type PoolContext } from '../../machines/pool.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';
-import type { ActorId, Address, DNSRecord } from '../../machines/types.ts';
+import type { ActorId, DNSRecord } from '../../machines/types.ts';
 import type { World } from './world.ts';
 
 /** What must hold at every moment of the records of a zone. */
@@ -167,25 +167,28 @@ export class NameRules {
     const pool = actor.replace(/\/dns$/, '');
     for (const address of then.addresses.filter((each) => !now.addresses.includes(each))) {
       const id = addressActor(pool, address);
-      const isNews = turn.some((each) => each.actor === id && !this.#serves(each.before?.snapshot));
+      const of = this.#poolOf(pool);
+      const isNews = turn.some((each) => each.actor === id && !this.#serves(each.before?.snapshot, of));
       // A turn whose process died before it was heard of may have let the address go.
-      if (!isNews && this.#isMember(pool, address) && this.#serves(this.#world.invariants.records.get(id)?.snapshot))
+      const isMember = of?.members[address]?.retiring === false;
+      if (!isNews && isMember && this.#serves(this.#world.invariants.records.get(id)?.snapshot, of))
         this.#note('what serves stays published', `${address} was taken out of ${actor} although it serves`);
     }
   }
 
-  #isMember(pool: ActorId, address: Address): boolean {
-    const context = this.#world.invariants.records.get(pool)?.snapshot.context as unknown as PoolContext | undefined;
-    return context?.members[address]?.retiring === false;
+  #poolOf(pool: ActorId): PoolContext | undefined {
+    return this.#world.invariants.records.get(pool)?.snapshot.context as unknown as PoolContext | undefined;
   }
 
-  #serves(snapshot: { readonly value: unknown; readonly context: unknown } | undefined): boolean {
+  /** Where it stands it serves until it has gone from there, also while it waits to go elsewhere. */
+  #serves(snapshot: { readonly context: unknown } | undefined, pool: PoolContext | undefined): boolean {
     const context = snapshot?.context as AddressContext | undefined;
-    if (!context?.assigned || !context.eligible || context.retiring) return false;
-    const isStable = JSON.stringify(snapshot?.value).includes('Stable');
+    const node = context?.assigned;
+    if (!node || context.retiring) return false;
     const { cloud } = this.#world.provider;
     const there = cloud.addresses().find(({ address }) => address === context.address);
-    return isStable && there?.providerID === context.assigned.providerID && this.#isReady(context.assigned.name);
+    const matches = [...(pool?.candidates ?? []), ...(pool?.leaving ?? [])].some(({ name }) => name === node.name);
+    return matches && there?.providerID === node.providerID && this.#isReady(node.name);
   }
 
   #note(rule: NameRule, text: string): void {

@@ -159,7 +159,7 @@ export class PatienceRules {
     }
   }
 
-  /** One that is moved because somebody has asked for it is active no more until it has arrived, whatever its former node does. */
+  /** One that is moved serves on its former node until it has arrived, whoever asked for it. */
   #checkPublished({ actor, before, after }: Transition, pool: PoolContext, now: Moment): void {
     const then = before?.snapshot.context as unknown as RecordSetContext | undefined;
     const next = after?.snapshot.context as unknown as RecordSetContext | undefined;
@@ -174,7 +174,6 @@ export class PatienceRules {
       if (
         pool.members[address]?.retiring === false &&
         is.holder === served.node.providerID &&
-        !isAskedFor(pool, is) &&
         this.#isThere(address, served.node) &&
         this.#isInGrace(served, pool, now)
       )

@@ -9,6 +9,7 @@ import { virtualClock } from '../../adapters/memory/clock.ts';
 import { type MemoryCluster, memoryCluster } from '../../adapters/memory/cluster.ts';
 import { type MemoryDirectory, memoryDirectory } from '../../adapters/memory/directory.ts';
 import { type MemoryContender, memoryLease } from '../../adapters/memory/leadership.ts';
+import { memoryLedger } from '../../adapters/memory/ledger.ts';
 import type { ProcessCluster } from '../../adapters/memory/process-cluster.ts';
 import { type MemoryProvider, type MemoryProviderOptions, memoryProvider } from '../../adapters/memory/provider.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
@@ -119,6 +120,8 @@ export class World {
   readonly store = memoryStore();
   readonly queues = memoryQueues(this.clock);
   readonly lease = memoryLease(this.clock);
+  /** What namespaces keep. */
+  readonly ledger = memoryLedger();
   readonly cluster: MemoryCluster = memoryCluster({ queryOf, goes: (tell) => this.goes(tell), now: () => this.clock.now() });
   /** How those who watch hear that an object is gone; at once unless a test says otherwise. */
   goes: (tell: () => void) => void = (tell) => tell();
@@ -252,6 +255,7 @@ export class World {
       leadership: lease,
       source: pausingSource(clock, cluster, this.#pauseMs),
       writer: cluster,
+      ledger: this.ledger.connect(() => state.dead),
       ...(vips && { vips: { source: vips, writer: vips, mayAct: this.#mayAct, ...(virtualIPs && { virtualIPs }) } }),
       providers,
       observers: [this.invariants],

@@ -36,21 +36,26 @@ function wrongMark({ ref, more }: StoredService, vips: readonly VirtualIP[]): re
 }
 
 function wrongsOf(vip: VirtualIP, cluster: MemoryVipCluster): readonly string[] {
-  const { ref, deleting, asked, finalizers, status, service } = vip;
+  const { ref, deleting, asked, status, service } = vip;
   const about = `${ref.name} says ${status.state}, ${status.message}`;
   if (deleting) return [`${about}, and is being deleted still`];
-  if (status.state === STATES.migrated) {
-    const clone = cluster.service('default', cloneName(ref));
-    return [...(finalizers.length > 0 ? [`${about}, and bears ${finalizers}`] : []), ...(clone ? [`${about}, and has a copy still`] : [])];
-  }
+  if (status.state === STATES.migrated) return wrongMigrated(vip, cluster).map((text) => `${about}${text}`);
   if (asked && !isBlocked(vip, cluster)) return [about];
   if (isUnavailable(vip, cluster)) return status.state === 'Error' ? [] : [`${about}, and its address is another’s`];
   // The Service may have got its address when the claim had been taken: until its own is handed over the VirtualIP serves as before.
   const wanted = asked ? [STATES.preparing, STATES.reassociating] : [STATES.valid];
   return [
     ...(wanted.includes(status.state) ? [] : [`${about}, not ${wanted.join(' or ')}`]),
-    ...(status.service === service || asked ? [] : [`${about}, and exposes ${status.service}, not ${service}`]),
+    ...(status.service === service ? [] : [`${about}, and exposes ${status.service}, not ${service}`]),
     ...wrongServing(vip, cluster),
+  ];
+}
+
+function wrongMigrated({ ref, finalizers, status, service }: VirtualIP, cluster: MemoryVipCluster): readonly string[] {
+  return [
+    ...(finalizers.length > 0 ? [`, and bears ${finalizers}`] : []),
+    ...(cluster.service('default', cloneName(ref)) ? [', and has a copy still'] : []),
+    ...(status.service === service ? [] : [` to ${status.service}, not ${service}`]),
   ];
 }
 

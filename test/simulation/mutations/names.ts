@@ -39,7 +39,7 @@ const lastOnly = ({ members }: PoolContext): Pick<PoolContext, 'members'> => {
     .at(-1);
   return {
     members: Object.fromEntries(
-      Object.entries(members).map(([address, member]) => [address, { ...member, confirmed: member.confirmed && address === last }]),
+      Object.entries(members).map(([address, member]) => [address, { ...member, stands: address === last ? member.stands : null }]),
     ),
   };
 };
@@ -104,7 +104,13 @@ export const WIDE_MUTATIONS: Mutations<CreationRule | NameRule, History> = {
   'what serves stays published': [
     {
       mutation: 'only the address that was assigned last is published',
-      spoil: inChart('pool', action<PoolContext>('name', shown(name, lastOnly))),
+      spoil: inChart(
+        'pool',
+        action<PoolContext, MachineEvent>(
+          'name',
+          shown((context, { at }) => name(context, at), lastOnly),
+        ),
+      ),
       history: { ...NAMED, coolOffSeconds: 10, steps: [] },
     },
   ],

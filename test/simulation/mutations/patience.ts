@@ -36,16 +36,21 @@ const withoutAbsent = ({ members: all, absent }: PoolContext): Pick<PoolContext,
   const away = new Set(absent.map(({ node }) => node.name));
   const seen = Object.entries(all).map(([address, member]) => [
     address,
-    { ...member, confirmed: member.confirmed && !away.has(member.node?.name ?? '') },
+    { ...member, stands: away.has(member.stands?.name ?? '') ? null : member.stands },
   ]);
   return { members: Object.fromEntries(seen) };
 };
-const namesDiffer = (context: PoolContext): boolean => naming.namesDiffer({ ...context, ...withoutAbsent(context) });
+const differs = (context: PoolContext, { at }: MachineEvent): boolean => naming.namesDiffer({ ...context, ...withoutAbsent(context) }, at);
 const namesWithoutAbsent: Spoil = (chart) =>
-  action<PoolContext>(
+  action<PoolContext, MachineEvent>(
     'name',
-    shown(naming.name, withoutAbsent),
-  )(guard<PoolContext>('namesDiffer', namesDiffer)(guard<PoolContext>('namesAgree', (context) => !namesDiffer(context))(chart)));
+    shown((context, { at }) => naming.name(context, at), withoutAbsent),
+  )(
+    guard<PoolContext, MachineEvent>(
+      'namesDiffer',
+      differs,
+    )(guard<PoolContext, MachineEvent>('namesAgree', (context, event) => !differs(context, event))(chart)),
+  );
 
 const fails = (afterMs: number, node: number) => step(afterMs, { kind: 'nodeFails', node });
 /** To a node that no pool may use. */

@@ -40,7 +40,7 @@ export const wait = (ms: number) => step(ms, { kind: 'jump', ms: 0 });
 
 /** The charts with one of them spoilt. */
 export const inChart =
-  (name: 'ip' | 'pool', spoil: Spoil) =>
+  (name: 'ip' | 'pool' | 'virtual-ip', spoil: Spoil) =>
   (charts: Charts): Charts => ({ ...charts, [name]: spoil(charts[name] as Chart) });
 
 /** Every process finds the store changed so. */

@@ -5,11 +5,14 @@ import { migrationJobBodies } from '../../../actors/jobs/migration.ts';
 import type { MigrationWriter } from '../../../actors/ports/migration.ts';
 import type { Address } from '../../../machines/types.ts';
 import { cloneName } from '../../../machines/virtual-ip.ts';
+import type { VirtualIPContext } from '../../../machines/virtual-ip-migration.ts';
 import { STATES } from '../../../machines/virtual-ip-stage.ts';
+import { guard } from '../../machines/mutations-spoil.ts';
 import type { VirtualRule } from '../../support/virtual-rules.ts';
 import type { ShortVirtualIPHappening as VirtualHappening, ShortVirtualIPs as VirtualHistory } from '../short.ts';
 import type { SimulationWorld as World } from '../world.ts';
 import type { Mutation, Mutations } from './mutation.ts';
+import { inChart } from './pools.ts';
 
 /** Two VirtualIPs, each of a Service of its own; the third one is not there. */
 const CALM: VirtualHistory = {
@@ -147,6 +150,20 @@ export const VIRTUAL_END_MUTATIONS: Readonly<Record<string, Mutation<VirtualHist
     mutation: 'a copy is not deleted',
     history: migrated,
     sabotage: inWriter(() => ({ deleteClone: async () => undefined })),
+  },
+  'v0 says Migrated, VirtualIP has been migrated to web0, not web1': {
+    mutation: 'whoever is asked at once goes by the Service that was served before',
+    history: {
+      ...CALM,
+      steps: [
+        { afterMs: 20_000, what: { kind: 'point', vip: 0, service: 1 } },
+        { afterMs: 0, what: { kind: 'migrate', vip: 0 } },
+      ],
+    },
+    spoil: inChart(
+      'virtual-ip',
+      guard<VirtualIPContext>('exposesOther', ({ asked, wanted, service }) => !asked && wanted.service !== service),
+    ),
   },
   'v0-keepalived-clone is left': {
     mutation: 'a copy outlives its VirtualIP',

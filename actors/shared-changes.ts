@@ -1,0 +1,84 @@
+import type { ActorId } from '../machines/types.ts';
+import type { Cells } from './cells.ts';
+import { Later } from './later.ts';
+import type { ObservedPools } from './pools.ts';
+import type { PoolObject } from './ports/cluster.ts';
+import type { ProviderDirectory } from './ports/directory.ts';
+import type { Clock } from './ports.ts';
+import type { ProviderLists } from './provider-lists.ts';
+import { usersOf } from './provider-of.ts';
+
+export interface SharedChangesPorts {
+  readonly cells: Cells;
+  readonly lists: Pick<ProviderLists, 'giveUp' | 'providerOf' | 'read'>;
+  readonly pools: ObservedPools;
+  readonly providers: ProviderDirectory;
+  readonly clock: Clock;
+  /** The pool was told everything. */
+  readonly isStarted: (id: ActorId) => boolean;
+  /** Tells an object what it has to know now. */
+  readonly observe: (pool: PoolObject) => void;
+}
+
+/** Something has changed that thousands may share, a class or an account: they are told one after the other, in slices. To each it is as if it had changed when it is told. */
+export class SharedChanges {
+  readonly #ports: SharedChangesPorts;
+  readonly #ofPolicies: Later<ActorId>;
+  readonly #ofProviders: Later<ActorId>;
+  /** Keys with other means than before, which nobody has read with them yet. */
+  readonly #unread = new Set<string>();
+
+  constructor(ports: SharedChangesPorts) {
+    this.#ports = ports;
+    const isOver = (): boolean => ports.cells.stopped;
+    this.#ofPolicies = new Later(ports.clock, isOver, (id) => this.#tellPolicy(id));
+    this.#ofProviders = new Later(ports.clock, isOver, (id) => this.#tellProvider(id));
+  }
+
+  /** What serves these RoutedIPs says something else now. */
+  policiesChanged(ids: Iterable<ActorId>): void {
+    this.#ofPolicies.add(ids);
+  }
+
+  /** What stands under a provider's key has changed: all that name it hear so, and addresses that wait for credentials try the present ones. */
+  providerChanged(key: string): void {
+    const { providers, lists, pools, cells } = this.#ports;
+    this.#unread.add(key);
+    if (!providers.all[key]?.provider) lists.giveUp(key);
+    this.#ofProviders.add(usersOf(key, pools, (cell) => cells.recordsOf(cell)).map(([id]) => id));
+  }
+
+  /** Tells the object at once what waits to be told. To be called before it is told anything else that may rest on that. */
+  settle(id: ActorId): void {
+    this.#ofPolicies.now(id);
+    this.#ofProviders.now(id);
+  }
+
+  #tellPolicy(id: ActorId): void {
+    const { cells, isStarted } = this.#ports;
+    this.#observe(id);
+    // Nodes that were full under the former limit may not be under this one.
+    if (isStarted(id)) cells.tellClaims(id, []);
+  }
+
+  #tellProvider(id: ActorId): void {
+    const { cells, lists, providers, isStarted } = this.#ports;
+    const pool = this.#observe(id);
+    const key = pool ? lists.providerOf(pool) : '';
+    const provider = providers.all[key]?.provider ?? null;
+    if (!provider || !isStarted(id)) return;
+    for (const actor of cells.recordsOf(id)?.keys() ?? []) cells.tell(actor, { type: 'SECRET_OBSERVED' });
+    // With other credentials it may be another account.
+    if (this.#unread.delete(key)) void lists.read(key, provider);
+  }
+
+  /** It may be valid now, or not any more. */
+  #observe(id: ActorId): PoolObject | undefined {
+    const { pools, observe } = this.#ports;
+    const pool = pools.all.get(id);
+    const others = pool ? pools.put(pool) : [];
+    if (pool) observe(pool);
+    for (const other of others.flatMap((each) => pools.all.get(each) ?? [])) observe(other);
+    return pool;
+  }
+}

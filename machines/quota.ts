@@ -1,0 +1,131 @@
+import { asBegun, isUnderWay } from './creation.ts';
+import { isFromGroup } from './group-address.ts';
+import { asksForAddress, hasRoom, type PoolContext, spare } from './pool.ts';
+import type { Address, Finding, Kept } from './types.ts';
+
+/** What a namespace keeps at providers: every address that was made for an object of it and is there still, whether that object is or not; and one place for each
+ *  address that is about to be made. */
+
+/** So many a namespace may keep, of one class or issuer or of all. */
+export interface Limit {
+  readonly most: number;
+  /** Null for all. */
+  readonly source: string | null;
+  /** What people know it by. */
+  readonly name: string;
+}
+
+/** `holds`: an address is being made, or may begin to be at any moment. `asks`: it would be made if there were room. */
+export type Standing = 'holds' | 'asks' | 'none';
+
+/** An object of the namespace, by its records. */
+export interface Keeper extends Omit<Kept, 'address' | 'since'> {
+  /** Creation of the object, ms since the epoch: the oldest is served first. */
+  readonly since: number;
+  readonly standing: Standing;
+  readonly made: readonly Kept[];
+  /** Empty for none: it waits for nobody. */
+  readonly limits: readonly Limit[];
+}
+
+/** What is known of what the ledger says. */
+export interface Evidence {
+  /** The address is not at its provider any more. */
+  readonly isGone: (kept: Kept) => boolean;
+  /** Objects that are gone and have left no address that nobody knows of. */
+  readonly ended: ReadonlySet<string>;
+  /** Living objects have it or ask for it. */
+  readonly isNamed: (address: Address) => boolean;
+  /** ms since the epoch. */
+  readonly now: number;
+}
+
+export interface Settled {
+  readonly kept: readonly Kept[];
+  /** Uids of those for which a place was taken. */
+  readonly granted: ReadonlySet<string>;
+  /** By uid why there is none. */
+  readonly refused: ReadonlyMap<string, Finding>;
+}
+
+/** An address may have been made that is not known yet, or is about to be. */
+const isMaking = ({ acquiring }: PoolContext): boolean =>
+  acquiring.givenBack === undefined && acquiring.unpublished === null && isUnderWay(acquiring);
+
+/** An address of an IPGroup is no provider's: nothing is made for it. */
+export function standingOf(context: PoolContext): Standing {
+  if (isFromGroup(asBegun(context))) return 'none';
+  if (isMaking(context) || context.room?.isGranted) return 'holds';
+  return asksForAddress(context) && spare(context) === null && !isUnderWay(context.acquiring) ? 'asks' : 'none';
+}
+
+/** The place that was given is the one in which an address is being made. */
+export const hasBegun = (context: PoolContext): boolean => isMaking(context);
+
+/** It was given a place that it does not want any more. */
+export const isIdle = (context: PoolContext): boolean => hasRoom(context) && !isMaking(context) && !asksForAddress(context);
+
+/** Brings what is written down of a namespace up to date, and gives places to those that ask, the oldest first, as long as every limit of theirs has room. Whoever makes an
+ *  address already has a place, whatever the limit says by now. */
+export function settle(namespace: string, before: readonly Kept[], keepers: readonly Keeper[], evidence: Evidence): Settled {
+  const made = new Map(keepers.flatMap(({ made }) => made).map((each) => [each.address, each]));
+  for (const kept of before) if (kept.address !== null) made.set(kept.address, kept);
+  const addresses = [...made.values()].filter((kept) => !evidence.isGone(kept));
+  const known = new Map(keepers.map((keeper) => [keeper.uid, keeper]));
+  const isOver = ({ uid }: Kept): boolean => evidence.ended.has(uid) || (known.has(uid) && known.get(uid)?.standing !== 'holds');
+  const places = before.filter((kept) => kept.address === null && !isOver(kept));
+  const placed = new Set(places.map(({ uid }) => uid));
+  for (const keeper of keepers)
+    if (keeper.standing === 'holds' && keeper.limits.length > 0 && !placed.has(keeper.uid)) places.push(placeOf(keeper, evidence));
+  const kept = [...addresses, ...places];
+  const granted = new Set<string>();
+  const refused = new Map<string, Finding>();
+  for (const keeper of keepers.filter(({ standing }) => standing === 'asks').sort(byAge)) {
+    const full = keeper.limits.find((limit) => countOf(kept, limit) >= limit.most);
+    if (full) refused.set(keeper.uid, refusal(namespace, kept, full, keepers, evidence));
+    else {
+      granted.add(keeper.uid);
+      kept.push(placeOf(keeper, evidence));
+    }
+  }
+  return { kept: kept.sort(inOrder), granted, refused };
+}
+
+const byAge = (a: Keeper, b: Keeper): number => a.since - b.since || (a.uid < b.uid ? -1 : 1);
+
+const placeOf = ({ owner, uid, source, provider }: Keeper, { now }: Evidence): Kept => ({
+  address: null,
+  owner,
+  uid,
+  source,
+  provider,
+  since: now,
+});
+
+const orderOf = ({ address, owner, uid }: Kept): string => `${address ?? '~'} ${owner} ${uid}`;
+const inOrder = (a: Kept, b: Kept): number => (orderOf(a) < orderOf(b) ? -1 : 1);
+
+const ofLimit = (kept: readonly Kept[], { source }: Limit): readonly Kept[] =>
+  source === null ? kept : kept.filter((each) => each.source === source);
+
+const countOf = (kept: readonly Kept[], limit: Limit): number => ofLimit(kept, limit).length;
+
+/** So many addresses are named; of the others people are told the number. */
+const NAMED = 10;
+
+function refusal(namespace: string, all: readonly Kept[], limit: Limit, keepers: readonly Keeper[], { isNamed }: Evidence): Finding {
+  const kept = ofLimit(all, limit);
+  const living = new Set(keepers.map(({ uid }) => uid));
+  const addresses = kept.flatMap(({ address, uid }) => (address !== null ? [{ address, uid }] : []));
+  const retained = addresses.filter(({ address, uid }) => !living.has(uid) && !isNamed(address)).map(({ address }) => address);
+  const places = kept.length - addresses.length;
+  const made = `${addresses.length} ${addresses.length === 1 ? 'address' : 'addresses'}`;
+  const making = places > 0 ? `, and ${places} more ${places === 1 ? 'is' : 'are'} being made or may have been` : '';
+  const more = retained.length - NAMED;
+  const list = `${retained.slice(0, NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const free = retained.length > 0 ? `Retained and used by nobody: ${list}: name one of them, or have it deleted. ` : '';
+  return {
+    reason: 'AddressLimitReached',
+    message: `namespace ${namespace} keeps ${made}${making}; ${limit.name} allows ${limit.most}. ${free}One is created as soon as there is room`,
+  };
+}

@@ -1,0 +1,3 @@
+import { limitScenarios } from '../e2e/limits.scenario.ts';
+
+limitScenarios();

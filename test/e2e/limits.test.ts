@@ -1,0 +1,3 @@
+import { limitScenarios } from './limits.scenario.ts';
+
+limitScenarios();
