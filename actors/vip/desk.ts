@@ -5,7 +5,7 @@ import { type IPGroupObject, ipNameOf, type ReservedIP, type VipService } from '
 import { requestOf, type VipWish } from '../../machines/vip-request.ts';
 import type { ServiceObserved, VipContext, VipRefusal, VipTarget } from '../../machines/vip-service.ts';
 import type { VirtualIP } from '../../machines/virtual-ip.ts';
-import { isReceiving } from '../../machines/virtual-ip-promised.ts';
+import { isPromised, isReceiving } from '../../machines/virtual-ip-promised.ts';
 import type { Cells } from '../cells.ts';
 import { isRoutedIP } from '../pools.ts';
 import { Allocator } from './allocator.ts';
@@ -125,7 +125,7 @@ export class VipDesk {
   virtualIPChanged(key: ActorId, before: VirtualIP | null, after: VirtualIP | null): void {
     if (!this.#isOpen) return;
     const services = [before, after].flatMap((vip) => (vip ? [vip.status.service, vip.service].map((name) => ({ ...vip.ref, name })) : []));
-    for (const service of new Set(services.map(vipActor))) if (this.#seen.services.has(service)) this.#refresh(service);
+    for (const service of new Set(services.map(vipActor))) this.#refresh(service);
     this.#refreshChanged();
     this.virtualIPs?.changed(key);
   }
@@ -268,6 +268,10 @@ export class VipDesk {
     return isReceiving(service, [...virtualIPs.values()], ipOf);
   }
 
+  #isBeingMigrated(ip: ReservedIP): boolean {
+    return ip.owner?.uid === null && isPromised(ip, null, [...this.#seen.virtualIPs.values()]);
+  }
+
   /** What the Service has that is what it asks for. */
   #satisfied({ address, group, family, preferred }: VipWish, own: readonly ReservedIP[]): VipTarget | null {
     const fitting = own.filter(
@@ -281,9 +285,9 @@ export class VipDesk {
     return found ? targetOf(found) : null;
   }
 
-  /** Lowest address first, as text: the order only has to be the same each time. */
+  /** Lowest address first, as text: the order only has to be the same each time. What a VirtualIP has handed over is the migration's alone until that is over. */
   #ownedBy(key: ActorId, service: VipService | undefined): readonly ReservedIP[] {
-    const all = this.#seen.ownedBy(key).filter((ip) => !ip.reclaim || this.#routed.isOrphan(ip));
+    const all = this.#seen.ownedBy(key).filter((ip) => (!ip.reclaim || this.#routed.isOrphan(ip)) && !this.#isBeingMigrated(ip));
     const owned = [...all].sort((a, b) => (a.name < b.name ? -1 : 1));
     return service ? [...ofItsOwn(owned, service), ...owned.filter((ip) => !ofItsOwn([ip], service).length)] : owned;
   }
