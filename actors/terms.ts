@@ -126,12 +126,13 @@ export class Terms {
     this.outage.holderSeen(leadership.holder());
     this.#asked += 1;
     const asked = this.#asked;
+    const leader = this.#leader;
     const found = await (away ? away.askUsual() : store.state()).catch((error: unknown) => ({ error }));
     // Of two answers that cross the one to the later question counts.
     if (asked < this.#heard || this.#stopping) return;
     this.#heard = asked;
     if ('error' in found) this.#storeFailed(found.error);
-    else this.#storeAnswered(found);
+    else this.#storeAnswered(found, leader);
   }
 
   #storeFailed(error: unknown): void {
@@ -143,7 +144,8 @@ export class Terms {
     this.#lead();
   }
 
-  #storeAnswered({ term, runId }: Found): void {
+  /** `asker`: who led when it was asked. Of the store in which a later term was opened the answer may say nothing yet. */
+  #storeAnswered({ term, runId }: Found, asker: Leader | null): void {
     this.outage.answered();
     if (this.outage.isAway) {
       if (this.outage.isOver && this.#holdsLease) this.#comeBack();
@@ -151,7 +153,7 @@ export class Terms {
     }
     // Somebody has led since: what this process remembers is of no use any more.
     if ((term ?? 0) > this.#last.written) this.#last = NOTHING;
-    if (this.#holdsLease && this.#leader && this.#runId !== null) this.#compare(this.#leader, { term, runId });
+    if (this.#holdsLease && asker && asker === this.#leader && this.#runId !== null) this.#compare(asker, { term, runId });
   }
 
   /** Whether the store still is what the leader has left there. */

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import type { Leader } from '../../actors/leader.ts';
+import { Terms, type TermsPorts } from '../../actors/terms.ts';
+import { virtualClock } from '../../adapters/memory/clock.ts';
+
+type Found = { readonly term: number | null; readonly runId: string };
+
+/** A process that is about to lead, on a store that was empty, and whose answers come when the test says so. */
+function contender() {
+  const opened: number[] = [];
+  const asked: ((found: Found) => void)[] = [];
+  const said: string[] = [];
+  const say = (message: string): void => void said.push(message);
+  const leaderOf = (term: number): Leader => {
+    opened.push(term);
+    return {
+      term,
+      cells: new Map(),
+      open: async () => undefined,
+      close: async () => undefined,
+      halt: () => undefined,
+    } as unknown as Leader;
+  };
+  const terms = new Terms({
+    clock: virtualClock(),
+    log: { info: say, warn: say },
+    settings: { storePatienceMs: 15_000, callDeadlineMs: 15_000 },
+    store: {
+      check: async () => undefined,
+      state: () => new Promise<Found>((answer) => void asked.push(answer)),
+      openTerm: async () => true,
+    },
+    leadership: { holder: () => 'me', seenTerm: () => 0, seenServer: () => null, writeTerm: async () => undefined },
+    shownTerms: async () => [],
+    leaderOf,
+    reset: () => undefined,
+    opened: () => undefined,
+  } as unknown as TermsPorts);
+  /** The question asked longest ago is answered; the rest goes on until it waits again. */
+  const answer = async (found: Found): Promise<void> => {
+    asked.shift()?.(found);
+    await settled();
+  };
+  return { terms, opened, asked, said, answer };
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+const EMPTY: Found = { term: null, runId: 'a' };
+
+test('what was asked of the store before a term was opened in it says nothing of that term', async () => {
+  const { terms, opened, asked, said, answer } = contender();
+  const early = terms.checkStore();
+  terms.acquired();
+  await settled();
+  const [before] = asked.splice(0, 1);
+  await answer(EMPTY);
+  expect(opened).toEqual([1]);
+  before?.(EMPTY);
+  await early;
+  await settled();
+  expect(said).toEqual(['leads']);
+});
+
+test('what is asked after that tells that the store was emptied', async () => {
+  const { terms, opened, said, answer } = contender();
+  terms.acquired();
+  await settled();
+  await answer(EMPTY);
+  void terms.checkStore();
+  await answer(EMPTY);
+  expect(said).toEqual(['leads', 'the store was emptied']);
+  await answer(EMPTY);
+  expect(opened).toEqual([1, 2]);
+});
