@@ -85,8 +85,6 @@ describe('the limits that the operator checks and writes by', () => {
     const { 'status.assignableNodes': nodes, 'status.conditions[].message': message, 'status.ips': ips } = LIMITS.FloatingIPPool;
     expect({ nodes, message, ips }).toEqual({ nodes: 10_000, message: 32_768, ips: 5_000 });
     expect(LIMITS.FloatingIPPool['spec.ips']).toBe(1_000);
-    // Together with the rest of the status they have to fit into what etcd takes.
-    expect(LIMITS.FloatingIPPool['status.ips{}.error']).toBe(512);
     expect(LIMITS.ClusterRoutedIPClass['status.routedIPs']).toBe(10_000);
   });
 
