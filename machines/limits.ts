@@ -53,7 +53,7 @@ export const LIMITS = {
     'status.ips': 5_000,
     'status.ips{}.nodeName': 253,
     'status.ips{}.providerID': 4_096,
-    'status.ips{}.error': 1_024,
+    'status.ips{}.error': 32_768,
     'status.ips{}.electedNode': 253,
     'status.ips{}.previousNodes': 10_000,
     'status.ips{}.previousNodes[]': 253,
