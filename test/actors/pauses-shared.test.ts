@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { ObjectRef } from '../../machines/jobs.ts';
+import type { ActorId } from '../../machines/types.ts';
 import { node, type OperatorProcess, PROVIDER } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { MINUTE, type RoutedWorld, SECOND } from './routed-world.ts';
@@ -49,6 +50,17 @@ const untilOpen = (world: RoutedWorld, name: string, count: number, ...former: r
     MINUTE,
   );
 
+/** What the actor hears from now on. */
+function heardBy({ invariants }: RoutedWorld, id: ActorId): readonly string[] {
+  const heard: string[] = [];
+  const { turnSaved } = invariants;
+  invariants.turnSaved = (turn) => {
+    turnSaved.call(invariants, turn);
+    for (const { actor, events } of turn.transitions) if (actor === id) heard.push(...events);
+  };
+  return heard;
+}
+
 describe('a class of many RoutedIPs', () => {
   test.for(MOMENTS)('serves all of them as it says last, when it changes again %i ms later', async (ms, { open }) => {
     const { world, refs } = await served(open({ pauseMs: PAUSE_MS }));
@@ -71,11 +83,13 @@ describe('a class of many RoutedIPs', () => {
   test.for(MOMENTS)('serves the one whose node is lost %i ms later', async (ms, { open }) => {
     const { world, last } = await served(open({ pauseMs: PAUSE_MS }));
     const held = String(world.statusOf(last).assignedNode);
+    const heard = heardBy(world, `rip/web/${last.name}`);
     world.setClass({ routedIPFirewallName: 'second' });
     await world.clock.advance(ms);
     setWeb(world, last.name, ['n0', 'n1', 'n6', 'n7']);
     for (const each of nodes.filter(({ name }) => name === held)) world.setNode({ ...each, ready: false });
     await world.clock.runUntil(() => world.statusOf(last).assignedNode !== held && world.statusOf(last).state === 'Stable', MINUTE);
+    expect(heard.find((type) => type === 'SPEC_OBSERVED' || type === 'CLUSTER_OBSERVED')).toBe('SPEC_OBSERVED');
     await untilOpen(world, 'second', COUNT, 'edge');
   });
 
