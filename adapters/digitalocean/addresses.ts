@@ -26,7 +26,7 @@ export function floatingIPCalls(layer: RequestLayer): AddressCalls {
   const { floatingIPs, floatingIPActions } = layer.services;
   return {
     // The library reads the first page only.
-    list: () => layer.listAll('/floating_ips', 'floating_ips'),
+    list: () => layer.listAll('/floating_ips', 'floating_ips', observedAddress),
     get: (ip) => floatingIPs.getExistingFloatingIP(ip),
     create: (region) => floatingIPs.createFloatingIPForRegion(region),
     delete: (ip) => floatingIPs.deleteFloatingIP(ip),
@@ -49,7 +49,7 @@ export function addressVerbs(layer: RequestLayer, api: AddressAPI): AddressVerbs
     listRoutedIPs: (call) =>
       verb('list addresses', call, async () => {
         const lists = [call.family === 6 ? [] : await four.list(), call.family === 4 ? [] : await six.list()];
-        return distinct(lists.flat().map(observedAddress));
+        return distinct(lists.flat());
       }),
     findNode: (providerID, call) =>
       verb(`find ${providerID}`, call, async () => {
@@ -168,8 +168,7 @@ const whyNotIPv4 = ({ publicAddresses }: ObservedDroplet, { reason }: ApiRefusal
 /** Another droplet may do in both cases, hence NodeInUse. What a droplet shows of its IPv6 addresses does not tell which are reserved; the list does. */
 async function whyNotIPv6(calls: Calls, droplet: ObservedDroplet, { address, providerID, error }: Refused): Promise<string | null> {
   if (!droplet.ipv6) return ' (IPv6 is not enabled on the droplet)';
-  const listed = (await calls.list()).map(observedAddress);
-  const other = listed.find((each) => each.providerID === providerID && each.address !== address);
+  const other = (await calls.list()).find((each) => each.providerID === providerID && each.address !== address);
   if (other !== undefined) return ` (the droplet holds ${other.address})`;
   return /already has/i.test(error.reason) ? '' : null;
 }

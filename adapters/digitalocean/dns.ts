@@ -18,8 +18,7 @@ export function dnsVerbs({ verb, services, listAll }: RequestLayer): DNSVerbs {
       verb(`list the DNS records of ${zone}`, call, async () => {
         const name = zoneName(zone);
         // The library lists the first page only.
-        const listed = await listAll(`/domains/${name}/records`, 'domain_records');
-        return { name, records: listed.map(observedRecord) };
+        return { name, records: await listAll(`/domains/${name}/records`, 'domain_records', observedRecord) };
       }),
     createDNSRecord: (zone, record, call) =>
       verb(`create DNS record ${titleOf(record, zone)}`, call, async () => {

@@ -110,8 +110,8 @@ async function findByName(layer: RequestLayer, name: string): Promise<FoundFirew
 }
 
 /** The library reads the first page only. */
-const listAll = async (layer: RequestLayer): Promise<readonly Readonly<Record<string, unknown>>[]> =>
-  (await layer.listAll('/firewalls', 'firewalls')).map((item) => fields(item, 'firewall'));
+const listAll = (layer: RequestLayer): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+  layer.listAll('/firewalls', 'firewalls', (item) => fields(item, 'firewall'));
 
 async function findById(layer: RequestLayer, id: string): Promise<FoundFirewall | null> {
   try {
@@ -181,8 +181,9 @@ const covered = async (layer: RequestLayer, firewall: FoundFirewall): Promise<re
 async function taggedDroplets(layer: RequestLayer, { tags }: FoundFirewall): Promise<readonly number[]> {
   const ids: number[] = [];
   for (const tag of tags) {
-    const listed = await layer.listAll('/droplets', 'droplets', { tag_name: tag });
-    ids.push(...listed.map((item) => integer(fields(item, 'droplet').id, 'droplet id')));
+    ids.push(
+      ...(await layer.listAll('/droplets', 'droplets', (item) => integer(fields(item, 'droplet').id, 'droplet id'), { tag_name: tag })),
+    );
   }
   return ids;
 }

@@ -3,7 +3,7 @@ import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import type { DigitalOcean } from 'digitalocean-js';
 import { ProviderError } from '../../actors/errors.ts';
 import type { Call } from '../../actors/ports/provider.ts';
-import { type ErrorKind, fieldsOf, isFields } from '../../machines/types.ts';
+import { type ErrorKind, fieldsOf, isFields, type ObservedAddress } from '../../machines/types.ts';
 import { type Verb as AnyVerb, exchange, isWrite, openWire, type Reply, type Wire } from '../http/exchange.ts';
 import { counted, fields, KIND_OF_STATUS, parsed } from '../http/read.ts';
 import {
@@ -19,6 +19,7 @@ import {
 } from '../http/verbs.ts';
 import { library } from './library.ts';
 import { pagesFor, readPages } from './paging.ts';
+import { observedAddress } from './read.ts';
 
 /** The API answered, and refused. */
 export class ApiRefusal extends ProviderError {
@@ -50,7 +51,12 @@ export interface RequestLayer {
   readonly post: (path: string, body: unknown) => Promise<unknown>;
   readonly delete: (path: string) => Promise<unknown>;
   /** Every item of a list, or an error: never part of it. */
-  readonly listAll: (path: string, key: string, query?: Readonly<Record<string, string>>) => Promise<readonly unknown[]>;
+  readonly listAll: <T>(
+    path: string,
+    key: string,
+    read: (item: unknown) => T,
+    query?: Readonly<Record<string, string>>,
+  ) => Promise<readonly T[]>;
   readonly close: () => void;
 }
 
@@ -99,14 +105,14 @@ export function createRequestLayer(options: RequestLayerOptions): RequestLayer {
     get,
     post: (path, body) => requestLayer.post<unknown>(path, body).then(data),
     delete: (path) => requestLayer.delete<unknown>(path).then(data),
-    listAll: async (path, key, query = {}) => {
+    listAll: async (path, key, read, query = {}) => {
       // A list that stops for want of budget before its last page has spent what it took on nothing: so its pages are paid together.
       const ensurePaid = async (pages: number): Promise<void> => {
         const verb = ongoing.getStore();
         if (verb !== undefined && pages > verb.paid) await prepay(options, verb, pages - verb.paid);
       };
       await ensurePaid(pagesOf.get(path) ?? 1);
-      const all = await readPages({ get, path, key, query }, ensurePaid);
+      const all = await readPages({ get, path, key, query, read }, ensurePaid);
       pagesOf.set(path, pagesFor(all.length));
       return all;
     },
@@ -201,9 +207,9 @@ function kindOf(status: number, reason: string): ErrorKind {
 
 // ---------------------------------------------------------------- reserved IPs
 
-/** Calls on addresses, under the present or the deprecated paths. What they answer is not yet read. */
+/** Calls on addresses, under the present or the deprecated paths. What they answer of one is not yet read. */
 export interface AddressCalls {
-  readonly list: () => Promise<readonly unknown[]>;
+  readonly list: () => Promise<readonly ObservedAddress[]>;
   readonly get: (ip: string) => Promise<unknown>;
   readonly create: (region: string) => Promise<unknown>;
   readonly delete: (ip: string) => Promise<unknown>;
@@ -217,7 +223,7 @@ export function reservedIPCalls(layer: RequestLayer): AddressCalls {
   const base = '/reserved_ips';
   const one = (key: string) => (body: unknown) => fields(body, key)[key];
   return {
-    list: () => layer.listAll(base, 'reserved_ips'),
+    list: () => layer.listAll(base, 'reserved_ips', observedAddress),
     get: (ip) => layer.get(`${base}/${ip}`).then(one('reserved_ip')),
     create: (region) => layer.post(base, { region }).then(one('reserved_ip')),
     delete: (ip) => layer.delete(`${base}/${ip}`),
