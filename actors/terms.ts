@@ -19,6 +19,11 @@ export interface TermsPorts extends OutagePorts, TakeoverPorts {
   readonly opened: (leader: Leader) => void;
 }
 
+/** A term that ended sooner was no good, and the next one may be no better, ms. */
+const BRIEF_MS = 5000;
+
+const pauseMs = (times: number): number => Math.min(500 * times, 5000);
+
 type Found = Awaited<ReturnType<RecordStore['state']>>;
 
 /** What was decided last, as far as this process can say. */
@@ -55,6 +60,9 @@ export class Terms {
   #hindrance: string | null = null;
   /** Since when it takes the records over without having heard of an error, monotonic ms; null while it does not. */
   #takingOverSince: number | null = null;
+  /** How many terms in a row have ended soon after they had begun, and when the last one began, monotonic ms. */
+  #brief = 0;
+  #openedAt = Number.NEGATIVE_INFINITY;
   #asked = 0;
   #heard = 0;
 
@@ -185,6 +193,7 @@ export class Terms {
   async #open(round: number): Promise<void> {
     await this.#leader?.close('stale', 1000);
     this.#leader = null;
+    if (this.#brief > 1) await this.#pause(pauseMs(this.#brief));
     for (let attempt = 1; this.#isCurrent(round); attempt += 1) {
       try {
         await this.#openOnce(round);
@@ -193,7 +202,7 @@ export class Terms {
         this.#hindrance = error instanceof Error ? error.message : String(error);
         if (this.#takingOverSince !== null) this.#takingOverSince = this.#ports.clock.monotonic();
         this.#ports.log.warn('the records could not be taken over yet', { attempt, error: this.#hindrance });
-        if (this.#isCurrent(round)) await this.#pause(Math.min(500 * attempt, 5000));
+        if (this.#isCurrent(round)) await this.#pause(pauseMs(attempt));
       }
     }
   }
@@ -282,6 +291,7 @@ export class Terms {
     this.#last = { ...this.#last, leader };
     if (!this.#isCurrent(round)) return;
     this.#takingOverSince = null;
+    this.#openedAt = clock.monotonic();
     log.info('leads', { term: leader.term, cells: leader.cells.size, begins: beginning, from: written ? 'memory' : 'store' });
     this.#ports.opened(leader);
   }
@@ -310,6 +320,7 @@ export class Terms {
     if (leader !== this.#leader || !this.#holdsLease || this.#stopping) return;
     // Somebody has written since, or an own write was carried out whose answer was lost: the store knows more than this process.
     if (why !== 'lost') this.#last = { ...this.#last, leader: null };
+    this.#brief = this.#ports.clock.monotonic() - this.#openedAt < BRIEF_MS ? this.#brief + 1 : 0;
     this.#lead();
   }
 }

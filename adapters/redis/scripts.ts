@@ -11,21 +11,39 @@ local function runId()
 end
 `;
 
+/** Whether a key has a value of another type than `command` is for: it is nobody's who writes here, and in everybody's way. */
+const FOREIGN = `
+local function isForeign(command, key)
+  local reply = redis.pcall(command, key)
+  return type(reply) == 'table' and reply.err ~= nil and string.find(reply.err, 'WRONGTYPE') ~= nil
+end
+local function tidy(command, key)
+  if not isForeign(command, key) then return false end
+  redis.call('DEL', key)
+  return true
+end
+local function termIn(key)
+  local term = redis.call('HGET', key, 'term') or ''
+  return string.match(term, '^%d+$') and #term <= 15 and tonumber(term) or nil
+end
+`;
+
 /** KEYS meta. ARGV term. 1 when the term is open now, 0 when a higher one is. The server that opens it is kept with the term: a program of before writes the term alone. */
-export const OPEN_TERM = lua(`${RUN_ID}
-local open = redis.call('HGET', KEYS[1], 'term')
-if open and tonumber(open) > tonumber(ARGV[1]) then return 0 end
+export const OPEN_TERM = lua(`${RUN_ID}${FOREIGN}
+tidy('HLEN', KEYS[1])
+local open = termIn(KEYS[1])
+if open and open > tonumber(ARGV[1]) then return 0 end
 redis.call('HSET', KEYS[1], 'term', ARGV[1], 'format', '1', 'opened', ARGV[1] .. ' ' .. runId())
 return 1
 `);
 
-/** One write of one cell, all or nothing: looks first, changes after nothing can refuse any more.
+/** One write of one cell, all or nothing: looks first, changes after nothing can refuse any more. What others have put in the place of something is removed, and counts as lost.
  *  KEYS meta, cells, records, heads, outbox, seen, journal, then the claims of each provider.
  *  ARGV term, cell, length of the journal, then seven lists, each with its length in front:
  *  records (actor, expected version, version, waiting, record; version 0 deletes), commands to add (id, command), commands to clear (id),
  *  sends (sender, id; no id forgets the sender), journal entries, claims to free (key, node, owner), claims to take (key, node, owner, limit).
  *  A head is "<version> <waiting>", so that neither the version check nor the fence reads the record itself. */
-export const SAVE = lua(`
+export const SAVE = lua(`${FOREIGN}
 local meta, cells, records, heads, outbox, seen, journal = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local at = 3
 local function list(width)
@@ -42,13 +60,25 @@ local entryFirst, entryLast = list(1)
 local freeFirst, freeLast = list(3)
 local takeFirst, takeLast = list(4)
 
-local term = redis.call('HGET', meta, 'term')
+local isLost = tidy('LLEN', journal)
+for i, key in ipairs(KEYS) do
+  if key ~= journal and tidy('HLEN', key) then isLost = true end
+end
+if isLost then return {'lost'} end
+
+local term = termIn(meta)
 -- A term or a version below ours can only be that of a server that went back in time: whoever writes after us raises both.
-if not term or tonumber(term) < tonumber(ARGV[1]) then return {'lost'} end
-if term ~= ARGV[1] then return {'staleTerm'} end
+if not term or term < tonumber(ARGV[1]) then return {'lost'} end
+if term ~= tonumber(ARGV[1]) then return {'staleTerm'} end
+local counter = redis.call('HGET', cells, ARGV[2])
+-- Without it nobody would find the cell: what is left of it is nothing that was written by who writes now.
+if not counter or not string.match(counter, '^%d+$') then
+  redis.call('HDEL', cells, ARGV[2])
+  redis.call('DEL', records, heads, outbox, seen, journal)
+end
 for i = recordFirst, recordLast, 5 do
   local head = redis.call('HGET', heads, ARGV[i])
-  local version = head and string.match(head, '^%d+') or '0'
+  local version = string.match(head or '', '^%d+') or '0'
   if tonumber(version) < tonumber(ARGV[i + 1]) then return {'lost'} end
   if version ~= ARGV[i + 1] then return {'staleVersion'} end
 end
@@ -59,7 +89,9 @@ local function claimsOf(key, node)
   local claim = claims[id]
   if not claim then
     local stored = redis.call('HGET', KEYS[7 + tonumber(key)], node)
-    claim = {key = key, node = node, owners = stored and cjson.decode(stored) or {}}
+    local isRead, owners = pcall(cjson.decode, stored or '[]')
+    if not isRead or type(owners) ~= 'table' then isLost = true end
+    claim = {key = key, node = node, owners = not isLost and owners or {}}
     claims[id] = claim
   end
   return claim
@@ -81,6 +113,7 @@ for i = takeFirst, takeLast, 4 do
     else claim.owners[#claim.owners + 1] = ARGV[i + 2] end
   end
 end
+if isLost then return {'lost'} end
 if #full > 1 then return full end
 
 for _, claim in pairs(claims) do
@@ -112,10 +145,12 @@ if entryLast >= entryFirst then redis.call('LTRIM', journal, 0, tonumber(ARGV[3]
 return {'saved'}
 `);
 
-/** KEYS cells, records, outbox, seen. ARGV cell. All that is stored of the cell, or nothing. */
-export const LOAD = lua(`
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return nil end
-return {redis.call('HGETALL', KEYS[2]), redis.call('HGETALL', KEYS[3]), redis.call('HGETALL', KEYS[4])}
+/** KEYS cells, records, heads, outbox, seen. ARGV cell. All that is stored of the cell, or nothing. */
+export const LOAD = lua(`${FOREIGN}
+if isForeign('HLEN', KEYS[1]) or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return nil end
+local all = {}
+for i = 2, #KEYS do all[i - 1] = isForeign('HLEN', KEYS[i]) and {} or redis.call('HGETALL', KEYS[i]) end
+return all
 `);
 
 /** KEYS meta, cells, then every key of the cell. ARGV term, cell. */
@@ -146,7 +181,11 @@ return {meta[1], redis.call('HGET', KEYS[2], ARGV[1]), isElsewhere and 1 or 0}
  *  minute; calls of the minute and of the hour to leave; 1 for creations; number of calls; length of the minute, ms.
  *  The minutes are the times of the last calls, newest first, by the server's clock; the hour is a bucket that fills all the time.
  *  Takes the calls and answers 0, or answers the ms to wait and takes nothing. */
-export const PAY = lua(`
+export const PAY = lua(`${FOREIGN}
+tidy('HLEN', KEYS[1])
+tidy('LLEN', KEYS[2])
+tidy('LLEN', KEYS[3])
+tidy('ZCARD', KEYS[4])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local perHour, window = tonumber(ARGV[2]), tonumber(ARGV[8])

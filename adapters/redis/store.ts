@@ -1,18 +1,9 @@
-import type {
-  ActorRecord,
-  CellWrite,
-  Claim,
-  Command,
-  JournalEntry,
-  RecordStore,
-  SaveResult,
-  StoredCell,
-  Waiting,
-} from '../../actors/ports.ts';
+import type { CellWrite, Claim, RecordStore, SaveResult } from '../../actors/ports.ts';
 import type { ActorId } from '../../machines/types.ts';
 import type { RedisLink } from './link.ts';
 import { DROP, FENCE, LOAD, OPEN_TERM, RESET_CLAIMS, SAVE } from './scripts.ts';
 import { judgeServer, runIdOf } from './server-info.ts';
+import { type CellReply, cellIn, headIn, journalIn } from './stored.ts';
 
 export interface RedisStoreOptions {
   /** Closed with the store. */
@@ -47,15 +38,15 @@ export const redisStore = ({ link, prefix, journalLength = 200 }: RedisStoreOpti
       link.call('state', async (redis) => {
         // Changes nothing, yet is refused like any other write by a server that is full, cannot write to its disk, or has become a replica.
         const isWritable = redis.setrange(`${prefix}:none`, 0, '');
-        const [info, term] = await Promise.all([redis.info('server'), redis.hget(meta, 'term'), isWritable]);
-        return { term: term === null ? null : Number(term), runId: runIdOf(info) };
+        const [info, term] = await Promise.all([redis.info('server'), redis.hget(meta, 'term').catch(noneOfOurs), isWritable]);
+        return { term: /^\d{1,15}$/.test(term ?? '') ? Number(term) : null, runId: runIdOf(info) };
       }),
     openTerm: async (term) => (await link.script(`open term ${term}`, OPEN_TERM, [meta], [term])) === 1,
-    cells: () => link.call('cells', async (redis) => (await redis.hkeys(cells)).sort()),
+    cells: () => link.call('cells', async (redis) => ((await redis.hkeys(cells).catch(noneOfOurs)) ?? []).sort()),
     load: async (cell) => {
-      const { records, outbox, seen } = keysOf(cell);
-      const reply = await link.script(`load ${cell}`, LOAD, [cells, records, outbox, seen], [cell]);
-      return reply === null ? null : storedCell(reply as CellReply);
+      const { records, heads, outbox, seen } = keysOf(cell);
+      const reply = await link.script(`load ${cell}`, LOAD, [cells, records, heads, outbox, seen], [cell]);
+      return reply === null ? null : cellIn(reply as CellReply);
     },
     save: async (write) => {
       const { records, heads, outbox, seen, journal } = keysOf(write.cell);
@@ -73,40 +64,23 @@ export const redisStore = ({ link, prefix, journalLength = 200 }: RedisStoreOpti
     fence: async (cell, actor, invokeId) => {
       const reply = await link.script(`fence of ${actor}`, FENCE, [meta, keysOf(cell).heads], [actor]);
       const [term, head, isElsewhere] = reply as [string | null, string | null, number];
-      const commandId = waitingOf(head)[invokeId]?.commandId ?? null;
+      const commandId = headIn(head).waiting[invokeId]?.commandId ?? null;
       return { commandId, term: term === null ? null : Number(term), isElsewhere: isElsewhere === 1 };
     },
     journal: (cell, limit) =>
       link.call(`journal of ${cell}`, async (redis) => {
-        const entries = limit < 1 ? [] : await redis.lrange(keysOf(cell).journal, 0, limit - 1);
-        return entries.map((entry) => JSON.parse(entry) as JournalEntry);
+        const entries = limit < 1 ? [] : await redis.lrange(keysOf(cell).journal, 0, limit - 1).catch(noneOfOurs);
+        return journalIn(entries ?? []);
       }),
     close: () => link.close(),
   };
 };
 
-/** Fields and values in turns, as HGETALL inside a script answers them. */
-type CellReply = readonly [records: readonly string[], outbox: readonly string[], seen: readonly string[]];
-
-const pairs = (flat: readonly string[]): [string, string][] =>
-  flat.flatMap((field, index) => (index % 2 === 0 ? [[field, flat[index + 1] ?? ''] as [string, string]] : []));
-
-const storedCell = ([records, outbox, seen]: CellReply): StoredCell => ({
-  records: Object.fromEntries(pairs(records).map(([actor, json]) => [actor, JSON.parse(json) as ActorRecord])),
-  outbox: pairs(outbox)
-    .map(([, numbered]) => split(numbered))
-    .sort(([a], [b]) => Number(a) - Number(b))
-    .map(([, json]) => JSON.parse(json) as Command),
-  seen: Object.fromEntries(pairs(seen)),
-});
-
-/** `<number> <JSON>` in its two parts. */
-const split = (numbered: string): [string, string] => {
-  const space = numbered.indexOf(' ');
-  return [numbered.slice(0, space), numbered.slice(space + 1)];
+/** What has another type under a key of ours is nothing of ours: the next write removes it. */
+const noneOfOurs = (error: unknown): null => {
+  if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return null;
+  throw error;
 };
-
-const waitingOf = (head: string | null): Readonly<Record<string, Waiting>> => (head === null ? {} : JSON.parse(split(head)[1]));
 
 type Args = (string | number)[];
 

@@ -136,9 +136,9 @@ describe('a call', () => {
   });
 
   test('is no Unreachable when only a defect explains the answer', async () => {
-    await redis.command('SET', '{links}:cells', 'no hash');
+    await redis.command('SET', '{links}:meta', 'no hash');
     const error: unknown = await storeOn(open())
-      .cells()
+      .fence('pool/default/web', 'pool/default/web', 'find')
       .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Error);
     expect(error).not.toBeInstanceOf(Unreachable);
