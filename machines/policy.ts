@@ -1,5 +1,6 @@
 import { asRecord, InvalidSpec, list, number, refuse, text } from './fields.ts';
 import { checkTemplate } from './job-template.ts';
+import { namespaceSelector } from './namespaces.ts';
 import { type PortRange, portRange } from './port-range.ts';
 import { jobKey, mixedKey, secretKey } from './provider-key.ts';
 import { cidr } from './sources.ts';
@@ -121,6 +122,7 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
   const election = text(raw.electionPolicy, 'spec.electionPolicy');
   if (election !== '' && election !== 'Youngest') refuse('electionPolicy must be Youngest');
   atLeastOne(raw.maxAddressesPerNamespace, 'maxAddressesPerNamespace');
+  namespaceSelector(raw);
   return {
     ...account,
     ipGroup: groupOf(object, text(raw.ipGroup, 'spec.ipGroup'), account),
