@@ -123,8 +123,9 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
   const known = directory(options, environment, { log, probe, budgetOf, metrics, callDeadlineMs, connection, clock, secrets });
   opened.push(() => known.close());
   const namespace = options.namespace ?? ownNamespace(config);
-  const { leadership, source, writer, ledger } = kubernetes(options, { connection, namespace, clock, log, waitsFor });
+  const { leadership, source, writer, ledger, namespaces } = kubernetes(options, { connection, namespace, clock, log, waitsFor });
   opened.push(() => writer.close());
+  opened.push(() => namespaces.close());
   const served = (isServed: boolean) => source.othersServed(isServed);
   const allocator = vips(options, { config, connection, namespace, clock, log, secrets, stopping, served });
   opened.push(() => allocator?.close());
@@ -156,6 +157,7 @@ async function start({ options, environment, log, secrets, stopping, opened }: S
     source: toldToo(source, metrics.objects),
     writer,
     ledger,
+    namespaces,
     providers: known.providers,
     observers: [...observers, ...pages.observers],
     settings,

@@ -1,4 +1,5 @@
 import { asked, type RoutedIPFact } from '../machines/exposure.ts';
+import { barredBy } from '../machines/namespaces.ts';
 import { accountOf, checkPolicy, type PolicyObject } from '../machines/policy.ts';
 import { type Aged, byAge } from '../machines/precedence.ts';
 import { isPrivate } from '../machines/provider-key.ts';
@@ -6,6 +7,7 @@ import type { Limit } from '../machines/quota.ts';
 import { fieldsOf } from '../machines/types.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import type { ProviderNeed } from './ports/directory.ts';
+import { type Namespaces, NO_NAMESPACES } from './ports/namespaces.ts';
 import type { Json } from './ports.ts';
 
 const CLASS = 'ClusterRoutedIPClass';
@@ -24,8 +26,11 @@ export class ObservedPolicies {
   /** Where Jobs run, and where the Secrets of classes are unless they say otherwise. */
   readonly #operatorNamespace: string;
 
-  constructor(operatorNamespace: string) {
+  readonly #namespaces: Namespaces;
+
+  constructor(operatorNamespace: string, namespaces: Namespaces = NO_NAMESPACES) {
     this.#operatorNamespace = operatorNamespace;
+    this.#namespaces = namespaces;
   }
 
   get all(): Iterable<PoolObject> {
@@ -93,6 +98,7 @@ export class ObservedPolicies {
     const { ref, spec } = routedIP;
     const policy = this.servesFor(routedIP);
     const { namespace, name, uid } = ref;
+    const barred = policy && this.#barred(policy, namespace);
     return {
       namespace,
       name,
@@ -101,7 +107,18 @@ export class ObservedPolicies {
       policy: policy ? asPolicy(policy) : shorthand(routedIP),
       operatorNamespace: this.#operatorNamespace,
       generation: routedIP.generation,
+      ...(barred && { barred }),
     };
+  }
+
+  /** Whether the class that serves a RoutedIP says which namespaces may use it. */
+  selects(routedIP: PoolObject): boolean {
+    const policy = routedIP.ref.kind === 'RoutedIP' ? this.servesFor(routedIP) : null;
+    return fieldsOf(policy?.spec).namespaceSelector !== undefined;
+  }
+
+  #barred({ ref, spec }: PoolObject, namespace: string): string | null {
+    return ref.kind === CLASS ? barredBy(spec, `${CLASS} ${ref.name}`, namespace, (name) => this.#namespaces.labelsOf(name)) : null;
   }
 
   /** The same, if the RoutedIP named the class or issuer that works with this provider. What everybody may use needs none. */
@@ -109,7 +126,8 @@ export class ObservedPolicies {
     const mayName = ({ ref }: PoolObject): boolean => ref.kind === CLASS || ref.namespace === routedIP.ref.namespace;
     const policy = [...this.#policies.values()].find((each) => mayName(each) && this.keyOf(each) === key);
     const instead = isPrivate(key) ? null : issuing(routedIP, key);
-    return { ...this.factOf(routedIP), policy: policy ? asPolicy(policy) : instead };
+    const { barred: _, ...fact } = this.factOf(routedIP);
+    return { ...fact, policy: policy ? asPolicy(policy) : instead };
   }
 
   /** A RoutedIP whose class takes addresses from an IPGroup. */

@@ -16,6 +16,7 @@ import { type Conflicts, type Key, Ownership } from './ownership.ts';
 import { ObservedPolicies } from './policies.ts';
 import type { PoolObject } from './ports/cluster.ts';
 import { inSlices } from './ports/in-slices.ts';
+import type { Namespaces } from './ports/namespaces.ts';
 import type { ActorRecord } from './ports.ts';
 
 /** First part of the ids of the actors that objects of a kind own. */
@@ -47,8 +48,8 @@ export class ObservedPools {
   readonly #ownership = new Ownership((id, key) => this.#standingOf(id, key));
   #recordsOf: ClaimsPorts['recordsOf'] = () => null;
 
-  constructor(operatorNamespace = 'default', providers: ClaimsPorts['providers'] = { all: {} }) {
-    this.policies = new ObservedPolicies(operatorNamespace);
+  constructor(operatorNamespace = 'default', providers: ClaimsPorts['providers'] = { all: {} }, namespaces?: Namespaces) {
+    this.policies = new ObservedPolicies(operatorNamespace, namespaces);
     this.#directory = providers;
     this.#claims = new Claims({ policies: this.policies, providers, recordsOf: (cell) => this.#recordsOf(cell) });
   }

@@ -13,6 +13,7 @@ import type { ClusterEvent, ClusterListener, ClusterSource, ClusterWriter, PoolO
 import type { ProviderDirectory } from './ports/directory.ts';
 import { REST_MS } from './ports/in-slices.ts';
 import type { Leadership } from './ports/leadership.ts';
+import type { Namespaces } from './ports/namespaces.ts';
 import type { Queues } from './ports/queues.ts';
 import type { ActorRecord } from './ports.ts';
 import { projector } from './project.ts';
@@ -39,6 +40,8 @@ export interface SupervisorPorts extends TurnPorts {
   readonly vips?: VipKinds;
   /** What namespaces keep; absent where that is written down nowhere. */
   readonly ledger?: QuotaPorts['ledger'];
+  /** Absent where their labels are not seen. */
+  readonly namespaces?: Namespaces;
   /** Where the operator runs: Jobs of classes run there, and Secrets of classes are there, unless they say otherwise. */
   readonly operatorNamespace?: string;
 }
@@ -87,7 +90,7 @@ export class Supervisor {
     this.#ports = ports;
     this.#alarms = new Alarms(ports.clock);
     this.#storeHealth = new StoreHealth(ports);
-    this.#pools = new ObservedPools(ports.operatorNamespace, ports.providers);
+    this.#pools = new ObservedPools(ports.operatorNamespace, ports.providers, ports.namespaces);
     const isLeading = (): boolean => this.leading;
     this.#guards = new Guards({ ...ports, isLeading });
     this.#policies = new PolicyProjector({ ...ports, pools: this.#pools, isLeading });
@@ -113,6 +116,7 @@ export class Supervisor {
       this.#workers.tend(key);
       this.#terms.leader?.providerChanged(key);
     });
+    ports.namespaces?.onChange((namespace) => this.#namespaceChanged(namespace));
     this.#evacuations = new Evacuations({
       ...ports,
       isLeading,
@@ -274,6 +278,11 @@ export class Supervisor {
       projector: this.#projector,
       leader: () => this.#terms.leader,
     });
+  }
+
+  #namespaceChanged(namespace: string | null): void {
+    const isIn = ({ ref }: PoolObject): boolean => namespace === null || ref.namespace === namespace;
+    this.#terms.leader?.policiesChanged((pool) => isIn(pool) && this.#pools.policies.selects(pool));
   }
 
   #tellClass(cell: ActorId, event: ClusterEvent): void {

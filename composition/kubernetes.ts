@@ -8,6 +8,7 @@ import type { Connection } from '../adapters/kubernetes/connection.ts';
 import { ownersOf } from '../adapters/kubernetes/kinds.ts';
 import { kubernetesLeadership } from '../adapters/kubernetes/leadership-factory.ts';
 import { kubernetesLedger } from '../adapters/kubernetes/ledger.ts';
+import { KubernetesNamespaces } from '../adapters/kubernetes/namespaces.ts';
 import { TIMINGS } from '../adapters/kubernetes/reflector.ts';
 import { KubernetesSource } from '../adapters/kubernetes/source.ts';
 import { KubernetesWriter } from '../adapters/kubernetes/writer.ts';
@@ -28,6 +29,7 @@ export interface KubernetesParts {
   readonly source: KubernetesSource;
   readonly writer: KubernetesWriter;
   readonly ledger: LedgerStore;
+  readonly namespaces: KubernetesNamespaces;
 }
 
 /** What is seen of one cluster, written to it, and who leads there. Nothing is asked of it yet. */
@@ -58,5 +60,6 @@ export function kubernetes(options: Options, { connection, namespace, clock, log
     },
   });
   const writer = new KubernetesWriter({ connection, clock, log, random: Math.random, seen: source, instance: hostname() });
-  return { leadership, source, writer, ledger: kubernetesLedger(connection, namespace) };
+  const namespaces = new KubernetesNamespaces({ connection, clock, log, random: Math.random, timings: TIMINGS });
+  return { leadership, source, writer, ledger: kubernetesLedger(connection, namespace), namespaces };
 }

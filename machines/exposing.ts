@@ -29,7 +29,8 @@ export function checkExposed(former: PoolContext, event: SpecObserved): { readon
   const { guarded = true, deleteAdopted = false } = event;
   const context = event.bound ? bindShown(former, event.bound) : unboundOf(former, event.conflicts);
   const known = withExposed(context, { guarded, deleteAdopted });
-  const checked = checkRoutedIP(event.spec as RoutedIPFact, event.registry);
+  const { barred, ...open } = event.spec as RoutedIPFact;
+  const checked = checkRoutedIP({ ...open, ...(barred && !context.exposed?.bound && { barred }) }, event.registry);
   if (!checked.spec) {
     if (checked.keeps && context.spec && context.error === null)
       return {

@@ -36,13 +36,15 @@ export interface RoutedIPFact {
   readonly spec: unknown;
   /** Null when there is none of that name. */
   readonly policy: PolicyObject | null;
+  /** Why that is not for the namespace; absent when it is. What has its address already keeps it. */
+  readonly barred?: string;
   readonly operatorNamespace: string;
   /** Counts the edits of the RoutedIP. */
   readonly generation: number;
 }
 
 /** Why a RoutedIP is not served. */
-export type RoutedIPReason = 'InvalidSpec' | 'ClassNotFound' | 'UnsupportedIssuer' | 'SecretNotFound';
+export type RoutedIPReason = 'InvalidSpec' | 'ClassNotFound' | 'NamespaceNotSelected' | 'UnsupportedIssuer' | 'SecretNotFound';
 
 export type CheckedRoutedIP =
   | { readonly spec: PoolSpec; readonly error: null }
@@ -123,6 +125,7 @@ function specOf(fact: RoutedIPFact, registry: ProviderRegistry): PoolSpec {
   const checked = checkPolicy(fact.policy, fact.operatorNamespace);
   if (!checked.policy) throw new Refusal(checked.reason, `${kindAndName(fact.policy)}: ${checked.error}`, ips);
   const { policy } = checked;
+  if (fact.barred !== undefined) throw new Refusal('NamespaceNotSelected', fact.barred);
   if (service.namespace !== fact.namespace && !policy.allowCrossNamespace) {
     refuse(
       `serviceRef.namespace is ${service.namespace}: ${kindAndName(fact.policy)} does not allow a Service of another namespace (allowCrossNamespace)`,

@@ -1,6 +1,7 @@
 import { asRecord, atMost, InvalidSpec, list, number, refuse, text } from './fields.ts';
 import { checkTemplate } from './job-template.ts';
 import { LIMITS } from './limits.ts';
+import { namespaceSelector } from './namespaces.ts';
 import { type PortRange, portRange } from './port-range.ts';
 import { jobKey, mixedKey, secretKey } from './provider-key.ts';
 import { cidr } from './sources.ts';
@@ -124,6 +125,7 @@ function policyOf(object: PolicyObject, raw: Readonly<Record<string, unknown>>, 
   const election = text(raw.electionPolicy, 'spec.electionPolicy');
   if (election !== '' && election !== 'Youngest') refuse('electionPolicy must be Youngest');
   atLeastOne(raw.maxAddressesPerNamespace, 'maxAddressesPerNamespace');
+  namespaceSelector(raw);
   return {
     ...account,
     ipGroup: groupOf(object, text(raw.ipGroup, 'spec.ipGroup'), account),

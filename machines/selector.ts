@@ -74,7 +74,8 @@ function requirement(part: string): Requirement {
 
 const isPrefix = (text: string): boolean => text.length <= PREFIX_LENGTH && PREFIX.test(text);
 
-function checked(found: Requirement, part: string): Requirement {
+/** @throws SyntaxError naming the part in which a key or a value is none */
+export function checked(found: Requirement, part: string): Requirement {
   const slash = found.key.indexOf('/');
   const name = found.key.slice(slash + 1);
   if (!NAME.test(name) || (slash >= 0 && !isPrefix(found.key.slice(0, slash))))

@@ -129,6 +129,23 @@ export interface ClusterRoutedIPClassSpec {
    */
   readonly perNodeIPLimit?: number;
   /**
+   * Namespaces whose RoutedIPs may use this class, by the labels of the Namespace. Absent, or without any requirement,
+   * means all. A RoutedIP that has its address keeps it, and fails over, whether its namespace is selected or not.
+   */
+  readonly namespaceSelector?: {
+    /** Labels that the Namespace has to have, with these values. */
+    readonly matchLabels?: Readonly<Record<string, string>>;
+    /** Conditions on labels of the Namespace, all of which have to hold. */
+    readonly matchExpressions?: readonly {
+      /** Key of the label. */
+      readonly key: string;
+      /** How the label relates to the values. */
+      readonly operator: NamespaceOperator;
+      /** For In and NotIn alone, at least one. */
+      readonly values?: readonly string[];
+    }[];
+  };
+  /**
    * Addresses that one namespace may keep of this class: those that were made by it for objects of the namespace and
    * that still exist, retained ones included whose object is gone. Beyond that none is created. Addresses of an IPGroup
    * do not count. Absent means no limit.
@@ -211,6 +228,9 @@ export interface ClusterRoutedIPClassSpec {
  * if the operator created it, or if the RoutedIP bears the annotation `routedip.io/delete-adopted: "true"`.
  */
 export type ReclaimPolicy = 'Retain' | 'Delete';
+
+/** How the label relates to the values. */
+export type NamespaceOperator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
 
 /**
  * Which eligible node gets an address that has to move. Youngest: the one created last; of equals the one with fewer

@@ -10,6 +10,7 @@ import { type MemoryCluster, memoryCluster } from '../../adapters/memory/cluster
 import { type MemoryDirectory, memoryDirectory } from '../../adapters/memory/directory.ts';
 import { type MemoryContender, memoryLease } from '../../adapters/memory/leadership.ts';
 import { memoryLedger } from '../../adapters/memory/ledger.ts';
+import { memoryNamespaces } from '../../adapters/memory/namespaces.ts';
 import type { ProcessCluster } from '../../adapters/memory/process-cluster.ts';
 import { type MemoryProvider, type MemoryProviderOptions, memoryProvider } from '../../adapters/memory/provider.ts';
 import { memoryQueues } from '../../adapters/memory/queues.ts';
@@ -122,6 +123,7 @@ export class World {
   readonly lease = memoryLease(this.clock);
   /** What namespaces keep. */
   readonly ledger = memoryLedger();
+  readonly namespaces = memoryNamespaces();
   readonly cluster: MemoryCluster = memoryCluster({ queryOf, goes: (tell) => this.goes(tell), now: () => this.clock.now() });
   /** How those who watch hear that an object is gone; at once unless a test says otherwise. */
   goes: (tell: () => void) => void = (tell) => tell();
@@ -256,6 +258,7 @@ export class World {
       source: pausingSource(clock, cluster, this.#pauseMs),
       writer: cluster,
       ledger: this.ledger.connect(() => state.dead),
+      namespaces: this.namespaces,
       ...(vips && { vips: { source: vips, writer: vips, mayAct: this.#mayAct, ...(virtualIPs && { virtualIPs }) } }),
       providers,
       observers: [this.invariants],
