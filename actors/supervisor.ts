@@ -281,8 +281,10 @@ export class Supervisor {
   }
 
   #namespaceChanged(namespace: string | null): void {
-    const isIn = ({ ref }: PoolObject): boolean => namespace === null || ref.namespace === namespace;
-    this.#terms.leader?.policiesChanged((pool) => isIn(pool) && this.#pools.policies.selects(pool));
+    const isConcerned = (pool: PoolObject): boolean =>
+      (namespace === null || pool.ref.namespace === namespace) && this.#pools.policies.selects(pool);
+    const ids = [...this.#pools.all].flatMap(([id, pool]) => (isConcerned(pool) ? [id] : []));
+    this.#terms.leader?.policiesChanged(ids);
   }
 
   #tellClass(cell: ActorId, event: ClusterEvent): void {
