@@ -1,6 +1,7 @@
 import { isPrivate } from '../machines/provider-key.ts';
 import { type ActorId, type Condition, FINALIZER } from '../machines/types.ts';
 import { coalesced } from './coalesced.ts';
+import { Unreachable } from './errors.ts';
 import { isRoutedIP, type ObservedPools } from './pools.ts';
 import type { ClusterWriter, PoolObject } from './ports/cluster.ts';
 import type { ProviderDirectory } from './ports/directory.ts';
@@ -12,6 +13,8 @@ import type { Clock, Json } from './ports.ts';
 const COALESCE_MS = 50;
 /** While much changes: of thousands of RoutedIPs it takes a while to say whose each is. */
 const EVERY_MS = 1000;
+/** What the server refuses is tried again no sooner. */
+const REFUSED_MS = 30_000;
 
 export interface PolicyProjectorPorts {
   readonly writer: ClusterWriter;
@@ -25,6 +28,7 @@ export interface PolicyProjectorPorts {
 /** Shows in classes and issuers whether they are used as they are, and by whom; a class that is used is kept from going. */
 export class PolicyProjector {
   readonly #ports: PolicyProjectorPorts;
+  readonly #refused = new Map<string, { readonly text: string; readonly at: number }>();
   /** Something changed that they may show. */
   readonly request: () => void;
 
@@ -44,7 +48,7 @@ export class PolicyProjector {
   }
 
   #show(policy: PoolObject, unsorted: readonly User[]): void {
-    const { writer, log } = this.#ports;
+    const { writer, log, clock } = this.#ports;
     const users = unsorted.toSorted(byName);
     const trouble = this.#ports.pools.policies.troubleOf(policy) ?? this.#missing(policy);
     writer.project({
@@ -65,8 +69,20 @@ export class PolicyProjector {
     if (guards === isGuarded || (users.length > 0 && isGuarded)) return;
     // Somebody may have come to use it since its users were counted.
     if (!guards && this.#isUsed(policy)) return;
+    const { uid, name } = policy.ref;
+    const former = this.#refused.get(uid);
+    if (former && clock.monotonic() - former.at < REFUSED_MS) return;
     const done = guards ? writer.guard(policy.ref) : writer.unguard(policy.ref);
-    done.catch((error) => log.warn('a class could not be guarded, or let go', { name: policy.ref.name, error: String(error) }));
+    done.then(
+      () => this.#refused.delete(uid),
+      (error: unknown) => {
+        const text = String(error);
+        if (text !== former?.text) log.warn('a class could not be guarded, or let go', { name, error: text });
+        if (error instanceof Unreachable) return;
+        this.#refused.set(uid, { text, at: clock.monotonic() });
+        clock.after(REFUSED_MS, this.request);
+      },
+    );
   }
 
   #note(id: ActorId, object: PoolObject, users: Map<string, User[]>): void {

@@ -90,6 +90,31 @@ describe('a class', () => {
     expect(told).not.toContain('ClusterRoutedIPClass other');
   });
 
+  test('that the server does not let us keep is told of once, and tried again twice a minute, whatever happens meanwhile', async ({
+    open,
+  }) => {
+    const world = open();
+    const process = await ready(world);
+    const { guard } = process.cluster;
+    let tries = 0;
+    const refuse: typeof guard = (ref) => {
+      if (ref.kind === 'RoutedIP') return guard(ref);
+      tries += 1;
+      return tries > 5 ? guard(ref) : Promise.reject(new Error('spec.region: Too long'));
+    };
+    Object.assign(process.cluster, { guard: refuse });
+    world.setClass();
+    const ref = world.setRoutedIP('shop');
+    for (let second = 0; second < 100; second += 1) {
+      world.setRoutedIP(`other-${second % 2}`, { className: second % 4 === 0 ? 'other' : CLASS_NAME });
+      await world.clock.advance(SECOND);
+    }
+    expect([tries, world.statusOf(ref).assignedNode !== undefined]).toEqual([4, true]);
+    expect(world.log.filter(({ message }) => message.startsWith('a class could not be guarded'))).toHaveLength(1);
+    await world.clock.advance(MINUTE);
+    expect(tries).toBe(6);
+  });
+
   test('is kept while an address is being made as it says for a RoutedIP that names another one by now', async () => {
     const { world, ref, policy } = await jobDriven();
     world.setClass({ routedIPFirewallName: '' });
