@@ -132,6 +132,10 @@ export class JobServer {
     job.run = run;
     this.#active.add(job);
     consumer.active += 1;
+    // Of those that run as little the others come first next time.
+    const { consumers } = this.#queue(job.queue);
+    consumers.delete(consumer);
+    consumers.add(consumer);
     const handled = async (): Promise<JobStep> => consumer.run(this.#activeJob(job, run));
     handled().then(
       (step) => this.#ended(job, run, step),

@@ -2,12 +2,14 @@ import fc from 'fast-check';
 import type { Watched } from '../../../adapters/memory/cluster-watch.ts';
 import { type Domain, of, type Played, type Stage } from '../domain.ts';
 
-/** A watch of the leader tells nothing for so long. Then it tells what it has missed, one after the other (`late`), or lists anew, and what came and went
- *  meanwhile is never told (`stale`). */
+/** A watch of the leader, or of a process that stands by and runs jobs, tells nothing for so long. Then it tells what it has missed, one after the other
+ *  (`late`), or lists anew, and what came and went meanwhile is never told (`stale`). */
 export interface WatchHappening {
   readonly kind: 'late' | 'stale';
   readonly watch: Watched;
   readonly ms: number;
+  /** Absent for the leader. */
+  readonly standby?: true;
 }
 
 const WATCHES = ['objects', 'policies', 'nodes', 'services'] as const satisfies readonly Watched[];
@@ -25,9 +27,9 @@ class PlayedWatches implements Played<WatchHappening> {
     this.#stage = stage;
   }
 
-  act({ kind, watch: watched, ms }: WatchHappening): void {
+  act({ kind, watch: watched, ms, standby }: WatchHappening): void {
     const { leader, processes, clock } = this.#stage.world;
-    const watch = (leader ?? processes[0])?.cluster.watch;
+    const watch = (standby ? processes.find((process) => process !== leader) : (leader ?? processes[0]))?.cluster.watch;
     if (!watch?.stick(watched)) return;
     const tell = (): void => {
       if (!watch.catchUp(watched)) clock.after(BETWEEN_MS, tell);
@@ -53,6 +55,10 @@ export const WATCHES_DOMAIN: Domain<WatchHappening> = {
     {
       weight: 1,
       arbitrary: fc.record({ kind: of('late', 'stale'), watch: fc.constantFrom('policies' as const, 'services' as const), ms }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: of('late', 'stale'), watch: fc.constantFrom(...WATCHES), ms, standby: fc.constant(true as const) }),
     },
   ],
   open: (stage) => new PlayedWatches(stage),
