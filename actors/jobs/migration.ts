@@ -238,9 +238,20 @@ const convertService: MigrationJobBody<'convertService'> = async ({ input, write
   return done({});
 };
 
+/** Somebody had the Service give up the address that it had got, by another type, say: what the migration was for is over, and nobody serves the address, nor does the copy.
+ *  @throws ProviderError Unavailable while the Service asks for it and nobody has it */
+async function isGivenUp(writer: MigrationWriter, service: LiveService, vip: ObjectRef, address: string): Promise<boolean> {
+  const ip = await writer.ip(addressIn(address));
+  if (ip !== null) return !isOfVirtualIP(ip, vip) && !isOfService(ip, { namespace: vip.namespace, name: service.name });
+  if (isLoadBalancer(service) && asksFor(service, address))
+    throw new ProviderError('Unavailable', `${NO_INGRESS}: ${address} is not reserved for the service yet`);
+  return true;
+}
+
 const assignIngress: MigrationJobBody<'assignIngress'> = async ({ input, writer, fence }) => {
   const { vip, service: name, address, pinned } = input;
   const service = await serviceOf(writer, vip, name, NO_INGRESS);
+  if (await isGivenUp(writer, service, vip, address)) return done({});
   const assigned = await saying(NO_INGRESS, async () => {
     if (!isLoadBalancer(service)) throw new ProviderError('Conflict', 'the service is of type LoadBalancer no more');
     return writer.setIngress(service, addressIn(address), fence);
@@ -256,7 +267,8 @@ const assignIngress: MigrationJobBody<'assignIngress'> = async ({ input, writer,
 const removeClone: MigrationJobBody<'removeClone'> = async ({ input, writer, fence }) => {
   const { vip, service: name, address, clone } = input;
   const service = await serviceOf(writer, vip, name, NO_INGRESS);
-  if (!isLoadBalancer(service) || !hasIngress(service, address))
+  const isServed = isLoadBalancer(service) && hasIngress(service, address);
+  if (!isServed && !(await isGivenUp(writer, service, vip, address)))
     throw new ProviderError('Unavailable', `${NO_INGRESS}: ${address} was taken off again`);
   await saying('could not delete the cloned service', () => cloneRemoved(writer, vip, clone, fence));
   await saying('could not remove finalizer for service', () => writer.letGo(vip, 'clone', fence));
