@@ -31,9 +31,16 @@ type Records = ReadonlyMap<ActorId, ActorRecord>;
 /** What objects claim, and how they stand to it. The records of the operator say what an object has; its status does only as long as there are none of it. */
 export class Claims {
   readonly #ports: ClaimsPorts;
+  /** Of each object that was looked at since `anew`, whether it is valid: it may be asked of for each of its thousand addresses. */
+  #valid = new Map<PoolObject, boolean>();
 
   constructor(ports: ClaimsPorts) {
     this.#ports = ports;
+  }
+
+  /** Something may have changed since it was asked last. */
+  anew(): void {
+    this.#valid = new Map();
   }
 
   /** What the spec names and, when that is not valid, what the last valid one named; of a RoutedIP always the address that it has got. */
@@ -64,6 +71,12 @@ export class Claims {
   }
 
   #isValid(id: ActorId, object: PoolObject, records: Records | null): boolean {
+    const isValid = this.#valid.get(object) ?? this.#check(id, object, records);
+    this.#valid.set(object, isValid);
+    return isValid;
+  }
+
+  #check(id: ActorId, object: PoolObject, records: Records | null): boolean {
     const { policies, providers } = this.#ports;
     const { kind } = object.ref;
     const provider = kind === 'RoutedIP' ? policies.providerOf(object) : namedProvider(object);

@@ -157,6 +157,7 @@ export class ObservedPools {
     // A fact of a former object, or of watches that ended when the selectors changed, may be out of date: the present watches tell it anew.
     if (former?.ref.uid !== pool.ref.uid || matchOf(former) !== matchOf(pool)) this.#facts.delete(id);
     this.#pools.set(id, pool);
+    this.#claims.anew();
     this.#byPolicy.set(id, pool.ref.kind === 'RoutedIP' ? this.policies.askedBy(pool) : null);
     this.#byProvider.set(id, this.providerOf(pool));
     return this.#ownership.put(id, pool, this.#claims.keysOf(id, pool));
@@ -167,6 +168,7 @@ export class ObservedPools {
     const id = actorOf(ref);
     if (this.#pools.get(id)?.ref.uid !== ref.uid) return [];
     this.#pools.delete(id);
+    this.#claims.anew();
     this.#byProvider.set(id, null);
     this.#byPolicy.set(id, null);
     this.#facts.delete(id);

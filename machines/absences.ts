@@ -1,5 +1,5 @@
 import type { Effect } from './events.ts';
-import { type Absence, absenceOf, graceLeft } from './grace.ts';
+import { type Absence, absenceOf, graceLeft, nodeKey } from './grace.ts';
 import type { Member } from './grants.ts';
 import type { FindNodesInput, FoundNodes } from './jobs.ts';
 import { isPaused } from './marks.ts';
@@ -16,8 +16,6 @@ const rulesOf = ({ spec }: PoolContext) => spec?.safeHold ?? null;
 /** Nothing is moved, since too many nodes are absent. */
 export const isHeld = (context: PoolContext): boolean => context.held && rulesOf(context) !== null;
 
-const keyOf = ({ name, providerID }: Pick<Candidate, 'name' | 'providerID'>): string => `${name} ${providerID}`;
-
 /** Who is absent once the nodes were observed, and whether that is too many. A node is absent that matched before, when the pool counts such nodes, and one
  *  that serves and fails in nothing but that it, or its pod, is not Ready, when it has a grace. Selectors that were changed make nobody absent. */
 export function observeAbsences(context: PoolContext, found: Standings, query: string, at: number): PoolContext {
@@ -25,16 +23,16 @@ export function observeAbsences(context: PoolContext, found: Standings, query: s
   const { absent, held } = isEdit ? { absent: [], held: false } : context;
   const lost = [...(isEdit ? [] : formerly(context)), ...servingAmong(context, found.failing, at)];
   if (absent.length === 0 && lost.length === 0) return settled({ ...context, absent: [], held, matchedBy: query }, at);
-  const there = new Set([...found.matching, ...found.leaving].map(keyOf));
-  const failing = new Map(found.failing.map((node) => [keyOf(node), node]));
-  const known = absent.filter(({ node }) => !there.has(keyOf(node)));
-  const absentBefore = new Set(known.map(({ node }) => keyOf(node)));
+  const there = new Set([...found.matching, ...found.leaving].map(nodeKey));
+  const failing = new Map(found.failing.map((node) => [nodeKey(node), node]));
+  const known = absent.filter(({ node }) => !there.has(nodeKey(node)));
+  const absentBefore = new Set(known.map(({ node }) => nodeKey(node)));
   const fresh = new Map(
-    lost.filter((node) => !there.has(keyOf(node)) && !absentBefore.has(keyOf(node))).map((node) => [keyOf(node), node]),
+    lost.filter((node) => !there.has(nodeKey(node)) && !absentBefore.has(nodeKey(node))).map((node) => [nodeKey(node), node]),
   );
   const all = [...known, ...[...fresh.values()].map((node): Absence => ({ node, since: at, failing: false, askAt: null, asks: 0 }))].map(
     (absence) => {
-      const node = failing.get(keyOf(absence.node));
+      const node = failing.get(nodeKey(absence.node));
       return { ...absence, node: node ?? absence.node, failing: node !== undefined };
     },
   );
@@ -46,11 +44,11 @@ const formerly = (context: PoolContext): readonly Candidate[] => (rulesOf(contex
 
 const servingAmong = (context: PoolContext, nodes: readonly Candidate[], at: number): readonly Candidate[] => {
   if (nodes.length === 0) return [];
-  const serving = new Set(served(context, at).map(({ node }) => keyOf(node)));
-  return nodes.filter((node) => serving.has(keyOf(node)));
+  const serving = new Set(served(context, at).map(({ node }) => nodeKey(node)));
+  return nodes.filter((node) => serving.has(nodeKey(node)));
 };
 
-const byName = ({ node: a }: Absence, { node: b }: Absence): number => (keyOf(a) < keyOf(b) ? -1 : 1);
+const byName = ({ node: a }: Absence, { node: b }: Absence): number => (nodeKey(a) < nodeKey(b) ? -1 : 1);
 
 /** Decides anew whether the pool holds, and forgets those whose absence means nothing any more. The provider is asked once for a machine whose node has a
  *  grace, and again and again while the pool holds. */
@@ -72,7 +70,7 @@ export const keeping = (context: PoolContext, at: number): readonly Candidate[] 
 /** Of the nodes of these names those that may hold an address now: they match, are about to go, or have time to come back. */
 const mayHold = (context: PoolContext, names: ReadonlySet<string | undefined>, at: number): ReadonlySet<string> =>
   new Set(
-    [context.candidates, context.leaving, keeping(context, at)].flatMap((nodes) => nodes.filter(({ name }) => names.has(name)).map(keyOf)),
+    [context.candidates, context.leaving, keeping(context, at)].flatMap((nodes) => nodes.filter(({ name }) => names.has(name)).map(nodeKey)),
   );
 
 /** The addresses that serve, and where: the provider confirmed them there, and the node may hold them. One that is to go elsewhere serves where it stands until it is
@@ -82,7 +80,7 @@ export function served(context: PoolContext, at: number): readonly { readonly ad
   const names = new Set(all.flatMap(([, { stands, confirmed }]) => (stands && !confirmed ? [stands.name] : [])));
   const able = names.size > 0 ? mayHold(context, names, at) : names;
   return all.flatMap(([address, { stands: node, confirmed, eligible }]) =>
-    node && (confirmed ? eligible : able.has(keyOf(node))) ? [{ address, node }] : [],
+    node && (confirmed ? eligible : able.has(nodeKey(node))) ? [{ address, node }] : [],
   );
 }
 
@@ -95,7 +93,7 @@ export function tellMembers(context: PoolContext, at: number): Next {
   const eligible = mayHold(context, names, at);
   for (const [address, member] of entries(context.members)) {
     if (!member.node) continue;
-    const now = isPaused(context) ? member.eligible && standsThere(member) : eligible.has(keyOf(member.node));
+    const now = isPaused(context) ? member.eligible && standsThere(member) : eligible.has(nodeKey(member.node));
     if (now === member.eligible) continue;
     members[address] = { ...member, eligible: now };
     effects.push(tell(context, address, { type: 'NODE_OBSERVED', name: member.node.name, eligible: now }));
@@ -127,7 +125,7 @@ export function recoveryEnds(context: PoolContext, at: number): number | null {
 }
 
 const keepsAddress = ({ members }: PoolContext, node: Candidate): boolean =>
-  Object.values(members).some((member) => member.node && member.eligible && keyOf(member.node) === keyOf(node));
+  Object.values(members).some((member) => member.node && member.eligible && nodeKey(member.node) === nodeKey(node));
 
 export const givesTime = (context: PoolContext, at: number): boolean => isPrimed(context) && recoveryEnds(context, at) !== null;
 
@@ -150,13 +148,14 @@ const ASKED_AT_ONCE = 20;
 /** Those that keep an address and are asked for the first time come first, and by themselves: they may use what the budget has for failovers. */
 function questions(context: PoolContext, at: number): readonly Absence[] {
   const due = context.absent.filter(({ askAt }) => askAt !== null && askAt <= at);
+  if (due.length === 0) return [];
   const urgent = urgentAmong(context, due);
   return (urgent.length > 0 ? urgent : due).slice(0, ASKED_AT_ONCE);
 }
 
 const urgentAmong = ({ members }: PoolContext, absent: readonly Absence[]): readonly Absence[] => {
-  const keeps = new Set(entries(members).flatMap(([, { node }]) => (node ? [keyOf(node)] : [])));
-  return absent.filter(({ node, asks }) => asks === 0 && keeps.has(keyOf(node)));
+  const keeps = new Set(entries(members).flatMap(([, { node }]) => (node ? [nodeKey(node)] : [])));
+  return absent.filter(({ node, asks }) => asks === 0 && keeps.has(nodeKey(node)));
 };
 
 export const hasQuestion = (context: PoolContext, at: number): boolean =>
@@ -173,11 +172,11 @@ export const findNodesInput = (context: PoolContext): FindNodesInput => {
 
 /** A machine that is gone does not come back. Of the others nothing is known that was not known before. */
 export function noteAnswers(context: PoolContext, { gone }: FoundNodes, at: number): Next {
-  const asked = new Set(context.asking.map(keyOf));
+  const asked = new Set(context.asking.map(nodeKey));
   const absent = context.absent
     .filter(({ node }) => !gone.includes(node.providerID))
     .map((absence) =>
-      asked.has(keyOf(absence.node)) ? { ...absence, asks: absence.asks + 1, askAt: at + askedAgainMs(absence.asks + 1) } : absence,
+      asked.has(nodeKey(absence.node)) ? { ...absence, asks: absence.asks + 1, askAt: at + askedAgainMs(absence.asks + 1) } : absence,
     );
   return tellMembers(settled({ ...context, absent, asking: [] }, at), at);
 }

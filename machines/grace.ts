@@ -1,4 +1,5 @@
 import { restMs } from './backoff.ts';
+import { memo } from './memo.ts';
 import type { Candidate, NodeRef, ObservedNode } from './types.ts';
 
 /** Time for a node to come back: `spec.recoveryGraceSeconds`. */
@@ -17,9 +18,13 @@ export interface Absence {
   readonly asks: number;
 }
 
+/** Names a machine behind a node: another one by the same name has another key. */
+export const nodeKey = ({ name, providerID }: NodeRef): string => `${name} ${providerID}`;
+
+const byNode = memo((absent: readonly Absence[]) => new Map(absent.map((absence) => [nodeKey(absence.node), absence])));
+
 /** What is known of this node's absence: of this machine, not of another one by the same name. */
-export const absenceOf = (absent: readonly Absence[], { name, providerID }: NodeRef): Absence | null =>
-  absent.find(({ node }) => node.name === name && node.providerID === providerID) ?? null;
+export const absenceOf = (absent: readonly Absence[], node: NodeRef): Absence | null => byNode(absent).get(nodeKey(node)) ?? null;
 
 /** Taints by which Kubernetes itself repeats that a node is not Ready. */
 const UNREADY: ReadonlySet<string> = new Set(['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']);

@@ -3,6 +3,7 @@ import { nodesFull } from './claims.ts';
 import { adopted, type Contest, rebasedContest, restsUntil, triedAgain } from './contention.ts';
 import { type Grants, grants, type Member } from './grants.ts';
 import { isPaused } from './marks.ts';
+import { memo } from './memo.ts';
 import { noteBegun, wishesIn } from './moves.ts';
 import { entries, familyServed, type Next, next, type PoolContext, regionOf, tell, turnClaim } from './pool.ts';
 import type { Address, Candidate, ProviderID } from './types.ts';
@@ -30,8 +31,16 @@ function rebased(context: PoolContext, at: number): PoolContext {
 
 const noLaterThan = (at: number, time: number | null): number | null => (time === null ? null : Math.min(time, at));
 
-/** While the pool is paused addresses get the node on which they stand, and no other one. */
-export const decideGrants = (given: PoolContext, at: number): Grants => {
+const decidedAt = memo((_: PoolContext) => new Map<number, Grants>());
+
+/** While the pool is paused addresses get the node on which they stand, and no other one. Asked of by several guards and actions in a row. */
+export function decideGrants(context: PoolContext, at: number): Grants {
+  const decided = decidedAt(context).get(at) ?? decide(context, at);
+  decidedAt(context).set(at, decided);
+  return decided;
+}
+
+const decide = (given: PoolContext, at: number): Grants => {
   const context = rebased(given, at);
   const candidates = inOrder(context);
   const kept = keeping(context, at);

@@ -5,13 +5,14 @@ import type { RecordTarget } from './dns.ts';
 import type { Decision, Effect, FirewallPolicy, Shared } from './events.ts';
 import type { RoutedIPReason } from './exposure.ts';
 import { NO_FIREWALL } from './firewall-policy.ts';
-import type { Absence } from './grace.ts';
+import { type Absence, nodeKey } from './grace.ts';
 import { isUnderWay, type Member } from './grants.ts';
 import { awaitsOffer, type GroupRefusal, isFromGroup } from './group-address.ts';
 import type { Remembered } from './ip-context.ts';
 import type { ObjectRef } from './jobs.ts';
 import { isPaused, type NotedMarks } from './marks.ts';
 import { queryOf } from './match.ts';
+import { memo } from './memo.ts';
 import { serviceQueryOf } from './service.ts';
 import type { PortWarning } from './service-ports.ts';
 import type { ActorId, Address, Candidate, Family, Finding, JobFailure, Leaving, NodeRef, ObservedAddress, ProviderID } from './types.ts';
@@ -290,9 +291,11 @@ export const tell = (
 export const regionOf = ({ spec }: Pick<PoolContext, 'spec'>, { region }: Pick<Member, 'region'>): string =>
   spec?.exposes?.subject ? spec.region : region;
 
+const byNode = memo((leaving: readonly Leaving[]) => new Map(leaving.map((node) => [nodeKey(node), node])));
+
 /** The node of that name and machine, when it is about to go. */
-export const leavingNode = ({ leaving }: PoolContext, { name, providerID }: NodeRef): Leaving | undefined =>
-  leaving.find((node) => node.name === name && node.providerID === providerID);
+export const leavingNode = ({ leaving }: Pick<PoolContext, 'leaving'>, node: NodeRef): Leaving | undefined =>
+  byNode(leaving).get(nodeKey(node));
 
 export const entries = (members: PoolContext['members']): [Address, Member][] => Object.entries(members) as [Address, Member][];
 
@@ -313,13 +316,15 @@ export const queryIn = ({ match, exposes }: PoolSpec): string =>
   exposes ? serviceQueryOf(exposes.service.namespace, exposes.service.name) : queryOf(match);
 
 /** The addresses that the spec asks for: those it lists, up to the number it wants, with those just published. */
-export const listed = ({ spec, acquiring }: PoolContext): readonly Address[] =>
-  spec ? [...new Set([...spec.ips, ...acquiring.published])] : [];
+export const listed = memo(({ spec, acquiring }: PoolContext): readonly Address[] =>
+  spec ? [...new Set([...spec.ips, ...acquiring.published])] : [],
+);
 
-export const wanted = (context: PoolContext): readonly Address[] =>
+export const wanted = memo((context: PoolContext): readonly Address[] =>
   listed(context)
     .slice(0, context.spec?.desired ?? 0)
-    .filter((address) => context.conflicts[address] === undefined);
+    .filter((address) => context.conflicts[address] === undefined),
+);
 
 /** After the records were lost: what the status says is not all taken over yet, and is the only memory of it. */
 export const isRemembering = ({ remembered }: PoolContext): boolean => Object.keys(remembered).length > 0;

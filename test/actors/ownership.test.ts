@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Ownership } from '../../actors/ownership.ts';
+import { ObservedPools } from '../../actors/pools.ts';
 import type { PoolObject } from '../../actors/ports/cluster.ts';
 import type { Standing } from '../../machines/precedence.ts';
 import type { Address } from '../../machines/types.ts';
@@ -177,4 +178,28 @@ test('the order in which objects are observed decides nothing', () => {
       expect(ownership(shuffled)).toEqual(ownership(order));
     }),
   );
+});
+
+test('whether an object is valid is looked at once for all the addresses that others claim too', () => {
+  const facts = { addresses: true, dns: true, ipv6: false, addressesPerNode: 1, providerIDPrefix: 'digitalocean://', missing: null };
+  const pools = new ObservedPools('default', { all: { digitalocean: { facts, provider: null } } });
+  const ips = Array.from({ length: 1000 }, (_, index) => `10.0.${index >> 8}.${index % 256}`);
+  let looks = 0;
+  const spec = {
+    provider: 'digitalocean',
+    region: 'nyc3',
+    desiredIPs: ips.length,
+    ips,
+    get match() {
+      looks += 1;
+      return {};
+    },
+  };
+  pools.put({ ...object('old', 1), spec });
+  pools.put({ ...object('young', 2), spec });
+  expect(looks).toBeLessThan(10);
+  expect(Object.keys(pools.conflicts('pool/web/young'))).toHaveLength(ips.length);
+  // Not for longer than one change: what it rests on may be another thing by then.
+  expect(pools.put({ ...object('old', 1), spec: { ...spec, match: 7 } })).toEqual(['pool/web/young']);
+  expect(pools.conflicts('pool/web/young')).toEqual({});
 });
