@@ -44,16 +44,14 @@ export const poolFigures = (recordsOf: RecordsOf, { show, forget }: Shown<PoolFi
     }
     const { spec } = view.context;
     const { ips, assignableNodes } = poolStatus(view);
-    const acquired = Object.keys(ips).length;
     show({
       namespace,
       name,
       provider: spec?.provider ?? '',
       dns: spec?.dns ?? '',
       desired: spec?.desired ?? 0,
-      acquired,
       assignableNodes: assignableNodes.length,
-      ips,
+      ips: Object.entries(ips).map(([ip, { state, nodeName, providerID }]) => ({ ip, state, nodeName, providerID })),
     });
   },
 });

@@ -7,12 +7,18 @@ export interface PoolFigures {
   readonly dns: string;
   /** `spec.desiredIPs`, or the number of `spec.ips` when that is absent or 0. */
   readonly desired: number;
-  /** Addresses that the pool has, disabled ones too. */
-  readonly acquired: number;
   /** Nodes that match and wait for an address. */
   readonly assignableNodes: number;
-  /** As `status.ips`. */
-  readonly ips: Readonly<Record<string, { readonly state: string; readonly nodeName?: string; readonly providerID?: string }>>;
+  /** Addresses that the pool has, disabled ones too. */
+  readonly ips: readonly AddressFigures[];
+}
+
+/** What metrics show of one address of a pool, as `status.ips` has it. */
+export interface AddressFigures {
+  readonly ip: string;
+  readonly state: string;
+  readonly nodeName: string | undefined;
+  readonly providerID: string | undefined;
 }
 
 /** What metrics show of one NodeDNSRecordSet. */

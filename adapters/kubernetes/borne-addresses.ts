@@ -3,10 +3,10 @@ import type { SeenNode, Trimmed } from './trim.ts';
 
 /** Which nodes bear an address in an annotation, from the cache of all nodes. */
 export class BorneAddresses implements CacheFollower<SeenNode> {
-  readonly #nodes = new Map<string, Set<string>>();
+  readonly #nodes = new Map<string, readonly string[]>();
 
   /** The names of the nodes. */
-  bearing(address: string): Iterable<string> {
+  bearing(address: string): readonly string[] {
     return this.#nodes.get(address) ?? [];
   }
 
@@ -17,14 +17,15 @@ export class BorneAddresses implements CacheFollower<SeenNode> {
 
   changed(name: string, before: SeenNode | null, after: SeenNode | null): void {
     for (const address of addressesOf(before)) {
-      const nodes = this.#nodes.get(address);
-      if (nodes?.delete(name) && nodes.size === 0) this.#nodes.delete(address);
+      const others = this.bearing(address).filter((other) => other !== name);
+      if (others.length > 0) this.#nodes.set(address, others);
+      else this.#nodes.delete(address);
     }
     this.#add(name, after);
   }
 
   #add(name: string, node: SeenNode | null): void {
-    for (const address of addressesOf(node)) this.#nodes.set(address, (this.#nodes.get(address) ?? new Set()).add(name));
+    for (const address of addressesOf(node)) this.#nodes.set(address, [...this.bearing(address), name]);
   }
 }
 

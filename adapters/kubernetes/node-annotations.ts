@@ -29,6 +29,12 @@ interface Pool {
   readonly bearings: Map<string, Bearing>;
 }
 
+interface Want {
+  /** Of the pool. */
+  readonly uid: string;
+  readonly address: Address;
+}
+
 /** What we wrote last, null for nothing; undefined when it may have been done or not. */
 interface Written {
   readonly value: Address | null | undefined;
@@ -54,10 +60,12 @@ export class NodeAnnotations {
   readonly #seen: Seen;
   /** By uid. */
   readonly #pools = new Map<string, Pool>();
-  /** By place: the uids of those who want it, and for what; who came to want it last comes last. */
-  readonly #wants = new Map<string, Map<string, Address>>();
+  /** By place: who wants it, and for what; who came to want it last comes last. */
+  readonly #wants = new Map<string, readonly Want[]>();
   /** By place. */
   readonly #written = new Map<string, Written>();
+  /** Places that nobody wanted any more when that was noted: what was written there is soon forgotten. */
+  readonly #unwanted = new Set<string>();
   readonly #turns = new Turns();
 
   constructor(connection: Connection, clock: Clock, seen: Seen) {
@@ -77,7 +85,7 @@ export class NodeAnnotations {
       pool.bearings.set(key, bearing);
       if (this.#isWantedBy(uid, bearing)) continue;
       const place = placeOf(bearing);
-      this.#wants.set(place, (this.#wants.get(place) ?? new Map()).set(uid, bearing.address));
+      this.#wants.set(place, [...this.#othersAt(place, uid), { uid, address: bearing.address }]);
     }
   }
 
@@ -106,19 +114,23 @@ export class NodeAnnotations {
 
   /** What was wanted is not written any more. */
   forget(): void {
-    for (const known of [this.#pools, this.#wants, this.#written]) known.clear();
+    for (const known of [this.#pools, this.#wants, this.#written, this.#unwanted]) known.clear();
   }
 
   #isWantedBy(uid: string, bearing: Bearing): boolean {
-    return this.#wants.get(placeOf(bearing))?.get(uid) === bearing.address;
+    return this.#wants.get(placeOf(bearing))?.some((want) => want.uid === uid && want.address === bearing.address) ?? false;
+  }
+
+  #othersAt(place: string, uid: string): readonly Want[] {
+    return this.#wants.get(place)?.filter((want) => want.uid !== uid) ?? [];
   }
 
   #wantNoMore(uid: string, bearing: Bearing): void {
     if (!this.#isWantedBy(uid, bearing)) return;
     const place = placeOf(bearing);
-    const wants = this.#wants.get(place);
-    wants?.delete(uid);
-    if (wants?.size === 0) this.#wants.delete(place);
+    const others = this.#othersAt(place, uid);
+    if (others.length > 0) this.#wants.set(place, others);
+    else if (this.#wants.delete(place)) this.#unwanted.add(place);
   }
 
   /** Adds what seems to be annotated, and forgets what is not any more. */
@@ -142,7 +154,7 @@ export class NodeAnnotations {
 
   /** Null for nothing. */
   #wantedAt(bearing: Bearing): Address | null {
-    return [...(this.#wants.get(placeOf(bearing))?.values() ?? [])].at(-1) ?? null;
+    return this.#wants.get(placeOf(bearing))?.at(-1)?.address ?? null;
   }
 
   /** Null for nothing, undefined for unknown. */
@@ -162,12 +174,19 @@ export class NodeAnnotations {
     const wanted = this.#wantedAt(bearing);
     this.#note(bearing, undefined);
     this.#note(bearing, wanted === null ? await this.#takeOff(bearing) : await this.#set(bearing.node, wanted));
-    if (wanted === null) this.#sweep();
+    if (wanted === null) this.#sweep(this.#unwanted.add(placeOf(bearing)));
     return wanted;
   }
 
-  #sweep(): void {
-    for (const [place, written] of this.#written) if (!this.#wants.has(place) && !this.#isRecent(written)) this.#written.delete(place);
+  /** Of all that were written, which may be thousands, those alone that nobody wants are looked at. */
+  #sweep(unwanted: Set<string>): void {
+    for (const place of unwanted) {
+      const written = this.#written.get(place);
+      const isWanted = this.#wants.has(place);
+      if (!isWanted && written && this.#isRecent(written)) continue;
+      if (!isWanted) this.#written.delete(place);
+      unwanted.delete(place);
+    }
   }
 
   #note(bearing: Bearing, value: Written['value']): void {

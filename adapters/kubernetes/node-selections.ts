@@ -23,6 +23,12 @@ interface Selection {
   readonly users: Set<NodeUser>;
   /** Null when they are to be looked up anew. */
   nodes: readonly ObservedNode[] | null;
+  /** By name what became of some of them since: null for one that is not selected any more. */
+  changes: Map<string, ObservedNode | null> | null;
+}
+
+function lookUpAnew(selection: Selection): void {
+  Object.assign(selection, { nodes: null, changes: null });
 }
 
 /** What of a node is read under a selector: of its labels those that the selector names. */
@@ -49,10 +55,7 @@ export class NodeSelections implements CacheFollower<SeenNode> {
     const selection = this.#selections.get(name) ?? this.#begin(name, requirements);
     selection.users.add(user);
     return {
-      nodes: () => {
-        selection.nodes ??= this.#candidates(requirements).filter((node) => selects(requirements, node.labels));
-        return selection.nodes;
-      },
+      nodes: () => this.#nodesOf(selection),
       release: () => {
         if (!selection.users.delete(user) || selection.users.size > 0) return;
         this.#selections.delete(name);
@@ -63,16 +66,18 @@ export class NodeSelections implements CacheFollower<SeenNode> {
 
   synced(): void {
     this.#labelled.clear();
-    for (const selection of this.#selections.values()) selection.nodes = null;
+    for (const selection of this.#selections.values()) lookUpAnew(selection);
   }
 
-  changed(_name: string, before: SeenNode | null, after: SeenNode | null): void {
+  changed(name: string, before: SeenNode | null, after: SeenNode | null): void {
     this.#labelled.clear();
     const labels = [before, after].flatMap((seen) => (seen ? [seen.node.labels] : []));
     for (const selection of new Set(labels.flatMap((each) => this.#index.candidates(each)))) {
       const [was, is] = [before, after].map((seen) => (seen && selects(selection.requirements, seen.node.labels) ? seen.node : null));
       if (!was && !is) continue;
-      selection.nodes = null;
+      // A failover waits for this: of ten thousand nodes a few are selected.
+      if (was) selection.changes = (selection.changes ?? new Map()).set(name, is ?? null);
+      else lookUpAnew(selection);
       for (const user of selection.users) {
         const isSame = was && is && isDeepStrictEqual(readOf(was, selection, user), readOf(is, selection, user));
         if (!isSame) user.changed();
@@ -81,10 +86,19 @@ export class NodeSelections implements CacheFollower<SeenNode> {
   }
 
   #begin(name: string, requirements: readonly Requirement[]): Selection {
-    const selection: Selection = { requirements, users: new Set(), nodes: null };
+    const selection: Selection = { requirements, users: new Set(), nodes: null, changes: null };
     this.#selections.set(name, selection);
     this.#index.add(requirements, selection);
     return selection;
+  }
+
+  #nodesOf(selection: Selection): readonly ObservedNode[] {
+    const { requirements, changes } = selection;
+    selection.nodes ??= this.#candidates(requirements).filter((node) => selects(requirements, node.labels));
+    if (changes !== null)
+      selection.nodes = selection.nodes.flatMap((node) => (changes.has(node.name) ? (changes.get(node.name) ?? []) : node));
+    selection.changes = null;
+    return selection.nodes;
   }
 
   /** All nodes that may meet the requirements, in their order. */

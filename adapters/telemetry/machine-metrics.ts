@@ -12,6 +12,12 @@ interface MachineMetricsOptions {
   readonly records: () => Iterable<MachineRecord>;
 }
 
+interface Entered {
+  readonly state: string;
+  /** ms since the epoch. */
+  readonly since: number;
+}
+
 /** From steps that take some ms to states that last for days. */
 const STATE_BUCKETS_S = [0.01, 0.05, 0.25, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 21_600, 86_400];
 
@@ -32,23 +38,18 @@ export function machineMetrics({ registry, records }: MachineMetricsOptions): Ob
     buckets: STATE_BUCKETS_S,
     registers,
   });
-  /** Actor → state → when it was entered, ms since the epoch. What was entered before this process led is not known. */
-  const entered = new Map<string, Map<string, number>>();
+  /** By actor: its states, and when each was entered. What was entered before this process led is not known. */
+  const entered = new Map<string, readonly Entered[]>();
 
   const note = ({ actor, chart, before, after }: Transition, at: number): void => {
     const [from, to] = [pathsOf(before), pathsOf(after)];
-    const since = entered.get(actor) ?? new Map<string, number>();
-    for (const state of from.filter((path) => !to.includes(path))) {
-      const enteredAt = since.get(state);
-      if (enteredAt !== undefined) duration.observe({ chart, state }, Math.max(0, at - enteredAt) / 1000);
-      since.delete(state);
-    }
-    for (const state of to.filter((path) => !from.includes(path))) {
-      since.set(state, at);
-      transitions.inc({ chart, to: state });
-    }
+    const known = entered.get(actor) ?? [];
+    for (const { state, since } of known) if (!to.includes(state)) duration.observe({ chart, state }, Math.max(0, at - since) / 1000);
+    const begun = to.filter((path) => !from.includes(path));
+    for (const state of begun) transitions.inc({ chart, to: state });
     if (after === null) transitions.inc({ chart, to: 'gone' });
-    if (since.size > 0) entered.set(actor, since);
+    const now = [...known.filter(({ state }) => to.includes(state)), ...begun.map((state) => ({ state, since: at }))];
+    if (now.length > 0) entered.set(actor, now);
     else entered.delete(actor);
   };
 

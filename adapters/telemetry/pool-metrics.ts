@@ -1,4 +1,4 @@
-import type { PoolFigures, Shown } from '../../actors/ports/figures.ts';
+import type { AddressFigures, PoolFigures, Shown } from '../../actors/ports/figures.ts';
 import { type Family, label } from './exposition.ts';
 
 /** The `flipop_floatingippoolcontroller_*` series. A pool or an address that goes takes its series along. */
@@ -34,7 +34,7 @@ export function poolMetrics(): PoolMetrics {
     show: (view) => {
       const key = keyOf(view.namespace, view.name);
       views.set(key, view);
-      for (const ip of counts.get(key)?.keys() ?? []) if (!view.ips[ip]) counts.get(key)?.delete(ip);
+      for (const ip of counts.get(key)?.keys() ?? []) if (!view.ips.some((shown) => shown.ip === ip)) counts.get(key)?.delete(ip);
     },
     forget: (namespace, name) => {
       views.delete(keyOf(namespace, name));
@@ -65,12 +65,12 @@ function families(
     },
   });
   const counter = (name: string, help: string, outcome: keyof Counts): Family =>
-    family(name, 'counter', help, (view) => ofAddresses(view, (labels, _, ip) => `${labels}} ${countsOf(view, ip)?.[outcome] ?? 0}`));
+    family(name, 'counter', help, (view) => ofAddresses(view, (labels, { ip }) => `${labels}} ${countsOf(view, ip)?.[outcome] ?? 0}`));
 
   return [
     family('node_status', 'gauge', 'Matching nodes of the pool: available ones wait for an address, assigned ones have one.', (view) => [
       `${labelsOf(view)},status="available"} ${view.assignableNodes}`,
-      `${labelsOf(view)},status="assigned"} ${Object.values(view.ips).filter((ip) => ip.providerID).length}`,
+      `${labelsOf(view)},status="assigned"} ${view.ips.filter(({ providerID }) => providerID).length}`,
     ]),
     family('ip_state', 'gauge', '1 for the state that the address is in.', (view) =>
       ofAddresses(view, (labels, { state }) => `${labels},${label('state', state)}} 1`),
@@ -81,7 +81,7 @@ function families(
       ),
     ),
     family('unfulfilled_ips', 'gauge', 'Addresses that are desired and not acquired yet.', (view) => [
-      `${labelsOf(view)}} ${Math.max(0, view.desired - view.acquired)}`,
+      `${labelsOf(view)}} ${Math.max(0, view.desired - view.ips.length)}`,
     ]),
     counter('ip_assignments', 'Assignments of the address that the provider confirmed.', 'success'),
     counter('ip_assignment_errors', 'Assignments of the address that failed.', 'error'),
@@ -95,11 +95,8 @@ const halvesOf = ({ namespace, name, provider, dns }: PoolFigures) =>
 const labelsOf = (view: PoolFigures): string => halvesOf(view).join(',');
 
 /** A sample for each address, but where there is none. */
-function ofAddresses(
-  view: PoolFigures,
-  sampleOf: (labels: string, status: PoolFigures['ips'][string], ip: string) => string | null,
-): readonly string[] {
+function ofAddresses(view: PoolFigures, sampleOf: (labels: string, address: AddressFigures) => string | null): readonly string[] {
   const [former, latter] = halvesOf(view);
-  const samples = Object.entries(view.ips).map(([ip, status]) => sampleOf(`${former},${label('ip', ip)},${latter}`, status, ip));
+  const samples = view.ips.map((address) => sampleOf(`${former},${label('ip', address.ip)},${latter}`, address));
   return samples.filter((sample) => sample !== null);
 }

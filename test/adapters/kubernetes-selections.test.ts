@@ -165,18 +165,27 @@ test('the cache of nodes answers selectors as if each node were looked at, throu
       let known = '';
       const use = selections.use(requirements, { readsAddresses: false, changed: () => (known = JSON.stringify(use.nodes())) });
       known = JSON.stringify(use.nodes());
+      // Of another user, who asks before the changes, and again after all of them.
+      const seldom = new NodeSelections(() => [...all.values()]);
+      const late = seldom.use(requirements, { readsAddresses: false, changed: () => undefined });
+      expect(late.nodes()).toEqual([]);
+      const tell = (...change: Parameters<NodeSelections['changed']>): void => {
+        selections.changed(...change);
+        seldom.changed(...change);
+      };
       for (const { name, labels: labelled, ready } of changes) {
         const before = all.get(name) ?? null;
         const status = { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] };
         const after = labelled && nodeOf(name, labelled as Record<string, string>, { status });
         if (after) all.set(name, after);
         else all.delete(name);
-        if (before || after) selections.changed(name, before, after);
+        if (before || after) tell(name, before, after);
         const expected = [...all.values()].map(({ node }) => node).filter((node) => selects(requirements, node.labels));
         expect(use.nodes()).toEqual(expected);
         const read = (nodes: readonly { readonly name: string; readonly ready: boolean }[]) => nodes.map((one) => [one.name, one.ready]);
         expect(read(JSON.parse(known))).toEqual(read(expected));
       }
+      expect(late.nodes()).toEqual(use.nodes());
     }),
     { numRuns: 300 },
   );
@@ -203,4 +212,28 @@ test('a change of a node that a user does not read is no news to it', () => {
   expect(heard).toEqual(['set', 'pool', 'set']);
   become(nodeOf('a', { size: 'l' }));
   expect(heard.length).toBe(5);
+});
+
+test('a change of one node looks at no other than those under the same selector', () => {
+  const all = new Map(['a', 'b', 'c'].map((name) => [name, nodeOf(name, { color: name === 'c' ? 'red' : 'blue' })]));
+  let looked = 0;
+  const selections = new NodeSelections(() => {
+    looked += 1;
+    return [...all.values()];
+  });
+  const use = selections.use(parseSelector('color=blue'), { readsAddresses: false, changed: () => undefined });
+  const become = (name: string, next: SeenNode): void => {
+    const before = all.get(name) ?? null;
+    all.set(name, next);
+    selections.changed(name, before, next);
+  };
+  const names = (): readonly string[] => use.nodes().map((node) => `${node.name} ${node.ready}`);
+  expect(names()).toEqual(['a false', 'b false']);
+  const ready = { status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+  become('b', nodeOf('b', { color: 'blue' }, ready));
+  expect(names()).toEqual(['a false', 'b true']);
+  become('a', nodeOf('a', { color: 'red' }));
+  become('c', nodeOf('c', { color: 'red' }, ready));
+  expect(names()).toEqual(['b true']);
+  expect(looked).toBe(1);
 });

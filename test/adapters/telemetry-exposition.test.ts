@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import type { PoolFigures } from '../../actors/ports/figures.ts';
+import type { AddressFigures, PoolFigures } from '../../actors/ports/figures.ts';
 import { exposition } from '../../adapters/telemetry/exposition.ts';
 import { poolMetrics } from '../../adapters/telemetry/pool-metrics.ts';
 import { type EndedCall, providerCalls } from '../../adapters/telemetry/provider-calls.ts';
@@ -15,14 +15,21 @@ const pool = (number: number, change: Partial<PoolFigures> = {}): PoolFigures =>
   provider: 'digitalocean',
   dns: '',
   desired: 5,
-  acquired: 5,
   assignableNodes: number % 3,
-  ips: Object.fromEntries(
-    Array.from({ length: 5 }, (_, index) => [
-      `10.${number >> 8}.${number & 255}.${index}`,
-      { state: 'active', nodeName: `node-${number}-${index}`, providerID: `digitalocean://${number}${index}` },
-    ]),
-  ),
+  ips: Array.from({ length: 5 }, (_, index) => ({
+    ip: `10.${number >> 8}.${number & 255}.${index}`,
+    state: 'active',
+    nodeName: `node-${number}-${index}`,
+    providerID: `digitalocean://${number}${index}`,
+  })),
+  ...change,
+});
+
+const address = (ip: string, change: Partial<AddressFigures>): AddressFigures => ({
+  ip,
+  state: 'active',
+  nodeName: undefined,
+  providerID: undefined,
   ...change,
 });
 
@@ -40,12 +47,11 @@ async function writtenByPromClient(pools: readonly PoolFigures[]): Promise<strin
   const unfulfilled = gauge('unfulfilled_ips', 'Addresses that are desired and not acquired yet.', POOL);
   const assignments = counter('ip_assignments', 'Assignments of the address that the provider confirmed.');
   const errors = counter('ip_assignment_errors', 'Assignments of the address that failed.');
-  for (const { namespace, name, provider, dns, desired, acquired, assignableNodes, ips } of pools) {
-    const all = Object.entries(ips);
+  for (const { namespace, name, provider, dns, desired, assignableNodes, ips } of pools) {
     nodes.set({ namespace, name, provider, dns, status: 'available' }, assignableNodes);
-    nodes.set({ namespace, name, provider, dns, status: 'assigned' }, all.filter(([, { providerID }]) => providerID).length);
-    unfulfilled.set({ namespace, name, provider, dns }, Math.max(0, desired - acquired));
-    for (const [ip, { state: now, nodeName, providerID }] of all) {
+    nodes.set({ namespace, name, provider, dns, status: 'assigned' }, ips.filter(({ providerID }) => providerID).length);
+    unfulfilled.set({ namespace, name, provider, dns }, Math.max(0, desired - ips.length));
+    for (const { ip, state: now, nodeName, providerID } of ips) {
       state.set({ namespace, name, ip, provider, dns, state: now }, 1);
       if (providerID) node.set({ namespace, name, ip, provider, dns, provider_id: providerID, node: nodeName ?? '' }, 1);
       assignments.inc({ namespace, name, ip, provider, dns }, name === pools[0]?.name ? 1 : 0);
@@ -59,7 +65,7 @@ function shown(pools: readonly PoolFigures[]) {
   const metrics = poolMetrics();
   for (const view of pools) metrics.show(view);
   const [{ namespace, name, ips } = pool(0)] = pools;
-  for (const ip of Object.keys(ips)) metrics.count({ namespace, name, ip, outcome: 'success' });
+  for (const { ip } of ips) metrics.count({ namespace, name, ip, outcome: 'success' });
   return metrics;
 }
 
@@ -69,10 +75,10 @@ describe('the series of pools', () => {
       pool(1, { desired: 7 }),
       pool(2, {
         dns: 'in.example.com',
-        ips: { '203.0.113.1': { state: 'in-progress' }, '2001:db8::1': { state: 'error', nodeName: 'a' } },
+        ips: [address('203.0.113.1', { state: 'in-progress' }), address('2001:db8::1', { state: 'error', nodeName: 'a' })],
       }),
-      pool(3, { ips: {}, acquired: 0 }),
-      pool(4, { provider: 'a "quoted" \\ one\nof "two" \\ lines\n', ips: { '203.0.113.9': { state: '"\\\n', providerID: '\\n' } } }),
+      pool(3, { ips: [] }),
+      pool(4, { provider: 'a "quoted" \\ one\nof "two" \\ lines\n', ips: [address('203.0.113.9', { state: '"\\\n', providerID: '\\n' })] }),
     ];
     expect([...exposition('', shown(pools).families)].join('')).toBe(`\n${await writtenByPromClient(pools)}`);
   });

@@ -12,12 +12,11 @@ const pool = (change: Partial<PoolFigures> = {}): PoolFigures => ({
   provider: 'digitalocean',
   dns: 'in.example.com',
   desired: 3,
-  acquired: 2,
   assignableNodes: 4,
-  ips: {
-    '203.0.113.1': { state: 'active', nodeName: 'node-a', providerID: 'digitalocean://1' },
-    '203.0.113.2': { state: 'unassigned' },
-  },
+  ips: [
+    { ip: '203.0.113.1', state: 'active', nodeName: 'node-a', providerID: 'digitalocean://1' },
+    { ip: '203.0.113.2', state: 'unassigned', nodeName: undefined, providerID: undefined },
+  ],
   ...change,
 });
 
@@ -44,7 +43,7 @@ describe('the series of a pool', () => {
     const { pools, of } = metrics();
     pools.show(pool());
     await of(`${P}ip_state`);
-    pools.show(pool({ ips: { '203.0.113.1': { state: 'error' } } }));
+    pools.show(pool({ ips: [{ ip: '203.0.113.1', state: 'error', nodeName: undefined, providerID: undefined }] }));
     const states = await of(`${P}ip_state`);
     expect(states).toHaveLength(1);
     expect(states[0]).toContain('ip="203.0.113.1"');
