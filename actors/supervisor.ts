@@ -283,6 +283,7 @@ export class Supervisor {
   #namespaceChanged(namespace: string | null): void {
     const isIn = ({ ref }: PoolObject): boolean => namespace === null || ref.namespace === namespace;
     this.#terms.leader?.policiesChanged((pool) => isIn(pool) && this.#pools.policies.selects(pool));
+    this.#terms.leader?.vips.namespaceChanged(namespace);
   }
 
   #tellClass(cell: ActorId, event: ClusterEvent): void {
