@@ -85,7 +85,6 @@ describe('the operator with the shipped roles', () => {
     ['watch RoutedIPIssuers', 'GET', '/apis/routedip.io/v1alpha1/routedipissuers?watch=true&timeoutSeconds=1'],
     ['watch ClusterRoutedIPClasses', 'GET', '/apis/routedip.io/v1alpha1/clusterroutedipclasses?watch=true&timeoutSeconds=1'],
     ['list namespaces', 'GET', '/api/v1/namespaces'],
-    ['watch namespaces', 'GET', '/api/v1/namespaces?watch=true&timeoutSeconds=1'],
     ['read the UID of the cluster', 'GET', '/api/v1/namespaces/kube-system'],
     ['discover what is served', 'GET', '/apis'],
   ] as const)('may %s', async (_, method, path) => {
