@@ -285,6 +285,7 @@ export class Supervisor {
       (namespace === null || pool.ref.namespace === namespace) && this.#pools.policies.selects(pool);
     const ids = [...this.#pools.all].flatMap(([id, pool]) => (isConcerned(pool) ? [id] : []));
     this.#terms.leader?.policiesChanged(ids);
+    this.#terms.leader?.vips.namespaceChanged(namespace);
   }
 
   #tellClass(cell: ActorId, event: ClusterEvent): void {

@@ -82,6 +82,12 @@ export const LIMITS = {
   IPGroup: {
     'metadata.name': 63,
     'spec.segment': 64,
+    'spec.namespaceSelector.matchLabels': 64,
+    'spec.namespaceSelector.matchLabels{}': 63,
+    'spec.namespaceSelector.matchExpressions': 64,
+    'spec.namespaceSelector.matchExpressions[].key': 317,
+    'spec.namespaceSelector.matchExpressions[].values': 64,
+    'spec.namespaceSelector.matchExpressions[].values[]': 63,
     'spec.excludedIPs': 65_536,
     'spec.excludedIPs[]': 128,
     'status.conditions': 256,

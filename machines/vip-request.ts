@@ -23,6 +23,8 @@ export interface VipWish {
   readonly group: string | null;
   /** Null for either. Says nothing where an address is asked for: a Service of two families may ask for one of its second. */
   readonly family: Family | null;
+  /** IPGroups that are not for its namespace, by name ascending; absent for none. What it was offered, or has, stays. */
+  readonly barred?: readonly string[];
   /** What its ingress lists already, in that order: it had these, and gets one of them again while it is free. */
   readonly preferred: readonly Address[];
   /** ms since the epoch: the oldest Service is served first. */

@@ -289,7 +289,7 @@ export class Allocator {
 }
 
 const isSame = (a: VipRequest, b: VipRequest): boolean => JSON.stringify(fieldsOf(a)) === JSON.stringify(fieldsOf(b));
-const fieldsOf = ({ address, group, family, preferred, since }: VipRequest) => [address, group, family, preferred, since];
+const fieldsOf = ({ address, group, family, barred, preferred, since }: VipRequest) => [address, group, family, barred, preferred, since];
 
 function isSameVerdict(a: Verdict, b: Verdict | null): boolean {
   if (a.kind === 'offered') return b?.kind === 'offered' && a.address === b.address && a.group === b.group;

@@ -7,11 +7,14 @@ import type { ServiceObserved, VipContext, VipRefusal, VipTarget } from '../../m
 import type { VirtualIP } from '../../machines/virtual-ip.ts';
 import { isPromised, isReceiving } from '../../machines/virtual-ip-promised.ts';
 import type { Cells } from '../cells.ts';
+import { namespaceOf } from '../namespace-turns.ts';
 import { isRoutedIP } from '../pools.ts';
+import { type Namespaces, NO_NAMESPACES } from '../ports/namespaces.ts';
 import { Allocator } from './allocator.ts';
 import type { VipAnnouncer } from './announcer.ts';
 import type { GroupView } from './group-projector.ts';
 import { isVip, isVirtualIP, type ObservedVips, ownerActor, vipActor } from './observed.ts';
+import { GroupOpenness } from './openness.ts';
 import { RoutedDesk, type RoutedIPOf, routedActor } from './routed-desk.ts';
 import type { VirtualIPDesk } from './virtual-ip-desk.ts';
 
@@ -22,6 +25,7 @@ export interface DeskPorts {
   readonly virtualIPs: VirtualIPDesk | null;
   readonly routedIP: RoutedIPOf;
   readonly announcer: Pick<VipAnnouncer, 'stands'>;
+  readonly namespaces?: Namespaces | undefined;
 }
 
 type Fact = Omit<ServiceObserved, 'at'>;
@@ -39,16 +43,20 @@ export class VipDesk {
   readonly #ended = new Map<ActorId, string>();
   readonly #routed: RoutedDesk;
   readonly #announcer: DeskPorts['announcer'];
+  readonly #openness: GroupOpenness;
+  /** By group which namespaces it was for when that was looked at last. */
+  readonly #selectors = new Map<string, string>();
   #isOpen = false;
   /** There was no group when it was looked last. */
   #hadNone = true;
 
-  constructor({ seen, cells, virtualIPs, routedIP, announcer }: DeskPorts) {
+  constructor({ seen, cells, virtualIPs, routedIP, announcer, namespaces = NO_NAMESPACES }: DeskPorts) {
+    this.#openness = new GroupOpenness(seen, namespaces);
     this.#announcer = announcer;
     this.virtualIPs = virtualIPs;
     this.#seen = seen;
     this.#cells = cells;
-    this.#routed = new RoutedDesk({ seen, cells, allocator: this.#allocator, uidOf: routedIP });
+    this.#routed = new RoutedDesk({ seen, cells, allocator: this.#allocator, uidOf: routedIP, openness: this.#openness });
   }
 
   /** Everything may be known now: once it is, and the records are taken over, addresses are chosen. First those that were chosen before this term began, then for
@@ -60,7 +68,10 @@ export class VipDesk {
       return;
     }
     this.#isOpen = true;
-    for (const group of this.#seen.groups.values()) this.#allocator.putGroup(parseGroup(group.ref.name, group.spec));
+    for (const group of this.#seen.groups.values()) {
+      this.#allocator.putGroup(parseGroup(group.ref.name, group.spec));
+      this.#selectors.set(group.ref.name, this.#openness.selectorOf(group.ref.name));
+    }
     for (const ip of this.#seen.ips.values()) this.#allocator.take(ip.address, this.#holderOf(ip), ip.group);
     this.#keepChosen();
     this.#hadNone = this.#seen.groups.size === 0;
@@ -105,8 +116,19 @@ export class VipDesk {
     this.#hadNone = this.#seen.groups.size === 0;
     // With the first group begins the work for Services that were left to others.
     if (hadNone && !this.#hadNone) this.#refreshByNeed();
+    const selector = this.#openness.selectorOf(name);
+    if (selector !== (this.#selectors.get(name) ?? '""')) this.namespaceChanged(null);
+    this.#selectors.set(name, selector);
     this.#refreshChanged();
     this.virtualIPs?.resync();
+  }
+
+  /** Other groups may be for the namespace than before; null for any namespace. */
+  namespaceChanged(namespace: string | null): void {
+    if (!this.#isOpen) return;
+    for (const [key, { ref }] of this.#seen.services) if (namespace === null || ref.namespace === namespace) this.#refresh(key);
+    for (const key of this.#routed.keys) if (namespace === null || namespaceOf(key) === namespace) this.#routed.refresh(key, true);
+    this.#refreshChanged();
   }
 
   /** An IP is another one than it was, is new, or is gone. */
@@ -241,7 +263,8 @@ export class VipDesk {
       this.#allocator.withdraw(key);
       return { target: current, refusal: null };
     }
-    this.#allocator.ask({ ...request, key });
+    const barred = this.#openness.barredFor(service.ref.namespace);
+    this.#allocator.ask({ ...request, key, ...(barred.length > 0 && { barred }) });
     const verdict = this.#allocator.verdict(key);
     if (verdict?.kind === 'offered') return { target: { address: verdict.address, group: verdict.group }, refusal: null };
     return { target: current, refusal: verdict && plain(verdict) };

@@ -1,5 +1,6 @@
 import { addressOf, contains, gives, type InvalidGroup, located, overlap, type ParsedGroup, usable } from '../../machines/segment.ts';
 import type { Address, Family } from '../../machines/types.ts';
+import type { VipWish } from '../../machines/vip-request.ts';
 import { FreeRanges } from './free-ranges.ts';
 import { byNumber, byText, SortedMap } from './sorted-map.ts';
 
@@ -21,6 +22,9 @@ export interface Place {
   readonly address: Address;
   readonly group: string;
 }
+
+/** Any address of this family and of this group, null for either; of none of the groups that are barred. */
+export type Asked = Pick<VipWish, 'family' | 'group' | 'barred'>;
 
 interface Member {
   readonly group: ParsedGroup;
@@ -91,16 +95,16 @@ export class GroupIndex {
     return this.#members.filter(({ group }) => contains(group, at)).map(({ group }) => group.name);
   }
 
-  /** The first group by name of those that may give the address, to one that asks for any address of the family and of the group `pin`; null for either. */
-  giver(address: Address, family: Family | null, pin: string | null): ParsedGroup | null {
+  /** The first group by name of those that may give the address to one that asks for any of these; null for none. */
+  giver(address: Address, asked: Asked): ParsedGroup | null {
     const at = located(address);
-    return this.#members.find(({ group }) => suits(group, family, pin) && gives(group, at))?.group ?? null;
+    return this.#members.find(({ group }) => suits(group, asked) && gives(group, at))?.group ?? null;
   }
 
   /** The lowest free address of the first group by name that has one. O(groups). */
-  lowest(family: Family | null, pin: string | null): Place | null {
+  lowest(asked: Asked): Place | null {
     for (const { group, free } of this.#members) {
-      const number = suits(group, family, pin) ? free.lowest() : null;
+      const number = suits(group, asked) ? free.lowest() : null;
       if (number !== null) return { address: addressOf(number, group.family), group: group.name };
     }
     return null;
@@ -138,5 +142,5 @@ export class GroupIndex {
   }
 }
 
-const suits = (group: ParsedGroup, family: Family | null, pin: string | null): boolean =>
-  (family === null || group.family === family) && (pin === null || group.name === pin);
+const suits = (of: ParsedGroup, { family, group, barred }: Asked): boolean =>
+  (family === null || of.family === family) && (group === null || of.name === group) && !barred?.includes(of.name);

@@ -6,7 +6,7 @@ import type { GroupIndex, Place } from './group-index.ts';
 import type { VipRequest } from './waiting.ts';
 
 /** What a request is about, whoever asks. */
-type Wanted = Pick<VipRequest, 'address' | 'group' | 'family'>;
+type Wanted = Pick<VipRequest, 'address' | 'group' | 'family' | 'barred'>;
 
 const EXHAUSTED = refusal('PoolExhausted', 'no IP could be allocated');
 const NO_GROUP = refusal('AllocationFailed', 'failed to allocate specific ip: IPGroup not found for the requested ip');
@@ -15,18 +15,21 @@ const UNAVAILABLE = refusal('RequestedIPUnavailable', 'failed to allocate specif
 /** The free place that the request gets; null when there is none.
  *  One address: of the group that it is pinned to, else of the first by name whose segment the address is in, even if that group excludes it and a later one does not.
  *  Any: the lowest free address of the first group by name that has one. */
-export function placeFor(groups: GroupIndex, { address, group, family }: Wanted): Place | null {
-  if (address === null) return groups.lowest(family, group);
-  const home = groups.valid(group ?? groups.around(address)[0] ?? null);
-  return home && gives(home, located(address)) && groups.isFree(address) ? { address, group: home.name } : null;
+export function placeFor(groups: GroupIndex, wanted: Wanted): Place | null {
+  const { address, group, barred } = wanted;
+  if (address === null) return groups.lowest(wanted);
+  const home = groups.valid(group ?? openAround(groups, address, wanted)[0] ?? null);
+  return home && !barred?.includes(home.name) && gives(home, located(address)) && groups.isFree(address)
+    ? { address, group: home.name }
+    : null;
 }
 
 /** The same for a request whose Service had some addresses: one of these, in their order. */
 export function formerPlaceFor(groups: GroupIndex, request: VipRequest): Place | null {
-  const { address: asked, group, family, preferred } = request;
+  const { address: asked, preferred } = request;
   if (asked !== null) return preferred.includes(asked) ? placeFor(groups, request) : null;
   for (const address of preferred) {
-    const giver = groups.isFree(address) ? groups.giver(address, family, group) : null;
+    const giver = groups.isFree(address) ? groups.giver(address, request) : null;
     if (giver !== null) return { address, group: giver.name };
   }
   return null;
@@ -48,11 +51,22 @@ export const isServedBy = ({ address, group, family }: Wanted, place: Place): bo
   (address === null ? isOf(family, place.address) : address === place.address) && (group === null || group === place.group);
 
 /** Why a request that gets no place gets none. */
-export function refusalOf(groups: GroupIndex, { address, group, family }: Wanted): Refusal {
-  if (group !== null) return refusalOfPinned(groups, group, { address, family });
-  if (address === null) return EXHAUSTED;
-  return groups.around(address).length > 0 ? UNAVAILABLE : NO_GROUP;
+export function refusalOf(groups: GroupIndex, wanted: Wanted): Refusal {
+  const { address, group, barred = [] } = wanted;
+  if (group !== null && barred.includes(group)) return notFor([group]);
+  if (group !== null) return refusalOfPinned(groups, group, wanted);
+  if (address === null) return barred.length > 0 ? refusal('PoolExhausted', `${EXHAUSTED.message}; ${textOf(barred)}`) : EXHAUSTED;
+  const around = groups.around(address);
+  if (around.length > 0 && openAround(groups, address, wanted).length === 0) return notFor(around);
+  return around.length > 0 ? UNAVAILABLE : NO_GROUP;
 }
+
+/** The groups whose segment the address is in, but those that are not for who asks. */
+const openAround = (groups: GroupIndex, address: Address, { barred }: Wanted): readonly string[] =>
+  groups.around(address).filter((name) => !barred?.includes(name));
+
+const textOf = (barred: readonly string[]): string => `not for this namespace (namespaceSelector): IPGroup ${barred.join(', ')}`;
+const notFor = (barred: readonly string[]): Refusal => refusal('AllocationFailed', `${EXHAUSTED.message}: ${textOf(barred)}`);
 
 function refusalOfPinned(groups: GroupIndex, pin: string, { address, family }: Omit<Wanted, 'group'>): Refusal {
   const group = groups.get(pin);

@@ -8,6 +8,7 @@ import type { Cells } from '../cells.ts';
 import { actorOf, isRoutedIP } from '../pools.ts';
 import type { Allocator } from './allocator.ts';
 import { type ObservedVips, ownerActor } from './observed.ts';
+import type { GroupOpenness } from './openness.ts';
 
 export interface RoutedDeskPorts {
   readonly seen: ObservedVips;
@@ -15,6 +16,7 @@ export interface RoutedDeskPorts {
   /** Shared with Services: an address is offered once. */
   readonly allocator: Allocator;
   readonly uidOf: RoutedIPOf;
+  readonly openness: GroupOpenness;
 }
 
 /** The uid of the RoutedIP that bears the actor's name now, null for none; undefined while RoutedIPs are not seen. */
@@ -56,7 +58,7 @@ export class RoutedDesk {
     const wish = groupWish(context);
     if (isOpen) this.#ask(key);
     if (wish === null && this.#unseen(context)) return;
-    const fact = wish === null ? NOTHING : isOpen ? this.#chosen(key, wish) : { ...NOTHING, refusal: GROUPS_UNSEEN };
+    const fact = wish === null ? NOTHING : isOpen ? this.#chosen(key, context, wish) : { ...NOTHING, refusal: GROUPS_UNSEEN };
     const text = JSON.stringify([fact.offer, fact.refusal]);
     const { offer = null, refusal = null } = context.exposed ?? {};
     const isHeard = JSON.stringify([offer, refusal]) === text;
@@ -82,8 +84,11 @@ export class RoutedDesk {
 
   #ask(key: ActorId): void {
     const context = this.#contextOf(key);
-    const wish = context && (groupWish(context) ?? this.#unseen(context));
-    if (wish) this.#ports.allocator.ask({ ...wish, key, family: 4 });
+    const asked = context && groupWish(context);
+    const wish = context && (asked ?? this.#unseen(context));
+    // What it was offered it may be about to reserve, or have reserved.
+    const barred = context && asked && !context.exposed?.offer ? this.#ports.openness.barredFor(context.ref.namespace) : [];
+    if (wish) this.#ports.allocator.ask({ ...wish, key, family: 4, ...(barred.length > 0 && { barred }) });
     else this.#ports.allocator.withdraw(key);
   }
 
@@ -102,11 +107,13 @@ export class RoutedDesk {
       allocator.take(ip.address, this.holderOf(ip), ip.group);
   }
 
-  #chosen(key: ActorId, wish: GroupWish): Fact {
+  #chosen(key: ActorId, { ref }: PoolContext, wish: GroupWish): Fact {
     const verdict = this.#ports.allocator.verdict(key);
     if (verdict === null) return NOTHING;
     const offer: GroupOffer | null = verdict.kind === 'offered' ? { address: verdict.address, group: verdict.group } : null;
-    const refusal: GroupRefusal | null = offer ? null : groupRefusal(wish, this.#groupOf(wish.group));
+    const why = this.#ports.openness.why(wish.group, ref.namespace);
+    const barred: GroupRefusal | null = why === null ? null : { reason: 'NamespaceNotSelected', message: why };
+    const refusal = offer ? null : (barred ?? groupRefusal(wish, this.#groupOf(wish.group)));
     return { type: 'GROUP_OBSERVED', offer, refusal };
   }
 

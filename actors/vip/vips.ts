@@ -3,6 +3,7 @@ import type { Cells } from '../cells.ts';
 import type { ClusterWriter } from '../ports/cluster.ts';
 import type { Leadership } from '../ports/leadership.ts';
 import type { LegacyKinds } from '../ports/migration.ts';
+import type { Namespaces } from '../ports/namespaces.ts';
 import type { Log, Observer } from '../ports/observers.ts';
 import type { VipSource, VipWriter } from '../ports/vip.ts';
 import type { Clock } from '../ports.ts';
@@ -36,6 +37,8 @@ export interface VipsPorts {
   readonly leadership: Pick<Leadership, 'lease'>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Absent where their labels are not seen. */
+  readonly namespaces?: Namespaces;
   /** Of the term under which this process leads; null while it does not. */
   readonly desk: () => VipDesk | null;
 }
@@ -77,12 +80,12 @@ export class Vips {
 
   /** What chooses addresses and tells of them for one term. */
   deskFor(cells: Cells, routedIP: RoutedIPOf): VipDesk {
-    const { kinds, clock, log } = this.#ports;
+    const { kinds, clock, log, namespaces } = this.#ports;
     const seen = this.#seen;
     const reader = kinds?.virtualIPs?.writer;
     const differs = (key: string): void => this.#projector?.show(key);
     const virtualIPs = reader ? new VirtualIPDesk({ seen, reader, cells, clock, log, differs }) : null;
-    return new VipDesk({ seen, cells, virtualIPs, routedIP, announcer: this.#announcer });
+    return new VipDesk({ seen, cells, virtualIPs, routedIP, announcer: this.#announcer, namespaces });
   }
 
   /** Tells everything again. */

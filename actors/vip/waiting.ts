@@ -13,7 +13,7 @@ export interface VipRequest extends Omit<VipWish, 'kind'> {
 export const byAge = (a: VipRequest, b: VipRequest): number => oldestFirst({ since: a.since, tie: a.key }, { since: b.since, tie: b.key });
 
 /** Requests that only the same addresses can serve: when the oldest of them cannot be served, no other can. */
-export interface Queue extends Pick<VipRequest, 'address' | 'group' | 'family'> {
+export interface Queue extends Pick<VipRequest, 'address' | 'group' | 'family' | 'barred'> {
   readonly requests: SortedMap<VipRequest, null>;
   /** Why none of them is served; null until it has been tried. */
   refusal: Refusal | null;
@@ -77,8 +77,9 @@ export class Waiting {
     return numbers.map((number) => addressOf(number, family));
   }
 
-  #open({ address, group, family }: VipRequest): Queue {
+  #open({ address, group, family, barred }: VipRequest): Queue {
     const queue = {
+      ...(barred && { barred }),
       address,
       group,
       family: address === null ? family : null,
@@ -107,8 +108,8 @@ type ByAddress<V> = Readonly<Record<Family, SortedMap<bigint, V>>>;
 
 const byFamily = <V>(): ByAddress<V> => ({ 4: new SortedMap<bigint, V>(byNumber), 6: new SortedMap<bigint, V>(byNumber) });
 
-const idOf = ({ address, group, family }: Pick<VipRequest, 'address' | 'group' | 'family'>): string =>
-  JSON.stringify(address === null ? [family, group] : [address, group]);
+const idOf = ({ address, group, family, barred = [] }: Pick<VipRequest, 'address' | 'group' | 'family' | 'barred'>): string =>
+  JSON.stringify([address ?? family, group, ...barred]);
 
 function at<V>(map: ByAddress<V>, address: Address): V | undefined {
   const { family, number } = located(address);

@@ -43,12 +43,32 @@ export interface IPGroupSpec {
    */
   readonly segment: string;
   /**
+   * Namespaces whose Services and RoutedIPs get addresses of this group, by the labels of the Namespace. Absent, or
+   * without any requirement, means all. An address that is allocated stays with whoever has it.
+   */
+  readonly namespaceSelector?: {
+    /** Labels that the Namespace has to have, with these values. */
+    readonly matchLabels?: Readonly<Record<string, string>>;
+    /** Conditions on labels of the Namespace, all of which have to hold. */
+    readonly matchExpressions?: readonly {
+      /** Key of the label. */
+      readonly key: string;
+      /** How the label relates to the values. */
+      readonly operator: NamespaceOperator;
+      /** For In and NotIn alone, at least one. */
+      readonly values?: readonly string[];
+    }[];
+  };
+  /**
    * Addresses of the segment that are not allocated: single ones, networks in CIDR notation, and ranges such as
    * 192.0.2.10-192.0.2.20. What is outside the segment is ignored. An address that is excluded while a Service holds it
    * stays with that Service.
    */
   readonly excludedIPs: readonly string[];
 }
+
+/** How the label relates to the values. */
+export type NamespaceOperator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
 
 /** Observed state. Counts above 9007199254740991 (2^53-1) are given as that number. */
 export interface IPGroupStatus {

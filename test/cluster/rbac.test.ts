@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../adapters/kubernetes/connection.ts';
 import { loadConfig } from '../../adapters/kubernetes/kube-config.ts';
+import { LEDGER_NAME } from '../../adapters/kubernetes/ledger.ts';
 import { tokenAccess } from '../../adapters/kubernetes/token-access.ts';
 import { type Cluster, startCluster } from '../support/kube.ts';
 import { apply, applyFile, installCrds, installRoles, type KubeObject, objectsIn, objectsInText, pathOf } from '../support/kube-apply.ts';
@@ -83,6 +84,7 @@ describe('the operator with the shipped roles', () => {
     ['watch RoutedIPs', 'GET', '/apis/routedip.io/v1alpha1/routedips?watch=true&timeoutSeconds=1'],
     ['watch RoutedIPIssuers', 'GET', '/apis/routedip.io/v1alpha1/routedipissuers?watch=true&timeoutSeconds=1'],
     ['watch ClusterRoutedIPClasses', 'GET', '/apis/routedip.io/v1alpha1/clusterroutedipclasses?watch=true&timeoutSeconds=1'],
+    ['list namespaces', 'GET', '/api/v1/namespaces'],
     ['read the UID of the cluster', 'GET', '/api/v1/namespaces/kube-system'],
     ['discover what is served', 'GET', '/apis'],
   ] as const)('may %s', async (_, method, path) => {
@@ -171,6 +173,15 @@ describe('the operator with the shipped roles', () => {
     expect(await asOperator('GET', `${leases}?${only}`)).toBe(403);
   });
 
+  test('may write down which addresses were made for each namespace', async () => {
+    const maps = `/api/v1/namespaces/${OPERATOR}/configmaps`;
+    expect(await asOperator('POST', maps, { metadata: { name: LEDGER_NAME } })).toBe(201);
+    const { status, body } = await cluster.send(`${maps}/${LEDGER_NAME}`, { token });
+    expect(status).toBe(200);
+    expect(await asOperator('PUT', `${maps}/${LEDGER_NAME}`, { ...body, data: { web: '203.0.113.7' } })).toBe(200);
+    expect(await asOperator('DELETE', `${maps}/${LEDGER_NAME}`)).toBe(403);
+  });
+
   test.each([
     ['create a pool', 'POST', POOLS, POOL],
     ['delete a pool', 'DELETE', `${POOLS}/ingress-pool`, undefined],
@@ -184,7 +195,9 @@ describe('the operator with the shipped roles', () => {
     ['list secrets where no role for them is bound', 'GET', '/api/v1/namespaces/default/secrets', undefined],
     ['write a secret', 'POST', `/api/v1/namespaces/${OPERATOR}/secrets`, { metadata: { name: 'x' } }],
     ['read another namespace', 'GET', '/api/v1/namespaces/default', undefined],
-    ['list namespaces', 'GET', '/api/v1/namespaces', undefined],
+    ['list ConfigMaps', 'GET', `/api/v1/namespaces/${OPERATOR}/configmaps`, undefined],
+    ['read another ConfigMap', 'GET', `/api/v1/namespaces/${OPERATOR}/configmaps/other`, undefined],
+    ['write the addresses elsewhere', 'POST', '/api/v1/namespaces/default/configmaps', { metadata: { name: LEDGER_NAME } }],
     ['read another lease', 'GET', `${LEASES}/${OPERATOR}/leases/other`, undefined],
     ['list all leases', 'GET', `${LEASES}/${OPERATOR}/leases`, undefined],
     ['write a lease elsewhere', 'POST', `${LEASES}/kube-system/leases`, lease(LEASE)],
@@ -233,6 +246,8 @@ describe('the operator with the shipped roles', () => {
       ...['list', 'watch'].map((verb) => `${verb} paas.org/virtualips`),
       ...['create', 'patch'].flatMap((verb) => [`${verb} events`, `${verb} events.k8s.io/events`]),
       'create coordination.k8s.io/leases',
+      'create configmaps',
+      ...['list', 'watch'].map((verb) => `${verb} namespaces`),
       ...['get', 'list', 'create', 'patch', 'delete'].map((verb) => `${verb} batch/jobs`),
       // Whether Pod security is enforced where its Jobs are.
       'get namespaces',

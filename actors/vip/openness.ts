@@ -1,0 +1,31 @@
+import { barredBy } from '../../machines/namespaces.ts';
+import { fieldsOf } from '../../machines/types.ts';
+import type { Namespaces } from '../ports/namespaces.ts';
+import type { ObservedVips } from './observed.ts';
+
+/** Which IPGroups are for which namespace. */
+export class GroupOpenness {
+  readonly #seen: Pick<ObservedVips, 'groups'>;
+  readonly #namespaces: Namespaces;
+
+  constructor(seen: Pick<ObservedVips, 'groups'>, namespaces: Namespaces) {
+    this.#seen = seen;
+    this.#namespaces = namespaces;
+  }
+
+  /** The names of those that are not for it, ascending. */
+  barredFor(namespace: string): readonly string[] {
+    return [...this.#seen.groups.keys()].filter((name) => this.why(name, namespace) !== null).sort();
+  }
+
+  /** Why the group is not for the namespace; null when it is, or is not there. */
+  why(group: string, namespace: string): string | null {
+    const spec = this.#seen.groups.get(group)?.spec;
+    return barredBy(spec, `IPGroup ${group}`, namespace, (name) => this.#namespaces.labelsOf(name));
+  }
+
+  /** The selector of a group, as text; empty for none. */
+  selectorOf(group: string): string {
+    return JSON.stringify(fieldsOf(this.#seen.groups.get(group)?.spec).namespaceSelector ?? '');
+  }
+}

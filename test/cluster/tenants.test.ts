@@ -1,0 +1,3 @@
+import { tenantScenarios } from '../e2e/tenants.scenario.ts';
+
+tenantScenarios();

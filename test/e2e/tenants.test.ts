@@ -1,0 +1,3 @@
+import { tenantScenarios } from './tenants.scenario.ts';
+
+tenantScenarios();
