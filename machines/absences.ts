@@ -70,7 +70,9 @@ export const keeping = (context: PoolContext, at: number): readonly Candidate[] 
 /** Of the nodes of these names those that may hold an address now: they match, are about to go, or have time to come back. */
 const mayHold = (context: PoolContext, names: ReadonlySet<string | undefined>, at: number): ReadonlySet<string> =>
   new Set(
-    [context.candidates, context.leaving, keeping(context, at)].flatMap((nodes) => nodes.filter(({ name }) => names.has(name)).map(nodeKey)),
+    [context.candidates, context.leaving, keeping(context, at)].flatMap((nodes) =>
+      nodes.filter(({ name }) => names.has(name)).map(nodeKey),
+    ),
   );
 
 /** The addresses that serve, and where: the provider confirmed them there, and the node may hold them. One that is to go elsewhere serves where it stands until it is
