@@ -67,23 +67,24 @@ function settled(context: PoolContext, at: number): PoolContext {
 export const keeping = (context: PoolContext, at: number): readonly Candidate[] =>
   context.absent.filter((absence) => isHeld(context) || graceLeft(absence, graceOf(context), at) > 0).map(({ node }) => node);
 
-/** Of the nodes of these names those that may hold an address now: they match, are about to go, or have time to come back. */
-const mayHold = (context: PoolContext, names: ReadonlySet<string | undefined>, at: number): ReadonlySet<string> =>
-  new Set(
-    [context.candidates, context.leaving, keeping(context, at)].flatMap((nodes) =>
-      nodes.filter(({ name }) => names.has(name)).map(nodeKey),
-    ),
-  );
+/** The nodes that may hold an address now: they match, are about to go, or have time to come back. */
+const holdersNow = (context: PoolContext, at: number): readonly Candidate[] => [
+  ...context.candidates,
+  ...context.leaving,
+  ...keeping(context, at),
+];
 
-/** The addresses that serve, and where: the provider confirmed them there, and the node may hold them. One that is to go elsewhere serves where it stands until it is
- *  confirmed on the other node, also while that refuses it. */
+/** The addresses that serve, and where: the provider has them there, and the node may hold them. One that is to go elsewhere serves where it stands until it is confirmed on
+ *  the other node, also while that refuses it. */
 export function served(context: PoolContext, at: number): readonly { readonly address: Address; readonly node: NodeRef }[] {
-  const all = entries(context.members).filter(([, { stands, retiring }]) => stands && !retiring);
-  const names = new Set(all.flatMap(([, { stands, confirmed }]) => (stands && !confirmed ? [stands.name] : [])));
-  const able = names.size > 0 ? mayHold(context, names, at) : names;
-  return all.flatMap(([address, { stands: node, confirmed, eligible }]) =>
-    node && (confirmed ? eligible : able.has(nodeKey(node))) ? [{ address, node }] : [],
-  );
+  const all = entries(context.members).filter(([, { heard, retiring }]) => heard && !retiring);
+  const standing = new Set(all.flatMap(([, { holder, confirmed }]) => (holder && !confirmed ? [holder] : [])));
+  const nodes = standing.size > 0 ? holdersNow(context, at).filter(({ providerID }) => standing.has(providerID)) : [];
+  const byId = new Map(nodes.map((node) => [node.providerID, node]));
+  return all.flatMap(([address, { node: granted, holder, confirmed, eligible }]) => {
+    const node = confirmed ? eligible && granted : holder && byId.get(holder);
+    return node ? [{ address, node }] : [];
+  });
 }
 
 /** Tells each address whose node has come or gone; one that keeps its address counts as there. While the pool is paused none is told that its node has, and
@@ -92,7 +93,7 @@ export function tellMembers(context: PoolContext, at: number): Next {
   const effects: Effect[] = [];
   const members: Record<Address, Member> = { ...context.members };
   const names = new Set(Object.values(context.members).map(({ node }) => node?.name));
-  const eligible = mayHold(context, names, at);
+  const eligible = new Set(holdersNow(context, at).flatMap((node) => (names.has(node.name) ? nodeKey(node) : [])));
   for (const [address, member] of entries(context.members)) {
     if (!member.node) continue;
     const now = isPaused(context) ? member.eligible && standsThere(member) : eligible.has(nodeKey(member.node));

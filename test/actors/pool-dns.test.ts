@@ -76,6 +76,25 @@ describe('the record set of a pool', () => {
     expect(world.cluster.annotations()).toEqual({ b: B });
   });
 
+  test('lists an address that is to leave its node, and that no other one takes, also when all records are lost', async () => {
+    await published();
+    const before = changes().length;
+    world.provider.faults.always('assignRoutedIP', { kind: 'refuse', error: 'Invalid' });
+    for (const process of world.processes) process.kill();
+    world.store.wipe();
+    world.queues.wipe();
+    world.invariants.forget();
+    world.cluster.setNode(node('a', { evacuating: true }));
+    await world.start();
+    await world.clock.advance(60_000);
+    expect([world.assigns().length > 2, records(), changes().length, world.cluster.annotations()]).toEqual([
+      true,
+      [A, B],
+      before,
+      { a: A, b: B },
+    ]);
+  });
+
   test('is never made empty', async () => {
     const ref = await published();
     for (const name of ['a', 'b', 'c']) world.cluster.setNode(node(name, { ready: false }));

@@ -231,7 +231,7 @@ export const POOL_MUTATIONS: Readonly<Record<string, ChartMutation>> = {
     spoil: action<PoolContext, ClusterObserved>(
       'observeCluster',
       shown(facts.observeCluster, ({ members: all }) => ({
-        members: Object.fromEntries(Object.entries(all).map(([address, member]) => [address, { ...member, stands: member.node }])),
+        members: Object.fromEntries(Object.entries(all).map(([address, member]) => [address, { ...member, confirmed: true }])),
       })),
     ),
     events: [...granted, aFails],

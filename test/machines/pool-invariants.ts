@@ -131,8 +131,8 @@ export const POOL_RULES: Readonly<Record<string, (edge: Edge) => boolean>> = {
       const isNew = contextOf(before).absent.every(({ node }) => node.name !== name || node.providerID !== providerID);
       const { members, candidates, leaving } = contextOf(before);
       const matched = [...candidates, ...leaving].some((node) => node.name === name && node.providerID === providerID);
-      const serves = ({ stands: node, retiring, confirmed, eligible }: Member) =>
-        node?.name === name && node.providerID === providerID && !retiring && (confirmed ? eligible : matched);
+      const serves = ({ node, holder, retiring, confirmed, eligible }: Member) =>
+        !retiring && (confirmed ? eligible && node?.name === name && node.providerID === providerID : matched && holder === providerID);
       return !isNew || Object.values(members).some(serves);
     }),
 

@@ -5,7 +5,7 @@ import type { AddressContext } from '../../machines/ip-context.ts';
 import type { EnsureRecordsInput } from '../../machines/jobs.ts';
 import { addressActor, type PoolContext } from '../../machines/pool.ts';
 import type { RecordSetContext } from '../../machines/record-set.ts';
-import type { ActorId, DNSRecord } from '../../machines/types.ts';
+import type { ActorId, Address, DNSRecord } from '../../machines/types.ts';
 import type { World } from './world.ts';
 
 /** What must hold at every moment of the records of a zone. */
@@ -163,9 +163,9 @@ export class NameRules {
   #checkPublished({ actor, before, after }: Transition, turn: readonly Transition[]): void {
     const then = before?.snapshot.context as unknown as RecordSetContext | undefined;
     const now = after?.snapshot.context as unknown as RecordSetContext | undefined;
-    if (!then || !now || then.ref || JSON.stringify(then.target) !== JSON.stringify(now.target)) return;
+    if (!now || now.ref) return;
     const pool = actor.replace(/\/dns$/, '');
-    for (const address of then.addresses.filter((each) => !now.addresses.includes(each))) {
+    for (const address of this.#formerly(then, now).filter((each) => !now.addresses.includes(each))) {
       const id = addressActor(pool, address);
       const of = this.#poolOf(pool);
       const isNews = turn.some((each) => each.actor === id && !this.#serves(each.before?.snapshot, of));
@@ -176,6 +176,15 @@ export class NameRules {
     }
   }
 
+  /** What was published under its name. A record set that begins anew may have lost its records: then the zone tells. */
+  #formerly(then: RecordSetContext | undefined, { target, addresses }: RecordSetContext): readonly Address[] {
+    if (then && JSON.stringify(then.target) === JSON.stringify(target)) return then.addresses;
+    if (then?.target || !target || addresses.length === 0) return [];
+    const name = relativeName(target.recordName, this.#zone) ?? target.recordName;
+    const { records } = this.#world.provider.cloud.zone(this.#zone);
+    return records.filter((record) => record.name === name && isAddress(record)).map(({ data }) => data as Address);
+  }
+
   #poolOf(pool: ActorId): PoolContext | undefined {
     return this.#world.invariants.records.get(pool)?.snapshot.context as unknown as PoolContext | undefined;
   }
@@ -183,12 +192,11 @@ export class NameRules {
   /** Where it stands it serves until it has gone from there, also while it waits to go elsewhere. */
   #serves(snapshot: { readonly context: unknown } | undefined, pool: PoolContext | undefined): boolean {
     const context = snapshot?.context as AddressContext | undefined;
-    const node = context?.assigned;
-    if (!node || context.retiring) return false;
+    if (!context?.holder || context.retiring) return false;
     const { cloud } = this.#world.provider;
     const there = cloud.addresses().find(({ address }) => address === context.address);
-    const matches = [...(pool?.candidates ?? []), ...(pool?.leaving ?? [])].some(({ name }) => name === node.name);
-    return matches && there?.providerID === node.providerID && this.#isReady(node.name);
+    const node = [...(pool?.candidates ?? []), ...(pool?.leaving ?? [])].find(({ providerID }) => providerID === context.holder);
+    return node !== undefined && there?.providerID === node.providerID && this.#isReady(node.name);
   }
 
   #note(rule: NameRule, text: string): void {

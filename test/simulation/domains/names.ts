@@ -47,7 +47,7 @@ export class PlayedNames implements Played<NameHappening> {
     const { world } = stage;
     world.provider.cloud.addZone(ZONE);
     for (const record of OTHERS) world.provider.cloud.addRecord(ZONE, record);
-    this.#rules = new NameRules(world, ZONE, (name) => stage.nodes.mayHold(name));
+    this.#rules = new NameRules(world, ZONE, (name) => stage.nodes.mayHold(name) || stage.nodes.leavesWhileItWorks(name));
   }
 
   act(what: NameHappening): void {

@@ -38,9 +38,7 @@ const lastOnly = ({ members }: PoolContext): Pick<PoolContext, 'members'> => {
     .filter((address) => members[address as never]?.confirmed)
     .at(-1);
   return {
-    members: Object.fromEntries(
-      Object.entries(members).map(([address, member]) => [address, { ...member, stands: address === last ? member.stands : null }]),
-    ),
+    members: Object.fromEntries(Object.entries(members).map(([address, member]) => [address, { ...member, heard: address === last }])),
   };
 };
 

@@ -34,10 +34,7 @@ const looksAtNodes = (change: Partial<PoolSpec>): Spoil =>
 /** Addresses on absent nodes serve no more. */
 const withoutAbsent = ({ members: all, absent }: PoolContext): Pick<PoolContext, 'members'> => {
   const away = new Set(absent.map(({ node }) => node.name));
-  const seen = Object.entries(all).map(([address, member]) => [
-    address,
-    { ...member, stands: away.has(member.stands?.name ?? '') ? null : member.stands },
-  ]);
+  const seen = Object.entries(all).map(([address, member]) => [address, { ...member, heard: !away.has(member.stands?.name ?? '') }]);
   return { members: Object.fromEntries(seen) };
 };
 const differs = (context: PoolContext, { at }: MachineEvent): boolean => naming.namesDiffer({ ...context, ...withoutAbsent(context) }, at);
