@@ -8,6 +8,7 @@ export type NewConsumer = Pick<ConsumerState, 'queue' | 'process' | 'run' | 'con
 
 export interface JobServerOptions extends Omit<ShelfOptions, 'tellWaiting'> {
   readonly lockDurationMs: number;
+  readonly inTurn?: boolean;
   /** Told of a job whose handler threw, which is a defect. */
   readonly failed?: (queue: string, title: string, error: Error) => void;
 }
@@ -132,15 +133,18 @@ export class JobServer {
     job.run = run;
     this.#active.add(job);
     consumer.active += 1;
-    // Of those that run as little the others come first next time.
-    const { consumers } = this.#queue(job.queue);
-    consumers.delete(consumer);
-    consumers.add(consumer);
+    if (this.#options.inTurn) this.#putLast(consumer);
     const handled = async (): Promise<JobStep> => consumer.run(this.#activeJob(job, run));
     handled().then(
       (step) => this.#ended(job, run, step),
       (error: unknown) => this.#ended(job, run, error instanceof Error ? error : new Error(String(error))),
     );
+  }
+
+  #putLast(consumer: ConsumerState): void {
+    const { consumers } = this.#queue(consumer.queue);
+    consumers.delete(consumer);
+    consumers.add(consumer);
   }
 
   #activeJob(job: Job, run: Run): ActiveJob {

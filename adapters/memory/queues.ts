@@ -30,6 +30,8 @@ export interface MemoryQueuesOptions {
   readonly keepMs?: number;
   /** How many finished jobs of a queue are kept at most. Default 20000. */
   readonly keepAtMost?: number;
+  /** Of those that run as little each process takes its turn; else the one that began to take jobs first takes the next. */
+  readonly inTurn?: boolean;
   /** Told of a job whose handler threw, which is a defect. */
   readonly failed?: (queue: string, title: string, error: Error) => void;
 }

@@ -1,5 +1,6 @@
 import type { Json } from '../../actors/ports.ts';
 import { MemoryJobs } from '../../adapters/memory/job-driver.ts';
+import { memoryQueues } from '../../adapters/memory/queues.ts';
 import { seededRandom } from '../../adapters/memory/random.ts';
 import type { MemoryVipCluster } from '../../adapters/memory/vip-cluster.ts';
 import type { ProcessVips } from '../../adapters/memory/vip-process.ts';
@@ -25,6 +26,8 @@ interface ServiceRules {
 
 /** Everything outside the operator that a history needs, on one virtual clock, and the rules of every moment. What no domain of the history looks at is not there. */
 export class SimulationWorld extends World {
+  /** Those that stand by run jobs, too. */
+  override readonly queues = memoryQueues(this.clock, { inTurn: true });
   /** Null in a history without RoutedIPs. */
   readonly routedRules: RoutedRules | null;
   /** Those of the class; null where none drive it. */
