@@ -82,7 +82,7 @@ export const read = ({ owner }: Pick<Caller, 'owner'>, purpose: Purpose): Call =
 /** A call for `purpose` that changes something: fenced. */
 export const write = ({ fence, owner }: Caller, purpose: Purpose): Call => ({ purpose, fence, ...(owner && { owner }) });
 
-/** Before a write to the cluster, whose port takes no fence: what was decided under a former term, or is not waited for any more, is not written. @throws Fenced | Unreachable */
+/** Before a call that changes something and whose port takes no fence: what was decided under a former term, or is not waited for any more, is not done. @throws Fenced | Unreachable */
 export const passFence = async ({ fence }: Pick<Caller, 'fence'>): Promise<void> => {
   await fence.read();
   fence.assertFresh();

@@ -36,8 +36,11 @@ const create: JobBody<'create'> = async (context) => {
   return done({ address: outcome });
 };
 
-const clear = (context: JobContext<'create'> | JobContext<'reconcileCreate'>, job: string): Promise<void> =>
-  unhindered(driverOf(context).clear(job));
+/** @throws Fenced */
+async function clear(context: JobContext<'create'> | JobContext<'reconcileCreate'>, job: string): Promise<void> {
+  await passFence(context);
+  await unhindered(driverOf(context).clear(job));
+}
 
 /** The address; or why there is none, with an unknown outcome when one may have been made all the same. */
 function outcomeOf(request: JobRequest, ended: Ended): Address | ProviderError {
@@ -101,6 +104,7 @@ export const creationJobs: Partial<JobBodies> = {
   publish,
   announce: async (context) => {
     const told = await announce(context);
+    await passFence(context);
     await unhindered(driverOf(context).conclude(context.input.owner.uid));
     return told;
   },

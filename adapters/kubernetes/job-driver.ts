@@ -122,7 +122,11 @@ class KubernetesJobs implements JobDriver {
     // Of a Job that is being deleted only its Pods do anything.
     const pod = (await this.#watch.podsAbout({ subject, purpose })).find((each) => this.#mayRun(each, request));
     if (pod) return { kind: 'busy', job: `Pod ${this.#pathOf(pod.name)}` };
-    for (const job of about) if (await this.#isHeard(job, request)) await this.#objects.release(this.#pathOf(job.name), job);
+    const heard: SeenJob[] = [];
+    for (const job of about) if (await this.#isHeard(job, request)) heard.push(job);
+    // What somebody asks for in our place may have to hear of them.
+    if (heard.length > 0) await pass(fence);
+    for (const job of heard) await this.#objects.release(this.#pathOf(job.name), job);
     return null;
   }
 
@@ -142,8 +146,7 @@ class KubernetesJobs implements JobDriver {
 
   /** A Job that takes away what may be wanted by now ends before anything else is done. */
   async #abort(job: SeenJob, fence: Fence): Promise<void> {
-    await fence.read();
-    fence.assertFresh();
+    await pass(fence);
     await this.#objects.delete(this.#pathOf(job.name), job, 'Foreground');
   }
 
@@ -164,6 +167,12 @@ class KubernetesJobs implements JobDriver {
     // An earlier run of the same try has created it: its answer was lost.
     return isNew ? { kind: 'running', job } : await this.#lookAt(job);
   }
+}
+
+/** @throws Fenced | Unreachable */
+async function pass(fence: Fence): Promise<void> {
+  await fence.read();
+  fence.assertFresh();
 }
 
 /** It prunes by what was wanted once. */

@@ -130,9 +130,9 @@ export class MemoryJobs<Platform extends JobPlatform = MemoryPlatform> {
     // One that prunes by what was wanted once is ended for anything else.
     if (other?.request.action === 'prune') other.gone = true;
     if (other) return { ...other.state, kind: 'busy', job: `Job ${other.name}` };
-    for (const job of this.#endedAbout(request)) job.gone = true;
     await fence.read();
     fence.assertFresh();
+    for (const job of this.#endedAbout(request)) job.gone = true;
     return this.#create(name, request).state;
   }
 

@@ -313,6 +313,16 @@ describe('a Job that may not be created', () => {
     expect(jobs()).toEqual([]);
   });
 
+  test('is not when another process decides by now, and no Job that has ended goes for it', async () => {
+    const { simulator, driver, ended, jobs, writes } = await cluster();
+    simulator.jobs.add({ outcome: 'exit', message: '{}' });
+    await ended(requestOf({ action: 'find' }));
+    const fence = { read: () => Promise.reject(new Fenced('another command is waited for')), assertFresh: () => undefined };
+    await expect(driver.run(requestOf(), null, fence)).rejects.toThrow(Fenced);
+    expect(jobs()).toHaveLength(1);
+    expect(writes('DELETE')).toEqual([]);
+  });
+
   test("says in the API server's words what is wrong with its template", async () => {
     const { run } = await cluster({ updateRoutedIP: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'x' }] } } } });
     const error = await failing(() => run());

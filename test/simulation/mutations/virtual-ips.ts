@@ -34,7 +34,7 @@ const migrated = then({ kind: 'migrate', vip: 0 });
 const removed = then({ kind: 'remove', vip: 0 });
 
 const FIRST = '1.1.2.2';
-const SECOND = '1.1.2.3';
+const SECOND = '1.1.2.3' as Address;
 const { reassociateIP, handOverIP, convertService, exposeService, assignIngress, releaseVirtualIP } = migrationJobBodies;
 
 /** Every process finds what writes to the cluster changed so. */
@@ -68,9 +68,12 @@ export const VIRTUAL_MUTATIONS: Mutations<VirtualRule, VirtualHistory> = {
       mutation: 'a Service gets the address of another one',
       history: migrated,
       sabotage: () =>
-        vi
-          .spyOn(migrationJobBodies, 'assignIngress')
-          .mockImplementation((context) => assignIngress({ ...context, input: { ...context.input, address: SECOND } })),
+        vi.spyOn(migrationJobBodies, 'assignIngress').mockImplementation(async (context) => {
+          const { writer, fence, input } = context;
+          const service = await writer.service({ namespace: input.vip.namespace, name: input.service });
+          if (service) await writer.setIngress(service, SECOND, fence);
+          return assignIngress(context);
+        }),
     },
   ],
   'who serves goes on serving': [
