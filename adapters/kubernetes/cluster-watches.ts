@@ -9,7 +9,7 @@ import type { Follower, FollowerNews } from './follower.ts';
 import { intern } from './intern.ts';
 import { kindOf } from './kinds.ts';
 import { NodeSelections } from './node-selections.ts';
-import { ObjectCache } from './object-cache.ts';
+import { type CacheFollower, ObjectCache } from './object-cache.ts';
 import { PodSelections } from './pod-selections.ts';
 import type { Subject, Surroundings } from './reflector.ts';
 import type { MatchSelectors } from './selection.ts';
@@ -38,7 +38,8 @@ export class ClusterWatches {
   readonly #selectedPods: PodSelections;
   readonly #services: ObjectCache<SeenService>;
   readonly #endpoints: EndpointWatches;
-  #evacuating: { readonly of: readonly SeenNode[]; readonly nodes: readonly EvacuatedNode[] } = { of: [], nodes: [] };
+  /** Null when they are to be looked up anew: a failover waits for no look at thousands of other nodes. */
+  #evacuating: readonly EvacuatedNode[] | null = null;
 
   constructor(options: ClusterWatchesOptions) {
     const shared = intern();
@@ -50,7 +51,15 @@ export class ClusterWatches {
       trim: (object) => trimNode(object, shared),
       same: sameNode,
     };
-    const followers = [this.#selectedNodes, this.#borne];
+    const evacuations: CacheFollower<SeenNode> = {
+      synced: () => {
+        this.#evacuating = null;
+      },
+      changed: (_, before, after) => {
+        if ([before, after].some((seen) => seen !== null && evacuated(seen).length > 0)) this.#evacuating = null;
+      },
+    };
+    const followers = [this.#selectedNodes, this.#borne, evacuations];
     this.#nodes = new ObjectCache({ kind: () => 'Node', subject: () => nodes, followers }, options);
     const pods: Subject<SeenPod> = {
       query: { path: '/api/v1/pods', labelSelector: '', fieldSelector: NOT_ENDED },
@@ -91,11 +100,11 @@ export class ClusterWatches {
     return this.#borne.bearing(address);
   }
 
-  /** Those that somebody has evacuated, and those of which nobody can tell, by name. The same array until some node changes. */
+  /** Those that somebody has evacuated, and those of which nobody can tell, by name. The same array until one of them changes. */
   evacuating(): readonly EvacuatedNode[] {
-    const seen = this.#nodes.values();
-    if (this.#evacuating.of !== seen) this.#evacuating = { of: seen, nodes: seen.flatMap(evacuated) };
-    return this.#evacuating.nodes;
+    if (!this.#nodes.reflector?.synced) return [];
+    this.#evacuating ??= this.#nodes.values().flatMap(evacuated);
+    return this.#evacuating;
   }
 
   /** Looks again for what the server may have come to serve. */
