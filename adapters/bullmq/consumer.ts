@@ -95,6 +95,9 @@ export const consumeQueue = (
   // Without a listener an error event would end the process.
   worker.on('error', (error) => onTrouble(`queue ${queue.name}: ${error.message}`));
 
+  // What somebody else has put there, for the most part: people find it in the job dashboard.
+  worker.on('failed', (job, error) => onTrouble(`queue ${queue.name}: job ${job?.id} is none that can be run: ${error.message}`));
+
   const activeJob = (job: BullJob, id: string, token: string): ActiveJob => {
     const lock = () => ({ renewedAt: worker.locks.renewedAt(token), durationMs: options.lockDuration });
     return {
