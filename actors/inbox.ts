@@ -1,4 +1,4 @@
-import type { ActorId } from '../machines/types.ts';
+import { type ActorId, fieldsOf } from '../machines/types.ts';
 import type { Cells } from './cells.ts';
 import { cellOf, termOf } from './charts.ts';
 import { queueOf, type TimerData } from './dispatch.ts';
@@ -9,7 +9,7 @@ import type { Log, Observer, SetAside } from './ports/observers.ts';
 import type { ActiveJob, Consumer, JobStep, Queues } from './ports/queues.ts';
 import type { ActorRecord, Clock, Waiting } from './ports.ts';
 import type { Envelope } from './turn.ts';
-import { OUTCOMES, type OutcomeData, TIMERS } from './worker.ts';
+import { assertCommand, OUTCOMES, type OutcomeData, TIMERS } from './worker.ts';
 
 export interface InboxPorts {
   readonly term: number;
@@ -34,6 +34,8 @@ const OTHERS_MS = 250;
 
 /** How long after its outcome, or the answer to its claim, was set aside an actor asks again, ms: later each time; the last one repeats. */
 const ASKED_AGAIN_MS = [1000, 5000, 30_000, 300_000] as const;
+
+const OUTCOME_KEYS = ['output', 'error', 'waits'];
 
 /** How many outcomes and timers are handed to cells at once. */
 const OUTCOMES_AT_ONCE = 256;
@@ -132,6 +134,7 @@ export class Inbox {
   }
 
   async #heardOutcome(job: ActiveJob): Promise<JobStep> {
+    assertCommand(job.data, (data) => typeof data.invokeId === 'string' && OUTCOME_KEYS.some((key) => key in fieldsOf(data.outcome)));
     const { actor, invokeId, commandId, outcome } = job.data as unknown as OutcomeData;
     if (this.#isOthers(commandId)) return { kind: 'again', afterMs: OTHERS_MS, progress: null };
     if ('waits' in outcome) {
@@ -150,6 +153,7 @@ export class Inbox {
 
   /** A timer that ended before its cell resumes would have it decide on what it remembers: resuming sets it anew, and this one is void then. */
   async #heardTimer(job: ActiveJob): Promise<JobStep> {
+    assertCommand(job.data, ({ sendId }) => typeof sendId === 'string');
     const { actor, sendId, commandId } = job.data as unknown as TimerData;
     if (this.#isOthers(commandId)) return { kind: 'again', afterMs: OTHERS_MS, progress: null };
     const { cells, hasResumed } = this.#ports;

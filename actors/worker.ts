@@ -1,11 +1,12 @@
 import type { JobName, ProviderJobName } from '../machines/jobs.ts';
-import type { Finding, JobFailure } from '../machines/types.ts';
+import { type Fields, type Finding, fieldsOf, type JobFailure } from '../machines/types.ts';
 import { cellOf } from './charts.ts';
 import { isDoomed } from './doomed.ts';
 import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
-import { bodyOf } from './jobs/bodies.ts';
+import { bodyOf, jobBodies } from './jobs/bodies.ts';
 import { type JobContext, type JobResult, type JobSettings, pollStep } from './jobs/body.ts';
 import { type AddressReader, addressReader } from './jobs/reader.ts';
+import { vipJobBodies } from './jobs/vip.ts';
 import { runVipJob, type VipMeans } from './jobs/vip-queue.ts';
 import type { Outage } from './outage.ts';
 import { ownerOf } from './owner.ts';
@@ -97,12 +98,20 @@ export type Means = Provider | VipMeans;
 export function consumeJobs(queue: string, means: Means, ports: WorkerPorts, concurrency: number): Consumer {
   const tools = toolsOf(means, ports);
   return ports.queues.queue(queue).consume(async (active) => {
+    assertCommand(active.data, ({ job }) => Object.hasOwn('vips' in tools ? vipJobBodies : jobBodies, String(job)));
     const begun = { at: ports.clock.now(), monotonic: ports.clock.monotonic() };
     const { step, outcome } = isDoomed(queue, active, ports) ? await giveUp(active, ports) : await runJob(queue, active, tools, ports);
     if (outcome === 'rateLimited' && step.kind === 'again' && 'reader' in tools) tools.reader.spare(step.afterMs);
     observe(active, outcome, begun, ports);
     return step;
   }, concurrency);
+}
+
+/** Whoever may write to the store may put another job into the queue. @throws Error for data that no leader has written */
+export function assertCommand(data: Json, isWhole: (data: Fields) => boolean): void {
+  const { actor, commandId } = fieldsOf(data);
+  if (typeof actor !== 'string' || typeof commandId !== 'string' || !isWhole(fieldsOf(data)))
+    throw new Error('it says nothing that can be done');
 }
 
 type Tools = { readonly provider: Provider; readonly reader: AddressReader } | VipMeans;

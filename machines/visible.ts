@@ -1,5 +1,5 @@
 /** Control characters, and those that are not seen but change what is: direction marks, joiners, separators of lines. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** A text as one line on which each character is seen. Others write what stands in a cluster: on a terminal it must not move the cursor, paint over what was
  *  printed, or add a line that looks like ours. Escaped as JSON has it, so that JSON stays what it was. */

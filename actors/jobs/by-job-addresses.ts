@@ -14,11 +14,16 @@ function holderFound(request: JobRequest, ended: Ended): ProviderID | null | und
   throw failureOfJob(request, ended);
 }
 
+/** It is compared, kept and shown; empty for none. */
+const PROVIDER_ID = /^[\x21-\x7e]{0,512}$/;
+
 function holderSaid(request: JobRequest, { address, providerID }: JobMessage): ProviderID | null | undefined {
   const asked = request.env.ROUTEDIP_ADDRESS;
   if (address !== undefined && address !== '' && address !== asked)
     throw contradiction(request, `speaks of ${address} instead of ${asked}`);
-  if (providerID !== undefined && providerID !== '') return providerID as ProviderID;
+  if (providerID !== undefined && !PROVIDER_ID.test(providerID))
+    throw contradiction(request, `names what is no provider ID: ${providerID}`);
+  if (providerID) return providerID as ProviderID;
   return address === undefined && providerID === undefined ? undefined : null;
 }
 

@@ -12,7 +12,7 @@ import { Fenced } from '../../actors/errors.ts';
 import type { ActiveJob, Consumer, JobStep } from '../../actors/ports/queues.ts';
 import type { Clock, Json } from '../../actors/ports.ts';
 import { LONGEST_WAIT_S, SharedBackend } from './backend.ts';
-import type { BullJob, JobData } from './job-data.ts';
+import { assertOwn, type BullJob, type JobData } from './job-data.ts';
 import type { MarkerWatch } from './markers.ts';
 import { RunLocks } from './run-locks.ts';
 
@@ -95,6 +95,9 @@ export const consumeQueue = (
   // Without a listener an error event would end the process.
   worker.on('error', (error) => onTrouble(`queue ${queue.name}: ${error.message}`));
 
+  // People find it in the job dashboard.
+  worker.on('failed', (job, error) => onTrouble(`queue ${queue.name}: job ${job?.id} was not run: ${error.message}`));
+
   const activeJob = (job: BullJob, id: string, token: string): ActiveJob => {
     const lock = () => ({ renewedAt: worker.locks.renewedAt(token), durationMs: options.lockDuration });
     return {
@@ -126,6 +129,7 @@ export const consumeQueue = (
     if (!kept) throw new Fenced(`job ${job.id} is gone`);
   };
   worker.start(async (job, token) => {
+    assertOwn(job);
     const id = job.id ?? '';
     const step = await run(activeJob(job, id, token));
     if (step.kind === 'done') return null;

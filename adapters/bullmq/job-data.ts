@@ -1,5 +1,6 @@
 import type { Job } from 'bullmq';
 import type { Json } from '../../actors/ports.ts';
+import { isFields } from '../../machines/types.ts';
 
 /** What BullMQ keeps of a job of ours; people read it in the job dashboard. */
 export interface JobData {
@@ -13,6 +14,12 @@ export interface JobData {
 }
 
 export type BullJob = Job<JobData, null>;
+
+/** Whoever may write to Redis may put another one there. @throws Error for one that this operator has not added */
+export const assertOwn = ({ data, timestamp }: BullJob): void => {
+  if (!isFields(data) || data.input === undefined || typeof data.starts !== 'number' || !Number.isFinite(timestamp))
+    throw new Error('it is none of this operator');
+};
 
 /** BullMQ takes an integer for an id of its own making, and a colon for its separator of keys. @throws Error */
 export const assertJobId = (id: string): void => {

@@ -41,7 +41,8 @@ export function withoutSecrets(error: unknown, what: string): unknown {
 /** Resolves when `requests` of the verb are paid for. @throws ProviderError RateLimited when the budget does not allow them now; Unavailable */
 export async function pay(budget: Budget, verb: Verb, requests = 1): Promise<void> {
   const waitMs = await budget.pay(verb.call.purpose, requests).catch((cause: unknown) => {
-    throw new ProviderError('Unavailable', `${verb.what}: the request budget cannot be read`, { cause });
+    const why = cause instanceof Error ? `: ${cause.message}` : '';
+    throw new ProviderError('Unavailable', `${verb.what}: the request budget cannot be read${why}`, { cause });
   });
   if (waitMs > 0) throw new ProviderError('RateLimited', `${verb.what}: the request budget is spent`, { retryAfterMs: waitMs });
 }

@@ -177,21 +177,33 @@ local isElsewhere = term == meta[1] and server ~= runId()
 return {meta[1], redis.call('HGET', KEYS[2], ARGV[1]), isElsewhere and 1 or 0}
 `);
 
+/** What is no figure of ours, or can be none, is as if it were not there: it would keep the budget shut. */
+const FIGURES = `
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local function figure(text, least, most)
+  local value = text and string.match(text, '^-?%d+%.?%d*$') and tonumber(text)
+  return value and value >= least and value <= most and value or nil
+end
+local function budgetIn(key, perHour)
+  local stored = redis.call('HMGET', key, 'at', 'closedUntil', 'hour', 'count')
+  return figure(stored[1], 0, now), figure(stored[2], 0, now + 3600000), figure(stored[3], -3 * perHour, perHour), figure(stored[4], 0, 1e15)
+end
+`;
+
 /** KEYS budget, calls of the last minute, creations of the last minute, who waits for this purpose. ARGV capacity per minute, per hour, creations per
  *  minute; calls of the minute and of the hour to leave; 1 for creations; number of calls; length of the minute, ms.
  *  The minutes are the times of the last calls, newest first, by the server's clock; the hour is a bucket that fills all the time.
  *  Takes the calls and answers 0, or answers the ms to wait and takes nothing. */
-export const PAY = lua(`${FOREIGN}
+export const PAY = lua(`${FOREIGN}${FIGURES}
 tidy('HLEN', KEYS[1])
 tidy('LLEN', KEYS[2])
 tidy('LLEN', KEYS[3])
 tidy('ZCARD', KEYS[4])
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local perHour, window = tonumber(ARGV[2]), tonumber(ARGV[8])
-local stored = redis.call('HMGET', KEYS[1], 'at', 'closedUntil', 'hour', 'count')
-local closed = math.max(0, tonumber(stored[2] or '0') - now)
-local left = math.min(perHour, tonumber(stored[3] or perHour) + math.max(0, now - tonumber(stored[1] or now)) * perHour / 3600000)
+local storedAt, closedUntil, hour, count = budgetIn(KEYS[1], perHour)
+local closed = math.max(0, (closedUntil or 0) - now)
+local left = math.min(perHour, (hour or perHour) + (now - (storedAt or now)) * perHour / 3600000)
 local logs = {{key = KEYS[2], capacity = tonumber(ARGV[1]), usable = tonumber(ARGV[1]) - tonumber(ARGV[4])}}
 if ARGV[6] == '1' then logs[2] = {key = KEYS[3], capacity = tonumber(ARGV[3]), usable = tonumber(ARGV[3])} end
 local usable = perHour - tonumber(ARGV[5])
@@ -203,7 +215,9 @@ local function waitBehind(others)
   local wait = math.max(closed, math.ceil((calls + others + tonumber(ARGV[5]) - left) * 3600000 / perHour))
   for _, log in ipairs(logs) do
     local at = redis.call('LINDEX', log.key, math.max(0, log.usable - calls - others))
-    if at then wait = math.max(wait, math.min(window, tonumber(at) + window - now)) end
+    local calledAt = figure(at, 0, now + window)
+    if calledAt then wait = math.max(wait, math.min(window, calledAt + window - now))
+    elseif at then redis.call('DEL', log.key) end
   end
   return wait
 end
@@ -212,9 +226,8 @@ local wait = waitBehind(0)
 if wait > 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
   wait = waitBehind(redis.call('ZCARD', KEYS[4]))
-  local count = tonumber(stored[4] or '0') + 1
-  redis.call('HSET', KEYS[1], 'count', count)
-  redis.call('ZADD', KEYS[4], now + wait, count)
+  redis.call('HSET', KEYS[1], 'count', (count or 0) + 1)
+  redis.call('ZADD', KEYS[4], now + wait, (count or 0) + 1)
   redis.call('PEXPIRE', KEYS[4], wait + window)
   redis.call('PEXPIRE', KEYS[1], math.max(7200000, closed))
   return wait
@@ -231,19 +244,17 @@ return 0
 
 /** KEYS budget, calls of the last minute, creations of the last minute. ARGV capacity per minute, per hour, creations per minute; length of the minute,
  *  ms. Answers how many whole calls each could take now, nothing while it is closed. Writes nothing: a budget that nobody uses is to expire. */
-export const LEFT = lua(`
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local stored = redis.call('HMGET', KEYS[1], 'at', 'closedUntil', 'hour')
-if tonumber(stored[2] or '0') > now then return {0, 0, 0} end
+export const LEFT = lua(`${FIGURES}
 local perHour, since = tonumber(ARGV[2]), now - tonumber(ARGV[4])
-local hour = math.min(perHour, tonumber(stored[3] or perHour) + math.max(0, now - tonumber(stored[1] or now)) * perHour / 3600000)
+local storedAt, closedUntil, storedHour = budgetIn(KEYS[1], perHour)
+if (closedUntil or 0) > now then return {0, 0, 0} end
+local hour = math.min(perHour, (storedHour or perHour) + (now - (storedAt or now)) * perHour / 3600000)
 -- How many are newer: they stand in front.
 local function counted(key)
   local low, high = 0, redis.call('LLEN', key)
   while low < high do
     local middle = math.floor((low + high) / 2)
-    if tonumber(redis.call('LINDEX', key, middle)) > since then low = middle + 1 else high = middle end
+    if (tonumber(redis.call('LINDEX', key, middle)) or 0) > since then low = middle + 1 else high = middle end
   end
   return low
 end
@@ -255,28 +266,25 @@ return {
 `);
 
 /** KEYS budget. ARGV ms. Closes it for that long, never shorter than it is closed already. */
-export const CLOSE = lua(`
-local time = redis.call('TIME')
-local untilMs = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + tonumber(ARGV[1])
-local closedUntil = tonumber(redis.call('HGET', KEYS[1], 'closedUntil') or '0')
-if untilMs > closedUntil then redis.call('HSET', KEYS[1], 'closedUntil', string.format('%.0f', untilMs)) end
+export const CLOSE = lua(`${FIGURES}
+local untilMs = now + tonumber(ARGV[1])
+local _, closedUntil = budgetIn(KEYS[1], 0)
+if untilMs > (closedUntil or 0) then redis.call('HSET', KEYS[1], 'closedUntil', string.format('%.0f', untilMs)) end
 redis.call('PEXPIRE', KEYS[1], math.max(7200000, tonumber(ARGV[1])))
 return 1
 `);
 
 /** KEYS budget. ARGV calls that the provider says are left, capacity per hour. Lowers what is left in the hour, never raises it. */
-export const OBSERVE = lua(`
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local stored = redis.call('HMGET', KEYS[1], 'at', 'hour')
+export const OBSERVE = lua(`${FIGURES}
 local capacity = tonumber(ARGV[2])
-local elapsed = math.max(0, now - tonumber(stored[1] or now))
-local left = math.min(capacity, tonumber(stored[2] or capacity) + elapsed * capacity / 3600000)
+local storedAt, _, hour = budgetIn(KEYS[1], capacity)
+local elapsed = now - (storedAt or now)
+local left = math.min(capacity, (hour or capacity) + elapsed * capacity / 3600000)
 local remaining = tonumber(ARGV[1])
 if remaining >= left then return 0 end
 -- What fills up until the next call counts from the stored time on: so it is taken off here.
 redis.call('HSET', KEYS[1], 'hour', string.format('%.6f', remaining - elapsed * capacity / 3600000))
-if not stored[1] then redis.call('HSET', KEYS[1], 'at', tostring(now)) end
+if not storedAt then redis.call('HSET', KEYS[1], 'at', tostring(now)) end
 redis.call('PEXPIRE', KEYS[1], 7200000)
 return 1
 `);

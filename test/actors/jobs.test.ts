@@ -240,10 +240,13 @@ describe('a Job that assigns', () => {
     expect(actions().filter((each) => each === 'assign' || each === 'find')).toEqual(['assign', 'find']);
   });
 
-  test('and says that the address is on another node has failed', async () => {
-    const { world, ref, until } = await moving({ kind: 'pretend', says: { address: ADDRESS, providerID: YOUNG.providerID } });
+  test.each([
+    [YOUNG.providerID, /exit code 0, but says that 198\.51\.100\.1 is on digitalocean:\/\/young/],
+    ['\u001b[31m\n', /exit code 0, but names what is no provider ID: \\u001b\[31m\\n/],
+  ])('and says that the address is on another node, or on what can be none (%j), has failed', async (providerID, error) => {
+    const { world, ref, until } = await moving({ kind: 'pretend', says: { address: ADDRESS, providerID } });
     await until(() => world.statusOf(ref).state === 'CoolOff');
-    expect(world.statusOf(ref).error).toMatch(/exit code 0, but says that 198\.51\.100\.1 is on digitalocean:\/\/young/);
+    expect(world.statusOf(ref).error).toMatch(error);
     expect(world.statusOf(ref).assignedNode).not.toBe('old');
     await world.stable(ref, 'old', 120_000);
     expect(world.heldBy(ADDRESS)).toBe('old');

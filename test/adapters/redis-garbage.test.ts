@@ -99,6 +99,43 @@ describe('a value of another type in the place', () => {
   });
 });
 
+describe('a figure of the budget that is none', () => {
+  const budgeted = async () => {
+    const budget = redisBudget({ link: linked(), prefix: '{garbage}', tokenHash: 'token' });
+    expect(await budget.pay('verify')).toBe(0);
+    return budget;
+  };
+  const far = String(Date.now() + 10 * 365 * 86_400_000);
+
+  test.each([
+    ['hour', 'garbage'],
+    ['hour', '-999999999999'],
+    ['hour', '-inf'],
+    ['hour', 'nan'],
+    ['at', 'garbage'],
+    ['at', far],
+    ['closedUntil', 'garbage'],
+    ['closedUntil', far],
+    ['count', 'garbage'],
+  ])('(%s: %s) does not keep it shut', async (name, value) => {
+    const budget = await budgeted();
+    await redis.command('HSET', '{garbage}:budget:token', name, value);
+    expect(await budget.pay('verify')).toBe(0);
+    await budget.left();
+    await budget.close(1);
+    await redis.command('HSET', '{garbage}:budget:token', name, value);
+    await redis.command('HDEL', '{garbage}:budget:token', name === 'closedUntil' ? 'at' : 'closedUntil');
+    expect(await budget.pay('failover')).toBe(0);
+  });
+
+  test.each(['garbage', far])('among the calls of the minute (%s) does not keep it shut', async (value) => {
+    const budget = await budgeted();
+    for (let count = 0; count < 250; count += 1) await redis.command('LPUSH', '{garbage}:budget:token:minute', value);
+    await budget.pay('verify');
+    expect(await budget.pay('verify')).toBe(0);
+  });
+});
+
 describe('a field that is no value of ours', () => {
   test.each([
     ['no JSON', '{"chart":'],

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../adapters/memory/random.ts';
+import { type Draw, drawingOf } from './drawing.ts';
 
 /** What listens, as the operator names it. */
 export const LISTENERS = ['telemetry', 'dashboard', 'inspector', 'journal', 'webhook'] as const;
@@ -191,18 +191,6 @@ const CREDENTIALS = [
 ];
 const SOCKET = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
 
-type Draw = ReturnType<typeof drawing>;
-
-const drawing = (random: () => number) => {
-  const below = (limit: number): number => Math.floor(random() * limit);
-  return {
-    below,
-    chance: (part: number): boolean => random() < part,
-    one: <T>(of: readonly T[]): T => of[below(of.length)] as T,
-    bytes: (most: number): string => Array.from({ length: below(most) }, () => String.fromCharCode(below(256))).join(''),
-  };
-};
-
 const REVIEW = JSON.stringify({
   apiVersion: 'admission.k8s.io/v1',
   kind: 'AdmissionReview',
@@ -303,10 +291,9 @@ function piecesOf(draw: Draw): Pick<Attempt, 'pieces' | 'isHalf'> {
   return { pieces: [text.slice(0, middle), text.slice(middle, end)], isHalf };
 }
 
-/** The attempts of a seed, without an end. Each is drawn by itself, so that one can be had again without those before it. */
+/** The attempts of a seed, without an end. */
 export function attemptOf(seed: number, number: number): Attempt {
-  const random = seededRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b));
-  const draw = drawing(random);
+  const draw = drawingOf(seed, number);
   return {
     number,
     to: draw.one(LISTENERS),

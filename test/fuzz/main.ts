@@ -2,17 +2,28 @@ import { parseArgs } from 'node:util';
 import { buildHere } from '../../bench/build.ts';
 import { attack } from './attack.ts';
 import { fuzz, harmOf, type Report, shrunk } from './fuzz.ts';
+import { PARTS, spoilPeers } from './peers/peers.ts';
+import { openPeers, type PeersOptions } from './peers/world.ts';
 import { openAttacked } from './world.ts';
 
-const HELP = `Usage: npm run fuzz -- [--seed S] [--requests N | --minutes M]
+const HELP = `Usage: npm run fuzz -- [--peers] [--seed S] [--requests N | --minutes M]
 
 Sends garbage over HTTP and WebSocket to everything that the operator listens on, compiled and started as in its image.
 Exit code 1 when it ends, prints what is no log line, logs an error, or leaves a probe unanswered; what did it is
 printed, as little of it as does it again. Beside the times of the probes stand those of an idle process, which are the
-machine's own. An even seed has the dashboards and /metrics ask for tokens.`;
+machine's own. An even seed has the dashboards and /metrics ask for tokens.
+
+--peers turns it round: for M minutes (default 1) the API server and DigitalOcean answer it with garbage, and others write
+under its keys in Redis. Exit code 1 besides when it follows a redirect, or does not move an address again afterwards.`;
 
 const { values } = parseArgs({
-  options: { seed: { type: 'string' }, requests: { type: 'string' }, minutes: { type: 'string' }, help: { type: 'boolean' } },
+  options: {
+    seed: { type: 'string' },
+    requests: { type: 'string' },
+    minutes: { type: 'string' },
+    peers: { type: 'boolean' },
+    help: { type: 'boolean' },
+  },
 });
 
 const percentile = (sorted: readonly number[], part: number): string => (sorted[Math.floor((sorted.length - 1) * part)] ?? 0).toFixed(1);
@@ -30,6 +41,24 @@ function print(report: Report): void {
   }
 }
 
+async function mainOfPeers(seed: number, how: PeersOptions['program']): Promise<number> {
+  const peers = await openPeers({ seed, program: how });
+  const report = await spoilPeers(peers, { seconds: 60 * Number(values.minutes ?? 1), part: PARTS });
+  for (const [what, count] of [...report.answers].sort()) console.log(`  ${what.padEnd(24)}${count}`);
+  console.log(`  it said: ${[...report.said].map(([what, count]) => `${count} × ${what}`).join('; ')}`);
+  const [before, most, after] = [report.memory.before, report.memory.most, report.memory.after].map((bytes) =>
+    (bytes / 2 ** 20).toFixed(1),
+  );
+  console.log(`memory ${before} -> ${after} MiB, at most ${most} MiB`);
+  console.log(`served again after ${report.recoveredMs?.toFixed(0)} ms`);
+  if (report.harm !== null)
+    console.log(
+      `HARM: ${report.harm}\n${[...peers.operator.log.slice(-20).map((line) => JSON.stringify(line)), ...peers.api.lately.slice(-10), ...peers.cloud.lately.slice(-10)].join('\n')}`,
+    );
+  await peers.close();
+  return report.harm === null ? 0 : 1;
+}
+
 async function main(): Promise<number> {
   if (values.help) {
     console.log(HELP);
@@ -41,6 +70,7 @@ async function main(): Promise<number> {
   const { entry, nodeFlags } = await buildHere();
   const how = { program: { node: process.execPath, entry, nodeFlags, knows: () => true }, hasToken: seed % 2 === 0 };
   console.log(`seed ${seed}`);
+  if (values.peers) return mainOfPeers(seed, how.program);
   const attacked = await openAttacked(how);
   const report = await fuzz(attacked, { seed, requests, minutes });
   await attacked.close();

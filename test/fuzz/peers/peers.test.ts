@@ -1,0 +1,25 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { drawingOf } from '../drawing.ts';
+import { PARTS, spoilPeers } from './peers.ts';
+import { spoilOf, spoiltLine } from './spoil.ts';
+import { openPeers } from './world.ts';
+
+test('garbage from everybody it speaks to does the operator no harm, and it serves when that is over', { timeout: 180_000 }, async () => {
+  const peers = await openPeers({ seed: 5, program: null });
+  onTestFinished(() => peers.close());
+  const { harm, answers, memory, recoveredMs } = await spoilPeers(peers, { seconds: 30, part: PARTS });
+  expect(harm).toBeNull();
+  expect(recoveredMs).not.toBeNull();
+  for (const what of ['api answer', 'api line', 'cloud answer', 'store type', 'store field'])
+    expect(answers.get(what), what).toBeGreaterThan(0);
+  expect(memory.after - memory.before).toBeLessThan(400 * 2 ** 20);
+});
+
+test('one seed is one sequence of garbage', () => {
+  const answered = { status: 200, headers: {}, body: '{"reserved_ips":[{"ip":"203.0.113.1"}],"meta":{"total":1}}' };
+  const drawn = (seed: number) => [1, 2, 3].map((number) => spoilOf(drawingOf(seed, number), answered, 'http://127.0.0.1:1'));
+  expect(drawn(1)).toEqual(drawn(1));
+  expect(drawn(1)).not.toEqual(drawn(2));
+  const line = '{"type":"ADDED","object":{"metadata":{"name":"a"}}}';
+  expect(spoiltLine(drawingOf(1, 1), line)).toBe(spoiltLine(drawingOf(1, 1), line));
+});
