@@ -5,6 +5,7 @@ import { Supervisor } from '../actors/supervisor.ts';
 import { virtualClock } from '../adapters/memory/clock.ts';
 import { type MemoryCluster, memoryCluster } from '../adapters/memory/cluster.ts';
 import { memoryLease } from '../adapters/memory/leadership.ts';
+import { memoryNamespaces } from '../adapters/memory/namespaces.ts';
 import { memoryQueues } from '../adapters/memory/queues.ts';
 import { memoryStore } from '../adapters/memory/store.ts';
 import type { ObjectRef } from '../machines/jobs.ts';
@@ -54,6 +55,8 @@ async function endOf(scene: Scene, changes: readonly Wish[], now: number): Promi
   for (const wish of scene.wishes) put(wish);
   const vips = scene.vips && stageVips(clock, scene.vips, (key) => cluster.pool(refs.get(key) ?? NOBODY));
   for (const { uid = '', ...wish } of scene.wishes) vips?.isNow(uid, refs.get(keyOf(wish))?.uid ?? '');
+  const namespaces = memoryNamespaces();
+  for (const [name, labels] of scene.namespaces) namespaces.set(name, labels);
   const process = cluster.process();
   const seen = vips?.open();
   const supervisor = new Supervisor({
@@ -67,6 +70,7 @@ async function endOf(scene: Scene, changes: readonly Wish[], now: number): Promi
     source: process,
     writer: process,
     providers: accounts.providers,
+    namespaces,
     observers: [],
     settings: DEFAULT_SETTINGS,
     ...(seen && { vips: { source: seen, writer: seen } }),

@@ -38,6 +38,8 @@ export async function sceneOf(session: Session, changes: readonly Change[]): Pro
     const service = services.has(`${namespace}/${name}`) ? null : await facts.service(namespace, name);
     if (service) services.set(`${namespace}/${name}`, service);
   }
+  const vips = needsGroups(allPolicies, changes) ? await vipSceneOf(session, changes) : null;
+  const selecting = [...allPolicies, ...(vips?.groups ?? []), ...changes].some(({ spec }) => fields(spec).namespaceSelector !== undefined);
   const wantsPods = all.some(({ spec }) => text(fields(fields(spec).match).podLabel) || text(fields(fields(spec).match).podNamespace));
   return {
     nodes,
@@ -48,10 +50,16 @@ export async function sceneOf(session: Session, changes: readonly Change[]): Pro
     wishes,
     addresses: addressesOf(objects, changes.filter(isPool), nodes),
     zones: [...new Set(all.flatMap(({ spec }) => text(fields(fields(spec).dnsRecordSet).zone) || []))].sort(),
-    vips: needsGroups(allPolicies, changes) ? await vipSceneOf(session, changes) : null,
+    vips,
+    namespaces: new Map(((selecting && (await api.list('/api/v1/namespaces'))) || []).map(labelled)),
     firewalls: [...new Set(allPolicies.flatMap(({ spec }) => text(fields(spec).routedIPFirewallName) || []))].sort(),
   };
 }
+
+const labelled = (object: unknown): readonly [string, Readonly<Record<string, string>>] => {
+  const { name, labels } = fields(fields(object).metadata);
+  return [text(name), Object.fromEntries(Object.entries(fields(labels)).map(([key, value]) => [key, text(value)]))];
+};
 
 const isPool = ({ kind }: Wish): boolean => POOLS.some(({ KIND }) => KIND === kind);
 

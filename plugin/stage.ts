@@ -33,6 +33,8 @@ export interface Scene {
   readonly firewalls: readonly string[];
   /** Null where nothing of IPGroups can differ. */
   readonly vips: VipScene | null;
+  /** Labels by Namespace; empty where nothing goes by them. */
+  readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
 
 /** How things are at one time of a rehearsal. */

@@ -4,7 +4,7 @@ import { node } from '../support/world.ts';
 import { test } from './routed-test.ts';
 import { CLASS_NAME, MINUTE, type RoutedWorld, SECOND, service } from './routed-world.ts';
 
-const NODES = Array.from({ length: 40 }, (_, index) => node(`n${index}`));
+const NODES = Array.from({ length: 16 }, (_, index) => node(`n${index}`));
 const NAMES = NODES.map(({ name }) => name);
 
 function routedIP(world: RoutedWorld, namespace: string, name: string): ObjectRef {
@@ -20,7 +20,7 @@ describe('a namespace that wants many addresses at once', () => {
     const world = open({ provider: { callMs: SECOND } });
     world.setClass({ routedIPFirewallName: '' });
     world.setNode(...NODES);
-    for (let index = 0; index < 20; index += 1) routedIP(world, 'greedy', `a${index}`);
+    for (let index = 0; index < 12; index += 1) routedIP(world, 'greedy', `a${index}`);
     await world.leader();
     await world.clock.runUntil(() => made(world) === 3, MINUTE);
     const own = [routedIP(world, 'modest', 'one'), routedIP(world, 'modest', 'two'), routedIP(world, 'quiet', 'one')];

@@ -159,9 +159,12 @@ describe('what a namespace keeps', () => {
     expect(made(world)).toBe(2);
   });
 
-  test('counts an address from before it is made, so that a restart at any moment gives none away', async ({ open }) => {
-    for (const point of ['beforeSend', 'afterReply', 'afterWrite', 'afterDispatch'] as const) {
-      for (let occurrence = 1; occurrence <= 12; occurrence += 3) {
+  const points = ['beforeSend', 'beforeReplyRead', 'afterReply', 'afterWrite', 'afterDispatch'] as const;
+  test.for(points.flatMap((point) => [false, true].map((isLost) => [point, isLost] as const)))(
+    'counts an address from before it is made, so that a restart at any moment gives none away: %s, store lost %s',
+    async ([point, isLost], { open }) => {
+      let killed = 0;
+      for (let occurrence = 1; occurrence <= 21; occurrence += 5) {
         const world = open(limited(1));
         prepare(world, ['a', 'b', 'c']);
         let left = occurrence;
@@ -172,15 +175,24 @@ describe('what a namespace keeps', () => {
         });
         const refs = ['a', 'b', 'c'].map((name) => world.setRoutedIP(name));
         await world.clock.advance(20 * SECOND);
-        if (world.processes.length === 0) await world.start();
+        if (world.processes.length === 0) {
+          killed += 1;
+          if (isLost) {
+            world.store.wipe();
+            world.queues.wipe();
+            world.invariants.forget();
+          }
+          await world.start();
+        }
         await world.clock.advance(5 * MINUTE);
         const reasons = refs.map((ref) => world.reasonOf(ref)).sort();
         expect(reasons, `${point} ${occurrence}`).toEqual(['AddressLimitReached', 'AddressLimitReached', 'Assigned']);
         expect(world.provider.cloud.addresses().length, `${point} ${occurrence}`).toBe(1);
         expect(kept(world)).toHaveLength(1);
       }
-    }
-  });
+      expect(killed).toBeGreaterThan(1);
+    },
+  );
 
   test('is written down anew, of all that still live, when somebody empties the ledger', async ({ open }) => {
     const world = open(limited(2));

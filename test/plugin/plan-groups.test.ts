@@ -81,6 +81,27 @@ const rows = (text: string): readonly string[] =>
     .filter((line) => /^[a-z]+ {2,}/.test(line))
     .map((line) => line.replace(/ {2,}/g, ' | '));
 
+describe('a plan where an IPGroup is for some namespaces', () => {
+  const ops = {
+    ...group('edge', '192.0.2.0/30'),
+    spec: { segment: '192.0.2.0/30', excludedIPs: [], namespaceSelector: { matchLabels: { team: 'ops' } } },
+  };
+  test.each([
+    ['ops', true],
+    ['shops', false],
+  ])('goes by the labels of the Namespace: team %s', async (team, isServed) => {
+    const answers = {
+      ...CLUSTER,
+      [GROUPS]: [ops],
+      [IPS]: [],
+      [SERVICES]: [],
+      '/api/v1/namespaces': [{ metadata: { name: 'default', labels: { team } } }],
+    };
+    const { text } = await planned(answers, loadBalancer('shop'));
+    expect(text.includes('192.0.2.0')).toBe(isServed);
+  });
+});
+
 describe('kubectl routedip plan, IPGroups and Services', () => {
   test('a group that changes nothing', async () => {
     expect(await planned(CLUSTER, ipGroup('edge', '192.0.2.1/32'))).toEqual({

@@ -17,6 +17,9 @@ import { CloudPlatform } from './job-platform.ts';
 /** How long a process may take to start, virtual ms: watches take their time to tell what is there. */
 const STARTS_WITHIN_MS = 60_000;
 
+/** So many addresses no namespace ever has: in every other history each creation waits to be told that there is room, and always is. */
+const MANY = 1000;
+
 /** The rules of Services with addresses of IPGroups, and of VirtualIPs. */
 interface ServiceRules {
   readonly vips: VipRules;
@@ -65,7 +68,7 @@ export class SimulationWorld extends World {
       away,
       facts: { addressesPerNode: perNode },
       provider: { actionMs, callMs, firewallMs, random, addressesPerNode: onNode },
-      settings: { verifyEveryMs: 60_000, ...options.settings },
+      settings: { verifyEveryMs: 60_000, maxAddressesPerNamespace: history.seed % 2 === 0 ? MANY : null, ...options.settings },
       ...(vips && { vips }),
     });
     this.isAway = away;
