@@ -6,8 +6,7 @@ import { Fenced, failureOf, ProviderError, Unreachable } from './errors.ts';
 import { bodyOf, jobBodies } from './jobs/bodies.ts';
 import { type JobContext, type JobResult, type JobSettings, pollStep } from './jobs/body.ts';
 import { type AddressReader, addressReader } from './jobs/reader.ts';
-import { vipJobBodies } from './jobs/vip.ts';
-import { runVipJob, type VipMeans } from './jobs/vip-queue.ts';
+import { isVipJob, runVipJob, type VipMeans } from './jobs/vip-queue.ts';
 import type { Outage } from './outage.ts';
 import { ownerOf } from './owner.ts';
 import type { ClusterWriter } from './ports/cluster.ts';
@@ -98,7 +97,7 @@ export type Means = Provider | VipMeans;
 export function consumeJobs(queue: string, means: Means, ports: WorkerPorts, concurrency: number): Consumer {
   const tools = toolsOf(means, ports);
   return ports.queues.queue(queue).consume(async (active) => {
-    assertCommand(active.data, ({ job }) => Object.hasOwn('vips' in tools ? vipJobBodies : jobBodies, String(job)));
+    assertCommand(active.data, ({ job }) => ('vips' in tools ? isVipJob(String(job)) : Object.hasOwn(jobBodies, String(job))));
     const begun = { at: ports.clock.now(), monotonic: ports.clock.monotonic() };
     const { step, outcome } = isDoomed(queue, active, ports) ? await giveUp(active, ports) : await runJob(queue, active, tools, ports);
     if (outcome === 'rateLimited' && step.kind === 'again' && 'reader' in tools) tools.reader.spare(step.afterMs);

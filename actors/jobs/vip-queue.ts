@@ -34,6 +34,9 @@ export async function runVipJob(job: JobName, { input, fence }: Asked, { vips, v
   return runMigrationJob(job, { input, fence, writer: virtualIPs.writer });
 }
 
+/** Whether there is such a job about a Service or a VirtualIP. */
+export const isVipJob = (job: string): boolean => Object.hasOwn(vipJobBodies, job) || Object.hasOwn(migrationJobBodies, job);
+
 const isMigrationJob = (job: JobName): job is MigrationJobName => Object.hasOwn(migrationJobBodies, job);
 
 /** So often in a row a job may meet somebody else's write: the status and what users do are written at the same time. */
