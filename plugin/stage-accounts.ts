@@ -56,12 +56,13 @@ export function stageAccounts(clock: Clock, scene: Scene): Accounts {
     const { addressesPerNode, providerIDPrefix } = BY_JOBS;
     return { facts: BY_JOBS, provider: { ...driven, capabilities: { ...provider.capabilities, addressesPerNode, providerIDPrefix } } };
   };
-  const providers = Object.assign(directory, {
+  const means: Pick<ProviderDirectory, 'need'> = {
     // Whatever account a class asks for, what it has is on the same stage.
-    need: (needs: readonly ProviderNeed[]) => {
-      for (const need of needs) if (!directory.all[need.key]) directory.set(need.key, answering(need));
+    need: (_who, need) => {
+      if (need && !directory.all[need.key]) directory.set(need.key, answering(need));
     },
-  });
+  };
+  const providers = Object.assign(directory, means);
   const begun = new Map(scene.addresses.map(({ address, providerID }) => [address as string, providerID as string | null]));
   return {
     providers,
