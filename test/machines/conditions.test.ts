@@ -216,6 +216,14 @@ const anyView: fc.Arbitrary<PoolView> = fc
     ),
     conflicts: seldom(fc.constant({ [B]: 'default/older' })).map((some) => some ?? {}),
     grantAt: seldom(fc.nat()),
+    room: fc.constantFrom(
+      null,
+      { isGranted: true },
+      ...['AddressLimitReached', 'AddressLedgerUnavailable'].map((reason) => ({
+        isGranted: false,
+        refusal: { reason, message: 'no room' },
+      })),
+    ),
     absent: fc.array(absence, { maxLength: 1 }),
     marks: seldom(
       fc.constantFrom(
