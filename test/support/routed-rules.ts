@@ -177,6 +177,7 @@ export class RoutedRules {
       poolObserved: (object) => {
         if (object.ref.kind !== 'RoutedIP') return;
         this.#objects.set(cellOf(object.ref), object);
+        this.#classes.see(object);
         if (object.deleting && !this.#asked.has(object.ref.uid)) this.#noteAsked(object);
       },
       poolGone: (ref) => void (ref.kind === 'RoutedIP' && this.#gone(ref)),
@@ -212,7 +213,7 @@ export class RoutedRules {
 
   /** Whoever leads decides when he hears of the deletion, and an edit of the class is too late then; as long as nobody has led since it is not. */
   #noteAsked(object: PoolObject): void {
-    this.#asked.set(object.ref.uid, this.#classes.mayDelete(object));
+    this.#asked.set(object.ref.uid, this.#classes.mustDelete(object));
   }
 
   /** Whoever led before has stored that it is deleted, and whoever leads next goes on with what was decided. */

@@ -14,9 +14,34 @@ const classNameIn = ({ spec }: PoolObject): string => String(fieldsOf(spec).clas
 export class SeenClasses {
   /** By className; an issuer has none. */
   readonly #classes = new Map<string, PoolObject>();
+  readonly #invalid = new Set<string>();
+  /** The class that each RoutedIP names, by uid. */
+  readonly #named = new Map<string, string>();
+  /** RoutedIPs, by uid, that came to name a class while it was invalid: it has said nothing of them yet. */
+  readonly #untold = new Map<string, string>();
 
   put(policy: PoolObject): void {
-    if (fieldsOf(policy.spec).perNodeIPLimit !== 0) this.#classes.set(classNameIn(policy), policy);
+    const name = classNameIn(policy);
+    if (fieldsOf(policy.spec).perNodeIPLimit === 0) this.#invalid.add(name);
+    else {
+      this.#classes.set(name, policy);
+      this.#invalid.delete(name);
+      for (const [uid, className] of this.#untold) if (className === name) this.#untold.delete(uid);
+    }
+  }
+
+  see(object: PoolObject): void {
+    const { uid } = object.ref;
+    const name = classNameIn(object);
+    if (this.#named.get(uid) === name) return;
+    this.#named.set(uid, name);
+    this.#untold.delete(uid);
+    if (this.#invalid.has(name)) this.#untold.set(uid, name);
+  }
+
+  /** As `mayDelete`, and the class has said so since the RoutedIP names it. Before that, what another one said of it may go on. */
+  mustDelete(object: PoolObject): boolean {
+    return this.mayDelete(object) && !this.#untold.has(object.ref.uid);
   }
 
   /** The address was made for it, as its status says, or as was seen of one that was deleted before that. */
