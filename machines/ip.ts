@@ -284,7 +284,8 @@ function nextTry(
   const attempts = before + 1;
   const isUnread = inDoubtUntil !== null && retiring === null && resume !== 'Unassigned';
   const looksNow = isUnread && isUntilChanged(failure);
-  const looksFirst = looksNow || (isUnread && inDoubtUntil <= at && !failure.unknownOutcome);
+  const isRefused = !failure.unknownOutcome && failure.kind !== 'InProgress';
+  const looksFirst = looksNow || (isUnread && inDoubtUntil <= at && isRefused);
   const isOver = looksNow || (renewed && isUntilChanged(failure));
   return { attempts, coolOffUntil: isOver ? at : at + backoffMs(backoff, failure, attempts), resume: looksFirst ? 'Unassigned' : resume };
 }

@@ -15,7 +15,7 @@ export interface ScriptWatch {
 }
 
 /** What the scripts of ours only read with; every other command in them writes. */
-const READS: ReadonlySet<string> = new Set(['hget', 'hmget', 'hgetall', 'hkeys', 'hexists', 'lrange']);
+const READS: ReadonlySet<string> = new Set(['hget', 'hlen', 'hmget', 'hgetall', 'hkeys', 'hexists', 'llen', 'lrange']);
 
 /** Follows what reaches Redis, by MONITOR: each call that names the key of the term and bears a term, and whether it was let write. */
 export async function watchScripts(url: string): Promise<ScriptWatch> {
