@@ -1,11 +1,14 @@
 import type { ErrorKind, JobFailure } from '../machines/types.ts';
 import { visible } from '../machines/visible.ts';
 
-/** Much of a message may be what another program said: nobody reads more of it. */
-const LONGEST_MESSAGE = 2_000;
+/** Much of a message may be what another program said: nobody reads more of it. Why something is refused often stands at its end. */
+const LONGEST_MESSAGE = { head: 1_500, tail: 500 };
 
 /** Fit for a log, a condition and a terminal. */
-export const readable = (message: string): string => visible(message.slice(0, LONGEST_MESSAGE));
+export function readable(message: string): string {
+  const { head, tail } = LONGEST_MESSAGE;
+  return visible(message.length > head + tail ? `${message.slice(0, head)}…${message.slice(-tail)}` : message);
+}
 
 interface ProviderErrorFields {
   readonly retryAfterMs?: number | undefined;

@@ -156,9 +156,10 @@ const asksForAction = (polls: number): boolean => Number.isInteger(Math.log2(pol
 const isThere = ({ input }: JobContext<'assign'>, observed: ObservedAddress): boolean =>
   observed.providerID === input.node.providerID && !observed.locked;
 
+/** What was not sent waited for somebody's action, which may be one that we sent before. */
 const timedOut = ({ input, settings }: JobContext<'assign'>, progress: Progress): ProviderError =>
   new ProviderError(
-    'Unavailable',
+    progress.sentAt === null ? 'InProgress' : 'Unavailable',
     `assign ${input.address} to ${input.node.name}: not confirmed within ${settings.assignTimeoutMs / 1000} s`,
     {
       unknownOutcome: progress.sentAt !== null,

@@ -66,10 +66,10 @@ export const deedOf = ({ verb, path }: Target): string => {
   return `${verb} ${resource}${namespace === undefined ? '' : ` in namespace ${decodeURIComponent(namespace)}`}`;
 };
 
-/** Of the object that is asked for; null for a path of none, such as that of a list. */
+/** Of the object that is asked for; null for a path of none, such as that of a list, or of what is behind a proxy. */
 export const nameIn = (path: string): string | null => {
-  const { name } = PATH.exec(path)?.groups ?? {};
-  return name === undefined ? null : decodeURIComponent(name);
+  const { name, sub } = PATH.exec(path)?.groups ?? {};
+  return name === undefined || sub === 'proxy' ? null : decodeURIComponent(name);
 };
 
 /** Of the kind that a path is about; empty for a path of none. */
