@@ -108,6 +108,25 @@ describe('a class that was changed', () => {
     expect(ofSource(world, 'RoutedIPIssuer/other')).toHaveLength(1);
   });
 
+  for (const [what, wrong] of [
+    ['of a provider that nobody knows', { issuerClass: 'nowhere' }],
+    ['with an IPGroup, which no issuer may have', { issuerClass: PROVIDER, region: 'nyc3', ipGroup: 'lan' }],
+  ] as const)
+    test(`creates nothing more once its RoutedIPs name an issuer ${what}`, async ({ open }) => {
+      const world = open({ settings: { maxAddressesPerNamespace: 2 } });
+      prepare(world, { maxAddressesPerNamespace: 1 });
+      world.cluster.setPolicy({ kind: 'RoutedIPIssuer', namespace: 'web', name: 'wrong', spec: wrong });
+      await world.leader();
+      await world.stable(world.setRoutedIP('a'));
+      for (const name of ['b', 'c', 'd']) {
+        const ref = world.setRoutedIP(name);
+        await world.untilReason(ref, 'AddressLimitReached');
+        world.setRoutedIP(name, { className: null, issuerRef: { name: 'wrong' } });
+      }
+      await world.clock.advance(10 * MINUTE);
+      expect(world.provider.cloud.addresses()).toHaveLength(1);
+    });
+
   test('has a limit from now on: whoever waits meanwhile goes on by itself', async ({ open }) => {
     const world = open();
     prepare(world);
