@@ -140,3 +140,32 @@ describe('a class that was changed', () => {
     await world.stable(ref, undefined, 15 * MINUTE);
   });
 });
+
+describe('an object that is deleted and made again under its name', () => {
+  const moments = [0, 250, 500, 750, 1000, 1250, 1500, 2000];
+  test.for(moments.flatMap((at) => [true, false].map((isReleased) => [at, isReleased] as const)))(
+    'gets its namespace no address more: %s ms after it was made, released by us %s',
+    async ([at, isReleased], { open }) => {
+      const world = open({ settings: { maxAddressesPerNamespace: 2 } });
+      prepare(world);
+      await world.leader();
+      const makeAndDelete = async (change: Parameters<RoutedWorld['setRoutedIP']>[1]): Promise<void> => {
+        const ref = world.setRoutedIP('a', change);
+        await world.clock.advance(at);
+        if (isReleased) world.cluster.markDeleting(ref);
+        else world.cluster.removePool(ref);
+        await world.clock.runUntil(() => world.cluster.pool(ref) === null, 5 * MINUTE);
+      };
+      await makeAndDelete({});
+      world.ledger.goDown('web');
+      await makeAndDelete(OTHER);
+      await makeAndDelete({});
+      world.ledger.comeBack();
+      await makeAndDelete(OTHER);
+      for (const name of ['b', 'c', 'd']) world.setRoutedIP(name);
+      await world.clock.advance(15 * MINUTE);
+      expect(world.provider.cloud.addresses()).toHaveLength(2);
+      expect(kept(world)).toHaveLength(2);
+    },
+  );
+});
